@@ -1,0 +1,101 @@
+package dsl
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity is how much a diagnostic matters.
+type Severity int
+
+// The severities, most severe first. Only an Error keeps a document from running.
+const (
+	SeverityError Severity = iota
+	SeverityWarning
+	SeverityInfo
+	SeverityHint
+)
+
+// String returns the severity's word: error, warning, info or hint.
+func (s Severity) String() string { return [...]string{"error", "warning", "info", "hint"}[s] }
+
+// Position is a place in a text. Line and Column count from 1, Column in characters; Offset counts bytes from 0.
+type Position struct {
+	Line, Column, Offset int
+}
+
+// Range is the text from Start up to, but not including, End.
+type Range struct {
+	Start, End Position
+}
+
+// Related is a second place that helps to understand a diagnostic.
+type Related struct {
+	Range Range
+	Label string
+}
+
+// Edit replaces the text of Range. Safe edits never change what a valid document means.
+type Edit struct {
+	Range   Range
+	NewText string
+	Safe    bool
+}
+
+// Diagnostic is one finding about a document (ux.md 2.1).
+type Diagnostic struct {
+	Code     string // stable, for example SW110; `swrun explain CODE` tells the long story
+	Severity Severity
+	Message  string // what is wrong, one line, names quoted with backquotes
+	File     string // as given to Parse
+	Range    Range  // where
+	Label    string // short text that stands under the marked range, for example "did you mean `seconds`?"
+	Related  []Related
+	Pointer  Pointer
+	Expected []string // what would have been accepted, if that is a short list
+	Help     string   // what to do about it
+	Fix      []Edit   // edits that together repair it, if they are known
+}
+
+// Error formats d on one line: file:line:column: severity[code]: message.
+func (d Diagnostic) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s[%s]: %s", d.File, d.Range.Start.Line, d.Range.Start.Column, d.Severity, d.Code, d.Message)
+}
+
+// Diagnostics is what was found about a document. A document with errors does not run.
+type Diagnostics []Diagnostic
+
+// Error returns the first error and the number of the others.
+func (ds Diagnostics) Error() string {
+	errs := ds.Errors()
+	switch len(errs) {
+	case 0:
+		return "no errors"
+	case 1:
+		return errs[0].Error()
+	}
+	return fmt.Sprintf("%s (and %d more)", errs[0].Error(), len(errs)-1)
+}
+
+// Errors returns the diagnostics of severity error.
+func (ds Diagnostics) Errors() Diagnostics {
+	return slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool { return d.Severity != SeverityError })
+}
+
+// Err returns ds if it holds an error and nil otherwise.
+func (ds Diagnostics) Err() error {
+	if len(ds.Errors()) == 0 {
+		return nil
+	}
+	return ds
+}
+
+// Sort orders ds by position, then severity, then code.
+func (ds Diagnostics) Sort() {
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Range.Start.Offset, b.Range.Start.Offset),
+			cmp.Compare(a.Severity, b.Severity), strings.Compare(a.Code, b.Code))
+	})
+}

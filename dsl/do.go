@@ -1,0 +1,10 @@
+package dsl
+
+// DoTask runs a list of tasks one after the other.
+type DoTask struct {
+	TaskBase
+	Do TaskList
+}
+
+// Kind returns KindDo.
+func (*DoTask) Kind() Kind { return KindDo }

@@ -1,0 +1,194 @@
+package dsl
+
+// Workflow is a whole document (DSL reference, "Workflow").
+type Workflow struct {
+	Document Document
+	Input    *Input
+	Use      Use
+	Do       TaskList
+	Timeout  *Timeout
+	Output   *Output
+	Schedule *Schedule
+	Evaluate Evaluate
+
+	Source *Source
+}
+
+// Document names and describes the workflow.
+type Document struct {
+	DSL       string // version of the DSL
+	Namespace string
+	Name      string
+	Version   string // semantic version
+	Title     string
+	Summary   string
+	Tags      map[string]any
+	Metadata  map[string]any
+}
+
+// Use holds the workflow's reusable components by name.
+type Use struct {
+	Authentications map[string]*Authentication
+	Catalogs        map[string]*Endpoint
+	Errors          map[string]*ErrorDefinition
+	Extensions      []*Extension
+	Functions       map[string]Task
+	Retries         map[string]*RetryPolicy
+	Secrets         []string
+	Timeouts        map[string]*Timeout
+}
+
+// Evaluate configures runtime expressions.
+type Evaluate struct {
+	Language string // "jq"
+	Loose    bool   // mode: loose (semantics 2.5)
+}
+
+// Extension wraps tasks before and after the tasks it extends (semantics section 13).
+type Extension struct {
+	Pointer Pointer // /use/extensions/0/name
+	Name    string
+	Extend  string // call, composite, emit, for, listen, raise, run, set, switch, try, wait or all
+	When    Expression
+	Before  TaskList
+	After   TaskList
+}
+
+// Schedule tells when instances start by themselves.
+type Schedule struct {
+	Every *Duration
+	Cron  string
+	After *Duration
+	On    *EventStrategy
+	Read  string // data (default), envelope or raw
+}
+
+// Expression is the text of a property that is always an expression, with or without ${ } around it
+// (semantics 2.3). The empty expression is an absent property.
+type Expression string
+
+// Input transforms and validates what comes in.
+type Input struct {
+	Schema *Schema
+	From   any // absent: nil; otherwise a string (Expression) or an object whose ${ } strings are evaluated
+}
+
+// Output transforms and validates what goes out.
+type Output struct {
+	Schema *Schema
+	As     any // as Input.From
+}
+
+// Export replaces the workflow's context.
+type Export struct {
+	Schema *Schema
+	As     any // as Input.From
+}
+
+// Schema describes data. Either Document or Resource is set.
+type Schema struct {
+	Pointer  Pointer
+	Format   string // json, or json:<version>
+	Document any    // JSON Schema as a JSON value; HasDocument tells whether it is present (it may be null)
+	Resource *ExternalResource
+}
+
+// ExternalResource is a document that lives somewhere else.
+type ExternalResource struct {
+	Pointer  Pointer
+	Name     string
+	Endpoint *Endpoint
+}
+
+// Endpoint is where something is reached: a URI template or an expression, and how to authenticate.
+type Endpoint struct {
+	Pointer        Pointer
+	URI            string // literal URI, RFC 6570 template or ${ } expression
+	Authentication *Authentication
+}
+
+// Authentication is a policy, or the name of one.
+type Authentication struct {
+	Pointer Pointer
+	Use     string // name in use.authentications; all else is empty then
+	Scheme  string // basic, bearer, digest, oauth2 or oidc
+	Secret  string // name of the secret that holds the properties (basic: {use: name})
+
+	// Properties are the scheme's own as written, for example username and password; strings may hold ${ }.
+	Properties map[string]any
+}
+
+// Timeout bounds a scope. It is a definition or the name of one.
+type Timeout struct {
+	Pointer Pointer
+	Use     string // name in use.timeouts
+	After   *Duration
+}
+
+// ErrorDefinition describes an error to raise. Type, Title, Detail and Instance may be ${ } expressions.
+type ErrorDefinition struct {
+	Pointer  Pointer
+	Type     string
+	Status   any // whole number, or a ${ } expression that yields one
+	Title    string
+	Detail   string
+	Instance string
+}
+
+// ErrorFilter selects errors by equality of each member that is set.
+type ErrorFilter struct {
+	Pointer  Pointer
+	Type     string
+	Status   *int
+	Title    *string
+	Detail   *string
+	Instance *string
+}
+
+// RetryPolicy tells when and how often to try again.
+type RetryPolicy struct {
+	Pointer         Pointer
+	When            Expression
+	ExceptWhen      Expression
+	Delay           *Duration
+	Backoff         string // constant (also when absent), linear or exponential
+	AttemptCount    *int   // limit.attempt.count: retries, the first try excluded; nil is unlimited
+	AttemptDuration *Duration
+	LimitDuration   *Duration
+	JitterFrom      *Duration
+	JitterTo        *Duration
+}
+
+// EventStrategy tells which events to consume. Exactly one of All, Any, One is present.
+type EventStrategy struct {
+	Pointer    Pointer
+	All        []*EventFilter
+	Any        []*EventFilter
+	One        *EventFilter
+	Mode       string // all, any or one
+	Until      Expression
+	UntilEvent *EventStrategy
+}
+
+// EventFilter matches events by attribute and correlates them.
+type EventFilter struct {
+	Pointer   Pointer
+	With      map[string]any
+	Correlate map[string]Correlation
+}
+
+// Correlation ties a value of an event to a value of the instance.
+type Correlation struct {
+	From   Expression
+	Expect string
+}
+
+// Iterator handles consumed events or messages one by one.
+type Iterator struct {
+	Pointer Pointer
+	Item    string // default item
+	At      string // default index
+	Do      TaskList
+	Output  *Output
+	Export  *Export
+}

@@ -1,0 +1,130 @@
+package errors
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The two bases of the standard types: what this engine raises by default, and what the specification has used
+// since it was renamed in 2026. Both name the same types wherever errors are compared (semantics 1.2).
+const (
+	Base             = "https://serverlessworkflow.io/spec/1.0.0/errors/"
+	BaseOpenWorkflow = "https://open-workflow-specification.org/spec/1.0.0/errors/"
+)
+
+// The standard error types (DSL reference, "Standard Error Types").
+const (
+	Configuration  = Base + "configuration"
+	Validation     = Base + "validation"
+	Expression     = Base + "expression"
+	Authentication = Base + "authentication"
+	Authorization  = Base + "authorization"
+	Timeout        = Base + "timeout"
+	Communication  = Base + "communication"
+	Runtime        = Base + "runtime"
+)
+
+// Standard is one standard type: its short name, its usual status and its title.
+type Standard struct {
+	Name   string
+	Status int
+	Title  string
+}
+
+// Standards returns the standard types in the order in which the specification lists them.
+func Standards() []Standard {
+	return []Standard{
+		{"configuration", 400, "Invalid Configuration"},
+		{"validation", 400, "Invalid Data"},
+		{"expression", 400, "Invalid Expression"},
+		{"authentication", 401, "Authentication Failed"},
+		{"authorization", 403, "Not Authorized"},
+		{"timeout", 408, "Timeout"},
+		{"communication", 500, "Communication Failed"},
+		{"runtime", 500, "Runtime Failure"},
+	}
+}
+
+// Configurationf reports that something the workflow needs is set up wrongly or missing (400).
+func Configurationf(format string, args ...any) *Error { return standard(0, format, args) }
+
+// Validationf reports data that its schema refuses (400).
+func Validationf(format string, args ...any) *Error { return standard(1, format, args) }
+
+// Expressionf reports a runtime expression that failed (400).
+func Expressionf(format string, args ...any) *Error { return standard(2, format, args) }
+
+// Authenticationf reports that no credential could be obtained or none was accepted (401).
+func Authenticationf(format string, args ...any) *Error { return standard(3, format, args) }
+
+// Authorizationf reports access that the workflow does not have, for example to a secret (403).
+func Authorizationf(format string, args ...any) *Error { return standard(4, format, args) }
+
+// Timeoutf reports that the time of a scope is over (408).
+func Timeoutf(format string, args ...any) *Error { return standard(5, format, args) }
+
+// Communicationf reports that a remote party could not be reached or refused (500 unless it gave a status).
+func Communicationf(format string, args ...any) *Error { return standard(6, format, args) }
+
+// Runtimef reports any other failure at run time (500).
+func Runtimef(format string, args ...any) *Error { return standard(7, format, args) }
+
+func standard(i int, format string, args []any) *Error {
+	s := Standards()[i]
+	return &Error{Type: Base + s.Name, Status: s.Status, Title: s.Title, Detail: fmt.Sprintf(format, args...)}
+}
+
+var standardPath = regexp.MustCompile(`^(?:/spec/\d+\.\d+\.\d+[^/]*/errors|/dsl/errors/types)/([a-z]+)$`)
+
+// Canonical returns the type that uri names: one of this package's constants for every published spelling of a
+// standard type, and uri itself for all others, byte for byte.
+func Canonical(uri string) string {
+	if name := StandardName(uri); name != "" {
+		return Base + name
+	}
+	return uri
+}
+
+// Same reports whether two URIs name one error type.
+func Same(a, b string) bool { return a == b || Canonical(a) == Canonical(b) }
+
+// StandardName returns the short name of a standard type, such as "timeout", or "" for any other URI.
+func StandardName(uri string) string {
+	if !strings.HasPrefix(uri, "http") {
+		return ""
+	}
+	u, err := url.Parse(uri)
+	if err != nil || u.RawQuery != "" || u.Fragment != "" || !isStandardHost(u.Host) {
+		return ""
+	}
+	m := standardPath.FindStringSubmatch(u.Path)
+	if m == nil || !slices.ContainsFunc(Standards(), func(s Standard) bool { return s.Name == m[1] }) {
+		return ""
+	}
+	return m[1]
+}
+
+func isStandardHost(host string) bool {
+	return host == "serverlessworkflow.io" || host == "open-workflow-specification.org"
+}
+
+// Name returns what people call the type: the short name of a standard type, otherwise the URI.
+func Name(uri string) string {
+	if name := StandardName(uri); name != "" {
+		return name
+	}
+	return uri
+}
+
+// Rebase returns e with its standard type spelt with base (Base or BaseOpenWorkflow); other types stay as they are.
+func Rebase(e *Error, base string) *Error {
+	if base == "" || base == Base || !strings.HasPrefix(e.Type, Base) {
+		return e
+	}
+	rebased := *e
+	rebased.Type = base + strings.TrimPrefix(e.Type, Base)
+	return &rebased
+}

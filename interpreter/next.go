@@ -1,0 +1,64 @@
+package interpreter
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// Next is what a Body wants to happen now. Make it with Done, Direct, Fail, Run, Fork, Sleep, Perform, Publish or Spawn.
+type Next struct {
+	kind   nextKind
+	value  any
+	then   *Jump
+	err    *errors.Error
+	list   *List
+	pass   string
+	vars   Vars
+	until  time.Time
+	detach bool
+}
+
+type nextKind uint8
+
+const (
+	nextDone nextKind = iota
+	nextFail
+	nextRun
+	nextFork
+	nextSleep
+	nextPerform
+	nextSpawn
+)
+
+// Vars are variables that a body binds for its children, by name without $.
+type Vars map[string]any
+
+// Done ends the body with its raw output.
+func Done(output any) Next { return Next{kind: nextDone, value: output} }
+
+// Direct ends the body with its raw output and overrides the task's own flow directive. A nil jump overrides nothing.
+func Direct(output any, then *Jump) Next { return Next{kind: nextDone, value: output, then: then} }
+
+// Fail ends the body with an error. A nil Instance becomes the task's pointer.
+func Fail(err *errors.Error) Next { return Next{kind: nextFail, err: err} }
+
+// Run runs a list of the body's tasks with input. Pass tells repeated runs of one list apart, for example "[3]" or
+// "!2"; vars are bound for the tasks in it.
+func Run(list *List, input any, pass string, vars Vars) Next {
+	return Next{kind: nextRun, list: list, value: input, pass: pass, vars: vars}
+}
+
+// Fork runs every task of a list at the same time, each with input and a context of its own.
+func Fork(branches *List, input any) Next { return Next{kind: nextFork, list: branches, value: input} }
+
+// Sleep waits until a time and then calls Wake.
+func Sleep(until time.Time) Next { return Next{kind: nextSleep, until: until} }
+
+// Perform has the kind's performer do the request, which must encode as JSON, and then calls Finish.
+func Perform(request any) Next { return Next{kind: nextPerform, value: request} }
+
+// Detach has the kind's performer do the request without waiting for it, and ends the body with output.
+func Detach(request, output any) Next {
+	return Next{kind: nextPerform, value: request, detach: true, vars: Vars{"": output}}
+}
