@@ -50,8 +50,11 @@ type Leaf interface {
 
 // Child is a list or branch that ended well.
 type Child struct {
-	Branch int // position in the branches that Fork started; 0 for a list
+	Pass   Pass // as given to Run
+	Branch int  // position in the branches that Fork started; 0 for a list
 	Output any
+
+	context any // of a branch
 }
 
 // Request is one effect to perform. Body is what the task prepared; it does not change when the effect is repeated.

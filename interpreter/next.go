@@ -3,6 +3,7 @@ package interpreter
 import (
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -13,7 +14,8 @@ type Next struct {
 	then   *Jump
 	err    *errors.Error
 	list   *List
-	pass   string
+	pass   Pass
+	within *Deadline
 	vars   Vars
 	until  time.Time
 	detach bool
@@ -43,10 +45,23 @@ func Direct(output any, then *Jump) Next { return Next{kind: nextDone, value: ou
 // Fail ends the body with an error. A nil Instance becomes the task's pointer.
 func Fail(err *errors.Error) Next { return Next{kind: nextFail, err: err} }
 
-// Run runs a list of the body's tasks with input. Pass tells repeated runs of one list apart, for example "[3]" or
-// "!2"; vars are bound for the tasks in it.
-func Run(list *List, input any, pass string, vars Vars) Next {
+// Run runs a list of the body's tasks with input; vars are bound for the tasks in it.
+func Run(list *List, input any, pass Pass, vars Vars) Next {
 	return Next{kind: nextRun, list: list, value: input, pass: pass, vars: vars}
+}
+
+// Within gives what Run started a deadline of its own, d from now; if it passes, ChildFailed gets a timeout error
+// that names kind.
+func (n Next) Within(kind string, d dsl.Duration, now time.Time) Next {
+	deadline := newDeadline(kind, d, now)
+	n.within = &deadline
+	return n
+}
+
+// Pass tells repeated runs of one list apart. The zero Pass is a list that runs once.
+type Pass struct {
+	Loop    int // number of the loop pass plus one
+	Attempt int // number of the retry, 1 for the first: it does not make a new occurrence for idempotency
 }
 
 // Fork runs every task of a list at the same time, each with input and a context of its own.

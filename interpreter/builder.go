@@ -1,0 +1,135 @@
+package interpreter
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+)
+
+// Builder compiles the parts of one task on behalf of its kind. What is wrong is collected as diagnostics; a method
+// that fails returns a zero value that must not be run, and the program is not made.
+type Builder struct {
+	c    *compiler
+	node *node
+	// siblings is the list that the task stands in, for flow directives; nil outside lists.
+	siblings dsl.TaskList
+}
+
+// Workflow returns the document, for references into use.
+func (b *Builder) Workflow() *dsl.Workflow { return b.c.workflow }
+
+// Condition compiles an always-expression property; it returns nil for an absent one.
+func (b *Builder) Condition(at dsl.Pointer, e dsl.Expression) *expr.Code {
+	if e == "" {
+		return nil
+	}
+	code, err := expr.Compile(string(e))
+	if err != nil {
+		b.c.syntaxError(at, err)
+		return nil
+	}
+	return code
+}
+
+// Value compiles a property that is either an always-expression (a string) or data whose ${ } strings are evaluated:
+// input.from, output.as, export.as, set, for.in. It returns nil for an absent one (nil).
+func (b *Builder) Value(at dsl.Pointer, v any) *expr.Template {
+	if text, ok := v.(string); ok && !expr.Delimited(text) {
+		v = "${" + text + "}"
+		return b.template(at, v, -len("${"))
+	}
+	return b.Template(at, v)
+}
+
+// Template compiles data whose ${ } strings are evaluated. It returns nil for nil.
+func (b *Builder) Template(at dsl.Pointer, v any) *expr.Template { return b.template(at, v, 0) }
+
+func (b *Builder) template(at dsl.Pointer, v any, shift int) *expr.Template {
+	if v == nil {
+		return nil
+	}
+	t, err := expr.CompileTemplate(v, b.c.workflow.Evaluate.Loose)
+	if err != nil {
+		b.c.templateErrors(at, err, shift)
+		return nil
+	}
+	return t
+}
+
+// Text compiles a string property that may be a ${ } expression and is never evaluated otherwise, even in loose mode.
+// It returns nil for an empty one.
+func (b *Builder) Text(at dsl.Pointer, text string) *expr.Template {
+	if text == "" {
+		return nil
+	}
+	t, err := expr.CompileTemplate(text, false)
+	if err != nil {
+		b.c.templateErrors(at, err, 0)
+		return nil
+	}
+	return t
+}
+
+// Duration compiles a duration; it returns nil for an absent one.
+func (b *Builder) Duration(d *dsl.Duration) *Duration {
+	if d == nil {
+		return nil
+	}
+	if d.Expression == "" {
+		return &Duration{literal: *d}
+	}
+	return &Duration{code: b.Text(d.Pointer, d.Expression)}
+}
+
+// List compiles a list of child tasks that stands below the task at slot, for example "do" or "catch/do".
+func (b *Builder) List(slot string, tasks dsl.TaskList) *List {
+	list := &List{slot: slot, owner: b.node}
+	b.node.lists = append(b.node.lists, list)
+	b.c.fill(list, tasks, b.node.pointer+dsl.Pointer("/"+slot))
+	return list
+}
+
+// Jump resolves a flow directive of the task; an absent one is nil.
+func (b *Builder) Jump(at dsl.Pointer, then string) *Jump {
+	if then == "" {
+		return nil
+	}
+	jump := b.c.jump(at, then, b.siblings)
+	return &jump
+}
+
+// Load reads a resource whose URI is literal, once and for all. ok is false if the URI is an expression or template,
+// so that it can only be read at run time, or if reading failed, which is reported.
+func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
+	uri := r.Endpoint.URI
+	if expr.Delimited(uri) || strings.ContainsAny(uri, "{}") {
+		return nil, false
+	}
+	data, err := b.c.load(uri)
+	if err != nil {
+		b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("cannot read %s: %s", uri, err))
+		return nil, false
+	}
+	return data, true
+}
+
+// Report adds an error diagnostic at the value of a pointer.
+func (b *Builder) Report(code string, at dsl.Pointer, message string) {
+	b.c.report(code, at, message, "")
+}
+
+// Function compiles a function's task as the only child of the task. The same function is compiled once, so that it
+// may call itself.
+func (b *Builder) Function(origin dsl.Pointer, task dsl.Task) *List {
+	list := b.c.function(origin, task)
+	b.node.lists = append(b.node.lists, list)
+	return list
+}
+
+// FailLoad is the error of a resource that could not be read at run time.
+func FailLoad(uri string, err error) *errors.Error {
+	return errors.Configurationf("cannot read %s: %s", uri, err)
+}

@@ -1,0 +1,145 @@
+package interpreter
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+)
+
+// Program is a workflow that is ready to run. It is read-only and shared by all of its instances.
+type Program struct {
+	Workflow *dsl.Workflow
+
+	config  Config
+	root    *List
+	input   transform
+	output  transform
+	timeout *Duration
+	nodes   map[dsl.Pointer]*node
+}
+
+// Config is what a program needs from around it. The zero value knows no kind of task and no secret.
+type Config struct {
+	Kinds   []Kind
+	Secrets Secrets // nil: no secret is available
+	Load    Loader  // nil: no external resource can be read
+
+	// ErrorBase is the base of the standard error types that tasks raise: errors.Base unless set.
+	ErrorBase string
+	// Runtime is the descriptor that expressions see as $runtime: name, version, metadata.
+	Runtime map[string]any
+}
+
+// Secrets returns the value of a secret that the workflow declares, and whether there is one.
+type Secrets func(name string) (value any, ok bool)
+
+// Loader reads an external resource; uri is absolute, or relative to the workflow's own file.
+type Loader func(uri string) ([]byte, error)
+
+// List is a compiled list of tasks: one of a task's own lists, or the workflow's.
+type List struct {
+	slot  string // pointer suffix below its owner: do, try, catch/do, fork/branches
+	tasks []*node
+	owner *node // nil for the workflow's own list
+	// absolute lists stand outside the place they run in, so that their tasks' pointers are complete: extensions.
+	absolute bool
+}
+
+// Len returns the number of tasks in l.
+func (l *List) Len() int { return len(l.tasks) }
+
+// node is one compiled task.
+type node struct {
+	task       dsl.Task
+	kind       *Kind
+	body       Body
+	origin     dsl.Pointer // where it stands in the document; unique
+	pointer    dsl.Pointer // as errors show it; relative to the call for tasks inside a function
+	segment    string      // last part of its path
+	condition  *expr.Code
+	input      transform
+	output     transform
+	export     transform
+	timeout    *Duration
+	then       Jump
+	lists      []*List
+	extensions []*extension
+}
+
+// list returns the node's list in slot, or nil.
+func (n *node) list(slot string) *List {
+	if i := slices.IndexFunc(n.lists, func(l *List) bool { return l.slot == slot }); i >= 0 {
+		return n.lists[i]
+	}
+	return nil
+}
+
+// transform reshapes a value and validates it.
+type transform struct {
+	schema *Schema
+	value  *expr.Template
+}
+
+// extension is a compiled extension; before and after may be nil.
+type extension struct {
+	when          *expr.Code
+	before, after *List
+}
+
+// Jump is a resolved flow directive.
+type Jump struct {
+	Directive Directive
+	Index     int // of the task to go on with, for DirectiveTask
+}
+
+// Directive is where the flow goes after a task.
+type Directive uint8
+
+// The directives. The zero value goes on with the next task.
+const (
+	DirectiveContinue Directive = iota
+	DirectiveExit
+	DirectiveEnd
+	DirectiveTask
+)
+
+// Duration is a compiled duration.
+type Duration struct {
+	literal dsl.Duration
+	code    *expr.Template // nil for a literal
+}
+
+// Eval returns the duration; a duration that an expression yields may be wrong.
+func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
+	if d.code == nil {
+		return d.literal, nil
+	}
+	v, err := d.code.Eval(s, input)
+	if err != nil {
+		return dsl.Duration{}, asExpression(err)
+	}
+	yielded, err := dsl.DurationValue(v)
+	if err != nil {
+		return dsl.Duration{}, errors.Expressionf("%s", err)
+	}
+	return yielded, nil
+}
+
+// asExpression returns the workflow error in err; an expression yields no other.
+func asExpression(err error) *errors.Error {
+	if e := errors.AsError(err); e != nil {
+		return e
+	}
+	return errors.Expressionf("%s", err)
+}
+
+func (p *Program) node(origin dsl.Pointer) *node {
+	n := p.nodes[origin]
+	if n == nil {
+		panic(fmt.Sprintf("the program has no task %s: the state belongs to another definition", origin))
+	}
+	return n
+}

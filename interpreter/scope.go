@@ -1,0 +1,138 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+)
+
+// Scope is what a body sees of the task that it runs for. It is valid during one call and must not be kept.
+// It is the environment (expr.Env) of the task's expressions.
+type Scope struct {
+	m     *machine
+	frame *Frame
+	node  *node
+
+	input, output any    // $input and $output at this point of the task's protocol
+	extra         string // a variable bound for the duration of one call, and its value
+	extraValue    any
+}
+
+// Input returns the task's transformed input.
+func (s *Scope) Input() any { return s.frame.Input }
+
+// Now returns the time of the step.
+func (s *Scope) Now() time.Time { return s.m.now }
+
+// StartedAt returns when the task started.
+func (s *Scope) StartedAt() time.Time { return s.frame.StartedAt }
+
+// Pointer returns the task's pointer.
+func (s *Scope) Pointer() dsl.Pointer { return s.frame.pointer() }
+
+// Path returns the task's occurrence.
+func (s *Scope) Path() Path { return s.frame.Path }
+
+// Instance returns the id of the workflow instance.
+func (s *Scope) Instance() string { return s.m.s.ID }
+
+// Workflow returns the document.
+func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
+
+// Eval evaluates a template for input; an absent template yields input itself.
+func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
+	if t == nil {
+		return input, nil
+	}
+	v, err := t.Eval(s, input)
+	if err != nil {
+		return nil, asExpression(err)
+	}
+	return v, nil
+}
+
+// Test evaluates a condition for input; an absent condition yields otherwise.
+func (s *Scope) Test(c *expr.Code, input any, otherwise bool) (bool, *errors.Error) {
+	if c == nil {
+		return otherwise, nil
+	}
+	ok, err := c.Test(s, input)
+	if err != nil {
+		return false, asExpression(err)
+	}
+	return ok, nil
+}
+
+// Bind makes $name visible to the expressions that s evaluates until the body returns.
+func (s *Scope) Bind(name string, value any) { s.extra, s.extraValue = name, value }
+
+// BindAfter makes $name visible to the task's own output.as and export.as.
+func (s *Scope) BindAfter(name string, value any) {
+	if s.frame.Vars == nil {
+		s.frame.Vars = Vars{}
+	}
+	s.frame.Vars[name] = value
+	s.frame.changed()
+}
+
+// Context returns $context as the task sees it.
+func (s *Scope) Context() any { return *s.m.context(s.frame) }
+
+// SetContext replaces $context as the task sees it.
+func (s *Scope) SetContext(v any) { s.m.setContext(s.frame, v) }
+
+// BranchContext returns the context of a branch that has just ended.
+func (s *Scope) BranchContext(c Child) any { return c.context }
+
+// Secret returns a secret that the workflow declares; any other is an authorization error.
+func (s *Scope) Secret(name string) (any, *errors.Error) { return s.m.secret(name) }
+
+// Limit gives the task a second deadline of its own, for example a retry policy's; kind names it in the error.
+func (s *Scope) Limit(kind string, d dsl.Duration) {
+	s.frame.Deadlines = append(s.frame.Deadlines, newDeadline(kind, d, s.m.now))
+	s.frame.changed()
+}
+
+// Chance returns a number in [0, 1) that is always the same for this occurrence and salt.
+func (s *Scope) Chance(salt string) float64 { return s.m.s.chance(s.frame.Path, salt) }
+
+// ID returns a UUID that is always the same for this occurrence.
+func (s *Scope) ID() string { return s.m.s.uuid(s.frame.Path) }
+
+// Progress returns the body's own progress in this task, which starts as a zero T. What it points to is saved with
+// the task: T must survive JSON, with Value where data of the workflow is kept. Call Changed after writing to it.
+func Progress[T any](s *Scope) *T {
+	switch p := s.frame.Progress.(type) {
+	case *T:
+		return p
+	case json.RawMessage:
+		t := new(T)
+		if err := json.Unmarshal(p, t); err != nil {
+			panic("progress of " + string(s.frame.Path) + " is of another kind: " + err.Error())
+		}
+		s.frame.Progress = t
+		return t
+	}
+	t := new(T)
+	s.frame.Progress = t
+	return t
+}
+
+// Changed says that the body wrote to its progress.
+func (s *Scope) Changed() { s.frame.changed() }
+
+// Value is data of the workflow inside a Progress: it keeps numbers exact.
+type Value struct{ V any }
+
+// MarshalJSON writes the value.
+func (v Value) MarshalJSON() ([]byte, error) { return expr.Encode(v.V) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	decoded, err := expr.Decode(data)
+	v.V = decoded
+	return err
+}
