@@ -2,6 +2,7 @@ package interpreter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
@@ -31,6 +32,7 @@ func (b *Builder) Condition(at dsl.Pointer, e dsl.Expression) *expr.Code {
 		b.c.syntaxError(at, err)
 		return nil
 	}
+	b.uses(code.Variables(), delimit(string(e)))
 	return code
 }
 
@@ -38,10 +40,16 @@ func (b *Builder) Condition(at dsl.Pointer, e dsl.Expression) *expr.Code {
 // input.from, output.as, export.as, set, for.in. It returns nil for an absent one (nil).
 func (b *Builder) Value(at dsl.Pointer, v any) *expr.Template {
 	if text, ok := v.(string); ok && !expr.Delimited(text) {
-		v = "${" + text + "}"
-		return b.template(at, v, -len("${"))
+		return b.template(at, delimit(text), -len("${"))
 	}
 	return b.Template(at, v)
+}
+
+func delimit(text string) string {
+	if expr.Delimited(text) {
+		return text
+	}
+	return "${" + text + "}"
 }
 
 // Template compiles data whose ${ } strings are evaluated. It returns nil for nil.
@@ -56,6 +64,7 @@ func (b *Builder) template(at dsl.Pointer, v any, shift int) *expr.Template {
 		b.c.templateErrors(at, err, shift)
 		return nil
 	}
+	b.uses(t.Variables(), v)
 	return t
 }
 
@@ -70,7 +79,40 @@ func (b *Builder) Text(at dsl.Pointer, text string) *expr.Template {
 		b.c.templateErrors(at, err, 0)
 		return nil
 	}
+	b.uses(t.Variables(), text)
 	return t
+}
+
+// uses notes which secrets the task's expressions name, so that a missing one is found before the task does anything
+// (semantics 2.11).
+func (b *Builder) uses(variables []string, v any) {
+	if b.node != workflowNode && (slices.Contains(variables, "secrets") || slices.Contains(variables, "secret")) {
+		b.node.secrets = append(b.node.secrets, secretNames(v)...)
+	}
+}
+
+func secretNames(v any) (found []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range names(v) {
+			found = append(found, secretNames(v[name])...)
+		}
+	case []any:
+		for _, item := range v {
+			found = append(found, secretNames(item)...)
+		}
+	case string:
+		facts, err := expr.Analyze(v)
+		if err != nil || !expr.Delimited(v) {
+			return nil
+		}
+		for _, ref := range facts.Variables {
+			if (ref.Name == "secrets" || ref.Name == "secret") && len(ref.Path) > 0 {
+				found = append(found, ref.Path[0])
+			}
+		}
+	}
+	return found
 }
 
 // Duration compiles a duration; it returns nil for an absent one.

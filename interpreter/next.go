@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Next is what a Body wants to happen now. Make it with Done, Direct, Fail, Run, Fork, Sleep, Perform, Publish or Spawn.
+// Next is what a Body wants to happen now. Make it with Done, Direct, Fail, Run, Fork, Sleep, Await, Perform or Detach.
 type Next struct {
 	kind   nextKind
 	value  any
@@ -18,7 +18,9 @@ type Next struct {
 	within *Deadline
 	vars   Vars
 	until  time.Time
+	quiet  bool // the wait has its own record
 	detach bool
+	output any // of a detached effect
 }
 
 type nextKind uint8
@@ -30,7 +32,7 @@ const (
 	nextFork
 	nextSleep
 	nextPerform
-	nextSpawn
+	nextAwait
 )
 
 // Vars are variables that a body binds for its children, by name without $.
@@ -67,6 +69,12 @@ type Pass struct {
 // Fork runs every task of a list at the same time, each with input and a context of its own.
 func Fork(branches *List, input any) Next { return Next{kind: nextFork, list: branches, value: input} }
 
+// Await waits for the other branches that Fork started.
+func Await() Next { return Next{kind: nextAwait} }
+
+// Ends reports whether n ends the body well.
+func (n Next) Ends() bool { return n.kind == nextDone }
+
 // Sleep waits until a time and then calls Wake.
 func Sleep(until time.Time) Next { return Next{kind: nextSleep, until: until} }
 
@@ -75,5 +83,5 @@ func Perform(request any) Next { return Next{kind: nextPerform, value: request} 
 
 // Detach has the kind's performer do the request without waiting for it, and ends the body with output.
 func Detach(request, output any) Next {
-	return Next{kind: nextPerform, value: request, detach: true, vars: Vars{"": output}}
+	return Next{kind: nextPerform, value: request, detach: true, output: output}
 }

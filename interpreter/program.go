@@ -43,13 +43,19 @@ type Loader func(uri string) ([]byte, error)
 type List struct {
 	slot  string // pointer suffix below its owner: do, try, catch/do, fork/branches
 	tasks []*node
-	owner *node // nil for the workflow's own list
+	owner *node // nil for the workflow's own list and for functions
 	// absolute lists stand outside the place they run in, so that their tasks' pointers are complete: extensions.
 	absolute bool
 }
 
 // Len returns the number of tasks in l.
 func (l *List) Len() int { return len(l.tasks) }
+
+// inlined reports whether l is a function, which runs as if it stood where it is called.
+func (l *List) inlined() bool { return l.slot == slotCall }
+
+// slotCall is the slot of a called function. Like all slots it is never empty: that is how frames tell lists.
+const slotCall = "call"
 
 // node is one compiled task.
 type node struct {
@@ -58,7 +64,7 @@ type node struct {
 	body       Body
 	origin     dsl.Pointer // where it stands in the document; unique
 	pointer    dsl.Pointer // as errors show it; relative to the call for tasks inside a function
-	segment    string      // last part of its path
+	segment    string      // what it adds to the path of the task that it belongs to
 	condition  *expr.Code
 	input      transform
 	output     transform
@@ -67,6 +73,7 @@ type node struct {
 	then       Jump
 	lists      []*List
 	extensions []*extension
+	secrets    []string // that its expressions name
 }
 
 // list returns the node's list in slot, or nil.
@@ -93,6 +100,9 @@ type extension struct {
 type Jump struct {
 	Directive Directive
 	Index     int // of the task to go on with, for DirectiveTask
+
+	// unwinding says that the end began in a child: nothing but output.as and export.as follows (semantics 4.5).
+	unwinding bool
 }
 
 // Directive is where the flow goes after a task.
@@ -142,4 +152,14 @@ func (p *Program) node(origin dsl.Pointer) *node {
 		panic(fmt.Sprintf("the program has no task %s: the state belongs to another definition", origin))
 	}
 	return n
+}
+
+// Performer returns what performs effects of a kind, or nil.
+func (p *Program) Performer(k dsl.Kind) Performer {
+	for i := range p.config.Kinds {
+		if p.config.Kinds[i].Kind == k {
+			return p.config.Kinds[i].Perform
+		}
+	}
+	return nil
 }

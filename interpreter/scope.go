@@ -13,12 +13,12 @@ import (
 // It is the environment (expr.Env) of the task's expressions.
 type Scope struct {
 	m     *machine
-	frame *Frame
-	node  *node
+	frame *Frame // nil for the workflow itself
+	owner *Frame // where the search for variables begins
 
-	input, output any    // $input and $output at this point of the task's protocol
-	extra         string // a variable bound for the duration of one call, and its value
-	extraValue    any
+	input, output any  // $input and $output at this point of the task's protocol
+	secret        bool // an expression has used a secret
+	bound         Vars // variables that only this scope sees
 }
 
 // Input returns the task's transformed input.
@@ -67,7 +67,37 @@ func (s *Scope) Test(c *expr.Code, input any, otherwise bool) (bool, *errors.Err
 }
 
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
-func (s *Scope) Bind(name string, value any) { s.extra, s.extraValue = name, value }
+func (s *Scope) Bind(name string, value any) { s.bound = Vars{name: value} }
+
+// TestWith evaluates a condition for input with further variables; an absent condition holds.
+func (s *Scope) TestWith(c *expr.Code, input any, vars Vars) (bool, *errors.Error) {
+	s.bound = vars
+	holds, err := s.Test(c, input, true)
+	s.bound = nil
+	return holds, err
+}
+
+// Caught notes that the task has caught an error.
+func (s *Scope) Caught(err *errors.Error) {
+	s.m.record(s.frame.record(Record{Type: ErrorCaught, Error: err, By: s.frame.pointer()}))
+}
+
+// Retry waits until a time and then calls Wake for the given attempt.
+func (s *Scope) Retry(attempt int, until time.Time) Next {
+	s.m.record(s.frame.record(Record{Type: RetryScheduled, Attempt: attempt, Until: until}))
+	return Next{kind: nextSleep, until: until, quiet: true}
+}
+
+// Calls returns how many function calls the task runs in.
+func (s *Scope) Calls() int {
+	calls := 0
+	for f := s.frame; f != nil; f = s.m.s.frame(f.Parent) {
+		if f.List == slotCall {
+			calls++
+		}
+	}
+	return calls
+}
 
 // BindAfter makes $name visible to the task's own output.as and export.as.
 func (s *Scope) BindAfter(name string, value any) {

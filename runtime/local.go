@@ -2,8 +2,14 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -12,9 +18,10 @@ import (
 type Local struct {
 	ID  string           // of the instance; a new UUID if empty
 	Now func() time.Time // default time.Now
-	// Virtual runs on virtual time: whenever nothing is in flight, the clock jumps to the next wake-up.
+	// Virtual runs on virtual time: it stands still while the run works, passes as usual while only effects are in
+	// flight, and jumps to the next wake-up when nothing is.
 	Virtual bool
-	// Observe is called with every record in order, never from two goroutines at once, as soon as its step is done.
+	// Observe is called with every record of the run in order, never from two goroutines at once.
 	Observe func(interpreter.Record)
 	// Workflows resolves run.workflow tasks; nil knows no other workflow.
 	Workflows Workflows
@@ -34,8 +41,339 @@ type Outcome struct {
 	EndedAt   time.Time          // on the run's clock
 }
 
-// Run runs one instance of p to its end. When ctx ends, the run is cancelled, and Run returns once every effect has
-// stopped. The error is a failure of the host; what the workflow did wrong is in the outcome.
+// Run runs one instance of p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
+// ends, the run is cancelled, and Run returns once every effect has stopped. Detached effects and workflows are
+// waited for. The error is a failure of the host; what the workflow did wrong is in the outcome.
 func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outcome, error) {
-	panic("runtime")
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.ID == "" {
+		c.ID = uuid.Must(uuid.NewV7()).String()
+	}
+	if input == nil {
+		input = map[string]any{}
+	}
+	l := &local{Local: c, clock: newClock(c), finished: make(chan finishedEffect)}
+	// Effects end when they are cancelled one by one, so that the run can say why.
+	l.effects, l.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer l.stop(nil)
+	root := l.start(p, c.ID, nil)
+	root.observe = c.Observe
+	l.post(root, interpreter.Start{Input: input})
+	err := l.drive(ctx)
+	if err != nil {
+		l.stop(err)
+	}
+	l.drain()
+	s := root.state
+	return Outcome{
+		ID: c.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, StartedAt: s.StartedAt, EndedAt: root.endedAt,
+	}, err
+}
+
+// local is a run in progress: one instance and the ones that it started.
+type local struct {
+	Local
+	clock     *clock
+	instances []*instance // that have not ended
+	pending   []delivery  // events to step next
+	effects   context.Context
+	stop      context.CancelCauseFunc
+	finished  chan finishedEffect
+	inFlight  sync.WaitGroup
+	flying    int // effects whose end has not been received
+	children  int
+}
+
+// instance is one workflow instance of a run.
+type instance struct {
+	program *interpreter.Program
+	state   *interpreter.State
+	cancels map[interpreter.EffectID]context.CancelCauseFunc
+	again   bool
+	endedAt time.Time
+	parent  *waiting // nil for the run itself and for detached children
+	observe func(interpreter.Record)
+}
+
+// waiting is a task that waits for a child workflow.
+type waiting struct {
+	instance *instance
+	effect   interpreter.EffectID
+}
+
+// delivery is an event on its way to an instance.
+type delivery struct {
+	instance *instance
+	event    interpreter.Event
+}
+
+type finishedEffect struct {
+	instance *instance
+	event    interpreter.Finished
+	detached bool
+	host     error
+}
+
+// errUnwanted is why an effect is cancelled whose task has ended.
+var errUnwanted = errors.New("the task has ended")
+
+func (l *local) start(p *interpreter.Program, id string, parent *waiting) *instance {
+	i := &instance{
+		program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent,
+		cancels: map[interpreter.EffectID]context.CancelCauseFunc{},
+	}
+	l.instances = append(l.instances, i)
+	return i
+}
+
+// post has i step with ev as soon as what is going on is done.
+func (l *local) post(i *instance, ev interpreter.Event) {
+	l.pending = append(l.pending, delivery{i, ev})
+}
+
+// drive steps the instances until all have ended.
+func (l *local) drive(ctx context.Context) error {
+	for len(l.instances) > 0 {
+		if ctx.Err() != nil {
+			l.cancelAll(context.Cause(ctx))
+			return nil
+		}
+		if l.stepReady() {
+			continue
+		}
+		if err := l.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepReady steps what has work to do now, and reports whether there was anything.
+func (l *local) stepReady() bool {
+	for _, i := range l.instances {
+		wake := i.state.NextWake()
+		if i.again || !wake.IsZero() && !l.clock.now().Before(wake) {
+			l.post(i, interpreter.Due{})
+		}
+	}
+	ready := l.pending
+	l.pending = nil
+	for _, d := range ready {
+		if !d.instance.state.Status.Final() {
+			l.step(d.instance, d.event)
+		}
+	}
+	return len(ready) > 0
+}
+
+// wait returns after the next thing has happened: an effect has ended, a wake-up is due, or ctx has ended.
+func (l *local) wait(ctx context.Context) error {
+	wake := l.nextWake()
+	if l.flying == 0 && l.Virtual && !wake.IsZero() {
+		l.clock.jump(wake)
+		return nil
+	}
+	if l.flying == 0 && wake.IsZero() {
+		return fmt.Errorf("run %s: nothing can go on: no effect is in flight and no wake-up is due", l.ID)
+	}
+	var due <-chan time.Time
+	if !wake.IsZero() {
+		timer := time.NewTimer(wake.Sub(l.clock.now()))
+		defer timer.Stop()
+		due = timer.C
+	}
+	passed := l.clock.pass()
+	defer passed()
+	select {
+	case <-ctx.Done():
+	case <-due:
+	case f := <-l.finished:
+		passed()
+		return l.receive(f)
+	}
+	return nil
+}
+
+func (l *local) nextWake() (next time.Time) {
+	for _, i := range l.instances {
+		if wake := i.state.NextWake(); !wake.IsZero() && (next.IsZero() || wake.Before(next)) {
+			next = wake
+		}
+	}
+	return next
+}
+
+func (l *local) receive(f finishedEffect) error {
+	l.flying--
+	if f.host != nil {
+		return f.host
+	}
+	delete(f.instance.cancels, f.event.Effect)
+	if !f.detached {
+		l.post(f.instance, f.event)
+	}
+	return nil
+}
+
+// step advances an instance and does what it wants.
+func (l *local) step(i *instance, ev interpreter.Event) {
+	result := interpreter.Step(i.program, i.state, ev, l.clock.now())
+	i.again = result.Again
+	if i.observe != nil {
+		for _, r := range result.Records {
+			i.observe(r)
+		}
+	}
+	for _, id := range result.Cancels {
+		if cancel := i.cancels[id]; cancel != nil {
+			cancel(errUnwanted)
+			delete(i.cancels, id)
+		}
+	}
+	for _, e := range result.Effects {
+		l.perform(i, e)
+	}
+	if i.state.Status.Final() {
+		l.end(i)
+	}
+}
+
+// end takes an instance out of the run and tells its parent.
+func (l *local) end(i *instance) {
+	for at, other := range l.instances {
+		if other == i {
+			l.instances = append(l.instances[:at], l.instances[at+1:]...)
+			break
+		}
+	}
+	i.endedAt = l.clock.now()
+	if i.parent == nil {
+		return
+	}
+	event := interpreter.Finished{Effect: i.parent.effect, Result: i.state.Output}
+	switch i.state.Status {
+	case interpreter.StatusFaulted:
+		event.Error = i.state.Fault
+	case interpreter.StatusCancelled:
+		event.Error = errors.Runtimef("the workflow %s was cancelled", i.state.ID)
+	}
+	delete(i.parent.instance.cancels, i.parent.effect)
+	l.post(i.parent.instance, event)
+}
+
+func (l *local) cancelAll(cause error) {
+	for len(l.instances) > 0 {
+		l.step(l.instances[0], interpreter.Cancel{Reason: cause.Error()})
+	}
+	l.stop(cause)
+}
+
+// drain waits for the effects that are still in flight.
+func (l *local) drain() {
+	done := make(chan struct{})
+	go func() { l.inFlight.Wait(); close(done) }()
+	for {
+		select {
+		case <-l.finished:
+		case <-done:
+			return
+		}
+	}
+}
+
+func (l *local) perform(i *instance, e interpreter.Effect) {
+	if e.Kind == dsl.KindRunWorkflow {
+		l.performWorkflow(i, e)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(l.effects)
+	if !e.Detached {
+		i.cancels[e.ID] = cancel
+	}
+	perform := i.program.Performer(e.Kind)
+	l.flying++
+	l.inFlight.Go(func() {
+		defer cancel(nil)
+		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID}, detached: e.Detached}
+		result, err := perform(ctx, e.Request)
+		if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && ctx.Err() == nil {
+			f.host = err
+		}
+		f.event.Result = result
+		l.finished <- f
+	})
+}
+
+// performWorkflow starts another workflow as an instance of this run, on the same clock.
+func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
+	var request struct{ Namespace, Name, Version string }
+	var input struct{ Input interpreter.Value }
+	err := errors.Join(json.Unmarshal(e.Request.Body, &request), json.Unmarshal(e.Request.Body, &input))
+	p, unknown := l.find(request.Namespace, request.Name, request.Version)
+	if err != nil {
+		unknown = errors.Runtimef("the request for a workflow cannot be read: %s", err)
+	}
+	if unknown != nil {
+		l.reply(i, e, unknown)
+		return
+	}
+	var parent *waiting
+	if !e.Detached {
+		parent = &waiting{instance: i, effect: e.ID}
+	}
+	l.children++
+	child := l.start(p, fmt.Sprintf("%s.%d", l.ID, l.children), parent)
+	if parent != nil {
+		i.cancels[e.ID] = func(cause error) { l.post(child, interpreter.Cancel{Reason: cause.Error()}) }
+	}
+	l.post(child, interpreter.Start{Input: input.Input.V})
+}
+
+func (l *local) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {
+	if l.Workflows == nil {
+		return nil, errors.Configurationf("the workflow %s/%s:%s is not known here", namespace, name, version)
+	}
+	return l.Workflows(namespace, name, version)
+}
+
+// reply answers an effect that cannot be performed at all.
+func (l *local) reply(i *instance, e interpreter.Effect, err *errors.Error) {
+	if !e.Detached {
+		l.post(i, interpreter.Finished{Effect: e.ID, Error: err})
+	}
+}
+
+// clock is the time of a run.
+type clock struct {
+	real    func() time.Time
+	virtual bool
+	at      time.Time // of virtual time
+}
+
+func newClock(c Local) *clock { return &clock{real: c.Now, virtual: c.Virtual, at: stripped(c.Now())} }
+
+// stripped returns t as it comes back from storage, so that a stored state and a live one are the same.
+func stripped(t time.Time) time.Time { return t.UTC().Round(0) }
+
+func (c *clock) now() time.Time {
+	if c.virtual {
+		return c.at
+	}
+	return stripped(c.real())
+}
+
+// jump moves virtual time.
+func (c *clock) jump(to time.Time) { c.at = to }
+
+// pass lets virtual time pass with real time until the function that it returns is called.
+func (c *clock) pass() func() {
+	began, done := c.real(), false
+	return func() {
+		if c.virtual && !done {
+			c.at = c.at.Add(c.real().Sub(began))
+		}
+		done = true
+	}
 }

@@ -1,0 +1,213 @@
+package interpreter
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+)
+
+// Compile turns a document without errors into a program. Everything that can be found out before a run is: every
+// expression is compiled, every reference and flow directive resolved, every literal external resource read. The
+// program is nil if the diagnostics hold an error.
+func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
+	c := &compiler{workflow: w, config: config, functions: map[dsl.Pointer]*List{}}
+	c.program = &Program{Workflow: w, config: config, nodes: map[dsl.Pointer]*node{}}
+	b := &Builder{c: c, node: workflowNode}
+	c.program.input = c.input(b, w.Input, "/input")
+	c.program.output = c.output(b, w.Output, "/output")
+	c.program.timeout = c.timeout(b, w.Timeout)
+	c.compileExtensions()
+	c.program.root = &List{slot: "do"}
+	c.fill(c.program.root, w.Do, "/do")
+	if c.diagnostics.Err() != nil {
+		return nil, c.diagnostics
+	}
+	return c.program, c.diagnostics
+}
+
+type compiler struct {
+	workflow    *dsl.Workflow
+	config      Config
+	program     *Program
+	diagnostics dsl.Diagnostics
+	functions   map[dsl.Pointer]*List
+	extensions  []*compiledExtension
+	// inExtension is set while the tasks of an extension are compiled: they are never extended themselves.
+	inExtension bool
+}
+
+// fill compiles tasks into list; at is the pointer of the list as errors show it.
+func (c *compiler) fill(list *List, tasks dsl.TaskList, at dsl.Pointer) {
+	for i, t := range tasks {
+		base := t.Base()
+		n := &node{task: t, origin: base.Pointer, pointer: at.Item(i, base.Name)}
+		n.segment = "/" + list.slot + string(dsl.Pointer("").Item(i, pathEscaper.Replace(base.Name)))
+		siblings := tasks
+		if list.owner != nil && list.owner.task != nil && list.owner.task.Kind() == dsl.KindFork {
+			siblings = nil // a branch has no list to go on in (semantics 4.7)
+		}
+		list.tasks = append(list.tasks, c.task(n, siblings))
+	}
+}
+
+// task compiles one task.
+func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
+	base := n.task.Base()
+	c.program.nodes[n.origin] = n
+	b := &Builder{c: c, node: n, siblings: siblings}
+	at := base.Pointer
+	n.condition = b.Condition(at.Key("if"), base.If)
+	n.input = c.input(b, base.Input, at.Key("input"))
+	n.output = c.output(b, base.Output, at.Key("output"))
+	if base.Export != nil {
+		n.export = transform{c.schema(base.Export.Schema), b.Value(at.Key("export").Key("as"), base.Export.As)}
+	}
+	n.timeout = c.timeout(b, base.Timeout)
+	if jump := b.Jump(at.Key("then"), base.Then); jump != nil {
+		n.then = *jump
+	}
+	if !c.inExtension {
+		n.extensions = c.extend(n.task)
+		for _, e := range n.extensions {
+			n.lists = append(n.lists, e.lists()...)
+		}
+	}
+	i := slices.IndexFunc(c.config.Kinds, func(k Kind) bool { return k.Kind == n.task.Kind() })
+	if i < 0 {
+		c.report("SW801", at, fmt.Sprintf("running `%s` tasks is not supported yet", n.task.Kind()),
+			"the document is valid; this version of swrun cannot run it")
+		return n
+	}
+	n.kind = &c.config.Kinds[i]
+	n.body = n.kind.Compile(b, n.task)
+	return n
+}
+
+func (c *compiler) input(b *Builder, input *dsl.Input, at dsl.Pointer) transform {
+	if input == nil {
+		return transform{}
+	}
+	return transform{c.schema(input.Schema), b.Value(at.Key("from"), input.From)}
+}
+
+func (c *compiler) output(b *Builder, output *dsl.Output, at dsl.Pointer) transform {
+	if output == nil {
+		return transform{}
+	}
+	return transform{c.schema(output.Schema), b.Value(at.Key("as"), output.As)}
+}
+
+func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {
+	if t == nil {
+		return nil
+	}
+	if t.Use == "" {
+		return b.Duration(t.After)
+	}
+	named := c.workflow.Use.Timeouts[t.Use]
+	if named == nil {
+		c.report("SW203", t.Pointer, fmt.Sprintf("`%s` is not among use.timeouts", t.Use), "")
+		return nil
+	}
+	return b.Duration(named.After)
+}
+
+func (c *compiler) jump(at dsl.Pointer, then string, siblings dsl.TaskList) Jump {
+	switch then {
+	case dsl.ThenContinue:
+		return Jump{}
+	case dsl.ThenExit:
+		return Jump{Directive: DirectiveExit}
+	case dsl.ThenEnd:
+		return Jump{Directive: DirectiveEnd}
+	}
+	index := siblings.Index(then)
+	if index < 0 {
+		c.report("SW201", at, fmt.Sprintf("`then: %s` names no task in this list", then), "")
+	}
+	return Jump{Directive: DirectiveTask, Index: index}
+}
+
+// function compiles a function's task once; wherever it is called, its tasks' pointers follow the call's.
+func (c *compiler) function(origin dsl.Pointer, task dsl.Task) *List {
+	if list := c.functions[origin]; list != nil {
+		return list
+	}
+	list := &List{slot: slotCall}
+	c.functions[origin] = list
+	list.tasks = []*node{{task: task, origin: origin, segment: "()"}}
+	c.task(list.tasks[0], nil)
+	return list
+}
+
+func (c *compiler) load(uri string) ([]byte, error) {
+	if c.config.Load == nil {
+		return nil, errors.New("external resources are not available here")
+	}
+	return c.config.Load(uri)
+}
+
+func (c *compiler) resource(r *dsl.ExternalResource) ([]byte, bool) {
+	if expr.Delimited(r.Endpoint.URI) {
+		c.report("SW802", r.Endpoint.Pointer, "a schema's location must be a literal URI", "")
+		return nil, false
+	}
+	return (&Builder{c: c}).Load(r)
+}
+
+func (c *compiler) report(code string, at dsl.Pointer, message, help string) {
+	c.diagnostics = append(c.diagnostics, dsl.Diagnostic{
+		Code: code, Severity: dsl.SeverityError, Message: message, Help: help, Pointer: at,
+		File: c.workflow.Source.File, Range: c.workflow.Source.Value(at),
+	})
+}
+
+func (c *compiler) syntaxError(at dsl.Pointer, err error) {
+	var syntax *expr.SyntaxError
+	if !errors.As(err, &syntax) {
+		c.report("SW501", at, "jq: "+err.Error(), "")
+		return
+	}
+	c.report("SW501", at, "jq: "+syntax.Msg, "")
+	last := &c.diagnostics[len(c.diagnostics)-1]
+	last.Range = c.workflow.Source.Within(at, syntax.Offset, syntax.Offset+max(1, len(syntax.Token)))
+}
+
+// templateErrors reports each syntax error in a template; shift corrects offsets of text that was wrapped in ${ }.
+func (c *compiler) templateErrors(at dsl.Pointer, err error, shift int) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			c.templateErrors(at, e, shift)
+		}
+		return
+	}
+	var template *expr.TemplateError
+	if errors.As(err, &template) {
+		for _, key := range template.Path {
+			switch key := key.(type) {
+			case string:
+				at = at.Key(key)
+			case int:
+				at = at.Index(key)
+			}
+		}
+		moved := *template.Err
+		moved.Offset = max(0, moved.Offset+shift)
+		err = &moved
+	}
+	c.syntaxError(at, err)
+}
+
+// names returns the keys of m, sorted.
+func names[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for name := range m {
+		keys = append(keys, name)
+	}
+	sort.Strings(keys)
+	return keys
+}

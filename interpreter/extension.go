@@ -1,0 +1,68 @@
+package interpreter
+
+import (
+	"github.com/swrun/swrun/dsl"
+)
+
+// compiledExtension is an extension of the document and what it extends.
+type compiledExtension struct {
+	extension
+	extend string
+}
+
+func (e *extension) lists() []*List {
+	var lists []*List
+	for _, l := range []*List{e.before, e.after} {
+		if l != nil {
+			lists = append(lists, l)
+		}
+	}
+	return lists
+}
+
+func (c *compiler) compileExtensions() {
+	c.inExtension = true
+	defer func() { c.inExtension = false }()
+	b := &Builder{c: c, node: workflowNode}
+	for _, e := range c.workflow.Use.Extensions {
+		c.extensions = append(c.extensions, &compiledExtension{extend: e.Extend, extension: extension{
+			when:   b.Condition(e.Pointer.Key("when"), e.When),
+			before: c.extensionList(e.Pointer, "before", e.Before),
+			after:  c.extensionList(e.Pointer, "after", e.After),
+		}})
+	}
+}
+
+func (c *compiler) extensionList(at dsl.Pointer, part string, tasks dsl.TaskList) *List {
+	if len(tasks) == 0 {
+		return nil
+	}
+	list := &List{slot: string(at.Key(part)[1:]), absolute: true, owner: workflowNode}
+	c.fill(list, tasks, at.Key(part))
+	return list
+}
+
+// extend returns the extensions of a task, in order (semantics section 13).
+func (c *compiler) extend(t dsl.Task) []*extension {
+	var extensions []*extension
+	for _, e := range c.extensions {
+		if e.extend == "all" || e.extend == target(t.Kind()) {
+			extensions = append(extensions, &e.extension)
+		}
+	}
+	return extensions
+}
+
+// target returns what an extension calls the kind of task.
+func target(k dsl.Kind) string {
+	switch k {
+	case dsl.KindDo, dsl.KindFork:
+		return "composite"
+	case dsl.KindCallA2A, dsl.KindCallAsyncAPI, dsl.KindCallFunction, dsl.KindCallGRPC, dsl.KindCallHTTP,
+		dsl.KindCallMCP, dsl.KindCallOpenAPI:
+		return "call"
+	case dsl.KindRunContainer, dsl.KindRunScript, dsl.KindRunShell, dsl.KindRunWorkflow:
+		return "run"
+	}
+	return string(k)
+}

@@ -1,0 +1,73 @@
+package interpreter
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Path names an occurrence of a task: its pointer, with the loop passes "[3]", retries "!2" and repeat visits "+1"
+// that led to it. It is what idempotency keys and history refer to (design.md section 4).
+type Path string
+
+// The marks are escaped in task names as RFC 6901 escapes / and ~.
+var pathEscaper = strings.NewReplacer("[", "~2", "!", "~3", "+", "~4")
+
+// suffix returns what a pass adds to the path of the task whose list runs.
+func (p Pass) suffix() string {
+	switch {
+	case p == Pass{}:
+		return ""
+	case p.Loop > 0:
+		return "[" + strconv.Itoa(p.Loop-1) + "]"
+	}
+	return "!" + strconv.Itoa(p.Attempt)
+}
+
+// occurrence returns the path without retries: a repeated attempt is the same occurrence.
+func (p Path) occurrence() string {
+	if !strings.Contains(string(p), "!") {
+		return string(p)
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(string(p), "!") {
+		if i > 0 {
+			part = strings.TrimLeft(part, "0123456789")
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// key returns the idempotency key of an occurrence (reliability.md 1.3.8).
+func (s *State) key(p Path) string {
+	sum := s.digest("key", p.occurrence())
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// chance returns a number in [0, 1) that depends on nothing but the instance, the occurrence and salt.
+func (s *State) chance(p Path, salt string) float64 {
+	sum := s.digest("chance", string(p), salt)
+	return float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53)
+}
+
+// uuid returns a UUID that depends on nothing but the instance and the occurrence.
+func (s *State) uuid(p Path) string {
+	sum := s.digest("uuid", string(p))
+	return uuid.NewHash(sha256.New(), uuid.Nil, sum[:], 8).String()
+}
+
+func (s *State) digest(parts ...string) [sha256.Size]byte {
+	h := sha256.New()
+	for _, part := range append([]string{s.Namespace, s.ID}, parts...) {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}

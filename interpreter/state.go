@@ -1,0 +1,188 @@
+package interpreter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// Status is where a run stands: the DSL's status phases.
+type Status string
+
+// The statuses.
+const (
+	StatusPending   Status = "pending"
+	StatusRunning   Status = "running"
+	StatusWaiting   Status = "waiting"
+	StatusSuspended Status = "suspended"
+	StatusCancelled Status = "cancelled"
+	StatusFaulted   Status = "faulted"
+	StatusCompleted Status = "completed"
+)
+
+// Final reports whether nothing can follow.
+func (s Status) Final() bool {
+	return s == StatusCancelled || s == StatusFaulted || s == StatusCompleted
+}
+
+// State is a run as data. It belongs to one driver at a time; Step changes it in place. Everything in it survives
+// JSON (see EncodeHead and EncodeFrame), and values in it are shared and never written to.
+type State struct {
+	ID        string
+	Namespace string
+	Status    Status
+	StartedAt time.Time
+	Input     any // raw input
+	Context   any
+	Deadline  *Deadline // the workflow's own
+	Output    any       // once completed
+	Fault     *errors.Error
+
+	frames     []*Frame // in the order of their ids: a child comes after its parent
+	lastFrame  FrameID
+	lastEffect EffectID
+	lastRecord int
+
+	ended  []FrameID // saved frames that have ended since the last TakeChanges
+	head   bool      // whether anything but frames has changed since then
+	queued []*Frame  // frames that can go on without an event
+}
+
+// FrameID identifies a frame within a run. A child's is always greater than its parent's.
+type FrameID int
+
+// EffectID identifies an effect within a run; ids are never used twice.
+type EffectID int
+
+// NewState returns the state of a run that has not started.
+func NewState(namespace, id string) *State {
+	return &State{ID: id, Namespace: namespace, Status: StatusPending, Context: map[string]any{}, head: true}
+}
+
+// Frame is a task in progress, or a list of tasks in progress. Which one it is tells List.
+type Frame struct {
+	ID     FrameID
+	Parent FrameID     // 0 for the workflow's own list
+	Origin dsl.Pointer // the task's place in the document; for a list, the place of the task that it belongs to
+	Prefix dsl.Pointer // what precedes the task's pointer inside a function: where it was called
+	Path   Path
+
+	// A task's own.
+	Phase     Phase
+	Raw       any // raw input; in a list, the input of the task to start next
+	Input     any // transformed input, once the body has started
+	Output    any // transformed output, while extensions run after the body
+	StartedAt time.Time
+	Branch    int  // position among the branches of a fork
+	Isolated  bool // whether Context holds this branch's own context
+	Context   any
+	Progress  any // the kind's own; see Progress
+	WakeAt    time.Time
+	Effect    *InFlight
+	Extension int   // the extension that is running
+	Then      *Jump // the body's override of the flow directive, while extensions run after it
+
+	// A list's own.
+	List string // slot below the task; "" marks a task
+	Pass Pass
+	At   int // position of the task in progress
+	Lap  int // how often the flow has jumped backward
+
+	Vars      Vars       // of a list: bound for its tasks; of a task: bound for its own output.as and export.as
+	Deadlines []Deadline // in force, outermost first
+	Queued    bool       // it can go on without an event
+
+	node    *node
+	saved   bool // it is part of what a driver has stored
+	touched bool // it has changed since then
+}
+
+// Phase is how far a task has come.
+type Phase uint8
+
+// The phases of a task.
+const (
+	PhaseEntering Phase = iota // nothing of it has run
+	PhaseBefore                // an extension's before is running
+	PhaseBody
+	PhaseAfter // an extension's after is running
+)
+
+// InFlight is an effect that a task waits for.
+type InFlight struct {
+	ID        EffectID  `json:"id"`
+	StartedAt time.Time `json:"startedAt"`
+	Attempt   int       `json:"attempt"`
+	// Request is the frozen request. It is nil if it holds a secret: then it is made again, at the same clock.
+	Request []byte `json:"request,omitempty"`
+}
+
+func (f *Frame) changed() { f.touched = true }
+
+func (f *Frame) isList() bool { return f.List != "" }
+
+func (f *Frame) pointer() dsl.Pointer { return f.Prefix + f.node.pointer }
+
+func (s *State) frame(id FrameID) *Frame {
+	i, ok := slices.BinarySearchFunc(s.frames, id, func(f *Frame, id FrameID) int { return int(f.ID - id) })
+	if !ok {
+		return nil
+	}
+	return s.frames[i]
+}
+
+// push adds a new frame.
+func (s *State) push(f *Frame) *Frame {
+	s.lastFrame++
+	f.ID, f.touched = s.lastFrame, true
+	s.frames = append(s.frames, f)
+	s.head = true
+	return f
+}
+
+// remove takes away a frame whose children have gone before.
+func (s *State) remove(f *Frame) {
+	last := len(s.frames) - 1
+	if s.frames[last] == f { // almost always: the innermost frame ends first
+		s.frames[last] = nil
+		s.frames = s.frames[:last]
+	} else if i := slices.Index(s.frames, f); i >= 0 {
+		s.frames = slices.Delete(s.frames, i, i+1)
+	}
+	if f.saved {
+		s.ended = append(s.ended, f.ID)
+	}
+	f.Queued = false
+}
+
+// queue lets f go on in this step or, if the step is over, in the next.
+func (s *State) queue(f *Frame) {
+	f.Queued = true
+	f.changed()
+	s.queued = append(s.queued, f)
+}
+
+// NextWake returns when Step has to be called again at the latest, or the zero time if only an event can go on.
+func (s *State) NextWake() time.Time {
+	if s.Status.Final() {
+		return time.Time{}
+	}
+	var next time.Time
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	if s.Deadline != nil {
+		earlier(s.Deadline.At)
+	}
+	for _, f := range s.frames {
+		earlier(f.WakeAt)
+		for _, d := range f.Deadlines {
+			earlier(d.At)
+		}
+	}
+	return next
+}

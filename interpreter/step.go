@@ -1,0 +1,282 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel.
+type Event interface{ event() }
+
+// Start begins the run with its raw input.
+type Start struct {
+	Input any
+}
+
+// Finished tells that an effect has ended with a result or an error.
+type Finished struct {
+	Effect EffectID
+	Result any
+	Error  *errors.Error // nil if it ended well
+}
+
+// Due tells that time has passed, or that a step left work to do. It may come at any time, and early.
+type Due struct{}
+
+// Cancel ends the run from outside.
+type Cancel struct {
+	Reason string
+}
+
+func (Start) event()    {}
+func (Finished) event() {}
+func (Due) event()      {}
+func (Cancel) event()   {}
+
+// Effect is something that has to happen outside.
+type Effect struct {
+	ID       EffectID
+	Kind     dsl.Kind
+	Detached bool // nobody waits for it
+	Request  Request
+}
+
+// Result is what a step wants done.
+type Result struct {
+	Effects []Effect   // to perform, in order
+	Cancels []EffectID // effects in flight whose result nobody wants any more
+	Records []Record   // what happened, in order
+	// Again says that the step stopped at its limit of work: call Step with Due at once.
+	Again bool
+	// Spent is the number of tasks that the step started.
+	Spent int
+}
+
+// stepLimit is how many tasks one step may start, so that a deadline or a cancel is noticed in a loop that never
+// waits, and a step's records stay small.
+const stepLimit = 1000
+
+// Step advances the run as far as it can go without the outside. It is deterministic: the same program, state, event
+// and time always give the same result. It changes s in place; a driver that cannot keep the outcome drops s.
+//
+// An event that comes too late, for an effect that nobody waits for or a run that has ended, changes nothing but
+// the records.
+func Step(p *Program, s *State, ev Event, now time.Time) Result {
+	m := &machine{p: p, s: s, now: now}
+	m.scope.m = m
+	m.resume()
+	if start, ok := ev.(Start); ok && s.Status == StatusPending {
+		m.start(start.Input)
+	} else if s.Status.Final() || s.Status == StatusPending || m.expire() {
+		m.handle(ev)
+		m.wake()
+	}
+	m.run()
+	return m.result
+}
+
+// machine is one step in progress.
+type machine struct {
+	p      *Program
+	s      *State
+	now    time.Time
+	scope  Scope
+	result Result
+
+	workflowValue map[string]any // $workflow, once it is used
+}
+
+// resume finds out which task each frame belongs to, after the state was decoded.
+func (m *machine) resume() {
+	for _, f := range m.s.frames {
+		if f.node == nil {
+			f.node = m.nodeOf(f)
+			if f.Queued {
+				m.s.queued = append(m.s.queued, f)
+			}
+		}
+	}
+}
+
+func (m *machine) nodeOf(f *Frame) *node {
+	if f.Parent == 0 {
+		return workflowNode
+	}
+	return m.p.node(f.Origin)
+}
+
+// workflowNode stands for the workflow where a frame needs a task: the owner of the workflow's own list.
+var workflowNode = &node{}
+
+func (m *machine) start(input any) {
+	s := m.s
+	s.Status, s.StartedAt, s.Input, s.head = StatusRunning, m.now, input, true
+	m.record(Record{Type: WorkflowStarted, Data: input})
+	scope := m.workflowScope(input)
+	if m.p.timeout != nil {
+		d, err := m.p.timeout.Eval(scope, input)
+		if err != nil {
+			m.fault(err.At("/"))
+			return
+		}
+		deadline := newDeadline("workflow", d, m.now)
+		s.Deadline = &deadline
+	}
+	transformed, err := m.p.input.in(scope, input)
+	if err != nil {
+		m.fault(err.At("/"))
+		return
+	}
+	s.queue(s.push(&Frame{node: workflowNode, List: "do", Raw: transformed}))
+}
+
+func (m *machine) handle(ev Event) {
+	switch ev := ev.(type) {
+	case Finished:
+		m.finished(ev)
+	case Cancel:
+		m.cancelled(ev)
+	}
+}
+
+// wake goes on with every task whose wait is over: retries before plain waits, each in the order in which they end.
+func (m *machine) wake() {
+	if m.s.Status.Final() {
+		return
+	}
+	var due []*Frame
+	for _, f := range m.s.frames {
+		if !f.WakeAt.IsZero() && !m.now.Before(f.WakeAt) {
+			due = append(due, f)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *Frame) int {
+		if retry := isComposite(a); retry != isComposite(b) {
+			return map[bool]int{true: -1, false: 1}[retry]
+		}
+		return a.WakeAt.Compare(b.WakeAt)
+	})
+	for _, f := range due {
+		if m.s.frame(f.ID) == f { // an earlier one may have ended it
+			f.WakeAt = time.Time{}
+			f.changed()
+			m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
+		}
+	}
+}
+
+func isComposite(f *Frame) bool {
+	_, ok := f.node.body.(Composite)
+	return ok
+}
+
+func (m *machine) finished(ev Finished) {
+	i := slices.IndexFunc(m.s.frames, func(f *Frame) bool { return f.Effect != nil && f.Effect.ID == ev.Effect })
+	if i < 0 {
+		m.record(Record{Type: ResultLate, Data: ev.Result, Error: ev.Error})
+		return
+	}
+	f := m.s.frames[i]
+	m.record(f.record(Record{Type: EffectFinished, Attempt: f.Effect.Attempt, Error: ev.Error}))
+	f.Effect = nil
+	f.changed()
+	if ev.Error != nil {
+		m.fail(f, ev.Error.At(f.pointer().Instance()))
+		return
+	}
+	m.next(f, f.node.body.(Leaf).Finish(m.bodyScope(f), ev.Result))
+}
+
+func (m *machine) cancelled(ev Cancel) {
+	if m.s.Status.Final() {
+		return
+	}
+	m.cancelAll()
+	m.s.Status, m.s.head = StatusCancelled, true
+	m.record(Record{Type: WorkflowCancelled, Data: ev.Reason})
+}
+
+// run lets queued frames go on, first come first served, until nothing can go on or the step has done enough.
+func (m *machine) run() {
+	for len(m.s.queued) > 0 && !m.s.Status.Final() {
+		if m.result.Spent >= stepLimit {
+			m.result.Again = true
+			// The order must not depend on whether the state is stored before the next step.
+			slices.SortFunc(m.s.queued, func(a, b *Frame) int { return int(a.ID - b.ID) })
+			return
+		}
+		f := m.s.queued[0]
+		m.s.queued = m.s.queued[1:]
+		if f.Queued {
+			f.Queued = false
+			m.advance(f)
+		}
+	}
+	m.s.queued = nil
+}
+
+// effect starts an effect for f.
+func (m *machine) effect(f *Frame, n Next) {
+	body, err := json.Marshal(n.value)
+	if err != nil {
+		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
+		return
+	}
+	m.s.lastEffect++
+	m.s.head = true
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Request: m.request(f, body)}
+	m.result.Effects = append(m.result.Effects, effect)
+	m.record(f.record(Record{Type: EffectStarted, Attempt: 1}))
+	if n.detach {
+		m.complete(f, n.output, nil)
+		return
+	}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, Request: body}
+	if m.scope.secret {
+		f.Effect.Request = nil
+	}
+	f.changed()
+}
+
+func (m *machine) request(f *Frame, body []byte) Request {
+	return Request{
+		Body: body, Instance: m.s.ID, Pointer: f.pointer(), Path: f.Path, Key: m.s.key(f.Path), Attempt: 1,
+		Deadline: m.nextDeadline(f),
+	}
+}
+
+// nextDeadline returns when the first of the scopes around f ends.
+func (m *machine) nextDeadline(f *Frame) time.Time {
+	var first time.Time
+	if m.s.Deadline != nil {
+		first = m.s.Deadline.At
+	}
+	for ; f != nil; f = m.s.frame(f.Parent) {
+		for _, d := range f.Deadlines {
+			if first.IsZero() || d.At.Before(first) {
+				first = d.At
+			}
+		}
+	}
+	return first
+}
+
+func (m *machine) record(r Record) {
+	m.s.lastRecord++
+	m.s.head = true
+	r.Seq, r.At = m.s.lastRecord, m.now
+	m.result.Records = append(m.result.Records, r)
+}
+
+// record fills in which task r is about.
+func (f *Frame) record(r Record) Record {
+	r.Kind, r.Pointer, r.Path = f.node.kind.Kind, f.pointer(), f.Path
+	if f.Origin != r.Pointer {
+		r.Origin = f.Origin
+	}
+	return r
+}

@@ -1,0 +1,292 @@
+package interpreter
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// This file is the protocol around every task (semantics 3.1): if on the raw input, timeout, extensions, input.schema,
+// input.from, the kind's body, output.as, output.schema, export.as, export.schema, extensions, then.
+
+// enter starts task n below parent, or passes over it.
+func (m *machine) enter(parent *Frame, n *node, f *Frame) {
+	m.result.Spent++
+	f.Parent, f.Origin, f.node, f.StartedAt = parent.ID, n.origin, n, m.now
+	f.Prefix = parent.Prefix
+	scope := m.rawScope(parent, f)
+	run, err := scope.Test(n.condition, f.Raw, true)
+	if err != nil {
+		m.s.push(f)
+		m.fail(f, err)
+		return
+	}
+	if !run {
+		m.record(f.record(Record{Type: TaskSkipped}))
+		m.deliver(parent, f, f.Raw, nil)
+		return
+	}
+	m.s.push(f)
+	m.begin(f, scope)
+}
+
+// begin starts a task that is not passed over.
+func (m *machine) begin(f *Frame, scope *Scope) {
+	err := m.arm(f, scope)
+	m.record(f.record(Record{Type: TaskStarted, Data: f.Raw, Until: f.until()}))
+	if err == nil {
+		err = m.grant(f.node)
+	}
+	if err != nil {
+		m.fail(f, err)
+		return
+	}
+	m.before(f, 0)
+}
+
+// grant checks that every secret which the task's expressions name is there.
+func (m *machine) grant(n *node) *errors.Error {
+	for _, name := range n.secrets {
+		if _, err := m.secret(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arm sets the deadline of a task that has a timeout.
+func (m *machine) arm(f *Frame, scope *Scope) *errors.Error {
+	if f.node.timeout == nil {
+		return nil
+	}
+	d, err := f.node.timeout.Eval(scope, f.Raw)
+	if err != nil {
+		return err
+	}
+	deadline := newDeadline("task", d, m.now)
+	if deadline.At.Before(m.now) {
+		return errors.Validationf("a timeout must not be negative")
+	}
+	f.Deadlines = append(f.Deadlines, deadline)
+	if !deadline.At.After(m.now) {
+		return deadline.error(f.pointer(), []any{string(f.pointer())})
+	}
+	return nil
+}
+
+func (f *Frame) until() (t time.Time) {
+	if len(f.Deadlines) > 0 {
+		t = f.Deadlines[0].At
+	}
+	return t
+}
+
+// before runs what the extensions from the i-th on do before the task, and then the task's body.
+func (m *machine) before(f *Frame, i int) {
+	for ; i < len(f.node.extensions); i++ {
+		e := f.node.extensions[i]
+		applies, err := m.rawScope(f, f).Test(e.when, f.Raw, true)
+		if err != nil {
+			m.fail(f, err)
+			return
+		}
+		if applies && e.before != nil {
+			f.Phase, f.Extension = PhaseBefore, i
+			m.runList(f, Next{list: e.before, value: f.Raw})
+			return
+		}
+	}
+	m.body(f)
+}
+
+// body transforms the input and enters the kind's own logic.
+func (m *machine) body(f *Frame) {
+	f.Phase = PhaseBody
+	f.changed()
+	input, err := f.node.input.in(m.rawScope(f, f), f.Raw)
+	if err != nil {
+		m.fail(f, err)
+		return
+	}
+	f.Input = input
+	m.next(f, f.node.body.Enter(m.bodyScope(f)))
+}
+
+// next does what the body wants.
+func (m *machine) next(f *Frame, n Next) {
+	switch n.kind {
+	case nextDone:
+		m.complete(f, n.value, n.then)
+	case nextFail:
+		m.fail(f, n.err)
+	case nextRun:
+		m.runList(f, n)
+	case nextFork:
+		m.fork(f, n)
+	case nextSleep:
+		m.sleep(f, n)
+	case nextPerform:
+		m.effect(f, n)
+	}
+}
+
+func (m *machine) sleep(f *Frame, n Next) {
+	if !n.quiet {
+		m.record(f.record(Record{Type: TaskWaiting, Until: n.until}))
+	}
+	if !n.until.After(m.now) && m.result.Spent < stepLimit {
+		m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
+		return
+	}
+	f.WakeAt = n.until
+	f.changed()
+}
+
+func (m *machine) runList(f *Frame, n Next) {
+	list := &Frame{
+		Parent: f.ID, Origin: f.Origin, Prefix: f.Prefix, Path: f.Path + Path(n.pass.suffix()), node: f.node,
+		List: n.list.slot, Pass: n.pass, Vars: n.vars, Raw: n.value,
+	}
+	if n.list.absolute {
+		list.Prefix = ""
+	}
+	if n.list.inlined() {
+		list.Prefix = f.pointer()
+	}
+	if n.within != nil {
+		list.Deadlines = []Deadline{*n.within}
+	}
+	m.s.queue(m.s.push(list))
+}
+
+func (m *machine) fork(f *Frame, n Next) {
+	context := *m.context(f)
+	for i := range n.list.tasks {
+		branch := &Frame{
+			Parent: f.ID, Origin: n.list.tasks[i].origin, Prefix: f.Prefix, Raw: n.value, Branch: i,
+			Isolated: true, Context: context, node: n.list.tasks[i],
+		}
+		branch.Path = f.child(branch.node)
+		m.s.queue(m.s.push(branch))
+	}
+}
+
+// advance lets a queued frame go on: a list with its next task, a branch of a fork with its task.
+func (m *machine) advance(f *Frame) {
+	if !f.isList() {
+		m.enterBranch(f)
+		return
+	}
+	list := m.listOf(f)
+	if f.At >= len(list.tasks) {
+		m.listDone(f, f.Raw, false)
+		return
+	}
+	n := list.tasks[f.At]
+	m.enter(f, n, &Frame{Raw: f.Raw, Path: f.child(n)})
+}
+
+// enterBranch enters the task of a branch, whose frame exists already so that it holds the branch's context.
+func (m *machine) enterBranch(f *Frame) {
+	parent := m.s.frame(f.Parent)
+	m.result.Spent++
+	f.StartedAt = m.now
+	scope := m.rawScope(f, f)
+	run, err := scope.Test(f.node.condition, f.Raw, true)
+	if err == nil && !run {
+		m.record(f.record(Record{Type: TaskSkipped}))
+		m.s.remove(f)
+		m.deliver(parent, f, f.Raw, nil)
+		return
+	}
+	if err != nil {
+		m.fail(f, err)
+		return
+	}
+	m.begin(f, scope)
+}
+
+func (m *machine) listOf(f *Frame) *List {
+	if f.Parent == 0 {
+		return m.p.root
+	}
+	return f.node.list(f.List)
+}
+
+// child returns the path of the task n in the list that f runs.
+func (f *Frame) child(n *node) Path {
+	path := Path(n.segment)
+	if f.Path != "" {
+		path = f.Path + path
+	}
+	if f.Lap > 0 {
+		path += Path("+" + itoa(f.Lap))
+	}
+	return path
+}
+
+// complete ends the body of f with its raw output.
+func (m *machine) complete(f *Frame, raw any, then *Jump) {
+	m.cancelChildren(f)
+	scope := m.bodyScope(f)
+	scope.output = raw
+	output, err := f.node.output.out(scope, raw)
+	if err != nil {
+		m.fail(f, err)
+		return
+	}
+	scope.output = output
+	if err := m.export(f, scope, output); err != nil {
+		m.fail(f, err)
+		return
+	}
+	f.Output, f.Then = output, then
+	if len(f.node.extensions) == 0 || (then != nil && then.Directive == DirectiveEnd && then.unwinding) {
+		m.finish(f)
+		return
+	}
+	f.Phase = PhaseAfter
+	m.after(f, len(f.node.extensions)-1)
+}
+
+func (m *machine) export(f *Frame, scope *Scope, output any) *errors.Error {
+	t := f.node.export
+	if t.value != nil {
+		context, err := scope.Eval(t.value, output)
+		if err != nil {
+			return err
+		}
+		m.setContext(f, context)
+	}
+	return t.schema.Validate("the context", *m.context(f))
+}
+
+// after runs what the extensions from the i-th down do after the task, and then ends it.
+func (m *machine) after(f *Frame, i int) {
+	for ; i >= 0; i-- {
+		e := f.node.extensions[i]
+		applies, err := m.rawScope(f, f).Test(e.when, f.Raw, true)
+		if err != nil {
+			m.fail(f, err)
+			return
+		}
+		if applies && e.after != nil {
+			f.Extension = i
+			f.changed()
+			m.runList(f, Next{list: e.after, value: f.Output})
+			return
+		}
+	}
+	m.finish(f)
+}
+
+// finish ends f with its transformed output and hands it to its parent.
+func (m *machine) finish(f *Frame) {
+	m.record(f.record(Record{Type: TaskCompleted, Data: f.Output}))
+	then := f.Then
+	if then == nil {
+		then = &f.node.then
+	}
+	m.s.remove(f)
+	m.deliver(m.s.frame(f.Parent), f, f.Output, then)
+}

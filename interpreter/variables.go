@@ -1,0 +1,152 @@
+package interpreter
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// rawScope is the scope of what is evaluated on the raw input: if, input.from and a timeout's expression. Its
+// variables are looked up from owner on.
+func (m *machine) rawScope(owner, f *Frame) *Scope {
+	m.scope = Scope{m: m, frame: f, owner: owner, input: f.Raw}
+	return &m.scope
+}
+
+// bodyScope is the scope of the body of f and of what follows it.
+func (m *machine) bodyScope(f *Frame) *Scope {
+	m.scope = Scope{m: m, frame: f, owner: f, input: f.Input}
+	return &m.scope
+}
+
+// workflowScope is the scope of the workflow's own input, output and timeout.
+func (m *machine) workflowScope(input any) *Scope {
+	m.scope = Scope{m: m, input: input}
+	return &m.scope
+}
+
+// Variable returns $name, or nil for what is not known yet (semantics 2.8).
+func (s *Scope) Variable(name string) any {
+	if v, ok := s.bound[name]; ok {
+		return v
+	}
+	for f := s.owner; f != nil; f = s.m.s.frame(f.Parent) {
+		if v, ok := f.Vars[name]; ok {
+			return v
+		}
+	}
+	switch name {
+	case "context":
+		return *s.m.context(s.owner)
+	case "input":
+		return s.input
+	case "output":
+		return s.output
+	case "secrets", "secret":
+		s.secret = true
+		return s.m.secrets()
+	case "task":
+		return s.task()
+	case "workflow":
+		return s.m.workflow()
+	case "runtime":
+		return s.m.p.runtimeValue()
+	}
+	return nil
+}
+
+// context returns where the $context that f sees is kept.
+func (m *machine) context(f *Frame) *any {
+	for ; f != nil; f = m.s.frame(f.Parent) {
+		if f.Isolated {
+			return &f.Context
+		}
+	}
+	return &m.s.Context
+}
+
+func (m *machine) setContext(f *Frame, v any) {
+	for ; f != nil; f = m.s.frame(f.Parent) {
+		if f.Isolated {
+			f.Context = v
+			f.changed()
+			return
+		}
+	}
+	m.s.Context, m.s.head = v, true
+}
+
+// secret returns a declared secret's value.
+func (m *machine) secret(name string) (any, *errors.Error) {
+	for _, declared := range m.p.Workflow.Use.Secrets {
+		if declared != name || m.p.config.Secrets == nil {
+			continue
+		}
+		if value, ok := m.p.config.Secrets(name); ok {
+			return value, nil
+		}
+	}
+	return nil, errors.Authorizationf("the secret %q is not available: declare it in use.secrets and provide it", name)
+}
+
+// secrets is $secrets: what is declared and available. That an expression's secrets are among them is checked before
+// the task starts.
+func (m *machine) secrets() map[string]any {
+	values := map[string]any{}
+	for _, name := range m.p.Workflow.Use.Secrets {
+		if value, err := m.secret(name); err == nil {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// task is $task: the spec's descriptor, and the members of the task's definition where they are free
+// (semantics 2.12).
+func (s *Scope) task() any {
+	f := s.frame
+	if f == nil {
+		return nil
+	}
+	v := map[string]any{}
+	definition := s.m.p.Workflow.Source.Data(f.node.origin)
+	if members, ok := definition.(map[string]any); ok {
+		for name, member := range members {
+			v[name] = member
+		}
+	}
+	v["name"], v["reference"], v["definition"] = f.node.task.Base().Name, string(f.pointer()), definition
+	v["input"], v["output"], v["startedAt"] = f.Raw, s.output, timeValue(f.StartedAt)
+	if len(f.Deadlines) > 0 {
+		v["deadline"] = timeValue(f.Deadlines[0].At)
+	}
+	return v
+}
+
+// workflow is $workflow.
+func (m *machine) workflow() any {
+	if m.workflowValue == nil {
+		m.workflowValue = map[string]any{
+			"id": m.s.ID, "definition": m.p.Workflow.Source.Data(""), "input": m.s.Input, "startedAt": timeValue(m.s.StartedAt),
+		}
+		if m.s.Deadline != nil {
+			m.workflowValue["deadline"] = timeValue(m.s.Deadline.At)
+		}
+	}
+	return m.workflowValue
+}
+
+func (p *Program) runtimeValue() any {
+	if p.config.Runtime == nil {
+		return nil
+	}
+	return p.config.Runtime
+}
+
+// timeValue is the DSL's date and time descriptor.
+func timeValue(t time.Time) map[string]any {
+	return map[string]any{
+		"iso8601": t.UTC().Format(time.RFC3339Nano),
+		"epoch":   map[string]any{"seconds": int(t.Unix()), "milliseconds": int(t.UnixMilli())},
+	}
+}

@@ -1,0 +1,68 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// maxCalls is how deep functions may call each other.
+const maxCalls = 64
+
+func callFunction() interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindCallFunction, Compile: compileCallFunction}
+}
+
+func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+	call := t.(*dsl.CallFunction)
+	at := call.Pointer.Key("call")
+	function, ok := b.Workflow().Use.Functions[call.Function]
+	if !ok {
+		if strings.ContainsAny(call.Function, "@:/") {
+			b.Report("SW801", at, "calling functions of catalogs or URIs is not supported yet")
+		} else {
+			b.Report("SW203", at, fmt.Sprintf("`%s` is not among use.functions", call.Function))
+		}
+		return nil
+	}
+	with := any(call.With)
+	if call.With == nil {
+		with = map[string]any{}
+	}
+	return &callFunctionBody{
+		name: call.Function,
+		with: b.Template(call.Pointer.Key("with"), with),
+		body: b.Function(function.Base().Pointer, function),
+	}
+}
+
+// callFunctionBody runs the function's task as if it stood where it is called. The function sees what is passed to
+// it and not the caller's data (semantics 12.2).
+type callFunctionBody struct {
+	name string
+	with *expr.Template
+	body *interpreter.List
+}
+
+func (c *callFunctionBody) Enter(s *interpreter.Scope) interpreter.Next {
+	if s.Calls() > maxCalls {
+		return interpreter.Fail(errors.Runtimef("the function %q is called from itself more than %d levels deep", c.name, maxCalls))
+	}
+	input, err := s.Eval(c.with, s.Input())
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	return interpreter.Run(c.body, input, interpreter.Pass{}, nil)
+}
+
+func (c *callFunctionBody) ChildDone(_ *interpreter.Scope, child interpreter.Child) interpreter.Next {
+	return interpreter.Done(child.Output)
+}
+
+func (c *callFunctionBody) ChildFailed(_ *interpreter.Scope, err *errors.Error) interpreter.Next {
+	return interpreter.Fail(err)
+}

@@ -1,0 +1,96 @@
+package tasks
+
+import (
+	"maps"
+	"reflect"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+func fork() interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindFork, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+		task := t.(*dsl.ForkTask)
+		return &forkBody{branches: b.List("fork/branches", task.Branches), compete: task.Compete}
+	}}
+}
+
+// forkBody runs its branches at the same time. Each sees its own $context; what they exported comes together, in the
+// order of declaration, when the fork ends (semantics section 6).
+type forkBody struct {
+	branches *interpreter.List
+	compete  bool
+}
+
+type forkProgress struct {
+	Done []branchDone `json:"done"` // by branch
+	Open int          `json:"open"`
+}
+
+type branchDone struct {
+	Output  interpreter.Value `json:"output"`
+	Context interpreter.Value `json:"context"`
+}
+
+func (f *forkBody) Enter(s *interpreter.Scope) interpreter.Next {
+	if f.branches.Len() == 0 {
+		return interpreter.Done([]any{})
+	}
+	progress := interpreter.Progress[forkProgress](s)
+	progress.Done, progress.Open = make([]branchDone, f.branches.Len()), f.branches.Len()
+	s.Changed()
+	return interpreter.Fork(f.branches, s.Input())
+}
+
+func (f *forkBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {
+	if f.compete {
+		s.SetContext(merge(s.Context(), s.Context(), s.BranchContext(c)))
+		return interpreter.Done(c.Output)
+	}
+	progress := interpreter.Progress[forkProgress](s)
+	progress.Done[c.Branch] = branchDone{interpreter.Value{V: c.Output}, interpreter.Value{V: s.BranchContext(c)}}
+	progress.Open--
+	s.Changed()
+	if progress.Open > 0 {
+		return interpreter.Await()
+	}
+	snapshot, merged := s.Context(), s.Context()
+	outputs := make([]any, len(progress.Done))
+	for i, done := range progress.Done {
+		outputs[i] = done.Output.V
+		merged = merge(merged, snapshot, done.Context.V)
+	}
+	s.SetContext(merged)
+	return interpreter.Done(outputs)
+}
+
+func (f *forkBody) ChildFailed(_ *interpreter.Scope, err *errors.Error) interpreter.Next {
+	return interpreter.Fail(err)
+}
+
+// merge applies to context what branch changed relative to snapshot: top-level keys, or all of it where either is
+// no object (semantics 6.5).
+func merge(context, snapshot, branch any) any {
+	if reflect.DeepEqual(snapshot, branch) {
+		return context
+	}
+	old, ok := snapshot.(map[string]any)
+	changed, alsoOK := branch.(map[string]any)
+	target, targetOK := context.(map[string]any)
+	if !ok || !alsoOK || !targetOK {
+		return branch
+	}
+	merged := maps.Clone(target)
+	for name, value := range changed {
+		if before, existed := old[name]; !existed || !reflect.DeepEqual(before, value) {
+			merged[name] = value
+		}
+	}
+	for name := range old {
+		if _, still := changed[name]; !still {
+			delete(merged, name)
+		}
+	}
+	return merged
+}

@@ -1,0 +1,29 @@
+// Package tasks is the kinds of tasks: one file per kind, named by its stem. Read set.go and for.go first.
+//
+// A composite kind (do, for, fork, try, switch, call_function) is pure logic over its children; a leaf kind prepares a
+// request and has a performer, the only place where a protocol is spoken.
+package tasks
+
+import (
+	"github.com/swrun/swrun/interpreter"
+)
+
+// All returns the table of every kind that can run.
+func All(c Config) []interpreter.Kind {
+	return []interpreter.Kind{
+		callFunction(),
+		callHTTP(c),
+		do(),
+		emit(c),
+		forEach(),
+		fork(),
+		raise(),
+		runScript(c),
+		runShell(c),
+		runWorkflow(c),
+		set(),
+		choose(),
+		try(),
+		wait(),
+	}
+}

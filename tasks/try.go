@@ -1,0 +1,265 @@
+package tasks
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+func try() interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindTry, Compile: compileTry}
+}
+
+func compileTry(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+	task := t.(*dsl.TryTask)
+	at := task.Pointer.Key("catch")
+	body := &tryBody{
+		try: b.List("try", task.Try), as: task.Catch.As, filter: task.Catch.Errors,
+		when:       b.Condition(at.Key("when"), task.Catch.When),
+		exceptWhen: b.Condition(at.Key("exceptWhen"), task.Catch.ExceptWhen),
+		then:       b.Jump(at.Key("then"), task.Catch.Then),
+		retry:      compileRetry(b, &task.Catch),
+	}
+	if task.Catch.Do != nil {
+		body.do = b.List("catch/do", task.Catch.Do)
+	}
+	return body
+}
+
+func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
+	policy := c.Retry
+	if c.RetryUse != "" {
+		if policy = b.Workflow().Use.Retries[c.RetryUse]; policy == nil {
+			b.Report("SW203", c.Pointer.Key("retry"), fmt.Sprintf("`%s` is not among use.retries", c.RetryUse))
+			return nil
+		}
+	}
+	if policy == nil {
+		return nil
+	}
+	at := policy.Pointer
+	return &retry{
+		when:            b.Condition(at.Key("when"), policy.When),
+		exceptWhen:      b.Condition(at.Key("exceptWhen"), policy.ExceptWhen),
+		delay:           b.Duration(policy.Delay),
+		backoff:         policy.Backoff,
+		count:           policy.AttemptCount,
+		attemptDuration: b.Duration(policy.AttemptDuration),
+		limitDuration:   b.Duration(policy.LimitDuration),
+		jitterFrom:      b.Duration(policy.JitterFrom),
+		jitterTo:        b.Duration(policy.JitterTo),
+	}
+}
+
+// tryBody runs its list, retries it as the policy says, and then turns to catch.do (semantics section 7, runTry).
+type tryBody struct {
+	try, do          *interpreter.List // do is nil if absent
+	as               string
+	filter           *dsl.ErrorFilter
+	when, exceptWhen *expr.Code
+	then             *interpreter.Jump
+	retry            *retry
+}
+
+type tryProgress struct {
+	Retries  int  `json:"retries,omitempty"`
+	Catching bool `json:"catching,omitempty"` // catch.do is running: its errors are not caught here
+}
+
+func (t *tryBody) Enter(s *interpreter.Scope) interpreter.Next {
+	if t.retry != nil {
+		limit, err := t.retry.limit(s)
+		if err != nil {
+			return interpreter.Fail(err)
+		}
+		if limit != nil {
+			s.Limit("retry", *limit)
+		}
+	}
+	return t.attempt(s, 0)
+}
+
+// attempt runs the list; n is the number of retries so far.
+func (t *tryBody) attempt(s *interpreter.Scope, n int) interpreter.Next {
+	next := interpreter.Run(t.try, s.Input(), interpreter.Pass{Attempt: n}, nil)
+	if t.retry == nil || t.retry.attemptDuration == nil {
+		return next
+	}
+	d, err := t.retry.attemptDuration.Eval(s, s.Input())
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	if d == (dsl.Duration{Pointer: d.Pointer}) { // zero switches it off (semantics 9.4)
+		return next
+	}
+	return next.Within("attempt", d, s.Now())
+}
+
+func (t *tryBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {
+	if interpreter.Progress[tryProgress](s).Catching {
+		return interpreter.Direct(c.Output, t.then)
+	}
+	return interpreter.Done(c.Output)
+}
+
+func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpreter.Next {
+	progress := interpreter.Progress[tryProgress](s)
+	if progress.Catching {
+		return interpreter.Fail(err)
+	}
+	caught := err.Value()
+	s.Bind(t.as, caught)
+	matches, invalid := t.matches(s, err, caught)
+	if invalid != nil {
+		return interpreter.Fail(invalid)
+	}
+	if !matches {
+		return interpreter.Fail(err)
+	}
+	if next, retries := t.again(s, progress, caught); retries {
+		s.Caught(err)
+		return next
+	}
+	if t.do == nil && t.then == nil && t.retry != nil {
+		return interpreter.Fail(err) // exhausted, and nothing to fall back on
+	}
+	s.Caught(err)
+	s.BindAfter(t.as, caught)
+	if t.do == nil {
+		return interpreter.Direct(s.Input(), t.then)
+	}
+	progress.Catching = true
+	s.Changed()
+	return interpreter.Run(t.do, s.Input(), interpreter.Pass{}, interpreter.Vars{t.as: caught})
+}
+
+// matches applies the filter, when and exceptWhen, in this order.
+func (t *tryBody) matches(s *interpreter.Scope, err *errors.Error, caught any) (bool, *errors.Error) {
+	if !filterMatches(t.filter, err) {
+		return false, nil
+	}
+	return both(s, t.when, t.exceptWhen, caught)
+}
+
+// both reports whether when holds and exceptWhen does not; absent ones do not object.
+func both(s *interpreter.Scope, when, exceptWhen *expr.Code, v any) (bool, *errors.Error) {
+	holds, err := s.Test(when, v, true)
+	if err != nil || !holds {
+		return false, err
+	}
+	excepted, err := s.Test(exceptWhen, v, false)
+	return !excepted, err
+}
+
+func filterMatches(f *dsl.ErrorFilter, e *errors.Error) bool {
+	if f == nil {
+		return true
+	}
+	equal := func(want *string, got string) bool { return want == nil || *want == got }
+	return (f.Type == "" || errors.Same(f.Type, e.Type)) &&
+		(f.Status == nil || *f.Status == e.Status) &&
+		equal(f.Title, e.Title) && equal(f.Detail, e.Detail) && equal(f.Instance, e.Instance)
+}
+
+// again waits for the next attempt if the policy grants one.
+func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, caught any) (next interpreter.Next, retries bool) {
+	r := t.retry
+	if r == nil || r.count != nil && progress.Retries >= *r.count {
+		return next, false
+	}
+	wanted, err := both(s, r.when, r.exceptWhen, caught)
+	if err != nil {
+		return interpreter.Fail(err), true
+	}
+	if !wanted {
+		return next, false
+	}
+	delay, err := r.wait(s, progress.Retries+1)
+	if err != nil {
+		return interpreter.Fail(err), true
+	}
+	progress.Retries++
+	s.Changed()
+	return s.Retry(progress.Retries+1, s.Now().Add(delay)), true
+}
+
+func (t *tryBody) Wake(s *interpreter.Scope) interpreter.Next {
+	return t.attempt(s, interpreter.Progress[tryProgress](s).Retries)
+}
+
+// retry is a compiled retry policy.
+type retry struct {
+	when, exceptWhen               *expr.Code
+	delay                          *interpreter.Duration
+	backoff                        string
+	count                          *int
+	attemptDuration, limitDuration *interpreter.Duration
+	jitterFrom, jitterTo           *interpreter.Duration
+}
+
+// limit returns the bound on all attempts together, or nil.
+func (r *retry) limit(s *interpreter.Scope) (*dsl.Duration, *errors.Error) {
+	if r.limitDuration == nil {
+		return nil, nil
+	}
+	d, err := r.limitDuration.Eval(s, s.Input())
+	if err != nil || d == (dsl.Duration{Pointer: d.Pointer}) {
+		return nil, err
+	}
+	return &d, nil
+}
+
+// maxDelay keeps a growing delay from overflowing: a hundred years.
+const maxDelay = 100 * 365 * 24 * time.Hour
+
+// wait returns the delay before retry n, which counts from 1 (semantics 7.10).
+func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error) {
+	delay, err := span(s, r.delay)
+	if err != nil {
+		return 0, err
+	}
+	switch r.backoff {
+	case "linear":
+		delay = multiply(delay, float64(n))
+	case "exponential":
+		delay = multiply(delay, float64(uint64(1)<<min(n, 62)))
+	}
+	from, err := span(s, r.jitterFrom)
+	if err != nil {
+		return 0, err
+	}
+	to, err := span(s, r.jitterTo)
+	if err != nil {
+		return 0, err
+	}
+	if to > from {
+		from += multiply(to-from, s.Chance(fmt.Sprint("jitter", n)))
+	}
+	return min(delay+from, maxDelay), nil
+}
+
+func span(s *interpreter.Scope, d *interpreter.Duration) (time.Duration, *errors.Error) {
+	if d == nil {
+		return 0, nil
+	}
+	v, err := d.Eval(s, s.Input())
+	if err != nil {
+		return 0, err
+	}
+	length := v.AddTo(s.Now()).Sub(s.Now())
+	if length < 0 {
+		return 0, errors.Validationf("a retry policy's durations must not be negative")
+	}
+	return min(length, maxDelay), nil
+}
+
+func multiply(d time.Duration, factor float64) time.Duration {
+	if product := float64(d) * factor; product < float64(maxDelay) {
+		return time.Duration(product)
+	}
+	return maxDelay
+}
