@@ -1,0 +1,19 @@
+#!/bin/sh
+# Passes all tests on a machine that has Go: installs what the tests start as real processes, then runs them.
+set -eu
+cd "$(dirname "$0")/.."
+
+need() { # need COMMAND PACKAGE
+	command -v "$1" >/dev/null 2>&1 && return 0
+	command -v apt-get >/dev/null 2>&1 || { echo "the tests need $1: install it first" >&2; exit 1; }
+	as_root=""
+	[ "$(id -u)" = 0 ] || as_root="sudo"
+	$as_root apt-get update -qq && $as_root apt-get install -y -qq "$2" >/dev/null
+}
+need redis-server redis-server
+need python3 python3
+
+unformatted=$(gofmt -l .)
+[ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }
+go vet ./...
+exec go test "$@" ./...
