@@ -1,0 +1,106 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
+)
+
+const header = `document:
+  dsl: 1.0.3
+  namespace: bench
+  name: bench
+  version: 0.1.0
+do:
+`
+
+// setList is a document of n set tasks with one small expression each.
+func setList(n int) string {
+	var b strings.Builder
+	b.WriteString(header)
+	for i := range n {
+		fmt.Fprintf(&b, "  - task%d:\n      set:\n        count: ${ .count + 1 }\n", i)
+	}
+	return b.String()
+}
+
+func mustCompile(tb testing.TB, text string) *interpreter.Program {
+	tb.Helper()
+	w, diagnostics := dsl.Parse("bench.yaml", []byte(text))
+	if err := diagnostics.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	p, diagnostics := interpreter.Compile(w, interpreter.Config{Kinds: tasks.All(tasks.Config{})})
+	if err := diagnostics.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// BenchmarkSet is the cost of one set task in lists of several lengths: ns/task and allocs/task must not depend on it.
+func BenchmarkSet(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("list=%d", n), func(b *testing.B) {
+			p := mustCompile(b, setList(n))
+			input := map[string]any{"count": 0}
+			now := time.Unix(0, 0).UTC()
+			b.ReportAllocs()
+			for b.Loop() {
+				s := interpreter.NewState("bench", "1")
+				result := interpreter.Step(p, s, interpreter.Start{Input: input}, now)
+				for result.Again {
+					result = interpreter.Step(p, s, interpreter.Due{}, now)
+				}
+				if s.Status != interpreter.StatusCompleted {
+					b.Fatal(s.Status, s.Fault)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/task")
+		})
+	}
+}
+
+// BenchmarkFor is a loop over 10 000 items with one set.
+func BenchmarkFor(b *testing.B) {
+	p := mustCompile(b, header+`  - loop:
+      for:
+        in: ${ [range(10000)] }
+      do:
+        - add:
+            set:
+              total: ${ .total + $item }
+`)
+	b.ReportAllocs()
+	for b.Loop() {
+		outcome, err := runtime.Run(context.Background(), p, map[string]any{"total": 0}, runtime.Local{})
+		if err != nil || outcome.Fault != nil {
+			b.Fatal(err, outcome.Fault)
+		}
+	}
+}
+
+// BenchmarkLoad is parse, check and compile.
+func BenchmarkLoad(b *testing.B) {
+	for _, lines := range []int{60, 1000} {
+		b.Run(fmt.Sprintf("lines=%d", lines), func(b *testing.B) {
+			text := []byte(setList((lines - 6) / 3))
+			b.ReportAllocs()
+			for b.Loop() {
+				w, diagnostics := dsl.Parse("bench.yaml", text)
+				if diagnostics.Err() != nil || interpreter.Check(w).Err() != nil {
+					b.Fatal(diagnostics)
+				}
+				if _, diagnostics := interpreter.Compile(w, interpreter.Config{Kinds: tasks.All(tasks.Config{})}); diagnostics.Err() != nil {
+					b.Fatal(diagnostics)
+				}
+			}
+		})
+	}
+}
