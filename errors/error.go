@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -83,8 +84,8 @@ func FromValue(v any) (*Error, error) {
 		return nil, fmt.Errorf("an error must be an object, got %T", v)
 	}
 	e := &Error{}
-	for name, member := range object {
-		if err := e.set(name, member); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(object)) { // so that of several mistakes always the same is told
+		if err := e.set(name, object[name]); err != nil {
 			return nil, err
 		}
 	}

@@ -84,8 +84,10 @@ func (b *Builder) Text(at dsl.Pointer, text string) *expr.Template {
 }
 
 // uses notes which secrets the task's expressions name, so that a missing one is found before the task does anything
-// (semantics 2.11).
+// (semantics 2.11), and whether they see the document.
 func (b *Builder) uses(variables []string, v any) {
+	b.c.seesWorkflow = b.c.seesWorkflow || slices.Contains(variables, "workflow")
+	b.c.seesTask = b.c.seesTask || slices.Contains(variables, "task")
 	if b.node != workflowNode && (slices.Contains(variables, "secrets") || slices.Contains(variables, "secret")) {
 		b.node.secrets = append(b.node.secrets, secretNames(v)...)
 	}

@@ -26,6 +26,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	if c.diagnostics.Err() != nil {
 		return nil, c.diagnostics
 	}
+	c.program.definitions = c.definitions()
 	return c.program, c.diagnostics
 }
 
@@ -38,6 +39,22 @@ type compiler struct {
 	extensions  []*compiledExtension
 	// inExtension is set while the tasks of an extension are compiled: they are never extended themselves.
 	inExtension bool
+	// seesWorkflow and seesTask tell whether any expression uses $workflow and $task.
+	seesWorkflow, seesTask bool
+}
+
+// definitions keeps what expressions can see of the document.
+func (c *compiler) definitions() map[dsl.Pointer]any {
+	definitions := map[dsl.Pointer]any{}
+	if c.seesWorkflow {
+		definitions[""] = c.workflow.Source.Data("")
+	}
+	if c.seesTask {
+		for origin := range c.program.nodes {
+			definitions[origin] = c.workflow.Source.Data(origin)
+		}
+	}
+	return definitions
 }
 
 // fill compiles tasks into list; at is the pointer of the list as errors show it.

@@ -19,6 +19,9 @@ type Program struct {
 	output  transform
 	timeout *Duration
 	nodes   map[dsl.Pointer]*node
+	// definitions are the parts of the document that expressions can see: the whole by the empty pointer, and each
+	// task, if any expression uses $workflow or $task.
+	definitions map[dsl.Pointer]any
 }
 
 // Config is what a program needs from around it. The zero value knows no kind of task and no secret.

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"maps"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -102,32 +103,44 @@ func (m *machine) secrets() map[string]any {
 }
 
 // task is $task: the spec's descriptor, and the members of the task's definition where they are free
-// (semantics 2.12).
+// (semantics 2.12). Inside an extension it is the task that is extended.
 func (s *Scope) task() any {
-	f := s.frame
+	f := s.m.extended(s.frame)
 	if f == nil {
 		return nil
 	}
+	definition := s.m.p.definitions[f.node.origin]
 	v := map[string]any{}
-	definition := s.m.p.Workflow.Source.Data(f.node.origin)
 	if members, ok := definition.(map[string]any); ok {
-		for name, member := range members {
-			v[name] = member
-		}
+		maps.Copy(v, members)
 	}
 	v["name"], v["reference"], v["definition"] = f.node.task.Base().Name, string(f.pointer()), definition
-	v["input"], v["output"], v["startedAt"] = f.Raw, s.output, timeValue(f.StartedAt)
+	v["input"], v["startedAt"] = f.Raw, timeValue(f.StartedAt)
+	v["output"] = f.Output
+	if f == s.frame {
+		v["output"] = s.output
+	}
 	if len(f.Deadlines) > 0 {
 		v["deadline"] = timeValue(f.Deadlines[0].At)
 	}
 	return v
 }
 
+// extended returns the task that f extends, or f itself outside extensions.
+func (m *machine) extended(f *Frame) *Frame {
+	for g := f; g != nil; g = m.s.frame(g.Parent) {
+		if list := g.List; list != "" && g.Parent != 0 && g.node.list(list).absolute {
+			return m.s.frame(g.Parent)
+		}
+	}
+	return f
+}
+
 // workflow is $workflow.
 func (m *machine) workflow() any {
 	if m.workflowValue == nil {
 		m.workflowValue = map[string]any{
-			"id": m.s.ID, "definition": m.p.Workflow.Source.Data(""), "input": m.s.Input, "startedAt": timeValue(m.s.StartedAt),
+			"id": m.s.ID, "definition": m.p.definitions[""], "input": m.s.Input, "startedAt": timeValue(m.s.StartedAt),
 		}
 		if m.s.Deadline != nil {
 			m.workflowValue["deadline"] = timeValue(m.s.Deadline.At)
