@@ -1,0 +1,162 @@
+package expr
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Facts is what can be told of an expression without evaluating it.
+type Facts struct {
+	Variables []Ref      // $names that it does not bind itself, in order of appearance
+	Functions []Ref      // functions it calls and does not define itself
+	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
+	Impure    bool
+}
+
+// Ref is a name in an expression.
+type Ref struct {
+	Name   string   // variables without $
+	Arity  int      // of a function
+	Offset int      // byte offset into the source as given, or -1
+	Known  bool     // of a function: it exists and is allowed
+	Path   []string // of a variable: the plain path read from it, $secrets.db.password is [db password]
+}
+
+// Analyze returns the facts of an expression, with or without ${ }. Every error is a *SyntaxError; unknown functions
+// are no error here.
+func Analyze(given string) (Facts, error) {
+	s, err := newSource(given)
+	if err != nil {
+		return Facts{}, err
+	}
+	query, err := s.parse()
+	if err != nil {
+		return Facts{}, err
+	}
+	w := s.survey(query)
+	facts := Facts{Fields: w.fields, Impure: w.impure()}
+	for _, m := range w.mentions {
+		if !m.free {
+			continue
+		}
+		ref := Ref{Name: m.name, Arity: m.arity, Offset: m.offset, Path: m.path}
+		if ref.Offset >= 0 {
+			ref.Offset += s.start
+		}
+		if m.isVariable() {
+			ref.Name = m.name[1:]
+			facts.Variables = append(facts.Variables, ref)
+			continue
+		}
+		ref.Known = slices.Contains(builtins[m.name], m.arity)
+		facts.Functions = append(facts.Functions, ref)
+	}
+	return facts, nil
+}
+
+// impure reports whether a function of the clock or of the place is called.
+func (w *walker) impure() bool {
+	return slices.ContainsFunc(w.mentions, func(m mention) bool {
+		return m.free && (m.name == "now" || m.name == "localtime" || m.name == "strflocaltime")
+	})
+}
+
+// variables returns the names, with $, that the program does not bind itself, sorted.
+func (w *walker) variables() []string {
+	var names []string
+	for _, m := range w.mentions {
+		if m.free && m.isVariable() && !slices.Contains(names, m.name) {
+			names = append(names, m.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// check returns an error for the first name that is not available.
+func (s *source) check(w *walker) error {
+	for _, m := range w.mentions {
+		if !m.free {
+			continue
+		}
+		if message := unavailable(m); message != "" {
+			return s.fail(m.offset, m.name, message)
+		}
+	}
+	return nil
+}
+
+// unavailable says why an expression cannot use a name, or is empty.
+func unavailable(m mention) string {
+	if what := refusal(m.name); what != "" {
+		return m.name + " is not available: expressions cannot use " + what
+	}
+	if strings.Contains(m.name, "::") {
+		return m.name + " is not available: expressions cannot use modules"
+	}
+	arities, known := builtins[m.name]
+	switch {
+	case m.isVariable() || slices.Contains(arities, m.arity):
+		return ""
+	case !known:
+		if near := nearest(m.name); near != "" {
+			return "unknown function " + m.name + ", did you mean " + near + "?"
+		}
+		return "unknown function " + m.name
+	}
+	return m.name + " takes " + counts(arities) + ", got " + strconv.Itoa(m.arity)
+}
+
+// counts writes numbers of arguments: 0 or 1 arguments.
+func counts(arities []int) string {
+	texts := make([]string, len(arities))
+	for i, n := range slices.Sorted(slices.Values(arities)) {
+		texts[i] = strconv.Itoa(n)
+	}
+	text := strings.Join(texts, " or ") + " argument"
+	if text != "1 argument" {
+		text += "s"
+	}
+	return text
+}
+
+// nearest returns the function whose name is most like name, or "".
+func nearest(name string) string {
+	if len(name) > 64 {
+		return ""
+	}
+	best, least := "", 1+max(1, len(name)/3)
+	for _, candidate := range Functions() {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete, replace or swap with the next one.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			least := min(change, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				least = min(least, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = least
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,226 @@
+package expr
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"time"
+
+	"github.com/itchyny/gojq"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// limits bound one evaluation. All but wall are deterministic: every worker comes to the same result.
+type limits struct {
+	steps int           // instructions of the jq machine
+	alloc int           // bytes, estimated, that the evaluation builds, the machine's own stacks included
+	work  int           // values and blocks of text that single operations visit
+	wall  time.Duration // second net, looked at every few steps
+	size  int           // bytes, estimated, of the result as JSON
+	depth int           // levels of the result
+}
+
+func defaults() limits {
+	return limits{steps: 1_000_000, alloc: 128 << 20, work: 10_000_000, wall: 250 * time.Millisecond, size: 4 << 20, depth: 128}
+}
+
+const (
+	checkEvery    = 128    // steps between two looks at the clock and the machine's stacks
+	maxDepth      = 10_000 // levels of a value that an operation visits by recursion
+	maxBits       = 4096   // of a whole number
+	maxDigits     = 1300   // of a number that an operation reads
+	maxItems      = 1_000_000
+	maxPattern    = 1024 // bytes of a regular expression
+	maxProgram    = 10_000
+	maxDetail     = 500 // bytes of an error's detail
+	scalarSize    = 8
+	itemSize      = 16
+	memberSize    = 48
+	bytesPerWork  = 16
+	stackItemSize = 64
+)
+
+// meter counts what one evaluation uses. It is the context of the jq machine, which asks for Done before every
+// instruction, and it stands in the last slot of the machine's argument array, where guarded functions find it.
+type meter struct {
+	limits
+	env   Env
+	now   any // what the function now yields, once asked
+	start time.Time
+
+	machine reflect.Value // the machine, to measure its stacks; zero outside of it
+	stacks  int           // the largest size of the stacks that was charged
+	problem string        // the limit that was exceeded
+}
+
+// Deadline has no meaning for a budget of steps.
+func (m *meter) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Value carries nothing.
+func (m *meter) Value(any) any { return nil }
+
+// Err returns the exceeded limit.
+func (m *meter) Err() error {
+	if m.problem == "" {
+		return nil
+	}
+	return errors.New(m.problem)
+}
+
+// Done counts one step; it is closed when the budget is used up.
+func (m *meter) Done() <-chan struct{} {
+	m.steps--
+	if m.steps%checkEvery == 0 {
+		m.check()
+	}
+	if m.problem != "" {
+		return closed
+	}
+	return nil
+}
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func (m *meter) check() {
+	if m.steps <= 0 {
+		m.exceed("the expression takes more than %d steps", defaults().steps)
+		return
+	}
+	// The clock is only a net below the counters, so that it is read here and not injected.
+	if now := time.Now(); m.start.IsZero() {
+		m.start = now
+	} else if now.Sub(m.start) > m.wall {
+		m.exceed("the expression takes more than %v", m.wall)
+	}
+	if size := engine.stacks(m.machine) * stackItemSize; size > m.stacks {
+		m.spend(size - m.stacks)
+		m.stacks = size
+	}
+}
+
+// exceed records the first limit that was exceeded, and returns false.
+func (m *meter) exceed(format string, args ...any) bool {
+	if m.problem == "" {
+		m.problem = fmt.Sprintf(format, args...)
+	}
+	return false
+}
+
+// spend charges bytes that are about to be built, and reports whether the budget allows them.
+func (m *meter) spend(bytes int) bool {
+	if bytes < 0 || bytes > m.alloc {
+		return m.exceed("the expression builds more than %d MiB of data", defaults().alloc>>20)
+	}
+	m.alloc -= bytes
+	return true
+}
+
+// toil charges work that a single operation is about to do, and reports whether the budget allows it.
+func (m *meter) toil(units int) bool {
+	if units < 0 || units > m.work {
+		return m.exceed("the expression does too much work in single operations")
+	}
+	m.work -= units
+	return true
+}
+
+// product multiplies sizes without overflow.
+func product(a, b int) int {
+	if a != 0 && b > (1<<50)/a {
+		return 1 << 50
+	}
+	return a * b
+}
+
+// extent is how large a value is.
+type extent struct{ nodes, bytes int }
+
+type visit struct {
+	v     any
+	depth int
+}
+
+// extent walks v as the tree that operations see, in which a value that stands in two places counts twice, and
+// charges the walk.
+func (m *meter) extent(v any) (e extent, ok bool) {
+	var few [32]visit
+	stack := append(few[:0], visit{v, 0})
+	for len(stack) > 0 {
+		top := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		e.nodes++
+		if top.depth > maxDepth {
+			return e, m.exceed("the expression builds a value that is nested deeper than %d levels", maxDepth)
+		}
+		switch v := top.v.(type) {
+		case []any:
+			e.bytes += 2 + len(v)
+			for _, item := range v {
+				stack = append(stack, visit{item, top.depth + 1})
+			}
+		case map[string]any:
+			e.bytes += 2
+			e.nodes += 2 * len(v) // members are slower to reach and to sort than items
+			for name, member := range v {
+				e.bytes += len(name) + 4
+				stack = append(stack, visit{member, top.depth + 1})
+			}
+		default:
+			e.bytes += weight(v)
+		}
+		if e.nodes+len(stack) > m.work {
+			return e, m.toil(e.nodes + len(stack))
+		}
+	}
+	return e, m.toil(e.nodes + e.bytes/bytesPerWork)
+}
+
+// weight is about how long a scalar is as JSON.
+func weight(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case json.Number:
+		return len(v)
+	case *big.Int:
+		return v.BitLen() / 3
+	}
+	return scalarSize
+}
+
+// result charges what a function has returned: its own size, since its parts are charged where they are made.
+func (m *meter) result(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return m.spend(len(v))
+	case []any:
+		return m.spend(itemSize * len(v))
+	case map[string]any:
+		return m.spend(memberSize * len(v))
+	}
+	return true
+}
+
+// numeral reports whether a number is short enough to calculate with; anything else is.
+func (m *meter) numeral(v any) bool {
+	switch v := v.(type) {
+	case *big.Int:
+		if v.BitLen() > maxBits {
+			return m.exceed("a number has more than %d bits", maxBits)
+		}
+	case json.Number:
+		if len(v) > maxDigits {
+			return m.exceed("a number has more than %d digits", maxDigits)
+		}
+	}
+	return true
+}
+
+// halt is what a guarded function returns once a limit is exceeded: no try, ? or // of the expression catches it.
+func halt() any { return &gojq.HaltError{} }

@@ -1,0 +1,168 @@
+package expr_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+)
+
+// bombs are programs that would take a process down, or keep it busy for minutes.
+var bombs = map[string]string{
+	"endless recursion":                  `def f: f; f`,
+	"recursion that keeps its stack":     `def f: [f]; f`,
+	"recursion with an argument":         `def f(x): f(x | .); f(1)`,
+	"recursion through a binding":        `def f: . as $x | f | $x; f`,
+	"a huge range":                       `[range(1e9)]`,
+	"endless repeat":                     `[limit(1e9; repeat(1))]`,
+	"combinations":                       `[[range(50)] | combinations(9)]`,
+	"an index far behind the end":        `.[536870911] = 1`,
+	"an index in an update":              `[] | .[50000000] |= 1`,
+	"many arrays by index":               `[range(100000) | null | .[900000] = .]`,
+	"setpath with a huge index":          `null | setpath(["a", 500000000]; 1)`,
+	"pick with a huge index":             `pick(.[500000000])`,
+	"fromstream with a huge index":       `fromstream([[536870911], 1], [[536870911]])`,
+	"text times a number":                `"x" * 1e9`,
+	"text times a number, kept":          `[range(100000) | "x" * 1e6]`,
+	"text doubling":                      `reduce range(60) as $i ("x"; . + .)`,
+	"text doubling by interpolation":     `reduce range(60) as $i ("x"; "\(.)\(.)")`,
+	"array doubling":                     `reduce range(60) as $i ([1]; . + .)`,
+	"array doubling without a copy":      `reduce range(60) as $i ([1]; [., .]) | tojson`,
+	"object doubling as text":            `reduce range(60) as $i (1; {a: ., b: .}) | tostring`,
+	"shared values compared":             `reduce range(40) as $i (1; [., .]) | . == .`,
+	"shared values sorted":               `[reduce range(40) as $i (1; [., .])] | [.[], .[]] | sort`,
+	"shared values sorted by":            `[reduce range(40) as $i (1; [., .])] | [.[], .[]] | sort_by(.)`,
+	"shared values flattened":            `reduce range(40) as $i (1; [., .]) | flatten`,
+	"shared values searched":             `reduce range(40) as $i (1; [., .]) | contains([[2]])`,
+	"shared values as JSON format":       `reduce range(40) as $i (1; [., .]) | @json`,
+	"shared values in a text":            `reduce range(40) as $i (1; [., .]) | "\(.)"`,
+	"shared values with a deletion":      `reduce range(40) as $i (1; [., .]) | del(.[0])`,
+	"shared values as the result":        `reduce range(40) as $i (1; [., .])`,
+	"whole number squaring":              `reduce range(40) as $i (3; . * .)`,
+	"whole number by text":               `("9" * 100000 | tonumber) * 2`,
+	"deep nesting as text":               `reduce range(1e6) as $i (0; [.]) | tojson`,
+	"deep nesting compared":              `reduce range(30000) as $i (0; [.]) | . == .`,
+	"deep nesting as the result":         `reduce range(30000) as $i (0; [.])`,
+	"a deep path":                        `setpath([range(50000) | "a"]; 1)`,
+	"a regular expression too large":     `"a" * 1e6 | test("(a{1000}){1000}")`,
+	"a regular expression too long":      `"a" | test("a" * 5000)`,
+	"a regular expression on much text":  `"a" * 1e6 | test("(a?){500}b")`,
+	"a search in the square of the text": `"x" * 50000 | [match("x*y|x"; "g")] | length`,
+	"many regular expressions":           `[range(1e6) | tostring as $r | "abc" | test($r)]`,
+	"many substitutions":                 `("ab" * 50000) as $s | "x" * 20000 | gsub("x"; $s)`,
+	"join with a long separator":         `("s" * 1000000) as $s | [range(10000)] | join($s)`,
+	"a long join":                        `[range(1e6)] | join(",")`,
+	"adding long texts":                  `("s" * 1000000) as $s | [range(10000) | $s] | add`,
+	"adding arrays":                      `[range(1000)] as $a | [range(1000) | $a] | add | [., ., ., .] | add | tojson`,
+	"implode":                            `[range(1e6) | 65] | implode`,
+	"explode":                            `"x" * 20000000 | explode`,
+	"splitting into letters":             `"x" * 20000000 | split("")`,
+	"URI encoding":                       `"ä" * 40000000 | @uri`,
+	"array minus array":                  `[range(20000)] as $a | $a - $a`,
+	"indices of an array":                `[range(20000)] as $a | $a | indices($a[:10000])`,
+	"index in a long text":               `"x" * 1000000 | index("x" * 1000 + "y")`,
+	"transposing":                        `[[range(50000)]] + [range(50000) | []] | transpose`,
+	"an unread iteration":                `[range(100000)] as $a | [range(10000) | first($a[])]`,
+	"iterations that stay open":          `[range(50000)] as $a | def f: $a[] | f; f`,
+	"endless while":                      `[.[]?] | until(false; . + [1])`,
+	"endless recurse":                    `last(recurse([.]))`,
+	"trimming in a loop":                 `reduce range(1e6) as $i ("x" * 1e6; ltrimstr("x"))`,
+	"Bessel functions":                   `jn(1e9; 1e9)`,
+	"time format with padding":           `now | strftime("%1024Y" * 1000000)`,
+	"a loop that catches its errors":     `def f: try ("x" * 1e9) catch 0, f; [f]`,
+	"an error with a long text":          `error("x" * 200000000)`,
+}
+
+func TestBudget(t *testing.T) {
+	for name, program := range bombs {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			began := time.Now()
+			v, err := evaluate(program, nil)
+			took := time.Since(began)
+			runtime.ReadMemStats(&after)
+			if e := errors.AsError(err); e == nil || e.Type != errors.Expression || e.Status != 400 || len(e.Detail) > 600 {
+				t.Errorf("got %.80v, %v, want an expression error", fmt.Sprint(v), err)
+			}
+			if took > longest {
+				t.Errorf("took %v", took)
+			}
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 256<<20 {
+				t.Errorf("allocated %d MiB", grown>>20)
+			}
+			t.Logf("%v, %d MiB, %v", took, (after.TotalAlloc-before.TotalAlloc)>>20, err)
+		})
+	}
+}
+
+func TestBudgetIsNotCaught(t *testing.T) {
+	for name, program := range map[string]string{
+		"by try":             `try ("x" * 1e9) catch "caught"`,
+		"by a question mark": `[("x" * 1e9)?]`,
+		"by an alternative":  `("x" * 1e9) // "other"`,
+		"by first":           `first(("x" * 1e9), 1)`,
+		"by a label":         `label $out | ("x" * 1e9), break $out`,
+		"steps by try":       `try (def f: f; f) catch "caught"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if v, err := evaluate(program, nil); err == nil {
+				t.Errorf("got %v, want an error", v)
+			}
+		})
+	}
+}
+
+func TestTextLimits(t *testing.T) {
+	for name, program := range map[string]string{
+		"half a megabyte":      strings.Repeat("1 + ", 125_000) + "1",
+		"nested parentheses":   strings.Repeat("(", 10_000) + "1" + strings.Repeat(")", 10_000),
+		"nested arrays":        strings.Repeat("[", 500) + strings.Repeat("]", 500),
+		"nested texts":         strings.Repeat(`"\(`, 1000) + "1" + strings.Repeat(`)"`, 1000),
+		"many words":           strings.Repeat("1+", 15_000) + "1",
+		"many signs":           strings.Repeat("- ", 30_000) + "1",
+		"many tries":           strings.Repeat("try ", 15_000) + "1",
+		"a very long name":     strings.Repeat("x", 60_000),
+		"half a megabyte open": "${" + strings.Repeat("[", 500_000) + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			_, err := expr.Compile(program)
+			var syntax *expr.SyntaxError
+			if !errors.As(err, &syntax) || len(syntax.Msg) > 70_000 {
+				t.Errorf("got %v, want a syntax error", err)
+			}
+			if took := time.Since(began); took > longest {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// TestOrdinaryWork holds what must stay within the budget.
+func TestOrdinaryWork(t *testing.T) {
+	for name, program := range map[string]string{
+		"summing ten thousand":   `reduce range(10000) as $i (0; . + $i)`,
+		"mapping ten thousand":   `[range(10000)] | map({id: ., name: "n\(.)"}) | map(select(.id % 2 == 0)) | length`,
+		"grouping":               `[range(5000) | {k: (. % 10), v: .}] | group_by(.k) | map({k: .[0].k, n: length}) | length`,
+		"sorting":                `[range(10000)] | reverse | sort | sort_by(-.) | unique | length`,
+		"appending two thousand": `reduce range(2000) as $i ([]; . + [$i]) | length`,
+		"updating each":          `[range(5000) | {n: .}] | map(.n += 1) | .[].n |= . * 2 | length`,
+		"a long substitution":    `"word " * 2000 | gsub("o"; "0") | length`,
+		"a fifty kilobyte text":  `"x" * 50000 | ascii_upcase | length`,
+		"objects from entries":   `[range(5000) | {key: tostring, value: .}] | from_entries | to_entries | length`,
+		"large but allowed JSON": `[range(20000)] | tojson | fromjson | length`,
+		"a walk":                 `[range(2000) | {a: [.]}] | walk(if type == "number" then . + 1 end) | length`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := evaluate(program, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package expr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// Env is what an expression may use besides its input.
+type Env interface {
+	// Variable returns the value of $name; it is asked at most once per evaluation for each variable that the code uses.
+	Variable(name string) any
+	// Now returns the clock of the step: what jq's now yields.
+	Now() time.Time
+}
+
+// Code is a compiled expression. It is safe for concurrent use.
+type Code struct {
+	variables []string // without $, sorted
+	impure    bool
+	direct    node       // how to evaluate without the jq machine, or nil
+	builds    bool       // direct makes objects or arrays, which are checked like the machine's results
+	program   *gojq.Code // nil if direct is set
+	limits    limits
+}
+
+// Compile compiles a jq program, with or without ${ } around it. Every error is a *SyntaxError: bad syntax, an
+// unknown function, or one that is not allowed (env, input, modules...).
+func Compile(given string) (*Code, error) { return compile(given, true) }
+
+// compile compiles given; without direct, every evaluation takes the jq machine.
+func compile(given string, direct bool) (*Code, error) {
+	s, err := newSource(given)
+	if err != nil {
+		return nil, err
+	}
+	query, err := s.parse()
+	if err != nil {
+		return nil, err
+	}
+	w := s.survey(query)
+	if err := s.check(w); err != nil {
+		return nil, err
+	}
+	c := &Code{impure: w.impure(), limits: defaults()}
+	names := w.variables()
+	for _, name := range names {
+		c.variables = append(c.variables, name[1:])
+	}
+	if direct {
+		b := &builder{variables: c.variables}
+		if n, ok := b.query(query); ok {
+			c.direct, c.builds = n, b.builds
+			return c, nil
+		}
+	}
+	if c.program, err = s.program(query, names); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// program compiles the tree for the jq machine, with guards.
+func (s *source) program(query *gojq.Query, variables []string) (*gojq.Code, error) {
+	code, err := gojq.Compile(prepare(query), gojq.WithVariables(variables), gojq.WithFunction(iterator, 0, 0, iterate))
+	if err != nil {
+		return nil, s.misuse(err)
+	}
+	engine.natives(code, guarded)
+	return code, nil
+}
+
+// misuse explains an error of the compiler, which is about names: all others were found before.
+func (s *source) misuse(err error) *SyntaxError {
+	name := "break"
+	text := err.Error()
+	if label, ok := strings.CutPrefix(text, "label not defined: "); ok {
+		return s.fail(s.find(name).start, name, "break "+label+" stands outside of label "+label)
+	}
+	return s.fail(0, "", text)
+}
+
+// Variables returns the names, without $, that c uses and does not bind itself, sorted.
+func (c *Code) Variables() []string { return c.variables }
+
+// Impure reports whether c's value depends on the clock.
+func (c *Code) Impure() bool { return c.impure }
+
+// Eval returns c's value for input: its one output, an array of several, null of none (semantics 2.6).
+// Every error is an *errors.Error of type expression.
+func (c *Code) Eval(env Env, input any) (v any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			// gojq panics on values that are not JSON, also when it describes one in an error.
+			v, err = nil, errors.Expressionf("the expression cannot work on this value: %s", truncate(fmt.Sprint(r)))
+		}
+	}()
+	if p, ok := c.direct.(*path); ok && p.variable == noVariable {
+		return reported(p.follow(input))
+	}
+	if c.direct != nil {
+		return c.evalDirect(env, input)
+	}
+	return c.run(env, input)
+}
+
+func (c *Code) newMeter(env Env) *meter { return &meter{limits: c.limits, env: env} }
+
+// run evaluates with the jq machine.
+func (c *Code) run(env Env, input any) (any, error) {
+	m := c.newMeter(env)
+	var few [4]any
+	values := few[:0]
+	for _, name := range c.variables {
+		values = append(values, env.Variable(name))
+	}
+	iter := c.program.RunWithContext(m, input, values...)
+	engine.attach(iter, m)
+	first, ok := iter.Next()
+	var outputs []any // several, if there are
+	for v := first; ok; {
+		if failure, failed := v.(error); failed || m.problem != "" {
+			return nil, m.failure(failure)
+		}
+		next, more := iter.Next()
+		if !more {
+			break
+		}
+		if outputs == nil {
+			outputs = []any{first}
+		}
+		outputs = append(outputs, next)
+		v = next
+	}
+	if m.problem != "" {
+		return nil, m.failure(nil)
+	}
+	if outputs != nil {
+		first = outputs
+	}
+	return c.finish(first)
+}
+
+// finish checks what the evaluation has built.
+func (c *Code) finish(v any) (any, error) {
+	v, problem := c.limits.finish(v)
+	if problem != "" {
+		return nil, errors.Expressionf("%s", problem)
+	}
+	return v, nil
+}
+
+// failure returns the exceeded limit or, if there is none, what the machine reports.
+func (m *meter) failure(err error) error {
+	if m.problem != "" {
+		return errors.Expressionf("%s", m.problem)
+	}
+	return reportedError(err)
+}
+
+func reported(v any, err error) (any, error) {
+	if err != nil {
+		return nil, reportedError(err)
+	}
+	return v, nil
+}
+
+// reportedError turns an error of the jq machine into a workflow error.
+func reportedError(err error) error {
+	if value, ok := err.(gojq.ValueError); ok {
+		if text, ok := value.Value().(string); ok {
+			return errors.Expressionf("%s", truncate(text))
+		}
+		return errors.Expressionf("error: %s", gojq.Preview(value.Value()))
+	}
+	return errors.Expressionf("%s", truncate(err.Error()))
+}
+
+func truncate(s string) string {
+	if len(s) <= maxDetail {
+		return s
+	}
+	cut := maxDetail
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + " ..."
+}
+
+// Test evaluates c as a condition: true or false; null is false, anything else an error (semantics 2.7).
+func (c *Code) Test(env Env, input any) (bool, error) {
+	v, err := c.Eval(env, input)
+	if err != nil {
+		return false, err
+	}
+	switch v := v.(type) {
+	case bool:
+		return v, nil
+	case nil:
+		return false, nil
+	case int, float64, string, []any, map[string]any:
+		return false, errors.Expressionf("a condition must be true or false, got %s (%s)", gojq.TypeOf(v), gojq.Preview(v))
+	}
+	return false, errors.Expressionf("a condition must be true or false, got a number (%v)", v)
+}
+
+func mebibytes(n int) string { return strconv.Itoa(n>>20) + " MiB" }
+func decimals(n int) string  { return strconv.Itoa(n) }

@@ -1,0 +1,283 @@
+package expr
+
+import (
+	"strconv"
+
+	"github.com/itchyny/gojq"
+)
+
+// A node is an expression that always yields one value or one error, and that is evaluated without the jq machine.
+// Most expressions of workflows are such: paths, literals, objects, arithmetic, comparisons, texts with
+// interpolations. Whatever is not trivial is left to gojq's natives, so that values and errors are jq's own, and parts
+// are evaluated in the machine's order, which shows in which error comes first.
+type node interface {
+	eval(r *run, input any) (any, error)
+}
+
+// run is one evaluation of a node.
+type run struct {
+	code   *Code
+	env    Env
+	values [4]any // of the first variables
+	more   []any  // of the others
+	meter  *meter // once a native is called
+	args   *[32]any
+}
+
+// evalDirect evaluates c without the jq machine.
+func (c *Code) evalDirect(env Env, input any) (any, error) {
+	r := &run{code: c, env: env}
+	for i, name := range c.variables {
+		if i < len(r.values) {
+			r.values[i] = env.Variable(name)
+		} else {
+			r.more = append(r.more, env.Variable(name))
+		}
+	}
+	v, err := c.direct.eval(r, input)
+	if r.meter != nil && r.meter.problem != "" {
+		return nil, r.meter.failure(nil)
+	}
+	if err != nil {
+		return nil, reportedError(err)
+	}
+	if _, plain := c.direct.(*path); plain {
+		return v, nil // a part of what is there already
+	}
+	return c.finish(v)
+}
+
+func (r *run) variable(i int) any {
+	if i < len(r.values) {
+		return r.values[i]
+	}
+	return r.more[i-len(r.values)]
+}
+
+// call calls a native, with its meter behind the arguments as in the machine.
+func (r *run) call(f native, input any, values ...any) (any, error) {
+	if r.meter == nil {
+		r.meter = r.code.newMeter(r.env)
+		r.args = new([32]any)
+		r.args[len(r.args)-1] = r.meter
+	}
+	n := copy(r.args[:30], values)
+	v := f(input, r.args[:n])
+	if err, failed := v.(error); failed {
+		return nil, err
+	}
+	return v, nil
+}
+
+// literal is a constant.
+type literal struct{ v any }
+
+func (l *literal) eval(*run, any) (any, error) { return l.v, nil }
+
+const noVariable = -1
+
+// path is . or $variable and steps from it.
+type path struct {
+	variable int
+	steps    []step
+}
+
+// step is a key, or an index if key is nil.
+type step struct {
+	name  string
+	key   any // the name or the index as the native takes it
+	index int
+	named bool
+}
+
+func (p *path) eval(r *run, input any) (any, error) {
+	if p.variable != noVariable {
+		input = r.variable(p.variable)
+	}
+	return p.follow(input)
+}
+
+func (p *path) follow(v any) (any, error) {
+	for i := range p.steps {
+		s := &p.steps[i]
+		switch container := v.(type) {
+		case nil:
+			return nil, nil
+		case map[string]any:
+			if s.named {
+				v = container[s.name]
+				continue
+			}
+		case []any:
+			if !s.named {
+				v = item(container, s.index)
+				continue
+			}
+		}
+		next := indexing(nil, []any{v, s.key})
+		if err, failed := next.(error); failed {
+			return nil, err
+		}
+		v = next
+	}
+	return v, nil
+}
+
+// indexing is jq's index operation, for what is no plain step.
+var indexing = engine.native("_index", 2)
+
+// record makes an object, list an array.
+type record struct {
+	names  []string
+	values []node
+}
+
+type list struct{ items []node }
+
+func (o *record) eval(r *run, input any) (any, error) {
+	members := make(map[string]any, len(o.names))
+	for i, name := range o.names {
+		v, err := o.values[i].eval(r, input)
+		if err != nil {
+			return nil, err
+		}
+		members[name] = v
+	}
+	return members, nil
+}
+
+func (a *list) eval(r *run, input any) (any, error) {
+	items := make([]any, len(a.items))
+	for i, n := range a.items {
+		v, err := n.eval(r, input)
+		if err != nil {
+			return nil, err
+		}
+		items[i] = v
+	}
+	return items, nil
+}
+
+// sequence is a | b.
+type sequence struct{ first, then node }
+
+func (s *sequence) eval(r *run, input any) (any, error) {
+	v, err := s.first.eval(r, input)
+	if err != nil {
+		return nil, err
+	}
+	return s.then.eval(r, v)
+}
+
+// call is a native with arguments.
+type call struct {
+	f    native
+	args []node
+}
+
+func (c *call) eval(r *run, input any) (any, error) {
+	var few [4]any
+	values := few[:len(c.args)]
+	for i := len(c.args) - 1; i >= 0; i-- {
+		v, err := c.args[i].eval(r, input)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	return r.call(c.f, input, values...)
+}
+
+// branch is if, and, or, not: what it yields depends on whether cond is true, that is neither false nor null.
+type branch struct{ cond, yes, no node }
+
+func (b *branch) eval(r *run, input any) (any, error) {
+	v, err := b.cond.eval(r, input)
+	if err != nil {
+		return nil, err
+	}
+	if truth(v) {
+		return b.yes.eval(r, input)
+	}
+	return b.no.eval(r, input)
+}
+
+func truth(v any) bool { return v != nil && v != false }
+
+// alternative is a // b.
+type alternative struct{ first, other node }
+
+func (a *alternative) eval(r *run, input any) (any, error) {
+	v, err := a.first.eval(r, input)
+	if err != nil || truth(v) {
+		return v, err
+	}
+	return a.other.eval(r, input)
+}
+
+// truthiness turns a value into true or false.
+type truthiness struct{ of node }
+
+func (t *truthiness) eval(r *run, input any) (any, error) {
+	v, err := t.of.eval(r, input)
+	if err != nil {
+		return nil, err
+	}
+	return truth(v), nil
+}
+
+// text is a string with interpolations.
+type text struct {
+	parts []node
+	show  native // tostring
+	add   native
+}
+
+func (t *text) eval(r *run, input any) (any, error) {
+	var few [8]string
+	texts, size := few[:0], 0
+	texts = append(texts, make([]string, max(0, len(t.parts)-len(few)))...)[:0]
+	for range t.parts {
+		texts = append(texts, "")
+	}
+	for i := len(t.parts) - 1; i >= 0; i-- {
+		v, err := t.parts[i].eval(r, input)
+		if err != nil {
+			return nil, err
+		}
+		if texts[i], err = t.string(r, v); err != nil {
+			return nil, err
+		}
+		size += len(texts[i])
+	}
+	if size > r.code.limits.size {
+		return nil, r.tooLarge()
+	}
+	b := make([]byte, 0, size)
+	for _, s := range texts {
+		b = append(b, s...)
+	}
+	return string(b), nil
+}
+
+func (t *text) string(r *run, v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case int:
+		return strconv.Itoa(v), nil
+	}
+	shown, err := r.call(t.show, v)
+	if err != nil {
+		return "", err
+	}
+	return shown.(string), nil
+}
+
+func (r *run) tooLarge() error {
+	if r.meter == nil {
+		r.meter = r.code.newMeter(r.env)
+	}
+	r.meter.exceed("the result is larger than %s", mebibytes(r.code.limits.size))
+	return &gojq.HaltError{}
+}

@@ -1,0 +1,192 @@
+package expr
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/itchyny/gojq"
+)
+
+// native is one of gojq's own functions, as its machine calls it: it returns a value or an error.
+type native = func(input any, args []any) any
+
+// layout is where gojq keeps what guards need and its API does not offer.
+//
+// A context can stop jq's loops but neither one huge operation nor the memory that operations build, and
+// gojq.WithFunction cannot replace a function of gojq's, least of all where gojq's own definitions use it. So each
+// call of a native in a compiled program is replaced by a guarded one (guard.go): all of them are, wherever they
+// come from, and jq's order of evaluation stays as it is. This needs two private fields, which newLayout looks up
+// and checks once: another version of gojq that moves them fails at the start of the program and in every test.
+type layout struct {
+	codes  int // of gojq.Code: []*struct{v any; ...}
+	value  uintptr
+	env    reflect.Type // *env, what Run returns
+	args   uintptr      // of env: [32]any
+	nargs  int
+	forks  int
+	values int
+	stack  []int // of env: *stack, whose first field is its data
+}
+
+var engine = newLayout()
+
+func newLayout() *layout {
+	code := mustCompile(".")
+	l := &layout{nargs: 32}
+	codes, ok := reflect.TypeOf(*code).FieldByName("codes")
+	must(ok && codes.Type.Kind() == reflect.Slice && codes.Type.Elem().Kind() == reflect.Pointer)
+	l.codes = codes.Index[0]
+	value, ok := codes.Type.Elem().Elem().FieldByName("v")
+	must(ok && value.Type == reflect.TypeFor[any]())
+	l.value = value.Offset
+
+	l.env = reflect.TypeOf(code.Run(nil))
+	must(l.env.Kind() == reflect.Pointer && l.env.Elem().Kind() == reflect.Struct)
+	args, ok := l.env.Elem().FieldByName("args")
+	must(ok && args.Type == reflect.TypeFor[[32]any]())
+	l.args = args.Offset
+	l.forks = l.field("forks", reflect.Slice)
+	l.values = l.field("values", reflect.Slice)
+	for _, name := range []string{"stack", "paths", "scopes"} {
+		l.stack = append(l.stack, l.field(name, reflect.Pointer))
+	}
+	return l
+}
+
+func (l *layout) field(name string, kind reflect.Kind) int {
+	f, ok := l.env.Elem().FieldByName(name)
+	must(ok && f.Type.Kind() == kind)
+	if kind == reflect.Pointer {
+		must(f.Type.Elem().Field(0).Type.Kind() == reflect.Slice)
+	}
+	return f.Index[0]
+}
+
+func must(ok bool) {
+	if !ok {
+		panic("expr: this version of gojq is laid out differently: adapt layout")
+	}
+}
+
+func mustCompile(source string) *gojq.Code {
+	query, err := gojq.Parse(source)
+	must(err == nil)
+	code, err := gojq.Compile(query)
+	must(err == nil)
+	return code
+}
+
+// natives calls visit for each call of a native in code, and puts what it returns in the place of the native.
+func (l *layout) natives(code *gojq.Code, visit func(name string, arity int, f native) native) {
+	codes := reflect.ValueOf(code).Elem().Field(l.codes)
+	for i := range codes.Len() {
+		value := (*any)(unsafe.Add(codes.Index(i).UnsafePointer(), l.value))
+		call, ok := (*value).([3]any)
+		if !ok {
+			continue
+		}
+		f, ok := call[0].(native)
+		must(ok)
+		*value = [3]any{visit(call[2].(string), call[1].(int), f), call[1], call[2]}
+	}
+}
+
+// attach gives the machine behind iter its meter. Natives take at most 30 arguments: the last slot is never used.
+func (l *layout) attach(iter gojq.Iter, m *meter) {
+	machine := reflect.ValueOf(iter)
+	must(machine.Type() == l.env)
+	args := (*[32]any)(unsafe.Add(machine.UnsafePointer(), l.args))
+	args[len(args)-1] = m
+	m.machine = machine.Elem()
+}
+
+// meterOf returns the meter of the machine that calls a native with args.
+func meterOf(args []any) *meter {
+	all := args[:cap(args)]
+	return all[len(all)-1].(*meter)
+}
+
+// stacks returns how many entries the machine keeps.
+func (l *layout) stacks(machine reflect.Value) int {
+	if !machine.IsValid() {
+		return 0
+	}
+	n := machine.Field(l.forks).Len() + machine.Field(l.values).Len()/4
+	for _, i := range l.stack {
+		n += machine.Field(i).Elem().Field(0).Len()
+	}
+	return n
+}
+
+// native returns the native name with so many arguments, or nil if jq defines it otherwise.
+func (l *layout) native(name string, arity int) (found native) {
+	source := name
+	if arity > 0 {
+		source += "(" + strings.Repeat(".;", arity-1) + ".)"
+	}
+	query, err := gojq.Parse(source)
+	if err != nil {
+		return nil
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil
+	}
+	calls := 0
+	l.natives(code, func(called string, n int, f native) native {
+		if calls++; called == name && n == arity {
+			found = f
+		}
+		return f
+	})
+	if calls != 1 {
+		return nil
+	}
+	return found
+}
+
+// builtins is what gojq defines, without what would make an expression depend on the host.
+var builtins = newBuiltins()
+
+func newBuiltins() map[string][]int {
+	found := map[string][]int{}
+	list, _ := mustCompile("builtins").Run(nil).Next()
+	for _, entry := range list.([]any) {
+		name, arity, _ := strings.Cut(entry.(string), "/")
+		if refusal(name) == "" {
+			found[name] = append(found[name], int(arity[0]-'0'))
+		}
+	}
+	return found
+}
+
+// refusal says why a function or variable of jq is not available, or is empty.
+func refusal(name string) string {
+	switch name {
+	case "env", "$ENV":
+		return "the environment"
+	case "input", "inputs", "input_filename", "input_line_number":
+		return "further input"
+	case "debug", "stderr":
+		return "the host's streams"
+	case "halt", "halt_error":
+		return "the host's process"
+	case "modulemeta", "get_search_list", "import", "include", "module":
+		return "modules"
+	case "$__loc__", "$__prog_args", "$__prog_name":
+		return "the place in the source"
+	}
+	return ""
+}
+
+// Functions returns the names of the functions that expressions may call, sorted, for suggestions.
+func Functions() []string {
+	names := make([]string, 0, len(builtins))
+	for name := range builtins {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,179 @@
+package expr
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// patterns keeps the regular expressions of one call of match. Patterns may come from data, so that it never holds
+// more than maxPatterns.
+type patterns struct {
+	mu    sync.Mutex
+	known map[[2]string]*pattern
+}
+
+const maxPatterns = 64
+
+// pattern is a regular expression in two forms: as it is, and one that continues a search. The latter skips the rune
+// before the place to go on from, so that ^ and \b see what stands there; its group 1 is the whole match.
+type pattern struct {
+	find *regexp.Regexp
+	next *regexp.Regexp
+	size int // instructions
+}
+
+func (p *patterns) get(text, flags string) (*pattern, error) {
+	key := [2]string{text, flags}
+	p.mu.Lock()
+	known := p.known[key]
+	p.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	made, err := newPattern(text, flags)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil || len(p.known) >= maxPatterns {
+		p.known = make(map[[2]string]*pattern, 1)
+	}
+	p.known[key] = made
+	return made, nil
+}
+
+func newPattern(text, flags string) (*pattern, error) {
+	if strings.Trim(flags, "gim") != "" {
+		return nil, fmt.Errorf("unsupported regular expression flag: %q", flags)
+	}
+	if strings.Contains(flags, "i") {
+		text = "(?i)" + text
+	}
+	if strings.Contains(flags, "m") {
+		text = "(?s)" + text
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("invalid regular expression %q: %s", text, err)
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil || len(program.Inst) > maxProgram {
+		return nil, fmt.Errorf("the regular expression %.50q is too complex", text)
+	}
+	find, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("invalid regular expression %q: %s", text, err)
+	}
+	next, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + text + `)`)
+	if err != nil {
+		return nil, fmt.Errorf("invalid regular expression %q: %s", text, err)
+	}
+	return &pattern{find: find, next: next, size: len(program.Inst)}, nil
+}
+
+// match is gojq's _match, the base of test, match, capture, scan, split/2, sub and gsub: it finds the same, but with a
+// bounded cache, a bounded pattern, and in time that grows with the text and not with its square.
+func match(cache *patterns, f native, input any, args []any) any {
+	s, ok := input.(string)
+	text, isText := args[0].(string)
+	flags, isFlags := args[1].(string)
+	if !ok || !isText || args[1] != nil && !isFlags {
+		return f(input, args) // a type error
+	}
+	m := meterOf(args)
+	if len(text) > maxPattern {
+		m.exceed("a regular expression is longer than %d bytes", maxPattern)
+		return halt()
+	}
+	p, err := cache.get(text, flags)
+	if err != nil {
+		return err
+	}
+	if !m.toil(len(text) + product(len(s), p.size)/2) {
+		return halt()
+	}
+	switch {
+	case args[2] == true:
+		return p.find.MatchString(s)
+	case strings.Contains(flags, "g"):
+		return p.all(m, s)
+	}
+	found := []any{}
+	if at := p.find.FindStringSubmatchIndex(s); at != nil {
+		found = append(found, p.describe(s, at, utf8.RuneCountInString(s[:at[0]])))
+	}
+	return found
+}
+
+// all finds every match, also an empty one right after another.
+func (p *pattern) all(m *meter, s string) any {
+	found, runes, counted := []any{}, 0, 0
+	began := time.Now() // the wall clock is the net under each single search, as in meter.check
+	for from := 0; from <= len(s); {
+		at := p.search(s, from)
+		if at == nil {
+			break
+		}
+		if !m.spend(512*(len(at)/2)+at[1]-at[0]) || time.Since(began) > m.wall && !m.exceed("the expression takes more than %v", m.wall) {
+			return halt()
+		}
+		runes += utf8.RuneCountInString(s[counted:at[0]])
+		counted = at[0]
+		found = append(found, p.describe(s, at, runes))
+		if from = at[1]; at[0] == at[1] {
+			_, width := utf8.DecodeRuneInString(s[from:])
+			from += max(width, 1)
+		}
+	}
+	return found
+}
+
+// search returns the leftmost match at or after from, as positions in s.
+func (p *pattern) search(s string, from int) []int {
+	if from == 0 {
+		return p.find.FindStringSubmatchIndex(s)
+	}
+	_, width := utf8.DecodeLastRuneInString(s[:from])
+	at := p.next.FindStringSubmatchIndex(s[from-width:])
+	if at == nil {
+		return nil
+	}
+	at = at[2:]
+	for i := range at {
+		if at[i] >= 0 {
+			at[i] += from - width
+		}
+	}
+	return at
+}
+
+// describe makes jq's match object; runes is the position of the match in characters.
+func (p *pattern) describe(s string, at []int, runes int) any {
+	names := p.find.SubexpNames()
+	captures := make([]any, len(at)/2-1)
+	for i := range captures {
+		var name any
+		if names[i+1] != "" {
+			name = names[i+1]
+		}
+		start, end := at[2*i+2], at[2*i+3]
+		if start < 0 {
+			captures[i] = map[string]any{"name": name, "offset": -1, "length": 0, "string": nil}
+			continue
+		}
+		captures[i] = map[string]any{
+			"name": name, "offset": runes + utf8.RuneCountInString(s[at[0]:start]),
+			"length": utf8.RuneCountInString(s[start:end]), "string": s[start:end],
+		}
+	}
+	return map[string]any{
+		"offset": runes, "length": utf8.RuneCountInString(s[at[0]:at[1]]),
+		"string": s[at[0]:at[1]], "captures": captures,
+	}
+}

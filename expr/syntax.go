@@ -1,0 +1,147 @@
+package expr
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// parse returns the program's tree.
+func (s *source) parse() (*gojq.Query, error) {
+	query, err := gojq.Parse(s.text)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	if len(query.Imports) > 0 || query.Meta != nil {
+		at := s.find("import", "include", "module")
+		return nil, s.fail(at.start, at.text, at.text+" is not available: expressions cannot use modules")
+	}
+	if query.Term == nil && query.Left == nil {
+		return nil, s.fail(len(s.text), "", "expected a value at the end of the expression")
+	}
+	return query, nil
+}
+
+// find returns the first token that is one of the words.
+func (s *source) find(words ...string) token {
+	for _, t := range s.tokens {
+		for _, word := range words {
+			if t.text == word {
+				return t
+			}
+		}
+	}
+	return token{}
+}
+
+// explain turns an error of the parser into one for people, at the start of the offending token.
+func (s *source) explain(err error) *SyntaxError {
+	var parsing *gojq.ParseError
+	if !errors.As(err, &parsing) {
+		return s.fail(0, "", strings.TrimPrefix(err.Error(), "gojq: "))
+	}
+	text := err.Error()
+	if strings.HasPrefix(text, "unterminated") {
+		return s.fail(s.lastText(), `"`, `missing " at the end of the text`)
+	}
+	if strings.HasPrefix(text, "invalid escape") {
+		return s.fail(parsing.Offset-len(parsing.Token), parsing.Token, "unknown escape "+parsing.Token+` in a text: write \\ for a backslash`)
+	}
+	at, previous := s.around(parsing.Offset - len(parsing.Token))
+	if parsing.Token == "" && parsing.Offset >= len(s.text) {
+		return s.fail(len(s.text), "", s.early())
+	}
+	if at.text == "" {
+		at = token{text: parsing.Token, start: parsing.Offset - len(parsing.Token)}
+	}
+	return s.fail(at.start, at.text, unexpected(at, previous))
+}
+
+// lastText returns where the last text begins.
+func (s *source) lastText() int {
+	for i := len(s.tokens) - 1; i >= 0; i-- {
+		if s.tokens[i].kind == quoted {
+			return s.tokens[i].start
+		}
+	}
+	return 0
+}
+
+// around returns the token at an offset and the one before it.
+func (s *source) around(offset int) (at, previous token) {
+	for _, t := range s.tokens {
+		if t.start+len(t.text) > offset {
+			return t, previous
+		}
+		previous = t
+	}
+	return token{}, previous
+}
+
+// early says what is missing at the end of the text.
+func (s *source) early() string {
+	last := s.tokens[len(s.tokens)-1]
+	if wantsValue(last) {
+		return `expected a value after "` + last.text + `"`
+	}
+	if n := len(s.open); n > 0 {
+		return `missing "` + closing(s.open[n-1].open) + `" for "` + s.open[n-1].open + `"`
+	}
+	for _, word := range []string{"if", "then", "elif", "else"} {
+		if s.find(word).text != "" && s.find("end").text == "" {
+			return `missing "end" for "if"`
+		}
+	}
+	return `the expression ends too early after "` + last.text + `"`
+}
+
+func closing(open string) string {
+	switch open {
+	case "[":
+		return "]"
+	case "{":
+		return "}"
+	}
+	return ")"
+}
+
+func unexpected(at, previous token) string {
+	switch {
+	case at.text == "'":
+		return `unexpected ': texts stand between double quotes`
+	case at.text == "&&" || previous.text == "&&":
+		return `unexpected &&: write "and"`
+	case at.text == "||" || at.text == "|" && previous.text == "|":
+		return `unexpected ||: write "or"`
+	case at.text == "!":
+		return `unexpected !: write "| not"`
+	case at.text == "=" && (previous.text == "==" || previous.text == "!="):
+		return `unexpected =: write ` + previous.text
+	case previous.text == "":
+		return `unexpected "` + at.text + `" at the start of the expression`
+	case wantsValue(previous):
+		return `expected a value after "` + previous.text + `", got "` + at.text + `"`
+	}
+	return `unexpected "` + at.text + `" after "` + previous.text + `"`
+}
+
+// wantsValue reports whether a value must follow the token.
+func wantsValue(t token) bool {
+	switch t.kind {
+	case punctuation:
+		switch t.text {
+		case ")", "]", "}", ".", "..", "?", "'":
+			return false
+		}
+		return true
+	case identifier:
+		switch t.text {
+		case "and", "or", "if", "then", "elif", "else", "reduce", "foreach", "try", "catch":
+			return !t.key
+		}
+	case quoted:
+		return strings.HasSuffix(t.text, `\(`)
+	}
+	return false
+}
