@@ -86,7 +86,12 @@ func appendFloat(b []byte, f float64) []byte {
 	if size := math.Abs(f); size != 0 && size < 1e-6 || size >= 1e21 {
 		format = 'e'
 	}
-	return strconv.AppendFloat(b, f, format, -1, 64)
+	b = strconv.AppendFloat(b, f, format, -1, 64)
+	if n := len(b); format == 'e' && b[n-4] == 'e' && b[n-2] == '0' { // e-07 is e-7
+		b[n-2] = b[n-1]
+		b = b[:n-1]
+	}
+	return b
 }
 
 func appendString(b []byte, s string) []byte {
