@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// This file finds out, after the fact, why no catch took an error.
+
+// consideredCatch is one catch on the way of the error, and why it did not take it.
+type consideredCatch struct {
+	pointer dsl.Pointer // of the try
+	reason  string
+}
+
+// considered returns the catches around the failed task from the inside out.
+func (f failure) considered() []consideredCatch {
+	at := f.pointer()
+	var all []consideredCatch
+	for _, try := range enclosingTries(f.subject.workflow, at) {
+		all = append(all, consideredCatch{try.Pointer, f.reason(try, at)})
+	}
+	if kind := f.outcome.Fault.Extensions["timeoutKind"]; kind == "workflow" && at == "" {
+		all = append(all, consideredCatch{"", "the workflow's own timeout ends the whole run; no catch inside can take it"})
+	}
+	return all
+}
+
+// enclosingTries returns the tries around p from the inside out, p's own task included.
+func enclosingTries(w *dsl.Workflow, p dsl.Pointer) []*dsl.TryTask {
+	var tries []*dsl.TryTask
+	eachTask(w, func(t dsl.Task) {
+		try, ok := t.(*dsl.TryTask)
+		if ok && (p == try.Pointer || strings.HasPrefix(string(p), string(try.Pointer)+"/")) {
+			tries = append([]*dsl.TryTask{try}, tries...)
+		}
+	})
+	return tries
+}
+
+func (f failure) reason(try *dsl.TryTask, at dsl.Pointer) string {
+	where := fmt.Sprintf("catch at line %d", f.subject.workflow.Source.Key(try.Pointer.Key("catch")).Start.Line)
+	switch {
+	case at == try.Pointer && errors.Same(f.outcome.Fault.Type, errors.Timeout):
+		return where + " does not see the timeout of its own try; put the timeout on a task inside, or a try around it"
+	case at == try.Pointer:
+		return where + " does not see errors of its own try, such as those of its input and output"
+	case inside(at, try.Pointer, "catch/do"):
+		return where + " raised the error itself, in its own `do`"
+	}
+	if misfit := misfit(try.Catch.Errors, f.outcome.Fault); misfit != "" {
+		return where + " " + misfit
+	}
+	if retryOf(f.subject.workflow, try) != nil && try.Catch.Do == nil && try.Catch.Then == "" {
+		return where + " only retries: no attempt is left, and it has no `do` to fall back on"
+	}
+	if try.Catch.When != "" || try.Catch.ExceptWhen != "" {
+		return where + " has a condition that did not hold: " + conditions(try.Catch)
+	}
+	return where + " did not take it"
+}
+
+func conditions(c dsl.Catch) string {
+	var all []string
+	if c.When != "" {
+		all = append(all, "when: "+printable(bounded(string(c.When), 80)))
+	}
+	if c.ExceptWhen != "" {
+		all = append(all, "exceptWhen: "+printable(bounded(string(c.ExceptWhen), 80)))
+	}
+	return strings.Join(all, ", ")
+}
+
+// misfit tells which member of a filter the error does not have, or nothing if it fits.
+func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
+	if f == nil {
+		return ""
+	}
+	if f.Type != "" && !errors.Same(f.Type, e.Type) {
+		want, got := shortTypes(f.Type, e.Type)
+		return fmt.Sprintf("wants type=%s; this is %s", want, got)
+	}
+	if f.Status != nil && *f.Status != e.Status {
+		return fmt.Sprintf("wants status=%d; this is %d", *f.Status, e.Status)
+	}
+	for _, member := range []struct {
+		name string
+		want *string
+		got  string
+	}{{"title", f.Title, e.Title}, {"detail", f.Detail, e.Detail}, {"instance", f.Instance, e.Instance}} {
+		if member.want != nil && *member.want != member.got {
+			return fmt.Sprintf("wants %s=%s; this is %s", member.name, quoted(*member.want), quoted(member.got))
+		}
+	}
+	return ""
+}
+
+// shortTypes shortens two URIs to what tells them apart.
+func shortTypes(want, got string) (string, string) {
+	i, j := strings.LastIndexByte(want, '/'), strings.LastIndexByte(got, '/')
+	if i < 0 || j < 0 || errors.StandardName(want) == "" || errors.StandardName(got) == "" {
+		return printable(bounded(want, 200)), printable(bounded(got, 200))
+	}
+	return "…/" + printable(want[i+1:]), "…/" + printable(got[j+1:])
+}
+
+func quoted(s string) string { return `"` + printable(bounded(s, 100)) + `"` }
+
+func retryOf(w *dsl.Workflow, try *dsl.TryTask) *dsl.RetryPolicy {
+	if try.Catch.RetryUse != "" {
+		return w.Use.Retries[try.Catch.RetryUse]
+	}
+	return try.Catch.Retry
+}
+
+// remedy proposes what to change so that the error is handled.
+func (f failure) remedy() string {
+	fault, at := f.outcome.Fault, f.pointer()
+	if fault.Extensions["timeoutKind"] == "workflow" && at == "" {
+		return "give the slow task a timeout of its own, inside a try that catches `timeout`"
+	}
+	if at == "" {
+		return ""
+	}
+	tries := enclosingTries(f.subject.workflow, at)
+	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", printable(bounded(fault.Type, 200)))
+	for _, try := range tries {
+		if inside(at, try.Pointer, "try") && misfit(try.Catch.Errors, fault) != "" {
+			return fmt.Sprintf("add a second try around it, or widen the filter: with: { status: %d }", fault.Status)
+		}
+	}
+	if len(tries) > 0 {
+		return "add a try around it with " + filter
+	}
+	return "wrap the task in a try with " + filter
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// This file writes diagnostics for other programs: JSON, SARIF and GitHub's annotations.
+
+// diagnosticsValue returns ds as JSON data. Members that a diagnostic does not have are left out.
+func diagnosticsValue(ds dsl.Diagnostics) []any {
+	values := make([]any, len(ds))
+	for i, d := range ds {
+		v := map[string]any{
+			"code": d.Code, "severity": d.Severity.String(), "message": d.Message, "file": d.File,
+			"line": d.Range.Start.Line, "column": d.Range.Start.Column,
+			"endLine": d.Range.End.Line, "endColumn": d.Range.End.Column, "pointer": string(d.Pointer),
+		}
+		setText(v, "label", d.Label)
+		setText(v, "help", d.Help)
+		setList(v, "expected", d.Expected, func(s string) any { return s })
+		setList(v, "related", d.Related, func(r dsl.Related) any { return withRange(map[string]any{"label": r.Label}, r.Range) })
+		setList(v, "fix", d.Fix, func(e dsl.Edit) any {
+			return withRange(map[string]any{"newText": e.NewText, "safe": e.Safe}, e.Range)
+		})
+		values[i] = v
+	}
+	return values
+}
+
+func setText(v map[string]any, name, text string) {
+	if text != "" {
+		v[name] = text
+	}
+}
+
+func setList[T any](v map[string]any, name string, items []T, value func(T) any) {
+	if len(items) == 0 {
+		return
+	}
+	all := make([]any, len(items))
+	for i, item := range items {
+		all[i] = value(item)
+	}
+	v[name] = all
+}
+
+func withRange(v map[string]any, r dsl.Range) map[string]any {
+	v["line"], v["column"], v["endLine"], v["endColumn"] = r.Start.Line, r.Start.Column, r.End.Line, r.End.Column
+	return v
+}
+
+// writeSARIF writes ds in the Static Analysis Results Interchange Format 2.1.0.
+func writeSARIF(w io.Writer, ds dsl.Diagnostics) error {
+	report := sarif.NewReport()
+	run := sarif.NewRunWithInformationURI("swrun", "https://github.com/swrun/swrun")
+	run.WithColumnKind("unicodeCodePoints")
+	for _, d := range ds {
+		rule := run.AddRule(d.Code)
+		if known, ok := ruleOf(d.Code); ok {
+			rule.WithDescription(known.Title)
+		}
+		result := run.CreateResultForRule(d.Code).WithLevel(sarifLevel(d.Severity)).WithMessage(sarif.NewTextMessage(sarifText(d)))
+		result.AddLocation(sarifLocation(d.File, d.Range))
+		for _, r := range d.Related {
+			location := sarifLocation(d.File, r.Range)
+			result.AddRelatedLocation(location.WithMessage(sarif.NewTextMessage(r.Label)))
+		}
+	}
+	report.AddRun(run)
+	return report.PrettyWrite(w)
+}
+
+func sarifText(d dsl.Diagnostic) string {
+	text := d.Message
+	for _, more := range []string{d.Label, d.Help} {
+		if more != "" {
+			text += "; " + more
+		}
+	}
+	return text
+}
+
+func sarifLevel(s dsl.Severity) string {
+	switch s {
+	case dsl.SeverityError:
+		return "error"
+	case dsl.SeverityWarning:
+		return "warning"
+	}
+	return "note"
+}
+
+func sarifLocation(file string, r dsl.Range) *sarif.Location {
+	region := sarif.NewRegion().
+		WithStartLine(max(1, r.Start.Line)).WithStartColumn(max(1, r.Start.Column)).
+		WithEndLine(max(1, r.End.Line)).WithEndColumn(max(1, r.End.Column))
+	return sarif.NewLocationWithPhysicalLocation(sarif.NewPhysicalLocation().
+		WithArtifactLocation(sarif.NewSimpleArtifactLocation(filepath.ToSlash(file))).WithRegion(region))
+}
+
+// writeGitHub writes ds as workflow commands, which GitHub shows beside the lines of a pull request.
+func writeGitHub(w io.Writer, ds dsl.Diagnostics) error {
+	var b strings.Builder
+	for _, d := range ds {
+		level := sarifLevel(d.Severity)
+		if level == "note" {
+			level = "notice"
+		}
+		fmt.Fprintf(&b, "::%s file=%s,line=%d,endLine=%d,col=%d,endColumn=%d,title=%s::%s\n", level, githubProperty(filepath.ToSlash(d.File)),
+			d.Range.Start.Line, d.Range.End.Line, d.Range.Start.Column, d.Range.End.Column, githubProperty(d.Code), githubText(sarifText(d)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func githubText(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func githubProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubText(s))
+}
+
+func ruleOf(code string) (dsl.Rule, bool) {
+	for _, r := range dsl.Rules() {
+		if r.Code == code {
+			return r, true
+		}
+	}
+	return dsl.Rule{}, false
+}

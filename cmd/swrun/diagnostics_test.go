@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// checkoutText is the document of ux.md 1.4, with four mistakes in it.
+const checkoutText = `document: { dsl: 1.0.3, namespace: demo, name: checkout, version: 0.1.0 }
+do:
+  - pay:
+      try:
+        - charge:
+            call: http
+            with: { method: post, endpoint: 'https://api.pay.test/charge', body: '${ . }' }
+            timeout:
+              after: { second: 2 }
+      catch:
+        errors:
+          with:
+            type: https://serverlessworkflow.io/spec/1.0.0/errors/timout
+        do:
+          - note:
+              set: { status: '${ .status + }' }
+      then: shipp
+  - ship: { set: { shipped: true } }
+`
+
+// span is a range on one line of checkoutText, which holds only single-byte characters.
+func rangeOf(text string, line int, word string) dsl.Range {
+	lines := strings.SplitAfter(text, "\n")
+	before := strings.Join(lines[:line-1], "")
+	column := strings.Index(lines[line-1], word)
+	start := dsl.Position{Line: line, Column: column + 1, Offset: len(before) + column}
+	end := start
+	end.Column += len([]rune(word))
+	end.Offset += len(word)
+	return dsl.Range{Start: start, End: end}
+}
+
+func checkoutDiagnostics() dsl.Diagnostics {
+	const file = "checkout.yaml"
+	at := func(line int, word string) dsl.Range { return rangeOf(checkoutText, line, word) }
+	return dsl.Diagnostics{
+		{
+			Code: "SW110", File: file, Message: "`second` is not a duration unit", Range: at(9, "second"), Label: "did you mean `seconds`?",
+			Pointer: "/do/0/pay/try/0/charge/timeout/after",
+			Help:    "allowed: days hours minutes seconds milliseconds, or ISO 8601 such as PT2S",
+			Fix:     []dsl.Edit{{Range: at(9, "second"), NewText: "seconds", Safe: true}},
+		},
+		{
+			Code: "SW501", File: file, Message: "jq: expected a value after `+`", Range: at(16, "}' }"), Label: "the expression ends here",
+			Pointer: "/do/0/pay/catch/do/0/note/set/status",
+		},
+		{
+			Code: "SW201", File: file, Message: "`then: shipp` names no task in this list", Range: at(17, "shipp"),
+			Label:   "did you mean `ship` (line 18)? tasks here: pay, ship; or continue, exit, end",
+			Pointer: "/do/0/pay/then", Fix: []dsl.Edit{{Range: at(17, "shipp"), NewText: "ship", Safe: true}},
+		},
+		{
+			Code: "SW401", File: file, Message: "this catch can never match: `timout` is not an error type", Range: at(13, "timout"),
+			Label: "did you mean `timeout`?", Pointer: "/do/0/pay/catch/errors/with/type",
+			Related: []dsl.Related{{Range: at(9, "after"), Label: "the timeout you probably want to catch"}},
+			Fix:     []dsl.Edit{{Range: at(13, "timout"), NewText: "timeout", Safe: true}},
+		},
+	}
+}
+
+func TestHumanDiagnostics(t *testing.T) {
+	r := report{
+		file: "checkout.yaml", text: []byte(checkoutText), diagnostics: checkoutDiagnostics(), hidden: 2,
+		fixCommand: "swrun lint --fix checkout.yaml",
+	}
+	r.diagnostics[1].Range.End.Column = r.diagnostics[1].Range.Start.Column + 1
+	for _, c := range []struct {
+		name string
+		look look
+	}{
+		{"plain", look{}},
+		{"color", look{color: true}},
+		{"ascii", look{ascii: true}},
+		{"narrow", look{width: 60}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mustMatchGolden(t, "diagnostics_"+c.name+".txt", humanDiagnostics(r, c.look))
+		})
+	}
+}
+
+func TestExcerptAlignsMarks(t *testing.T) {
+	for _, c := range []struct {
+		name, line, word, want string
+	}{
+		{"a tab before the mark", "\tset: x", "set", " 1 |     set: x\n   |     ^^^\n"},
+		{"a tab in the middle", "ab\tset", "set", " 1 | ab  set\n   |     ^^^\n"},
+		{"wide characters before the mark", "名前: set", "set", " 1 | 名前: set\n   |       ^^^\n"},
+		{"wide characters marked", "a: 名前", "名前", " 1 | a: 名前\n   |    ^^^^\n"},
+		{"control characters are shown, not sent", "a: \x1b[31m set", "set", " 1 | a: \\x1b[31m set\n   |             ^^^\n"},
+		{"text that changes direction is shown", "a: \u202e set", "set", " 1 | a: \\u202e set\n   |           ^^^\n"},
+		{"bytes that are no text", "a: \xff set", "set", " 1 | a: \\xff set\n   |         ^^^\n"},
+		{"a carriage return at the end", "set: 1\r", "set", " 1 | set: 1\n   | ^^^\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: wordRange(c.line, c.word)}
+			got := humanDiagnostics(report{text: []byte(c.line), diagnostics: dsl.Diagnostics{d}}, look{})
+			_, excerpt, _ := strings.Cut(got, "\n")
+			excerpt, _, _ = strings.Cut(excerpt, "1 error")
+			if diff := cmp.Diff(c.want, excerpt); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// wordRange counts columns in characters, as the contract of Position says.
+func wordRange(line, word string) dsl.Range {
+	before, _, _ := strings.Cut(line, word)
+	start := dsl.Position{Line: 1, Column: len([]rune(before)) + 1, Offset: len(before)}
+	end := dsl.Position{Line: 1, Column: start.Column + len([]rune(word)), Offset: len(before) + len(word)}
+	return dsl.Range{Start: start, End: end}
+}
+
+func TestLongLinesAreCutAroundTheMark(t *testing.T) {
+	line := strings.Repeat("x", 1000) + " set " + strings.Repeat("y", 1000)
+	d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: wordRange(line, "set")}
+	got := humanDiagnostics(report{text: []byte(line), diagnostics: dsl.Diagnostics{d}}, look{})
+	rows := strings.Split(got, "\n")
+	if w := displayWidth(rows[1]); w > sourceWidth+10 {
+		t.Errorf("the source line is %d columns wide", w)
+	}
+	caret := strings.Index(rows[2], "^^^")
+	if shown := string([]rune(rows[1])[caret : caret+3]); shown != "set" {
+		t.Errorf("the mark stands under %q, want set", shown)
+	}
+}
+
+func TestMarksOutsideTheText(t *testing.T) {
+	for _, r := range []dsl.Range{
+		{},
+		{Start: dsl.Position{Line: 99, Column: 1}, End: dsl.Position{Line: 99, Column: 2}},
+		{Start: dsl.Position{Line: 1, Column: 99}, End: dsl.Position{Line: 1, Column: 100}},
+		{Start: dsl.Position{Line: 1, Column: 3}, End: dsl.Position{Line: 2, Column: 1}},
+	} {
+		d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: r}
+		got := humanDiagnostics(report{text: []byte("do: x\n"), diagnostics: dsl.Diagnostics{d}}, look{})
+		if !strings.HasPrefix(got, "error[SW101]: m") {
+			t.Errorf("%v: got %q", r, got)
+		}
+	}
+}
+
+func TestOnlyTwentyAreShown(t *testing.T) {
+	var ds dsl.Diagnostics
+	for i := range 25 {
+		ds = append(ds, dsl.Diagnostic{Code: fmt.Sprintf("SW%d", 100+i), File: "f", Message: "m", Range: wordRange("do: x", "do")})
+	}
+	got := humanDiagnostics(report{text: []byte("do: x"), diagnostics: ds}, look{})
+	if n := strings.Count(got, "error["); n != 20 {
+		t.Errorf("got %d findings, want 20", n)
+	}
+	if !strings.Contains(got, "… and 5 more\n25 errors · ") {
+		t.Errorf("the rest is not counted:\n%s", got)
+	}
+}
+
+func TestMachineDiagnostics(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		write func(*bytes.Buffer, dsl.Diagnostics) error
+	}{
+		{"json", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
+			return writeJSON(b, map[string]any{"diagnostics": diagnosticsValue(ds)})
+		}},
+		{"sarif", func(b *bytes.Buffer, ds dsl.Diagnostics) error { return writeSARIF(b, ds) }},
+		{"github", func(b *bytes.Buffer, ds dsl.Diagnostics) error { return writeGitHub(b, ds) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := c.write(&b, checkoutDiagnostics()); err != nil {
+				t.Fatal(err)
+			}
+			mustMatchGolden(t, "diagnostics."+c.name, b.String())
+		})
+	}
+}
+
+func TestGitHubAnnotationsCannotBeBroken(t *testing.T) {
+	var b bytes.Buffer
+	d := dsl.Diagnostic{Code: "SW101", File: "a,b:c.yaml", Message: "one\n::error::two 100%"}
+	if err := writeGitHub(&b, dsl.Diagnostics{d}); err != nil {
+		t.Fatal(err)
+	}
+	want := "::error file=a%2Cb%3Ac.yaml,line=0,endLine=0,col=0,endColumn=0,title=SW101::one%0A::error::two 100%25\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFixes(t *testing.T) {
+	edits, n := safeEdits(checkoutDiagnostics())
+	if n != 3 {
+		t.Errorf("got %d findings to fix, want 3", n)
+	}
+	got := string(applyEdits([]byte(checkoutText), edits))
+	want := strings.NewReplacer("second:", "seconds:", "shipp\n", "ship\n", "timout", "timeout").Replace(checkoutText)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOverlappingFixesAreMadeOneAtATime(t *testing.T) {
+	edit := func(from, to int) []dsl.Edit {
+		return []dsl.Edit{{Range: dsl.Range{Start: dsl.Position{Offset: from}, End: dsl.Position{Offset: to}}, NewText: "X", Safe: true}}
+	}
+	edits, n := safeEdits(dsl.Diagnostics{{Fix: edit(0, 4)}, {Fix: edit(2, 6)}, {Fix: edit(8, 9)}})
+	if n != 2 {
+		t.Errorf("got %d findings, want 2", n)
+	}
+	if got := string(applyEdits([]byte("0123456789"), edits)); got != "X4567X9" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+func (p *program) explainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "explain CODE|TYPE", Short: "Tell the long story of a finding or an error type",
+		Example: `  swrun explain SW401
+  swrun explain timeout`,
+		Long: "CODE is a finding's code, TYPE a standard error type: its short name or its URI.",
+		Args: exactly("a code or an error type"), ValidArgsFunction: explainArgs,
+		RunE: verb(func(args []string) error { return p.explain(args[0]) }),
+	}
+	return cmd
+}
+
+func explainArgs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return explainable(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func explainable() []string {
+	var names []string
+	for _, r := range dsl.Rules() {
+		names = append(names, r.Code)
+	}
+	for _, s := range errors.Standards() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (p *program) explain(what string) error {
+	if rule, ok := ruleOf(strings.ToUpper(what)); ok {
+		return write(p.out, p.outLook().text(explainRule(rule)))
+	}
+	name := errors.StandardName(what)
+	if name == "" {
+		name = strings.ToLower(what)
+	}
+	for _, s := range errors.Standards() {
+		if s.Name == name {
+			return write(p.out, explainType(s))
+		}
+	}
+	hint := "swrun lint prints codes; types: " + strings.Join(typeNames(), ", ")
+	if near := nearest(what, explainable()); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is nothing called %q to explain", what), hint: hint}
+}
+
+func typeNames() []string {
+	var names []string
+	for _, s := range errors.Standards() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func explainRule(r dsl.Rule) string {
+	return fmt.Sprintf("%s (%s): %s\n\n%s\n", r.Code, r.Severity, r.Title, strings.TrimSpace(r.Explanation))
+}
+
+func explainType(s errors.Standard) string {
+	return fmt.Sprintf(`%s (status %d): %s
+
+type: %s
+
+%s
+
+To handle it:
+  - safely:
+      try:
+        - step: ...
+      catch:
+        errors:
+          with:
+            type: %s
+        do:
+          - fallback: ...
+`, s.Name, s.Status, s.Title, errors.Base+s.Name, typeStory(s.Name), errors.Base+s.Name)
+}
+
+func typeStory(name string) string {
+	switch name {
+	case "configuration":
+		return "Something that the workflow needs is set up wrongly or is missing, for example a workflow that\nrun.workflow names. Repeating the task does not help."
+	case "validation":
+		return "Data does not fit a schema of the document: input.schema, output.schema or export.schema. If the\ninput of the whole workflow is refused, instance is \"/\" and swrun exits with 4."
+	case "expression":
+		return "A runtime expression failed for the data it met. Try it out with: swrun expr 'EXPRESSION' -i @data.json"
+	case "authentication":
+		return "No credential could be obtained, or the other side accepted none."
+	case "authorization":
+		return "Access that the workflow does not have, for example to a secret that was not provided. Provide\nsecrets with SWRUN_SECRET_<NAME> or --secrets FILE."
+	case "timeout":
+		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind tells which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, swrun\nexits with 124."
+	case "communication":
+		return "A remote party could not be reached, or refused; the status is its answer's, or 500."
+	}
+	return "Any other failure at run time, for example a process that did not start."
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file tells people why a run did not complete (ux.md 2.3).
+
+// failure is what is known of a run that faulted.
+type failure struct {
+	subject subject
+	outcome runtime.Outcome
+	trail   *trail
+	exit    int
+}
+
+const (
+	shownDetail = 2000 // bytes of an error's detail
+	headWidth   = 72   // where the run's id stands if the line leaves room
+)
+
+// text returns the report, which ends in a newline.
+func (f failure) text(l look) string {
+	fault := f.outcome.Fault
+	head := fmt.Sprintf("%s %s faulted in %s", l.sign("✖"), l.text(f.subject.name()), elapsed(f.outcome.EndedAt.Sub(f.outcome.StartedAt)))
+	tail := fmt.Sprintf("run %s · exit %d", printable(f.subject.id), f.exit)
+	var b strings.Builder
+	b.WriteString(l.paint("1;31", head) + strings.Repeat(" ", max(2, headWidth-displayWidth(head))) + l.dim(l.text(tail)) + "\n")
+	line := func(text string) {
+		if text != "" {
+			b.WriteString("  " + l.text(text) + "\n")
+		}
+	}
+	line(f.title())
+	line(f.where())
+	line(labelled("detail", printable(bounded(fault.Detail, shownDetail))))
+	line(f.timeout())
+	line(f.extensions())
+	for i, c := range f.considered() {
+		name := ""
+		if i == 0 {
+			name = "why not caught"
+		}
+		line(labelled(name, c.reason))
+	}
+	line(labelled("to handle it", f.remedy()))
+	line(labelled("next", f.next()))
+	return b.String()
+}
+
+// labelled aligns the text behind short names and long ones.
+func labelled(name, text string) string {
+	switch {
+	case text == "":
+		return ""
+	case len(name) > 6:
+		return fmt.Sprintf("%-15s %s", name+":", text)
+	case name == "":
+		return fmt.Sprintf("%-15s %s", "", text)
+	}
+	return fmt.Sprintf("%-6s %s", name, text)
+}
+
+func (f failure) title() string {
+	fault := f.outcome.Fault
+	title := fmt.Sprintf("%s %d", printable(bounded(errors.Name(fault.Type), 200)), fault.Status)
+	if fault.Title != "" {
+		title += " " + printable(bounded(fault.Title, 200))
+	}
+	return title
+}
+
+// pointer returns the task that failed, as it stands in the document.
+func (f failure) pointer() dsl.Pointer {
+	if origin, ok := f.trail.origin(f.outcome.Fault); ok {
+		return place(origin)
+	}
+	if f.outcome.Fault.Instance == "/" {
+		return ""
+	}
+	return dsl.Pointer(f.outcome.Fault.Instance)
+}
+
+func (f failure) where() string {
+	instance := f.outcome.Fault.Instance
+	origin, known := f.trail.origin(f.outcome.Fault)
+	if known && instance == "" {
+		instance = string(origin.Pointer)
+	}
+	text := fmt.Sprintf("at %s (%s)", printable(bounded(instance, 300)), f.location())
+	if known && string(origin.Pointer) != instance {
+		text += " in task " + printable(string(origin.Pointer))
+	}
+	a := f.trail.attemptsOf(origin)
+	if a.number == 0 {
+		return text
+	}
+	text += fmt.Sprintf(" attempt %d", a.number)
+	if limit := f.attemptLimit(a); limit > 0 {
+		text += fmt.Sprintf(" of %d", limit)
+	}
+	delays := make([]string, len(a.delays))
+	for i, d := range a.delays {
+		delays[i] = elapsed(d)
+	}
+	retries := "retries"
+	if a.number == 2 {
+		retries = "retry"
+	}
+	return text + fmt.Sprintf(", after %d %s (%s)", a.number-1, retries, strings.Join(delays, ", "))
+}
+
+func (f failure) attemptLimit(a attempts) int {
+	try, ok := taskAt(f.subject.workflow, a.try).(*dsl.TryTask)
+	if !ok {
+		return 0
+	}
+	if policy := retryOf(f.subject.workflow, try); policy != nil && policy.AttemptCount != nil {
+		return *policy.AttemptCount + 1
+	}
+	return 0
+}
+
+func (f failure) location() string {
+	source := f.subject.workflow.Source
+	return fmt.Sprintf("%s:%d", printable(source.File), source.Key(f.pointer()).Start.Line)
+}
+
+// timeout says which timeout fired, how long it had, and what was going on.
+func (f failure) timeout() string {
+	fault := f.outcome.Fault
+	length, ok := timeoutLength(fault)
+	if !ok {
+		return ""
+	}
+	kind, _ := fault.Extensions["timeoutKind"].(string)
+	scope := map[string]string{
+		"workflow": "the workflow's timeout", "task": "the task's timeout", "attempt": "the limit of one attempt (retry.limit.attempt.duration)",
+		"retry": "the limit of all attempts (retry.limit.duration)",
+	}[kind]
+	if scope == "" {
+		scope = "a timeout"
+	}
+	text := fmt.Sprintf("%s of %s, from %v to %v", scope, span(length), fault.Extensions["startedAt"], fault.Extensions["deadline"])
+	if running, ok := fault.Extensions["running"].([]any); ok && len(running) > 0 {
+		text += "; running: " + strings.Join(texts(running, 5), ", ")
+	}
+	return labelled("fired", printable(bounded(text, shownDetail)))
+}
+
+func texts(values []any, limit int) []string {
+	var all []string
+	for _, v := range values[:min(len(values), limit)] {
+		all = append(all, fmt.Sprint(v))
+	}
+	if more := len(values) - limit; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// extensions shows the further members of the error, as they are the author's or the performer's own words.
+func (f failure) extensions() string {
+	if _, timeout := timeoutLength(f.outcome.Fault); timeout || len(f.outcome.Fault.Extensions) == 0 {
+		return ""
+	}
+	text, err := expr.Encode(f.outcome.Fault.Extensions)
+	if err != nil {
+		return "" // they are extras: the report goes on without them
+	}
+	return labelled("with", printable(bounded(string(text), 500)))
+}
+
+func (f failure) next() string {
+	name := errors.StandardName(f.outcome.Fault.Type)
+	file := shellWord(f.subject.workflow.Source.File)
+	if f.exit == exitInput {
+		return "give another input with -i (or -i @file), or change input.schema in " + file
+	}
+	parts := []string{"swrun run --progress lines " + file, "swrun lint " + file}
+	if name != "" {
+		parts = append(parts, "swrun explain "+name)
+	}
+	return strings.Join(parts, "   ·   ")
+}
+
+// shellWord quotes a file name where a shell would need it.
+func shellWord(s string) string {
+	plain := !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+:@%", r))
+	})
+	if plain && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(printable(s), "'", `'\''`) + "'"
+}

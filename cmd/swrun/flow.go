@@ -1,0 +1,138 @@
+package main
+
+import (
+	"github.com/swrun/swrun/dsl"
+)
+
+// flow is a workflow as boxes and arrows.
+type flow struct {
+	nodes []flowNode
+	edges []flowEdge
+	end   int
+}
+
+type flowNode struct {
+	label string
+	shape flowShape
+}
+
+type flowEdge struct {
+	from, to int
+	label    string
+}
+
+type flowShape uint8
+
+const (
+	shapeTask flowShape = iota
+	shapeEnd
+	shapeChoice
+	shapeJoin
+)
+
+func flowOf(w *dsl.Workflow) *flow {
+	f := &flow{}
+	start := f.node("start", shapeEnd)
+	f.end = f.node("end", shapeEnd)
+	f.edge(start, f.list(w.Do, f.end), "")
+	return f
+}
+
+func (f *flow) node(label string, shape flowShape) int {
+	f.nodes = append(f.nodes, flowNode{label, shape})
+	return len(f.nodes) - 1
+}
+
+func (f *flow) edge(from, to int, label string) {
+	f.edges = append(f.edges, flowEdge{from, to, label})
+}
+
+// list draws tasks that run one after the other and then go on with after. It returns where they begin.
+func (f *flow) list(tasks dsl.TaskList, after int) int {
+	if len(tasks) == 0 {
+		return after
+	}
+	places := make([]int, len(tasks))
+	for i, t := range tasks {
+		shape := shapeTask
+		if t.Kind() == dsl.KindSwitch {
+			shape = shapeChoice
+		}
+		places[i] = f.node(printable(t.Base().Name)+" ("+kindWords(t.Kind())+")", shape)
+	}
+	for i, t := range tasks {
+		following := after
+		if i+1 < len(tasks) {
+			following = places[i+1]
+		}
+		goTo := func(then string) int {
+			switch then {
+			case "", dsl.ThenContinue:
+				return following
+			case dsl.ThenExit:
+				return after
+			case dsl.ThenEnd:
+				return f.end
+			}
+			if target := tasks.Index(then); target >= 0 {
+				return places[target]
+			}
+			return following
+		}
+		f.task(t, places[i], goTo)
+	}
+	return places[0]
+}
+
+// task draws the arrows that leave a task, and what is inside it.
+func (f *flow) task(t dsl.Task, at int, goTo func(then string) int) {
+	next := goTo(t.Base().Then)
+	switch t := t.(type) {
+	case *dsl.SwitchTask:
+		f.choice(t, at, next, goTo)
+	case *dsl.DoTask:
+		f.edge(at, f.list(t.Do, next), "")
+	case *dsl.ForTask:
+		f.edge(at, f.list(t.Do, at), "each item")
+		f.edge(at, next, "done")
+	case *dsl.ForkTask:
+		f.fork(t, at, next)
+	case *dsl.TryTask:
+		f.edge(at, f.list(t.Try, next), "")
+		caught := next
+		if t.Catch.Then != "" {
+			caught = goTo(t.Catch.Then)
+		}
+		f.edge(at, f.list(t.Catch.Do, caught), "catch "+catchLabel(t))
+	case *dsl.RaiseTask: // it leads to whatever catches it
+	default:
+		f.edge(at, next, "")
+	}
+}
+
+func (f *flow) choice(t *dsl.SwitchTask, at, next int, goTo func(string) int) {
+	hasDefault := false
+	for _, c := range t.Cases {
+		label := printable(c.Name)
+		if c.When != "" {
+			label += ": " + printable(bounded(string(c.When), 60))
+		}
+		hasDefault = hasDefault || c.When == ""
+		f.edge(at, goTo(c.Then), label)
+	}
+	if !hasDefault {
+		f.edge(at, next, "no match")
+	}
+}
+
+func (f *flow) fork(t *dsl.ForkTask, at, next int) {
+	label := "all"
+	if t.Compete {
+		label = "first"
+	}
+	join := f.node(label, shapeJoin)
+	for _, branch := range t.Branches {
+		f.edge(at, f.list(dsl.TaskList{branch}, join), "")
+	}
+	f.edge(join, next, "")
+}

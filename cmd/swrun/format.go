@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// This file formats documents: two spaces per level, everything else as its author wrote it.
+
+// format returns the text in its standard form. Formatting twice changes nothing more, and never what a document says.
+func format(file string, text []byte) ([]byte, error) {
+	if strings.EqualFold(filepath.Ext(file), ".json") {
+		return formatJSON(text)
+	}
+	formatted, err := formatYAML(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := sameData(text, formatted); err != nil {
+		return nil, fmt.Errorf("formatting %s would change what it says, so it stays as it is: %w", file, err)
+	}
+	return formatted, nil
+}
+
+func formatJSON(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(text), "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+func formatYAML(text []byte) ([]byte, error) {
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, err
+	}
+	markGaps(&root, strings.Split(string(text), "\n"))
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&root); err != nil {
+		return nil, err
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, err
+	}
+	return restoreGaps(b.Bytes()), nil
+}
+
+// gap is a comment that stands for an empty line, as the YAML library keeps comments but not empty lines.
+const gap = "#swrun-empty-line"
+
+// markGaps puts a gap before every key and item that follows an empty line.
+func markGaps(n *yaml.Node, lines []string) {
+	if n.Kind == yaml.AliasNode || n.Style&yaml.FlowStyle != 0 {
+		return
+	}
+	step := 1
+	if n.Kind == yaml.MappingNode {
+		step = 2
+	}
+	for i := 0; i < len(n.Content); i++ {
+		child := n.Content[i]
+		if i%step == 0 && i > 0 && n.Kind != yaml.DocumentNode && followsEmptyLine(child, lines) {
+			child.HeadComment = strings.TrimSuffix(gap+"\n"+child.HeadComment, "\n")
+		}
+		markGaps(child, lines)
+	}
+}
+
+func followsEmptyLine(n *yaml.Node, lines []string) bool {
+	above := n.Line - 2 // lines count from 1
+	if n.HeadComment != "" {
+		above -= strings.Count(n.HeadComment, "\n") + 1
+	}
+	return above >= 0 && above < len(lines) && strings.TrimSpace(lines[above]) == ""
+}
+
+// restoreGaps turns gaps back into empty lines. Where the library has set an empty line already, one is enough.
+func restoreGaps(text []byte) []byte {
+	var kept []string
+	restored := false
+	for _, line := range strings.Split(string(text), "\n") {
+		isGap := strings.TrimSpace(line) == gap
+		last := len(kept) - 1
+		switch {
+		case isGap && last >= 0 && kept[last] == "":
+		case isGap:
+			kept = append(kept, "")
+		case line == "" && restored:
+		default:
+			kept = append(kept, line)
+		}
+		restored = isGap
+	}
+	return []byte(strings.TrimRight(strings.Join(kept, "\n"), "\n") + "\n")
+}
+
+func sameData(a, b []byte) error {
+	var before, after any
+	if err := yaml.Unmarshal(a, &before); err != nil {
+		return err
+	}
+	if err := yaml.Unmarshal(b, &after); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(before, after) {
+		return fmt.Errorf("the data differs")
+	}
+	return nil
+}

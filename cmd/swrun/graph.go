@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/emicklei/dot"
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+func (p *program) graphCommand() *cobra.Command {
+	var output string
+	forms := []string{"text", "mermaid", "dot"}
+	cmd := &cobra.Command{
+		Use: "graph DOC", Short: "Draw a workflow",
+		Example: `  swrun graph order.yaml
+  swrun graph order.yaml -o dot | dot -Tsvg > order.svg`,
+		Args: exactly("a document"), ValidArgsFunction: documentArgs,
+		RunE: verb(func(args []string) error {
+			if err := oneOf("-o", output, forms...); err != nil {
+				return err
+			}
+			file, text, err := readDocument(p.streams, args[0])
+			if err != nil {
+				return err
+			}
+			d := parseText(file, text)
+			if err := d.refused(); err != nil {
+				return p.told("human", err)
+			}
+			return write(p.out, graphText(d.workflow, output, p.outLook()))
+		}),
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", strings.Join(forms, ", "))
+	completeValues(cmd, "output", forms)
+	return cmd
+}
+
+func graphText(w *dsl.Workflow, form string, l look) string {
+	switch form {
+	case "mermaid":
+		return dot.MermaidFlowchart(flowOf(w).draw(mermaidShape), dot.MermaidTopDown)
+	case "dot":
+		return flowOf(w).draw(dotShape).String() + "\n"
+	}
+	return l.text(outlineText(w))
+}
+
+// draw hands the flow to the library that writes DOT and Mermaid.
+func (f *flow) draw(shape func(flowShape) any) *dot.Graph {
+	g := dot.NewGraph(dot.Directed)
+	nodes := make([]dot.Node, len(f.nodes))
+	for i, n := range f.nodes {
+		nodes[i] = g.Node(fmt.Sprintf("%06d", i)).Label(n.label)
+		if s := shape(n.shape); s != nil {
+			nodes[i].Attr("shape", s)
+		}
+	}
+	for _, e := range f.edges {
+		if e.label == "" {
+			g.Edge(nodes[e.from], nodes[e.to])
+		} else {
+			g.Edge(nodes[e.from], nodes[e.to], e.label)
+		}
+	}
+	return g
+}
+
+func dotShape(s flowShape) any {
+	switch s {
+	case shapeEnd:
+		return "ellipse"
+	case shapeChoice:
+		return "diamond"
+	case shapeJoin:
+		return "point"
+	}
+	return "box"
+}
+
+func mermaidShape(s flowShape) any {
+	switch s {
+	case shapeEnd:
+		return dot.MermaidShapeStadium
+	case shapeChoice:
+		return dot.MermaidShapeRhombus
+	case shapeJoin:
+		return dot.MermaidShapeCircle
+	}
+	return nil
+}
+
+// outlineText draws the tasks as they stand in each other.
+func outlineText(w *dsl.Workflow) string {
+	var b strings.Builder
+	d := w.Document
+	b.WriteString(printable(fmt.Sprintf("%s/%s:%s", d.Namespace, d.Name, d.Version)))
+	if w.Timeout != nil {
+		b.WriteString(timeoutNote(w, w.Timeout))
+	}
+	b.WriteString("\n")
+	outlineList(&b, w, w.Do, "")
+	return b.String()
+}
+
+func outlineList(b *strings.Builder, w *dsl.Workflow, list dsl.TaskList, indent string) {
+	for i, t := range list {
+		branch, below := "├─ ", "│  "
+		if i == len(list)-1 {
+			branch, below = "└─ ", "   "
+		}
+		b.WriteString(indent + branch + outlineLine(w, t) + "\n")
+		try, isTry := t.(*dsl.TryTask)
+		if !isTry {
+			for _, inner := range blocksOf(t) {
+				outlineList(b, w, inner.tasks, indent+below)
+			}
+			continue
+		}
+		outlineList(b, w, try.Try, indent+below)
+		b.WriteString(indent + below + "catch " + catchLabel(try) + "\n")
+		outlineList(b, w, try.Catch.Do, indent+below)
+	}
+}
+
+func outlineLine(w *dsl.Workflow, t dsl.Task) string {
+	base := t.Base()
+	line := printable(base.Name) + "   " + kindWords(t.Kind())
+	if wait, ok := t.(*dsl.WaitTask); ok && wait.Wait != nil {
+		line += " " + written(wait.Wait)
+	}
+	if base.Timeout != nil {
+		line += timeoutNote(w, base.Timeout)
+	}
+	if base.If != "" {
+		line += "   if " + printable(bounded(string(base.If), 60))
+	}
+	if choice, ok := t.(*dsl.SwitchTask); ok {
+		for _, c := range choice.Cases {
+			line += fmt.Sprintf("   %s → %s", printable(c.Name), printable(thenWord(c.Then)))
+		}
+	}
+	if base.Then != "" {
+		line += "   then " + printable(base.Then)
+	}
+	return line
+}
+
+func thenWord(then string) string {
+	if then == "" {
+		return dsl.ThenContinue
+	}
+	return then
+}
+
+func timeoutNote(w *dsl.Workflow, t *dsl.Timeout) string {
+	after := t.After
+	if named := w.Use.Timeouts[t.Use]; named != nil {
+		after = named.After
+	}
+	if after == nil {
+		return ""
+	}
+	return "   ⏱ " + written(after)
+}
+
+func catchLabel(try *dsl.TryTask) string {
+	f := try.Catch.Errors
+	label := "any error"
+	switch {
+	case f != nil && f.Type != "":
+		label = printable(errors.Name(f.Type))
+	case f != nil && f.Status != nil:
+		label = fmt.Sprintf("status %d", *f.Status)
+	case f != nil:
+		label = "some errors"
+	}
+	if try.Catch.Retry != nil || try.Catch.RetryUse != "" {
+		label += ", retry"
+	}
+	return label
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/expr"
+)
+
+// This file reads the data that runs start with (ux.md 1.3).
+
+const inputHint = `forms: -i '{"a":1}', -i @file.json, -i @file.yaml, -i -, -i a=text, -i a:=3`
+
+var assignment = regexp.MustCompile(`^([A-Za-z_$][A-Za-z0-9_.$-]*)(:?=)`)
+
+// readInput merges the values of -i in order; without any, the input is absent, which is nil.
+func readInput(s streams, forms []string) (any, error) {
+	var merged any
+	for i, form := range forms {
+		v, err := readInputForm(s, form)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			merged = v
+		} else {
+			merged = merge(merged, v)
+		}
+	}
+	return merged, nil
+}
+
+func readInputForm(s streams, form string) (any, error) {
+	switch {
+	case form == "-":
+		text, err := readStdin(s, "-i -")
+		if err != nil {
+			return nil, err
+		}
+		return decodeInput("standard input", text)
+	case strings.HasPrefix(form, "@"):
+		text, err := os.ReadFile(form[1:])
+		if err != nil {
+			return nil, fileError("the input", err)
+		}
+		return decodeInput(form[1:], text)
+	}
+	if m := assignment.FindStringSubmatch(form); m != nil {
+		return assigned(m[1], m[2], form[len(m[0]):])
+	}
+	v, err := expr.Decode([]byte(form))
+	if err != nil {
+		return nil, usagef(inputHint, "-i %s is no JSON and no name=value: %s", bounded(printable(form), 60), err)
+	}
+	return v, nil
+}
+
+func assigned(name, operator, text string) (any, error) {
+	if operator == "=" {
+		return map[string]any{name: text}, nil
+	}
+	v, err := expr.Decode([]byte(text))
+	if err != nil {
+		return nil, usagef("text is set with "+name+"=...; := takes JSON", "-i %s:=%s is no JSON: %s",
+			name, bounded(printable(text), 60), err)
+	}
+	return map[string]any{name: v}, nil
+}
+
+// merge lays b over a: objects member by member, anything else as a whole.
+func merge(a, b any) any {
+	under, ok := a.(map[string]any)
+	over, ok2 := b.(map[string]any)
+	if !ok || !ok2 {
+		return b
+	}
+	merged := make(map[string]any, len(under)+len(over))
+	for name, v := range under {
+		merged[name] = v
+	}
+	for name, v := range over {
+		if old, exists := merged[name]; exists {
+			v = merge(old, v)
+		}
+		merged[name] = v
+	}
+	return merged
+}
+
+func readStdin(s streams, flag string) ([]byte, error) {
+	if s.inTTY {
+		return nil, usagef("pipe something into swrun, or name a file", "%s reads standard input, which is a terminal", flag)
+	}
+	text, err := io.ReadAll(s.in)
+	if err != nil {
+		return nil, &exitError{code: exitInternal, message: fmt.Sprintf("standard input cannot be read: %s", err)}
+	}
+	return text, nil
+}
+
+// decodeInput reads JSON or YAML; name tells which, and is used in messages.
+func decodeInput(name string, text []byte) (any, error) {
+	v, err := decodeData(name, text)
+	if err != nil {
+		return nil, usagef(inputHint, "%s is no valid input: %s", name, err)
+	}
+	return v, nil
+}
+
+// decodeData reads one JSON or YAML value into the types of expr.Decode. A file called *.json must be JSON.
+func decodeData(name string, text []byte) (any, error) {
+	v, err := expr.Decode(text)
+	if err == nil || strings.EqualFold(filepath.Ext(name), ".json") {
+		return v, err
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var node yaml.Node
+	if err := decoder.Decode(&node); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := decoder.Decode(new(yaml.Node)); err != io.EOF {
+		return nil, fmt.Errorf("it holds more than one YAML document")
+	}
+	plainTimes(&node)
+	if err := node.Decode(&v); err != nil {
+		return nil, err
+	}
+	return expr.Normalize(textKeys(v))
+}
+
+// plainTimes has dates read as text, as JSON has no dates.
+func plainTimes(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	for _, child := range n.Content {
+		plainTimes(child)
+	}
+}
+
+// textKeys turns the keys that YAML allows and JSON does not, such as numbers, into text.
+func textKeys(v any) any {
+	switch v := v.(type) {
+	case map[any]any:
+		object := make(map[string]any, len(v))
+		for key, member := range v {
+			object[fmt.Sprint(key)] = textKeys(member)
+		}
+		return object
+	case map[string]any:
+		for key, member := range v {
+			v[key] = textKeys(member)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = textKeys(item)
+		}
+	}
+	return v
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadInput(t *testing.T) {
+	yamlFile := mustWriteFile(t, "in.yaml", "a: {b: 1, d: 2026-01-02}\n1: one\n")
+	jsonFile := mustWriteFile(t, "in.json", `{"a":{"c":12345678901234567890}}`)
+	for _, c := range []struct {
+		name  string
+		stdin string
+		forms []string
+		want  string // as JSON, or the start of the error
+	}{
+		{"nothing", "", nil, `null`},
+		{"json", "", []string{`{"a":1}`}, `{"a":1}`},
+		{"json that is no object", "", []string{`[1,2]`}, `[1,2]`},
+		{"text", "", []string{"a=1"}, `{"a":"1"}`},
+		{"empty text", "", []string{"a="}, `{"a":""}`},
+		{"text with an equals sign", "", []string{"a=b=c"}, `{"a":"b=c"}`},
+		{"a json value", "", []string{"a:=[1,{}]"}, `{"a":[1,{}]}`},
+		{"a yaml file", "", []string{"@" + yamlFile}, `{"1":"one","a":{"b":1,"d":"2026-01-02"}}`},
+		{"deep merge", "", []string{"@" + yamlFile, "@" + jsonFile, `{"a":{"b":2}}`, "x=y"},
+			`{"1":"one","a":{"b":2,"c":12345678901234567890,"d":"2026-01-02"},"x":"y"}`},
+		{"the later list wins", "", []string{`{"a":[1]}`, `{"a":[2]}`}, `{"a":[2]}`},
+		{"standard input", `{"a":1}`, []string{"-"}, `{"a":1}`},
+		{"standard input as yaml", "a: 1\n", []string{"-"}, `{"a":1}`},
+		{"a file that is not there", "", []string{"@nowhere.json"}, "the input cannot be read"},
+		{"neither json nor name=value", "", []string{"{a"}, "-i {a is no JSON and no name=value"},
+		{"no json after :=", "", []string{"a:=x"}, "-i a:=x is no JSON"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, err := readInput(streams{in: strings.NewReader(c.stdin)}, c.forms)
+			if err != nil {
+				if !strings.HasPrefix(err.Error(), c.want) {
+					t.Errorf("got the error %q, want %q", err, c.want)
+				}
+				return
+			}
+			var b strings.Builder
+			if err := writeJSON(&b, v); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want+"\n", b.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestStdinThatIsATerminalIsRefused(t *testing.T) {
+	_, err := readInput(streams{in: strings.NewReader(""), inTTY: true}, []string{"-"})
+	if err == nil || err.(*exitError).code != exitUsage {
+		t.Errorf("got %v, want a usage error", err)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	file := mustWriteFile(t, "secrets.yaml", "both: from file\npin: 123456\n")
+	env := map[string]string{
+		"SWRUN_SECRET_both": "from env", "SWRUN_SECRET_API_KEY": "k-1/2+3", "SWRUN_SECRET_db": `{"user":"u","password":"p\"w-rd"}`,
+	}
+	s, err := readSecrets(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		want any
+	}{
+		{"both", "from file"},
+		{"pin", 123456},
+		{"api-key", "k-1/2+3"},
+		{"db", map[string]any{"user": "u", "password": `p"w-rd`}},
+		{"unknown", nil},
+	} {
+		got, ok := s.lookup(c.name)
+		if ok != (c.want != nil) {
+			t.Errorf("%s: found %v", c.name, ok)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	mask := s.mask([]string{"api-key", "db"}, false)
+	for _, c := range []struct{ name, text, want string }{
+		{"as it is", "key k-1/2+3.", "key ‹redacted: api-key›."},
+		{"base64", "Basic ay0xLzIrMw==", "Basic ‹redacted: api-key›"},
+		{"in a URL", "?k=k-1%2F2%2B3", "?k=‹redacted: api-key›"},
+		{"in JSON", `{"p":"p\"w-rd"}`, `{"p":"‹redacted: db›"}`},
+		{"too short to hide", "u", "u"},
+		{"of the file, without being declared", "pin 123456", "pin ‹redacted: pin›"},
+	} {
+		if got := mask.text(c.text); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	masked := mask.value(map[string]any{"a": []any{123456, "x k-1/2+3"}, "n": 1})
+	if diff := cmp.Diff(map[string]any{"a": []any{"‹redacted: pin›", "x ‹redacted: api-key›"}, "n": 1}, masked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMaskedOutputIsStillJSON(t *testing.T) {
+	env := map[string]string{"SWRUN_SECRET_pin": "[1234567]"}
+	s := secrets{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	mask := s.mask([]string{"pin"}, false)
+	var b strings.Builder
+	if err := writeOutput(&b, mask.value(map[string]any{"pin": 1234567}), "json"); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"pin":"‹redacted: pin›"}` + "\n"; b.String() != want {
+		t.Errorf("got %s, want %s", b.String(), want)
+	}
+}

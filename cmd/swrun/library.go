@@ -1,0 +1,181 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// library finds the workflows that run.workflow tasks name: the document itself, those of --workflow, and the
+// documents beside it, which are read when the first is asked for (semantics 10.7).
+type library struct {
+	compile func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics)
+	folder  string // empty once it has been read
+	books   []*book
+}
+
+// book is a document that can be asked for.
+type book struct {
+	namespace, name, version string
+	file                     string
+	document                 *document // nil until it is read
+	program                  *interpreter.Program
+	fault                    *errors.Error
+}
+
+func newLibrary(s streams, d *document, names []string, compile func(string, *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics)) (*library, error) {
+	l := &library{compile: compile, folder: filepath.Dir(baseFile(d.file))}
+	l.add(d)
+	for _, name := range names {
+		file, text, err := readDocument(s, name)
+		if err != nil {
+			return nil, err
+		}
+		other := parseText(file, text)
+		if err := other.refused(); err != nil {
+			return nil, err
+		}
+		l.add(other)
+	}
+	return l, nil
+}
+
+func (l *library) add(d *document) {
+	doc := d.workflow.Document
+	l.books = append(l.books, &book{namespace: doc.Namespace, name: doc.Name, version: doc.Version, file: d.file, document: d})
+}
+
+// find returns the program of a workflow; it is what runtime.Workflows describes.
+func (l *library) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {
+	b := l.choose(namespace, name, version)
+	if b == nil || version == "latest" {
+		l.readFolder()
+		b = l.choose(namespace, name, version)
+	}
+	if b == nil {
+		return nil, errors.Configurationf("there is no workflow %s/%s:%s among the documents beside this one%s; name its file with --workflow",
+			namespace, name, version, l.known(namespace, name))
+	}
+	if b.program == nil && b.fault == nil {
+		b.program, b.fault = l.open(b)
+	}
+	return b.program, b.fault
+}
+
+func (l *library) known(namespace, name string) string {
+	var versions []string
+	for _, b := range l.books {
+		if b.namespace == namespace && b.name == name {
+			versions = append(versions, b.version)
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	slices.Sort(versions)
+	return ", which has version " + strings.Join(slices.Compact(versions), ", ")
+}
+
+// choose returns the book with an exact version, or the latest: the highest release, or the highest pre-release if
+// there is no release. The first of equals wins.
+func (l *library) choose(namespace, name, version string) *book {
+	var best *book
+	for _, b := range l.books {
+		if b.namespace != namespace || b.name != name {
+			continue
+		}
+		if b.version == version {
+			return b
+		}
+		if version == "latest" && (best == nil || later(b.version, best.version)) {
+			best = b
+		}
+	}
+	return best
+}
+
+func later(a, b string) bool {
+	left, err := semver.StrictNewVersion(a)
+	if err != nil {
+		return false
+	}
+	right, err := semver.StrictNewVersion(b)
+	if err != nil {
+		return true
+	}
+	if released := left.Prerelease() == ""; released != (right.Prerelease() == "") {
+		return released
+	}
+	return left.GreaterThan(right)
+}
+
+// readFolder notes what the documents beside the first one are called. What is no workflow document is passed over.
+func (l *library) readFolder() {
+	if l.folder == "" {
+		return
+	}
+	folder := l.folder
+	l.folder = ""
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return // the workflow is reported as unknown then
+	}
+	for _, entry := range entries {
+		file := filepath.Join(folder, entry.Name())
+		known := slices.ContainsFunc(l.books, func(b *book) bool { return filepath.Clean(b.file) == file })
+		extension := strings.ToLower(filepath.Ext(file))
+		if known || entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" {
+			continue
+		}
+		if b := title(file); b != nil {
+			l.books = append(l.books, b)
+		}
+	}
+}
+
+// title reads no more of a file than what it calls itself, or returns nil.
+func title(file string) *book {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDocument {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	var head struct {
+		Document struct{ Namespace, Name, Version, DSL string }
+	}
+	if yaml.Unmarshal(text, &head) != nil || head.Document.DSL == "" {
+		return nil
+	}
+	d := head.Document
+	return &book{namespace: d.Namespace, name: d.Name, version: d.Version, file: file}
+}
+
+// open compiles a book's document.
+func (l *library) open(b *book) (*interpreter.Program, *errors.Error) {
+	if b.document == nil {
+		text, err := os.ReadFile(b.file)
+		if err != nil {
+			return nil, errors.Configurationf("the workflow %s/%s:%s cannot be read: %s", b.namespace, b.name, b.version, err)
+		}
+		b.document = parseText(b.file, text)
+	}
+	if err := b.document.diagnostics.Err(); err != nil {
+		return nil, errors.Configurationf("the workflow %s/%s:%s is not valid: %s", b.namespace, b.name, b.version, err)
+	}
+	program, found := l.compile(b.file, b.document.workflow)
+	if err := found.Err(); err != nil {
+		return nil, errors.Configurationf("the workflow %s/%s:%s is not valid: %s", b.namespace, b.name, b.version, err)
+	}
+	return program, nil
+}

@@ -1,0 +1,58 @@
+// Command swrun runs, checks, formats and explains workflows of the CNCF Serverless Workflow DSL.
+//
+// Start with root.go, the list of its verbs; each verb has one file. Standard output carries what was asked for and
+// nothing else, standard error the rest; exit.go lists the exit codes.
+package main
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+func main() { os.Exit(run(os.Args[1:], systemStreams())) }
+
+// streams is everything of the process around it that the program uses.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	// The terminals among the streams; width is that of err's terminal.
+	inTTY, outTTY, errTTY bool
+	width                 func() int
+	height                func() int
+
+	env     func(name string) (string, bool)
+	environ func() []string
+	now     func() time.Time
+	// signals delivers interrupts until its second result is called; from then on they end the process at once.
+	signals func() (<-chan os.Signal, func())
+}
+
+func systemStreams() streams {
+	size := func() (width, height int) {
+		width, height, err := term.GetSize(int(os.Stderr.Fd()))
+		if err != nil || width <= 0 || height <= 0 {
+			return 80, 24
+		}
+		return width, height
+	}
+	return streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTTY:  term.IsTerminal(int(os.Stdin.Fd())),
+		outTTY: term.IsTerminal(int(os.Stdout.Fd())),
+		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
+		width:  func() int { w, _ := size(); return w },
+		height: func() int { _, h := size(); return h },
+		env:    os.LookupEnv, environ: os.Environ, now: time.Now, signals: interrupts,
+	}
+}
+
+func interrupts() (<-chan os.Signal, func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return c, func() { signal.Stop(c) }
+}

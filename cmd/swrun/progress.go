@@ -1,0 +1,72 @@
+package main
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// progress shows a run while it goes on. Its methods may be called from several goroutines, but never two at a time:
+// see shown.
+type progress interface {
+	// observe is called with every record, in order.
+	observe(interpreter.Record)
+	// tick is called again and again while the run goes on.
+	tick(now time.Time)
+	// end is called once all records are there. failed says that a report of the failure follows.
+	end(o runtime.Outcome, failed bool)
+}
+
+// subject is the run that is shown.
+type subject struct {
+	workflow *dsl.Workflow
+	id       string
+	virtual  bool
+}
+
+func (s subject) name() string {
+	d := s.workflow.Document
+	return printable(d.Namespace + "/" + d.Name + ":" + d.Version)
+}
+
+// The values of --progress.
+const (
+	progressAuto  = "auto"
+	progressTree  = "tree"
+	progressLines = "lines"
+	progressJSON  = "json"
+	progressNone  = "none"
+)
+
+func progressModes() []string {
+	return []string{progressAuto, progressTree, progressLines, progressJSON, progressNone}
+}
+
+// silent shows nothing.
+type silent struct{}
+
+func (silent) observe(interpreter.Record) {}
+func (silent) tick(time.Time)             {}
+func (silent) end(runtime.Outcome, bool)  {}
+
+// taskName returns the name of the task that a pointer leads to.
+func taskName(p dsl.Pointer) string {
+	tokens := p.Tokens()
+	if len(tokens) == 0 {
+		return "/"
+	}
+	return printable(tokens[len(tokens)-1])
+}
+
+// kindWords returns a kind as people write it: call http.
+func kindWords(k dsl.Kind) string {
+	words := []byte(k)
+	for i, c := range words {
+		if c == '_' {
+			words[i] = ' '
+		}
+	}
+	return string(words)
+}

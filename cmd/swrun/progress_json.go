@@ -1,0 +1,112 @@
+package main
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// lifecycle shows the specification's lifecycle events as CloudEvents, one JSON object per line (semantics section
+// 16). The completed events have neither output nor outputUri: a run in memory keeps no output to point at.
+type lifecycle struct {
+	w       io.Writer
+	subject subject
+	mask    *mask
+}
+
+const lifecycleType = "io.serverlessworkflow."
+
+func (l *lifecycle) observe(r interpreter.Record) {
+	if r.Kind == "" {
+		l.workflow(r)
+	} else {
+		l.task(r)
+	}
+}
+
+func (l *lifecycle) workflow(r interpreter.Record) {
+	verb := strings.TrimPrefix(string(r.Type), "workflow.")
+	data := map[string]any{"name": l.qualifiedName(), verb + "At": moment(r.At)}
+	switch r.Type {
+	case interpreter.WorkflowStarted:
+		d := l.subject.workflow.Document
+		data["definition"] = map[string]any{"namespace": d.Namespace, "name": d.Name, "version": d.Version}
+	case interpreter.WorkflowFaulted:
+		data["error"] = errorValue(r.Error)
+	case interpreter.WorkflowCompleted, interpreter.WorkflowCancelled:
+	default:
+		return
+	}
+	l.emit("workflow."+verb, r, "", data)
+}
+
+func (l *lifecycle) task(r interpreter.Record) {
+	switch r.Type {
+	case interpreter.TaskStarted:
+		l.taskEvent(r, "created", "c", nil)
+		if strings.Contains(string(r.Path), "!") {
+			l.taskEvent(r, "retried", "", nil)
+		} else {
+			l.taskEvent(r, "started", "", nil)
+		}
+	case interpreter.TaskCompleted:
+		l.taskEvent(r, "completed", "", nil)
+	case interpreter.TaskCancelled:
+		l.taskEvent(r, "cancelled", "", nil)
+	case interpreter.TaskFaulted:
+		l.taskEvent(r, "faulted", "", errorValue(r.Error))
+	}
+}
+
+func (l *lifecycle) taskEvent(r interpreter.Record, verb, suffix string, fault any) {
+	data := map[string]any{"workflow": l.qualifiedName(), "task": string(r.Pointer), verb + "At": moment(r.At)}
+	if fault != nil {
+		data["error"] = fault
+	}
+	l.emit("task."+verb, r, suffix, data)
+}
+
+// emit writes one event; suffix tells apart the events of one record.
+func (l *lifecycle) emit(name string, r interpreter.Record, suffix string, data map[string]any) {
+	d := l.subject.workflow.Document
+	event := map[string]any{
+		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": l.subject.id + "-" + strconv.Itoa(r.Seq) + suffix,
+		"source":  "/" + d.Namespace + "/" + d.Name + "/" + d.Version,
+		"subject": l.qualifiedName(), "time": moment(r.At), "datacontenttype": "application/json", "data": data,
+	}
+	line, err := expr.Encode(l.mask.value(event))
+	if err != nil {
+		return // an error's extensions are the only part that could not be written, and errorValue has cleaned them
+	}
+	l.w.Write(append(line, '\n')) // a stream that is gone is no reason to stop the run
+}
+
+func (l *lifecycle) qualifiedName() string {
+	d := l.subject.workflow.Document
+	return d.Name + "-" + l.subject.id + "." + d.Namespace
+}
+
+func moment(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// errorValue returns e as JSON data that can always be written.
+func errorValue(e *errors.Error) any {
+	if e == nil {
+		return nil
+	}
+	v, err := expr.Normalize(e.Value())
+	if err != nil {
+		plain := *e
+		plain.Extensions = nil
+		return plain.Value()
+	}
+	return v
+}
+
+func (l *lifecycle) tick(time.Time)            {}
+func (l *lifecycle) end(runtime.Outcome, bool) {}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// lines shows one line per change of state, made for grep and for the logs of CI.
+type lines struct {
+	w       io.Writer
+	subject subject
+	last    time.Time                               // when a line was written, on the real clock
+	running map[interpreter.Path]interpreter.Record // what started and has not ended
+	now     func() time.Time
+}
+
+// heartbeat is how long lines keeps silent at most.
+const heartbeat = 30 * time.Second
+
+func newLines(w io.Writer, s subject, now func() time.Time) *lines {
+	return &lines{w: w, subject: s, last: now(), now: now, running: map[interpreter.Path]interpreter.Record{}}
+}
+
+func (l *lines) observe(r interpreter.Record) {
+	switch r.Type {
+	case interpreter.TaskStarted:
+		r.Data = nil
+		l.running[r.Path] = r
+	case interpreter.TaskCompleted, interpreter.TaskFaulted, interpreter.TaskCancelled:
+		delete(l.running, r.Path)
+	case interpreter.EffectStarted, interpreter.EffectFinished, interpreter.ResultLate:
+		return // no change of state that a reader of the log needs
+	}
+	l.write(r.At, string(r.Type), l.words(r))
+}
+
+func (l *lines) write(at time.Time, event string, words []string) {
+	l.last = l.now()
+	fmt.Fprintf(l.w, "%s %-18s %s\n", at.UTC().Format("2006-01-02T15:04:05.000Z"), event, strings.Join(words, " "))
+}
+
+func (l *lines) words(r interpreter.Record) []string {
+	if r.Kind == "" {
+		words := []string{l.subject.name(), "run=" + printable(l.subject.id)}
+		if r.Error != nil {
+			words = append(words, "error="+printable(bounded(r.Error.Error(), 300)))
+		}
+		return words
+	}
+	words := []string{printable(string(r.Path)), "kind=" + string(r.Kind)}
+	if r.Attempt > 0 {
+		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))
+	}
+	if !r.Until.IsZero() {
+		words = append(words, "until="+r.Until.UTC().Format(time.RFC3339Nano))
+	}
+	if r.By != "" {
+		words = append(words, "by="+printable(string(r.By)))
+	}
+	if r.Error != nil {
+		words = append(words, "error="+printable(bounded(r.Error.Error(), 300)))
+	}
+	return words
+}
+
+func (l *lines) tick(now time.Time) {
+	if now.Sub(l.last) < heartbeat {
+		return
+	}
+	var paths []string
+	for _, path := range slices.Sorted(maps.Keys(l.running)) {
+		if kind := l.running[path].Kind; kind != dsl.KindDo && kind != dsl.KindTry {
+			paths = append(paths, printable(string(path)))
+		}
+	}
+	if more := len(paths) - 5; more > 0 {
+		paths = append(paths[:5], fmt.Sprintf("and %d more", more))
+	}
+	l.write(now, "running", append([]string{l.subject.name(), "run=" + printable(l.subject.id), "at"}, paths...))
+}
+
+func (l *lines) end(o runtime.Outcome, _ bool) {
+	l.write(o.EndedAt, "run.ended", []string{
+		l.subject.name(), "run=" + printable(l.subject.id), "status=" + string(o.Status), "elapsed=" + elapsed(o.EndedAt.Sub(o.StartedAt)),
+	})
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// program is one call of swrun: its surroundings and the flags that all verbs share.
+type program struct {
+	streams
+	noColor, ascii bool
+}
+
+// run does what args ask for and returns the exit code.
+func run(args []string, s streams) int {
+	p := &program{streams: s}
+	root := p.root()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	var exit *exitError
+	if !errors.As(err, &exit) {
+		// What cobra itself reports, before any verb has begun, is wrong use.
+		exit = &exitError{code: exitUsage, message: err.Error(), hint: "swrun --help lists the commands"}
+	}
+	if exit.message != "" {
+		l := p.errLook()
+		fmt.Fprintln(s.err, l.red("swrun:")+" "+l.text(printableLines(exit.message)))
+		if exit.hint != "" {
+			fmt.Fprintln(s.err, "  "+l.text(printable(exit.hint)))
+		}
+	}
+	return exit.code
+}
+
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+func (p *program) outLook() look { return newLook(p.streams, p.outTTY, p.noColor, p.ascii) }
+func (p *program) errLook() look { return newLook(p.streams, p.errTTY, p.noColor, p.ascii) }
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "swrun",
+		Short: "Run workflows of the CNCF Serverless Workflow DSL",
+		Example: `  swrun init hello.yaml && swrun run hello.yaml -i name=Ada
+  swrun validate hello.yaml`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return p.unknownCommand(cmd, args[0])
+		}
+		return cmd.Help()
+	}
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpTemplate(helpTemplate)
+	root.PersistentFlags().BoolVar(&p.noColor, "no-color", false, "no colours (also NO_COLOR, TERM=dumb)")
+	root.PersistentFlags().BoolVar(&p.ascii, "ascii", false, "plain ASCII signs")
+	root.AddCommand(
+		p.runCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.schemaCommand(),
+		p.explainCommand(), p.exprCommand(), p.initCommand(), p.versionCommand(),
+	)
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// helpTemplate leads with examples: most questions end there.
+const helpTemplate = `{{.Short}}
+{{if .HasExample}}
+Examples:
+{{.Example}}
+{{end}}{{if .Long}}
+{{.Long}}
+{{end}}
+{{.UsageString}}`
+
+func (p *program) unknownCommand(root *cobra.Command, name string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := nearest(name, names); near != "" {
+		return usagef("swrun --help lists the commands", "unknown command %q, did you mean %q?", name, near)
+	}
+	return usagef("commands: "+strings.Join(names, ", "), "unknown command %q", name)
+}
+
+// flagError adds the flag that was probably meant.
+func flagError(cmd *cobra.Command, err error) error {
+	message := err.Error()
+	if name, ok := strings.CutPrefix(message, "unknown flag: --"); ok {
+		if near := nearest(name, flagNames(cmd)); near != "" {
+			message += ", did you mean --" + near + "?"
+		}
+	}
+	return usagef(cmd.CommandPath()+" --help lists the flags", "%s", message)
+}
+
+// exactly requires the arguments that usage names.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usagef("usage: "+cmd.UseLine(), "%s needs %s", cmd.CommandPath(), names[len(args)])
+		case len(args) > len(names):
+			return usagef("usage: "+cmd.UseLine(), "%s takes %d argument(s), got one more: %q", cmd.CommandPath(), len(names), args[len(names)])
+		}
+		return nil
+	}
+}
+
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("usage: "+cmd.UseLine(), "%s needs %s", cmd.CommandPath(), name)
+		}
+		return nil
+	}
+}
+
+// verb makes an error of a verb that says no exit code an internal one, so that it is not taken for wrong use.
+func verb(do func(args []string) error) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, args []string) error {
+		err := do(args)
+		if err == nil || errors.As(err, new(*exitError)) {
+			return err
+		}
+		return &exitError{code: exitInternal, message: err.Error()}
+	}
+}
+
+// oneOf checks a flag's value against the values it may have.
+func oneOf(flag, value string, allowed ...string) error {
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	hint := "allowed: " + strings.Join(allowed, ", ")
+	if near := nearest(value, allowed); near != "" {
+		return usagef(hint, "%s %q, did you mean %q?", flag, value, near)
+	}
+	return usagef(hint, "%s does not know %q", flag, value)
+}
+
+func write(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}

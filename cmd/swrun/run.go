@@ -1,0 +1,195 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
+)
+
+// runFlags are the flags of run, as given.
+type runFlags struct {
+	inputs, events, workflows                []string
+	secrets, errors, progress, clock, output string
+	js, jq                                   string
+}
+
+func (p *program) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use: "run DOC", Short: "Run a workflow and print its output",
+		Example: `  swrun run hello.yaml -i name=Ada
+  swrun run order.yaml -i @order.json --secrets secrets.yaml | jq .total`,
+		Long: `DOC is a file, or - for standard input. Standard output gets the workflow's output and nothing else.
+Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input, 10: faulted,
+124: timed out, 130: interrupted. Other documents in DOC's folder are found by run.workflow tasks.`,
+		Args: exactly("a document"), ValidArgsFunction: documentArgs,
+		RunE: verb(func(args []string) error { return p.told(f.errors, p.runDocument(args[0], f)) }),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
+	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
+	flags.StringVar(&f.errors, "errors", "human", "form of a failure on standard error: human or json")
+	flags.StringVar(&f.progress, "progress", progressAuto, "what to show on standard error: "+strings.Join(progressModes(), ", "))
+	flags.StringVar(&f.clock, "clock", "real", "real, or virtual: waits take no time")
+	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for listen tasks (repeatable)")
+	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
+	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
+	flags.StringVarP(&f.output, "output", "o", "json", "form of the output: "+strings.Join(outputForms(), " or "))
+	flags.StringVar(&f.jq, "jq", "", "expression that reshapes the output")
+	completeValues(cmd, "errors", []string{"human", "json"})
+	completeValues(cmd, "progress", progressModes())
+	completeValues(cmd, "clock", []string{"real", "virtual"})
+	completeValues(cmd, "js", []string{"quickjs", "node"})
+	completeValues(cmd, "output", outputForms())
+	return cmd
+}
+
+func (f *runFlags) check(document string) error {
+	stdin := []string{document}
+	for _, form := range f.inputs {
+		stdin = append(stdin, form)
+	}
+	return firstError(
+		oneOf("--errors", f.errors, "human", "json"),
+		oneOf("--progress", f.progress, progressModes()...),
+		oneOf("--clock", f.clock, "real", "virtual"),
+		oneOf("--js", f.js, "quickjs", "node"),
+		oneOf("-o", f.output, outputForms()...),
+		onlyOneStdin(append(stdin, f.workflows...)),
+	)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// job is a run that is ready to start.
+type job struct {
+	program *program
+	flags   *runFlags
+	subject subject
+	code    *interpreter.Program
+	input   any
+	query   *query
+	mask    *mask
+	others  *library
+}
+
+func (p *program) runDocument(name string, f *runFlags) error {
+	if err := f.check(name); err != nil {
+		return err
+	}
+	file, text, err := readDocument(p.streams, name)
+	if err != nil {
+		return err
+	}
+	d := parseText(file, text)
+	if err := d.refused(); err != nil {
+		return err
+	}
+	j, err := p.prepare(d, f)
+	if err != nil {
+		return err
+	}
+	return j.run()
+}
+
+// prepare reads everything that a run needs before it starts.
+func (p *program) prepare(d *document, f *runFlags) (*job, error) {
+	j := &job{program: p, flags: f}
+	q, err := compileQuery("--jq", f.jq, p.now)
+	if err != nil {
+		return nil, err
+	}
+	events, err := readEvents(f.events)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) > 0 && !listens(d.workflow) {
+		return nil, usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", d.title())
+	}
+	given, err := readSecrets(p.env, f.secrets)
+	if err != nil {
+		return nil, err
+	}
+	if j.input, err = readInput(p.streams, f.inputs); err != nil {
+		return nil, err
+	}
+	j.mask = given.mask(d.workflow.Use.Secrets, p.ascii)
+	config := tasks.Config{Environment: p.environ, JavaScript: f.js}
+	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
+		return interpreter.Compile(w, compileConfig(file, config, given.lookup))
+	}
+	var found dsl.Diagnostics
+	j.code, found = compile(d.file, d.workflow)
+	d.add(found)
+	if err := d.refused(); err != nil {
+		return nil, err
+	}
+	if j.others, err = newLibrary(p.streams, d, f.workflows, compile); err != nil {
+		return nil, err
+	}
+	j.query = q
+	j.subject = subject{workflow: d.workflow, virtual: f.clock == "virtual"}
+	return j, nil
+}
+
+// refused returns an *invalidError if d has errors.
+func (d *document) refused() error {
+	if errs := d.diagnostics.Errors(); len(errs) > 0 {
+		return &invalidError{document: d}
+	}
+	return nil
+}
+
+// run runs the workflow and prints how it ended.
+func (j *job) run() error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	j.subject.id = id.String()
+	ctx, interrupted, stop := j.program.interruptible()
+	defer stop()
+	trail := newTrail()
+	view, observe := j.view(trail)
+	stopTicking := startTicking(view, j.program.now)
+	outcome, err := runtime.Run(ctx, j.code, j.input, runtime.Local{
+		ID: j.subject.id, Now: j.program.now, Virtual: j.subject.virtual, Observe: observe, Workflows: j.others.find,
+	})
+	stopTicking()
+	if err != nil {
+		return &exitError{code: exitInternal, message: j.mask.text("the run broke off: " + err.Error())}
+	}
+	signal := interrupted()
+	code := outcomeExit(outcome, trail.tasks, signal)
+	if code == exitOK {
+		view.end(outcome, false)
+		return j.print(outcome.Output)
+	}
+	view.end(outcome, true)
+	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code}, signal: signal}
+}
+
+func (j *job) print(output any) error {
+	v, err := j.query.apply(output)
+	if fault := errors.AsError(err); fault != nil {
+		return usagef("the workflow completed", "--jq fails for its output: %s", j.mask.text(fault.Detail))
+	}
+	if err != nil {
+		return err
+	}
+	return writeOutput(j.program.out, j.mask.value(v), j.flags.output)
+}

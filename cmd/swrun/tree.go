@@ -1,0 +1,226 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// tree is the tasks of a run as they happened, built from its records. What long loops have finished is dropped and
+// only counted, so that its size stays bounded.
+type tree struct {
+	workflow *dsl.Workflow
+	root     occurrence
+	open     map[interpreter.Path]*occurrence // in progress
+	faulted  []*occurrence                    // tasks that the error at hand ended, innermost first
+	caught   int
+	at       time.Time // of the last record
+	tries    map[dsl.Pointer]*dsl.TryTask
+}
+
+// occurrence is one task that ran, or runs.
+type occurrence struct {
+	path     interpreter.Path
+	label    string
+	kind     dsl.Kind
+	state    taskState
+	started  time.Time
+	ended    time.Time
+	deadline time.Time // zero if the task has no timeout
+	waits    time.Time // until when it waits; zero if it does not
+	retry    int       // the attempt that a waiting try is about to make
+	note     string
+	children []*occurrence
+	dropped  int // children that are not kept
+}
+
+type taskState uint8
+
+const (
+	stateRunning taskState = iota
+	stateCompleted
+	stateFaulted
+	stateCancelled
+	stateSkipped
+)
+
+// keptChildren is how many children of one task are kept once they have ended.
+const keptChildren = 40
+
+func newTree(w *dsl.Workflow) *tree {
+	return &tree{workflow: w, open: map[interpreter.Path]*occurrence{}, tries: triesOf(w)}
+}
+
+func (t *tree) observe(r interpreter.Record) {
+	t.at = r.At
+	o := t.open[r.Path]
+	if r.Kind == "" {
+		return
+	}
+	switch r.Type {
+	case interpreter.TaskStarted:
+		t.add(r, stateRunning)
+	case interpreter.TaskSkipped:
+		t.add(r, stateSkipped).note = "skipped: its `if` is false"
+		delete(t.open, r.Path)
+	case interpreter.ErrorCaught:
+		t.catch(r)
+	}
+	if o == nil {
+		return
+	}
+	switch r.Type {
+	case interpreter.TaskWaiting:
+		o.waits, o.retry = r.Until, 0
+	case interpreter.RetryScheduled:
+		o.waits, o.retry = r.Until, r.Attempt
+	case interpreter.TaskCompleted:
+		t.close(o, stateCompleted, r.At)
+	case interpreter.TaskCancelled:
+		t.close(o, stateCancelled, r.At)
+	case interpreter.TaskFaulted:
+		t.fault(o, r)
+	}
+}
+
+func (t *tree) add(r interpreter.Record, state taskState) *occurrence {
+	parent, rest := t.parentOf(r.Path)
+	o := &occurrence{
+		path: r.Path, label: label(r.Pointer, rest), kind: r.Kind, state: state, started: r.At, ended: r.At, deadline: r.Until,
+	}
+	parent.waits = time.Time{} // a try that retries does not wait any more
+	parent.children = append(parent.children, o)
+	parent.drop()
+	t.open[r.Path] = o
+	return o
+}
+
+// parentOf returns the innermost task in progress around path, and what path adds to it.
+func (t *tree) parentOf(path interpreter.Path) (*occurrence, string) {
+	s := string(path)
+	for i := len(s) - 1; i > 0; i-- {
+		if strings.IndexByte("/![(", s[i]) < 0 {
+			continue
+		}
+		if o := t.open[interpreter.Path(s[:i])]; o != nil {
+			return o, s[i:]
+		}
+	}
+	return &t.root, s
+}
+
+// label names an occurrence: charge, charge #2 for its second attempt, [3] charge for a loop pass.
+func label(p dsl.Pointer, rest string) string {
+	name := taskName(p)
+	slot, _, _ := strings.Cut(rest, "/")
+	if loop, ok := strings.CutPrefix(slot, "["); ok {
+		name = "[" + strings.TrimSuffix(loop, "]") + "] " + name
+	}
+	if retry, ok := strings.CutPrefix(slot, "!"); ok {
+		var n int
+		fmt.Sscanf(retry, "%d", &n)
+		name += fmt.Sprintf(" #%d", n+1)
+	}
+	if i := strings.LastIndexByte(rest, '+'); i > strings.LastIndexByte(rest, '/') {
+		name += " (again)"
+	}
+	return name
+}
+
+// drop forgets the oldest child that has ended, if there are too many.
+func (o *occurrence) drop() {
+	if len(o.children) <= keptChildren {
+		return
+	}
+	for i, child := range o.children {
+		if child.state == stateCompleted || child.state == stateSkipped {
+			o.children = append(o.children[:i], o.children[i+1:]...)
+			o.dropped++
+			return
+		}
+	}
+	if len(o.children) > 4*keptChildren {
+		o.children = o.children[1:]
+		o.dropped++
+	}
+}
+
+func (t *tree) close(o *occurrence, state taskState, at time.Time) {
+	o.state, o.ended, o.waits = state, at, time.Time{}
+	delete(t.open, o.path)
+}
+
+func (t *tree) fault(o *occurrence, r interpreter.Record) {
+	if len(t.faulted) > 0 && !strings.HasPrefix(string(t.faulted[len(t.faulted)-1].path), string(o.path)) {
+		t.faulted = nil
+	}
+	if len(t.faulted) == 0 {
+		o.note = shortError(r.Error)
+	}
+	t.faulted = append(t.faulted, o)
+	t.close(o, stateFaulted, r.At)
+}
+
+// catch notes at the task that an error came from where it was caught.
+func (t *tree) catch(r interpreter.Record) {
+	t.caught++
+	if len(t.faulted) == 0 {
+		return
+	}
+	first := t.faulted[0]
+	first.note += "  → caught by " + printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
+	t.faulted = nil
+}
+
+// filter describes what a try catches.
+func (t *tree) filter(p dsl.Pointer) string {
+	try := t.tries[p]
+	if try == nil || try.Catch.Errors == nil {
+		return "any error"
+	}
+	f := try.Catch.Errors
+	switch {
+	case f.Type != "":
+		return printable(errors.Name(f.Type))
+	case f.Status != nil:
+		return fmt.Sprintf("status %d", *f.Status)
+	}
+	return "by its filter"
+}
+
+// shortError tells an error in a few words.
+func shortError(e *errors.Error) string {
+	if e == nil {
+		return ""
+	}
+	if d, ok := timeoutLength(e); ok {
+		return "timed out after " + span(d)
+	}
+	text := printable(bounded(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
+	if e.Detail != "" {
+		text += ": " + printable(bounded(e.Detail, 80))
+	} else if e.Title != "" {
+		text += ": " + printable(bounded(e.Title, 80))
+	}
+	return text
+}
+
+// timeoutLength returns how long the scope had whose time was over.
+func timeoutLength(e *errors.Error) (time.Duration, bool) {
+	from, ok := momentOf(e.Extensions["startedAt"])
+	to, ok2 := momentOf(e.Extensions["deadline"])
+	return to.Sub(from), ok && ok2 && errors.Same(e.Type, errors.Timeout)
+}
+
+func momentOf(v any) (time.Time, bool) {
+	text, ok := v.(string)
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return at, err == nil
+}

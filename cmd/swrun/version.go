@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// dslVersion is the newest version of the DSL that is understood.
+const dslVersion = "1.0.3"
+
+func (p *program) versionCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "version", Short: "Print the version",
+		Example: `  swrun version
+  swrun version -o json`,
+		Args: exactly(),
+		RunE: verb(func([]string) error {
+			if err := oneOf("-o", output, "human", "json"); err != nil {
+				return err
+			}
+			if output == "json" {
+				return writeJSON(p.out, map[string]any{"version": programVersion(), "go": runtime.Version(), "dsl": dslVersion})
+			}
+			return write(p.out, fmt.Sprintf("swrun %s (%s, DSL %s)\n", programVersion(), runtime.Version(), dslVersion))
+		}),
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "human", "human or json")
+	completeValues(cmd, "output", []string{"human", "json"})
+	return cmd
+}
+
+// programVersion is what the build says of itself.
+func programVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
