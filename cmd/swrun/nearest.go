@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// nearest returns the name that word was probably meant to be: at most two slips away, or begun by it.
+// nearest returns the name that word was probably meant to be: at most two slips away, one for short names, or begun
+// by it.
 func nearest(word string, names []string) string {
 	best, distance := "", 3
 	for _, name := range names {
@@ -15,7 +16,7 @@ func nearest(word string, names []string) string {
 		if len(word) > 1 && strings.HasPrefix(name, word) {
 			d = min(d, 1)
 		}
-		if d < distance && d < len(name) {
+		if d < distance && d <= (len(name)-1)/2 {
 			best, distance = name, d
 		}
 	}

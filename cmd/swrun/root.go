@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,8 +18,15 @@ type program struct {
 }
 
 // run does what args ask for and returns the exit code.
-func run(args []string, s streams) int {
+func run(args []string, s streams) (code int) {
 	p := &program{streams: s}
+	defer func() {
+		// Go would exit with 2, which means wrong use here.
+		if bug := recover(); bug != nil {
+			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", printable(fmt.Sprint(bug)), debug.Stack())
+			code = exitInternal
+		}
+	}()
 	root := p.root()
 	root.SetArgs(args)
 	err := root.Execute()
@@ -71,6 +79,7 @@ func (p *program) root() *cobra.Command {
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
 	root.PersistentFlags().BoolVar(&p.noColor, "no-color", false, "no colours (also NO_COLOR, TERM=dumb)")
 	root.PersistentFlags().BoolVar(&p.ascii, "ascii", false, "plain ASCII signs")
 	root.AddCommand(
@@ -90,6 +99,18 @@ Examples:
 {{.Long}}
 {{end}}
 {{.UsageString}}`
+
+const usageTemplate = `Usage: {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
+{{if .HasAvailableSubCommands}}
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}{{if .HasAvailableLocalFlags}}
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{end}}{{if .HasAvailableInheritedFlags}}
+Everywhere:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
+{{end}}`
 
 func (p *program) unknownCommand(root *cobra.Command, name string) error {
 	var names []string

@@ -63,7 +63,7 @@ func twin(sign string) (string, bool) {
 	case "⊘":
 		return "STOP", true
 	case "⏱":
-		return "deadline:", true
+		return "(t)", true
 	case "→":
 		return "->", true
 	case "├─":

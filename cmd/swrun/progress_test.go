@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// quote is the workflow of ux.md 1.4, as far as showing a run needs it.
+func quote() *dsl.Workflow {
+	ask := &dsl.WaitTask{TaskBase: dsl.TaskBase{Pointer: "/do/0/quote/try/0/askSupplier", Name: "askSupplier"}}
+	use := &dsl.SetTask{TaskBase: dsl.TaskBase{Pointer: "/do/0/quote/catch/do/0/useCached", Name: "useCached"}}
+	try := &dsl.TryTask{
+		TaskBase: dsl.TaskBase{Pointer: "/do/0/quote", Name: "quote"}, Try: dsl.TaskList{ask},
+		Catch: dsl.Catch{Errors: &dsl.ErrorFilter{Type: errors.Timeout}, Do: dsl.TaskList{use}},
+	}
+	return &dsl.Workflow{
+		Document: dsl.Document{Namespace: "demo", Name: "quote", Version: "0.1.0"},
+		Timeout:  &dsl.Timeout{After: &dsl.Duration{Exact: 5 * time.Minute}}, Do: dsl.TaskList{try},
+	}
+}
+
+// quoteRecords is a run of quote in which the first task times out.
+func quoteRecords() []interpreter.Record {
+	const try, ask, use = "/do/0/quote", "/do/0/quote/try/0/askSupplier", "/do/0/quote/catch/do/0/useCached"
+	timeout := errors.Timeoutf("the task did not finish within 1s").At(ask).
+		With("timeoutKind", "task").With("startedAt", moment(testTime)).With("deadline", moment(testTime.Add(time.Second)))
+	task := func(after time.Duration, typ interpreter.RecordType, kind dsl.Kind, at string) interpreter.Record {
+		return interpreter.Record{At: testTime.Add(after), Type: typ, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
+	}
+	records := []interpreter.Record{
+		{At: testTime, Type: interpreter.WorkflowStarted},
+		task(0, interpreter.TaskStarted, dsl.KindTry, try),
+		task(0, interpreter.TaskStarted, dsl.KindWait, ask),
+		task(0, interpreter.TaskWaiting, dsl.KindWait, ask),
+		task(time.Second, interpreter.TaskFaulted, dsl.KindWait, ask),
+		task(time.Second, interpreter.ErrorCaught, dsl.KindTry, try),
+		task(time.Second, interpreter.TaskStarted, dsl.KindSet, use),
+		task(time.Second+time.Millisecond, interpreter.TaskCompleted, dsl.KindSet, use),
+		task(time.Second+time.Millisecond, interpreter.TaskCompleted, dsl.KindTry, try),
+		{At: testTime.Add(time.Second + time.Millisecond), Type: interpreter.WorkflowCompleted},
+	}
+	records[2].Until = testTime.Add(time.Second)
+	records[3].Until = testTime.Add(2 * time.Second)
+	records[4].Error, records[5].Error, records[5].By = timeout, timeout, try
+	for i := range records {
+		records[i].Seq = i + 1
+	}
+	return records
+}
+
+func endOf(records []interpreter.Record) runtime.Outcome {
+	return runtime.Outcome{
+		ID: "01K7ZA", Status: interpreter.StatusCompleted, StartedAt: records[0].At, EndedAt: records[len(records)-1].At,
+	}
+}
+
+func quoteSubject() subject { return subject{workflow: quote(), id: "01K7ZA"} }
+
+func newTreeView(b *bytes.Buffer, s subject, l look) *treeView {
+	return &treeView{w: b, look: l, subject: s, tree: newTree(s.workflow), size: func() (int, int) { return 80, 24 }}
+}
+
+func TestTreeView(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		look look
+	}{{"plain", look{}}, {"ascii", look{ascii: true}}, {"color", look{color: true}}} {
+		t.Run(c.name, func(t *testing.T) {
+			var b bytes.Buffer
+			v := newTreeView(&b, quoteSubject(), c.look)
+			for _, r := range quoteRecords() {
+				v.observe(r)
+			}
+			v.end(endOf(quoteRecords()), false)
+			mustMatchGolden(t, "tree_"+c.name+".txt", b.String())
+		})
+	}
+}
+
+func TestTreeOfOneTaskHasNoBranches(t *testing.T) {
+	var b bytes.Buffer
+	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "hello", Version: "0.1.0"}}
+	v := newTreeView(&b, subject{workflow: w, id: "01K7Z9"}, look{})
+	records := []interpreter.Record{
+		{At: testTime, Type: interpreter.WorkflowStarted},
+		{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
+		{At: testTime.Add(time.Millisecond), Type: interpreter.TaskCompleted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
+		{At: testTime.Add(4 * time.Millisecond), Type: interpreter.WorkflowCompleted},
+	}
+	for _, r := range records {
+		v.observe(r)
+	}
+	v.end(endOf(records), false)
+	want := "● demo/hello:0.1.0  run 01K7Z9\n✔ greet   set   1ms\n✔ completed in 4ms\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTreeWhileItRuns(t *testing.T) {
+	var b bytes.Buffer
+	v := newTreeView(&b, quoteSubject(), look{})
+	v.live = true
+	for _, r := range quoteRecords()[:4] {
+		v.observe(r)
+	}
+	v.tick(testTime.Add(400 * time.Millisecond))
+	got := b.String()
+	for _, part := range []string{"├─ ▶ quote", "│  └─ ▶ askSupplier", "⏱ 2s left of 2s", "⏱ times out in 0.6s"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is missing in\n%s", part, got)
+		}
+	}
+}
+
+func TestRedrawClearsWhatWasDrawn(t *testing.T) {
+	var b bytes.Buffer
+	width := 80
+	v := newTreeView(&b, quoteSubject(), look{})
+	v.live, v.size = true, func() (int, int) { return width, 24 }
+	for _, r := range quoteRecords()[:4] {
+		v.observe(r)
+	}
+	v.tick(testTime.Add(200 * time.Millisecond))
+	b.Reset()
+	v.tick(testTime.Add(400 * time.Millisecond))
+	if !strings.HasPrefix(b.String(), "\x1b[2A\r\x1b[J") {
+		t.Errorf("two rows must be cleared, got %q", b.String())
+	}
+	b.Reset()
+	width = 40 // the rows of before are up to 80 wide and fill two lines each now
+	v.tick(testTime.Add(600 * time.Millisecond))
+	if !regexp.MustCompile(`^\x1b\[[34]A`).MatchString(b.String()) {
+		t.Errorf("wrapped rows must be counted, got %q", b.String())
+	}
+	for _, line := range strings.Split(b.String(), "\n") {
+		if w := displayWidth(line); w >= 40 {
+			t.Errorf("%q is %d columns wide in a terminal of 40", line, w)
+		}
+	}
+}
+
+func TestTreeOfALongLoopStaysSmall(t *testing.T) {
+	var b bytes.Buffer
+	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "loop", Version: "0.1.0"}}
+	v := newTreeView(&b, subject{workflow: w}, look{})
+	observe := func(typ interpreter.RecordType, kind dsl.Kind, path string) {
+		v.observe(interpreter.Record{At: testTime, Type: typ, Kind: kind, Pointer: "/do/0/all/do/0/one", Path: interpreter.Path(path)})
+	}
+	observe(interpreter.TaskStarted, dsl.KindFor, "/do/0/all")
+	for i := range 10000 {
+		path := fmt.Sprintf("/do/0/all[%d]/do/0/one", i)
+		observe(interpreter.TaskStarted, dsl.KindSet, path)
+		observe(interpreter.TaskCompleted, dsl.KindSet, path)
+	}
+	if n := len(v.tree.root.children[0].children); n > keptChildren {
+		t.Errorf("%d children are kept", n)
+	}
+	if n := len(v.tree.open); n != 1 {
+		t.Errorf("%d tasks are in progress, want 1", n)
+	}
+	v.end(runtime.Outcome{}, true)
+	if got := b.String(); !strings.Contains(got, "… 9960 earlier") || !strings.Contains(got, "[9999] one") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestLines(t *testing.T) {
+	var b bytes.Buffer
+	l := newLines(&b, quoteSubject(), func() time.Time { return testTime })
+	for _, r := range quoteRecords() {
+		l.observe(r)
+	}
+	l.end(endOf(quoteRecords()), false)
+	mustMatchGolden(t, "lines.txt", b.String())
+}
+
+func TestLinesShowThatARunIsAlive(t *testing.T) {
+	var b bytes.Buffer
+	l := newLines(&b, quoteSubject(), func() time.Time { return testTime })
+	for _, r := range quoteRecords()[:4] {
+		l.observe(r)
+	}
+	b.Reset()
+	l.tick(testTime.Add(29 * time.Second))
+	if b.Len() > 0 {
+		t.Errorf("got %q after 29 s", b.String())
+	}
+	l.tick(testTime.Add(30 * time.Second))
+	want := "2026-05-04T10:00:30.000Z running            demo/quote:0.1.0 run=01K7ZA at /do/0/quote/try/0/askSupplier\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLifecycleEvents(t *testing.T) {
+	var b bytes.Buffer
+	l := &lifecycle{w: &b, subject: quoteSubject()}
+	for _, r := range quoteRecords() {
+		l.observe(r)
+	}
+	mustMatchGolden(t, "lifecycle.jsonl", b.String())
+}
+
+func TestElapsed(t *testing.T) {
+	for _, c := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{0, "0ms"},
+		{100 * time.Microsecond, "1ms"},
+		{4 * time.Millisecond, "4ms"},
+		{999600 * time.Microsecond, "1.0s"},
+		{time.Second, "1.0s"},
+		{59940 * time.Millisecond, "59.9s"},
+		{59960 * time.Millisecond, "1m"},
+		{287 * time.Second, "4m47s"},
+		{30 * 24 * time.Hour, "30d"},
+		{51*time.Hour + time.Second, "2d3h"},
+	} {
+		if got := elapsed(c.d); got != c.want {
+			t.Errorf("elapsed(%s) = %s, want %s", c.d, got, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"run", "validate", "lint", "progress", "no-color"}
+	for _, c := range []struct{ word, want string }{
+		{"rnu", "run"}, {"valdate", "validate"}, {"val", "validate"}, {"progres", "progress"}, {"xyzzy", ""}, {"r", ""}, {"no-colour", "no-color"},
+	} {
+		if got := nearest(c.word, names); got != c.want {
+			t.Errorf("nearest(%q) = %q, want %q", c.word, got, c.want)
+		}
+	}
+}
