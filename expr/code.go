@@ -97,8 +97,7 @@ func (c *Code) Impure() bool { return c.impure }
 func (c *Code) Eval(env Env, input any) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			// gojq panics on values that are not JSON, also when it describes one in an error.
-			v, err = nil, errors.Expressionf("the expression cannot work on this value: %s", truncate(fmt.Sprint(r)))
+			v, err = nil, errors.Expressionf("%s", recovered(r))
 		}
 	}()
 	if p, ok := c.direct.(*path); ok && p.variable == noVariable {
@@ -108,6 +107,15 @@ func (c *Code) Eval(env Env, input any) (v any, err error) {
 		return c.evalDirect(env, input)
 	}
 	return c.run(env, input)
+}
+
+// recovered describes a panic of gojq: it panics on values that are not JSON, also when it describes one in an error.
+func recovered(r any) string {
+	text := fmt.Sprint(r)
+	if strings.HasPrefix(text, "invalid type: ") {
+		return "the expression meets a value that is not JSON"
+	}
+	return truncate("the expression fails unexpectedly: " + text)
 }
 
 func (c *Code) newMeter(env Env) *meter { return &meter{limits: c.limits, env: env} }

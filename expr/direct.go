@@ -54,12 +54,20 @@ func (r *run) variable(i int) any {
 	return r.more[i-len(r.values)]
 }
 
-// call calls a native, with its meter behind the arguments as in the machine.
-func (r *run) call(f native, input any, values ...any) (any, error) {
+// budget returns the meter, which most evaluations never need.
+func (r *run) budget() *meter {
 	if r.meter == nil {
 		r.meter = r.code.newMeter(r.env)
+	}
+	return r.meter
+}
+
+// call calls a native, with its meter behind the arguments as in the machine.
+func (r *run) call(f native, input any, values ...any) (any, error) {
+	m := r.budget()
+	if r.args == nil {
 		r.args = new([32]any)
-		r.args[len(r.args)-1] = r.meter
+		r.args[len(r.args)-1] = m
 	}
 	n := copy(r.args[:30], values)
 	v := f(input, r.args[:n])
@@ -226,19 +234,20 @@ func (t *truthiness) eval(r *run, input any) (any, error) {
 	return truth(v), nil
 }
 
+// maxFreeText is how long a text may be before it is charged.
+const maxFreeText = 64 << 10
+
 // text is a string with interpolations.
 type text struct {
 	parts []node
 	show  native // tostring
-	add   native
 }
 
 func (t *text) eval(r *run, input any) (any, error) {
 	var few [8]string
-	texts, size := few[:0], 0
-	texts = append(texts, make([]string, max(0, len(t.parts)-len(few)))...)[:0]
-	for range t.parts {
-		texts = append(texts, "")
+	texts, size := few[:], 0
+	if len(t.parts) > len(few) {
+		texts = make([]string, len(t.parts))
 	}
 	for i := len(t.parts) - 1; i >= 0; i-- {
 		v, err := t.parts[i].eval(r, input)
@@ -250,11 +259,11 @@ func (t *text) eval(r *run, input any) (any, error) {
 		}
 		size += len(texts[i])
 	}
-	if size > r.code.limits.size {
-		return nil, r.tooLarge()
+	if size > maxFreeText && !r.budget().spend(size) {
+		return nil, &gojq.HaltError{}
 	}
 	b := make([]byte, 0, size)
-	for _, s := range texts {
+	for _, s := range texts[:len(t.parts)] {
 		b = append(b, s...)
 	}
 	return string(b), nil
@@ -272,12 +281,4 @@ func (t *text) string(r *run, v any) (string, error) {
 		return "", err
 	}
 	return shown.(string), nil
-}
-
-func (r *run) tooLarge() error {
-	if r.meter == nil {
-		r.meter = r.code.newMeter(r.env)
-	}
-	r.meter.exceed("the result is larger than %s", mebibytes(r.code.limits.size))
-	return &gojq.HaltError{}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -19,6 +20,8 @@ func FuzzCompile(f *testing.F) {
 	}
 	input := map[string]any{"a": 1, "b": []any{"x", nil}}
 	f.Fuzz(func(t *testing.T, program string) {
+		watch := time.AfterFunc(2*time.Second, func() { panic("this takes too long: " + program) })
+		defer watch.Stop()
 		_, analyzed := expr.Analyze(program)
 		code, err := expr.Compile(program)
 		if err == nil {

@@ -20,7 +20,7 @@ func guarded(name string, _ int, f native) native {
 	}
 	check := guardOf(name)
 	if check == nil {
-		return f
+		check = numerals
 	}
 	return func(input any, args []any) any {
 		m := meterOf(args)
@@ -41,7 +41,7 @@ func replaced(name string, f native) native {
 	case "now":
 		return func(_ any, args []any) any { return meterOf(args).clock() }
 	case "localtime":
-		return engine.native("gmtime", 0)
+		return guarded("gmtime", 0, engine.native("gmtime", 0))
 	case "strflocaltime":
 		return guarded("strftime", 1, engine.native("strftime", 1))
 	case "_match":
@@ -64,7 +64,16 @@ func (m *meter) clock() any {
 	return m.now
 }
 
-// guardOf returns the guard of a native, or nil for one whose cost is small whatever it gets.
+// numerals is the guard of natives whose cost is small unless a number has very many digits.
+func numerals(m *meter, input any, args []any) bool {
+	ok := m.numeral(input)
+	for _, arg := range args {
+		ok = ok && m.numeral(arg)
+	}
+	return ok
+}
+
+// guardOf returns the guard of a native, or nil for one that numerals is enough for.
 func guardOf(name string) guard {
 	switch name {
 	case "_add", "_subtract", "_multiply", "_divide", "_modulo":

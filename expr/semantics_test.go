@@ -155,7 +155,7 @@ func TestFailures(t *testing.T) { // 2.15
 		{"a division by zero", "1 / .", 0, "cannot divide number (1) by: number (0)"},
 		{"a long value is cut", ".a", strings.Repeat("x", 1000), `expected an object but got: string ("xxxxxxxxxxxxxxxxxxxxxxxx ...")`},
 		{"a long error is cut", `error("x" * 1000)`, nil, strings.Repeat("x", 500) + " ..."},
-		{"a value that is not JSON", ". + 1", int64(3), "the expression cannot work on this value: invalid type: int64 (3)"},
+		{"a value that is not JSON", ". + 1", int64(3), "the expression meets a value that is not JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v, err := evaluate(c.program, c.input)
