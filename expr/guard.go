@@ -44,6 +44,8 @@ func replaced(name string, f native) native {
 		return guarded("gmtime", 0, engine.native("gmtime", 0))
 	case "strflocaltime":
 		return guarded("strftime", 1, engine.native("strftime", 1))
+	case "strptime":
+		return func(input any, args []any) any { return parseTime(f, input, args) }
 	case "_match":
 		patterns := &patterns{}
 		return func(input any, args []any) any { return match(patterns, f, input, args) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/itchyny/gojq"
@@ -16,7 +17,7 @@ func TestEveryNativeIsGuarded(t *testing.T) {
 		copysign cos cosh drem endswith erf erfc error exp exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp gamma
 		gmtime hypot infinite isfinite isinfinite isnan isnormal j0 j1 ldexp lgamma log log10 log1p log2 logb ltrimstr
 		mktime modf nan nearbyint nextafter nexttoward pow remainder rint round rtrimstr scalb scalbln significand sin
-		sinh sqrt startswith strptime tan tanh tgamma toboolean trimstr trunc type y0 y1`)
+		sinh sqrt startswith  tan tanh tgamma toboolean trimstr trunc type y0 y1`)
 	var unguarded []string
 	for _, name := range Functions() {
 		for _, arity := range builtins[name] {
@@ -46,6 +47,34 @@ func TestEveryNativeIsGuarded(t *testing.T) {
 	slices.Sort(unguarded)
 	if diff := cmp.Diff(cheap, unguarded); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestHostZone is not parallel: it moves the host to another zone.
+func TestHostZone(t *testing.T) {
+	programs := []string{
+		`"2015-03-05 10:00 EST" | strptime("%Y-%m-%d %H:%M %Z") | mktime`, `0 | localtime`, `0 | strflocaltime("%c %Z %z")`,
+		`[2015, 2, 5, 10, 0, 0, 0, 0] | mktime, strflocaltime("%s"), strftime("%c %Z")`, `"x" | try strptime("%Z %d") catch .`,
+		`"Thu, 05 Mar 2015 23:51:47 +0100" | strptime("%a, %d %b %Y %H:%M:%S %z")`, `1 | try strptime("%d") catch .`,
+	}
+	evaluate := func() (all []any) {
+		for _, program := range programs {
+			v, problem := ownResult(t, program, true, nil, nil)
+			all = append(all, v, problem)
+		}
+		return all
+	}
+	host := time.Local
+	defer func() { time.Local = host }()
+	time.Local = time.UTC
+	here := evaluate()
+	time.Local = time.FixedZone("EST", -5*60*60)
+	if diff := cmp.Diff(here, evaluate()); diff != "" {
+		t.Error(diff)
+	}
+	for _, program := range programs[1:] {
+		time.Local = time.UTC
+		compareResults(t, program, nil, nil)
 	}
 }
 
