@@ -1,5 +1,10 @@
 package dsl
 
+import (
+	"fmt"
+	"gopkg.in/yaml.v3"
+)
+
 // CallAsyncAPI publishes to or consumes from a channel that an AsyncAPI document describes.
 type CallAsyncAPI struct {
 	TaskBase
@@ -32,4 +37,56 @@ type Subscription struct {
 	While   Expression
 	Until   Expression
 	ForEach *Iterator
+}
+
+func protocols() []string {
+	return []string{"amqp", "amqp1", "anypointmq", "googlepubsub", "http", "ibmmq", "jms", "kafka", "mercure", "mqtt", "mqtt5",
+		"nats", "pulsar", "redis", "sns", "solace", "sqs", "stomp", "ws"}
+}
+
+func parseCallAsyncAPI(p *parser, o *object, base TaskBase) Task {
+	o.allow("document", "channel", "operation", "server", "protocol", "message", "subscription", "authentication").require("document")
+	o.exactlyOne("channel", "operation")
+	c := &CallAsyncAPI{
+		TaskBase: base, Document: o.resource("document"), Channel: o.text("channel"), Operation: o.text("operation"),
+		Authentication: o.authentication("authentication"),
+	}
+	if o.value("protocol") != nil {
+		c.Protocol = o.enum("protocol", protocols()...)
+	}
+	if n := o.value("server"); n != nil {
+		s := p.object(n, o.at.Key("server"), "`server`", "name", "variables")
+		s.require("name")
+		c.Server, c.ServerVariables = s.text("name"), s.mapping("variables")
+	}
+	o.exactlyOne("message", "subscription")
+	if n := o.value("message"); n != nil {
+		m := p.object(n, o.at.Key("message"), "`message`", "payload", "headers")
+		c.Message = &Message{Payload: m.mapping("payload"), Headers: m.mapping("headers")}
+	}
+	if n := o.value("subscription"); n != nil {
+		c.Subscription = p.subscription(n, o.at.Key("subscription"))
+	}
+	return c
+}
+
+func (p *parser) subscription(n *yaml.Node, at Pointer) *Subscription {
+	o := p.object(n, at, "`subscription`", "filter", "consume", "foreach")
+	o.require("consume")
+	s := &Subscription{Pointer: at, Filter: o.delimited("filter"), ForEach: o.iterator("foreach")}
+	if n := o.value("consume"); n != nil {
+		c := p.object(n, at.Key("consume"), "`consume`", "for", "amount", "while", "until")
+		c.exactlyOne("amount", "while", "until")
+		s.For, s.Amount, s.While, s.Until = c.duration("for"), c.integer("amount"), c.delimited("while"), c.delimited("until")
+	}
+	return s
+}
+
+// delimited decodes an expression that needs its delimiters.
+func (o *object) delimited(name string) Expression {
+	e := o.expression(name)
+	if n := o.value(name); n != nil && isText(n) && !Delimited(string(e)) {
+		o.report("SW109", name, fmt.Sprintf("`%s` must be an expression in ${ }", name))
+	}
+	return e
 }

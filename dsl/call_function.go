@@ -9,3 +9,7 @@ type CallFunction struct {
 
 // Kind returns KindCallFunction.
 func (*CallFunction) Kind() Kind { return KindCallFunction }
+
+func parseCallFunction(_ *parser, o *object, base TaskBase) Task {
+	return &CallFunction{TaskBase: base, Function: o.text("call"), With: o.mapping("with")}
+}

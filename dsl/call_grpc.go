@@ -1,5 +1,10 @@
 package dsl
 
+import (
+	"fmt"
+	"regexp"
+)
+
 // CallGRPC calls a gRPC method.
 type CallGRPC struct {
 	TaskBase
@@ -14,3 +19,26 @@ type CallGRPC struct {
 
 // Kind returns KindCallGRPC.
 func (*CallGRPC) Kind() Kind { return KindCallGRPC }
+
+var hostPattern = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`)
+
+func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
+	o.allow("proto", "service", "method", "arguments").require("proto", "service", "method")
+	c := &CallGRPC{TaskBase: base, Proto: o.resource("proto"), Method: o.text("method"), Arguments: o.mapping("arguments")}
+	n := o.value("service")
+	if n == nil {
+		return c
+	}
+	s := p.object(n, o.at.Key("service"), "`service`", "name", "host", "port", "authentication")
+	s.require("name", "host")
+	c.Service, c.Host, c.Authentication = s.text("name"), s.text("host"), s.authentication("authentication")
+	if n := s.value("host"); n != nil && isText(n) && !hostPattern.MatchString(c.Host) {
+		s.report("SW109", "host", fmt.Sprintf("%s is no name of a host", quoted(c.Host)))
+	}
+	if port := s.integer("port"); port != nil {
+		if c.Port = *port; c.Port < 0 || c.Port > 65535 {
+			s.report("SW123", "port", fmt.Sprintf("a port is a number from 0 to 65535, got %d", c.Port))
+		}
+	}
+	return c
+}

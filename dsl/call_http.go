@@ -1,5 +1,10 @@
 package dsl
 
+import (
+	"fmt"
+	"gopkg.in/yaml.v3"
+)
+
 // CallHTTP sends an HTTP request.
 type CallHTTP struct {
 	TaskBase
@@ -14,3 +19,33 @@ type CallHTTP struct {
 
 // Kind returns KindCallHTTP.
 func (*CallHTTP) Kind() Kind { return KindCallHTTP }
+
+func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
+	o.allow("method", "endpoint", "uri", "headers", "body", "query", "output", "redirect")
+	c := &CallHTTP{
+		TaskBase: base, Method: o.text("method"), Headers: o.textMap("headers"), Query: o.textMap("query"), Body: o.data("body"),
+		Format: o.enum("output", "content", "raw", "response"), Redirect: o.boolean("redirect"),
+	}
+	o.require("method")
+	if uri := o.value("uri"); uri != nil && o.value("endpoint") == nil { // the form of published pages (semantics 1.7b)
+		p.add(Diagnostic{
+			Code: "SW117", Message: "`uri` is `endpoint` now", Pointer: o.at.Key("uri"), Range: p.src.span(o.key("uri")),
+			Label: "did you mean `endpoint`?", Fix: []Edit{{Range: p.src.span(o.key("uri")), NewText: "endpoint", Safe: true}},
+		})
+		c.Endpoint = o.endpointOr("uri")
+		return c
+	}
+	o.require("endpoint")
+	c.Endpoint = o.endpointOr("endpoint")
+	return c
+}
+
+// textMap decodes headers and query parameters: an object of scalars and lists, or one expression for all of it.
+func (o *object) textMap(name string) any {
+	n := o.value(name)
+	if n == nil || n.Kind == yaml.MappingNode || isText(n) && Delimited(n.Value) {
+		return o.data(name)
+	}
+	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))
+	return nil
+}

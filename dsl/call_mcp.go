@@ -1,5 +1,9 @@
 package dsl
 
+import (
+	"gopkg.in/yaml.v3"
+)
+
 // CallMCP calls a server by the Model Context Protocol.
 type CallMCP struct {
 	TaskBase
@@ -28,4 +32,51 @@ type MCPStdio struct {
 	Command     string
 	Arguments   []string
 	Environment map[string]any
+}
+
+func parseCallMCP(p *parser, o *object, base TaskBase) Task {
+	p.object(o.node, o.at, o.what)
+	o.require("method", "transport")
+	c := &CallMCP{
+		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"), Parameters: o.objectOrText("parameters"),
+		CallTimeout: o.duration("timeout"),
+		Method: o.enum("method", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",
+			"resources/templates/list"),
+	}
+	if n := o.value("transport"); n != nil {
+		p.mcpTransport(c, n, o.at.Key("transport"))
+	}
+	if n := o.value("client"); n != nil {
+		client := p.object(n, o.at.Key("client"), "`client`")
+		client.require("name", "version")
+		c.ClientName, c.ClientVersion = client.text("name"), client.text("version")
+	}
+	return c
+}
+
+func (p *parser) mcpTransport(c *CallMCP, n *yaml.Node, at Pointer) {
+	o := p.object(n, at, "`transport`")
+	o.exactlyOne("http", "stdio")
+	c.Options = o.stringMap("options")
+	if n := o.value("http"); n != nil {
+		h := p.object(n, at.Key("http"), "`http`")
+		h.require("endpoint")
+		c.HTTP = &MCPHTTP{Endpoint: h.endpointOr("endpoint"), Headers: h.stringMap("headers")}
+	}
+	if n := o.value("stdio"); n != nil {
+		s := p.object(n, at.Key("stdio"), "`stdio`")
+		s.require("command")
+		c.Stdio = &MCPStdio{Command: s.text("command"), Arguments: s.texts("arguments"), Environment: s.stringMap("environment")}
+	}
+}
+
+// stringMap decodes an object of strings.
+func (o *object) stringMap(name string) map[string]any {
+	for _, e := range o.entries(name) {
+		o.p.text(e.value, e.at, e.key.Value)
+	}
+	if n := o.value(name); n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	return o.mapping(name)
 }

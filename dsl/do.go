@@ -8,3 +8,7 @@ type DoTask struct {
 
 // Kind returns KindDo.
 func (*DoTask) Kind() Kind { return KindDo }
+
+func parseDo(_ *parser, o *object, base TaskBase) Task {
+	return &DoTask{TaskBase: base, Do: o.tasks("do")}
+}

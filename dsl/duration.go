@@ -1,6 +1,19 @@
 package dsl
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	iso8601 "github.com/sosodev/duration"
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/errors"
+)
 
 // Duration is a span of time as written: calendar parts, an exact part, or an expression that yields one.
 type Duration struct {
@@ -17,4 +30,183 @@ func (d Duration) AddTo(t time.Time) time.Time {
 		t = t.AddDate(d.Years, d.Months, 0)
 	}
 	return t.Add(d.Exact)
+}
+
+// IsZero reports whether d is no time at all.
+func (d Duration) IsZero() bool {
+	return d.Expression == "" && d.Years == 0 && d.Months == 0 && d.Exact == 0
+}
+
+// String writes d as ISO 8601, or as its expression.
+func (d Duration) String() string {
+	if d.Expression != "" {
+		return d.Expression
+	}
+	var b strings.Builder
+	b.WriteString("P")
+	part := func(n int64, unit string) {
+		if n != 0 {
+			b.WriteString(strconv.FormatInt(n, 10) + unit)
+		}
+	}
+	part(int64(d.Years), "Y")
+	part(int64(d.Months), "M")
+	const day = 24 * time.Hour
+	part(int64(d.Exact/day), "D")
+	if rest := d.Exact % day; rest != 0 {
+		b.WriteString("T")
+		part(int64(rest/time.Hour), "H")
+		part(int64(rest%time.Hour/time.Minute), "M")
+		if seconds := rest % time.Minute; seconds != 0 {
+			b.WriteString(strconv.FormatFloat(seconds.Seconds(), 'f', -1, 64) + "S")
+		}
+	}
+	if b.Len() == 1 {
+		return "PT0S"
+	}
+	return b.String()
+}
+
+var durationPattern = regexp.MustCompile(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$`)
+
+// maxDuration is the longest exact part: 100 years of 366 days.
+const maxDuration = 100 * 366 * 24 * time.Hour
+
+// ParseDuration reads an ISO 8601 duration such as P1DT2.5S, as far as the DSL allows it: no sign; years and months
+// whole; at most a hundred years.
+func ParseDuration(text string) (Duration, error) {
+	if !durationPattern.MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
+		return Duration{}, fmt.Errorf("%s is no ISO 8601 duration such as PT2S or P1DT12H", quoted(text))
+	}
+	parts, err := iso8601.Parse(text)
+	if err != nil {
+		return Duration{}, fmt.Errorf("%s is no ISO 8601 duration: %w", quoted(text), err)
+	}
+	if parts.Years != math.Trunc(parts.Years) || parts.Months != math.Trunc(parts.Months) {
+		return Duration{}, fmt.Errorf("%s has a part of a year or month, whose length nobody knows", quoted(text))
+	}
+	hours := (parts.Weeks*7+parts.Days)*24 + parts.Hours
+	seconds := hours*3600 + parts.Minutes*60 + parts.Seconds
+	if parts.Years+parts.Months/12 > 100 || seconds > maxDuration.Seconds() {
+		return Duration{}, fmt.Errorf("%s is longer than a hundred years", quoted(text))
+	}
+	exact := time.Duration(math.Trunc(seconds))*time.Second + time.Duration(math.Round(math.Mod(seconds, 1)*1e9))
+	return Duration{Years: int(parts.Years), Months: int(parts.Months), Exact: exact}, nil
+}
+
+func units() map[string]time.Duration {
+	return map[string]time.Duration{
+		"days": 24 * time.Hour, "hours": time.Hour, "minutes": time.Minute, "seconds": time.Second, "milliseconds": time.Millisecond,
+	}
+}
+
+func unitNames() []string { return []string{"days", "hours", "minutes", "seconds", "milliseconds"} }
+
+// DurationValue reads what an expression yields: ISO 8601 text, or an object of units with whole numbers.
+func DurationValue(v any) (Duration, error) {
+	switch v := v.(type) {
+	case string:
+		return ParseDuration(v)
+	case map[string]any:
+		var d Duration
+		for name, n := range v {
+			if err := d.addUnit(name, n); err != nil {
+				return Duration{}, err
+			}
+		}
+		if len(v) > 0 {
+			return d, nil
+		}
+	}
+	return Duration{}, errors.New("a duration must be ISO 8601 text such as PT2S, or an object such as {seconds: 2}")
+}
+
+// addUnit adds a number of units to d.
+func (d *Duration) addUnit(name string, v any) error {
+	unit, ok := units()[name]
+	if !ok {
+		return fmt.Errorf("%s is not a duration unit; allowed: %s", quoted(name), strings.Join(unitNames(), " "))
+	}
+	var n int
+	switch v := v.(type) {
+	case int:
+		n = v
+	case float64:
+		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			return fmt.Errorf("`%s` must be a whole number, got %v", name, v)
+		}
+		n = int(v)
+	default:
+		return fmt.Errorf("`%s` must be a whole number, got %v", name, v)
+	}
+	if n < 0 {
+		return fmt.Errorf("`%s` must not be negative, got %d", name, n)
+	}
+	if n > int(maxDuration/unit) || d.Exact > maxDuration-time.Duration(n)*unit {
+		return fmt.Errorf("`%s: %d` is longer than a hundred years", name, n)
+	}
+	d.Exact += time.Duration(n) * unit
+	return nil
+}
+
+// duration decodes a duration; nil if it is absent.
+func (o *object) duration(name string) *Duration {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	at := o.at.Key(name)
+	d := &Duration{}
+	switch {
+	case n.Kind == yaml.MappingNode:
+		d = o.p.inlineDuration(n, at)
+	case isText(n) && Delimited(n.Value):
+		d.Expression = n.Value
+	case isText(n):
+		parsed, err := ParseDuration(n.Value)
+		if err != nil {
+			o.report("SW110", name, err.Error())
+		}
+		*d = parsed
+	default:
+		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, describe(n)), Pointer: at,
+			Range: o.p.src.span(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
+	}
+	d.Pointer = at
+	return d
+}
+
+func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {
+	p.duplicates(n, at)
+	d := &Duration{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if !slices.Contains(unitNames(), key.Value) {
+			p.unknownUnit(key, at)
+			continue
+		}
+		count, ok := wholeNumber(value)
+		if !ok {
+			p.wrongType(value, at.Key(key.Value), fmt.Sprintf("`%s` must be a whole number", key.Value))
+		} else if err := d.addUnit(key.Value, count); err != nil {
+			p.add(Diagnostic{Code: "SW123", Message: err.Error(), Pointer: at.Key(key.Value), Range: p.src.span(value)})
+		}
+	}
+	if len(n.Content) == 0 {
+		p.add(Diagnostic{Code: "SW110", Message: "a duration needs at least one unit", Pointer: at, Range: p.src.span(n),
+			Help: "allowed: " + strings.Join(unitNames(), " ")})
+	}
+	return d
+}
+
+func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
+	d := Diagnostic{
+		Code: "SW110", Message: fmt.Sprintf("`%s` is not a duration unit", key.Value), Pointer: at, Range: p.src.span(key),
+		Expected: unitNames(), Help: "allowed: " + strings.Join(unitNames(), " ") + ", or ISO 8601 such as PT2S",
+	}
+	if meant := (&object{}).meant(key.Value, unitNames()); meant != "" {
+		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
+		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+	}
+	p.add(d)
 }

@@ -10,3 +10,11 @@ type ListenTask struct {
 
 // Kind returns KindListen.
 func (*ListenTask) Kind() Kind { return KindListen }
+
+func parseListen(p *parser, o *object, base TaskBase) Task {
+	l := p.object(o.value("listen"), o.at.Key("listen"), "`listen`", "to", "read")
+	l.require("to")
+	return &ListenTask{
+		TaskBase: base, To: l.strategy("to", false), Read: l.enum("read", "data", "envelope", "raw"), ForEach: o.iterator("foreach"),
+	}
+}

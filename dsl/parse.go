@@ -1,5 +1,292 @@
 package dsl
 
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
 // as complete as the text allows, and all that is wrong with the text's form, sorted by position.
-func Parse(file string, text []byte) (*Workflow, Diagnostics) { panic("parser") }
+func Parse(file string, text []byte) (*Workflow, Diagnostics) {
+	p := &parser{src: newSource(file, text), severities: map[string]Severity{}}
+	for _, r := range Rules() {
+		p.severities[r.Code] = r.Severity
+	}
+	w := &Workflow{}
+	if p.load() {
+		w = p.workflow(p.src.root)
+	}
+	w.Source = p.src
+	p.found.Sort()
+	return w, p.found
+}
+
+// parser decodes one document and collects what is wrong with it.
+type parser struct {
+	src        *Source
+	found      Diagnostics
+	severities map[string]Severity
+}
+
+// add reports d; its severity is that of its rule.
+func (p *parser) add(d Diagnostic) {
+	d.File, d.Severity = p.src.File, p.severities[d.Code]
+	p.found = append(p.found, d)
+}
+
+func (p *parser) atOffset(code string, offset int, message string) {
+	at := p.src.position(offset)
+	p.add(Diagnostic{Code: code, Message: message, Range: Range{at, at}})
+}
+
+var (
+	semverPattern   = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$`)
+	variablePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	namePattern     = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
+)
+
+func (p *parser) workflow(root *yaml.Node) *Workflow {
+	o := p.object(root, "", "a workflow", "document", "input", "use", "do", "timeout", "output", "schedule", "evaluate")
+	w := &Workflow{
+		Document: p.document(o),
+		Input:    p.input(o),
+		Use:      p.use(o),
+		Do:       o.tasks("do"),
+		Timeout:  p.timeout(o),
+		Output:   p.output(o),
+		Schedule: p.schedule(o),
+		Evaluate: p.evaluate(o),
+	}
+	o.require("document", "do")
+	return w
+}
+
+func (p *parser) document(parent *object) Document {
+	n := parent.value("document")
+	if n == nil {
+		return Document{}
+	}
+	o := p.object(n, parent.at.Key("document"), "`document`",
+		"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata", "timeout")
+	if misplaced := o.value("timeout"); misplaced != nil {
+		p.misplacedTimeout(o, misplaced)
+	}
+	d := Document{
+		DSL: o.version("dsl"), Namespace: o.name("namespace"), Name: o.name("name"), Version: o.version("version"),
+		Title: o.text("title"), Summary: o.text("summary"), Tags: o.mapping("tags"), Metadata: o.mapping("metadata"),
+	}
+	o.require("dsl", "namespace", "name", "version")
+	p.checkDSL(o, d.DSL)
+	return d
+}
+
+func (p *parser) checkDSL(o *object, version string) {
+	switch {
+	case version == "" || !semverPattern.MatchString(version):
+	case !strings.HasPrefix(version, "1."):
+		o.report("SW116", "dsl", fmt.Sprintf("DSL version %s is another language; this is for 1.x", version))
+	case newer(version):
+		o.report("SW125", "dsl", fmt.Sprintf("DSL version %s is newer than 1.0.3; what it added is not known here", version))
+	}
+}
+
+// newer reports whether a version 1.x.y is above 1.0.3.
+func newer(version string) bool {
+	var minor, patch int
+	if _, err := fmt.Sscanf(version, "1.%d.%d", &minor, &patch); err != nil {
+		return false
+	}
+	return minor > 0 || patch > 3
+}
+
+// misplacedTimeout reports a timeout under document, where a published page shows it (semantics 1.7b).
+func (p *parser) misplacedTimeout(o *object, n *yaml.Node) {
+	key := o.key("timeout")
+	d := Diagnostic{
+		Code: "SW118", Message: "`timeout` does not belong to `document`", Range: p.src.span(key), Label: "move it to the top level",
+		Pointer: o.at.Key("timeout"), Help: "a workflow's timeout stands beside `document` and `do`",
+	}
+	if o.node.Style&yaml.FlowStyle == 0 {
+		d.Fix = p.moveToTop(key, n)
+	}
+	p.add(d)
+}
+
+// moveToTop takes the lines of a block entry out of their mapping and appends them, outdented, to the document.
+func (p *parser) moveToTop(key, value *yaml.Node) []Edit {
+	first, last := key.Line, lastLine(value)
+	var moved strings.Builder
+	for line := first; line <= last; line++ {
+		text := string(p.src.Line(line))
+		indent := min(key.Column-1, len(text)-len(strings.TrimLeft(text, " ")))
+		moved.WriteString(text[indent:] + "\n")
+	}
+	start := p.src.lines[first-1]
+	end := len(p.src.Text)
+	if last < len(p.src.lines) {
+		end = p.src.lines[last]
+	}
+	bottom := p.src.position(len(p.src.Text))
+	text := moved.String()
+	if len(p.src.Text) > 0 && p.src.Text[len(p.src.Text)-1] != '\n' {
+		text = "\n" + text
+	}
+	return []Edit{
+		{Range: Range{p.src.position(start), p.src.position(end)}, Safe: true},
+		{Range: Range{bottom, bottom}, NewText: text, Safe: true},
+	}
+}
+
+// lastLine returns the last line that a node of a block mapping stands on, as far as nodes tell.
+func lastLine(n *yaml.Node) int {
+	line := n.Line
+	if n.Kind == yaml.ScalarNode {
+		line += strings.Count(n.Value, "\n")
+	}
+	for _, c := range n.Content {
+		line = max(line, lastLine(c))
+	}
+	return line
+}
+
+func (p *parser) evaluate(parent *object) Evaluate {
+	n := parent.value("evaluate")
+	if n == nil {
+		return Evaluate{Language: "jq"}
+	}
+	o := p.object(n, parent.at.Key("evaluate"), "`evaluate`", "language", "mode")
+	return Evaluate{Language: o.textOr("language", "jq"), Loose: o.enum("mode", "strict", "loose") == "loose"}
+}
+
+func (p *parser) use(parent *object) Use {
+	n := parent.value("use")
+	if n == nil {
+		return Use{}
+	}
+	o := p.object(n, parent.at.Key("use"), "`use`",
+		"authentications", "catalogs", "errors", "extensions", "functions", "retries", "secrets", "timeouts")
+	return Use{
+		Authentications: named(o, "authentications", (*parser).topAuthentication),
+		Catalogs:        named(o, "catalogs", (*parser).catalog),
+		Errors:          named(o, "errors", (*parser).errorDefinition),
+		Functions:       functions(o),
+		Retries:         named(o, "retries", (*parser).retryPolicy),
+		Timeouts:        named(o, "timeouts", (*parser).timeoutDefinition),
+		Secrets:         o.texts("secrets"),
+		Extensions:      p.extensions(o),
+	}
+}
+
+// named decodes a map of reusable components.
+func named[T any](o *object, key string, decode func(*parser, *yaml.Node, Pointer) T) map[string]T {
+	entries := o.entries(key)
+	if entries == nil {
+		return nil
+	}
+	decoded := make(map[string]T, len(entries))
+	for _, e := range entries {
+		decoded[e.key.Value] = decode(o.p, e.value, e.at)
+	}
+	return decoded
+}
+
+func functions(o *object) map[string]Task {
+	decoded := map[string]Task{}
+	for _, e := range o.entries("functions") {
+		if t := o.p.task(e.key.Value, e.value, e.at); t != nil {
+			decoded[e.key.Value] = t
+		}
+	}
+	return decoded
+}
+
+func (p *parser) extensions(parent *object) []*Extension {
+	var all []*Extension
+	for i, n := range parent.list("extensions") {
+		e, ok := p.item(n, parent.at.Key("extensions").Index(i), "an extension")
+		if !ok {
+			continue
+		}
+		o := p.object(e.value, e.at, "an extension", "extend", "when", "before", "after")
+		o.require("extend")
+		all = append(all, &Extension{
+			Pointer: e.at, Name: e.key.Value, When: o.expression("when"), Before: o.tasks("before"), After: o.tasks("after"),
+			Extend: o.enum("extend", "call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all"),
+		})
+	}
+	return all
+}
+
+func (p *parser) schedule(parent *object) *Schedule {
+	n := parent.value("schedule")
+	if n == nil {
+		return nil
+	}
+	o := p.object(n, parent.at.Key("schedule"), "`schedule`", "every", "cron", "after", "on", "read")
+	s := &Schedule{
+		Every: o.duration("every"), Cron: o.text("cron"), After: o.duration("after"), On: o.strategy("on", false),
+		Read: o.enum("read", "data", "envelope", "raw"),
+	}
+	if o.value("read") != nil && o.value("on") == nil {
+		o.report("SW124", "read", "`read` tells how the events of `on` are read, and there is no `on`")
+	}
+	return s
+}
+
+// Suggest returns the candidate that name most likely stands for, or "".
+func Suggest(name string, candidates []string) string {
+	best, distance := "", 3
+	for _, c := range candidates {
+		d := editDistance(strings.ToLower(name), strings.ToLower(c))
+		if len(name) <= 3 || len(c) <= 3 { // of a short word two edits leave nothing
+			d *= 2
+			if d == 2 && len(name) > 1 {
+				d = 1
+			}
+		}
+		if d < distance {
+			best, distance = c, d
+		}
+	}
+	if best == "" && len(name) >= 3 {
+		i := slices.IndexFunc(candidates, func(c string) bool {
+			return strings.HasPrefix(c, name) || len(c) >= 3 && strings.HasPrefix(name, c)
+		})
+		if i >= 0 {
+			return candidates[i]
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of neighbours that make b of a.
+func editDistance(a, b string) int {
+	if d := len(a) - len(b); d > 2 || d < -2 {
+		return 3
+	}
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replace := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			rows[i][j] = min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

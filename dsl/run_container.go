@@ -1,5 +1,9 @@
 package dsl
 
+import (
+	"gopkg.in/yaml.v3"
+)
+
 // RunContainer runs a container.
 type RunContainer struct {
 	TaskBase
@@ -17,3 +21,29 @@ type RunContainer struct {
 
 // Kind returns KindRunContainer.
 func (*RunContainer) Kind() Kind { return KindRunContainer }
+
+func parseRunContainer(p *parser, r *object, base TaskBase, run RunBase) Task {
+	o := p.object(r.value("container"), r.at.Key("container"), "`container`", "image", "name", "command", "ports", "volumes",
+		"environment", "stdin", "arguments", "lifetime", "pullPolicy")
+	o.require("image")
+	c := &RunContainer{
+		TaskBase: base, RunBase: run, Process: o.process(), Image: o.text("image"), Container: o.text("name"),
+		Command: o.text("command"), Ports: o.mapping("ports"), Volumes: o.mapping("volumes"),
+		PullPolicy: o.enum("pullPolicy", "ifNotPresent", "always", "never"), Cleanup: "never",
+	}
+	if n := o.value("lifetime"); n != nil {
+		p.lifetime(c, n, o.at.Key("lifetime"))
+	}
+	return c
+}
+
+func (p *parser) lifetime(c *RunContainer, n *yaml.Node, at Pointer) {
+	o := p.object(n, at, "`lifetime`", "cleanup", "after")
+	o.require("cleanup")
+	c.Cleanup, c.CleanupAfter = o.enum("cleanup", "never", "always", "eventually"), o.duration("after")
+	if c.Cleanup == "eventually" {
+		o.require("after")
+	} else if c.CleanupAfter != nil {
+		o.report("SW124", "after", "`after` goes with `cleanup: eventually` only")
+	}
+}

@@ -12,3 +12,12 @@ type RunWorkflow struct {
 
 // Kind returns KindRunWorkflow.
 func (*RunWorkflow) Kind() Kind { return KindRunWorkflow }
+
+func parseRunWorkflow(p *parser, r *object, base TaskBase, run RunBase) Task {
+	o := p.object(r.value("workflow"), r.at.Key("workflow"), "`workflow`", "namespace", "name", "version", "input")
+	o.require("namespace", "name", "version")
+	return &RunWorkflow{
+		TaskBase: base, RunBase: run, Namespace: o.text("namespace"), Workflow: o.text("name"), Version: o.text("version"),
+		With: o.data("input"),
+	}
+}

@@ -1,21 +1,158 @@
 package dsl
 
+import (
+	"bytes"
+	"sort"
+	"strconv"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
 // Source is the text of a document and the place of everything in it.
 type Source struct {
 	File string
 	Text []byte
+
+	root  *yaml.Node // nil if the text is no YAML at all
+	lines []int      // offset of each line's first byte
+}
+
+func newSource(file string, text []byte) *Source {
+	s := &Source{File: file, Text: text, lines: []int{0}}
+	for i, b := range text {
+		if b == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	return s
+}
+
+// Line returns the text of a line without its end; lines count from 1.
+func (s *Source) Line(line int) []byte {
+	if line < 1 || line > len(s.lines) {
+		return nil
+	}
+	end := len(s.Text)
+	if line < len(s.lines) {
+		end = s.lines[line]
+	}
+	return bytes.TrimRight(s.Text[s.lines[line-1]:end], "\r\n")
 }
 
 // Key returns where the key of p stands (/do/0/greet: the word greet), or the nearest enclosing place that exists.
-func (s *Source) Key(p Pointer) Range { panic("parser") }
+func (s *Source) Key(p Pointer) Range {
+	key, _ := s.find(p)
+	return s.span(key)
+}
 
 // Value returns where the value of p stands, or the nearest enclosing place that exists.
-func (s *Source) Value(p Pointer) Range { panic("parser") }
+func (s *Source) Value(p Pointer) Range {
+	key, value := s.find(p)
+	if value == nil || value.Kind == yaml.ScalarNode && value.Value == "" && value.Style == 0 {
+		return s.span(key)
+	}
+	return s.span(value)
+}
 
 // Within returns where the bytes [from, to) of the string value of p stand, through quotes, escapes and block
 // scalars. Offsets outside the value are moved to its ends.
-func (s *Source) Within(p Pointer, from, to int) Range { panic("parser") }
+func (s *Source) Within(p Pointer, from, to int) Range {
+	_, n := s.find(p)
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return s.Value(p)
+	}
+	offsets := s.offsets(n)
+	last := len(offsets) - 1
+	from, to = min(max(from, 0), last), min(max(to, 0), last)
+	return Range{s.position(offsets[from]), s.position(max(offsets[from], offsets[to]))}
+}
 
 // Data returns the value of p as plain JSON data (nil, bool, int, float64, json.Number for numbers that fit
-// neither, string, []any, map[string]any), or nil if there is none. The result is shared: do not write to it.
-func (s *Source) Data(p Pointer) any { panic("parser") }
+// neither, string, []any, map[string]any), or nil if there is none.
+func (s *Source) Data(p Pointer) any {
+	key, n := s.find(p)
+	if n == nil || p != "" && key == nil && n == s.root {
+		return nil
+	}
+	return dataOf(n)
+}
+
+// find returns the key and value nodes of p, or of the nearest enclosing place that exists. For items of sequences
+// and for the whole document the key is the value itself.
+func (s *Source) find(p Pointer) (key, value *yaml.Node) {
+	key, value = s.root, s.root
+	for _, token := range p.Tokens() {
+		k, v := child(value, token)
+		if v == nil {
+			break
+		}
+		key, value = k, v
+	}
+	return key, value
+}
+
+func child(n *yaml.Node, token string) (key, value *yaml.Node) {
+	if n == nil {
+		return nil, nil
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == token {
+				return n.Content[i], n.Content[i+1]
+			}
+		}
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i], n.Content[i]
+		}
+	}
+	return nil, nil
+}
+
+// position returns the position of a byte offset.
+func (s *Source) position(offset int) Position {
+	offset = min(max(offset, 0), len(s.Text))
+	line := sort.SearchInts(s.lines, offset+1)
+	return Position{Line: line, Column: utf8.RuneCount(s.Text[s.lines[line-1]:offset]) + 1, Offset: offset}
+}
+
+// start returns the offset of a node's first byte.
+func (s *Source) start(n *yaml.Node) int {
+	if n.Line < 1 || n.Line > len(s.lines) {
+		return len(s.Text)
+	}
+	offset := s.lines[n.Line-1]
+	for column := 1; column < n.Column && offset < len(s.Text); column++ {
+		_, size := utf8.DecodeRune(s.Text[offset:])
+		offset += size
+	}
+	return offset
+}
+
+// span returns where a node stands: a scalar as a whole, of a collection the first line.
+func (s *Source) span(n *yaml.Node) Range {
+	if n == nil {
+		return Range{s.position(0), s.position(0)}
+	}
+	start := s.start(n)
+	if n.Kind == yaml.ScalarNode {
+		offsets := s.offsets(n)
+		end := offsets[len(offsets)-1]
+		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && end < len(s.Text) {
+			end++
+		}
+		return Range{s.position(start), s.position(s.endOfLine(start, end))}
+	}
+	return Range{s.position(start), s.position(s.endOfLine(start, len(s.Text)))}
+}
+
+// endOfLine returns end, or the end of the line of start if that comes first.
+func (s *Source) endOfLine(start, end int) int {
+	line := s.Text[min(start, len(s.Text)):max(start, min(end, len(s.Text)))]
+	if i := bytes.IndexAny(line, "\r\n"); i >= 0 {
+		line = line[:i]
+	}
+	return start + len(bytes.TrimRight(line, " \t"))
+}

@@ -1,5 +1,9 @@
 package dsl
 
+import (
+	"gopkg.in/yaml.v3"
+)
+
 // SwitchTask chooses where the flow goes on.
 type SwitchTask struct {
 	TaskBase
@@ -15,4 +19,22 @@ type SwitchCase struct {
 	Name    string
 	When    Expression
 	Then    string
+}
+
+func parseSwitch(p *parser, o *object, base TaskBase) Task {
+	t := &SwitchTask{TaskBase: base}
+	cases := o.list("switch")
+	if n := o.value("switch"); n.Kind == yaml.SequenceNode && len(cases) == 0 {
+		o.report("SW107", "switch", "`switch` needs at least one case")
+	}
+	for i, n := range cases {
+		e, ok := p.item(n, o.at.Key("switch").Index(i), "a case")
+		if !ok {
+			continue
+		}
+		c := p.object(e.value, e.at, "a case", "when", "then")
+		c.require("then")
+		t.Cases = append(t.Cases, SwitchCase{Pointer: e.at, Name: e.key.Value, When: c.expression("when"), Then: c.text("then")})
+	}
+	return t
 }

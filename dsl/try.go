@@ -22,3 +22,25 @@ type Catch struct {
 	Do         TaskList     // nil if absent
 	Then       string
 }
+
+func parseTry(p *parser, o *object, base TaskBase) Task {
+	t := &TryTask{TaskBase: base, Try: o.tasks("try"), Catch: Catch{Pointer: o.at.Key("catch"), As: "error"}}
+	o.require("catch")
+	n := o.value("catch")
+	if n == nil {
+		return t
+	}
+	c := p.object(n, t.Catch.Pointer, "`catch`", "errors", "as", "when", "exceptWhen", "retry", "do", "then")
+	t.Catch = Catch{
+		Pointer: c.at, Errors: p.errorFilter(c), As: c.variable("as", "error"), When: c.expression("when"),
+		ExceptWhen: c.expression("exceptWhen"), Do: c.tasks("do"), Then: c.text("then"),
+	}
+	switch retry := c.value("retry"); {
+	case retry == nil:
+	case isText(retry):
+		t.Catch.RetryUse = retry.Value
+	default:
+		t.Catch.Retry = p.retryPolicy(retry, c.at.Key("retry"))
+	}
+	return t
+}

@@ -1,0 +1,53 @@
+package dsl
+
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+)
+
+// parseCall tells the calls apart by what is called; any other name is a function.
+func parseCall(p *parser, o *object, base TaskBase) Task {
+	called := o.text("call")
+	protocols := map[string]func(*parser, *object, TaskBase) Task{
+		"a2a": parseCallA2A, "asyncapi": parseCallAsyncAPI, "grpc": parseCallGRPC, "http": parseCallHTTP, "mcp": parseCallMCP,
+		"openapi": parseCallOpenAPI,
+	}
+	parse := protocols[called]
+	if parse == nil {
+		return parseCallFunction(p, o, base)
+	}
+	o.require("with")
+	with := o.value("with")
+	if with == nil {
+		with = &yaml.Node{Kind: yaml.MappingNode}
+		return parse(&parser{src: p.src, severities: p.severities}, (&parser{src: p.src}).object(with, o.at.Key("with"), ""), base)
+	}
+	w := &object{p: p, node: with, at: o.at.Key("with"), what: fmt.Sprintf("`with` of `call: %s`", called)}
+	if with.Kind != yaml.MappingNode {
+		p.wrongType(with, w.at, w.what+" must be an object")
+		w.node = &yaml.Node{Kind: yaml.MappingNode}
+		w.p = &parser{src: p.src, severities: p.severities} // what is missing in it is no news
+	}
+	return parse(w.p, w, base)
+}
+
+// allow begins to decode a call's arguments.
+func (o *object) allow(names ...string) *object {
+	checked := o.p.object(o.node, o.at, o.what, names...)
+	o.misspelt = checked.misspelt
+	return o
+}
+
+// objectOrText decodes what is an object, or text (usually an expression) for all of it.
+func (o *object) objectOrText(name string) any {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.MappingNode || isText(n) {
+		return o.data(name)
+	}
+	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))
+	return nil
+}

@@ -1,0 +1,78 @@
+package dsl
+
+// Rule is one kind of diagnostic.
+type Rule struct {
+	Code        string
+	Severity    Severity
+	Title       string
+	Explanation string // the long story
+}
+
+// Rules returns every rule, sorted by code: those of the document's form, then those that Check looks for, then those
+// of the compiler.
+func Rules() []Rule { return append(append(formRules(), checkRules()...), compileRules()...) }
+
+// formRules are the rules that Parse applies.
+func formRules() []Rule {
+	return []Rule{
+		{"SW101", SeverityError, "the text is no YAML and no JSON",
+			"The text cannot be read at all. Often a line is indented with a tab, a quote is not closed, or a value with `: ` in it needs quotes.\n\n    bad:   title: Ship: fast\n    good:  title: 'Ship: fast'"},
+		{"SW102", SeverityError, "a second document in one file",
+			"A file holds one workflow. What follows the line `---` would be ignored, so it is refused. Move it to a file of its own."},
+		{"SW103", SeverityError, "a key stands twice in one object",
+			"Of two equal keys only one could count. Remove one of them.\n\n    bad:   set: {a: 1, a: 2}\n    good:  set: {a: 1, b: 2}"},
+		{"SW104", SeverityError, "the document is too large or uses what is not taken",
+			"A document has at most 256 KiB, 20,000 values and 64 levels. Anchors, aliases, merge keys and custom tags are not taken, because a few of them can stand for gigabytes. Name what is used twice under `use`."},
+		{"SW105", SeverityError, "a character that does not belong into a document",
+			"Documents are UTF-8 without a byte order mark and without control characters; characters that change the direction of text are refused as well. In double quotes, write them as escapes.\n\n    good:  separator: \"\\u001f\""},
+		{"SW106", SeverityError, "an unknown property",
+			"The property does not exist here, so it would have no effect. Most often it is misspelt, or it is indented one level too far.\n\n    bad:   endpont: https://example.com\n    good:  endpoint: https://example.com"},
+		{"SW107", SeverityError, "a required property is missing",
+			"Without the property there is nothing to run.\n\n    bad:   call: http\n           with: {endpoint: https://example.com}\n    good:  call: http\n           with: {method: get, endpoint: https://example.com}"},
+		{"SW108", SeverityError, "a value of the wrong type",
+			"The property takes a value of another type. Text that looks like a number or boolean needs quotes.\n\n    bad:   if: true\n    good:  if: 'true'"},
+		{"SW109", SeverityError, "a value that is not among the allowed ones",
+			"The property takes one of a few words.\n\n    bad:   output: body\n    good:  output: content"},
+		{"SW110", SeverityError, "not a duration",
+			"A duration is an object of days, hours, minutes, seconds and milliseconds, ISO 8601 text, or an expression that yields one of them.\n\n    bad:   after: {second: 2}\n    bad:   after: 2s\n    good:  after: {seconds: 2}\n    good:  after: PT2S"},
+		{"SW111", SeverityError, "not a semantic version",
+			"Versions have three numbers.\n\n    bad:   version: 1.0\n    good:  version: 1.0.0"},
+		{"SW112", SeverityError, "not a name",
+			"Namespaces and names of workflows have at most 63 letters, digits and hyphens, and begin and end with a letter or digit.\n\n    bad:   name: my workflow\n    good:  name: my-workflow"},
+		{"SW113", SeverityError, "an object where a list of tasks belongs",
+			"Tasks run in the order in which they stand, so they are a list. `swrun lint --fix` makes one.\n\n    bad:   do:\n             greet: {set: {a: 1}}\n    good:  do:\n             - greet: {set: {a: 1}}"},
+		{"SW114", SeverityError, "a task with two keywords",
+			"A task is of one kind. Make two tasks of it.\n\n    bad:   - greet: {set: {a: 1}, wait: PT1S}\n    good:  - greet: {set: {a: 1}}\n           - pause: {wait: PT1S}"},
+		{"SW115", SeverityError, "a task without a keyword",
+			"One of call, do, emit, for, fork, listen, raise, run, set, switch, try and wait tells what a task does.\n\n    bad:   - greet: {sets: {a: 1}}\n    good:  - greet: {set: {a: 1}}"},
+		{"SW116", SeverityError, "another version of the language",
+			"This is for version 1.x of the DSL. What is written for 0.x is another language.\n\n    good:  dsl: 1.0.3"},
+		{"SW117", SeverityWarning, "a form that was replaced",
+			"The form is understood, but the specification has another one now. `swrun lint --fix` replaces it.\n\n    old:   with: {method: get, uri: https://example.com}\n    new:   with: {method: get, endpoint: https://example.com}"},
+		{"SW118", SeverityError, "a timeout in the wrong place",
+			"A workflow's timeout stands at the top level, beside `document` and `do`. `swrun lint --fix` moves it.\n\n    bad:   document: {timeout: {after: PT5M}}\n    good:  timeout: {after: PT5M}"},
+		{"SW119", SeverityWarning, "a scalar that reads otherwise than it looks",
+			"Older YAML took yes, no, on and off for booleans and numbers with a leading zero for octal ones. Here they are text and decimal numbers. Write true or false, or put text in quotes.\n\n    good:  country: 'no'"},
+		{"SW120", SeverityError, "a reserved or impossible name",
+			"continue, exit and end are flow directives, so no task can be called so. Variables are names of letters, digits and _ and must not hide a built-in argument.\n\n    bad:   for: {each: input, in: .items}\n    good:  for: {each: item, in: .items}"},
+		{"SW121", SeverityError, "a list item that is not one named thing",
+			"Each item of a list of tasks, cases or extensions has exactly one key, its name. Its properties are indented below.\n\n    bad:   - greet:\n             set: {a: 1}\n    good:  - greet:\n               set: {a: 1}"},
+		{"SW122", SeverityError, "not exactly one of several properties",
+			"Exactly one of the properties tells what is meant.\n\n    bad:   schema: {document: {}, resource: {endpoint: schema.json}}\n    good:  schema: {document: {}}"},
+		{"SW123", SeverityError, "a number out of range", "The number is too small or too large for what it stands for.\n\n    bad:   wait: {seconds: -1}\n    good:  wait: {seconds: 1}"},
+		{"SW124", SeverityError, "properties that do not go together",
+			"One of the properties has no meaning beside the other, or without it.\n\n    bad:   schedule: {cron: '0 0 * * *', read: data}\n    good:  schedule: {cron: '0 0 * * *'}"},
+		{"SW125", SeverityWarning, "a newer version of the language", "The document says that it uses a version of the DSL that came after 1.0.3. What that version added is not known here, and is reported as unknown."},
+		{"SW126", SeverityError, "not a URI", "A URI, or a template of one, holds no white space. An expression takes the whole value.\n\n    bad:   endpoint: https://example.com/${ .id }\n    good:  endpoint: https://example.com/{id}\n    good:  endpoint: ${ \"https://example.com/\\(.id)\" }"},
+		{"SW127", SeverityWarning, "a property of a backoff", "The DSL defines no properties for backoffs; they are accepted and have no effect. A linear delay is n times `delay`, an exponential one 2 to the n times `delay`."},
+	}
+}
+
+// compileRules are the rules that the compiler applies.
+func compileRules() []Rule {
+	return []Rule{
+		{"SW801", SeverityError, "not supported yet", "The document is valid, but this version of swrun cannot run this part of it."},
+		{"SW802", SeverityError, "an external resource cannot be read", "A literal URI is read when the document is loaded, so that a run never depends on what the URI holds later."},
+		{"SW803", SeverityError, "not a usable schema", "Schemas are JSON Schema. Patterns must not look ahead or behind, and a schema must not refer to others outside it."},
+	}
+}

@@ -1,0 +1,373 @@
+package dsl
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Delimited reports whether s is one runtime expression as a whole: ${ ... } but for white space around it.
+func Delimited(s string) bool {
+	s = strings.TrimSpace(s)
+	return len(s) > 3 && strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")
+}
+
+func (p *parser) input(parent *object) *Input {
+	n := parent.value("input")
+	if n == nil {
+		return nil
+	}
+	o := p.object(n, parent.at.Key("input"), "`input`", "schema", "from")
+	return &Input{Schema: p.schema(o), From: o.transform("from")}
+}
+
+func (p *parser) output(parent *object) *Output {
+	n := parent.value("output")
+	if n == nil {
+		return nil
+	}
+	o := p.object(n, parent.at.Key("output"), "`output`", "schema", "as")
+	return &Output{Schema: p.schema(o), As: o.transform("as")}
+}
+
+func (p *parser) export(parent *object) *Export {
+	n := parent.value("export")
+	if n == nil {
+		return nil
+	}
+	o := p.object(n, parent.at.Key("export"), "`export`", "schema", "as")
+	return &Export{Schema: p.schema(o), As: o.transform("as")}
+}
+
+// transform decodes what reshapes data: an expression, or an object that holds expressions.
+func (o *object) transform(name string) any {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.MappingNode || isText(n) {
+		return o.data(name)
+	}
+	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
+	return nil
+}
+
+func (p *parser) schema(parent *object) *Schema {
+	n := parent.value("schema")
+	if n == nil {
+		return nil
+	}
+	o := p.object(n, parent.at.Key("schema"), "a schema", "format", "document", "resource")
+	s := &Schema{Pointer: o.at, Format: o.textOr("format", "json")}
+	switch o.exactlyOne("document", "resource") {
+	case "document":
+		s.Document = o.data("document")
+	case "resource":
+		s.Resource = o.resource("resource")
+	}
+	return s
+}
+
+// resource decodes an external resource.
+func (o *object) resource(name string) *ExternalResource {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	r := o.p.object(n, o.at.Key(name), "an external resource", "name", "endpoint")
+	r.require("endpoint")
+	return &ExternalResource{Pointer: r.at, Name: r.text("name"), Endpoint: r.endpointOr("endpoint")}
+}
+
+// endpointOr decodes an endpoint; it is never nil.
+func (o *object) endpointOr(name string) *Endpoint {
+	if e := o.endpoint(name); e != nil {
+		return e
+	}
+	return &Endpoint{Pointer: o.at.Key(name)}
+}
+
+func (o *object) endpoint(name string) *Endpoint {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	at := o.at.Key(name)
+	if n.Kind != yaml.MappingNode {
+		return &Endpoint{Pointer: at, URI: o.p.uri(n, at, name)}
+	}
+	e := o.p.object(n, at, "an endpoint", "uri", "authentication")
+	e.require("uri")
+	endpoint := &Endpoint{Pointer: at, Authentication: e.authentication("authentication")}
+	if uri := e.value("uri"); uri != nil {
+		endpoint.URI = o.p.uri(uri, at.Key("uri"), "uri")
+	}
+	return endpoint
+}
+
+// uri decodes a URI, a template or an expression.
+func (p *parser) uri(n *yaml.Node, at Pointer, name string) string {
+	text := p.text(n, at, name)
+	if isText(n) && !Delimited(text) && (text == "" || strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
+		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is no URI", quoted(text)), Pointer: at, Range: p.src.span(n),
+			Help: "a URI holds no white space; an expression is ${ ... } as a whole"})
+	}
+	return text
+}
+
+func (p *parser) catalog(n *yaml.Node, at Pointer) *Endpoint {
+	o := p.object(n, at, "a catalog", "endpoint")
+	o.require("endpoint")
+	return o.endpointOr("endpoint")
+}
+
+func (o *object) authentication(name string) *Authentication {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	at := o.at.Key(name)
+	if isText(n) { // the shorthand of the reference's AsyncAPI table (semantics 17.2)
+		return &Authentication{Pointer: at, Use: n.Value}
+	}
+	return o.p.authentication(n, at, true)
+}
+
+// topAuthentication decodes a policy of use.authentications, which may not name another one.
+func (p *parser) topAuthentication(n *yaml.Node, at Pointer) *Authentication {
+	return p.authentication(n, at, false)
+}
+
+func schemes() []string { return []string{"basic", "bearer", "digest", "oauth2", "oidc"} }
+
+func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authentication {
+	choices := schemes()
+	if mayUse {
+		choices = append([]string{"use"}, choices...)
+	}
+	o := p.object(n, at, "an authentication policy", choices...)
+	a := &Authentication{Pointer: at}
+	switch scheme := o.exactlyOne(choices...); scheme {
+	case "":
+	case "use":
+		a.Use = o.text("use")
+		o.notEmpty("use", a.Use)
+	default:
+		a.Scheme = scheme
+		o.scheme(a)
+	}
+	return a
+}
+
+func (o *object) notEmpty(name, text string) {
+	if n := o.value(name); n != nil && isText(n) && text == "" {
+		o.report("SW109", name, fmt.Sprintf("`%s` must not be empty", name))
+	}
+}
+
+// scheme decodes the properties of the policy's scheme.
+func (o *object) scheme(a *Authentication) {
+	n, at := o.value(a.Scheme), o.at.Key(a.Scheme)
+	if a.Scheme == "bearer" && isText(n) { // as in the specification's prose (semantics 1.7)
+		a.Properties = map[string]any{"token": n.Value}
+		return
+	}
+	switch a.Scheme {
+	case "basic", "digest":
+		a.Secret, a.Properties = o.p.credentials(n, at, a.Scheme, "username", "password")
+	case "bearer":
+		a.Secret, a.Properties = o.p.credentials(n, at, a.Scheme, "token")
+	default:
+		a.Secret, a.Properties = o.p.oauth2(n, at, a.Scheme)
+	}
+}
+
+// credentials decodes either the name of a secret or all of the given texts.
+func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...string) (secret string, properties map[string]any) {
+	o := p.object(n, at, fmt.Sprintf("`%s`", scheme), append([]string{"use"}, names...)...)
+	if o.value("use") != nil {
+		secret = o.text("use")
+		o.notEmpty("use", secret)
+		for _, name := range names {
+			if o.value(name) != nil {
+				o.report("SW124", name, fmt.Sprintf("`%s` cannot stand beside `use`: the secret holds it", name))
+			}
+		}
+		return secret, nil
+	}
+	o.require(names...)
+	properties = map[string]any{}
+	for _, name := range names {
+		properties[name] = o.text(name)
+	}
+	return "", properties
+}
+
+func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret string, properties map[string]any) {
+	names := []string{"authority", "grant", "client", "request", "issuers", "scopes", "audiences", "username", "password", "subject", "actor"}
+	if scheme == "oauth2" {
+		names = append(names, "endpoints")
+	}
+	o := p.object(n, at, fmt.Sprintf("`%s`", scheme), append([]string{"use"}, names...)...)
+	if o.value("use") != nil {
+		secret = o.text("use")
+		o.notEmpty("use", secret)
+		for _, name := range names {
+			if o.value(name) != nil {
+				o.report("SW124", name, fmt.Sprintf("`%s` cannot stand beside `use`: the secret holds it", name))
+			}
+		}
+		return secret, nil
+	}
+	o.require("authority", "grant")
+	if authority := o.value("authority"); authority != nil {
+		p.uri(authority, at.Key("authority"), "authority")
+	}
+	o.enum("grant", "authorization_code", "client_credentials", "password", "refresh_token", "urn:ietf:params:oauth:grant-type:token-exchange")
+	o.oauth2Parts()
+	return "", o.p.data(o.node, at).(map[string]any)
+}
+
+// oauth2Parts checks the nested properties of an OAuth2 policy.
+func (o *object) oauth2Parts() {
+	p := o.p
+	for _, name := range []string{"issuers", "scopes", "audiences"} {
+		o.texts(name)
+	}
+	o.text("username")
+	o.text("password")
+	if n := o.value("client"); n != nil {
+		c := p.object(n, o.at.Key("client"), "`client`", "id", "secret", "assertion", "authentication")
+		c.text("id")
+		c.text("secret")
+		c.text("assertion")
+		c.enum("authentication", "client_secret_post", "client_secret_basic", "client_secret_jwt", "private_key_jwt", "none")
+	}
+	if n := o.value("request"); n != nil {
+		p.object(n, o.at.Key("request"), "`request`").enum("encoding", "application/x-www-form-urlencoded", "application/json")
+	}
+	if n := o.value("endpoints"); n != nil {
+		e := p.object(n, o.at.Key("endpoints"), "`endpoints`")
+		for _, name := range []string{"token", "revocation", "introspection"} {
+			e.text(name)
+		}
+	}
+	for _, name := range []string{"subject", "actor"} {
+		if n := o.value(name); n != nil {
+			t := p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name), "token", "type")
+			t.require("token", "type")
+			t.text("token")
+			t.text("type")
+		}
+	}
+}
+
+func (p *parser) timeout(parent *object) *Timeout {
+	n := parent.value("timeout")
+	if n == nil {
+		return nil
+	}
+	at := parent.at.Key("timeout")
+	if isText(n) {
+		return &Timeout{Pointer: at, Use: n.Value}
+	}
+	return p.timeoutDefinition(n, at)
+}
+
+func (p *parser) timeoutDefinition(n *yaml.Node, at Pointer) *Timeout {
+	o := p.object(n, at, "a timeout", "after")
+	o.require("after")
+	t := &Timeout{Pointer: at, After: o.duration("after")}
+	if t.After == nil {
+		t.After = &Duration{Pointer: at.Key("after")}
+	}
+	return t
+}
+
+func (p *parser) errorDefinition(n *yaml.Node, at Pointer) *ErrorDefinition {
+	o := p.object(n, at, "an error", "type", "status", "title", "detail", "instance")
+	o.require("type", "status")
+	e := &ErrorDefinition{Pointer: at, Title: o.text("title"), Detail: o.text("detail"), Instance: o.text("instance")}
+	if n := o.value("type"); n != nil {
+		e.Type = p.uri(n, at.Key("type"), "type")
+	}
+	if status := o.integer("status"); status != nil {
+		e.Status = *status
+	}
+	return e
+}
+
+func (p *parser) errorFilter(parent *object) *ErrorFilter {
+	n := parent.value("errors")
+	if n == nil {
+		return nil
+	}
+	outer := p.object(n, parent.at.Key("errors"), "`errors`")
+	with := outer.value("with")
+	if with == nil {
+		return nil
+	}
+	o := p.object(with, outer.at.Key("with"), "an error filter")
+	if with.Kind == yaml.MappingNode && len(with.Content) == 0 {
+		p.add(Diagnostic{Code: "SW107", Message: "an error filter needs at least one property", Pointer: o.at, Range: p.src.span(with),
+			Help: "leave `errors` out to catch every error"})
+	}
+	f := &ErrorFilter{Pointer: o.at, Type: o.text("type"), Status: o.integer("status")}
+	for name, member := range map[string]**string{"title": &f.Title, "detail": &f.Detail, "instance": &f.Instance} {
+		if o.value(name) != nil {
+			text := o.text(name)
+			*member = &text
+		}
+	}
+	if f.Detail == nil && o.value("details") != nil { // its name until 2026 (semantics 1.7)
+		text := o.text("details")
+		f.Detail = &text
+	}
+	return f
+}
+
+func (p *parser) retryPolicy(n *yaml.Node, at Pointer) *RetryPolicy {
+	o := p.object(n, at, "a retry policy", "when", "exceptWhen", "delay", "backoff", "limit", "jitter")
+	r := &RetryPolicy{Pointer: at, When: o.expression("when"), ExceptWhen: o.expression("exceptWhen"), Delay: o.duration("delay")}
+	r.Backoff = p.backoff(o)
+	if n := o.value("limit"); n != nil {
+		limit := p.object(n, at.Key("limit"), "`limit`", "attempt", "duration")
+		r.LimitDuration = limit.duration("duration")
+		if n := limit.value("attempt"); n != nil {
+			attempt := p.object(n, limit.at.Key("attempt"), "`attempt`", "count", "duration")
+			r.AttemptCount, r.AttemptDuration = attempt.integer("count"), attempt.duration("duration")
+		}
+	}
+	if n := o.value("jitter"); n != nil {
+		jitter := p.object(n, at.Key("jitter"), "`jitter`", "from", "to")
+		jitter.require("from", "to")
+		r.JitterFrom, r.JitterTo = jitter.duration("from"), jitter.duration("to")
+	}
+	return r
+}
+
+func (p *parser) backoff(parent *object) string {
+	n := parent.value("backoff")
+	if n == nil {
+		return "constant"
+	}
+	o := p.object(n, parent.at.Key("backoff"), "`backoff`", "constant", "exponential", "linear")
+	kind := o.exactlyOne("constant", "exponential", "linear")
+	if kind == "" {
+		return "constant"
+	}
+	properties := o.value(kind)
+	if properties.Kind != yaml.MappingNode {
+		p.wrongType(properties, o.at.Key(kind), fmt.Sprintf("`%s` must be an object", kind))
+		return kind
+	}
+	for i := 0; i+1 < len(properties.Content); i += 2 {
+		key := properties.Content[i]
+		p.add(Diagnostic{
+			Code: "SW127", Message: fmt.Sprintf("`%s` of a backoff has no effect", key.Value), Pointer: o.at.Key(kind).Key(key.Value),
+			Range: p.src.span(key), Help: "the DSL gives backoffs no properties; the delay grows from `delay`",
+		})
+	}
+	return kind
+}

@@ -1,0 +1,143 @@
+package dsl
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// scalarType is what a plain scalar is by the core schema of YAML 1.2, whatever YAML 1.1 makes of it.
+type scalarType int
+
+const (
+	textScalar scalarType = iota
+	nullScalar
+	boolScalar
+	intScalar
+	floatScalar
+	notANumber // .inf and .nan, which JSON does not have
+)
+
+var (
+	intPattern   = regexp.MustCompile(`^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
+	floatPattern = regexp.MustCompile(`^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$`)
+	nanPattern   = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
+)
+
+func scalarTypeOf(n *yaml.Node) scalarType {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return textScalar
+	}
+	switch n.Value {
+	case "", "~", "null", "Null", "NULL":
+		return nullScalar
+	case "true", "True", "TRUE", "false", "False", "FALSE":
+		return boolScalar
+	}
+	if first := n.Value[0]; first != '.' && first != '-' && first != '+' && (first < '0' || first > '9') {
+		return textScalar
+	}
+	switch {
+	case intPattern.MatchString(n.Value):
+		return intScalar
+	case floatPattern.MatchString(n.Value):
+		return floatScalar
+	case nanPattern.MatchString(n.Value):
+		return notANumber
+	}
+	return textScalar
+}
+
+// dataOf returns a node as JSON data. Of two equal keys the last one counts; the parser reports them.
+func dataOf(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.MappingNode:
+		object := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			object[n.Content[i].Value] = dataOf(n.Content[i+1])
+		}
+		return object
+	case yaml.SequenceNode:
+		array := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			array[i] = dataOf(item)
+		}
+		return array
+	case yaml.ScalarNode:
+		return scalarData(n)
+	}
+	return nil
+}
+
+func scalarData(n *yaml.Node) any {
+	switch scalarTypeOf(n) {
+	case nullScalar, notANumber:
+		return nil
+	case boolScalar:
+		return n.Value[0] == 't' || n.Value[0] == 'T'
+	case intScalar:
+		return integer(n.Value)
+	case floatScalar:
+		return float(n.Value)
+	}
+	return n.Value
+}
+
+func integer(text string) any {
+	digits, base := strings.TrimPrefix(text, "+"), 10
+	if strings.HasPrefix(text, "0o") || strings.HasPrefix(text, "0x") {
+		base = map[byte]int{'o': 8, 'x': 16}[text[1]]
+		digits = text[2:]
+	}
+	if i, err := strconv.ParseInt(digits, base, 0); err == nil {
+		return int(i)
+	}
+	large, ok := new(big.Int).SetString(digits, base)
+	if !ok {
+		return text
+	}
+	return json.Number(large.String())
+}
+
+// float keeps a number as it is written if a float64 would lose some of it.
+func float(text string) any {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) || f == 0 && strings.ContainsAny(mantissa(text), "123456789") {
+		return json.Number(jsonNumber(text)) // out of range
+	}
+	written, ok := new(big.Rat).SetString(text)
+	shortest, alsoOK := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+	if ok && alsoOK && written.Cmp(shortest) != 0 {
+		return json.Number(jsonNumber(text))
+	}
+	return f
+}
+
+func mantissa(text string) string {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// jsonNumber spells a YAML number as JSON does.
+func jsonNumber(text string) string {
+	text = strings.TrimPrefix(text, "+")
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "-", text[1:]
+	}
+	if strings.HasPrefix(text, ".") {
+		text = "0" + text
+	}
+	text = strings.TrimLeft(text, "0")
+	if text == "" || text[0] == '.' || text[0] == 'e' || text[0] == 'E' {
+		text = "0" + text
+	}
+	return sign + strings.NewReplacer(".e", "e", ".E", "E").Replace(strings.TrimSuffix(text, "."))
+}

@@ -1,0 +1,96 @@
+package dsl
+
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+)
+
+// strategy decodes which events to consume; the one that ends another must not have an until of its own.
+func (o *object) strategy(name string, inUntil bool) *EventStrategy {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	s := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name), "all", "any", "one", "until")
+	e := &EventStrategy{Pointer: s.at, Mode: s.exactlyOne("all", "any", "one")}
+	e.All, e.Any = s.filters("all"), s.filters("any")
+	if one := s.value("one"); one != nil {
+		e.One = o.p.filter(one, s.at.Key("one"))
+	}
+	until := s.value("until")
+	switch {
+	case until == nil:
+	case inUntil && until.Kind == yaml.ScalarNode && scalarTypeOf(until) == boolScalar:
+	case e.Mode != "any":
+		s.report("SW124", "until", "`until` goes with `any` only")
+	case isText(until):
+		e.Until = s.expression("until")
+	default:
+		e.UntilEvent = s.strategy("until", true)
+	}
+	return e
+}
+
+func (o *object) filters(name string) []*EventFilter {
+	if o.value(name) == nil {
+		return nil
+	}
+	filters := []*EventFilter{}
+	for i, n := range o.list(name) {
+		filters = append(filters, o.p.filter(n, o.at.Key(name).Index(i)))
+	}
+	return filters
+}
+
+func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
+	o := p.object(n, at, "an event filter", "with", "correlate")
+	o.require("with")
+	f := &EventFilter{Pointer: at, With: o.eventProperties("with")}
+	if with := o.value("with"); with != nil && with.Kind == yaml.MappingNode && len(with.Content) == 0 {
+		o.report("SW107", "with", "an event filter needs at least one attribute")
+	}
+	for _, e := range o.entries("correlate") {
+		c := p.object(e.value, e.at, "a correlation")
+		c.require("from")
+		if f.Correlate == nil {
+			f.Correlate = map[string]Correlation{}
+		}
+		f.Correlate[e.key.Value] = Correlation{From: c.expression("from"), Expect: c.text("expect")}
+	}
+	return f
+}
+
+// eventProperties decodes the attributes and data of an event.
+func (o *object) eventProperties(name string) map[string]any {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	e := o.p.object(n, o.at.Key(name), "an event")
+	for _, attribute := range []string{"id", "source", "type", "time", "subject", "datacontenttype", "dataschema"} {
+		e.text(attribute)
+	}
+	for _, attribute := range []string{"source", "dataschema"} {
+		if uri := e.value(attribute); uri != nil && isText(uri) {
+			o.p.uri(uri, e.at.Key(attribute), attribute)
+		}
+	}
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	return o.mapping(name)
+}
+
+// iterator decodes how consumed items are handled.
+func (o *object) iterator(name string) *Iterator {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	i := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name), "item", "at", "do", "output", "export")
+	return &Iterator{
+		Pointer: i.at, Item: i.variable("item", "item"), At: i.variable("at", "index"), Do: i.tasks("do"),
+		Output: o.p.output(i), Export: o.p.export(i),
+	}
+}

@@ -1,0 +1,226 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// tasks decodes a list of tasks.
+func (o *object) tasks(name string) TaskList {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	at := o.at.Key(name)
+	list := TaskList{}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			if e, ok := o.p.item(item, at.Index(i), "a task"); ok {
+				list = o.p.appendTask(list, e)
+			}
+		}
+	case yaml.MappingNode:
+		o.p.mapForList(n, at, name)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			list = o.p.appendTask(list, entry{key, n.Content[i+1], at.Key(key.Value)})
+		}
+	default:
+		o.p.wrongType(n, at, fmt.Sprintf("`%s` must be a list of tasks", name))
+	}
+	return list
+}
+
+func (p *parser) appendTask(list TaskList, e entry) TaskList {
+	if name := e.key.Value; slices.Contains([]string{ThenContinue, ThenExit, ThenEnd}, name) {
+		p.add(Diagnostic{
+			Code: "SW120", Message: fmt.Sprintf("a task cannot be called `%s`: `then: %s` means something else", name, name),
+			Pointer: e.at, Range: p.src.span(e.key),
+		})
+	}
+	if t := p.task(e.key.Value, e.value, e.at); t != nil {
+		return append(list, t)
+	}
+	return list
+}
+
+// item decodes a list item that has one key: the name of what its value is.
+func (p *parser) item(n *yaml.Node, at Pointer, what string) (entry, bool) {
+	if n.Kind != yaml.MappingNode {
+		p.wrongType(n, at, what+" in a list must be an object with one key, its name")
+		return entry{}, false
+	}
+	if len(n.Content) == 2 {
+		key := n.Content[0]
+		return entry{key, n.Content[1], at.Key(key.Value)}, true
+	}
+	d := Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("%s in a list must have exactly one key, its name, got %d", what, len(n.Content)/2),
+		Pointer: at, Range: p.src.span(n),
+	}
+	if len(n.Content) == 0 {
+		p.add(d)
+		return entry{}, false
+	}
+	key, value := n.Content[0], n.Content[1]
+	d.Range = p.src.span(n.Content[2])
+	d.Help = "indent the properties below the name, or begin each with its own `-`"
+	p.add(d)
+	if value.Kind == yaml.ScalarNode && scalarTypeOf(value) == nullScalar { // the properties are not indented enough
+		value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Content[2].Line, Column: n.Content[2].Column, Content: n.Content[2:]}
+	}
+	return entry{key, value, at.Key(key.Value)}, true
+}
+
+// mapForList reports tasks that are written as one object, and how to make a list of them.
+func (p *parser) mapForList(n *yaml.Node, at Pointer, name string) {
+	d := Diagnostic{
+		Code: "SW113", Message: fmt.Sprintf("`%s` must be a list of tasks, got an object", name), Pointer: at,
+		Range: p.src.span(n), Label: "make each task a list item", Help: "begin each task with `- `",
+	}
+	if n.Style&yaml.FlowStyle == 0 {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			start := p.src.position(p.src.start(n.Content[i]))
+			d.Fix = append(d.Fix, Edit{Range: Range{start, start}, NewText: "- ", Safe: true})
+			for line := n.Content[i].Line + 1; line <= lastLine(n.Content[i+1]); line++ {
+				if len(p.src.Line(line)) > 0 {
+					start := p.src.position(p.src.lines[line-1])
+					d.Fix = append(d.Fix, Edit{Range: Range{start, start}, NewText: "  ", Safe: true})
+				}
+			}
+		}
+	}
+	p.add(d)
+}
+
+// keyword tells which properties make a task one of its kind.
+type keyword struct {
+	name  string
+	also  []string // further properties beside the keyword
+	parse func(*parser, *object, TaskBase) Task
+}
+
+func keywords() []keyword {
+	return []keyword{
+		{"call", []string{"with"}, parseCall},
+		{"do", nil, parseDo},
+		{"emit", nil, parseEmit},
+		{"for", []string{"while", "do"}, parseFor},
+		{"fork", nil, parseFork},
+		{"listen", []string{"foreach"}, parseListen},
+		{"raise", nil, parseRaise},
+		{"run", nil, parseRun},
+		{"set", nil, parseSet},
+		{"switch", nil, parseSwitch},
+		{"try", []string{"catch"}, parseTry},
+		{"wait", nil, parseWait},
+	}
+}
+
+func baseProperties() []string {
+	return []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
+}
+
+// task decodes one task: its kind is told by its keyword, and only that kind is decoded. It returns nil if there is
+// nothing to tell the kind by.
+func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
+	if n.Kind != yaml.MappingNode {
+		p.wrongType(n, at, fmt.Sprintf("the task `%s` must be an object", name))
+		return nil
+	}
+	k, ok := p.keyword(name, n, at)
+	if !ok {
+		return nil
+	}
+	allowed := append([]string{k.name}, k.also...)
+	o := p.object(n, at, fmt.Sprintf("a `%s` task", k.name), append(allowed, baseProperties()...)...)
+	base := TaskBase{
+		Pointer: at, Name: name, If: o.expression("if"), Input: p.input(o), Output: p.output(o), Export: p.export(o),
+		Timeout: p.timeout(o), Then: o.text("then"), Metadata: o.mapping("metadata"),
+	}
+	return k.parse(p, o, base)
+}
+
+// keyword finds the keyword of a task.
+func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) {
+	var found []keyword
+	var keys []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		for _, k := range keywords() {
+			if n.Content[i].Value == k.name && !slices.ContainsFunc(found, func(f keyword) bool { return f.name == k.name }) {
+				found, keys = append(found, k), append(keys, n.Content[i])
+			}
+		}
+	}
+	if i := slices.IndexFunc(found, func(k keyword) bool { return k.name == "for" }); i >= 0 { // its `do` is no keyword
+		if j := slices.IndexFunc(found, func(k keyword) bool { return k.name == "do" }); j >= 0 {
+			found, keys = slices.Delete(found, j, j+1), slices.Delete(keys, j, j+1)
+		}
+	}
+	switch len(found) {
+	case 0:
+		p.noKeyword(name, n, at)
+		return keyword{}, false
+	case 1:
+		return found[0], true
+	}
+	p.add(Diagnostic{
+		Code: "SW114", Message: fmt.Sprintf("the task `%s` has two keywords, `%s` and `%s`", name, found[0].name, found[1].name),
+		Pointer: at, Range: p.src.span(keys[1]), Related: []Related{{p.src.span(keys[0]), "the first one"}},
+		Help: "a task is of one kind; make two tasks of it",
+	})
+	return keyword{}, false
+}
+
+func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
+	var names []string
+	for _, k := range keywords() {
+		names = append(names, k.name)
+	}
+	_, value := p.src.find(at)
+	key, _ := p.src.find(at)
+	d := Diagnostic{
+		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.span(key),
+		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),
+	}
+	o := &object{p: p, node: n, at: at}
+	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
+			continue
+		}
+		d.Range, d.Message = p.src.span(key), fmt.Sprintf("`%s` is no keyword of a task", key.Value)
+		if meant := o.meant(key.Value, names); meant != "" {
+			d.Label = fmt.Sprintf("did you mean `%s`?", meant)
+			d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+			break
+		}
+	}
+	p.add(d)
+}
+
+// variable decodes the name of a variable that expressions see (semantics 1.5).
+func (o *object) variable(name, otherwise string) string {
+	variable := strings.TrimPrefix(o.textOr(name, otherwise), "$")
+	if n := o.value(name); n == nil || !isText(n) {
+		return otherwise
+	}
+	switch {
+	case !variablePattern.MatchString(variable):
+		o.report("SW120", name, fmt.Sprintf("%s is no name of a variable: letters, digits and _ are allowed", quoted(variable)))
+		return otherwise
+	case slices.Contains(builtInVariables(), variable):
+		o.report("SW120", name, fmt.Sprintf("`$%s` is always there and cannot be bound", variable))
+		return otherwise
+	}
+	return variable
+}
+
+// builtInVariables are the arguments that every expression has.
+func builtInVariables() []string {
+	return []string{"context", "input", "output", "secrets", "secret", "authorization", "task", "workflow", "runtime"}
+}

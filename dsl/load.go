@@ -1,0 +1,194 @@
+package dsl
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Limits of a document (reliability.md section 5 A).
+const (
+	maxSize  = 256 << 10
+	maxDepth = 64
+	maxNodes = 20_000
+)
+
+// load reads the text into a tree of nodes. It reports and returns false if there is none to go on with.
+func (p *parser) load() bool {
+	text := p.src.Text
+	if len(text) > maxSize {
+		p.atOffset("SW104", 0, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(text), maxSize))
+		return false
+	}
+	if !p.checkCharacters(text) {
+		return false
+	}
+	var root *yaml.Node
+	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(text) {
+		root = p.loadJSON(text)
+	} else {
+		root = p.loadYAML(text)
+	}
+	if root == nil {
+		return false
+	}
+	p.src.root = root
+	nodes := 0
+	return p.checkShape(root, 0, &nodes)
+}
+
+func (p *parser) checkCharacters(text []byte) bool {
+	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
+		p.atOffset("SW105", 0, "the document begins with a byte order mark; save it as UTF-8 without one")
+		return false
+	}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			p.atOffset("SW105", i, fmt.Sprintf("the byte 0x%02x is no UTF-8; save the document as UTF-8", text[i]))
+			return false
+		case r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f || r >= 0x80 && r < 0xa0 && r != 0x85:
+			p.atOffset("SW105", i, fmt.Sprintf("the control character U+%04X is not allowed; write it as an escape in double quotes", r))
+			return false
+		case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			p.atOffset("SW105", i, fmt.Sprintf("the character U+%04X changes the direction of text, so that a reader sees something else", r))
+			return false
+		}
+		i += size
+	}
+	return true
+}
+
+func (p *parser) loadYAML(text []byte) *yaml.Node {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	err := decoder.Decode(&document)
+	if err == io.EOF || err == nil && (len(document.Content) == 0) {
+		p.atOffset("SW101", 0, "the document is empty")
+		return nil
+	}
+	if err != nil {
+		p.yamlError(err)
+		return nil
+	}
+	var second yaml.Node
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		at := p.src.start(&second)
+		p.atOffset("SW102", at, "a second document begins here; a file holds one workflow")
+	case err != io.EOF:
+		p.yamlError(err)
+	}
+	return document.Content[0]
+}
+
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// yamlError reports an error of the YAML library, which tells the line at most.
+func (p *parser) yamlError(err error) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[1]) // the pattern allows digits only
+		message = message[len(m[0]):]
+	}
+	line = min(max(line, 1), len(p.src.lines))
+	text := p.src.Line(line)
+	indent := len(text) - len(bytes.TrimLeft(text, " \t"))
+	start := p.src.lines[line-1] + indent
+	d := Diagnostic{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{
+		p.src.position(start), p.src.position(p.src.endOfLine(start, len(p.src.Text))),
+	}}
+	if bytes.HasPrefix(text, []byte("\t")) {
+		d.Help = "YAML is indented with spaces, not with tabs"
+	}
+	p.add(d)
+}
+
+// checkShape reports what makes a tree too large or too deep, and what is not taken at all.
+func (p *parser) checkShape(n *yaml.Node, depth int, nodes *int) bool {
+	*nodes++
+	switch {
+	case *nodes > maxNodes:
+		p.add(Diagnostic{Code: "SW104", Message: fmt.Sprintf("the document has more than %d values", maxNodes), Range: p.src.span(n)})
+		return false
+	case depth > maxDepth:
+		p.add(Diagnostic{Code: "SW104", Message: fmt.Sprintf("the document is nested deeper than %d levels", maxDepth), Range: p.src.span(n)})
+		return false
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		p.add(Diagnostic{Code: "SW104", Message: "anchors and aliases are not allowed", Range: p.src.span(n),
+			Help: "write the value out, or name it under `use`"})
+		return false
+	case strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
+		p.add(Diagnostic{Code: "SW104", Message: fmt.Sprintf("the tag `%s` is not allowed", n.Tag), Range: p.src.span(n)})
+		return false
+	}
+	for _, c := range n.Content {
+		if !p.checkShape(c, depth+1, nodes) {
+			return false
+		}
+	}
+	return true
+}
+
+// loadJSON builds the same tree as the YAML library from a JSON text: some JSON strings are no YAML.
+func (p *parser) loadJSON(text []byte) *yaml.Node {
+	j := &jsonReader{src: p.src, decoder: json.NewDecoder(bytes.NewReader(text))}
+	j.decoder.UseNumber()
+	return j.value(0)
+}
+
+type jsonReader struct {
+	src     *Source
+	decoder *json.Decoder
+}
+
+// value reads the next value of a text that is known to be valid. What is deeper than a document may be is left out,
+// but for one node that tells so.
+func (j *jsonReader) value(depth int) *yaml.Node {
+	offset := j.next()
+	token, err := j.decoder.Token()
+	if err != nil {
+		return nil
+	}
+	position := j.src.position(offset)
+	n := &yaml.Node{Kind: yaml.ScalarNode, Line: position.Line, Column: position.Column}
+	switch token := token.(type) {
+	case json.Delim:
+		n.Kind = yaml.MappingNode
+		if token == '[' {
+			n.Kind = yaml.SequenceNode
+		}
+		n.Style = yaml.FlowStyle
+		for j.decoder.More() && depth <= maxDepth {
+			n.Content = append(n.Content, j.value(depth+1))
+		}
+		_, _ = j.decoder.Token() // the closing delimiter: the text is valid
+	case string:
+		n.Value, n.Style = token, yaml.DoubleQuotedStyle
+	case json.Number:
+		n.Value = token.String()
+	case bool:
+		n.Value = strconv.FormatBool(token)
+	case nil:
+		n.Value = "null"
+	}
+	return n
+}
+
+// next returns the offset of the next token.
+func (j *jsonReader) next() int {
+	offset := int(j.decoder.InputOffset())
+	for offset < len(j.src.Text) && strings.IndexByte(" \t\r\n,:", j.src.Text[offset]) >= 0 {
+		offset++
+	}
+	return offset
+}
