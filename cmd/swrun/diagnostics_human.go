@@ -135,9 +135,9 @@ func (e excerpts) write(b *strings.Builder, d dsl.Diagnostic) {
 		}
 		shown := expand(strings.TrimSuffix(e.lines[line-1], "\r"))
 		from, to := shown.columns(m.at)
-		shown, from, to = shown.around(from, to)
+		shown, from, to = shown.around(from, to, e.look.cut())
 		if i == 0 || marks[i-1].at.Start.Line != line {
-			fmt.Fprintf(b, "%s %s\n", e.look.blue(fmt.Sprintf("%*d |", e.gutter, line)), e.look.text(shown.text))
+			fmt.Fprintf(b, "%s %s\n", e.look.blue(fmt.Sprintf("%*d |", e.gutter, line)), shown.text)
 		}
 		e.writeMark(b, d.Severity, m, from, to)
 	}
@@ -199,8 +199,16 @@ func (x expanded) columns(r dsl.Range) (from, to int) {
 	return x.at[start], max(x.at[end], x.at[start]+1)
 }
 
+// cut stands for what is left out; it is one column wide.
+func (l look) cut() string {
+	if l.ascii {
+		return "~"
+	}
+	return "…"
+}
+
 // around cuts a very long line to the surroundings of the columns [from, to).
-func (x expanded) around(from, to int) (expanded, int, int) {
+func (x expanded) around(from, to int, cut string) (expanded, int, int) {
 	end := x.at[len(x.at)-1]
 	if end <= sourceWidth {
 		return x, from, to
@@ -212,10 +220,10 @@ func (x expanded) around(from, to int) (expanded, int, int) {
 	text, moved := x.text[x.byte[i]:x.byte[j]], x.at[i]
 	to = min(to, x.at[j])
 	if i > 0 {
-		text, moved = "…"+text, moved-1
+		text, moved = cut+text, moved-1
 	}
 	if j < len(x.at)-1 {
-		text += "…"
+		text += cut
 	}
 	return expanded{text: text}, from - moved, max(to-moved, from-moved+1)
 }

@@ -90,21 +90,19 @@ func (l look) sign(s string) string {
 	return s
 }
 
-// text returns a finished line with all signs in it replaced, if need be.
+// text returns a finished line with all signs in it replaced, if need be. What else it holds stays as it is.
 func (l look) text(s string) string {
 	if !l.ascii {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
-		switch plain, ok := twin(string(r)); {
-		case ok:
-			b.WriteString(plain)
-		case r < utf8.RuneSelf:
-			b.WriteRune(r)
-		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+	for len(s) > 0 {
+		_, size := utf8.DecodeRuneInString(s)
+		if strings.HasPrefix(s, "├─") || strings.HasPrefix(s, "└─") {
+			size = len("├─")
 		}
+		b.WriteString(l.sign(s[:size]))
+		s = s[size:]
 	}
 	return b.String()
 }

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+const faultText = `document: { dsl: 1.0.3, namespace: demo, name: checkout, version: 0.1.0 }
+do:
+  - pay:
+      try:
+        - charge:
+            call: http
+            with: { method: post, endpoint: 'https://api.pay.test/charge' }
+      catch:
+        errors: { with: { type: 'https://serverlessworkflow.io/spec/1.0.0/errors/timeout' } }
+        retry:
+          delay: { milliseconds: 300 }
+          backoff: { exponential: {} }
+          limit: { attempt: { count: 2 } }
+        do:
+          - note: { set: { late: true } }
+  - guarded:
+      try:
+        - slow:
+            wait: { seconds: 9 }
+      catch:
+        when: ${ .status == 418 }
+      timeout: { after: { seconds: 2 } }
+  - retried:
+      try:
+        - step: { wait: { seconds: 1 } }
+      catch:
+        errors: { with: { status: 503 } }
+        retry: { delay: { seconds: 1 }, limit: { attempt: { count: 2 } } }
+  - alone: { set: { x: '${ .a + 1 }' } }
+`
+
+const (
+	charge     = "/do/0/pay/try/0/charge"
+	guardedTry = "/do/1/guarded"
+	step       = "/do/2/retried/try/0/step"
+)
+
+func TestFaultReport(t *testing.T) {
+	timeout := func(kind, at string, after time.Duration, running ...any) *errors.Error {
+		e := errors.Timeoutf("the time is over").At(at).With("timeoutKind", kind).With("startedAt", moment(testTime))
+		return e.With("deadline", moment(testTime.Add(after))).With("running", running)
+	}
+	unavailable := &errors.Error{Type: errors.Communication, Status: 503, Title: "Service Unavailable", Detail: `the server said "overloaded"`, Instance: charge}
+	for _, c := range []struct {
+		name    string
+		fault   *errors.Error
+		records []interpreter.Record
+		exit    int
+	}{
+		{"filter_misses", unavailable, faultedAt(unavailable, "/do/0/pay!2/try/0/charge", charge), exitFaulted},
+		{"own_timeout", timeout("task", guardedTry, 2*time.Second, guardedTry+"/try/0/slow"), nil, exitTimeout},
+		{"workflow_timeout", timeout("workflow", "/", time.Minute, charge), nil, exitTimeout},
+		{"retries_used_up", stepError(), faultedAt(stepError(), "/do/2/retried!2/try/0/step", step), exitFaulted},
+		{"in_catch", errors.Runtimef("no").At("/do/0/pay/catch/do/0/note"), nil, exitFaulted},
+		{"no_try", errors.Expressionf("cannot add: string and number").At("/do/3/alone"), nil, exitFaulted},
+		{"hostile", hostileError(), nil, exitFaulted},
+		{"input_rejected", errors.Validationf("the input does not fit its schema: missing properties: 'sku'").At("/"), nil, exitInput},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := mustFailure(t, c.fault, c.records)
+			f.exit = c.exit
+			mustMatchGolden(t, "fault_"+c.name+".txt", f.text(look{}))
+		})
+	}
+}
+
+func stepError() *errors.Error {
+	return &errors.Error{Type: errors.Communication, Status: 503, Title: "Communication Failed", Instance: step}
+}
+
+// hostileError tries to write to the terminal and to fill it.
+func hostileError() *errors.Error {
+	e := &errors.Error{Type: "https://example.com/\x1b[31m", Status: 500, Title: "a\nb", Detail: strings.Repeat("x", 5000) + "\x1b]0;owned\a", Instance: "/do/3/alone"}
+	return e.With("body", strings.Repeat("y", 5000))
+}
+
+// faultedAt is a run whose try retried until err came from the task at path.
+func faultedAt(err *errors.Error, path, pointer string) []interpreter.Record {
+	try, _, _ := strings.Cut(path, "!")
+	retry := func(after, delay time.Duration) interpreter.Record {
+		at := testTime.Add(after)
+		return interpreter.Record{At: at, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Path: interpreter.Path(try), Until: at.Add(delay)}
+	}
+	return []interpreter.Record{
+		{Type: interpreter.TaskStarted, Kind: dsl.KindTry, Path: interpreter.Path(try)},
+		retry(0, 300*time.Millisecond), retry(time.Second, 600*time.Millisecond),
+		{Type: interpreter.TaskFaulted, Kind: dsl.KindCallHTTP, Path: interpreter.Path(path), Pointer: dsl.Pointer(pointer), Error: err},
+		{Type: interpreter.TaskFaulted, Kind: dsl.KindTry, Path: interpreter.Path(try), Pointer: dsl.Pointer(try), Error: err},
+	}
+}
+
+func mustFailure(t *testing.T, fault *errors.Error, records []interpreter.Record) failure {
+	t.Helper()
+	w, found := dsl.Parse("checkout.yaml", []byte(faultText))
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	trail := newTrail()
+	for _, r := range records {
+		trail.observe(r)
+	}
+	outcome := runtime.Outcome{Status: interpreter.StatusFaulted, Fault: fault, StartedAt: testTime, EndedAt: testTime.Add(2300 * time.Millisecond)}
+	return failure{subject: subject{workflow: w, id: "01K7ZC"}, outcome: outcome, trail: trail, exit: exitFaulted}
+}
+
+func TestProblemJSON(t *testing.T) {
+	fault := stepError()
+	f := mustFailure(t, fault, faultedAt(fault, "/do/2/retried!2/try/0/step", step))
+	var b strings.Builder
+	if err := writeJSON(&b, (&runError{failure: f}).problem()); err != nil {
+		t.Fatal(err)
+	}
+	mustMatchGolden(t, "problem.json", b.String())
+}
+
+func TestExitCodes(t *testing.T) {
+	faulted := func(e *errors.Error) runtime.Outcome {
+		return runtime.Outcome{Status: interpreter.StatusFaulted, Fault: e}
+	}
+	for _, c := range []struct {
+		name    string
+		outcome runtime.Outcome
+		started bool
+		signal  syscall.Signal
+		want    int
+	}{
+		{"completed", runtime.Outcome{Status: interpreter.StatusCompleted}, true, 0, 0},
+		{"completed although a signal came", runtime.Outcome{Status: interpreter.StatusCompleted}, true, syscall.SIGINT, 0},
+		{"faulted", faulted(errors.Runtimef("x")), true, 0, 10},
+		{"the input is refused", faulted(errors.Validationf("x").At("/")), false, 0, 4},
+		{"the output is refused", faulted(errors.Validationf("x").At("/")), true, 0, 10},
+		{"a task's input is refused", faulted(errors.Validationf("x").At("/do/0/a")), true, 0, 10},
+		{"timed out", faulted(errors.Timeoutf("x").At("/do/0/a")), true, 0, 124},
+		{"timed out, in the other spelling", faulted(&errors.Error{Type: errors.BaseOpenWorkflow + "timeout", Status: 408}), true, 0, 124},
+		{"cancelled", runtime.Outcome{Status: interpreter.StatusCancelled}, true, 0, 11},
+		{"interrupted", runtime.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGINT, 130},
+		{"terminated", runtime.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGTERM, 143},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := outcomeExit(c.outcome, c.started, nil)
+			if c.signal != 0 {
+				got = outcomeExit(c.outcome, c.started, c.signal)
+			}
+			if got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
