@@ -12,15 +12,12 @@ import (
 func All(c Config) []interpreter.Kind {
 	return []interpreter.Kind{
 		callFunction(),
-		callHTTP(c),
 		do(),
 		emit(c),
 		forEach(),
 		fork(),
 		raise(),
-		runScript(c),
-		runShell(c),
-		runWorkflow(c),
+		runWorkflow(),
 		set(),
 		choose(),
 		try(),

@@ -1,0 +1,78 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+func emit(c Config) interpreter.Kind {
+	return interpreter.Kind{
+		Kind: dsl.KindEmit,
+		Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+			at := t.Base().Pointer.Key("emit").Key("event").Key("with")
+			return &emitBody{event: b.Template(at, t.(*dsl.EmitTask).With)}
+		},
+		Perform: func(ctx context.Context, r interpreter.Request) (any, error) { return publish(ctx, c, r) },
+	}
+}
+
+// emitBody publishes an event; the event itself is the output (semantics 14.9, 14.10).
+type emitBody struct {
+	event *expr.Template
+}
+
+func (e *emitBody) Enter(s *interpreter.Scope) interpreter.Next {
+	v, err := s.Eval(e.event, s.Input())
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	event, err := complete(s, v.(map[string]any))
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	return interpreter.Detach(event, event)
+}
+
+// complete gives an event the attributes that its author left out.
+func complete(s *interpreter.Scope, given map[string]any) (map[string]any, *errors.Error) {
+	document := s.Workflow().Document
+	event := map[string]any{
+		"id":          s.ID(),
+		"source":      fmt.Sprintf("/%s/%s/%s", document.Namespace, document.Name, document.Version),
+		"specversion": "1.0",
+		"time":        s.Now().UTC().Format(time.RFC3339Nano),
+	}
+	for name, value := range given {
+		if value == nil {
+			continue
+		}
+		switch value.(type) {
+		case map[string]any, []any:
+			if name != "data" {
+				return nil, errors.Expressionf("the event attribute %q must be a scalar, got %s", name, kindOf(value))
+			}
+		}
+		event[name] = value
+	}
+	if text, ok := event["type"].(string); !ok || text == "" {
+		return nil, errors.Expressionf("an event's type must be text, got %s", kindOf(event["type"]))
+	}
+	if _, ok := event["data"]; ok && event["datacontenttype"] == nil {
+		event["datacontenttype"] = "application/json"
+	}
+	return event, nil
+}
+
+func publish(ctx context.Context, c Config, r interpreter.Request) (any, error) {
+	event, err := expr.Decode(r.Body)
+	if err != nil || c.Publish == nil {
+		return nil, err
+	}
+	return nil, c.Publish(ctx, event.(map[string]any))
+}

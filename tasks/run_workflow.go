@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+func runWorkflow() interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindRunWorkflow, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+		task := t.(*dsl.RunWorkflow)
+		return &runWorkflowBody{task: task, input: b.Template(task.Pointer.Key("run").Key("workflow").Key("input"), task.With)}
+	}}
+}
+
+// runWorkflowBody asks its driver for another workflow, which is an instance of its own (semantics 10.7).
+type runWorkflowBody struct {
+	task  *dsl.RunWorkflow
+	input *expr.Template // nil passes the task's own input on
+}
+
+// workflowRequest is what drivers get.
+type workflowRequest struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Version   string            `json:"version"`
+	Input     interpreter.Value `json:"input"`
+}
+
+func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
+	input, err := s.Eval(r.input, s.Input())
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	request := workflowRequest{r.task.Namespace, r.task.Workflow, r.task.Version, interpreter.Value{V: input}}
+	if r.task.Detached {
+		return interpreter.Detach(request, s.Input())
+	}
+	return interpreter.Perform(request)
+}
+
+func (r *runWorkflowBody) Finish(s *interpreter.Scope, output any) interpreter.Next {
+	if r.task.Return == "none" {
+		return interpreter.Done(s.Input())
+	}
+	return interpreter.Done(output)
+}
