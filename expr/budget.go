@@ -138,44 +138,57 @@ func product(a, b int) int {
 	return a * b
 }
 
-// extent is how large a value is.
+// extent is how large a value is, as the tree that operations see: what stands in two places counts twice. It is
+// found without recursion: todo holds the containers that are still to be visited.
 type extent struct{ nodes, bytes int }
 
 type visit struct {
-	v     any
-	depth int
+	container any
+	depth     int
 }
 
-// extent walks v as the tree that operations see, in which a value that stands in two places counts twice, and
-// charges the walk.
+// add counts a scalar, or keeps a container for later.
+func (e *extent) add(todo []visit, v any, depth int) []visit {
+	e.nodes++
+	switch v.(type) {
+	case []any, map[string]any:
+		return append(todo, visit{v, depth})
+	}
+	e.bytes += weight(v)
+	return todo
+}
+
+// next counts the parts of the last container in todo, and returns its depth.
+func (e *extent) next(todo []visit) ([]visit, int) {
+	top := todo[len(todo)-1]
+	todo = todo[:len(todo)-1]
+	switch v := top.container.(type) {
+	case []any:
+		e.bytes += 2 + len(v)
+		for _, item := range v {
+			todo = e.add(todo, item, top.depth+1)
+		}
+	case map[string]any:
+		e.bytes += 2
+		e.nodes += 2 * len(v) // members are slower to reach and to sort than items
+		for name, member := range v {
+			e.bytes += len(name) + 4
+			todo = e.add(todo, member, top.depth+1)
+		}
+	}
+	return todo, top.depth
+}
+
+// extent walks v and charges the walk.
 func (m *meter) extent(v any) (e extent, ok bool) {
-	var few [32]visit
-	stack := append(few[:0], visit{v, 0})
-	for len(stack) > 0 {
-		top := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		e.nodes++
-		if top.depth > maxDepth {
+	var few [16]visit
+	todo := e.add(few[:0], v, 0)
+	for depth := 0; len(todo) > 0; {
+		if todo, depth = e.next(todo); depth > maxDepth {
 			return e, m.exceed("the expression builds a value that is nested deeper than %d levels", maxDepth)
 		}
-		switch v := top.v.(type) {
-		case []any:
-			e.bytes += 2 + len(v)
-			for _, item := range v {
-				stack = append(stack, visit{item, top.depth + 1})
-			}
-		case map[string]any:
-			e.bytes += 2
-			e.nodes += 2 * len(v) // members are slower to reach and to sort than items
-			for name, member := range v {
-				e.bytes += len(name) + 4
-				stack = append(stack, visit{member, top.depth + 1})
-			}
-		default:
-			e.bytes += weight(v)
-		}
-		if e.nodes+len(stack) > m.work {
-			return e, m.toil(e.nodes + len(stack))
+		if e.nodes > m.work {
+			return e, m.toil(e.nodes)
 		}
 	}
 	return e, m.toil(e.nodes + e.bytes/bytesPerWork)

@@ -77,28 +77,65 @@ var bombs = map[string]string{
 	"an error with a long text":          `error("x" * 200000000)`,
 }
 
+// burdens are programs that are dangerous on large data: half a million items, and a text of eight megabytes.
+var burdens = map[string]string{
+	"iterations that stay open":    `.items as $a | def f: $a[] | f; f`,
+	"an unread iteration":          `.items as $a | [range(100000) | first($a[])]`,
+	"an update in a loop":          `reduce range(100000) as $i (.items; .[0] = $i)`,
+	"a modification in a loop":     `reduce range(100000) as $i (.items; .[0] |= $i)`,
+	"updates in shared parts":      `.items as $a | [range(1000) | $a] | .[][0] = 1`,
+	"deletions in a loop":          `reduce range(100000) as $i (.; del(.text))`,
+	"comparisons in a loop":        `.items as $a | [range(100000) | $a == $a]`,
+	"sorting in a loop":            `.items as $a | [range(1000) | $a | sort | length]`,
+	"a letter of a text in a loop": `.text as $s | reduce range(1000000) as $i (0; $s[5:6] | length)`,
+	"an indexed letter in a loop":  `.text as $s | reduce range(1000000) as $i (0; $s[7])`,
+	"text as JSON in a loop":       `.text as $s | [range(1000) | $s | tojson]`,
+	"text parts kept":              `.text as $s | [range(100000) | $s + "x"]`,
+	"a match on the whole text":    `.text | test("(x+x+)+y")`,
+	"matches in the whole text":    `.text | gsub("x"; "y")`,
+	"letter by letter":             `.text | [splits("")] | length`,
+	"upper case in a loop":         `.text as $s | [range(100000) | $s | ascii_upcase]`,
+	"reversed in a loop":           `.items as $a | [range(100000) | $a | reverse]`,
+	"keys in a loop":               `.items as $a | [range(100000) | $a | keys]`,
+	"all pairs":                    `.items as $a | $a[] as $x | $a[] as $y | [$x, $y]`,
+	"a letter, directly":           `[` + strings.Repeat(`(.text * 3), `, 40) + `1]`,
+	"the result is too large":      `{text}`,
+}
+
 func TestBudget(t *testing.T) {
 	for name, program := range bombs {
-		t.Run(name, func(t *testing.T) {
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			began := time.Now()
-			v, err := evaluate(program, nil)
-			took := time.Since(began)
-			runtime.ReadMemStats(&after)
-			if e := errors.AsError(err); e == nil || e.Type != errors.Expression || e.Status != 400 || len(e.Detail) > 600 {
-				t.Errorf("got %.80v, %v, want an expression error", fmt.Sprint(v), err)
-			}
-			if took > longest {
-				t.Errorf("took %v", took)
-			}
-			if grown := after.TotalAlloc - before.TotalAlloc; grown > 256<<20 {
-				t.Errorf("allocated %d MiB", grown>>20)
-			}
-			t.Logf("%v, %d MiB, %v", took, (after.TotalAlloc-before.TotalAlloc)>>20, err)
-		})
+		t.Run(name, func(t *testing.T) { explode(t, program, nil) })
 	}
+	items := make([]any, 500_000)
+	for i := range items {
+		items[i] = i
+	}
+	large := map[string]any{"items": items, "text": strings.Repeat("x", 8<<20)}
+	for name, program := range burdens {
+		t.Run("large data: "+name, func(t *testing.T) { explode(t, program, large) })
+	}
+}
+
+// explode evaluates a program that must fail soon, with little memory, and as an expression error.
+func explode(t *testing.T, program string, input any) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	v, err := evaluate(program, input)
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	if e := errors.AsError(err); e == nil || e.Type != errors.Expression || e.Status != 400 || len(e.Detail) > 600 {
+		t.Errorf("got %.80v, %v, want an expression error", fmt.Sprint(v), err)
+	}
+	if took > longest {
+		t.Errorf("took %v", took)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 256<<20 {
+		t.Errorf("allocated %d MiB", grown>>20)
+	}
+	t.Logf("%v, %d MiB, %v", took, (after.TotalAlloc-before.TotalAlloc)>>20, err)
 }
 
 func TestBudgetIsNotCaught(t *testing.T) {

@@ -7,13 +7,17 @@ import (
 
 // finish checks what an expression has built before it leaves, and turns it into the types of Decode.
 func (l limits) finish(v any) (any, string) {
-	switch v := v.(type) {
+	switch scalar := v.(type) {
 	case nil, bool, int, float64:
 		return v, ""
 	case *big.Int:
-		return bigNumber(v), ""
+		return bigNumber(scalar), ""
 	case json.Number:
-		return number(v), ""
+		return number(scalar), ""
+	case string:
+		if len(scalar) <= l.size {
+			return v, "" // v itself: scalar would be boxed again
+		}
 	}
 	foreign, problem := l.measure(v)
 	if problem != "" || !foreign {
@@ -24,42 +28,48 @@ func (l limits) finish(v any) (any, string) {
 
 // measure walks v without recursion. It reports whether v holds numbers that Decode would not make.
 func (l limits) measure(v any) (foreign bool, problem string) {
-	var few [32]visit
-	stack, size := append(few[:0], visit{v, 0}), 0
-	for len(stack) > 0 {
-		top := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		switch v := top.v.(type) {
-		case string:
-			size += len(v) + 2
-		case []any:
-			size += 2 + len(v)
-			for _, item := range v {
-				stack = append(stack, visit{item, top.depth + 1})
-			}
-		case map[string]any:
-			size += 2
-			for name, member := range v {
-				size += len(name) + 4
-				stack = append(stack, visit{member, top.depth + 1})
-			}
-		case *big.Int:
-			foreign = true
-			size += weight(v)
-		case json.Number:
-			foreign = foreign || number(v) != any(v)
-			size += len(v)
-		default:
-			size += 4
-		}
-		if size > l.size || len(stack) > l.size {
-			return false, "the result is larger than " + mebibytes(l.size)
-		}
-		if top.depth > l.depth {
+	var few [16]visit
+	var e extent
+	todo := e.add(few[:0], v, 0)
+	for depth := 0; len(todo) > 0 && e.bytes <= l.size; {
+		foreign = foreign || holdsForeign(todo[len(todo)-1].container)
+		if todo, depth = e.next(todo); depth > l.depth {
 			return false, "the result is nested deeper than " + decimals(l.depth) + " levels"
 		}
 	}
+	if e.bytes > l.size {
+		return false, "the result is larger than " + mebibytes(l.size)
+	}
 	return foreign, ""
+}
+
+// holdsForeign reports whether a number right inside a container is not as Decode would make it.
+func holdsForeign(container any) bool {
+	switch v := container.(type) {
+	case []any:
+		for _, item := range v {
+			if isForeign(item) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, member := range v {
+			if isForeign(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isForeign(v any) bool {
+	switch v := v.(type) {
+	case *big.Int:
+		return true
+	case json.Number:
+		return number(v) != any(v)
+	}
+	return false
 }
 
 // convert copies v with the numbers that Decode would make; v has passed measure, which bounds the recursion.
