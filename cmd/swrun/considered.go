@@ -32,11 +32,12 @@ func (f failure) considered() []consideredCatch {
 // enclosingTries returns the tries around p from the inside out, p's own task included.
 func enclosingTries(w *dsl.Workflow, p dsl.Pointer) []*dsl.TryTask {
 	var tries []*dsl.TryTask
-	eachTask(w, func(t dsl.Task) {
+	dsl.Walk(w, func(t dsl.Task) bool {
 		try, ok := t.(*dsl.TryTask)
 		if ok && (p == try.Pointer || strings.HasPrefix(string(p), string(try.Pointer)+"/")) {
 			tries = append([]*dsl.TryTask{try}, tries...)
 		}
+		return true
 	})
 	return tries
 }

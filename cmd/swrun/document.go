@@ -57,7 +57,7 @@ func checkDocument(s streams, name string) (*document, error) {
 func checkText(file string, text []byte) *document {
 	d := parseText(file, text)
 	if d.diagnostics.Err() == nil {
-		_, found := interpreter.Compile(d.workflow, compileConfig(file, tasks.Config{}, nil))
+		_, found := interpreter.Compile(d.workflow, compileConfig(file, "", nil))
 		d.add(found)
 	}
 	return d
@@ -85,9 +85,11 @@ func (d *document) add(found dsl.Diagnostics) {
 }
 
 // compileConfig is how programs are made here: a file on the command line is trusted, as a shell script is.
-func compileConfig(file string, c tasks.Config, s interpreter.Secrets) interpreter.Config {
+func compileConfig(file string, js string, s interpreter.Secrets) interpreter.Config {
+	load := tasks.Loader(baseFile(file), http.DefaultTransport, true)
 	return interpreter.Config{
-		Kinds: tasks.All(c), Secrets: s, Load: tasks.Loader(baseFile(file), http.DefaultTransport, true),
+		Kinds:   tasks.All(tasks.Config{Secrets: s, Load: load, Processes: true, JS: js}),
+		Secrets: s, Load: load,
 		Runtime: map[string]any{"name": "swrun", "version": programVersion(), "metadata": map[string]any{}},
 	}
 }

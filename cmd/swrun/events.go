@@ -55,6 +55,9 @@ func cloudEvent(v any) (map[string]any, error) {
 
 // listens reports whether any task of w waits for events.
 func listens(w *dsl.Workflow) (found bool) {
-	eachTask(w, func(t dsl.Task) { found = found || t.Kind() == dsl.KindListen })
+	dsl.Walk(w, func(t dsl.Task) bool {
+		found = found || t.Kind() == dsl.KindListen
+		return !found
+	})
 	return found
 }

@@ -50,7 +50,7 @@ func (f failure) text(l look) string {
 		line(labelled(name, c.reason))
 	}
 	line(labelled("to handle it", f.remedy()))
-	line(labelled("next", f.next()))
+	line("next: " + f.next())
 	return b.String()
 }
 

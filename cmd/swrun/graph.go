@@ -102,27 +102,40 @@ func outlineText(w *dsl.Workflow) string {
 		b.WriteString(timeoutNote(w, w.Timeout))
 	}
 	b.WriteString("\n")
-	outlineList(&b, w, w.Do, "")
+	writeOutline(&b, outline(w, w.Do), "")
 	return b.String()
 }
 
-func outlineList(b *strings.Builder, w *dsl.Workflow, list dsl.TaskList, indent string) {
-	for i, t := range list {
+// outlineItem is a line of the outline with what stands below it.
+type outlineItem struct {
+	line  string
+	below []outlineItem
+}
+
+func outline(w *dsl.Workflow, list dsl.TaskList) []outlineItem {
+	var items []outlineItem
+	for _, t := range list {
+		item := outlineItem{line: outlineLine(w, t)}
+		if try, ok := t.(*dsl.TryTask); ok {
+			item.below = append(outline(w, try.Try), outlineItem{"catch " + catchLabel(try), outline(w, try.Catch.Do)})
+		} else {
+			for _, inner := range dsl.Lists(t) {
+				item.below = append(item.below, outline(w, inner)...)
+			}
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+func writeOutline(b *strings.Builder, items []outlineItem, indent string) {
+	for i, item := range items {
 		branch, below := "├─ ", "│  "
-		if i == len(list)-1 {
+		if i == len(items)-1 {
 			branch, below = "└─ ", "   "
 		}
-		b.WriteString(indent + branch + outlineLine(w, t) + "\n")
-		try, isTry := t.(*dsl.TryTask)
-		if !isTry {
-			for _, inner := range blocksOf(t) {
-				outlineList(b, w, inner.tasks, indent+below)
-			}
-			continue
-		}
-		outlineList(b, w, try.Try, indent+below)
-		b.WriteString(indent + below + "catch " + catchLabel(try) + "\n")
-		outlineList(b, w, try.Catch.Do, indent+below)
+		b.WriteString(indent + branch + item.line + "\n")
+		writeOutline(b, item.below, indent+below)
 	}
 }
 

@@ -25,9 +25,8 @@ type streams struct {
 	width                 func() int
 	height                func() int
 
-	env     func(name string) (string, bool)
-	environ func() []string
-	now     func() time.Time
+	env func(name string) (string, bool)
+	now func() time.Time
 	// signals delivers interrupts until its second result is called; from then on they end the process at once.
 	signals func() (<-chan os.Signal, func())
 }
@@ -47,7 +46,7 @@ func systemStreams() streams {
 		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
 		width:  func() int { w, _ := size(); return w },
 		height: func() int { _, h := size(); return h },
-		env:    os.LookupEnv, environ: os.Environ, now: time.Now, signals: interrupts,
+		env:    os.LookupEnv, now: time.Now, signals: interrupts,
 	}
 }
 

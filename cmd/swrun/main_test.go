@@ -71,9 +71,8 @@ func call(t *testing.T, env map[string]string, stdin string, args ...string) (co
 	s := streams{
 		in: strings.NewReader(stdin), out: &stdout, err: &stderr,
 		width: func() int { return 100 }, height: func() int { return 30 },
-		env:     func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		environ: func() []string { return nil },
-		now:     func() time.Time { return testTime },
+		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		now: func() time.Time { return testTime },
 	}
 	code = run(args, s)
 	return code, stdout.String(), stderr.String()

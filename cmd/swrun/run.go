@@ -10,7 +10,6 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
-	"github.com/swrun/swrun/tasks"
 )
 
 // runFlags are the flags of run, as given.
@@ -128,9 +127,12 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		return nil, err
 	}
 	j.mask = given.mask(d.workflow.Use.Secrets, p.ascii)
-	config := tasks.Config{Environment: p.environ, JavaScript: f.js}
+	js := f.js
+	if js == "quickjs" {
+		js = "" // what is embedded needs no name
+	}
 	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
-		return interpreter.Compile(w, compileConfig(file, config, given.lookup))
+		return interpreter.Compile(w, compileConfig(file, js, given.lookup))
 	}
 	var found dsl.Diagnostics
 	j.code, found = compile(d.file, d.workflow)
