@@ -2,15 +2,19 @@ package dsl
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
 
 // offsets returns, for every byte of a scalar's decoded value and for its end, the offset in the text that it comes
-// from. The YAML library tells only where the scalar begins.
-func (s *Source) offsets(n *yaml.Node) []int {
+// from, and the offset at which what the byte before it comes from ends. The YAML library tells only where the scalar
+// begins.
+func (s *Source) offsets(n *yaml.Node) (starts, ends []int) {
 	w := &scalarWalk{text: s.Text, at: s.start(n), value: n.Value}
+	w.skipTag()
+	w.ends = append(w.ends, w.at)
 	switch {
 	case n.Style&yaml.DoubleQuotedStyle != 0:
 		w.at++
@@ -21,23 +25,43 @@ func (s *Source) offsets(n *yaml.Node) []int {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		w.header()
 	}
+	w.ends[0] = w.at
 	for w.done < len(w.value) {
 		w.step()
 	}
-	return append(w.offsets, w.at)
+	return append(w.starts, w.at), w.ends
 }
 
 // scalarWalk follows a decoded value through the text that it was read from.
 type scalarWalk struct {
-	text    []byte
-	at      int // offset in text
-	value   string
-	done    int // bytes of value whose offsets are known
-	escape  byte
-	indent  int // of a block scalar
-	block   bool
-	offsets []int
+	text   []byte
+	at     int // offset in text
+	value  string
+	done   int // bytes of value whose offsets are known
+	escape byte
+	indent int // of a block scalar
+	block  bool
+	starts []int
+	ends   []int
 }
+
+// skipTag passes over a tag before the scalar.
+func (w *scalarWalk) skipTag() {
+	if w.at >= len(w.text) || w.text[w.at] != '!' {
+		return
+	}
+	for w.at < len(w.text) && !isSpace(w.text[w.at]) {
+		w.at++
+	}
+	for w.at < len(w.text) && (isSpace(w.text[w.at]) || w.text[w.at] == '#') {
+		if w.text[w.at] == '#' { // a comment up to the end of the line
+			w.at += max(0, bytes.IndexByte(w.text[w.at:], '\n'))
+		}
+		w.at++
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // header passes over a block scalar's indicators and finds its indentation.
 func (w *scalarWalk) header() {
@@ -62,16 +86,14 @@ func (w *scalarWalk) header() {
 		line += end + 1
 	}
 	if explicit > 0 { // leading spaces belong to the value
-		w.indent -= len(w.value) - len(trimSpaces(w.value))
+		for line := range strings.SplitSeq(w.value, "\n") {
+			if text := strings.TrimLeft(line, " "); text != "" {
+				w.indent -= len(line) - len(text)
+				break
+			}
+		}
 	}
 	w.skipIndent()
-}
-
-func trimSpaces(s string) string {
-	for len(s) > 0 && s[0] == ' ' {
-		s = s[1:]
-	}
-	return s
 }
 
 func (w *scalarWalk) skipIndent() {
@@ -83,10 +105,11 @@ func (w *scalarWalk) skipIndent() {
 // take notes that the next n bytes of the value come from the current offset, which then moves on by size.
 func (w *scalarWalk) take(n, size int) {
 	for range min(n, len(w.value)-w.done) {
-		w.offsets = append(w.offsets, min(w.at, len(w.text)))
+		w.starts = append(w.starts, min(w.at, len(w.text)))
+		w.ends = append(w.ends, min(w.at+size, len(w.text)))
 	}
-	w.done += n
-	w.at += size
+	w.done = min(w.done+n, len(w.value))
+	w.at = min(w.at+size, len(w.text))
 }
 
 func (w *scalarWalk) step() {
@@ -96,7 +119,7 @@ func (w *scalarWalk) step() {
 	}
 	c, next := w.text[w.at], w.value[w.done]
 	switch {
-	case c == '\n' || c == '\r' && w.at+1 < len(w.text) && w.text[w.at+1] == '\n':
+	case w.breakSize() > 0:
 		w.lineBreak(next)
 	case c == w.escape && c == '\\':
 		w.escaped()
@@ -113,13 +136,8 @@ func (w *scalarWalk) step() {
 // copy takes one character that stands for itself, byte by byte.
 func (w *scalarWalk) copy(size int) {
 	for range size {
-		if w.done < len(w.value) {
-			w.offsets = append(w.offsets, w.at)
-		}
-		w.done++
-		w.at++
+		w.take(1, 1)
 	}
-	w.done = min(w.done, len(w.value))
 }
 
 // trailing reports whether only white space follows on the line: folding drops it.
@@ -134,26 +152,53 @@ func (w *scalarWalk) skipSpace() {
 	}
 }
 
-// lineBreak passes over one line break, which is a line break of the value, a space, or nothing.
+// lineBreak passes over a line break: of a block scalar it is a line break, a space, or nothing.
 func (w *scalarWalk) lineBreak(next byte) {
-	size := 1
-	if w.text[w.at] == '\r' {
-		size = 2
+	if !w.block {
+		w.fold()
+		return
 	}
+	size := w.breakSize()
 	if next == '\n' || next == ' ' {
 		w.take(1, size)
 	} else {
 		w.at += size
 	}
-	if w.block {
-		w.skipIndent()
+	w.skipIndent()
+}
+
+// fold passes over the line breaks between two lines of a flow scalar: a single one is a space, of several all but
+// the first are line breaks.
+func (w *scalarWalk) fold() {
+	first, size := w.at, w.breakSize()
+	w.at += size
+	w.skipSpace()
+	if w.breakSize() == 0 {
+		after := w.at
+		w.at = first
+		w.take(1, size)
+		w.at = after
 		return
 	}
-	w.skipSpace()
-	for w.at < len(w.text) && w.text[w.at] == '\n' && w.done < len(w.value) && w.value[w.done] != '\n' && next == '\n' {
-		w.at++
+	w.emptyLines()
+}
+
+func (w *scalarWalk) emptyLines() {
+	for size := w.breakSize(); size > 0; size = w.breakSize() {
+		w.take(1, size)
 		w.skipSpace()
 	}
+}
+
+// breakSize returns the number of bytes of the line break that stands here.
+func (w *scalarWalk) breakSize() int {
+	switch rest := w.text[w.at:]; {
+	case bytes.HasPrefix(rest, []byte("\n")):
+		return 1
+	case bytes.HasPrefix(rest, []byte("\r\n")):
+		return 2
+	}
+	return 0
 }
 
 // escaped passes over an escape sequence of a double-quoted scalar.
@@ -171,8 +216,10 @@ func (w *scalarWalk) escaped() {
 	case 'U':
 		size = 10
 	case '\n', '\r': // the break itself is escaped: nothing of it is left
-		w.at += 2
+		w.at++
+		w.at += w.breakSize()
 		w.skipSpace()
+		w.emptyLines()
 		return
 	}
 	r, n := utf8.DecodeRuneInString(w.value[w.done:])

@@ -62,10 +62,10 @@ func (s *Source) Within(p Pointer, from, to int) Range {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return s.Value(p)
 	}
-	offsets := s.offsets(n)
-	last := len(offsets) - 1
+	starts, ends := s.offsets(n)
+	last := len(starts) - 1
 	from, to = min(max(from, 0), last), min(max(to, 0), last)
-	return Range{s.position(offsets[from]), s.position(max(offsets[from], offsets[to]))}
+	return Range{s.position(starts[from]), s.position(max(starts[from], ends[to]))}
 }
 
 // Data returns the value of p as plain JSON data (nil, bool, int, float64, json.Number for numbers that fit
@@ -138,8 +138,8 @@ func (s *Source) span(n *yaml.Node) Range {
 	}
 	start := s.start(n)
 	if n.Kind == yaml.ScalarNode {
-		offsets := s.offsets(n)
-		end := offsets[len(offsets)-1]
+		_, ends := s.offsets(n)
+		end := ends[len(ends)-1]
 		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && end < len(s.Text) {
 			end++
 		}
