@@ -1,0 +1,117 @@
+package conformance
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// standIn starts a real server that answers for every host, and returns what reaches it.
+func standIn(t *testing.T) http.RoundTripper {
+	t.Helper()
+	server := httptest.NewServer(standInHandler())
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rewrite{u}
+}
+
+// rewrite sends every request to one server; the host that was meant stays in the Host header.
+type rewrite struct{ server *url.URL }
+
+func (r rewrite) RoundTrip(request *http.Request) (*http.Response, error) {
+	redirected := request.Clone(request.Context())
+	redirected.Host = request.URL.Host
+	redirected.URL.Scheme, redirected.URL.Host = r.server.Scheme, r.server.Host
+	return http.DefaultTransport.RoundTrip(redirected)
+}
+
+// standInHandler answers for the hosts of the specification's features and for stand-in.test, whose paths say what
+// they do.
+func standInHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/echo", echo)
+	mux.HandleFunc("/echo/{rest...}", echo)
+	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
+		code, _ := strconv.Atoi(r.PathValue("code")) // 0 is no status: the test would see it
+		http.Error(w, "status "+r.PathValue("code"), code)
+	})
+	mux.HandleFunc("/text", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, "hello")
+	})
+	mux.HandleFunc("/bytes", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write([]byte{0, 1, 2})
+	})
+	mux.HandleFunc("/empty", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("/broken-json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{")
+	})
+	mux.HandleFunc("/large-number", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		_, _ = io.WriteString(w, `{"id":9007199254740993}`)
+	})
+	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/echo", http.StatusFound) })
+	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	petstore(mux)
+	return mux
+}
+
+// echo answers with what it was sent.
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+	headers := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		if name == "Content-Type" || strings.HasPrefix(name, "X-") && name != "X-Swrun-Attempt" {
+			headers[name] = strings.Join(r.Header[name], ", ")
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"method": r.Method, "path": r.URL.EscapedPath(), "query": r.URL.RawQuery, "headers": headers, "body": string(body),
+		"authorization": r.Header.Get("Authorization"), "keyed": r.Header.Get("Idempotency-Key") != "",
+	})
+}
+
+// petstore answers what the specification's features ask petstore.swagger.io and httpbin.org for.
+func petstore(mux *http.ServeMux) {
+	pet := map[string]any{"id": 1, "name": "Milou", "status": "available", "photoUrls": []string{}, "category": map[string]any{"id": 1, "name": "dog"}}
+	answer := func(v any) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(v)
+		}
+	}
+	mux.HandleFunc("/v2/pet/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, err := strconv.Atoi(r.PathValue("id"))
+		if err != nil {
+			http.Error(w, "not found", http.StatusNotFound)
+			return
+		}
+		found := maps.Clone(pet)
+		found["id"] = id
+		answer(found)(w, r)
+	})
+	mux.HandleFunc("/v2/pet/getPetByName/{name}", http.NotFound)
+	mux.HandleFunc("/v2/pet/findByStatus", answer([]any{pet}))
+	mux.HandleFunc("/basic-auth/{user}/{password}", func(w http.ResponseWriter, r *http.Request) {
+		want := "Basic " + base64.StdEncoding.EncodeToString([]byte(r.PathValue("user")+":"+r.PathValue("password")))
+		if r.Header.Get("Authorization") != want {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		answer(map[string]any{"authenticated": true, "user": r.PathValue("user")})(w, r)
+	})
+}
