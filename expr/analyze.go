@@ -81,10 +81,31 @@ func (s *source) check(w *walker) error {
 			continue
 		}
 		if message := unavailable(m); message != "" {
-			return s.fail(m.offset, m.name, message)
+			return s.fail(m.offset, m.name, message+s.dashed(m.offset))
+		}
+	}
+	for _, t := range s.tokens {
+		if t.kind == format && !isFormat(t.text) {
+			return s.fail(t.start, t.text, "unknown format "+shorten(t.text))
 		}
 	}
 	return nil
+}
+
+// dashed helps with .foo-bar, which is a subtraction.
+func (s *source) dashed(offset int) string {
+	if offset < 2 || s.text[offset-1] != '-' || !isLetter(s.text[offset-2]) && !isDigit(s.text[offset-2]) {
+		return ""
+	}
+	return `; a name with a dash stands between quotes: ."a-b"`
+}
+
+func isFormat(name string) bool {
+	switch name {
+	case "@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d":
+		return true
+	}
+	return false
 }
 
 // unavailable says why an expression cannot use a name, or is empty.
@@ -101,9 +122,9 @@ func unavailable(m mention) string {
 		return ""
 	case !known:
 		if near := nearest(m.name); near != "" {
-			return "unknown function " + m.name + ", did you mean " + near + "?"
+			return "unknown function " + shorten(m.name) + ", did you mean " + near + "?"
 		}
-		return "unknown function " + m.name
+		return "unknown function " + shorten(m.name)
 	}
 	return m.name + " takes " + counts(arities) + ", got " + strconv.Itoa(m.arity)
 }

@@ -132,7 +132,7 @@ func explode(t *testing.T, program string, input any) {
 	if took > longest {
 		t.Errorf("took %v", took)
 	}
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 256<<20 {
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > largest {
 		t.Errorf("allocated %d MiB", grown>>20)
 	}
 	t.Logf("%v, %d MiB, %v", took, (after.TotalAlloc-before.TotalAlloc)>>20, err)
@@ -171,7 +171,7 @@ func TestTextLimits(t *testing.T) {
 			began := time.Now()
 			_, err := expr.Compile(program)
 			var syntax *expr.SyntaxError
-			if !errors.As(err, &syntax) || len(syntax.Msg) > 70_000 {
+			if !errors.As(err, &syntax) || len(syntax.Msg) > 200 {
 				t.Errorf("got %v, want a syntax error", err)
 			}
 			if took := time.Since(began); took > longest {

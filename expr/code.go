@@ -14,7 +14,7 @@ import (
 
 // Env is what an expression may use besides its input.
 type Env interface {
-	// Variable returns the value of $name; it is asked at most once per evaluation for each variable that the code uses.
+	// Variable returns the value of $name; it is asked once per evaluation for each variable that the code uses.
 	Variable(name string) any
 	// Now returns the clock of the step: what jq's now yields.
 	Now() time.Time

@@ -2,5 +2,11 @@
 //
 // An expression is compiled once ([Compile]) with only the variables that it uses, and then evaluated many times,
 // by many instances at once. Evaluation is deterministic: the clock is the step's, there is no environment, no
-// input, no module. It is bounded in steps, time, and in the size and depth of what it yields (semantics section 2).
+// input, no module, no local time zone. It is bounded in steps, time, and in the size and depth of what it yields
+// (semantics section 2).
+//
+// There are two ways to evaluate. Expressions that always yield one value, such as paths, literals, objects,
+// arithmetic, comparisons and texts, are trees of nodes that work directly on the values (direct.go). All others run
+// on gojq's machine, with a meter in place of its context and a guard before each of its functions (budget.go,
+// engine.go, guard.go). Both give the same values and the same errors.
 package expr

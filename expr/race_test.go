@@ -4,5 +4,9 @@ package expr_test
 
 import "time"
 
-// longest is how long a hostile expression may take; the race detector slows everything down.
-const longest = 5 * time.Second
+// What a hostile expression may use. The race detector slows everything down and makes conversions allocate that
+// otherwise do not.
+const (
+	longest = 5 * time.Second
+	largest = 2 << 30
+)

@@ -48,6 +48,9 @@ func (s *source) explain(err error) *SyntaxError {
 	if strings.HasPrefix(text, "invalid escape") {
 		return s.fail(parsing.Offset-len(parsing.Token), parsing.Token, "unknown escape "+parsing.Token+` in a text: write \\ for a backslash`)
 	}
+	if strings.HasPrefix(text, "invalid token") {
+		return s.fail(parsing.Offset-len(parsing.Token), parsing.Token, quote(parsing.Token)+" is neither a number nor a name")
+	}
 	at, previous := s.around(parsing.Offset - len(parsing.Token))
 	if parsing.Token == "" && parsing.Offset >= len(s.text) {
 		return s.fail(len(s.text), "", s.early())
@@ -83,7 +86,7 @@ func (s *source) around(offset int) (at, previous token) {
 func (s *source) early() string {
 	last := s.tokens[len(s.tokens)-1]
 	if wantsValue(last) {
-		return `expected a value after "` + last.text + `"`
+		return "expected a value after " + quote(last.text)
 	}
 	if n := len(s.open); n > 0 {
 		return `missing "` + closing(s.open[n-1].open) + `" for "` + s.open[n-1].open + `"`
@@ -93,7 +96,7 @@ func (s *source) early() string {
 			return `missing "end" for "if"`
 		}
 	}
-	return `the expression ends too early after "` + last.text + `"`
+	return "the expression ends too early after " + quote(last.text)
 }
 
 func closing(open string) string {
@@ -119,11 +122,34 @@ func unexpected(at, previous token) string {
 	case at.text == "=" && (previous.text == "==" || previous.text == "!="):
 		return `unexpected =: write ` + previous.text
 	case previous.text == "":
-		return `unexpected "` + at.text + `" at the start of the expression`
+		return "unexpected " + quote(at.text) + " at the start of the expression"
 	case wantsValue(previous):
-		return `expected a value after "` + previous.text + `", got "` + at.text + `"`
+		return "expected a value after " + quote(previous.text) + ", got " + quote(at.text)
 	}
-	return `unexpected "` + at.text + `" after "` + previous.text + `"`
+	return "unexpected " + quote(at.text) + " after " + quote(previous.text)
+}
+
+// quote shows a token; of a long one and of a text before an interpolation, it shows the end.
+func quote(text string) string {
+	if strings.HasPrefix(text, `"`) {
+		if strings.HasSuffix(text, `\(`) {
+			return `\(`
+		}
+		if len(text) > maxShown {
+			return "a text"
+		}
+		return text
+	}
+	return `"` + shorten(text) + `"`
+}
+
+const maxShown = 40
+
+func shorten(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "..."
 }
 
 // wantsValue reports whether a value must follow the token.

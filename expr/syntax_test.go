@@ -49,6 +49,10 @@ func TestSyntaxErrors(t *testing.T) {
 		{"2.13 $__loc__", `${ ‸$__loc__ }`, "$__loc__", "$__loc__ is not available: expressions cannot use the place in the source"},
 		{"a module's function", `${ ‸m::f }`, "m::f", "m::f is not available: expressions cannot use modules"},
 		{"a break without its label", `${ 1 | ‸break $out }`, "break", "break $out stands outside of label $out"},
+		{"a name with a dash", "${ .foo-‸bar }", "bar", `unknown function bar; a name with a dash stands between quotes: ."a-b"`},
+		{"an unknown format", "${ .a | ‸@base46 }", "@base46", "unknown format @base46"},
+		{"a name that begins with a digit", "${ ‸1a }", "1a", `"1a" is neither a number nor a name`},
+		{"an open interpolation", `${ "a \(‸ }`, "", `expected a value after \(`},
 		{"a definition alone", "${ def f: 1;‸ }", "", "expected a value at the end of the expression"},
 		{"a non-Latin letter", "${ .a + ‸é }", "é", `expected a value after "+", got "é"`},
 	} {
