@@ -22,7 +22,6 @@ const (
 
 // report is what is told of one document.
 type report struct {
-	file        string
 	text        []byte
 	diagnostics dsl.Diagnostics // shown
 	hidden      int             // of lower severity, not shown

@@ -74,7 +74,7 @@ func checkoutDiagnostics() dsl.Diagnostics {
 
 func TestHumanDiagnostics(t *testing.T) {
 	r := report{
-		file: "checkout.yaml", text: []byte(checkoutText), diagnostics: checkoutDiagnostics(), hidden: 2,
+		text: []byte(checkoutText), diagnostics: checkoutDiagnostics(), hidden: 2,
 		fixCommand: "swrun lint --fix checkout.yaml",
 	}
 	r.diagnostics[1].Range.End.Column = r.diagnostics[1].Range.Start.Column + 1

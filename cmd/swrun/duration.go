@@ -24,9 +24,9 @@ func elapsed(d time.Duration) string {
 	return span(d.Round(time.Second))
 }
 
-// left shows how much time remains, in whole seconds once there are any.
+// left shows how much time remains, exactly only while it is short.
 func left(d time.Duration) string {
-	if d < time.Second {
+	if d < 10*time.Second {
 		return strconv.FormatFloat(max(d, 0).Seconds(), 'f', 1, 64) + "s"
 	}
 	return span(d.Round(time.Second))

@@ -9,6 +9,15 @@ import (
 
 // This file reads the events of --event.
 
+// deliverable reads the events of files and checks that a task of d waits for events.
+func (d *document) deliverable(files []string) error {
+	events, err := readEvents(files)
+	if err == nil && len(events) > 0 && !listens(d.workflow) {
+		return usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", d.title())
+	}
+	return err
+}
+
 // readEvents reads CloudEvents from files, each a JSON or YAML object or a list of them.
 func readEvents(files []string) ([]map[string]any, error) {
 	var events []map[string]any

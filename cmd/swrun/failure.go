@@ -84,7 +84,7 @@ func exitStatus(code int) int {
 
 func (e *invalidError) text(l look) string {
 	d := e.document
-	r := report{file: d.file, text: d.text, diagnostics: d.diagnostics.Errors()}
+	r := report{text: d.text, diagnostics: d.diagnostics.Errors()}
 	if d.file != stdinName {
 		r.fixCommand = "swrun lint --fix " + shellWord(d.file)
 	}

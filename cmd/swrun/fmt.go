@@ -8,7 +8,7 @@ import (
 )
 
 func (p *program) fmtCommand() *cobra.Command {
-	var check, stdout bool
+	var f formatFlags
 	cmd := &cobra.Command{
 		Use: "fmt DOC...", Short: "Format documents",
 		Example: `  swrun fmt order.yaml
@@ -16,21 +16,24 @@ func (p *program) fmtCommand() *cobra.Command {
 		Long: "Indents by two spaces and keeps comments, order and quotes. Exit 13: with --check, a file is not formatted.",
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error {
-			if check && stdout {
+			if f.check && f.stdout {
 				return usagef("", "--check and --stdout exclude each other")
 			}
 			if err := onlyOneStdin(args); err != nil {
 				return err
 			}
-			return p.formatAll(args, check, stdout)
+			return p.formatAll(args, f)
 		}),
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "change nothing, list files that are not formatted")
-	cmd.Flags().BoolVar(&stdout, "stdout", false, "print the result instead of changing the file")
+	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing, list files that are not formatted")
+	cmd.Flags().BoolVar(&f.stdout, "stdout", false, "print the result instead of changing the file")
 	return cmd
 }
 
-func (p *program) formatAll(names []string, check, stdout bool) error {
+// formatFlags are the flags of fmt.
+type formatFlags struct{ check, stdout bool }
+
+func (p *program) formatAll(names []string, f formatFlags) error {
 	unformatted := false
 	for _, name := range names {
 		file, text, err := readDocument(p.streams, name)
@@ -40,36 +43,36 @@ func (p *program) formatAll(names []string, check, stdout bool) error {
 		d := parseText(file, text)
 		if len(d.diagnostics.Errors()) > 0 {
 			l := p.errLook()
-			fmt.Fprint(p.err, humanDiagnostics(report{file: file, text: text, diagnostics: d.diagnostics.Errors()}, l))
+			fmt.Fprint(p.err, humanDiagnostics(report{text: text, diagnostics: d.diagnostics.Errors()}, l))
 			return &exitError{code: exitInvalid, message: fmt.Sprintf("%s is not formatted: it is not valid", file)}
 		}
 		formatted, err := format(file, text)
 		if err != nil {
 			return err
 		}
-		changed := !bytes.Equal(formatted, text)
-		unformatted = unformatted || changed
-		if err := p.putFormatted(file, formatted, changed, check, stdout || name == "-"); err != nil {
+		same := bytes.Equal(formatted, text)
+		if same && (f.check || !f.stdout && name != "-") {
+			continue
+		}
+		unformatted = unformatted || !same
+		if err := p.putFormatted(file, formatted, formatFlags{f.check, f.stdout || name == "-"}); err != nil {
 			return err
 		}
 	}
-	if check && unformatted {
+	if f.check && unformatted {
 		return quietExit(exitFindings)
 	}
 	return nil
 }
 
-func (p *program) putFormatted(file string, text []byte, changed, check, stdout bool) error {
+// putFormatted hands out a text that had to be formatted, or is to be printed in any case.
+func (p *program) putFormatted(file string, text []byte, f formatFlags) error {
 	switch {
-	case check && changed:
+	case f.check:
 		return write(p.out, printable(file)+"\n")
-	case check:
-		return nil
-	case stdout:
+	case f.stdout:
 		return write(p.out, string(text))
-	case changed:
-		fmt.Fprintf(p.err, "formatted %s\n", printable(file))
-		return replaceFile(file, text)
 	}
-	return nil
+	fmt.Fprintf(p.err, "formatted %s\n", printable(file))
+	return replaceFile(file, text)
 }

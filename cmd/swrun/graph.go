@@ -42,19 +42,19 @@ func (p *program) graphCommand() *cobra.Command {
 func graphText(w *dsl.Workflow, form string, l look) string {
 	switch form {
 	case "mermaid":
-		return dot.MermaidFlowchart(flowOf(w).draw(mermaidShape), dot.MermaidTopDown)
+		return dot.MermaidFlowchart(flowOf(w).draw(mermaidShape, mermaidLabel), dot.MermaidTopDown)
 	case "dot":
-		return flowOf(w).draw(dotShape).String() + "\n"
+		return flowOf(w).draw(dotShape, func(s string) string { return s }).String() + "\n"
 	}
 	return l.text(outlineText(w))
 }
 
 // draw hands the flow to the library that writes DOT and Mermaid.
-func (f *flow) draw(shape func(flowShape) any) *dot.Graph {
+func (f *flow) draw(shape func(flowShape) any, label func(string) string) *dot.Graph {
 	g := dot.NewGraph(dot.Directed)
 	nodes := make([]dot.Node, len(f.nodes))
 	for i, n := range f.nodes {
-		nodes[i] = g.Node(fmt.Sprintf("%06d", i)).Label(n.label)
+		nodes[i] = g.Node(fmt.Sprintf("%06d", i)).Label(label(n.label))
 		if s := shape(n.shape); s != nil {
 			nodes[i].Attr("shape", s)
 		}
@@ -63,7 +63,7 @@ func (f *flow) draw(shape func(flowShape) any) *dot.Graph {
 		if e.label == "" {
 			g.Edge(nodes[e.from], nodes[e.to])
 		} else {
-			g.Edge(nodes[e.from], nodes[e.to], e.label)
+			g.Edge(nodes[e.from], nodes[e.to], label(e.label))
 		}
 	}
 	return g
@@ -79,6 +79,11 @@ func dotShape(s flowShape) any {
 		return "point"
 	}
 	return "box"
+}
+
+// mermaidLabel escapes what means something in Mermaid, in its own way: the library's HTML entities come out as text.
+func mermaidLabel(s string) string {
+	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "'", "#39;", "`", "#96;").Replace(s)
 }
 
 func mermaidShape(s flowShape) any {

@@ -64,18 +64,21 @@ func mustMatchGolden(t *testing.T, name, got string) {
 	}
 }
 
-// call runs swrun inside this process and returns what it printed.
-func call(t *testing.T, env map[string]string, stdin string, args ...string) (code int, out, err string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	s := streams{
-		in: strings.NewReader(stdin), out: &stdout, err: &stderr,
+// captured is streams whose outputs are kept, on a clock that stands still.
+type captured struct {
+	streams
+	stdout, stderr bytes.Buffer
+}
+
+func capture(env map[string]string) *captured {
+	c := &captured{}
+	c.streams = streams{
+		in: strings.NewReader(""), out: &c.stdout, err: &c.stderr,
 		width: func() int { return 100 }, height: func() int { return 30 },
 		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		now: func() time.Time { return testTime },
 	}
-	code = run(args, s)
-	return code, stdout.String(), stderr.String()
+	return c
 }
 
 var testTime = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -75,16 +74,27 @@ func (l *lines) tick(now time.Time) {
 	if now.Sub(l.last) < heartbeat {
 		return
 	}
-	var paths []string
-	for _, path := range slices.Sorted(maps.Keys(l.running)) {
-		if kind := l.running[path].Kind; kind != dsl.KindDo && kind != dsl.KindTry {
-			paths = append(paths, printable(string(path)))
-		}
-	}
+	paths := l.innermost()
 	if more := len(paths) - 5; more > 0 {
 		paths = append(paths[:5], fmt.Sprintf("and %d more", more))
 	}
 	l.write(now, "running", append([]string{l.subject.name(), "run=" + printable(l.subject.id), "at"}, paths...))
+}
+
+// innermost returns the paths of what is in progress and has nothing in progress inside.
+func (l *lines) innermost() []string {
+	var paths []string
+	for _, path := range slices.Sorted(maps.Keys(l.running)) {
+		outer := false
+		for other := range l.running {
+			rest, inside := strings.CutPrefix(string(other), string(path))
+			outer = outer || inside && rest != "" && strings.IndexByte("/![(", rest[0]) >= 0
+		}
+		if !outer {
+			paths = append(paths, printable(string(path)))
+		}
+	}
+	return paths
 }
 
 func (l *lines) end(o runtime.Outcome, _ bool) {

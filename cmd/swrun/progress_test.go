@@ -117,7 +117,7 @@ func TestTreeWhileItRuns(t *testing.T) {
 	}
 	v.tick(testTime.Add(400 * time.Millisecond))
 	got := b.String()
-	for _, part := range []string{"├─ ▶ quote", "│  └─ ▶ askSupplier", "⏱ 2s left of 2s", "⏱ times out in 0.6s"} {
+	for _, part := range []string{"├─ ▶ quote", "│  └─ ▶ askSupplier", "⏱ 1.6s left of 2s", "⏱ times out in 0.6s"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is missing in\n%s", part, got)
 		}
@@ -242,6 +242,25 @@ func TestNearest(t *testing.T) {
 	} {
 		if got := nearest(c.word, names); got != c.want {
 			t.Errorf("nearest(%q) = %q, want %q", c.word, got, c.want)
+		}
+	}
+}
+
+func TestTreeTellsOfRetries(t *testing.T) {
+	var b bytes.Buffer
+	v := newTreeView(&b, quoteSubject(), look{})
+	records := quoteRecords()[:6]
+	records = append(records,
+		interpreter.Record{At: testTime, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: "/do/0/quote", Path: "/do/0/quote", Attempt: 2, Until: testTime.Add(300 * time.Millisecond)},
+		interpreter.Record{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindWait, Pointer: "/do/0/quote/try/0/askSupplier", Path: "/do/0/quote!1/try/0/askSupplier"},
+	)
+	for _, r := range records {
+		v.observe(r)
+	}
+	v.end(endOf(records), true)
+	for _, part := range []string{"timed out after 1s  → attempt 2 after 300ms", "└─ ▶ askSupplier #2"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("%q is missing in\n%s", part, b.String())
 		}
 	}
 }

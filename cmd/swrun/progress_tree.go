@@ -21,7 +21,6 @@ type treeView struct {
 	live    bool
 	size    func() (width, height int)
 	drawn   []string // what stands on the screen and is drawn over next
-	due     bool     // something has changed since
 	lastAt  time.Time
 	began   bool
 }
@@ -38,7 +37,6 @@ func (v *treeView) observe(r interpreter.Record) {
 		v.header()
 	}
 	v.tree.observe(r)
-	v.due = true
 }
 
 // header is printed once and never redrawn.

@@ -112,12 +112,8 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := readEvents(f.events)
-	if err != nil {
+	if err := d.deliverable(f.events); err != nil {
 		return nil, err
-	}
-	if len(events) > 0 && !listens(d.workflow) {
-		return nil, usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", d.title())
 	}
 	given, err := readSecrets(p.env, f.secrets)
 	if err != nil {

@@ -17,6 +17,7 @@ type tree struct {
 	root     occurrence
 	open     map[interpreter.Path]*occurrence // in progress
 	faulted  []*occurrence                    // tasks that the error at hand ended, innermost first
+	source   *occurrence                      // where the error came from that was caught last
 	caught   int
 	at       time.Time // of the last record
 	tries    map[dsl.Pointer]*dsl.TryTask
@@ -33,7 +34,8 @@ type occurrence struct {
 	deadline time.Time // zero if the task has no timeout
 	waits    time.Time // until when it waits; zero if it does not
 	retry    int       // the attempt that a waiting try is about to make
-	note     string
+	error    string // in a few words
+	note     string // the error and what became of it, or why nothing ran
 	children []*occurrence
 	dropped  int // children that are not kept
 }
@@ -78,6 +80,7 @@ func (t *tree) observe(r interpreter.Record) {
 		o.waits, o.retry = r.Until, 0
 	case interpreter.RetryScheduled:
 		o.waits, o.retry = r.Until, r.Attempt
+		t.retried(r)
 	case interpreter.TaskCompleted:
 		t.close(o, stateCompleted, r.At)
 	case interpreter.TaskCancelled:
@@ -171,9 +174,20 @@ func (t *tree) catch(r interpreter.Record) {
 	if len(t.faulted) == 0 {
 		return
 	}
-	first := t.faulted[0]
-	first.note += "  → caught by " + printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
+	t.source = t.faulted[0]
+	t.source.error = t.source.note
+	t.source.note += "  → caught by " + printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
 	t.faulted = nil
+}
+
+// retried notes at the task that an error came from that it is tried again.
+func (t *tree) retried(r interpreter.Record) {
+	if t.source != nil && r.Until.After(r.At) {
+		t.source.note = fmt.Sprintf("%s  → attempt %d after %s", t.source.error, r.Attempt, elapsed(r.Until.Sub(r.At)))
+	} else if t.source != nil {
+		t.source.note = fmt.Sprintf("%s  → attempt %d", t.source.error, r.Attempt)
+	}
+	t.source = nil
 }
 
 // filter describes what a try catches.

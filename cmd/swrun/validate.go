@@ -103,7 +103,7 @@ func (p *program) writeReport(documents []*document, all dsl.Diagnostics, output
 
 func humanReport(d *document, lowest dsl.Severity, l look) string {
 	shown, hidden := d.visible(lowest)
-	r := report{file: d.file, text: d.text, diagnostics: shown, hidden: hidden}
+	r := report{text: d.text, diagnostics: shown, hidden: hidden}
 	if d.file != stdinName {
 		r.fixCommand = "swrun lint --fix " + shellWord(d.file)
 	}
