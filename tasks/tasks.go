@@ -12,6 +12,7 @@ import (
 func All(c Config) []interpreter.Kind {
 	return []interpreter.Kind{
 		callFunction(),
+		callHTTP(c),
 		do(),
 		emit(c),
 		forEach(),

@@ -1,0 +1,152 @@
+package tasks
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+
+	"github.com/go-resty/resty/v2"
+	"github.com/icholy/digest"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// authentication is a compiled policy (semantics section 17). A nil one sends no credential.
+type authentication struct {
+	scheme     string
+	secret     string // name of the secret that holds the properties
+	properties *expr.Template
+}
+
+func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authentication {
+	if a == nil {
+		return nil
+	}
+	if a.Use != "" {
+		named := b.Workflow().Use.Authentications[a.Use]
+		if named == nil {
+			b.Report("SW203", a.Pointer, fmt.Sprintf("`%s` is not among use.authentications", a.Use))
+			return nil
+		}
+		a = named
+	}
+	switch a.Scheme {
+	case "basic", "bearer", "digest":
+	default:
+		b.Report("SW801", a.Pointer, fmt.Sprintf("authentication by `%s` is not supported yet", a.Scheme))
+		return nil
+	}
+	compiled := &authentication{scheme: a.Scheme, secret: a.Secret}
+	if a.Secret == "" {
+		compiled.properties = b.Template(a.Pointer.Key(a.Scheme), a.Properties)
+	}
+	return compiled
+}
+
+// credential is what a frozen request holds of a policy: the name of a secret, or the properties.
+type credential struct {
+	Scheme   string `json:"scheme"`
+	Secret   string `json:"secret,omitempty"`
+	Username string `json:"username,omitempty"`
+	Password string `json:"password,omitempty"`
+	Token    string `json:"token,omitempty"`
+}
+
+func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, *errors.Error) {
+	if a == nil {
+		return nil, nil
+	}
+	c := &credential{Scheme: a.scheme, Secret: a.secret}
+	if a.secret != "" {
+		_, err := s.Secret(a.secret) // that it is missing is found before anything is sent
+		return c, err
+	}
+	properties, err := evalObject(s, a.properties, input, "an authentication policy")
+	if err != nil {
+		return nil, err
+	}
+	return c, c.fill(properties)
+}
+
+// fill takes the scheme's properties; what is missing in a secret is an authentication error.
+func (c *credential) fill(properties map[string]any) *errors.Error {
+	needed := map[string]*string{"username": &c.Username, "password": &c.Password}
+	if c.Scheme == "bearer" {
+		needed = map[string]*string{"token": &c.Token}
+	}
+	for name, field := range needed {
+		text, ok := properties[name].(string)
+		if !ok {
+			return errors.Authenticationf("%s authentication needs a %s, got %s", c.Scheme, name, kindOf(properties[name]))
+		}
+		*field = text
+	}
+	return nil
+}
+
+// resolve reads the secret, if there is one.
+func (c *credential) resolve(secrets interpreter.Secrets) *errors.Error {
+	if c.Secret == "" {
+		return nil
+	}
+	if secrets != nil {
+		if v, ok := secrets(c.Secret); ok {
+			return c.fromSecret(v)
+		}
+	}
+	return errors.Authorizationf("the secret %q is not available", c.Secret)
+}
+
+func (c *credential) fromSecret(v any) *errors.Error {
+	if text, ok := v.(string); ok && c.Scheme == "bearer" { // a secret that is nothing but the token
+		c.Token = text
+		return nil
+	}
+	properties, ok := v.(map[string]any)
+	if !ok {
+		return errors.Authenticationf("the secret %q must be an object with the properties of %s authentication", c.Secret, c.Scheme)
+	}
+	return c.fill(properties)
+}
+
+// apply puts the credential on a request; base is what digest authentication sends through.
+func (c *credential) apply(client *resty.Client, r *resty.Request, base http.RoundTripper) {
+	switch c.Scheme {
+	case "digest":
+		client.SetTransport(&digest.Transport{Username: c.Username, Password: c.Password, Transport: base})
+	default:
+		r.SetHeader("Authorization", c.header())
+	}
+}
+
+func (c *credential) header() string {
+	if c.Scheme == "bearer" {
+		return "Bearer " + c.Token
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
+}
+
+// descriptor is $authorization, known for the rest of the task (semantics 17.4). A digest is made per request, so
+// that only its scheme is known.
+func (a *authentication) descriptor(s *interpreter.Scope) any {
+	c, err := a.prepare(s, s.Input())
+	if err != nil || c == nil {
+		return nil
+	}
+	if c.Scheme == "digest" {
+		return map[string]any{"scheme": "Digest", "parameter": nil}
+	}
+	if c.Secret != "" {
+		v, err := s.Secret(c.Secret)
+		if err != nil || c.fromSecret(v) != nil {
+			return nil
+		}
+	}
+	if c.Scheme == "bearer" {
+		return map[string]any{"scheme": "Bearer", "parameter": c.Token}
+	}
+	return map[string]any{"scheme": "Basic", "parameter": c.header()[len("Basic "):]}
+}

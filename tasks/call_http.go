@@ -1,0 +1,217 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+func callHTTP(c Config) interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindCallHTTP, Compile: compileCallHTTP, Perform: newHTTPPerformer(c).perform}
+}
+
+func compileCallHTTP(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+	call := t.(*dsl.CallHTTP)
+	with := call.Pointer.Key("with")
+	return &callHTTPBody{
+		method:         b.Text(with.Key("method"), call.Method),
+		uri:            compileURI(b, call.Endpoint),
+		headers:        b.Template(with.Key("headers"), call.Headers),
+		query:          b.Template(with.Key("query"), call.Query),
+		body:           b.Template(with.Key("body"), call.Body),
+		format:         call.Format,
+		redirect:       call.Redirect,
+		authentication: compileAuthentication(b, call.Endpoint.Authentication),
+	}
+}
+
+// callHTTPBody prepares a request from the task's data and shapes its output (semantics 11.1 to 11.7).
+type callHTTPBody struct {
+	method         *expr.Template
+	uri            *uri
+	headers, query *expr.Template
+	body           *expr.Template // nil sends no body
+	format         string
+	redirect       bool
+	authentication *authentication // nil sends no credential
+}
+
+// httpRequest is the frozen request. Of a secret it holds only the name, unless an expression read it.
+type httpRequest struct {
+	Method         string            `json:"method"`
+	URI            string            `json:"uri"`
+	Headers        map[string]string `json:"headers,omitempty"`
+	Body           []byte            `json:"body,omitempty"`
+	Format         string            `json:"format"`
+	Redirect       bool              `json:"redirect,omitempty"`
+	Authentication *credential       `json:"authentication,omitempty"`
+}
+
+func (c *callHTTPBody) Enter(s *interpreter.Scope) interpreter.Next {
+	request, err := c.prepare(s)
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	return interpreter.Perform(request)
+}
+
+func (c *callHTTPBody) prepare(s *interpreter.Scope) (*httpRequest, *errors.Error) {
+	input := s.Input()
+	method, err := s.Eval(c.method, input)
+	if err != nil {
+		return nil, err
+	}
+	r := &httpRequest{Format: c.format, Redirect: c.redirect}
+	name, ok := method.(string)
+	if !ok || !isToken(name) {
+		return nil, errors.Expressionf("an HTTP method must be a word such as GET, got %v", method)
+	}
+	r.Method = strings.ToUpper(name)
+	if r.URI, err = c.uri.expand(s, input); err != nil {
+		return nil, err
+	}
+	if r.Headers, err = c.prepareHeaders(s, input); err != nil {
+		return nil, err
+	}
+	if err := c.prepareQuery(s, input, r); err != nil {
+		return nil, err
+	}
+	if err := c.prepareBody(s, input, r); err != nil {
+		return nil, err
+	}
+	r.Authentication, err = c.authentication.prepare(s, input)
+	return r, err
+}
+
+// isToken reports whether s is a token of RFC 9110.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}
+
+func (c *callHTTPBody) prepareHeaders(s *interpreter.Scope, input any) (map[string]string, *errors.Error) {
+	values, err := evalObject(s, c.headers, input, "the headers")
+	if err != nil {
+		return nil, err
+	}
+	headers := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if values[name] == nil { // an absent header (semantics 11.2)
+			continue
+		}
+		text := stringify(values[name])
+		if !isToken(name) || strings.ContainsAny(text, "\r\n\x00") {
+			return nil, errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
+		}
+		headers[http.CanonicalHeaderKey(name)] = text
+	}
+	return headers, nil
+}
+
+// evalObject evaluates a template that must yield an object; an absent template yields nothing.
+func evalObject(s *interpreter.Scope, t *expr.Template, input any, what string) (map[string]any, *errors.Error) {
+	if t == nil {
+		return nil, nil
+	}
+	v, err := s.Eval(t, input)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.Expressionf("%s must be an object, got %s", what, kindOf(v))
+	}
+	return object, nil
+}
+
+// stringify writes a value as text: strings as they are, all else as JSON.
+func stringify(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	data, err := expr.Encode(v)
+	if err != nil { // values of a workflow always encode
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// prepareQuery appends the parameters to the URI's own.
+func (c *callHTTPBody) prepareQuery(s *interpreter.Scope, input any, r *httpRequest) *errors.Error {
+	values, err := evalObject(s, c.query, input, "the query")
+	if err != nil || len(values) == 0 {
+		return err
+	}
+	query := form(values)
+	u, parseErr := url.Parse(r.URI)
+	if parseErr != nil {
+		return errors.Expressionf("the endpoint %q is no URI", r.URI)
+	}
+	if encoded := query.Encode(); encoded != "" {
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+encoded, "&")
+	}
+	r.URI = u.String()
+	return nil
+}
+
+// prepareBody encodes the body as its content type says (semantics 11.2).
+func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpRequest) *errors.Error {
+	if c.body == nil {
+		return nil
+	}
+	body, err := s.Eval(c.body, input)
+	if err != nil || body == nil {
+		return err
+	}
+	given := r.Headers["Content-Type"]
+	contentType := given
+	switch text, isText := body.(string); {
+	case isText:
+		r.Body, contentType = []byte(text), "text/plain; charset=utf-8"
+	case strings.HasPrefix(given, "application/x-www-form-urlencoded"):
+		fields, ok := body.(map[string]any)
+		if !ok {
+			return errors.Expressionf("a form must be an object, got %s", kindOf(body))
+		}
+		r.Body = []byte(form(fields).Encode())
+	default:
+		r.Body, contentType = []byte(stringify(body)), "application/json"
+	}
+	if given == "" {
+		r.Headers["Content-Type"] = contentType
+	}
+	return nil
+}
+
+// form repeats the name for each item of an array and leaves null out.
+func form(fields map[string]any) url.Values {
+	values := url.Values{}
+	for name, value := range fields {
+		items, isArray := value.([]any)
+		if !isArray {
+			items = []any{value}
+		}
+		for _, item := range items {
+			if item != nil {
+				values.Add(name, stringify(item))
+			}
+		}
+	}
+	return values
+}
+
+func (c *callHTTPBody) Finish(s *interpreter.Scope, result any) interpreter.Next {
+	if authorization := c.authentication.descriptor(s); authorization != nil {
+		s.BindAfter("authorization", authorization)
+	}
+	return interpreter.Done(result)
+}

@@ -1,0 +1,82 @@
+package tasks
+
+import (
+	"regexp"
+	"strings"
+
+	stduritemplate "github.com/std-uritemplate/std-uritemplate/go/v2"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// uri is a compiled endpoint: an expression, or a template of RFC 6570 whose variables are the top-level properties
+// of the task's input (semantics 11.7).
+type uri struct {
+	expression *expr.Template
+	template   string
+	variables  []string
+}
+
+var templateExpression = regexp.MustCompile(`\{([^{}]*)\}`)
+
+func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
+	if expr.Delimited(e.URI) {
+		return &uri{expression: b.Text(e.Pointer, e.URI)}
+	}
+	u := &uri{template: e.URI}
+	for _, m := range templateExpression.FindAllStringSubmatch(e.URI, -1) {
+		for _, name := range strings.Split(strings.TrimLeft(m[1], "+#./;?&"), ",") {
+			name, _, _ = strings.Cut(name, ":")
+			u.variables = append(u.variables, strings.TrimSuffix(name, "*"))
+		}
+	}
+	if _, err := stduritemplate.Expand(e.URI, stduritemplate.Substitutions{}); err != nil {
+		b.Report("SW126", e.Pointer, "this is no URI template: "+err.Error())
+	}
+	return u
+}
+
+func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
+	if u.expression != nil {
+		v, err := s.Eval(u.expression, input)
+		if err != nil {
+			return "", err
+		}
+		text, ok := v.(string)
+		if !ok {
+			return "", errors.Expressionf("an endpoint must be a URI, got %s", kindOf(v))
+		}
+		return text, nil
+	}
+	if len(u.variables) == 0 {
+		return u.template, nil
+	}
+	values, err := u.substitutions(input)
+	if err != nil {
+		return "", err
+	}
+	expanded, failed := stduritemplate.Expand(u.template, values)
+	if failed != nil {
+		return "", errors.Expressionf("the URI template %q cannot be expanded: %s", u.template, failed)
+	}
+	return expanded, nil
+}
+
+// substitutions returns the variables as text; a missing one is left out.
+func (u *uri) substitutions(input any) (stduritemplate.Substitutions, *errors.Error) {
+	properties, _ := input.(map[string]any) // other input has no properties
+	values := stduritemplate.Substitutions{}
+	for _, name := range u.variables {
+		switch v := properties[name].(type) {
+		case nil:
+		case []any, map[string]any:
+			return nil, errors.Expressionf("the variable %q of the URI template %q is %s; a scalar is needed", name, u.template, kindOf(v))
+		default:
+			values[name] = stringify(v)
+		}
+	}
+	return values, nil
+}
