@@ -1,0 +1,92 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+func runShell(c Config) interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindRunShell, Compile: compileRunShell, Perform: c.performShell}
+}
+
+func compileRunShell(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+	task := t.(*dsl.RunShell)
+	at := task.Pointer.Key("run").Key("shell")
+	return &runShellBody{
+		process: compileProcess(b, at, task.RunBase, task.Process),
+		command: b.Text(at.Key("command"), task.Command),
+	}
+}
+
+type runShellBody struct {
+	process
+	command *expr.Template
+}
+
+type shellRequest struct {
+	processRequest
+	Command string `json:"command"`
+}
+
+func (r *runShellBody) Enter(s *interpreter.Scope) interpreter.Next {
+	prepared, err := r.prepare(s)
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	v, err := s.Eval(r.command, s.Input())
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	command, ok := v.(string)
+	if !ok || strings.TrimSpace(command) == "" {
+		return interpreter.Fail(errors.Expressionf("a shell command must be text, got %s", kindOf(v)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(prepared.Globals)) { // a map stands for `key value` pairs
+		prepared.Arguments = append(prepared.Arguments, name)
+		if value := prepared.Globals[name]; value != nil && value != "" {
+			prepared.Arguments = append(prepared.Arguments, stringify(value))
+		}
+	}
+	prepared.Globals = nil
+	return r.next(s, shellRequest{prepared, command})
+}
+
+func (r *runShellBody) Finish(s *interpreter.Scope, result any) interpreter.Next { return r.finish(s, result) }
+
+var (
+	word       = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)
+	positional = regexp.MustCompile(`\$(?:[0-9@*#]|\{[0-9@*#])`)
+)
+
+// shellArgv tells what to execute (semantics 10.4): a single word is a program; all else is a shell's script, to
+// which the arguments are passed, and appended if it is one line that does not use them.
+func shellArgv(command string, arguments []string) []string {
+	if word.MatchString(command) {
+		return append([]string{command}, arguments...)
+	}
+	if len(arguments) > 0 && !strings.Contains(strings.TrimRight(command, "\n"), "\n") && !positional.MatchString(command) {
+		command = strings.TrimRight(command, "\n") + ` "$@"`
+	}
+	return append([]string{"sh", "-c", command, "sh"}, arguments...)
+}
+
+func (c Config) performShell(ctx context.Context, r interpreter.Request) (any, error) {
+	var request shellRequest
+	if err := json.Unmarshal(r.Body, &request); err != nil {
+		return nil, err
+	}
+	end, err := c.execute(ctx, shellArgv(request.Command, request.Arguments), request.processRequest)
+	if err != nil {
+		return nil, err
+	}
+	return end.result(request.Return)
+}
