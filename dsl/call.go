@@ -8,7 +8,7 @@ import (
 
 // parseCall tells the calls apart by what is called; any other name is a function.
 func parseCall(p *parser, o *object, base TaskBase) Task {
-	called := o.text("call")
+	called := o.value("call").Value // parseCallFunction reports what is no text
 	protocols := map[string]func(*parser, *object, TaskBase) Task{
 		"a2a": parseCallA2A, "asyncapi": parseCallAsyncAPI, "grpc": parseCallGRPC, "http": parseCallHTTP, "mcp": parseCallMCP,
 		"openapi": parseCallOpenAPI,
@@ -20,22 +20,20 @@ func parseCall(p *parser, o *object, base TaskBase) Task {
 	o.require("with")
 	with := o.value("with")
 	if with == nil {
-		with = &yaml.Node{Kind: yaml.MappingNode}
-		return parse(&parser{src: p.src, severities: p.severities}, (&parser{src: p.src}).object(with, o.at.Key("with"), ""), base)
+		return parse(p, &object{p: p, node: &yaml.Node{Kind: yaml.MappingNode}, at: o.at.Key("with"), broken: true}, base)
 	}
 	w := &object{p: p, node: with, at: o.at.Key("with"), what: fmt.Sprintf("`with` of `call: %s`", called)}
 	if with.Kind != yaml.MappingNode {
 		p.wrongType(with, w.at, w.what+" must be an object")
-		w.node = &yaml.Node{Kind: yaml.MappingNode}
-		w.p = &parser{src: p.src, severities: p.severities} // what is missing in it is no news
+		w.node, w.broken = &yaml.Node{Kind: yaml.MappingNode}, true
 	}
-	return parse(w.p, w, base)
+	return parse(p, w, base)
 }
 
 // allow begins to decode a call's arguments.
 func (o *object) allow(names ...string) *object {
 	checked := o.p.object(o.node, o.at, o.what, names...)
-	o.misspelt = checked.misspelt
+	o.misspelt, o.broken = checked.misspelt, o.broken || checked.broken
 	return o
 }
 

@@ -143,11 +143,15 @@ func schemes() []string { return []string{"basic", "bearer", "digest", "oauth2",
 
 func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authentication {
 	choices := schemes()
+	a := &Authentication{Pointer: at}
 	if mayUse {
 		choices = append([]string{"use"}, choices...)
+	} else if key, _ := child(n, "use"); key != nil {
+		p.add(Diagnostic{Code: "SW124", Message: "a policy of `use.authentications` cannot `use` another one", Pointer: at.Key("use"),
+			Range: p.src.span(key), Help: "a policy is one of: " + strings.Join(choices, " ")})
+		return a
 	}
 	o := p.object(n, at, "an authentication policy", choices...)
-	a := &Authentication{Pointer: at}
 	switch scheme := o.exactlyOne(choices...); scheme {
 	case "":
 	case "use":

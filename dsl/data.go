@@ -30,7 +30,8 @@ var (
 )
 
 func scalarTypeOf(n *yaml.Node) scalarType {
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+	const text = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	if n.Style&text != 0 { // the only tag that is taken is !!str
 		return textScalar
 	}
 	switch n.Value {

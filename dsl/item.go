@@ -19,12 +19,17 @@ func (o *object) tasks(name string) TaskList {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
-			if e, ok := o.p.item(item, at.Index(i), "a task"); ok {
-				list = o.p.appendTask(list, e)
+			e, ok := o.p.item(item, at.Index(i), "a task")
+			if !ok {
+				continue
+			}
+			list = o.p.appendTask(list, e)
+			for j := 2; j+1 < len(item.Content) && e.value.Kind == yaml.MappingNode && e.value == item.Content[1]; j += 2 {
+				list = o.p.appendTask(list, entry{item.Content[j], item.Content[j+1], at.Index(i).Key(item.Content[j].Value)})
 			}
 		}
 	case yaml.MappingNode:
-		o.p.mapForList(n, at, name)
+		o.p.mapForList(n, at, fmt.Sprintf("`%s` must be a list of tasks", name), "task")
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			list = o.p.appendTask(list, entry{key, n.Content[i+1], at.Key(key.Value)})
@@ -42,10 +47,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 			Pointer: e.at, Range: p.src.span(e.key),
 		})
 	}
-	if t := p.task(e.key.Value, e.value, e.at); t != nil {
-		return append(list, t)
-	}
-	return list
+	return append(list, p.task(e.key.Value, e.value, e.at))
 }
 
 // item decodes a list item that has one key: the name of what its value is.
@@ -68,30 +70,55 @@ func (p *parser) item(n *yaml.Node, at Pointer, what string) (entry, bool) {
 	}
 	key, value := n.Content[0], n.Content[1]
 	d.Range = p.src.span(n.Content[2])
-	d.Help = "indent the properties below the name, or begin each with its own `-`"
-	p.add(d)
+	block := n.Style&yaml.FlowStyle == 0
 	if value.Kind == yaml.ScalarNode && scalarTypeOf(value) == nullScalar { // the properties are not indented enough
+		d.Label, d.Help = fmt.Sprintf("does this belong to `%s`?", key.Value), "indent the properties deeper than the name"
 		value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Content[2].Line, Column: n.Content[2].Column, Content: n.Content[2:]}
+		if block {
+			d.Fix = p.indented(n.Content[2].Line, p.src.lastLine(n))
+		}
+	} else {
+		d.Label, d.Help = "a list item of its own?", "begin each with its own `-`"
+		for i := 2; block && i+1 < len(n.Content); i += 2 {
+			d.Fix = append(d.Fix, p.dashed(n.Content[i])...)
+		}
 	}
+	p.add(d)
 	return entry{key, value, at.Key(key.Value)}, true
 }
 
-// mapForList reports tasks that are written as one object, and how to make a list of them.
-func (p *parser) mapForList(n *yaml.Node, at Pointer, name string) {
+// indented indents lines by two more spaces.
+func (p *parser) indented(first, last int) []Edit {
+	var edits []Edit
+	for line := first; line <= last; line++ {
+		if len(p.src.Line(line)) > 0 {
+			start := p.src.position(p.src.lines[line-1])
+			edits = append(edits, Edit{Range: Range{start, start}, NewText: "  ", Safe: true})
+		}
+	}
+	return edits
+}
+
+// dashed makes a list item of a property by a dash in the place of the indentation before it.
+func (p *parser) dashed(key *yaml.Node) []Edit {
+	start := p.src.start(key)
+	if start < 2 || string(p.src.Text[start-2:start]) != "  " {
+		return nil
+	}
+	return []Edit{{Range: Range{p.src.position(start - 2), p.src.position(start)}, NewText: "- ", Safe: true}}
+}
+
+// mapForList reports tasks or cases that are written as one object, and how to make a list of them.
+func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 	d := Diagnostic{
-		Code: "SW113", Message: fmt.Sprintf("`%s` must be a list of tasks, got an object", name), Pointer: at,
-		Range: p.src.span(n), Label: "make each task a list item", Help: "begin each task with `- `",
+		Code: "SW113", Message: message + ", got an object", Pointer: at, Range: p.src.span(n),
+		Label: fmt.Sprintf("make each %s a list item", item), Help: fmt.Sprintf("begin each %s with `- `", item),
 	}
 	if n.Style&yaml.FlowStyle == 0 {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			start := p.src.position(p.src.start(n.Content[i]))
 			d.Fix = append(d.Fix, Edit{Range: Range{start, start}, NewText: "- ", Safe: true})
-			for line := n.Content[i].Line + 1; line <= lastLine(n.Content[i+1]); line++ {
-				if len(p.src.Line(line)) > 0 {
-					start := p.src.position(p.src.lines[line-1])
-					d.Fix = append(d.Fix, Edit{Range: Range{start, start}, NewText: "  ", Safe: true})
-				}
-			}
+			d.Fix = append(d.Fix, p.indented(n.Content[i].Line+1, p.src.lastLine(n.Content[i+1]))...)
 		}
 	}
 	p.add(d)
@@ -125,16 +152,20 @@ func baseProperties() []string {
 	return []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
 }
 
-// task decodes one task: its kind is told by its keyword, and only that kind is decoded. It returns nil if there is
-// nothing to tell the kind by.
+// task decodes one task: its kind is told by its keyword, and only that kind is decoded. Without a keyword it is an
+// empty list of tasks, so that its name is known all the same.
 func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
+	unknown := &DoTask{TaskBase: TaskBase{Pointer: at, Name: name}}
 	if n.Kind != yaml.MappingNode {
 		p.wrongType(n, at, fmt.Sprintf("the task `%s` must be an object", name))
-		return nil
+		return unknown
 	}
 	k, ok := p.keyword(name, n, at)
 	if !ok {
-		return nil
+		if _, then := child(n, "then"); then != nil && isText(then) {
+			unknown.Then = then.Value
+		}
+		return unknown
 	}
 	allowed := append([]string{k.name}, k.also...)
 	o := p.object(n, at, fmt.Sprintf("a `%s` task", k.name), append(allowed, baseProperties()...)...)
@@ -149,8 +180,9 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) {
 	var found []keyword
 	var keys []*yaml.Node
+	all := keywords()
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		for _, k := range keywords() {
+		for _, k := range all {
 			if n.Content[i].Value == k.name && !slices.ContainsFunc(found, func(f keyword) bool { return f.name == k.name }) {
 				found, keys = append(found, k), append(keys, n.Content[i])
 			}

@@ -40,8 +40,8 @@ func (p *parser) load() bool {
 		return false
 	}
 	p.src.root = root
-	nodes := 0
-	return p.checkShape(root, 0, &nodes)
+	s := &shape{p: p, told: map[string]bool{}}
+	return s.check(root, 0) && !s.aliases
 }
 
 func (p *parser) checkCharacters(text []byte) bool {
@@ -107,36 +107,73 @@ func (p *parser) yamlError(err error) {
 	d := Diagnostic{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{
 		p.src.position(start), p.src.position(p.src.endOfLine(start, len(p.src.Text))),
 	}}
+	d.Help = yamlHelp(message)
 	if bytes.HasPrefix(text, []byte("\t")) {
 		d.Help = "YAML is indented with spaces, not with tabs"
 	}
 	p.add(d)
 }
 
-// checkShape reports what makes a tree too large or too deep, and what is not taken at all.
-func (p *parser) checkShape(n *yaml.Node, depth int, nodes *int) bool {
-	*nodes++
+// yamlHelp tells what is usually behind an error of the YAML library.
+func yamlHelp(message string) string {
 	switch {
-	case *nodes > maxNodes:
-		p.add(Diagnostic{Code: "SW104", Message: fmt.Sprintf("the document has more than %d values", maxNodes), Range: p.src.span(n)})
+	case strings.Contains(message, "mapping values are not allowed"):
+		return "put text that holds `: ` in quotes, and indent the properties of an object equally"
+	case strings.Contains(message, "cannot start any token"):
+		return "put text that begins with @, % or a backquote in quotes, and indent with spaces"
+	case strings.Contains(message, "unexpected end of stream"):
+		return "a quote or a bracket is not closed"
+	case strings.Contains(message, "did not find expected"), strings.Contains(message, "could not find expected"):
+		return "check the indentation, the quotes and the brackets on this line and the one before it"
+	}
+	return ""
+}
+
+// shape checks what a document is made of before it is decoded.
+type shape struct {
+	p       *parser
+	nodes   int
+	told    map[string]bool
+	aliases bool
+}
+
+// check reports what makes a tree too large or too deep, and what is not taken at all, each once. It returns false if
+// the rest of the tree is not worth a look.
+func (s *shape) check(n *yaml.Node, depth int) bool {
+	s.nodes++
+	switch {
+	case s.nodes > maxNodes:
+		s.report(n, fmt.Sprintf("the document has more than %d values", maxNodes), "split it into several workflows")
 		return false
 	case depth > maxDepth:
-		p.add(Diagnostic{Code: "SW104", Message: fmt.Sprintf("the document is nested deeper than %d levels", maxDepth), Range: p.src.span(n)})
+		s.report(n, fmt.Sprintf("the document is nested deeper than %d levels", maxDepth), "name the inner tasks under `use.functions`")
 		return false
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		p.add(Diagnostic{Code: "SW104", Message: "anchors and aliases are not allowed", Range: p.src.span(n),
-			Help: "write the value out, or name it under `use`"})
-		return false
-	case strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
-		p.add(Diagnostic{Code: "SW104", Message: fmt.Sprintf("the tag `%s` is not allowed", n.Tag), Range: p.src.span(n)})
-		return false
+	case n.Kind == yaml.AliasNode:
+		s.aliases = true
+		fallthrough
+	case n.Anchor != "":
+		s.report(n, "anchors and aliases are not allowed: a few of them can stand for millions of values",
+			"write the value out, or name it under `use`")
+	case n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str":
+		s.report(n, fmt.Sprintf("the tag `%s` is not allowed: a document holds JSON values only", n.Tag), "leave it out; `!!str` makes text of a value, as quotes do")
 	}
-	for _, c := range n.Content {
-		if !p.checkShape(c, depth+1, nodes) {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Value == "<<" && c.Style == 0 {
+			s.report(c, "the merge key `<<` is not allowed: anchors and aliases are not either", "write the properties out, or put `<<` in quotes")
+		}
+		if !s.check(c, depth+1) {
 			return false
 		}
 	}
 	return true
+}
+
+func (s *shape) report(n *yaml.Node, message, help string) {
+	if s.told[message] {
+		return
+	}
+	s.told[message] = true
+	s.p.add(Diagnostic{Code: "SW104", Message: message, Range: s.p.src.span(n), Pointer: s.p.src.pointerTo(n), Help: help})
 }
 
 // loadJSON builds the same tree as the YAML library from a JSON text: some JSON strings are no YAML.

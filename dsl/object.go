@@ -18,6 +18,7 @@ type object struct {
 	what string // for messages: a task, `document`
 	// misspelt are the properties that stand under another name; that they are missing is not told again.
 	misspelt map[string]bool
+	broken   bool // no mapping at all: what is missing in it is no news
 }
 
 // entry is one member of a mapping.
@@ -31,7 +32,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 	o := &object{p: p, node: n, at: at, what: what}
 	if n.Kind != yaml.MappingNode {
 		p.wrongType(n, at, what+" must be an object")
-		o.node = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}
+		o.node, o.broken = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}, true
 		return o
 	}
 	p.duplicates(n, at)
@@ -48,22 +49,43 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 
 // duplicates reports keys that stand twice in a mapping, and keys that are no scalars.
 func (p *parser) duplicates(n *yaml.Node, at Pointer) {
+	first := firstOf(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
 			p.add(Diagnostic{Code: "SW108", Message: "a key must be text", Range: p.src.span(key), Pointer: at})
 			continue
 		}
+		if before := first(i); before != nil {
+			p.add(Diagnostic{
+				Code: "SW103", Message: fmt.Sprintf("the key `%s` stands here twice", key.Value), Pointer: at.Key(key.Value),
+				Range: p.src.span(key), Related: []Related{{p.src.span(before), "the first one"}},
+				Help: "remove one of them, or rename it",
+			})
+		}
+	}
+}
+
+// firstOf returns a function that finds, for the key at index i of a mapping, the same key before it, or nil. It is to
+// be called with rising indices.
+func firstOf(n *yaml.Node) func(i int) *yaml.Node {
+	if len(n.Content) > 64 { // comparing all with all would take too long
+		seen := make(map[string]*yaml.Node, len(n.Content)/2)
+		return func(i int) *yaml.Node {
+			before := seen[n.Content[i].Value]
+			if before == nil {
+				seen[n.Content[i].Value] = n.Content[i]
+			}
+			return before
+		}
+	}
+	return func(i int) *yaml.Node {
 		for j := 0; j < i; j += 2 {
-			if n.Content[j].Value == key.Value {
-				p.add(Diagnostic{
-					Code: "SW103", Message: fmt.Sprintf("the key `%s` stands here twice", key.Value), Pointer: at.Key(key.Value),
-					Range: p.src.span(key), Related: []Related{{p.src.span(n.Content[j]), "the first one"}},
-					Help: "remove one of them, or rename it",
-				})
-				break
+			if n.Content[j].Kind == yaml.ScalarNode && n.Content[j].Value == n.Content[i].Value {
+				return n.Content[j]
 			}
 		}
+		return nil
 	}
 }
 
@@ -76,6 +98,7 @@ func slips() map[string]string {
 		"condition": "if", "foreach": "for", "loop": "for", "invoke": "call", "throw": "raise",
 		"retries": "retry", "maxAttempts": "attempt", "attempts": "attempt", "next": "then", "goto": "then",
 		"params": "parameters", "args": "arguments", "env": "environment",
+		"cmd": "command",
 	}
 }
 
@@ -124,7 +147,7 @@ func (o *object) value(name string) *yaml.Node {
 // require reports every property that is missing.
 func (o *object) require(names ...string) {
 	for _, name := range names {
-		if o.value(name) != nil || o.misspelt[name] {
+		if o.broken || o.value(name) != nil || o.misspelt[name] {
 			continue
 		}
 		at := o.p.src.span(o.node)
@@ -419,7 +442,7 @@ func (o *object) exactlyOne(names ...string) string {
 			present = append(present, name)
 		}
 	}
-	if len(present) == 1 || len(present) == 0 && slices.ContainsFunc(names, func(n string) bool { return o.misspelt[n] }) {
+	if o.broken || len(present) == 1 || len(present) == 0 && slices.ContainsFunc(names, func(n string) bool { return o.misspelt[n] }) {
 		return append(present, "")[0]
 	}
 	d := Diagnostic{

@@ -118,7 +118,7 @@ func (p *parser) misplacedTimeout(o *object, n *yaml.Node) {
 
 // moveToTop takes the lines of a block entry out of their mapping and appends them, outdented, to the document.
 func (p *parser) moveToTop(key, value *yaml.Node) []Edit {
-	first, last := key.Line, lastLine(value)
+	first, last := key.Line, p.src.lastLine(value)
 	var moved strings.Builder
 	for line := first; line <= last; line++ {
 		text := string(p.src.Line(line))
@@ -139,18 +139,6 @@ func (p *parser) moveToTop(key, value *yaml.Node) []Edit {
 		{Range: Range{p.src.position(start), p.src.position(end)}, Safe: true},
 		{Range: Range{bottom, bottom}, NewText: text, Safe: true},
 	}
-}
-
-// lastLine returns the last line that a node of a block mapping stands on, as far as nodes tell.
-func lastLine(n *yaml.Node) int {
-	line := n.Line
-	if n.Kind == yaml.ScalarNode {
-		line += strings.Count(n.Value, "\n")
-	}
-	for _, c := range n.Content {
-		line = max(line, lastLine(c))
-	}
-	return line
 }
 
 func (p *parser) evaluate(parent *object) Evaluate {
@@ -197,9 +185,7 @@ func named[T any](o *object, key string, decode func(*parser, *yaml.Node, Pointe
 func functions(o *object) map[string]Task {
 	decoded := map[string]Task{}
 	for _, e := range o.entries("functions") {
-		if t := o.p.task(e.key.Value, e.value, e.at); t != nil {
-			decoded[e.key.Value] = t
-		}
+		decoded[e.key.Value] = o.p.task(e.key.Value, e.value, e.at)
 	}
 	return decoded
 }

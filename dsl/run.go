@@ -36,7 +36,7 @@ func parseRun(p *parser, o *object, base TaskBase) Task {
 	case "workflow":
 		return parseRunWorkflow(p, r, base, run)
 	}
-	return nil
+	return &DoTask{TaskBase: base} // nothing tells what is run
 }
 
 // process decodes what the processes share. Arguments may be a list or, as up to 1.0.1, a map (semantics 1.7).

@@ -92,6 +92,28 @@ func (s *Source) find(p Pointer) (key, value *yaml.Node) {
 	return key, value
 }
 
+// pointerTo returns the pointer of a node: for a key, that of its value.
+func (s *Source) pointerTo(n *yaml.Node) Pointer {
+	p, _ := pointerIn(s.root, n, "")
+	return p
+}
+
+func pointerIn(tree, n *yaml.Node, at Pointer) (Pointer, bool) {
+	if tree == n {
+		return at, true
+	}
+	for i, c := range tree.Content {
+		inner := at.Index(i)
+		if tree.Kind == yaml.MappingNode {
+			inner = at.Key(tree.Content[i&^1].Value)
+		}
+		if p, ok := pointerIn(c, n, inner); ok {
+			return p, true
+		}
+	}
+	return "", false
+}
+
 func child(n *yaml.Node, token string) (key, value *yaml.Node) {
 	if n == nil {
 		return nil, nil
@@ -155,4 +177,17 @@ func (s *Source) endOfLine(start, end int) int {
 		line = line[:i]
 	}
 	return start + len(bytes.TrimRight(line, " \t"))
+}
+
+// lastLine returns the last line that a node stands on; a closing bracket alone on its line is not seen.
+func (s *Source) lastLine(n *yaml.Node) int {
+	line := n.Line
+	if n.Kind == yaml.ScalarNode {
+		_, ends := s.offsets(n)
+		line = s.position(max(s.start(n), ends[len(ends)-1]-1)).Line
+	}
+	for _, c := range n.Content {
+		line = max(line, s.lastLine(c))
+	}
+	return line
 }

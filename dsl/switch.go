@@ -23,18 +23,27 @@ type SwitchCase struct {
 
 func parseSwitch(p *parser, o *object, base TaskBase) Task {
 	t := &SwitchTask{TaskBase: base}
+	if n := o.value("switch"); n.Kind == yaml.MappingNode && len(n.Content) > 0 {
+		p.mapForList(n, o.at.Key("switch"), "`switch` must be a list of cases", "case")
+		for _, e := range o.entries("switch") {
+			t.Cases = append(t.Cases, p.switchCase(e))
+		}
+		return t
+	}
 	cases := o.list("switch")
 	if n := o.value("switch"); n.Kind == yaml.SequenceNode && len(cases) == 0 {
 		o.report("SW107", "switch", "`switch` needs at least one case")
 	}
 	for i, n := range cases {
-		e, ok := p.item(n, o.at.Key("switch").Index(i), "a case")
-		if !ok {
-			continue
+		if e, ok := p.item(n, o.at.Key("switch").Index(i), "a case"); ok {
+			t.Cases = append(t.Cases, p.switchCase(e))
 		}
-		c := p.object(e.value, e.at, "a case", "when", "then")
-		c.require("then")
-		t.Cases = append(t.Cases, SwitchCase{Pointer: e.at, Name: e.key.Value, When: c.expression("when"), Then: c.text("then")})
 	}
 	return t
+}
+
+func (p *parser) switchCase(e entry) SwitchCase {
+	c := p.object(e.value, e.at, "a case", "when", "then")
+	c.require("then")
+	return SwitchCase{Pointer: e.at, Name: e.key.Value, When: c.expression("when"), Then: c.text("then")}
 }
