@@ -183,6 +183,9 @@ func (f failure) next() string {
 	if f.exit == exitInput {
 		return "give another input with -i (or -i @file), or change input.schema in " + file
 	}
+	if name == "authorization" && len(f.subject.workflow.Use.Secrets) > 0 {
+		return "provide secrets with SWRUN_SECRET_<NAME> or --secrets FILE   ·   swrun explain authorization"
+	}
 	parts := []string{"swrun run --progress lines " + file, "swrun lint " + file}
 	if name != "" {
 		parts = append(parts, "swrun explain "+name)

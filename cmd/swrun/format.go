@@ -18,14 +18,55 @@ func format(file string, text []byte) ([]byte, error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		return formatJSON(text)
 	}
-	formatted, err := formatYAML(text)
-	if err != nil {
-		return nil, err
+	var refused error
+	for _, block := range []blockStyle{blocksAsWritten, blocksLiteral, blocksQuoted} {
+		formatted, err := formatYAML(text, block)
+		if err != nil {
+			return nil, err
+		}
+		if refused = settled(text, formatted, block); refused == nil {
+			return formatted, nil
+		}
 	}
+	return nil, fmt.Errorf("formatting %s would change what it says, so it stays as it is: %w", file, refused)
+}
+
+// blockStyle is how texts of several lines are written. The YAML library does not write every text in every style so
+// that it reads the same again; then a plainer style has to do.
+type blockStyle uint8
+
+const (
+	blocksAsWritten blockStyle = iota
+	blocksLiteral              // folded ones as literal ones
+	blocksQuoted               // in double quotes
+)
+
+func (s blockStyle) apply(n *yaml.Node) {
+	const block = yaml.FoldedStyle | yaml.LiteralStyle
+	switch {
+	case s == blocksLiteral && n.Style&yaml.FoldedStyle != 0:
+		n.Style = n.Style&^block | yaml.LiteralStyle
+	case s == blocksQuoted && n.Style&block != 0:
+		n.Style = n.Style&^block | yaml.DoubleQuotedStyle
+	}
+	for _, child := range n.Content {
+		s.apply(child)
+	}
+}
+
+// settled checks that formatted says what text does, and that it stays as it is when it is formatted again.
+func settled(text, formatted []byte, block blockStyle) error {
 	if err := sameData(text, formatted); err != nil {
-		return nil, fmt.Errorf("formatting %s would change what it says, so it stays as it is: %w", file, err)
+		return err
 	}
-	return formatted, nil
+	again, err := formatYAML(formatted, block)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again, formatted) {
+		return fmt.Errorf("its layout does not come to rest")
+	}
+	return nil
 }
 
 func formatJSON(text []byte) ([]byte, error) {
@@ -37,12 +78,13 @@ func formatJSON(text []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func formatYAML(text []byte) ([]byte, error) {
+func formatYAML(text []byte, block blockStyle) ([]byte, error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, err
 	}
+	block.apply(&root)
 	markGaps(&root, strings.Split(string(text), "\n"))
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)

@@ -3,9 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/dsl"
 )
 
 func TestFormatIsIdempotent(t *testing.T) {
@@ -63,4 +66,28 @@ func TestFormat(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzFormat(f *testing.F) {
+	f.Add("a:\n  b:\n  - c # d\n\n  - e: |\n      x\n\n      y")
+	f.Add("# head\n\na: {b: [1, 'x']}\n# foot")
+	f.Add("a: >-\n  x\n\n  y\nb: \"c\\n\"")
+	f.Fuzz(func(t *testing.T, metadata string) {
+		text := "do:\n- a: { set: { x: 1 } }\ndocument:\n  dsl: 1.0.3\n  namespace: n\n  name: n\n  version: 0.1.0\n  metadata:\n    " +
+			strings.ReplaceAll(metadata, "\n", "\n    ") + "\n"
+		if _, found := dsl.Parse("a.yaml", []byte(text)); found.Err() != nil {
+			t.Skip("fmt refuses it")
+		}
+		once, err := format("a.yaml", []byte(text))
+		if err != nil {
+			t.Skip("exotic YAML is left as it is rather than changed")
+		}
+		twice, err := format("a.yaml", once)
+		if err != nil {
+			t.Fatalf("%q becomes %q, which cannot be formatted: %v", text, once, err)
+		}
+		if string(once) != string(twice) {
+			t.Errorf("%q becomes %q and then %q", text, once, twice)
+		}
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/errors"
 )
 
 func TestReadInput(t *testing.T) {
@@ -101,6 +103,18 @@ func TestSecrets(t *testing.T) {
 	}
 	masked := mask.value(map[string]any{"a": []any{123456, "x k-1/2+3"}, "n": 1})
 	if diff := cmp.Diff(map[string]any{"a": []any{"‹redacted: pin›", "x ‹redacted: api-key›"}, "n": 1}, masked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
+	s := secrets{env: func(name string) (string, bool) { return "s3cr/t+value", name == "SWRUN_SECRET_token" }}
+	fault := errors.Runtimef("%ss3cr/t+value", strings.Repeat("x", shownDetail-6)).With("at", []any{"s3cr/t+value"})
+	fault = s.mask([]string{"token"}, false).fault(fault)
+	if got := bounded(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
+		t.Errorf("a part of the secret is left: %s", got[len(got)-20:])
+	}
+	if diff := cmp.Diff([]any{"‹redacted: token›"}, fault.Extensions["at"]); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -171,6 +171,7 @@ func (j *job) run() error {
 	if err != nil {
 		return &exitError{code: exitInternal, message: j.mask.text("the run broke off: " + err.Error())}
 	}
+	outcome.Fault = j.mask.fault(outcome.Fault)
 	signal := interrupted()
 	code := outcomeExit(outcome, trail.tasks, signal)
 	if code == exitOK {

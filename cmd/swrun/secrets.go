@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 )
 
@@ -205,6 +206,21 @@ func (m *mask) value(v any) any {
 		return m.text(number)
 	}
 	return v
+}
+
+// fault returns e without secrets. It has to come before e's texts are shortened: half a secret is not recognised.
+func (m *mask) fault(e *errors.Error) *errors.Error {
+	if e == nil || m == nil || m.replacer == nil {
+		return e
+	}
+	masked := *e
+	for _, text := range []*string{&masked.Type, &masked.Title, &masked.Detail, &masked.Instance} {
+		*text = m.text(*text)
+	}
+	if e.Extensions != nil {
+		masked.Extensions, _ = m.value(e.Extensions).(map[string]any)
+	}
+	return &masked
 }
 
 // writer hides secrets in what is written to w. Each Write must hold whole words, which all of this program's do.

@@ -28,7 +28,9 @@ func (t *trail) observe(r interpreter.Record) {
 	case interpreter.TaskStarted, interpreter.TaskSkipped:
 		t.tasks = true
 	case interpreter.TaskCompleted, interpreter.TaskCancelled:
-		delete(t.retries, r.Path)
+		if len(t.retries) > 0 {
+			delete(t.retries, r.Path)
+		}
 	case interpreter.ErrorCaught:
 		t.caught++
 		t.faults = nil

@@ -92,12 +92,12 @@ func startTicking(view progress, now func() time.Time) func() {
 
 // view returns what shows the run, and what has to see its records.
 func (j *job) view(t *trail) (progress, func(interpreter.Record)) {
-	inner := j.progress()
-	if _, ok := inner.(silent); ok {
-		return inner, t.observe
+	view := progress(silent{})
+	if inner := j.progress(); inner != view {
+		view = &guarded{view: inner}
 	}
-	view := &guarded{view: inner}
 	return view, func(r interpreter.Record) {
+		r.Error = j.mask.fault(r.Error)
 		t.observe(r)
 		view.observe(r)
 	}
