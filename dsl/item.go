@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -40,12 +42,25 @@ func (o *object) tasks(name string) TaskList {
 	return list
 }
 
+// maxName is the greatest length of a task's name, in characters.
+const maxName = 128
+
 func (p *parser) appendTask(list TaskList, e entry) TaskList {
-	if name := e.key.Value; slices.Contains([]string{ThenContinue, ThenExit, ThenEnd}, name) {
-		p.add(Diagnostic{
-			Code: "SW120", Message: fmt.Sprintf("a task cannot be called `%s`: `then: %s` means something else", name, name),
-			Pointer: e.at, Range: p.src.span(e.key),
-		})
+	d := Diagnostic{Code: "SW120", Pointer: e.at, Range: p.src.span(e.key)}
+	switch name := e.key.Value; {
+	case e.key.Kind != yaml.ScalarNode: // reported as a key
+	case slices.Contains([]string{ThenContinue, ThenExit, ThenEnd}, name):
+		d.Message = fmt.Sprintf("a task cannot be called `%s`: `then: %s` means something else", name, name)
+		d.Help = "give it another name"
+	case name == "":
+		d.Message = "a task must have a name"
+	case utf8.RuneCountInString(name) > maxName:
+		d.Message = fmt.Sprintf("the name of a task has at most %d characters, got %d", maxName, utf8.RuneCountInString(name))
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		d.Message = fmt.Sprintf("the name of a task must be printable, got %s", quoted(name))
+	}
+	if d.Message != "" {
+		p.add(d)
 	}
 	return append(list, p.task(e.key.Value, e.value, e.at))
 }

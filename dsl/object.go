@@ -40,7 +40,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 		return o
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if !slices.Contains(allowed, n.Content[i].Value) {
+		if n.Content[i].Kind == yaml.ScalarNode && !slices.Contains(allowed, n.Content[i].Value) {
 			o.unknown(n.Content[i], allowed)
 		}
 	}

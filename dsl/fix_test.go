@@ -1,0 +1,98 @@
+package dsl_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// TestFixesRepair applies the fix of every diagnostic of the bad documents, one at a time: the diagnostic must be gone,
+// and the text must still be YAML.
+func TestFixesRepair(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixes := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, before := dsl.Parse(file, text)
+		for _, d := range before {
+			if len(d.Fix) == 0 {
+				continue
+			}
+			fixes++
+			fixed := applied(text, d.Fix)
+			_, after := dsl.Parse(file, fixed)
+			if slices.ContainsFunc(after, func(a dsl.Diagnostic) bool { return a.Code == "SW101" }) || holds(after, d) >= holds(before, d) {
+				t.Errorf("the fix of %v does not repair:\n%s\n%v", d, fixed, after)
+			}
+		}
+	}
+	if fixes < 20 {
+		t.Errorf("only %d fixes", fixes)
+	}
+}
+
+func holds(ds dsl.Diagnostics, d dsl.Diagnostic) int {
+	n := 0
+	for _, other := range ds {
+		if other.Code == d.Code && other.Message == d.Message {
+			n++
+		}
+	}
+	return n
+}
+
+// applied applies edits that do not overlap.
+func applied(text []byte, edits []dsl.Edit) []byte {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b dsl.Edit) int { return b.Range.Start.Offset - a.Range.Start.Offset })
+	for _, e := range edits {
+		text = slices.Concat(text[:e.Range.Start.Offset], []byte(e.NewText), text[e.Range.End.Offset:])
+	}
+	return text
+}
+
+// TestFixesMakeValid repairs whole documents.
+func TestFixesMakeValid(t *testing.T) {
+	const head = "document: { dsl: 1.0.3, namespace: test, name: bad, version: 1.0.0 }\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"tasks as an object", head + "do:\n  first:\n    set:\n      x: |\n        one\n        two\n  second:\n    wait: PT1S\n",
+			head + "do:\n  - first:\n      set:\n        x: |\n          one\n          two\n  - second:\n      wait: PT1S\n"},
+		{"tasks as an object, text over lines", head + "do:\n  first:\n    set: { x: 'one\n      two' }\n  second:\n    wait: PT1S\n",
+			head + "do:\n  - first:\n      set: { x: 'one\n        two' }\n  - second:\n      wait: PT1S\n"},
+		{"properties beside the name", head + "do:\n  - greet:\n    set:\n      x: 1\n    then: end\n",
+			head + "do:\n  - greet:\n      set:\n        x: 1\n      then: end\n"},
+		{"tasks in one list item", head + "do:\n  - a:\n      wait: PT1S\n    b:\n      wait: PT1S\n",
+			head + "do:\n  - a:\n      wait: PT1S\n  - b:\n      wait: PT1S\n"},
+		{"a timeout under document", "document:\n  dsl: 1.0.3\n  namespace: test\n  name: bad\n  version: 1.0.0\n  timeout:\n    after:\n      seconds: 2\ndo: []",
+			"document:\n  dsl: 1.0.3\n  namespace: test\n  name: bad\n  version: 1.0.0\ndo: []\ntimeout:\n  after:\n    seconds: 2\n"},
+		{"a timeout under document, followed by more", "document:\n  dsl: 1.0.3\n  timeout: { after: PT2S }\n  namespace: test\n  name: bad\n  version: 1.0.0\ndo: []\n",
+			"document:\n  dsl: 1.0.3\n  namespace: test\n  name: bad\n  version: 1.0.0\ndo: []\ntimeout: { after: PT2S }\n"},
+		{"a unit in the singular", head + "do:\n  - a: { wait: { second: 1 } }\n", head + "do:\n  - a: { wait: { seconds: 1 } }\n"},
+		{"a version of two numbers", strings.Replace(head, "version: 1.0.0", "version: 1.0", 1) + "do: []\n", strings.Replace(head, "version: 1.0.0", "version: '1.0.0'", 1) + "do: []\n"},
+		{"a number for a text", strings.Replace(head, "}", ", title: 5 }", 1) + "do: []\n", strings.Replace(head, "}", ", title: '5' }", 1) + "do: []\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, found := dsl.Parse("bad.yaml", []byte(c.text))
+			if len(found) != 1 {
+				t.Fatalf("want one diagnostic, got %v", found)
+			}
+			got := string(applied([]byte(c.text), found[0].Fix))
+			if got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+			if _, after := dsl.Parse("fixed.yaml", []byte(got)); len(after) > 0 {
+				t.Error(after)
+			}
+		})
+	}
+}
