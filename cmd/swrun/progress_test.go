@@ -249,9 +249,9 @@ func TestNearest(t *testing.T) {
 func TestTreeTellsOfRetries(t *testing.T) {
 	var b bytes.Buffer
 	v := newTreeView(&b, quoteSubject(), look{})
-	records := quoteRecords()[:6]
-	records = append(records,
+	records := append(quoteRecords()[:5],
 		interpreter.Record{At: testTime, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: "/do/0/quote", Path: "/do/0/quote", Attempt: 2, Until: testTime.Add(300 * time.Millisecond)},
+		quoteRecords()[5],
 		interpreter.Record{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindWait, Pointer: "/do/0/quote/try/0/askSupplier", Path: "/do/0/quote!1/try/0/askSupplier"},
 	)
 	for _, r := range records {

@@ -17,7 +17,6 @@ type tree struct {
 	root     occurrence
 	open     map[interpreter.Path]*occurrence // in progress
 	faulted  []*occurrence                    // tasks that the error at hand ended, innermost first
-	source   *occurrence                      // where the error came from that was caught last
 	caught   int
 	at       time.Time // of the last record
 	tries    map[dsl.Pointer]*dsl.TryTask
@@ -174,20 +173,22 @@ func (t *tree) catch(r interpreter.Record) {
 	if len(t.faulted) == 0 {
 		return
 	}
-	t.source = t.faulted[0]
-	t.source.error = t.source.note
-	t.source.note += "  → caught by " + printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
+	t.faulted[0].note += "  → caught by " + printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
 	t.faulted = nil
 }
 
-// retried notes at the task that an error came from that it is tried again.
+// retried notes at the task that an error came from that it is tried again. The record comes before the one that says
+// the error was caught.
 func (t *tree) retried(r interpreter.Record) {
-	if t.source != nil && r.Until.After(r.At) {
-		t.source.note = fmt.Sprintf("%s  → attempt %d after %s", t.source.error, r.Attempt, elapsed(r.Until.Sub(r.At)))
-	} else if t.source != nil {
-		t.source.note = fmt.Sprintf("%s  → attempt %d", t.source.error, r.Attempt)
+	if len(t.faulted) == 0 {
+		return
 	}
-	t.source = nil
+	note := fmt.Sprintf("  → attempt %d", r.Attempt)
+	if r.Until.After(r.At) {
+		note += " after " + elapsed(r.Until.Sub(r.At))
+	}
+	t.faulted[0].note += note
+	t.faulted = nil
 }
 
 // filter describes what a try catches.
