@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 )
 
 func (p *program) lintCommand() *cobra.Command {
@@ -117,19 +119,27 @@ func applyEdits(text []byte, edits []dsl.Edit) []byte {
 	return text
 }
 
-// replaceFile writes a file as a whole or not at all, and keeps its permissions.
+// replaceFile writes a file as a whole or not at all. It keeps the file's permissions, and links that lead to it.
 func replaceFile(name string, text []byte) error {
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(name); err == nil {
-		mode = info.Mode().Perm()
-	}
-	temporary := name + ".swrun-new"
-	if err := os.WriteFile(temporary, text, mode); err != nil {
+	name, err := filepath.EvalSymlinks(name)
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, name); err != nil {
-		_ = os.Remove(temporary) // the first error is the one to tell
+	info, err := os.Stat(name)
+	if err != nil {
 		return err
 	}
-	return nil
+	f, err := os.CreateTemp(filepath.Dir(name), ".swrun-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is the one to tell
+	}
+	return err
 }
