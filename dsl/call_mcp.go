@@ -35,7 +35,7 @@ type MCPStdio struct {
 }
 
 func parseCallMCP(p *parser, o *object, base TaskBase) Task {
-	p.object(o.node, o.at, o.what)
+	o.open = p.object(o.node, o.at, o.what).open
 	o.require("method", "transport")
 	c := &CallMCP{
 		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"), Parameters: o.objectOrText("parameters"),

@@ -200,7 +200,9 @@ func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...s
 		}
 		return secret, nil
 	}
-	o.require(names...)
+	if !o.misspelt["use"] {
+		o.require(names...)
+	}
 	properties = map[string]any{}
 	for _, name := range names {
 		properties[name] = o.text(name)
@@ -224,7 +226,9 @@ func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret string,
 		}
 		return secret, nil
 	}
-	o.require("authority", "grant")
+	if !o.misspelt["use"] {
+		o.require("authority", "grant")
+	}
 	if authority := o.value("authority"); authority != nil {
 		p.uri(authority, at.Key("authority"), "authority")
 	}

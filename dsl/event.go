@@ -22,6 +22,7 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	switch {
 	case until == nil:
 	case inUntil && until.Kind == yaml.ScalarNode && scalarTypeOf(until) == boolScalar:
+	case e.Mode == "": // what is wrong has been told
 	case e.Mode != "any":
 		s.report("SW124", "until", "`until` goes with `any` only")
 	case isText(until):

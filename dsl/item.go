@@ -183,6 +183,9 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 		return unknown
 	}
 	allowed := append([]string{k.name}, k.also...)
+	if k.name == "do" {
+		allowed = append(allowed, p.misspeltFor(n, at)...)
+	}
 	o := p.object(n, at, fmt.Sprintf("a `%s` task", k.name), append(allowed, baseProperties()...)...)
 	base := TaskBase{
 		Pointer: at, Name: name, If: o.expression("if"), Input: p.input(o), Output: p.output(o), Export: p.export(o),
@@ -221,6 +224,22 @@ func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) 
 		Help: "a task is of one kind; make two tasks of it",
 	})
 	return keyword{}, false
+}
+
+// misspeltFor reports the word that stands for `for` beside a `do`, which alone is a keyword too. It returns the
+// properties that are then no news.
+func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if slices.Contains(append(baseProperties(), "do"), key.Value) || (&object{}).meant(key.Value, []string{"for"}) == "" {
+			continue
+		}
+		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is no keyword of a task", key.Value), Pointer: at, Range: p.src.span(key)}
+		d.Label, d.Fix = "did you mean `for`?", []Edit{{Range: d.Range, NewText: "for", Safe: true}}
+		p.add(d)
+		return []string{key.Value, "while"}
+	}
+	return nil
 }
 
 func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {

@@ -18,6 +18,7 @@ type object struct {
 	what string // for messages: a task, `document`
 	// misspelt are the properties that stand under another name; that they are missing is not told again.
 	misspelt map[string]bool
+	open     bool // any property is allowed
 	broken   bool // no mapping at all: what is missing in it is no news
 }
 
@@ -36,7 +37,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 		return o
 	}
 	p.duplicates(n, at)
-	if len(allowed) == 0 {
+	if o.open = len(allowed) == 0; o.open {
 		return o
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -154,11 +155,28 @@ func (o *object) require(names ...string) {
 		if key, value := o.p.src.find(o.at); value == o.node && key != value && key != nil {
 			at = o.p.src.span(key)
 		}
-		o.p.add(Diagnostic{
+		d := Diagnostic{
 			Code: "SW107", Message: fmt.Sprintf("%s needs `%s`", o.what, name), Pointer: o.at, Range: at,
 			Label: fmt.Sprintf("`%s` is missing", name),
-		})
+		}
+		o.p.add(o.near(d, name))
 	}
+}
+
+// near adds to a diagnostic about missing properties the key that one of them may stand under: some objects of the
+// DSL may have any key.
+func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
+	for i := 0; o.open && i+1 < len(o.node.Content); i += 2 {
+		key := o.node.Content[i]
+		meant := Suggest(key.Value, missing)
+		if key.Kind != yaml.ScalarNode || meant == "" || meant == key.Value {
+			continue
+		}
+		d.Range, d.Label = o.p.src.span(key), fmt.Sprintf("did you mean `%s`?", meant)
+		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+		break
+	}
+	return d
 }
 
 // report adds a diagnostic at the value of a property.
@@ -448,6 +466,9 @@ func (o *object) exactlyOne(names ...string) string {
 	d := Diagnostic{
 		Code: "SW122", Message: fmt.Sprintf("%s needs exactly one of `%s`", o.what, strings.Join(names, "`, `")),
 		Pointer: o.at, Range: o.p.src.span(o.node),
+	}
+	if len(present) == 0 {
+		d = o.near(d, names...)
 	}
 	if len(present) > 1 {
 		d.Message += fmt.Sprintf(", got %d", len(present))

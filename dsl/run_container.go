@@ -43,7 +43,7 @@ func (p *parser) lifetime(c *RunContainer, n *yaml.Node, at Pointer) {
 	c.Cleanup, c.CleanupAfter = o.enum("cleanup", "never", "always", "eventually"), o.duration("after")
 	if c.Cleanup == "eventually" {
 		o.require("after")
-	} else if c.CleanupAfter != nil {
+	} else if c.CleanupAfter != nil && !o.misspelt["cleanup"] {
 		o.report("SW124", "after", "`after` goes with `cleanup: eventually` only")
 	}
 }
