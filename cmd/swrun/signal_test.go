@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,5 +53,46 @@ func TestASignalEndsTheRun(t *testing.T) {
 				t.Errorf("stdout %q, stderr\n%s", stdout.String(), told.String())
 			}
 		})
+	}
+}
+
+func TestASignalStopsWhatTheRunHasStarted(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pid")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("no named pipes here:", err)
+	}
+	file := mustWriteFile(t, "shell.yaml", `document: { dsl: 1.0.3, namespace: demo, name: shell, version: 0.1.0 }
+do:
+  - sleep: { run: { shell: { command: "echo $$ > 'PIPE'; exec sleep 1000" } } }
+`)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "PIPE", pipe, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "run", file}, Stderr: &stderr}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := os.ReadFile(pipe) // blocks until the shell writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(line)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code is looked at
+	if got := cmd.ProcessState.ExitCode(); got != exitInterrupt {
+		t.Errorf("exit %d, want %d:\n%s", got, exitInterrupt, stderr.String())
+	}
+	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+		t.Errorf("the shell's process is still there: %v", err)
 	}
 }
