@@ -60,6 +60,8 @@ func twin(sign string) (string, bool) {
 		return "..", true
 	case "●", "·":
 		return "*", true
+	case "○":
+		return "-", true
 	case "⊘":
 		return "STOP", true
 	case "⏱":

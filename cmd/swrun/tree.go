@@ -49,8 +49,11 @@ const (
 	stateSkipped
 )
 
-// keptChildren is how many children of one task are kept once they have ended.
-const keptChildren = 40
+// How many children of one task are kept once they have ended; those of a loop look alike.
+const (
+	keptChildren = 40
+	keptPasses   = 12
+)
 
 func newTree(w *dsl.Workflow) *tree {
 	return &tree{workflow: w, open: map[interpreter.Path]*occurrence{}, tries: triesOf(w)}
@@ -135,7 +138,11 @@ func label(p dsl.Pointer, rest string) string {
 
 // drop forgets the oldest child that has ended, if there are too many.
 func (o *occurrence) drop() {
-	if len(o.children) <= keptChildren {
+	kept := keptChildren
+	if o.kind == dsl.KindFor {
+		kept = keptPasses
+	}
+	if len(o.children) <= kept {
 		return
 	}
 	for i, child := range o.children {
