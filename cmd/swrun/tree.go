@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -126,8 +127,7 @@ func label(p dsl.Pointer, rest string) string {
 		name = "[" + strings.TrimSuffix(loop, "]") + "] " + name
 	}
 	if retry, ok := strings.CutPrefix(slot, "!"); ok {
-		var n int
-		fmt.Sscanf(retry, "%d", &n)
+		n, _ := strconv.Atoi(retry) // a path holds nothing but digits there
 		name += fmt.Sprintf(" #%d", n+1)
 	}
 	if i := strings.LastIndexByte(rest, '+'); i > strings.LastIndexByte(rest, '/') {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+func TestNamesCannotBreakAGraph(t *testing.T) {
+	evil := &dsl.SetTask{TaskBase: dsl.TaskBase{Pointer: "/do/0/x", Name: "x\"]; n9[label=\"y\"];\n#quot;<script>`*`"}}
+	w := &dsl.Workflow{Document: dsl.Document{Namespace: "n", Name: "n", Version: "0.1.0"}, Do: dsl.TaskList{evil}}
+	for _, c := range []struct{ form, want string }{
+		{"text", "└─ x\"]; n9[label=\"y\"];\\n#quot;<script>`*`   set\n"},
+		{"mermaid", "n3(\"x#quot;]; n9[label=#quot;y#quot;];\\n#35;quot;#lt;script#gt;#96;*#96; (set)\");\n"},
+		{"dot", "n3[label=\"x\\\"]; n9[label=\\\"y\\\"];\\\\n#quot;<script>`*` (set)\",shape=\"box\"];\n"},
+	} {
+		t.Run(c.form, func(t *testing.T) {
+			if got := graphText(w, c.form, look{}); !strings.Contains(got, c.want) {
+				t.Errorf("%q is missing in\n%s", c.want, got)
+			}
+		})
+	}
+}
+
+func TestEveryExampleCanBeDrawn(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, found := dsl.Parse(file, text)
+		if err := found.Err(); err != nil {
+			t.Fatal(err)
+		}
+		tasks := 0
+		for _, t := range w.Do {
+			tasks += countTasks(t)
+		}
+		if got := strings.Count(graphText(w, "mermaid", look{}), "("); got < tasks {
+			t.Errorf("%s: %d boxes for %d tasks", file, got, tasks)
+		}
+	}
+}
+
+func countTasks(t dsl.Task) int {
+	n := 1
+	for _, list := range dsl.Lists(t) {
+		for _, inner := range list {
+			n += countTasks(inner)
+		}
+	}
+	return n
+}
