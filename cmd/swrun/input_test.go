@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -92,6 +93,8 @@ func TestSecrets(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"as it is", "key k-1/2+3.", "key ‹redacted: api-key›."},
 		{"base64", "Basic ay0xLzIrMw==", "Basic ‹redacted: api-key›"},
+		{"as the password of basic authentication", "Basic " + base64.StdEncoding.EncodeToString([]byte("me:k-1/2+3")), "Basic bWU6‹redacted: api-key›"},
+		{"as the password of another user", "Basic " + base64.StdEncoding.EncodeToString([]byte("you:k-1/2+3")), "Basic eW91Om‹redacted: api-key›M="},
 		{"in a URL", "?k=k-1%2F2%2B3", "?k=‹redacted: api-key›"},
 		{"in JSON", `{"p":"p\"w-rd"}`, `{"p":"‹redacted: db›"}`},
 		{"too short to hide", "u", "u"},

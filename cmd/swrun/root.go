@@ -65,6 +65,9 @@ func (p *program) root() *cobra.Command {
 		Short: "Run workflows of the CNCF Serverless Workflow DSL",
 		Example: `  swrun init hello.yaml && swrun run hello.yaml -i name=Ada
   swrun validate hello.yaml`,
+		Long: `Standard output carries what was asked for, standard error everything else.
+Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input refused, 5 not found,
+10 faulted, 11 cancelled, 13 findings (--strict, --check), 124 timed out, 130 and 143 interrupted.`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true, SilenceUsage: true,
 	}

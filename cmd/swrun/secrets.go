@@ -148,6 +148,21 @@ func spellings(text string) []string {
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		forms = append(forms, encoding.EncodeToString([]byte(text)))
 	}
+	forms = append(forms, insideBase64(text, base64.StdEncoding)...)
+	return append(forms, insideBase64(text, base64.URLEncoding)...)
+}
+
+// insideBase64 returns how text looks in the encoding of a longer text, such as user:password: what it becomes depends
+// on how many bytes stand before it, and its first and last character mix with its neighbours.
+func insideBase64(text string, encoding *base64.Encoding) []string {
+	var forms []string
+	for before := range 3 {
+		encoded := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
+		from, to := (before*8+5)/6, (before+len(text))*8/6
+		if form := encoded[from:to]; len(form) > shortestSecret {
+			forms = append(forms, form)
+		}
+	}
 	return forms
 }
 
