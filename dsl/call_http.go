@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+
 	"gopkg.in/yaml.v3"
 )
 

@@ -1,8 +1,6 @@
 package dsl
 
-import (
-	"gopkg.in/yaml.v3"
-)
+import "gopkg.in/yaml.v3"
 
 // CallMCP calls a server by the Model Context Protocol.
 type CallMCP struct {
@@ -35,7 +33,7 @@ type MCPStdio struct {
 }
 
 func parseCallMCP(p *parser, o *object, base TaskBase) Task {
-	o.open = p.object(o.node, o.at, o.what).open
+	o.open = p.openObject(o.node, o.at, o.what, "protocolVersion", "method", "parameters", "timeout", "transport", "client").open
 	o.require("method", "transport")
 	c := &CallMCP{
 		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"), Parameters: o.objectOrText("parameters"),
@@ -47,7 +45,7 @@ func parseCallMCP(p *parser, o *object, base TaskBase) Task {
 		p.mcpTransport(c, n, o.at.Key("transport"))
 	}
 	if n := o.value("client"); n != nil {
-		client := p.object(n, o.at.Key("client"), "`client`")
+		client := p.openObject(n, o.at.Key("client"), "`client`", "name", "version")
 		client.require("name", "version")
 		c.ClientName, c.ClientVersion = client.text("name"), client.text("version")
 	}
@@ -55,16 +53,16 @@ func parseCallMCP(p *parser, o *object, base TaskBase) Task {
 }
 
 func (p *parser) mcpTransport(c *CallMCP, n *yaml.Node, at Pointer) {
-	o := p.object(n, at, "`transport`")
+	o := p.openObject(n, at, "`transport`", "http", "stdio", "options")
 	o.exactlyOne("http", "stdio")
 	c.Options = o.stringMap("options")
 	if n := o.value("http"); n != nil {
-		h := p.object(n, at.Key("http"), "`http`")
+		h := p.openObject(n, at.Key("http"), "`http`", "endpoint", "headers")
 		h.require("endpoint")
 		c.HTTP = &MCPHTTP{Endpoint: h.endpointOr("endpoint"), Headers: h.stringMap("headers")}
 	}
 	if n := o.value("stdio"); n != nil {
-		s := p.object(n, at.Key("stdio"), "`stdio`")
+		s := p.openObject(n, at.Key("stdio"), "`stdio`", "command", "arguments", "environment")
 		s.require("command")
 		c.Stdio = &MCPStdio{Command: s.text("command"), Arguments: s.texts("arguments"), Environment: s.stringMap("environment")}
 	}

@@ -65,6 +65,8 @@ func formRules() []Rule {
 		{"SW125", SeverityWarning, "a newer version of the language", "The document says that it uses a version of the DSL that came after 1.0.3. What that version added is not known here, and is reported as unknown."},
 		{"SW126", SeverityError, "not a URI", "A URI, or a template of one, holds no white space. An expression takes the whole value.\n\n    bad:   endpoint: https://example.com/${ .id }\n    good:  endpoint: https://example.com/{id}\n    good:  endpoint: ${ \"https://example.com/\\(.id)\" }"},
 		{"SW127", SeverityWarning, "a property of a backoff", "The DSL defines no properties for backoffs; they are accepted and have no effect. A linear delay is n times `delay`, an exponential one 2 to the n times `delay`."},
+		{"SW128", SeverityWarning, "a property that means nothing",
+			"The DSL lets this object have any property, but gives a meaning to some only. Most often this one is misspelt.\n\n    bad:   errors: {with: {statuss: 404}}\n    good:  errors: {with: {status: 404}}"},
 	}
 }
 

@@ -253,10 +253,10 @@ func (o *object) oauth2Parts() {
 		c.enum("authentication", "client_secret_post", "client_secret_basic", "client_secret_jwt", "private_key_jwt", "none")
 	}
 	if n := o.value("request"); n != nil {
-		p.object(n, o.at.Key("request"), "`request`").enum("encoding", "application/x-www-form-urlencoded", "application/json")
+		p.openObject(n, o.at.Key("request"), "`request`", "encoding").enum("encoding", "application/x-www-form-urlencoded", "application/json")
 	}
 	if n := o.value("endpoints"); n != nil {
-		e := p.object(n, o.at.Key("endpoints"), "`endpoints`")
+		e := p.openObject(n, o.at.Key("endpoints"), "`endpoints`", "token", "revocation", "introspection")
 		for _, name := range []string{"token", "revocation", "introspection"} {
 			e.text(name)
 		}
@@ -311,12 +311,12 @@ func (p *parser) errorFilter(parent *object) *ErrorFilter {
 	if n == nil {
 		return nil
 	}
-	outer := p.object(n, parent.at.Key("errors"), "`errors`")
+	outer := p.openObject(n, parent.at.Key("errors"), "`errors`", "with")
 	with := outer.value("with")
 	if with == nil {
 		return nil
 	}
-	o := p.object(with, outer.at.Key("with"), "an error filter")
+	o := p.openObject(with, outer.at.Key("with"), "an error filter", "type", "status", "title", "detail", "details", "instance")
 	if with.Kind == yaml.MappingNode && len(with.Content) == 0 {
 		p.add(Diagnostic{Code: "SW107", Message: "an error filter needs at least one property", Pointer: o.at, Range: p.src.span(with),
 			Help: "leave `errors` out to catch every error"})

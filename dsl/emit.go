@@ -1,5 +1,10 @@
 package dsl
 
+import (
+	"fmt"
+	"time"
+)
+
 // EmitTask publishes an event.
 type EmitTask struct {
 	TaskBase
@@ -14,11 +19,24 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 	e.require("event")
 	t := &EmitTask{TaskBase: base}
 	if n := e.value("event"); n != nil {
-		event := p.object(n, e.at.Key("event"), "an event to emit")
+		event := p.openObject(n, e.at.Key("event"), "an event to emit", "with")
 		t.With = event.eventProperties("with")
 		if with := event.value("with"); with != nil {
-			p.object(with, event.at.Key("with"), "the event's `with`").require("type")
+			attributes := p.object(with, event.at.Key("with"), "the event's `with`")
+			attributes.require("type")
+			attributes.checkTime()
 		}
 	}
 	return t
+}
+
+// checkTime reports a literal time of an event that is none.
+func (o *object) checkTime() {
+	n := o.value("time")
+	if n == nil || !isText(n) || Delimited(n.Value) {
+		return
+	}
+	if _, err := time.Parse(time.RFC3339, n.Value); err != nil {
+		o.report("SW109", "time", fmt.Sprintf("`time` must be a date and time such as 2026-01-31T12:00:00Z, got %s", quoted(n.Value)))
+	}
 }

@@ -52,7 +52,7 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 		o.report("SW107", "with", "an event filter needs at least one attribute")
 	}
 	for _, e := range o.entries("correlate") {
-		c := p.object(e.value, e.at, "a correlation")
+		c := p.openObject(e.value, e.at, "a correlation", "from", "expect")
 		c.require("from")
 		if f.Correlate == nil {
 			f.Correlate = map[string]Correlation{}

@@ -1,8 +1,6 @@
 package dsl
 
-import (
-	"gopkg.in/yaml.v3"
-)
+import "gopkg.in/yaml.v3"
 
 // ForTask runs a list of tasks once for every item of a collection.
 type ForTask struct {

@@ -3,7 +3,6 @@ package dsl
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -173,6 +172,7 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 			continue
 		}
 		d.Range, d.Label = o.p.src.span(key), fmt.Sprintf("did you mean `%s`?", meant)
+		o.p.found = slices.DeleteFunc(o.p.found, func(w Diagnostic) bool { return w.Code == "SW128" && w.Range == d.Range })
 		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
 		break
 	}
@@ -182,274 +182,6 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 // report adds a diagnostic at the value of a property.
 func (o *object) report(code, name, message string) {
 	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.span(o.value(name))})
-}
-
-func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
-	p.add(Diagnostic{Code: "SW108", Message: message + ", got " + describe(n), Pointer: at, Range: p.src.span(n)})
-}
-
-// describe names what a node is, for messages.
-func describe(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "an object"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	switch scalarTypeOf(n) {
-	case nullScalar:
-		return "nothing"
-	case boolScalar:
-		return "the boolean " + n.Value
-	case intScalar, floatScalar, notANumber:
-		return "the number " + n.Value
-	}
-	return "text"
-}
-
-func isText(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && scalarTypeOf(n) == textScalar
-}
-
-// text decodes a string.
-func (o *object) text(name string) string { return o.textOr(name, "") }
-
-// textOr decodes a string that has a default.
-func (o *object) textOr(name, otherwise string) string {
-	n := o.value(name)
-	if n == nil {
-		return otherwise
-	}
-	return o.p.text(n, o.at.Key(name), name)
-}
-
-func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
-	if isText(n) {
-		return n.Value
-	}
-	d := Diagnostic{
-		Code: "SW108", Message: fmt.Sprintf("`%s` must be text, got %s", name, describe(n)), Pointer: at, Range: p.src.span(n),
-	}
-	if n.Kind == yaml.ScalarNode && n.Value != "" {
-		d.Help = "put it in quotes"
-		d.Fix = []Edit{{Range: d.Range, NewText: "'" + n.Value + "'", Safe: true}}
-	}
-	p.add(d)
-	return ""
-}
-
-func (o *object) expression(name string) Expression { return Expression(o.text(name)) }
-
-// version decodes a semantic version.
-func (o *object) version(name string) string {
-	n := o.value(name)
-	if n == nil {
-		return ""
-	}
-	version := n.Value
-	if !isText(n) && (n.Kind != yaml.ScalarNode || scalarTypeOf(n) != floatScalar && scalarTypeOf(n) != intScalar) {
-		return o.text(name)
-	}
-	if !semverPattern.MatchString(version) {
-		d := Diagnostic{
-			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, quoted(version)),
-			Pointer: o.at.Key(name), Range: o.p.src.span(n),
-		}
-		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); semverPattern.MatchString(completed) {
-			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
-			d.Fix = []Edit{{Range: d.Range, NewText: "'" + completed + "'"}}
-		}
-		o.p.add(d)
-		return ""
-	}
-	return version
-}
-
-func quoted(s string) string { return strconv.Quote(s) }
-
-// name decodes a namespace or the name of a workflow.
-func (o *object) name(property string) string {
-	n := o.value(property)
-	if n == nil {
-		return ""
-	}
-	name := o.text(property)
-	if isText(n) && !namePattern.MatchString(name) {
-		o.report("SW112", property, fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, quoted(name)))
-	}
-	return name
-}
-
-func (o *object) boolean(name string) bool {
-	n := o.value(name)
-	if n == nil {
-		return false
-	}
-	if n.Kind != yaml.ScalarNode || scalarTypeOf(n) != boolScalar {
-		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be true or false", name))
-		return false
-	}
-	return n.Value[0] == 't' || n.Value[0] == 'T'
-}
-
-// booleanOr decodes a boolean that has a default.
-func (o *object) booleanOr(name string, otherwise bool) bool {
-	if o.value(name) == nil {
-		return otherwise
-	}
-	return o.boolean(name)
-}
-
-// integer decodes a whole number; nil if it is absent or wrong.
-func (o *object) integer(name string) *int {
-	n := o.value(name)
-	if n == nil {
-		return nil
-	}
-	if i, ok := wholeNumber(n); ok {
-		return &i
-	}
-	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a whole number", name))
-	return nil
-}
-
-// wholeNumber reads an int; 2.0 is one too, as in JSON Schema.
-func wholeNumber(n *yaml.Node) (int, bool) {
-	if n.Kind != yaml.ScalarNode {
-		return 0, false
-	}
-	switch v := scalarData(n).(type) {
-	case int:
-		return v, true
-	case float64:
-		return int(v), v == float64(int(v))
-	}
-	return 0, false
-}
-
-// enum decodes one of a few words; the first is the default.
-func (o *object) enum(name string, values ...string) string {
-	n := o.value(name)
-	if n == nil {
-		return values[0]
-	}
-	text := o.text(name)
-	if !isText(n) || slices.Contains(values, text) {
-		return text
-	}
-	d := Diagnostic{
-		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, quoted(text)), Pointer: o.at.Key(name),
-		Range: o.p.src.span(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
-	}
-	if meant := Suggest(text, values); meant != "" {
-		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
-	}
-	o.p.add(d)
-	return values[0]
-}
-
-// data decodes any JSON value.
-func (o *object) data(name string) any {
-	n := o.value(name)
-	if n == nil {
-		return nil
-	}
-	return o.p.data(n, o.at.Key(name))
-}
-
-// mapping decodes an object of any JSON values.
-func (o *object) mapping(name string) map[string]any {
-	n := o.value(name)
-	if n == nil {
-		return nil
-	}
-	if n.Kind != yaml.MappingNode {
-		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object", name))
-		return nil
-	}
-	return o.p.data(n, o.at.Key(name)).(map[string]any)
-}
-
-// data decodes any JSON value and reports what is no JSON in it, or reads otherwise than it looks.
-func (p *parser) data(n *yaml.Node, at Pointer) any {
-	p.checkData(n, at)
-	return dataOf(n)
-}
-
-func (p *parser) checkData(n *yaml.Node, at Pointer) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		p.duplicates(n, at)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			p.checkData(n.Content[i+1], at.Key(n.Content[i].Value))
-		}
-	case yaml.SequenceNode:
-		for i, item := range n.Content {
-			p.checkData(item, at.Index(i))
-		}
-	case yaml.ScalarNode:
-		p.checkScalar(n, at)
-	}
-}
-
-func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
-	if n.Style != 0 {
-		return
-	}
-	report := func(code, message, help string) {
-		p.add(Diagnostic{Code: code, Message: message, Pointer: at, Range: p.src.span(n), Help: help})
-	}
-	switch scalarTypeOf(n) {
-	case notANumber:
-		report("SW108", fmt.Sprintf("`%s` is no number in JSON", n.Value), "put it in quotes if text is meant")
-	case intScalar:
-		if digits := strings.TrimLeft(n.Value, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
-			report("SW119", fmt.Sprintf("`%s` reads as the decimal number %s", n.Value, fmt.Sprint(scalarData(n))),
-				"write 0o for octal numbers, and put text in quotes")
-		}
-	case textScalar:
-		if slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(n.Value)) {
-			report("SW119", fmt.Sprintf("`%s` reads as text here, not as a boolean", n.Value), "write true or false, or put the text in quotes")
-		}
-	}
-}
-
-// list decodes a list into its nodes.
-func (o *object) list(name string) []*yaml.Node {
-	n := o.value(name)
-	if n == nil {
-		return nil
-	}
-	if n.Kind != yaml.SequenceNode {
-		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a list", name))
-		return nil
-	}
-	return n.Content
-}
-
-// texts decodes a list of strings.
-func (o *object) texts(name string) []string {
-	var texts []string
-	for i, n := range o.list(name) {
-		texts = append(texts, o.p.text(n, o.at.Key(name).Index(i), name))
-	}
-	return texts
-}
-
-// entries decodes an object into its members.
-func (o *object) entries(name string) []entry {
-	n := o.value(name)
-	if n == nil {
-		return nil
-	}
-	inner := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name))
-	entries := []entry{}
-	for i := 0; i+1 < len(inner.node.Content); i += 2 {
-		key := inner.node.Content[i]
-		entries = append(entries, entry{key, inner.node.Content[i+1], inner.at.Key(key.Value)})
-	}
-	return entries
 }
 
 // exactlyOne reports unless just one of the properties is there; it returns the first that is.
@@ -477,4 +209,25 @@ func (o *object) exactlyOne(names ...string) string {
 	}
 	o.p.add(d)
 	return append(present, "")[0]
+}
+
+// openObject begins to decode a mapping that the DSL lets have any property, of which only some mean anything; it
+// warns of all others.
+func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...string) *object {
+	o := p.object(n, at, what)
+	for i := 0; i+1 < len(o.node.Content); i += 2 {
+		key := o.node.Content[i]
+		if key.Kind != yaml.ScalarNode || slices.Contains(known, key.Value) {
+			continue
+		}
+		d := Diagnostic{
+			Code: "SW128", Message: fmt.Sprintf("`%s` means nothing in %s", key.Value, what), Pointer: at.Key(key.Value),
+			Range: p.src.span(key), Expected: known, Help: "known: " + strings.Join(known, " "),
+		}
+		if meant := Suggest(key.Value, known); meant != "" && o.value(meant) == nil {
+			d.Label, d.Fix = fmt.Sprintf("did you mean `%s`?", meant), []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+		}
+		p.add(d)
+	}
+	return o
 }

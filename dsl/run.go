@@ -1,8 +1,6 @@
 package dsl
 
-import (
-	"gopkg.in/yaml.v3"
-)
+import "gopkg.in/yaml.v3"
 
 // RunBase is what the tasks that run a process share.
 type RunBase struct {

@@ -1,8 +1,6 @@
 package dsl
 
-import (
-	"gopkg.in/yaml.v3"
-)
+import "gopkg.in/yaml.v3"
 
 // SetTask replaces the data.
 type SetTask struct {

@@ -1,8 +1,6 @@
 package dsl
 
-import (
-	"gopkg.in/yaml.v3"
-)
+import "gopkg.in/yaml.v3"
 
 // SwitchTask chooses where the flow goes on.
 type SwitchTask struct {
