@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
@@ -90,8 +91,16 @@ func ParseDuration(text string) (Duration, error) {
 	if parts.Years+parts.Months/12 > 100 || seconds > maxDuration.Seconds() {
 		return Duration{}, fmt.Errorf("%s is longer than a hundred years", quoted(text))
 	}
-	exact := time.Duration(math.Trunc(seconds))*time.Second + time.Duration(math.Round(math.Mod(seconds, 1)*1e9))
+	const day = 24 * time.Hour
+	exact := span(parts.Weeks, 7*day) + span(parts.Days, day) + span(parts.Hours, time.Hour) +
+		span(parts.Minutes, time.Minute) + span(parts.Seconds, time.Second)
 	return Duration{Years: int(parts.Years), Months: int(parts.Months), Exact: exact}, nil
+}
+
+// span is n units; the whole ones are counted apart, so that no digits are lost.
+func span(n float64, unit time.Duration) time.Duration {
+	whole, fraction := math.Modf(n)
+	return time.Duration(whole)*unit + time.Duration(math.Round(fraction*float64(unit)))
 }
 
 func units() map[string]time.Duration {
@@ -109,8 +118,8 @@ func DurationValue(v any) (Duration, error) {
 		return ParseDuration(v)
 	case map[string]any:
 		var d Duration
-		for name, n := range v {
-			if err := d.addUnit(name, n); err != nil {
+		for _, name := range sortedKeys(v) { // so that of several mistakes the same one is told each time
+			if err := d.addUnit(name, v[name]); err != nil {
 				return Duration{}, err
 			}
 		}
@@ -136,6 +145,12 @@ func (d *Duration) addUnit(name string, v any) error {
 			return fmt.Errorf("`%s` must be a whole number, got %v", name, v)
 		}
 		n = int(v)
+	case json.Number:
+		whole, err := v.Int64()
+		if err != nil {
+			return fmt.Errorf("`%s` must be a whole number that is not too large, got %s", name, v)
+		}
+		n = int(whole)
 	default:
 		return fmt.Errorf("`%s` must be a whole number, got %v", name, v)
 	}

@@ -247,8 +247,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	for _, k := range keywords() {
 		names = append(names, k.name)
 	}
-	_, value := p.src.find(at)
-	key, _ := p.src.find(at)
+	key, value, _ := p.src.find(at)
 	d := Diagnostic{
 		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.span(key),
 		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),

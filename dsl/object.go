@@ -151,7 +151,7 @@ func (o *object) require(names ...string) {
 			continue
 		}
 		at := o.p.src.span(o.node)
-		if key, value := o.p.src.find(o.at); value == o.node && key != value && key != nil {
+		if key, value, _ := o.p.src.find(o.at); value == o.node && key != value && key != nil {
 			at = o.p.src.span(key)
 		}
 		d := Diagnostic{

@@ -217,7 +217,7 @@ func (p *parser) schedule(parent *object) *Schedule {
 		Every: o.duration("every"), Cron: o.text("cron"), After: o.duration("after"), On: o.strategy("on", false),
 		Read: o.enum("read", "data", "envelope", "raw"),
 	}
-	if o.value("read") != nil && o.value("on") == nil {
+	if o.value("read") != nil && o.value("on") == nil && !o.misspelt["on"] {
 		o.report("SW124", "read", "`read` tells how the events of `on` are read, and there is no `on`")
 	}
 	return s

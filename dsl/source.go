@@ -42,13 +42,13 @@ func (s *Source) Line(line int) []byte {
 
 // Key returns where the key of p stands (/do/0/greet: the word greet), or the nearest enclosing place that exists.
 func (s *Source) Key(p Pointer) Range {
-	key, _ := s.find(p)
+	key, _, _ := s.find(p)
 	return s.span(key)
 }
 
 // Value returns where the value of p stands, or the nearest enclosing place that exists.
 func (s *Source) Value(p Pointer) Range {
-	key, value := s.find(p)
+	key, value, _ := s.find(p)
 	if value == nil || value.Kind == yaml.ScalarNode && value.Value == "" && value.Style == 0 {
 		return s.span(key)
 	}
@@ -58,8 +58,8 @@ func (s *Source) Value(p Pointer) Range {
 // Within returns where the bytes [from, to) of the string value of p stand, through quotes, escapes and block
 // scalars. Offsets outside the value are moved to its ends.
 func (s *Source) Within(p Pointer, from, to int) Range {
-	_, n := s.find(p)
-	if n == nil || n.Kind != yaml.ScalarNode {
+	_, n, exact := s.find(p)
+	if !exact || n.Kind != yaml.ScalarNode {
 		return s.Value(p)
 	}
 	starts, ends := s.offsets(n)
@@ -71,25 +71,24 @@ func (s *Source) Within(p Pointer, from, to int) Range {
 // Data returns the value of p as plain JSON data (nil, bool, int, float64, json.Number for numbers that fit
 // neither, string, []any, map[string]any), or nil if there is none.
 func (s *Source) Data(p Pointer) any {
-	key, n := s.find(p)
-	if n == nil || p != "" && key == nil && n == s.root {
-		return nil
+	if _, n, exact := s.find(p); exact {
+		return dataOf(n)
 	}
-	return dataOf(n)
+	return nil
 }
 
-// find returns the key and value nodes of p, or of the nearest enclosing place that exists. For items of sequences
-// and for the whole document the key is the value itself.
-func (s *Source) find(p Pointer) (key, value *yaml.Node) {
+// find returns the key and value nodes of p, or of the nearest enclosing place that exists; exact tells which. For
+// items of sequences and for the whole document the key is the value itself. Both are nil if there is no tree at all.
+func (s *Source) find(p Pointer) (key, value *yaml.Node, exact bool) {
 	key, value = s.root, s.root
 	for _, token := range p.Tokens() {
 		k, v := child(value, token)
 		if v == nil {
-			break
+			return key, value, false
 		}
 		key, value = k, v
 	}
-	return key, value
+	return key, value, value != nil
 }
 
 // pointerTo returns the pointer of a node: for a key, that of its value.

@@ -1,0 +1,75 @@
+package dsl_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// TestOneSlipIsOneDiagnostic misspells every key of the document that uses every property, one at a time and in three
+// ways: there is at most one diagnostic. None is right for keys that are names or data.
+func TestOneSlipIsOneDiagnostic(t *testing.T) {
+	text, err := os.ReadFile("testdata/valid/everything.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := dsl.Parse("everything.yaml", text)
+	told := 0
+	for _, at := range keysOf(w.Source.Data(""), "") {
+		r := w.Source.Key(at)
+		key := string(text[r.Start.Offset:r.End.Offset])
+		for _, slip := range []string{key[:len(key)-1], key + "x", key[:len(key)/2] + "q" + key[len(key)/2:]} {
+			if slip == "" || key+slip == "forkfor" || key+slip == "ono" { // `for` is another keyword; `o` is too short to guess
+				continue
+			}
+			_, found := dsl.Parse("slip.yaml", slices.Concat(text[:r.Start.Offset], []byte(slip), text[r.End.Offset:]))
+			if len(found) > 1 {
+				t.Errorf("%s becomes %s: %v", at, slip, fmt.Sprint([]dsl.Diagnostic(found)))
+			}
+			told += min(len(found), 1)
+		}
+	}
+	if told < 1000 {
+		t.Errorf("only %d slips were told", told)
+	}
+}
+
+// keysOf returns the pointers of all members of v.
+func keysOf(v any, at dsl.Pointer) []dsl.Pointer {
+	var all []dsl.Pointer
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = append(append(all, at.Key(key)), keysOf(v[key], at.Key(key))...)
+		}
+	case []any:
+		for i, item := range v {
+			all = append(all, keysOf(item, at.Index(i))...)
+		}
+	}
+	return all
+}
+
+// TestSuggest finds what was probably meant.
+func TestSuggest(t *testing.T) {
+	for _, c := range []struct{ name, candidates, want string }{
+		{"second", "seconds hours", "seconds"},
+		{"tri", "try do wait", "try"},
+		{"cal", "call catch", "call"},
+		{"Timeout", "timeout then", "timeout"},
+		{"tiemout", "timeout then", "timeout"},
+		{"operation", "operationId document", "operationId"},
+		{"xyz", "timeout then", ""},
+		{"", "timeout", ""},
+		{"a", "if do", ""},
+		{"shipp", "ship pay", "ship"},
+	} {
+		if got := dsl.Suggest(c.name, split(c.candidates)); got != c.want {
+			t.Errorf("%q among %q: got %q, want %q", c.name, c.candidates, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package dsl_test
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// TestWalkVisitsEveryTask compares Walk with a search through the whole tree by reflection, for the document that
+// uses every kind of task and every place for tasks.
+func TestWalkVisitsEveryTask(t *testing.T) {
+	w := mustEverything(t)
+	var got []dsl.Pointer
+	kinds := map[dsl.Kind]bool{}
+	dsl.Walk(w, func(task dsl.Task) bool {
+		got = append(got, task.Base().Pointer)
+		kinds[task.Kind()] = true
+		return true
+	})
+	var want []dsl.Pointer
+	tasksIn(reflect.ValueOf(*w), &want)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(got))); diff != "" {
+		t.Errorf("tasks of the tree (-) and those that Walk visits (+):\n%s", diff)
+	}
+	for _, kind := range dsl.Kinds() {
+		if !kinds[kind] {
+			t.Errorf("the document has no task of kind %s", kind)
+		}
+	}
+}
+
+// TestEveryListOfTasksIsFilled: the document has a task in every place of the tree where tasks can be, so that the
+// comparison above misses none.
+func TestEveryListOfTasksIsFilled(t *testing.T) {
+	filled := map[string]bool{}
+	listsIn(reflect.ValueOf(*mustEverything(t)), "Workflow", filled)
+	for _, place := range []string{
+		"Workflow.Do", "DoTask.Do", "ForTask.Do", "ForkTask.Branches", "TryTask.Try", "Catch.Do", "Iterator.Do", "Extension.Before",
+		"Extension.After",
+	} {
+		if !filled[place] {
+			t.Errorf("no tasks in %s", place)
+		}
+		delete(filled, place)
+	}
+	if len(filled) > 0 {
+		t.Errorf("new places for tasks, does Walk know them? %v", filled)
+	}
+}
+
+// TestWalkLeavesOut: what is inside a task is left out if visit says so.
+func TestWalkLeavesOut(t *testing.T) {
+	var got []string
+	dsl.Walk(mustEverything(t), func(task dsl.Task) bool {
+		got = append(got, string(task.Base().Pointer))
+		return task.Kind() != dsl.KindTry
+	})
+	if slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, "/try/") || strings.Contains(p, "/catch/") }) {
+		t.Error("visited what is inside a try")
+	}
+}
+
+func mustEverything(t *testing.T) *dsl.Workflow {
+	t.Helper()
+	text, err := os.ReadFile("testdata/valid/everything.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, found := dsl.Parse("everything.yaml", text)
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	return w
+}
+
+var taskType = reflect.TypeFor[dsl.Task]()
+
+// tasksIn collects the pointers of the tasks in v.
+func tasksIn(v reflect.Value, found *[]dsl.Pointer) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if task, ok := v.Interface().(dsl.Task); ok {
+			*found = append(*found, task.Base().Pointer)
+		}
+	}
+	eachInside(v, func(inner reflect.Value, _ string) { tasksIn(inner, found) })
+}
+
+// listsIn collects the fields that hold tasks, as Type.Field.
+func listsIn(v reflect.Value, name string, filled map[string]bool) {
+	if v.Kind() == reflect.Slice && v.Len() > 0 && v.Type().Elem() == taskType {
+		filled[name] = true
+	}
+	eachInside(v, func(inner reflect.Value, field string) {
+		if field == "" {
+			field = name
+		}
+		listsIn(inner, field, filled)
+	})
+}
+
+// eachInside calls visit for everything directly inside v, fields with their name.
+func eachInside(v reflect.Value, visit func(inner reflect.Value, field string)) {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if !v.IsNil() && v.Type() != reflect.TypeFor[*dsl.Source]() {
+			visit(v.Elem(), "")
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				visit(v.Field(i), v.Type().Name()+"."+v.Type().Field(i).Name)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			visit(v.Index(i), "")
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			visit(v.MapIndex(key), "")
+		}
+	}
+}
