@@ -226,3 +226,18 @@ func TestOverlappingFixesAreMadeOneAtATime(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func FuzzHumanDiagnostics(f *testing.F) {
+	f.Add("do:\n\t- a: \x1b[31m 名\r\n", 2, 4, 2, 7)
+	f.Add(strings.Repeat("é", 500), 1, 300, 1, 310)
+	f.Fuzz(func(t *testing.T, text string, line, column, endLine, endColumn int) {
+		r := dsl.Range{Start: dsl.Position{Line: line, Column: column}, End: dsl.Position{Line: endLine, Column: endColumn}}
+		d := dsl.Diagnostic{Code: "SW101", File: text, Message: text, Label: text, Help: text, Range: r, Related: []dsl.Related{{Range: r, Label: text}}}
+		got := humanDiagnostics(report{text: []byte(text), diagnostics: dsl.Diagnostics{d}}, look{})
+		for _, line := range strings.Split(got, "\n") {
+			if !isPrintable(line) {
+				t.Errorf("%q could drive a terminal", line)
+			}
+		}
+	})
+}

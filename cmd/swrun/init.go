@@ -73,7 +73,7 @@ func writeSchema(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, spec.EditorSchema(), 0o644)
+	return os.WriteFile(file, []byte(spec.EditorSchema()), 0o644)
 }
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
