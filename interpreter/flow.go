@@ -89,6 +89,9 @@ func (m *machine) fail(f *Frame, err *errors.Error) {
 	err = errors.Rebase(err.At(f.pointer().Instance()), m.p.config.ErrorBase)
 	for {
 		m.cancelChildren(f)
+		if f.Effect != nil { // its time is over
+			m.cancelEffect(f.Effect.ID)
+		}
 		m.s.remove(f)
 		if !f.isList() {
 			m.record(f.record(Record{Type: TaskFaulted, Error: err}))

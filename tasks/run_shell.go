@@ -60,7 +60,9 @@ func (r *runShellBody) Enter(s *interpreter.Scope) interpreter.Next {
 	return r.next(s, shellRequest{prepared, command})
 }
 
-func (r *runShellBody) Finish(s *interpreter.Scope, result any) interpreter.Next { return r.finish(s, result) }
+func (r *runShellBody) Finish(s *interpreter.Scope, result any) interpreter.Next {
+	return r.finish(s, result)
+}
 
 var (
 	word       = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)

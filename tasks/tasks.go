@@ -18,6 +18,8 @@ func All(c Config) []interpreter.Kind {
 		forEach(),
 		fork(),
 		raise(),
+		runScript(c),
+		runShell(c),
 		runWorkflow(),
 		set(),
 		choose(),

@@ -1,0 +1,125 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+func runScript(c Config) interpreter.Kind {
+	return interpreter.Kind{Kind: dsl.KindRunScript, Compile: compileRunScript, Perform: c.performScript}
+}
+
+func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+	task := t.(*dsl.RunScript)
+	at := task.Pointer.Key("run").Key("script")
+	body := &runScriptBody{process: compileProcess(b, at, task.RunBase, task.Process), language: task.Language}
+	switch task.Language {
+	case "js", "javascript":
+		body.language = "js"
+	case "python":
+	default:
+		b.Report("SW801", at.Key("language"), fmt.Sprintf("scripts in `%s` cannot run: use js or python", task.Language))
+	}
+	if task.Source == nil {
+		body.code = b.Text(at.Key("code"), task.Code)
+		return body
+	}
+	if data, ok := b.Load(task.Source); ok {
+		body.code = b.Text(at.Key("source"), string(data))
+		return body
+	}
+	body.source = compileURI(b, task.Source.Endpoint)
+	return body
+}
+
+// runScriptBody runs a script whose code is known, or is read from a place that only the run knows.
+type runScriptBody struct {
+	process
+	language string
+	code     *expr.Template
+	source   *uri // nil if the code is known
+}
+
+type scriptRequest struct {
+	processRequest
+	Language string `json:"language"`
+	Code     string `json:"code,omitempty"`
+	Source   string `json:"source,omitempty"`
+}
+
+func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
+	prepared, err := r.prepare(s)
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	prepared.Arguments = append(prepared.Arguments, flags(prepared.Globals)...)
+	request := scriptRequest{processRequest: prepared, Language: r.language}
+	if r.source != nil {
+		if request.Source, err = r.source.expand(s, s.Input()); err != nil {
+			return interpreter.Fail(err)
+		}
+		return r.next(s, request)
+	}
+	code, err := s.Eval(r.code, s.Input())
+	if err != nil {
+		return interpreter.Fail(err)
+	}
+	request.Code = stringify(code)
+	return r.next(s, request)
+}
+
+// flags writes a map of arguments as argv: --key value, a bare --key for true, nothing for false and null
+// (semantics 10.5).
+func flags(arguments map[string]any) []string {
+	var argv []string
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		switch v := arguments[name].(type) {
+		case nil:
+		case bool:
+			if v {
+				argv = append(argv, "--"+name)
+			}
+		default:
+			argv = append(argv, "--"+name, stringify(v))
+		}
+	}
+	return argv
+}
+
+func (r *runScriptBody) Finish(s *interpreter.Scope, result any) interpreter.Next {
+	return r.finish(s, result)
+}
+
+func (c Config) performScript(ctx context.Context, r interpreter.Request) (any, error) {
+	var request scriptRequest
+	if err := json.Unmarshal(r.Body, &request); err != nil {
+		return nil, err
+	}
+	if !c.Processes {
+		return nil, errNoProcesses()
+	}
+	if request.Source != "" {
+		if c.Load == nil {
+			return nil, interpreter.FailLoad(request.Source, errors.New("external resources are not available here"))
+		}
+		code, err := c.Load(request.Source)
+		if err != nil {
+			return nil, interpreter.FailLoad(request.Source, err)
+		}
+		request.Code = string(code)
+	}
+	run := map[string]func(context.Context, scriptRequest) (ended, error){"js": c.runJS, "python": c.runPython}[request.Language]
+	end, err := run(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return end.result(request.Return)
+}
