@@ -21,7 +21,7 @@ func (p *program) initCommand() *cobra.Command {
 		Example: `  swrun init hello.yaml
   swrun init quote.yaml --template timeout`,
 		Long: "Writes the editor's schema to .swrun/ beside the document, which names it in its first line.",
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: documentArgs,
+		Args: atMostOne, ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error {
 			if err := oneOf("--template", template, names...); err != nil {
 				return err

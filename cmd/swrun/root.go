@@ -68,15 +68,10 @@ func (p *program) root() *cobra.Command {
 		Long: `Standard output carries what was asked for, standard error everything else.
 Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input refused, 5 not found,
 10 faulted, 11 cancelled, 13 findings (--strict, --check), 124 timed out, 130 and 143 interrupted.`,
-		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return p.unknownCommand(cmd, args[0])
-		}
-		return cmd.Help()
-	}
+	root.Version = programVersion()
+	root.SetVersionTemplate(versionLine())
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
@@ -89,8 +84,39 @@ Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input r
 		p.runCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.schemaCommand(),
 		p.explainCommand(), p.exprCommand(), p.initCommand(), p.versionCommand(),
 	)
+	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			group(c)
+		}
+	}
+	group(root)
 	return root
+}
+
+// group makes a command that only has commands below it show its help, and refuse what is none of them.
+func group(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return cmd.Help()
+	}
+}
+
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about a command", Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(cmd.Root(), strings.Join(args, " "))
+			}
+			return found.Help()
+		},
+	}
 }
 
 // helpTemplate leads with examples: most questions end there.
@@ -115,15 +141,15 @@ Everywhere:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
 {{end}}`
 
-func (p *program) unknownCommand(root *cobra.Command, name string) error {
+func unknownCommand(parent *cobra.Command, name string) error {
 	var names []string
-	for _, c := range root.Commands() {
+	for _, c := range parent.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
 	if near := nearest(name, names); near != "" {
-		return usagef("swrun --help lists the commands", "unknown command %q, did you mean %q?", name, near)
+		return usagef(parent.CommandPath()+" --help lists the commands", "unknown command %q, did you mean %q?", name, near)
 	}
 	return usagef("commands: "+strings.Join(names, ", "), "unknown command %q", name)
 }
@@ -150,6 +176,13 @@ func exactly(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("usage: "+cmd.UseLine(), "%s takes one argument, got one more: %q", cmd.CommandPath(), args[1])
+	}
+	return nil
 }
 
 func atLeastOne(name string) cobra.PositionalArgs {

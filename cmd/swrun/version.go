@@ -25,12 +25,16 @@ func (p *program) versionCommand() *cobra.Command {
 			if output == "json" {
 				return writeJSON(p.out, map[string]any{"version": programVersion(), "go": runtime.Version(), "dsl": dslVersion})
 			}
-			return write(p.out, fmt.Sprintf("swrun %s (%s, DSL %s)\n", programVersion(), runtime.Version(), dslVersion))
+			return write(p.out, versionLine())
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "human", "human or json")
 	completeValues(cmd, "output", []string{"human", "json"})
 	return cmd
+}
+
+func versionLine() string {
+	return fmt.Sprintf("swrun %s (%s, DSL %s)\n", programVersion(), runtime.Version(), dslVersion)
 }
 
 // programVersion is what the build says of itself.
