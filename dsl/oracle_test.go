@@ -27,7 +27,7 @@ func TestParseAgreesWithTheSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	seen, compared := map[string]bool{}, 0
 	for _, file := range append(files, "testdata/valid/everything.yaml") {
 		for _, document := range pieces(mustDocument(t, file)) {
 			if err := schema.Validate(document); err != nil {
@@ -36,14 +36,17 @@ func TestParseAgreesWithTheSchema(t *testing.T) {
 			for _, m := range mutations(document, "") {
 				if !seen[m.place()] {
 					seen[m.place()] = true
-					compare(t, schema, document, m)
+					if len(seen)%everyNth == 0 {
+						compared++
+						compare(t, schema, document, m)
+					}
 				}
 			}
 		}
 	}
-	t.Logf("%d documents compared", len(seen))
-	if len(seen) < 5000 {
-		t.Errorf("only %d documents compared", len(seen))
+	t.Logf("%d documents compared", compared)
+	if compared < 10_000/everyNth {
+		t.Errorf("only %d documents compared", compared)
 	}
 }
 
@@ -128,7 +131,7 @@ type mutation struct {
 // place is where and what a mutation is, the same in all documents: properties, but no indices.
 func (m mutation) place() string {
 	tokens := slices.DeleteFunc(m.at.Tokens(), func(token string) bool { return strings.Trim(token, "0123456789") == "" })
-	return strings.Join(tokens[max(0, len(tokens)-4):], "/") + " " + m.what
+	return strings.Join(tokens[max(0, len(tokens)-3):], "/") + " " + m.what
 }
 
 // mutations lists the changes of a value and of everything in it.
