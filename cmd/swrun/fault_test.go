@@ -66,6 +66,7 @@ func TestFaultReport(t *testing.T) {
 		{"workflow_timeout", timeout("workflow", "/", time.Minute, charge), nil, exitTimeout},
 		{"retries_used_up", stepError(), faultedAt(stepError(), "/do/2/retried!2/try/0/step", step), exitFaulted},
 		{"in_catch", errors.Runtimef("no").At("/do/0/pay/catch/do/0/note"), nil, exitFaulted},
+		{"condition", errors.Runtimef("no").At(guardedTry + "/try/0/slow"), nil, exitFaulted},
 		{"no_try", errors.Expressionf("cannot add: string and number").At("/do/3/alone"), nil, exitFaulted},
 		{"hostile", hostileError(), nil, exitFaulted},
 		{"input_rejected", errors.Validationf("the input does not fit its schema: missing properties: 'sku'").At("/"), nil, exitInput},
@@ -115,6 +116,31 @@ func mustFailure(t *testing.T, fault *errors.Error, records []interpreter.Record
 	}
 	outcome := runtime.Outcome{Status: interpreter.StatusFaulted, Fault: fault, StartedAt: testTime, EndedAt: testTime.Add(2300 * time.Millisecond)}
 	return failure{subject: subject{workflow: w, id: "01K7ZC"}, outcome: outcome, trail: trail, exit: exitFaulted}
+}
+
+func TestMisfit(t *testing.T) {
+	text, number := "wanted", 503
+	e := &errors.Error{Type: errors.Runtime, Status: 500, Title: "Oh\x1b", Instance: "/do/0/a"}
+	for _, c := range []struct {
+		name   string
+		filter *dsl.ErrorFilter
+		want   string
+	}{
+		{"no filter", nil, ""},
+		{"an empty filter", &dsl.ErrorFilter{}, ""},
+		{"the other spelling of the type", &dsl.ErrorFilter{Type: errors.BaseOpenWorkflow + "runtime"}, ""},
+		{"another standard type", &dsl.ErrorFilter{Type: errors.Timeout}, "wants type=…/timeout; this is …/runtime"},
+		{"a type of the author's", &dsl.ErrorFilter{Type: "https://x.test/timeout"}, "wants type=https://x.test/timeout; this is " + errors.Runtime},
+		{"status", &dsl.ErrorFilter{Status: &number}, "wants status=503; this is 500"},
+		{"title", &dsl.ErrorFilter{Title: &text}, `wants title="wanted"; this is "Oh\x1b"`},
+		{"instance", &dsl.ErrorFilter{Instance: &text}, `wants instance="wanted"; this is "/do/0/a"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := misfit(c.filter, e); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
 }
 
 func TestProblemJSON(t *testing.T) {
