@@ -177,7 +177,12 @@ func TestMachineDiagnostics(t *testing.T) {
 		{"json", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
 			return writeJSON(b, map[string]any{"diagnostics": diagnosticsValue(ds)})
 		}},
-		{"sarif", func(b *bytes.Buffer, ds dsl.Diagnostics) error { return writeSARIF(b, ds) }},
+		{"sarif", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
+			for i := range ds { // the titles of real rules are not this test's business
+				ds[i].Code = "X" + ds[i].Code
+			}
+			return writeSARIF(b, ds)
+		}},
 		{"github", func(b *bytes.Buffer, ds dsl.Diagnostics) error { return writeGitHub(b, ds) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
