@@ -1,0 +1,148 @@
+package spec
+
+// call is a call of a protocol.
+func call(protocol string, with shape) shape {
+	return task(needs("call", "with"), properties{"call": constant(protocol), "with": with.about("The arguments of the call.")})
+}
+
+func callTasks() properties {
+	format := enum("raw", "content", "response").about("What the output is: the content (unless set), its bytes in base64, or the whole response.")
+	redirect := boolean().about("Whether redirects are followed.")
+	maybeText := anyOf(anyObject(), text())
+	return properties{
+		"callHTTP": call("http", callHTTP(format, redirect)),
+		"callOpenAPI": call("openapi", object(needs("document", "operationId"), properties{
+			"document":       use("resource").about("The OpenAPI document."),
+			"operationId":    text().about("The operation to call."),
+			"parameters":     anyObject().about("The operation's parameters, by name."),
+			"authentication": use("policyOrName"),
+			"output":         format,
+			"redirect":       redirect,
+		})),
+		"callGRPC":     call("grpc", callGRPC()),
+		"callAsyncAPI": call("asyncapi", callAsyncAPI()),
+		"callA2A": call("a2a", object(needs("method"), properties{
+			"agentCard": use("resource").about("The card of the agent."),
+			"server":    use("endpoint").about("Where the agent is, if not where its card says."),
+			"method": enum("message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
+				"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
+				"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard").about("The method to call."),
+			"parameters": anyOf(shape{"type": "object", "minProperties": 1}, text()).about("The method's parameters."),
+		})),
+		"callMCP": call("mcp", callMCP(maybeText)),
+		"callFunction": task(needs("call"), properties{
+			"call": shape{"type": "string", "not": shape{"enum": []string{"asyncapi", "grpc", "http", "openapi", "a2a", "mcp"}}}.
+				about("A function of `use.functions`, or of a catalog: `name:1.0.0@catalog`."),
+			"with": anyObject().about("The function's arguments."),
+		}),
+	}
+}
+
+// callHTTP takes `uri` for `endpoint` too, as documents that were published do.
+func callHTTP(format, redirect shape) shape {
+	pairs := anyOf(anyObject(), use("expression"))
+	s := object(needs("method"), properties{
+		"method":   text().about("The method, for example get."),
+		"endpoint": use("endpoint").about("Where the request is sent."),
+		"uri":      use("endpoint").about("An older name of `endpoint`."),
+		"headers":  pairs.about("Header fields."),
+		"query":    pairs.about("Query parameters."),
+		"body":     anything().about("The body: text as it is, all else as JSON."),
+		"output":   format,
+		"redirect": redirect,
+	})
+	return s.exactlyOne("endpoint", "uri")
+}
+
+func callGRPC() shape {
+	port := integer()
+	port["minimum"], port["maximum"] = 0, 65535
+	return object(needs("proto", "service", "method"), properties{
+		"proto": use("resource").about("The proto document."),
+		"service": object(needs("name", "host"), properties{
+			"name":           text(),
+			"host":           pattern(`^[a-zA-Z0-9]([a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`),
+			"port":           port,
+			"authentication": use("policyOrName"),
+		}).about("The service to call."),
+		"method":    text().about("The method to call."),
+		"arguments": anyObject().about("The request message."),
+	})
+}
+
+func callAsyncAPI() shape {
+	s := object(needs("document"), properties{
+		"document":  use("resource").about("The AsyncAPI document."),
+		"channel":   text().about("The channel, in AsyncAPI 2."),
+		"operation": text().about("The operation, in AsyncAPI 3."),
+		"server":    object(needs("name"), properties{"name": text(), "variables": anyObject()}).about("The server to use."),
+		"protocol": enum("amqp", "amqp1", "anypointmq", "googlepubsub", "http", "ibmmq", "jms", "kafka", "mercure", "mqtt", "mqtt5", "nats",
+			"pulsar", "redis", "sns", "solace", "sqs", "stomp", "ws").about("The protocol by which a server is chosen."),
+		"message": object(nil, properties{"payload": anyObject(), "headers": anyObject()}).about("The message to publish."),
+		"subscription": object(needs("consume"), properties{
+			"filter": use("expression").about("Which messages are consumed."),
+			"consume": object(nil, properties{
+				"for": use("duration"), "amount": integer(), "while": use("expression"), "until": use("expression"),
+			}).exactlyOne("amount", "while", "until").about("How many messages are consumed."),
+			"foreach": use("iterator"),
+		}).about("The messages to consume."),
+		"authentication": use("policyOrName"),
+	})
+	s["allOf"] = []shape{
+		{"oneOf": []shape{{"required": needs("channel")}, {"required": needs("operation")}}},
+		{"oneOf": []shape{{"required": needs("message")}, {"required": needs("subscription")}}},
+	}
+	return s
+}
+
+func callMCP(parameters shape) shape {
+	texts := mapOf(text())
+	return object(needs("method", "transport"), properties{
+		"protocolVersion": text().about("The version of the protocol."),
+		"method": enum("tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",
+			"resources/templates/list").about("The method to call."),
+		"parameters": parameters.about("The method's parameters."),
+		"timeout":    use("duration").about("How long the call may take."),
+		"transport": object(nil, properties{
+			"http": object(needs("endpoint"), properties{"endpoint": use("endpoint"), "headers": texts}),
+			"stdio": object(needs("command"), properties{
+				"command": text(), "arguments": listOf(text()), "environment": texts,
+			}),
+			"options": texts,
+		}).exactlyOne("http", "stdio").about("How the server is reached."),
+		"client": object(needs("name", "version"), properties{"name": text(), "version": text()}).about("How the caller introduces itself."),
+	})
+}
+
+// run is what a run task runs; arguments may be a map, as up to 1.0.1.
+func run() shape {
+	process := properties{
+		"stdin":       text().about("The standard input; text, or an expression."),
+		"arguments":   anyOf(listOf(text()), anyObject(), use("expression")).about("The arguments."),
+		"environment": anyObject().about("Environment variables."),
+	}
+	lifetime := object(needs("cleanup"), properties{
+		"cleanup": enum("always", "never", "eventually"), "after": use("duration"),
+	})
+	lifetime["if"] = shape{"properties": properties{"cleanup": constant("eventually")}}
+	lifetime["then"] = shape{"required": needs("after")}
+	lifetime["else"] = shape{"not": shape{"required": needs("after")}}
+	return object(nil, properties{
+		"await":  boolean().about("Whether to wait for the end: true unless set."),
+		"return": enum("stdout", "stderr", "code", "all", "none").about("What the output is: stdout unless set."),
+		"shell":  object(needs("command"), process.with(properties{"command": text().about("The command.")})),
+		"script": object(needs("language"), process.with(properties{
+			"language": text().about("js or python."),
+			"code":     text().about("The script."),
+			"source":   use("resource").about("Where the script is."),
+		})).exactlyOne("code", "source"),
+		"container": object(needs("image"), process.with(properties{
+			"image": text(), "name": text(), "command": text(), "ports": anyObject(), "volumes": anyObject(), "lifetime": lifetime,
+			"pullPolicy": enum("ifNotPresent", "always", "never"),
+		})),
+		"workflow": object(needs("namespace", "name", "version"), properties{
+			"namespace": text(), "name": text(), "version": text().about("A semantic version, or latest."),
+			"input": anything().about("The input; the task's own if absent."),
+		}),
+	}).exactlyOne("container", "script", "shell", "workflow")
+}

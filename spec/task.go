@@ -1,0 +1,166 @@
+package spec
+
+// kind is one kind of task as the schema tells it.
+type kind struct {
+	definition string
+	keyword    string // the property that tells the kind
+	value      string // of the keyword, for calls
+}
+
+// kinds are listed so that an earlier one wins: `for` has a `do` too.
+func kinds() []kind {
+	return []kind{
+		{"callAsyncAPI", "call", "asyncapi"},
+		{"callGRPC", "call", "grpc"},
+		{"callHTTP", "call", "http"},
+		{"callOpenAPI", "call", "openapi"},
+		{"callA2A", "call", "a2a"},
+		{"callMCP", "call", "mcp"},
+		{"callFunction", "call", ""},
+		{"for", "for", ""},
+		{"do", "do", ""},
+		{"emit", "emit", ""},
+		{"fork", "fork", ""},
+		{"listen", "listen", ""},
+		{"raise", "raise", ""},
+		{"run", "run", ""},
+		{"set", "set", ""},
+		{"switch", "switch", ""},
+		{"try", "try", ""},
+		{"wait", "wait", ""},
+	}
+}
+
+// taskChoice is a task as one of all kinds.
+func taskChoice() shape {
+	var choices []shape
+	for _, k := range kinds() {
+		choices = append(choices, use(k.definition))
+	}
+	return oneOf(choices...)
+}
+
+// taskChain is a task as a chain of conditions: whoever writes `wait` is told about wait tasks only.
+func taskChain() shape {
+	var keywords []shape
+	for _, k := range []string{"call", "do", "emit", "for", "fork", "listen", "raise", "run", "set", "switch", "try", "wait"} {
+		keywords = append(keywords, shape{"required": needs(k)})
+	}
+	chain := shape{"type": "object", "anyOf": keywords}
+	all := kinds()
+	for i := len(all) - 1; i >= 0; i-- {
+		condition := shape{"required": needs(all[i].keyword)}
+		if all[i].value != "" {
+			condition["properties"] = properties{"call": constant(all[i].value)}
+		}
+		chain = shape{"if": condition, "then": use(all[i].definition), "else": chain}
+	}
+	chain["defaultSnippets"] = snippets()
+	return chain
+}
+
+func snippets() []any {
+	snippet := func(label, description string, body any) any {
+		return map[string]any{"label": label, "description": description, "body": body}
+	}
+	return []any{
+		snippet("set", "replace the data", map[string]any{"set": map[string]any{"${1:name}": "${2:value}"}}),
+		snippet("call http", "send a request, with a timeout", map[string]any{
+			"call": "http", "with": map[string]any{"method": "${1:get}", "endpoint": "${2:https://example.com}"},
+			"timeout": map[string]any{"after": "${3:PT10S}"},
+		}),
+		snippet("try", "catch a timeout", map[string]any{
+			"try": []any{map[string]any{"${1:task}": map[string]any{"wait": "${2:PT10S}", "timeout": map[string]any{"after": "${3:PT1S}"}}}},
+			"catch": map[string]any{
+				"errors": map[string]any{"with": map[string]any{"type": "https://serverlessworkflow.io/spec/1.0.0/errors/timeout"}},
+				"do":     []any{map[string]any{"${4:fallback}": map[string]any{"set": map[string]any{"${5:timedOut}": true}}}},
+			},
+		}),
+	}
+}
+
+// task is a closed object with the properties that all tasks have.
+func task(required []string, members properties) shape {
+	return object(required, members.with(properties{
+		"if":       text().about("An expression on the raw input; the task is passed over unless it holds."),
+		"input":    use("input").about("How the task's input is validated and reshaped."),
+		"output":   use("output").about("How the task's output is reshaped and validated."),
+		"export":   use("export").about("What becomes the workflow's context."),
+		"timeout":  use("timeoutOrName").about("How long the task may take in all. A try around it can catch this."),
+		"then":     text().about("Where the flow goes on: `continue`, `exit`, `end`, or the name of a task in the same list."),
+		"metadata": anyObject().about("Anything else about the task."),
+	}))
+}
+
+// taskDefinitions are the kinds of tasks.
+func taskDefinitions() properties {
+	return controlTasks().with(callTasks()).with(properties{
+		"run": task(needs("run"), properties{"run": run().about("What to run.")}),
+		"emit": task(needs("emit"), properties{"emit": object(needs("event"), properties{
+			"event": object(nil, properties{"with": use("eventToEmit").about("The event's attributes and data.")}),
+		}).about("The event to publish.")}),
+		"listen": task(needs("listen"), properties{
+			"listen": object(needs("to"), properties{
+				"to":   use("strategy").about("The events to wait for."),
+				"read": enum("data", "envelope", "raw").about("What is read of them."),
+			}).about("What to wait for."),
+			"foreach": use("iterator"),
+		}),
+	})
+}
+
+func controlTasks() properties {
+	nonEmpty := anyObject()
+	nonEmpty["minProperties"] = 1
+	cases := listOf(single(object(needs("then"), properties{
+		"when": text().about("An expression; the case without one is the last resort."),
+		"then": text().about("Where the flow goes on."),
+	})))
+	cases["minItems"] = 1
+	return properties{
+		"do": task(needs("do"), properties{"do": use("taskList").about("Tasks to run one after the other.")}),
+		"for": task(needs("for", "do"), properties{
+			"for": object(needs("in"), properties{
+				"each": text().about("The variable that holds the item: `item` unless set."),
+				"at":   text().about("The variable that holds its position: `index` unless set."),
+				"in":   anyOf(text(), shape{"type": "array"}).about("An expression that yields an array, or the array itself."),
+			}).about("What to go through."),
+			"while": text().about("An expression that must hold before each pass."),
+			"do":    use("taskList").about("Tasks to run for each item."),
+		}),
+		"fork": task(needs("fork"), properties{"fork": object(needs("branches"), properties{
+			"branches": use("taskList").about("Tasks to run at the same time."),
+			"compete":  boolean().about("Whether the first branch to end wins, and the others are cancelled."),
+		}).about("The branches.")}),
+		"raise": task(needs("raise"), properties{"raise": object(needs("error"), properties{
+			"error": anyOf(use("error"), text()).about("The error, or the name of one in `use.errors`."),
+		}).about("The error to raise.")}),
+		"set":    task(needs("set"), properties{"set": anyOf(nonEmpty, text()).about("The new data.")}),
+		"switch": task(needs("switch"), properties{"switch": cases.about("The cases, of which the first that holds is taken.")}),
+		"try": task(needs("try", "catch"), properties{
+			"try":   use("taskList").about("Tasks whose errors are handled."),
+			"catch": catch().about("Which errors are handled, and how."),
+		}),
+		"wait": task(needs("wait"), properties{"wait": use("duration").about("How long to wait.")}),
+	}
+}
+
+func catch() shape {
+	filter := shape{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": properties{
+		"type":     anyOf(enum(errorTypes()...), text()).about("The URI of the error's type."),
+		"status":   integer().about("The status code."),
+		"title":    text(),
+		"detail":   text(),
+		"details":  text().about("The name of `detail` until 2026."),
+		"instance": text(),
+	}}
+	return object(nil, properties{
+		"errors":     object(nil, properties{"with": filter.about("What the error must equal.")}),
+		"as":         text().about("The variable that holds the error: `error` unless set."),
+		"when":       text().about("An expression that must hold for the error to be caught."),
+		"exceptWhen": text().about("An expression that must not hold for the error to be caught."),
+		"retry":      anyOf(use("retryPolicy"), text()).about("When to try again: a policy, or the name of one in `use.retries`."),
+		"do":         use("taskList").about("Tasks to run once an error is caught and not retried."),
+		"then":       text().about("Where the flow goes on after an error was caught."),
+	})
+}
