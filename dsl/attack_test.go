@@ -36,6 +36,8 @@ func TestHostileDocuments(t *testing.T) {
 		{"a NUL", head + "  - a: { set: { x: \"\x00\" } }", "SW105"},
 		{"a byte order mark", "\xef\xbb\xbf" + head + "  []", "SW105"},
 		{"UTF-16", "\xff\xfed\x00o\x00", "SW105"},
+		{"a line separator", head + "  - a: { set: { x: '\u2028' } }", "SW105"},
+		{"a carriage return alone", head + "  - a: { wait: PT1S }\r  - b: { wait: PT1S }", "SW105"},
 		{"text from right to left", head + "  - a: { set: { x: '\u202e' } }", "SW105"},
 		{"infinity", head + "  - a: { set: { x: .inf } }", "SW108"},
 		{"a brace as namespace", "document: { dsl: 1.0.3, namespace: '{x}', name: a, version: 1.0.0 }\ndo: []", "SW112"},

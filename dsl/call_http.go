@@ -28,10 +28,12 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 		Format: o.enum("output", "content", "raw", "response"), Redirect: o.boolean("redirect"),
 	}
 	o.require("method")
-	if uri := o.value("uri"); uri != nil && o.value("endpoint") == nil { // the form of published pages (semantics 1.7b)
+	if o.value("uri") != nil && o.value("endpoint") != nil {
+		o.report("SW124", "uri", "`uri` stands for `endpoint`, which is here too")
+	} else if o.value("uri") != nil { // the form of published pages (semantics 1.7b)
 		p.add(Diagnostic{
 			Code: "SW117", Message: "`uri` is `endpoint` now", Pointer: o.at.Key("uri"), Range: p.src.span(o.key("uri")),
-			Label: "did you mean `endpoint`?", Fix: []Edit{{Range: p.src.span(o.key("uri")), NewText: "endpoint", Safe: true}},
+			Label: "did you mean `endpoint`?", Fix: p.respelt(o.key("uri"), "endpoint"),
 		})
 		c.Endpoint = o.endpointOr("uri")
 		return c

@@ -221,7 +221,7 @@ func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 	}
 	if meant := (&object{}).meant(key.Value, unitNames()); meant != "" {
 		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+		d.Fix = p.respelt(key, meant)
 	}
 	p.add(d)
 }

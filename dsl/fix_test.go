@@ -80,6 +80,12 @@ func TestFixesMakeValid(t *testing.T) {
 		{"a unit in the singular", head + "do:\n  - a: { wait: { second: 1 } }\n", head + "do:\n  - a: { wait: { seconds: 1 } }\n"},
 		{"a version of two numbers", strings.Replace(head, "version: 1.0.0", "version: 1.0", 1) + "do: []\n", strings.Replace(head, "version: 1.0.0", "version: '1.0.0'", 1) + "do: []\n"},
 		{"a number for a text", strings.Replace(head, "}", ", title: 5 }", 1) + "do: []\n", strings.Replace(head, "}", ", title: '5' }", 1) + "do: []\n"},
+		{"a misspelt key of JSON", `{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": [], "evaluat": {}}`,
+			`{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": [], "evaluate": {}}`},
+		{"a misspelt word of JSON", `{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": [], "evaluate": {"mode": "lose"}}`,
+			`{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": [], "evaluate": {"mode": "loose"}}`},
+		{"a number for a version in JSON", `{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": 1.0}, "do": []}`,
+			`{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": []}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, found := dsl.Parse("bad.yaml", []byte(c.text))

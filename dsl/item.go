@@ -235,7 +235,7 @@ func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 			continue
 		}
 		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is no keyword of a task", key.Value), Pointer: at, Range: p.src.span(key)}
-		d.Label, d.Fix = "did you mean `for`?", []Edit{{Range: d.Range, NewText: "for", Safe: true}}
+		d.Label, d.Fix = "did you mean `for`?", p.respelt(key, "for")
 		p.add(d)
 		return []string{key.Value, "while"}
 	}
@@ -261,7 +261,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 		d.Range, d.Message = p.src.span(key), fmt.Sprintf("`%s` is no keyword of a task", key.Value)
 		if meant := o.meant(key.Value, names); meant != "" {
 			d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-			d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+			d.Fix = p.respelt(key, meant)
 			break
 		}
 	}

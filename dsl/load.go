@@ -27,11 +27,12 @@ func (p *parser) load() bool {
 		p.atOffset("SW104", 0, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(text), maxSize))
 		return false
 	}
+	p.json = bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
 	if !p.checkCharacters(text) {
 		return false
 	}
 	var root *yaml.Node
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(text) {
+	if p.json {
 		root = p.loadJSON(text)
 	} else {
 		root = p.loadYAML(text)
@@ -55,7 +56,13 @@ func (p *parser) checkCharacters(text []byte) bool {
 		case r == utf8.RuneError && size == 1:
 			p.atOffset("SW105", i, fmt.Sprintf("the byte 0x%02x is no UTF-8; save the document as UTF-8", text[i]))
 			return false
-		case r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f || r >= 0x80 && r < 0xa0 && r != 0x85:
+		case r == '\r' && !bytes.HasPrefix(text[i:], []byte("\r\n")), r == 0x2028 || r == 0x2029:
+			if p.json {
+				break
+			}
+			p.atOffset("SW105", i, fmt.Sprintf("U+%04X breaks a line for some readers and not for others; end lines with a line feed", r))
+			return false
+		case r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f || r >= 0x80 && r < 0xa0:
 			p.atOffset("SW105", i, fmt.Sprintf("the control character U+%04X is not allowed; write it as an escape in double quotes", r))
 			return false
 		case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
@@ -71,7 +78,7 @@ func (p *parser) loadYAML(text []byte) *yaml.Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
 	err := decoder.Decode(&document)
-	if err == io.EOF || err == nil && (len(document.Content) == 0) {
+	if err == io.EOF || err == nil && len(document.Content) == 0 {
 		p.atOffset("SW101", 0, "the document is empty")
 		return nil
 	}

@@ -119,7 +119,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		o.misspelt[meant] = true
 		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
 		if o.value(meant) == nil {
-			d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+			d.Fix = o.p.respelt(key, meant)
 		}
 	}
 	o.p.add(d)
@@ -173,7 +173,7 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 		}
 		d.Range, d.Label = o.p.src.span(key), fmt.Sprintf("did you mean `%s`?", meant)
 		o.p.found = slices.DeleteFunc(o.p.found, func(w Diagnostic) bool { return w.Code == "SW128" && w.Range == d.Range })
-		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+		d.Fix = o.p.respelt(key, meant)
 		break
 	}
 	return d
@@ -225,7 +225,7 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 			Range: p.src.span(key), Expected: known, Help: "known: " + strings.Join(known, " "),
 		}
 		if meant := Suggest(key.Value, known); meant != "" && o.value(meant) == nil {
-			d.Label, d.Fix = fmt.Sprintf("did you mean `%s`?", meant), []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+			d.Label, d.Fix = fmt.Sprintf("did you mean `%s`?", meant), p.respelt(key, meant)
 		}
 		p.add(d)
 	}

@@ -1,10 +1,12 @@
 package dsl
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 )
@@ -30,12 +32,53 @@ type parser struct {
 	src        *Source
 	found      Diagnostics
 	severities map[string]Severity
+	json       bool // the text is JSON
 }
 
 // add reports d; its severity is that of its rule.
 func (p *parser) add(d Diagnostic) {
 	d.File, d.Severity = p.src.File, p.severities[d.Code]
+	d.Message, d.Label, d.Help = oneLine(d.Message), oneLine(d.Label), oneLine(d.Help)
 	p.found = append(p.found, d)
+}
+
+// oneLine makes text fit to be printed, whatever the document has put into it.
+func oneLine(text string) string {
+	const most = 400
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+}
+
+// respelt replaces a scalar of one line by other text in the same quotes.
+func (p *parser) respelt(n *yaml.Node, text string) []Edit {
+	switch {
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || strings.ContainsAny(n.Value, "\r\n"):
+		return nil
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		text = `"` + text + `"`
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		text = "'" + text + "'"
+	}
+	return []Edit{{Range: p.src.span(n), NewText: text, Safe: true}}
+}
+
+// inQuotes replaces a plain scalar by text in quotes.
+func (p *parser) inQuotes(n *yaml.Node, text string) []Edit {
+	quote := "'"
+	if p.json {
+		quote = `"`
+	}
+	if n.Style != 0 {
+		return p.respelt(n, text)
+	}
+	return []Edit{{Range: p.src.span(n), NewText: quote + text + quote, Safe: true}}
 }
 
 func (p *parser) atOffset(code string, offset int, message string) {
@@ -62,6 +105,9 @@ func (p *parser) workflow(root *yaml.Node) *Workflow {
 		Evaluate: p.evaluate(o),
 	}
 	o.require("document", "do")
+	if n := o.value("document"); n != nil && w.Timeout == nil { // misplaced, as is told
+		w.Timeout = p.timeout(&object{p: p, node: n, at: Pointer("").Key("document")})
+	}
 	return w
 }
 
@@ -110,7 +156,9 @@ func (p *parser) misplacedTimeout(o *object, n *yaml.Node) {
 		Code: "SW118", Message: "`timeout` does not belong to `document`", Range: p.src.span(key), Label: "move it to the top level",
 		Pointer: o.at.Key("timeout"), Help: "a workflow's timeout stands beside `document` and `do`",
 	}
-	if o.node.Style&yaml.FlowStyle == 0 {
+	_, top := child(p.src.root, "timeout")
+	inOneLine := n.Style&yaml.FlowStyle == 0 || bytes.Contains(p.src.Line(n.Line), []byte("}"))
+	if o.node.Style&yaml.FlowStyle == 0 && top == nil && inOneLine {
 		d.Fix = p.moveToTop(key, n)
 	}
 	p.add(d)

@@ -57,7 +57,7 @@ func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
 	}
 	if n.Kind == yaml.ScalarNode && n.Value != "" {
 		d.Help = "put it in quotes"
-		d.Fix = []Edit{{Range: d.Range, NewText: "'" + n.Value + "'", Safe: true}}
+		d.Fix = p.inQuotes(n, n.Value)
 	}
 	p.add(d)
 	return ""
@@ -82,7 +82,7 @@ func (o *object) version(name string) string {
 		}
 		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); semverPattern.MatchString(completed) {
 			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
-			d.Fix = []Edit{{Range: d.Range, NewText: "'" + completed + "'"}}
+			d.Fix = o.p.inQuotes(n, completed)
 		}
 		o.p.add(d)
 		return ""
@@ -122,7 +122,11 @@ func (o *object) booleanOr(name string, otherwise bool) bool {
 	if o.value(name) == nil {
 		return otherwise
 	}
-	return o.boolean(name)
+	if n := o.value(name); n.Kind == yaml.ScalarNode && scalarTypeOf(n) == boolScalar {
+		return o.boolean(name)
+	}
+	o.boolean(name) // reports
+	return otherwise
 }
 
 // integer decodes a whole number; nil if it is absent or wrong.
@@ -168,7 +172,7 @@ func (o *object) enum(name string, values ...string) string {
 	}
 	if meant := Suggest(text, values); meant != "" {
 		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+		d.Fix = o.p.respelt(n, meant)
 	}
 	o.p.add(d)
 	return values[0]
