@@ -104,14 +104,14 @@ func callMCP(parameters shape) shape {
 		"parameters": parameters.about("The method's parameters."),
 		"timeout":    use("duration").about("How long the call may take."),
 		"transport": object(nil, properties{
-			"http": object(needs("endpoint"), properties{"endpoint": use("endpoint"), "headers": texts}),
+			"http": object(needs("endpoint"), properties{"endpoint": use("endpoint"), "headers": texts}).open(),
 			"stdio": object(needs("command"), properties{
 				"command": text(), "arguments": listOf(text()), "environment": texts,
-			}),
+			}).open(),
 			"options": texts,
-		}).exactlyOne("http", "stdio").about("How the server is reached."),
-		"client": object(needs("name", "version"), properties{"name": text(), "version": text()}).about("How the caller introduces itself."),
-	})
+		}).exactlyOne("http", "stdio").open().about("How the server is reached."),
+		"client": object(needs("name", "version"), properties{"name": text(), "version": text()}).open().about("How the caller introduces itself."),
+	}).open()
 }
 
 // run is what a run task runs; arguments may be a map, as up to 1.0.1.

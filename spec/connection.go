@@ -59,15 +59,17 @@ func oauth2(endpoints bool) shape {
 		}).about("The client."),
 		"request": object(nil, properties{
 			"encoding": enum("application/x-www-form-urlencoded", "application/json"),
-		}).about("How tokens are requested."),
+		}).open().about("How tokens are requested."),
 		"issuers": listOf(text()), "scopes": listOf(text()), "audiences": listOf(text()),
 		"username": text(), "password": text(), "subject": token, "actor": token,
 	}
 	if endpoints {
-		members["endpoints"] = object(nil, properties{"token": text(), "revocation": text(), "introspection": text()})
+		members["endpoints"] = object(nil, properties{"token": text(), "revocation": text(), "introspection": text()}).open()
 	}
 	return anyOf(secret(), object(needs("authority", "grant"), members))
 }
+
+const dateTime = `^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$`
 
 // eventDefinitions are the parts that tell of events.
 func eventDefinitions() properties {
@@ -101,13 +103,13 @@ func eventDefinitions() properties {
 		)
 	}
 	return properties{
-		"eventToEmit": event("type"),
+		"eventToEmit": shape{"allOf": []shape{event("type"), {"properties": properties{"time": anyOf(use("expression"), pattern(dateTime))}}}},
 		"eventFilter": object(needs("with"), properties{
 			"with": filtered.about("The attributes that an event must have."),
 			"correlate": mapOf(object(needs("from"), properties{
 				"from":   text().about("An expression on the event."),
 				"expect": text().about("What its value must be; the first value if absent."),
-			})).about("What ties events to each other and to the run."),
+			}).open()).about("What ties events to each other and to the run."),
 		}),
 		"strategy":      strategy(anyOf(text(), use("untilStrategy"))),
 		"untilStrategy": strategy(nil),

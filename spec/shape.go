@@ -26,6 +26,17 @@ func object(required []string, members properties) shape {
 	return s
 }
 
+// open marks an object that the DSL lets have further members, though they mean nothing: only editors refuse them.
+func (s shape) open() shape {
+	opened := shape{openMark: true}
+	for key, value := range s {
+		opened[key] = value
+	}
+	return opened
+}
+
+const openMark = "open"
+
 func needs(names ...string) []string { return names }
 
 // mapOf is an object whose members have names of their own.
@@ -119,6 +130,9 @@ func resolve(v any, prefix string, markdown bool) any {
 func resolveMap(s shape, prefix string, markdown bool) any {
 	resolved := map[string]any{}
 	for key, value := range s {
+		if key == openMark || key == "additionalProperties" && s[openMark] != nil && !markdown {
+			continue
+		}
 		resolved[key] = resolve(value, prefix, markdown)
 		if key == "description" && markdown {
 			resolved["markdownDescription"] = value

@@ -97,7 +97,7 @@ func taskDefinitions() properties {
 	return controlTasks().with(callTasks()).with(properties{
 		"run": task(needs("run"), properties{"run": run().about("What to run.")}),
 		"emit": task(needs("emit"), properties{"emit": object(needs("event"), properties{
-			"event": object(nil, properties{"with": use("eventToEmit").about("The event's attributes and data.")}),
+			"event": object(nil, properties{"with": use("eventToEmit").about("The event's attributes and data.")}).open(),
 		}).about("The event to publish.")}),
 		"listen": task(needs("listen"), properties{
 			"listen": object(needs("to"), properties{
@@ -146,7 +146,7 @@ func controlTasks() properties {
 }
 
 func catch() shape {
-	filter := shape{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": properties{
+	filter := shape{openMark: true, "type": "object", "minProperties": 1, "additionalProperties": false, "properties": properties{
 		"type":     anyOf(enum(errorTypes()...), text()).about("The URI of the error's type."),
 		"status":   integer().about("The status code."),
 		"title":    text(),
@@ -155,7 +155,7 @@ func catch() shape {
 		"instance": text(),
 	}}
 	return object(nil, properties{
-		"errors":     object(nil, properties{"with": filter.about("What the error must equal.")}),
+		"errors":     object(nil, properties{"with": filter.about("What the error must equal.")}).open(),
 		"as":         text().about("The variable that holds the error: `error` unless set."),
 		"when":       text().about("An expression that must hold for the error to be caught."),
 		"exceptWhen": text().about("An expression that must not hold for the error to be caught."),
