@@ -13,21 +13,23 @@ import (
 
 // headJSON is a State without its frames, as it is stored.
 type headJSON struct {
-	ID         string        `json:"id"`
-	Namespace  string        `json:"ns"`
-	Status     Status        `json:"status"`
-	StartedAt  time.Time     `json:"startedAt,omitzero"`
-	Input      Value         `json:"input"`
-	Context    Value         `json:"context"`
-	Deadline   *Deadline     `json:"deadline,omitempty"`
-	Output     *Value        `json:"output,omitempty"`
-	Fault      *errors.Error `json:"fault,omitempty"`
-	LastFrame  FrameID       `json:"lastFrame,omitempty"`
-	LastEffect EffectID      `json:"lastEffect,omitempty"`
-	LastRecord int           `json:"lastRecord,omitempty"`
+	ID          string        `json:"id"`
+	Namespace   string        `json:"ns"`
+	Status      Status        `json:"status"`
+	StartedAt   time.Time     `json:"startedAt,omitzero"`
+	Input       Value         `json:"input"`
+	Context     Value         `json:"context"`
+	Transformed *Value        `json:"transformed,omitempty"`
+	Deadline    *Deadline     `json:"deadline,omitempty"`
+	Output      *Value        `json:"output,omitempty"`
+	Fault       *errors.Error `json:"fault,omitempty"`
+	LastFrame   FrameID       `json:"lastFrame,omitempty"`
+	LastEffect  EffectID      `json:"lastEffect,omitempty"`
+	LastRecord  int           `json:"lastRecord,omitempty"`
 }
 
-// frameJSON is a Frame as it is stored. Input is left out if it is the raw input.
+// frameJSON is a Frame as it is stored. Input is left out if it is the raw input,
+// and RawOutput if it is the output.
 type frameJSON struct {
 	ID        FrameID          `json:"id"`
 	Parent    FrameID          `json:"parent,omitempty"`
@@ -37,6 +39,7 @@ type frameJSON struct {
 	Phase     Phase            `json:"phase,omitempty"`
 	Raw       *Value           `json:"raw,omitempty"`
 	Input     json.RawMessage  `json:"input,omitempty"`
+	RawOutput json.RawMessage  `json:"rawOutput,omitempty"`
 	Output    *Value           `json:"output,omitempty"`
 	StartedAt time.Time        `json:"startedAt,omitzero"`
 	Branch    int              `json:"branch,omitempty"`
@@ -98,7 +101,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 func (s *State) EncodeHead() ([]byte, error) {
 	head := headJSON{
 		ID: s.ID, Namespace: s.Namespace, Status: s.Status, StartedAt: s.StartedAt, Input: Value{s.Input},
-		Context: Value{s.Context}, Deadline: s.Deadline, Fault: s.Fault,
+		Context: Value{s.Context}, Deadline: s.Deadline, Fault: s.Fault, Transformed: s.Transformed,
 		LastFrame: s.lastFrame, LastEffect: s.lastEffect, LastRecord: s.lastRecord,
 	}
 	if s.Status == StatusCompleted {
@@ -115,7 +118,7 @@ func DecodeState(head []byte, frames []json.RawMessage) (*State, error) {
 	}
 	s := &State{
 		ID: h.ID, Namespace: h.Namespace, Status: h.Status, StartedAt: h.StartedAt, Input: h.Input.V,
-		Context: h.Context.V, Deadline: h.Deadline, Fault: h.Fault,
+		Context: h.Context.V, Deadline: h.Deadline, Fault: h.Fault, Transformed: h.Transformed,
 		lastFrame: h.LastFrame, lastEffect: h.LastEffect, lastRecord: h.LastRecord,
 	}
 	if h.Output != nil {
@@ -149,16 +152,27 @@ func (f *Frame) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
+	if f.Phase == PhaseAfter && (f.node == nil || f.node.output.value != nil) {
+		if j.RawOutput, err = expr.Encode(f.RawOutput); err != nil {
+			return nil, err
+		}
+	}
 	if f.Then != nil {
 		j.Then = &jumpJSON{f.Then.Directive, f.Then.Index}
 	}
-	if len(f.Vars) > 0 {
-		j.Vars = make(map[string]Value, len(f.Vars))
-		for name, v := range f.Vars {
-			j.Vars[name] = Value{v}
-		}
-	}
+	j.Vars = f.encodeVars()
 	return json.Marshal(j)
+}
+
+func (f *Frame) encodeVars() map[string]Value {
+	if len(f.Vars) == 0 {
+		return nil
+	}
+	vars := make(map[string]Value, len(f.Vars))
+	for name, v := range f.Vars {
+		vars[name] = Value{v}
+	}
+	return vars
 }
 
 // saved returns v for a field that may be left out: absent and null mean the same.
@@ -182,6 +196,16 @@ func (f *Frame) decodeInput(j frameJSON) (err error) {
 		f.Input, err = expr.Decode(j.Input)
 	case j.Phase >= PhaseBody:
 		f.Input = f.Raw
+	}
+	return err
+}
+
+func (f *Frame) decodeRawOutput(j frameJSON) (err error) {
+	switch {
+	case j.RawOutput != nil:
+		f.RawOutput, err = expr.Decode(j.RawOutput)
+	case j.Phase == PhaseAfter:
+		f.RawOutput = f.Output
 	}
 	return err
 }
@@ -210,6 +234,9 @@ func decodeFrame(data []byte) (*Frame, error) {
 		Isolated: j.Isolated, saved: true,
 	}
 	if err := f.decodeInput(j); err != nil {
+		return nil, err
+	}
+	if err := f.decodeRawOutput(j); err != nil {
 		return nil, err
 	}
 	if j.Progress != nil {

@@ -53,6 +53,7 @@ func (m *machine) listDone(list *Frame, output any, exit bool) {
 	switch f.Phase {
 	case PhaseBefore:
 		if exit { // the extension's output stands in for the body's (semantics section 13)
+			f.Input = f.Raw
 			m.complete(f, output, nil)
 			return
 		}
@@ -167,7 +168,11 @@ func (m *machine) fault(err *errors.Error) {
 }
 
 func (m *machine) completeWorkflow(raw any) {
-	scope := m.workflowScope(m.s.Input)
+	input := m.s.Input
+	if m.s.Transformed != nil {
+		input = m.s.Transformed.V
+	}
+	scope := m.workflowScope(input)
 	scope.output = raw
 	output, err := m.p.output.out(scope, raw)
 	if err != nil {

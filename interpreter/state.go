@@ -36,9 +36,11 @@ type State struct {
 	StartedAt time.Time
 	Input     any // raw input
 	Context   any
-	Deadline  *Deadline // the workflow's own
-	Output    any       // once completed
-	Fault     *errors.Error
+	// Transformed is what the workflow's input.from made of the input; nil if there is none.
+	Transformed *Value
+	Deadline    *Deadline // the workflow's own
+	Output      any       // once completed
+	Fault       *errors.Error
 
 	frames     []*Frame // in the order of their ids: a child comes after its parent
 	lastFrame  FrameID
@@ -73,6 +75,7 @@ type Frame struct {
 	Phase     Phase
 	Raw       any // raw input; in a list, the input of the task to start next
 	Input     any // transformed input, once the body has started
+	RawOutput any // what the body made, while extensions run after it
 	Output    any // transformed output, while extensions run after the body
 	StartedAt time.Time
 	Branch    int  // position among the branches of a fork

@@ -131,6 +131,9 @@ func (m *machine) start(input any) {
 		m.fault(err.At("/"))
 		return
 	}
+	if m.p.input.value != nil {
+		s.Transformed = &Value{transformed}
+	}
 	s.queue(s.push(&Frame{node: workflowNode, List: "do", Raw: transformed}))
 }
 

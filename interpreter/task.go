@@ -228,6 +228,7 @@ func (f *Frame) child(n *node) Path {
 // complete ends the body of f with its raw output.
 func (m *machine) complete(f *Frame, raw any, then *Jump) {
 	m.cancelChildren(f)
+	f.RawOutput = raw
 	scope := m.bodyScope(f)
 	scope.output = raw
 	output, err := f.node.output.out(scope, raw)

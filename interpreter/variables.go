@@ -116,10 +116,7 @@ func (s *Scope) task() any {
 	}
 	v["name"], v["reference"], v["definition"] = f.node.task.Base().Name, string(f.pointer()), definition
 	v["input"], v["startedAt"] = f.Raw, timeValue(f.StartedAt)
-	v["output"] = f.Output
-	if f == s.frame {
-		v["output"] = s.output
-	}
+	v["output"] = f.RawOutput
 	if len(f.Deadlines) > 0 {
 		v["deadline"] = timeValue(f.Deadlines[0].At)
 	}
