@@ -1,12 +1,11 @@
 package conformance
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -15,13 +14,23 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/tasks"
 )
 
 // testCase is one file of testdata.
 type testCase struct {
-	name  string
-	files map[string]string
+	name    string
+	comment string
+	files   map[string]string
+}
+
+// ending is what a run of a case came to.
+type ending struct {
+	status  interpreter.Status
+	output  any
+	fault   *errors.Error
+	elapsed time.Duration
+	records []interpreter.Record
+	events  []any
 }
 
 // mustCases reads every case.
@@ -37,7 +46,8 @@ func mustCases(t *testing.T) []testCase {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cases[i] = testCase{strings.TrimSuffix(strings.TrimPrefix(path, "testdata/"), ".txtar"), map[string]string{}}
+		name := strings.TrimSuffix(strings.TrimPrefix(path, "testdata/"), ".txtar")
+		cases[i] = testCase{name: name, comment: string(archive.Comment), files: map[string]string{}}
 		for _, f := range archive.Files {
 			cases[i].files[f.Name] = string(f.Data)
 		}
@@ -45,7 +55,13 @@ func mustCases(t *testing.T) []testCase {
 	return cases
 }
 
-// input returns the case's input, or nil.
+// runs reports whether the case's document is run, and not refused.
+func (c testCase) runs() bool {
+	_, refused := c.files["diagnostics.txt"]
+	return !refused
+}
+
+// input returns the case's input, or an empty object.
 func (c testCase) input(t *testing.T) any {
 	t.Helper()
 	text, ok := c.files["input.json"]
@@ -55,92 +71,59 @@ func (c testCase) input(t *testing.T) any {
 	return mustDecode(t, text)
 }
 
+// lines returns the lines of a file that may be absent.
+func (c testCase) lines(file string) []string {
+	text := strings.TrimSpace(c.files[file])
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
 func mustDecode(t *testing.T, text string) any {
 	t.Helper()
 	v, err := expr.Decode([]byte(text))
 	if err != nil {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("%q: %v", text, err)
 	}
 	return v
 }
 
-// load parses, checks and compiles a document.
-func load(file, text string, config interpreter.Config) (*interpreter.Program, dsl.Diagnostics) {
-	w, diagnostics := dsl.Parse(file, []byte(text))
-	if diagnostics.Err() == nil {
-		diagnostics = append(diagnostics, interpreter.Check(w)...)
-	}
-	if diagnostics.Err() != nil {
-		return nil, diagnostics.Errors()
-	}
-	p, found := interpreter.Compile(w, config)
-	return p, found.Errors()
-}
-
-// config is what cases run with.
-func config(t *testing.T) interpreter.Config {
-	t.Helper()
-	return interpreter.Config{
-		Kinds: tasks.All(tasks.Config{Transport: standIn(t), Processes: true, Secrets: secrets}), Secrets: secrets,
-		Runtime: map[string]any{"name": "swrun", "version": "test"},
-	}
-}
-
-// secrets are the secrets that cases may use.
-func secrets(name string) (any, bool) {
-	v, ok := map[string]any{
-		"api":   map[string]any{"username": "ada", "password": "lovelace", "token": "t0ken"},
-		"plain": "s3cret",
-	}[name]
-	return v, ok
-}
-
-// mustProgram loads the case's document, which must have no errors.
-func (c testCase) mustProgram(t *testing.T) *interpreter.Program {
-	t.Helper()
-	p, diagnostics := load("workflow.yaml", c.files["workflow.yaml"], config(t))
-	if err := diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// workflows finds the other documents of the case: child-NAME.yaml.
-func (c testCase) workflows(t *testing.T) func(namespace, name, version string) (*interpreter.Program, *errors.Error) {
-	return func(_, name, _ string) (*interpreter.Program, *errors.Error) {
-		text, ok := c.files["child-"+name+".yaml"]
-		if !ok {
-			return nil, errors.Configurationf("the workflow %s is not known here", name)
-		}
-		p, diagnostics := load("child-"+name+".yaml", text, config(t))
-		if diagnostics.Err() != nil {
-			return nil, errors.Configurationf("%s", diagnostics)
-		}
-		return p, nil
-	}
-}
-
 // verify compares how a run ended with what the case wants.
-func (c testCase) verify(t *testing.T, status interpreter.Status, output any, fault *errors.Error) {
+func (c testCase) verify(t *testing.T, got ending) {
 	t.Helper()
 	if want, ok := c.files["output.json"]; ok {
-		if status != interpreter.StatusCompleted {
-			t.Fatalf("the run is %s: %v", status, fault)
-		}
-		if diff := cmp.Diff(mustDecode(t, want), output); diff != "" {
-			t.Errorf("output (-want +got):\n%s", diff)
-		}
-		return
+		c.verifyOutput(t, mustDecode(t, want), got)
+	} else {
+		c.verifyFault(t, got)
 	}
+	c.verifyRecords(t, got.records)
+	c.verifyCounts(t, got.records)
+	c.verifyEvents(t, got.events)
+	c.verifyElapsed(t, got.elapsed)
+}
+
+func (c testCase) verifyOutput(t *testing.T, want any, got ending) {
+	t.Helper()
+	if got.status != interpreter.StatusCompleted {
+		t.Fatalf("the run is %s: %v", got.status, got.fault)
+	}
+	if diff := cmp.Diff(want, mustDecode(t, mustJSON(t, interpreter.Value{V: got.output}))); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
+
+func (c testCase) verifyFault(t *testing.T, got ending) {
+	t.Helper()
 	want, ok := mustDecode(t, c.files["error.json"]).(map[string]any)
-	if !ok || fault == nil {
-		t.Fatalf("the run is %s with %v, want the error %v", status, output, c.files["error.json"])
+	if !ok || got.fault == nil {
+		t.Fatalf("the run is %s with %v, want the error %v", got.status, got.output, c.files["error.json"])
 	}
-	got := fault.Value()
-	got["type"] = errors.Name(fault.Type)
+	fault := got.fault.Value()
+	fault["type"] = errors.Name(got.fault.Type)
 	for name, member := range want {
-		if diff := cmp.Diff(member, got[name]); diff != "" {
-			t.Errorf("error member %s (-want +got):\n%s\nin %v", name, diff, fault)
+		if diff := cmp.Diff(member, fault[name]); diff != "" {
+			t.Errorf("error member %s (-want +got):\n%s\nin %v", name, diff, got.fault)
 		}
 	}
 }
@@ -153,17 +136,75 @@ func (c testCase) verifyRecords(t *testing.T, records []interpreter.Record) {
 		told = append(told, strings.TrimSpace(fmt.Sprintf("%s %s", r.Type, r.Path)))
 	}
 	rest := told
-	for _, want := range strings.Split(strings.TrimSpace(c.files["records.txt"]), "\n") {
-		for want != "" && len(rest) > 0 && rest[0] != want {
+	for _, want := range c.lines("records.txt") {
+		for len(rest) > 0 && rest[0] != want {
 			rest = rest[1:]
 		}
-		if want != "" && len(rest) == 0 {
+		if len(rest) == 0 {
 			t.Fatalf("the record %q is missing or too early in:\n%s", want, strings.Join(told, "\n"))
 		}
-		if want != "" {
-			rest = rest[1:]
+		rest = rest[1:]
+	}
+}
+
+// verifyCounts checks how many records there are of a type and pointer.
+func (c testCase) verifyCounts(t *testing.T, records []interpreter.Record) {
+	t.Helper()
+	counts := map[string]int{}
+	for _, r := range records {
+		counts[strings.TrimSpace(fmt.Sprintf("%s %s", r.Type, r.Pointer))]++
+	}
+	for _, line := range c.lines("counts.txt") {
+		number, what, _ := strings.Cut(line, " ")
+		if got := fmt.Sprint(counts[what]); got != number {
+			t.Errorf("%s records of %s, want %s", got, what, number)
 		}
 	}
+}
+
+// verifyEvents compares the emitted events with the wanted ones, which may name fewer attributes.
+func (c testCase) verifyEvents(t *testing.T, events []any) {
+	t.Helper()
+	text, ok := c.files["events.json"]
+	if !ok {
+		return
+	}
+	wanted := mustDecode(t, text).([]any)
+	if len(wanted) != len(events) {
+		t.Fatalf("%d events, want %d: %v", len(events), len(wanted), events)
+	}
+	for i, want := range wanted {
+		for name, attribute := range want.(map[string]any) {
+			if diff := cmp.Diff(attribute, events[i].(map[string]any)[name]); diff != "" {
+				t.Errorf("event %d, attribute %s (-want +got):\n%s", i, name, diff)
+			}
+		}
+	}
+}
+
+// verifyElapsed compares the virtual time that the run took; a negative one is not known.
+func (c testCase) verifyElapsed(t *testing.T, got time.Duration) {
+	t.Helper()
+	text := strings.TrimSpace(c.files["elapsed.txt"])
+	if text == "" || got < 0 {
+		return
+	}
+	from, to, isRange := strings.Cut(text, "..")
+	if !isRange {
+		to = from
+	}
+	if low, high := mustDuration(t, from), mustDuration(t, to); got < low || got > high {
+		t.Errorf("the run took %s of virtual time, want %s", got, text)
+	}
+}
+
+func mustDuration(t *testing.T, text string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // verifyDiagnostics compares codes and pointers.
@@ -173,26 +214,7 @@ func (c testCase) verifyDiagnostics(t *testing.T, diagnostics dsl.Diagnostics) {
 	for _, d := range diagnostics {
 		got = append(got, fmt.Sprintf("%s %s", d.Code, d.Pointer))
 	}
-	want := strings.Split(strings.TrimSpace(c.files["diagnostics.txt"]), "\n")
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(c.lines("diagnostics.txt"), got); diff != "" {
 		t.Errorf("diagnostics (-want +got):\n%s\n%v", diff, diagnostics)
 	}
-}
-
-func mustJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
-func mustReadFile(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -2,32 +2,60 @@ package conformance
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
+
+// epoch is when cases begin.
+func epoch() time.Time { return time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC) }
 
 // TestCases runs every case as a user would, on virtual time.
 func TestCases(t *testing.T) {
 	for _, c := range mustCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, ok := c.files["diagnostics.txt"]; ok {
-				_, diagnostics := load("workflow.yaml", c.files["workflow.yaml"], config(t))
+			if !strings.Contains(c.comment, ":") {
+				t.Errorf("the case does not name its rule: %q", c.comment)
+			}
+			if !c.runs() {
+				_, diagnostics := load("workflow.yaml", c.files["workflow.yaml"], newOutside(c.files).config)
 				c.verifyDiagnostics(t, diagnostics)
 				return
 			}
-			var records []interpreter.Record
-			outcome, err := runtime.Run(context.Background(), c.mustProgram(t), c.input(t), runtime.Local{
-				ID: "case", Virtual: true, Workflows: c.workflows(t),
-				Observe: func(r interpreter.Record) { records = append(records, r) },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.verify(t, outcome.Status, outcome.Output, outcome.Fault)
-			c.verifyRecords(t, records)
+			c.verify(t, c.mustRun(t))
 		})
 	}
+}
+
+// mustRun runs the case by the runtime.
+func (c testCase) mustRun(t *testing.T) ending {
+	t.Helper()
+	var got ending
+	o := newOutside(c.files)
+	var began time.Time
+	outcome, err := runtime.Run(context.Background(), c.mustProgram(t, o), c.input(t), runtime.Local{
+		ID: "case", Virtual: true, Workflows: c.workflows(o),
+		Now: func() time.Time {
+			if began.IsZero() {
+				began = time.Now()
+				return epoch()
+			}
+			return epoch().Add(time.Since(began))
+		},
+		Observe: func(r interpreter.Record) { got.records = append(got.records, r) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.status, got.output, got.fault, got.events = outcome.Status, outcome.Output, outcome.Fault, o.events
+	got.elapsed = outcome.EndedAt.Sub(outcome.StartedAt)
+	if slices.ContainsFunc(got.records, func(r interpreter.Record) bool { return r.Type == interpreter.EffectStarted }) {
+		got.elapsed = -1 // real time passes while effects are in flight
+	}
+	return got
 }

@@ -1,7 +1,20 @@
-// Package conformance holds what swrun is held to: the specification's own features, and our cases as files.
+// Package conformance holds what swrun is held to: the specification's own features and examples, and our cases as
+// files.
 //
-// Every folder of testdata is a kind of task, by its stem, or a topic; every file in it is a case: a comment that names the
-// rule, workflow.yaml, input.json if there is an input, and one of output.json, error.json (the members that must
-// be equal) and diagnostics.txt (lines of code and pointer). records.txt holds record types and paths that must
-// appear in this order.
+// Every folder of testdata is a kind of task, by its stem, or a topic; every file in it is a case. It begins with a
+// comment that names the rule, and holds
+//
+//	workflow.yaml     the document
+//	input.json        its input, {} unless given
+//	NAME.child.yaml   a workflow that it may run
+//	output.json       the output, exactly; or
+//	error.json        the members of the fault that must be equal; type is the short name of a standard one; or
+//	diagnostics.txt   lines of code and pointer: the document is refused
+//	records.txt       lines of record type and occurrence that must appear in this order
+//	counts.txt        lines of number, record type and pointer: so many records there are
+//	events.json       the emitted events, in order, with the attributes that must be equal
+//	elapsed.txt       the virtual time that the run takes: 7s, or 1s..2s
+//	endless.txt       occurrences whose effect does not end by itself
+//
+// Any other file is an external resource of that name. Calls reach the stand-in (standin_test.go).
 package conformance

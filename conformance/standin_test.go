@@ -1,39 +1,43 @@
 package conformance
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
+
+	"github.com/swrun/swrun/errors"
 )
 
-// standIn starts a real server that answers for every host, and returns what reaches it.
-func standIn(t *testing.T) http.RoundTripper {
-	t.Helper()
-	server := httptest.NewServer(standInHandler())
-	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
+// standIn answers for every host, without a network.
+func standIn() http.RoundTripper { return answering{standInHandler()} }
+
+// answering has a handler answer what would go out.
+type answering struct{ handler http.Handler }
+
+func (a answering) RoundTrip(sent *http.Request) (*http.Response, error) {
+	received := sent.Clone(sent.Context())
+	if received.Body == nil {
+		received.Body = http.NoBody
 	}
-	return rewrite{u}
-}
-
-// rewrite sends every request to one server; the host that was meant stays in the Host header.
-type rewrite struct{ server *url.URL }
-
-func (r rewrite) RoundTrip(request *http.Request) (*http.Response, error) {
-	redirected := request.Clone(request.Context())
-	redirected.Host = request.URL.Host
-	redirected.URL.Scheme, redirected.URL.Host = r.server.Scheme, r.server.Host
-	return http.DefaultTransport.RoundTrip(redirected)
+	received.Host, received.RequestURI = sent.URL.Host, sent.URL.RequestURI()
+	answer := httptest.NewRecorder()
+	a.handler.ServeHTTP(answer, received)
+	if err := context.Cause(sent.Context()); err != nil {
+		return nil, err
+	}
+	if answer.Header().Get("X-Broken") != "" {
+		return nil, errors.New("connection refused")
+	}
+	response := answer.Result()
+	response.Request = sent
+	return response, nil
 }
 
 // standInHandler answers for the hosts of the specification's features and for stand-in.test, whose paths say what

@@ -1,0 +1,226 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// driver runs a case step by step: effects take no time and happen one after the other, time jumps when nothing is in
+// flight, and what stands between two steps is in the hands of the test.
+type driver struct {
+	t       *testing.T
+	c       testCase
+	outside *outside
+	now     time.Time
+	// between replaces the state after each step; nil keeps it.
+	between func(*interpreter.State) *interpreter.State
+	cancel  time.Time // when the run is cancelled from outside; zero for never
+
+	live     []*instance
+	all      []*instance
+	flying   []flight // effects to perform, in order
+	children int
+}
+
+// instance is one workflow instance of a case.
+type instance struct {
+	program *interpreter.Program
+	state   *interpreter.State
+	again   bool
+	parent  *flight // what waits for it
+
+	steps   []step
+	records []interpreter.Record
+}
+
+// step is one call of interpreter.Step and what it left.
+type step struct {
+	event interpreter.Event
+	now   time.Time
+	state string // as JSON
+}
+
+// flight is an effect on its way.
+type flight struct {
+	instance *instance
+	effect   interpreter.Effect
+	child    *instance // what performs it, for run.workflow
+}
+
+func newDriver(t *testing.T, c testCase) *driver {
+	return &driver{t: t, c: c, outside: newOutside(c.files), now: epoch()}
+}
+
+// run runs the case to its end and returns its instances, the case's own first.
+func (d *driver) run() []*instance {
+	d.t.Helper()
+	root := d.start(d.c.mustProgram(d.t, d.outside), "case", nil)
+	d.step(root, interpreter.Start{Input: d.c.input(d.t)})
+	for range 100_000 {
+		if len(d.live) == 0 {
+			return d.all
+		}
+		d.advance()
+	}
+	d.t.Fatal("the run does not come to an end")
+	return nil
+}
+
+// advance does the next thing.
+func (d *driver) advance() {
+	if !d.cancel.IsZero() && !d.now.Before(d.cancel) {
+		d.step(d.live[0], interpreter.Cancel{Reason: "the test wants it"})
+		return
+	}
+	wake := d.cancel
+	for _, i := range d.live {
+		next := i.state.NextWake()
+		if i.again || !next.IsZero() && !d.now.Before(next) {
+			d.step(i, interpreter.Due{})
+			return
+		}
+		if !next.IsZero() && (wake.IsZero() || next.Before(wake)) {
+			wake = next
+		}
+	}
+	if at := slices.IndexFunc(d.flying, d.ends); at >= 0 {
+		f := d.flying[at]
+		d.flying = slices.Delete(d.flying, at, at+1)
+		d.perform(f)
+		return
+	}
+	if wake.IsZero() {
+		d.t.Fatal("nothing can go on")
+	}
+	d.now = wake
+}
+
+// ends reports whether an effect ends by itself, and does not wait for a child.
+func (d *driver) ends(f flight) bool {
+	return f.child == nil && !slices.Contains(d.c.lines("endless.txt"), string(f.effect.Request.Path))
+}
+
+func (d *driver) start(p *interpreter.Program, id string, parent *flight) *instance {
+	i := &instance{program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent}
+	d.live, d.all = append(d.live, i), append(d.all, i)
+	return i
+}
+
+func (d *driver) step(i *instance, ev interpreter.Event) {
+	d.t.Helper()
+	result := interpreter.Step(i.program, i.state, ev, d.now)
+	i.again = result.Again
+	i.records = append(i.records, result.Records...)
+	i.steps = append(i.steps, step{ev, d.now, mustJSON(d.t, i.state)})
+	if d.between != nil {
+		i.state = d.between(i.state)
+	}
+	for _, id := range result.Cancels {
+		d.drop(i, id)
+	}
+	for _, e := range result.Effects {
+		d.flying = append(d.flying, flight{instance: i, effect: e})
+	}
+	if i.state.Status.Final() {
+		d.end(i)
+	}
+}
+
+// drop takes an effect back, and with it the child that performs it.
+func (d *driver) drop(i *instance, id interpreter.EffectID) {
+	at := slices.IndexFunc(d.flying, func(f flight) bool { return f.instance == i && f.effect.ID == id })
+	if at < 0 {
+		d.t.Errorf("an effect is cancelled that is not in flight: %d", id)
+		return
+	}
+	f := d.flying[at]
+	d.flying = slices.Delete(d.flying, at, at+1)
+	if f.child != nil {
+		f.child.parent = nil
+		d.step(f.child, interpreter.Cancel{Reason: "the task has ended"})
+	}
+}
+
+// end takes an instance out of the run and tells its parent.
+func (d *driver) end(i *instance) {
+	d.live = slices.DeleteFunc(d.live, func(other *instance) bool { return other == i })
+	if i.parent == nil {
+		return
+	}
+	d.flying = slices.DeleteFunc(d.flying, func(f flight) bool { return f.child == i })
+	ev := interpreter.Finished{Effect: i.parent.effect.ID, Result: i.state.Output, Error: i.state.Fault}
+	if i.state.Status == interpreter.StatusCancelled {
+		ev.Error = errors.Runtimef("the workflow %s was cancelled", i.state.ID)
+	}
+	d.step(i.parent.instance, ev)
+}
+
+func (d *driver) perform(f flight) {
+	d.t.Helper()
+	if f.effect.Kind == dsl.KindRunWorkflow {
+		d.performWorkflow(f)
+		return
+	}
+	result, err := f.instance.program.Performer(f.effect.Kind)(context.Background(), f.effect.Request)
+	fault := errors.AsError(err)
+	if err != nil && fault == nil {
+		d.t.Fatal(err)
+	}
+	if !f.effect.Detached {
+		d.step(f.instance, interpreter.Finished{Effect: f.effect.ID, Result: result, Error: fault})
+	}
+}
+
+func (d *driver) performWorkflow(f flight) {
+	d.t.Helper()
+	var request struct {
+		Namespace, Name, Version string
+		Input                    interpreter.Value
+	}
+	if err := json.Unmarshal(f.effect.Request.Body, &request); err != nil {
+		d.t.Fatal(err)
+	}
+	p, unknown := d.c.workflows(d.outside)(request.Namespace, request.Name, request.Version)
+	if unknown != nil {
+		d.step(f.instance, interpreter.Finished{Effect: f.effect.ID, Error: unknown})
+		return
+	}
+	d.children++
+	var parent *flight
+	if !f.effect.Detached {
+		parent = &f
+	}
+	child := d.start(p, fmt.Sprintf("case.%d", d.children), parent)
+	if parent != nil {
+		f.child = child
+		d.flying = append(d.flying, f)
+	}
+	d.step(child, interpreter.Start{Input: request.Input.V})
+}
+
+// ending returns what the case's own instance came to.
+func (d *driver) ending() ending {
+	root := d.all[0]
+	last := root.steps[len(root.steps)-1]
+	return ending{
+		status: root.state.Status, output: root.state.Output, fault: root.state.Fault, elapsed: last.now.Sub(epoch()),
+		records: root.records, events: d.outside.events,
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

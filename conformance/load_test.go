@@ -1,0 +1,91 @@
+package conformance
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/tasks"
+)
+
+// load parses, checks and compiles a document.
+func load(file, text string, config interpreter.Config) (*interpreter.Program, dsl.Diagnostics) {
+	w, diagnostics := dsl.Parse(file, []byte(text))
+	if diagnostics.Err() == nil {
+		diagnostics = append(diagnostics, interpreter.Check(w)...)
+	}
+	if diagnostics.Err() != nil {
+		return nil, diagnostics.Errors()
+	}
+	p, found := interpreter.Compile(w, config)
+	return p, found.Errors()
+}
+
+// outside is what a case sees of the outside, and what reaches it.
+type outside struct {
+	config interpreter.Config
+
+	mu     sync.Mutex
+	events []any // that were emitted
+}
+
+// newOutside returns an outside in which the files of a case are external resources.
+func newOutside(files map[string]string) *outside {
+	o := &outside{}
+	o.config = interpreter.Config{
+		Kinds:   tasks.All(tasks.Config{Transport: standIn(), Processes: true, Secrets: secrets, Publish: o.publish}),
+		Secrets: secrets,
+		Runtime: map[string]any{"name": "swrun", "version": "test"},
+		Load: func(uri string) ([]byte, error) {
+			if text, ok := files[uri]; ok {
+				return []byte(text), nil
+			}
+			return nil, errors.New("there is no such file")
+		},
+	}
+	return o
+}
+
+func (o *outside) publish(_ context.Context, event map[string]any) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.events = append(o.events, event)
+	return nil
+}
+
+// secrets are the secrets that cases may use.
+func secrets(name string) (any, bool) {
+	v, ok := map[string]any{
+		"api":   map[string]any{"username": "ada", "password": "lovelace", "token": "t0ken"},
+		"plain": "s3cret",
+	}[name]
+	return v, ok
+}
+
+// mustProgram loads the case's document, which must have no errors.
+func (c testCase) mustProgram(t *testing.T, o *outside) *interpreter.Program {
+	t.Helper()
+	p, diagnostics := load("workflow.yaml", c.files["workflow.yaml"], o.config)
+	if err := diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// workflows finds the other documents of the case.
+func (c testCase) workflows(o *outside) func(namespace, name, version string) (*interpreter.Program, *errors.Error) {
+	return func(_, name, _ string) (*interpreter.Program, *errors.Error) {
+		text, ok := c.files[name+".child.yaml"]
+		if !ok {
+			return nil, errors.Configurationf("the workflow %s is not known here", name)
+		}
+		p, diagnostics := load(name+".child.yaml", text, o.config)
+		if diagnostics.Err() != nil {
+			return nil, errors.Configurationf("%s", diagnostics)
+		}
+		return p, nil
+	}
+}

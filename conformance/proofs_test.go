@@ -1,0 +1,154 @@
+package conformance
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// TestProofs shows for every case that the interpreter is a function of data: the same again gives the same, a state
+// that was stored and read after every step goes on as if nothing had happened, and the events alone rebuild it.
+func TestProofs(t *testing.T) {
+	for _, c := range mustCases(t) {
+		if !c.runs() {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			first := newDriver(t, c)
+			want := first.run()
+			c.verify(t, first.ending())
+			verifyAgain(t, c, want)
+			verifyStored(t, c, want)
+			for _, i := range want {
+				verifyReplayed(t, i)
+			}
+		})
+	}
+}
+
+// verifyAgain runs the case a second time.
+func verifyAgain(t *testing.T, c testCase, want []*instance) {
+	t.Helper()
+	compareRuns(t, "run again", want, newDriver(t, c).run())
+}
+
+// verifyStored runs the case with nothing surviving a step but its JSON.
+func verifyStored(t *testing.T, c testCase, want []*instance) {
+	t.Helper()
+	d := newDriver(t, c)
+	d.between = func(s *interpreter.State) *interpreter.State {
+		read := new(interpreter.State)
+		if err := json.Unmarshal([]byte(mustJSON(t, s)), read); err != nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	compareRuns(t, "stored after every step", want, d.run())
+	c.verify(t, d.ending())
+}
+
+// verifyReplayed gives the events of an instance to a new state: no effect is performed.
+func verifyReplayed(t *testing.T, want *instance) {
+	t.Helper()
+	s := interpreter.NewState(want.program.Workflow.Document.Namespace, want.state.ID)
+	got := &instance{}
+	for _, recorded := range want.steps {
+		result := interpreter.Step(want.program, s, recorded.event, recorded.now)
+		got.records = append(got.records, result.Records...)
+		got.steps = append(got.steps, step{recorded.event, recorded.now, mustJSON(t, s)})
+	}
+	compareInstances(t, "replayed", want, got)
+}
+
+func compareRuns(t *testing.T, how string, want, got []*instance) {
+	t.Helper()
+	if len(want) != len(got) {
+		t.Fatalf("%s: %d instances, want %d", how, len(got), len(want))
+	}
+	for i := range want {
+		compareInstances(t, how, want[i], got[i])
+	}
+}
+
+func compareInstances(t *testing.T, how string, want, got *instance) {
+	t.Helper()
+	if diff := cmp.Diff(mustDecode(t, mustJSON(t, want.records)), mustDecode(t, mustJSON(t, got.records))); diff != "" {
+		t.Errorf("%s: records (-want +got):\n%s", how, diff)
+	}
+	if diff := cmp.Diff(states(want), states(got)); diff != "" {
+		t.Errorf("%s: states (-want +got):\n%s", how, diff)
+	}
+}
+
+func states(i *instance) []string {
+	var all []string
+	for _, s := range i.steps {
+		all = append(all, s.now.Format(time.RFC3339Nano)+" "+s.state)
+	}
+	return all
+}
+
+// TestCancelAtEveryMoment cancels every case at every point of time at which something happens: the run ends as
+// cancelled, or had ended before, and leaves no task open.
+func TestCancelAtEveryMoment(t *testing.T) {
+	for _, c := range mustCases(t) {
+		if !c.runs() {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			first := newDriver(t, c)
+			first.run()
+			for at := range moments(first.all) {
+				d := newDriver(t, c)
+				d.cancel = at
+				for _, i := range d.run() {
+					verifyBalanced(t, i)
+				}
+			}
+			for _, i := range first.all {
+				verifyBalanced(t, i)
+			}
+		})
+	}
+}
+
+func moments(instances []*instance) map[time.Time]bool {
+	all := map[time.Time]bool{}
+	for _, i := range instances {
+		for _, s := range i.steps {
+			all[s.now] = true
+		}
+	}
+	return all
+}
+
+// verifyBalanced checks that every task that started has come to one end, and that nothing happens after the end.
+func verifyBalanced(t *testing.T, i *instance) {
+	t.Helper()
+	open := map[interpreter.Path]int{}
+	for n, r := range i.records {
+		if r.Seq != n+1 {
+			t.Errorf("record %d has the number %d", n+1, r.Seq)
+		}
+		switch r.Type {
+		case interpreter.TaskStarted:
+			open[r.Path]++
+		case interpreter.TaskCompleted, interpreter.TaskFaulted, interpreter.TaskCancelled:
+			open[r.Path]--
+		}
+	}
+	for path, n := range open {
+		if n > 0 {
+			t.Errorf("the task %s started and did not end:\n%s", path, mustJSON(t, i.records))
+		}
+	}
+	if !i.state.Status.Final() {
+		t.Errorf("the instance %s is %s", i.state.ID, i.state.Status)
+	}
+}
