@@ -67,6 +67,8 @@ func formRules() []Rule {
 		{"SW127", SeverityWarning, "a property of a backoff", "The DSL defines no properties for backoffs; they are accepted and have no effect. A linear delay is n times `delay`, an exponential one 2 to the n times `delay`.\n\n    bad:   backoff: {exponential: {factor: 3}}\n    good:  backoff: {exponential: {}}"},
 		{"SW128", SeverityWarning, "a property that means nothing",
 			"The DSL lets this object have any property, but gives a meaning to some only. Most often this one is misspelt.\n\n    bad:   errors: {with: {statuss: 404}}\n    good:  errors: {with: {status: 404}}"},
+		{"SW129", SeverityWarning, "an expression of another language",
+			"Other tools put expressions in {{ }}. Here that is plain text, which nothing evaluates.\n\n    bad:   set: {name: '{{ .name }}'}\n    good:  set: {name: '${ .name }'}"},
 	}
 }
 

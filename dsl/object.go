@@ -53,7 +53,8 @@ func (p *parser) duplicates(n *yaml.Node, at Pointer) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			p.add(Diagnostic{Code: "SW108", Message: "a key must be text", Range: p.src.span(key), Pointer: at})
+			p.add(Diagnostic{Code: "SW108", Message: "a key must be text", Range: p.src.span(key), Pointer: at,
+				Help: "if this is an expression, write '${ ... }'"})
 			continue
 		}
 		if before := first(i); before != nil {

@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,7 +223,23 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 	}
 }
 
+// foreign is how other tools write expressions: {{ .x }}.
+var foreign = regexp.MustCompile(`^\s*\{\{\s*([.$][^{}]*?)\s*\}\}\s*$`)
+
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
+	if m := foreign.FindStringSubmatch(n.Value); m != nil && n.Style != 0 {
+		d := Diagnostic{
+			Code: "SW129", Message: fmt.Sprintf("`{{ %s }}` is plain text here", m[1]), Pointer: at, Range: p.src.span(n),
+			Label: fmt.Sprintf("did you mean `${ %s }`?", m[1]),
+		}
+		if !strings.ContainsAny(m[1], `'"\`) {
+			d.Fix = p.respelt(n, "${ "+m[1]+" }")
+		}
+		for i := range d.Fix {
+			d.Fix[i].Safe = false // the text may be meant for a template of somebody else
+		}
+		p.add(d)
+	}
 	if n.Style != 0 {
 		return
 	}
