@@ -22,7 +22,7 @@ type CallHTTP struct {
 func (*CallHTTP) Kind() Kind { return KindCallHTTP }
 
 func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
-	o.allow("method", "endpoint", "uri", "headers", "body", "query", "output", "redirect")
+	o.allow("method", "endpoint", "?uri", "headers", "body", "query", "output", "redirect")
 	c := &CallHTTP{
 		TaskBase: base, Method: o.text("method"), Headers: o.textMap("headers"), Query: o.textMap("query"), Body: o.data("body"),
 		Format: o.enum("output", "content", "raw", "response"), Redirect: o.boolean("redirect"),

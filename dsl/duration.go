@@ -178,17 +178,50 @@ func (o *object) duration(name string) *Duration {
 	case isText(n) && Delimited(n.Value):
 		d.Expression = n.Value
 	case isText(n):
-		parsed, err := ParseDuration(n.Value)
-		if err != nil {
-			o.report("SW110", name, err.Error())
-		}
-		*d = parsed
+		*d = o.p.literalDuration(n, at)
 	default:
 		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, describe(n)), Pointer: at,
 			Range: o.p.src.span(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
 	}
 	d.Pointer = at
 	return d
+}
+
+func (p *parser) literalDuration(n *yaml.Node, at Pointer) Duration {
+	parsed, err := ParseDuration(n.Value)
+	if err == nil {
+		return parsed
+	}
+	d := Diagnostic{Code: "SW110", Message: err.Error(), Pointer: at, Range: p.src.span(n),
+		Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"}
+	if meant := meantDuration(n.Value); meant != "" {
+		d.Label, d.Fix = fmt.Sprintf("did you mean `%s`?", meant), p.respelt(n, meant)
+	}
+	p.add(d)
+	return parsed
+}
+
+var shortDuration = regexp.MustCompile(`^(\d+)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)$`)
+
+// meantDuration returns the ISO 8601 spelling of other common ones, such as 2s and pt2s, or "".
+func meantDuration(text string) string {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if d, err := ParseDuration(strings.ToUpper(text)); err == nil {
+		return d.String()
+	}
+	m := shortDuration.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	unit := "milliseconds"
+	if m[2] != "ms" && !strings.HasPrefix(m[2], "milli") {
+		unit = map[byte]string{'s': "seconds", 'm': "minutes", 'h': "hours", 'd': "days"}[m[2][0]]
+	}
+	d, err := DurationValue(map[string]any{unit: json.Number(m[1])})
+	if err != nil {
+		return ""
+	}
+	return d.String()
 }
 
 func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {

@@ -27,7 +27,8 @@ type entry struct {
 	at         Pointer
 }
 
-// object begins to decode a mapping with the allowed properties; it reports anything else.
+// object begins to decode a mapping with the allowed properties; it reports anything else. What begins with a question
+// mark is let pass, but not told of.
 func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string) *object {
 	o := &object{p: p, node: n, at: at, what: what}
 	if n.Kind != yaml.MappingNode {
@@ -40,7 +41,8 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 		return o
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Kind == yaml.ScalarNode && !slices.Contains(allowed, n.Content[i].Value) {
+		name := n.Content[i].Value
+		if n.Content[i].Kind == yaml.ScalarNode && !slices.Contains(allowed, name) && !slices.Contains(allowed, "?"+name) {
 			o.unknown(n.Content[i], allowed)
 		}
 	}
@@ -106,6 +108,7 @@ func slips() map[string]string {
 // unknown reports a property that does not exist, with the one that was probably meant.
 func (o *object) unknown(key *yaml.Node, allowed []string) {
 	name := key.Value
+	allowed = slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return strings.HasPrefix(a, "?") })
 	d := Diagnostic{
 		Code: "SW106", Message: fmt.Sprintf("`%s` is no property of %s", name, o.what), Pointer: o.at.Key(name),
 		Range: o.p.src.span(key), Expected: allowed,

@@ -117,7 +117,7 @@ func (p *parser) document(parent *object) Document {
 		return Document{}
 	}
 	o := p.object(n, parent.at.Key("document"), "`document`",
-		"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata", "timeout")
+		"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata", "?timeout")
 	if misplaced := o.value("timeout"); misplaced != nil {
 		p.misplacedTimeout(o, misplaced)
 	}

@@ -278,7 +278,7 @@ func (o *object) list(name string) []*yaml.Node {
 func (o *object) texts(name string) []string {
 	var texts []string
 	for i, n := range o.list(name) {
-		texts = append(texts, o.p.text(n, o.at.Key(name).Index(i), name))
+		texts = append(texts, o.p.text(n, o.at.Key(name).Index(i), fmt.Sprintf("%s[%d]", name, i)))
 	}
 	return texts
 }
