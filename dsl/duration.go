@@ -92,13 +92,13 @@ func ParseDuration(text string) (Duration, error) {
 		return Duration{}, fmt.Errorf("%s is longer than a hundred years", quoted(text))
 	}
 	const day = 24 * time.Hour
-	exact := span(parts.Weeks, 7*day) + span(parts.Days, day) + span(parts.Hours, time.Hour) +
-		span(parts.Minutes, time.Minute) + span(parts.Seconds, time.Second)
+	exact := amount(parts.Weeks, 7*day) + amount(parts.Days, day) + amount(parts.Hours, time.Hour) +
+		amount(parts.Minutes, time.Minute) + amount(parts.Seconds, time.Second)
 	return Duration{Years: int(parts.Years), Months: int(parts.Months), Exact: exact}, nil
 }
 
-// span is n units; the whole ones are counted apart, so that no digits are lost.
-func span(n float64, unit time.Duration) time.Duration {
+// amount is n units; the whole ones are counted apart, so that no digits are lost.
+func amount(n float64, unit time.Duration) time.Duration {
 	whole, fraction := math.Modf(n)
 	return time.Duration(whole)*unit + time.Duration(math.Round(fraction*float64(unit)))
 }

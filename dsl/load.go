@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/errors"
 )
 
 // Limits of a document (reliability.md section 5 A).
@@ -83,7 +85,9 @@ func (p *parser) loadYAML(text []byte) *yaml.Node {
 		return nil
 	}
 	if err != nil {
-		p.yamlError(err)
+		if !p.jsonError(text) {
+			p.yamlError(err)
+		}
 		return nil
 	}
 	var second yaml.Node
@@ -95,6 +99,18 @@ func (p *parser) loadYAML(text []byte) *yaml.Node {
 		p.yamlError(err)
 	}
 	return document.Content[0]
+}
+
+var jsonStart = regexp.MustCompile(`^\s*\{\s*"`)
+
+// jsonError reports where a text that is no YAML stops being JSON, if that is what it was meant to be.
+func (p *parser) jsonError(text []byte) bool {
+	var syntax *json.SyntaxError
+	if !jsonStart.Match(text) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
+		return false
+	}
+	p.atOffset("SW101", max(0, int(syntax.Offset)-1), "this is no JSON: "+syntax.Error())
+	return true
 }
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)

@@ -105,3 +105,16 @@ func TestKeysAreText(t *testing.T) {
 		t.Errorf("what is nowhere is %v", got)
 	}
 }
+
+// TestBrokenJSON: what breaks JSON is told with its place.
+func TestBrokenJSON(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"{\"document\": {},\n \"do\": [}", `f.json:2:9: error[SW101]: this is no JSON: invalid character '}' looking for beginning of value`},
+		{"{\"document\": {", "f.json:1:14: error[SW101]: this is no JSON: unexpected end of JSON input"},
+	} {
+		_, found := dsl.Parse("f.json", []byte(c.text))
+		if len(found) != 1 || found[0].Error() != c.want {
+			t.Errorf("got %v, want %s", found, c.want)
+		}
+	}
+}
