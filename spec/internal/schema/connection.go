@@ -1,4 +1,4 @@
-package spec
+package schema
 
 // connectionDefinitions are the parts that tell where something is and how to authenticate.
 func connectionDefinitions() properties {

@@ -1,4 +1,4 @@
-package spec
+package schema
 
 // kind is one kind of task as the schema tells it.
 type kind struct {
@@ -55,28 +55,8 @@ func taskChain() shape {
 		}
 		chain = shape{"if": condition, "then": use(all[i].definition), "else": chain}
 	}
-	chain["defaultSnippets"] = snippets()
+	chain["defaultSnippets"] = taskSnippets()
 	return chain
-}
-
-func snippets() []any {
-	snippet := func(label, description string, body any) any {
-		return map[string]any{"label": label, "description": description, "body": body}
-	}
-	return []any{
-		snippet("set", "replace the data", map[string]any{"set": map[string]any{"${1:name}": "${2:value}"}}),
-		snippet("call http", "send a request, with a timeout", map[string]any{
-			"call": "http", "with": map[string]any{"method": "${1:get}", "endpoint": "${2:https://example.com}"},
-			"timeout": map[string]any{"after": "${3:PT10S}"},
-		}),
-		snippet("try", "catch a timeout", map[string]any{
-			"try": []any{map[string]any{"${1:task}": map[string]any{"wait": "${2:PT10S}", "timeout": map[string]any{"after": "${3:PT1S}"}}}},
-			"catch": map[string]any{
-				"errors": map[string]any{"with": map[string]any{"type": "https://serverlessworkflow.io/spec/1.0.0/errors/timeout"}},
-				"do":     []any{map[string]any{"${4:fallback}": map[string]any{"set": map[string]any{"${5:timedOut}": true}}}},
-			},
-		}),
-	}
 }
 
 // task is a closed object with the properties that all tasks have.

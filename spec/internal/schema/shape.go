@@ -1,16 +1,14 @@
-package spec
+package schema
 
-import "slices"
+import "maps"
 
 // shape is a JSON Schema in the making.
 type shape map[string]any
 
 // about gives a shape its description.
 func (s shape) about(description string) shape {
-	described := shape{"description": description}
-	for key, value := range s {
-		described[key] = value
-	}
+	described := maps.Clone(s)
+	described["description"] = description
 	return described
 }
 
@@ -28,10 +26,8 @@ func object(required []string, members properties) shape {
 
 // open marks an object that the DSL lets have further members, though they mean nothing: only editors refuse them.
 func (s shape) open() shape {
-	opened := shape{openMark: true}
-	for key, value := range s {
-		opened[key] = value
-	}
+	opened := maps.Clone(s)
+	opened[openMark] = true
 	return opened
 }
 
@@ -57,10 +53,7 @@ func oneOf(shapes ...shape) shape { return shape{"oneOf": shapes} }
 
 func anyOf(shapes ...shape) shape { return shape{"anyOf": shapes} }
 
-func enum(values ...string) shape {
-	s := shape{"type": "string", "enum": values}
-	return s
-}
+func enum(values ...string) shape { return shape{"type": "string", "enum": values} }
 
 func constant(value string) shape { return shape{"const": value} }
 
@@ -74,12 +67,8 @@ func anyObject() shape { return shape{"type": "object"} }
 
 // with returns the members of all maps together.
 func (p properties) with(more properties) properties {
-	all := properties{}
-	for _, members := range []properties{p, more} {
-		for name, member := range members {
-			all[name] = member
-		}
-	}
+	all := maps.Clone(p)
+	maps.Copy(all, more)
 	return all
 }
 
@@ -89,11 +78,7 @@ func (s shape) exactlyOne(names ...string) shape {
 	for _, name := range names {
 		choices = append(choices, shape{"required": needs(name)})
 	}
-	with := s.about("")
-	delete(with, "description")
-	if d, ok := s["description"]; ok {
-		with["description"] = d
-	}
+	with := maps.Clone(s)
 	with["oneOf"] = choices
 	return with
 }
@@ -103,48 +88,70 @@ type ref string
 
 func use(name string) shape { return shape{"$ref": ref(name)} }
 
-// resolve writes a shape for a draft: definitions stand at prefix, and markdown says whether descriptions are given in
-// the form that editors show.
-func resolve(v any, prefix string, markdown bool) any {
+// form is what differs between the two shapes of the schema.
+type form struct {
+	definitions string // where definitions stand
+	dependent   string // the keyword that tells which property needs which
+	editor      bool   // whether descriptions are given in the form that editors show, and open objects are closed
+}
+
+func exactForm() form { return form{definitions: "#/$defs/", dependent: "dependentRequired"} }
+
+func editorForm() form {
+	return form{definitions: "#/definitions/", dependent: "dependencies", editor: true}
+}
+
+// dependent marks what draft 2020-12 calls dependentRequired, and draft-07 dependencies.
+const dependent = "dependent"
+
+// resolve writes a shape in a form.
+func resolve(v any, f form) any {
 	switch v := v.(type) {
 	case ref:
-		return prefix + string(v)
+		return f.definitions + string(v)
 	case shape:
-		return resolveMap(v, prefix, markdown)
+		return resolveShape(v, f)
 	case properties:
 		resolved := map[string]any{}
 		for name, member := range v {
-			resolved[name] = resolve(member, prefix, markdown)
+			resolved[name] = resolve(member, f)
 		}
 		return resolved
 	case []shape:
 		resolved := make([]any, len(v))
 		for i, s := range v {
-			resolved[i] = resolve(s, prefix, markdown)
+			resolved[i] = resolve(s, f)
 		}
 		return resolved
 	}
 	return v
 }
 
-func resolveMap(s shape, prefix string, markdown bool) any {
+func resolveShape(s shape, f form) any {
 	resolved := map[string]any{}
 	for key, value := range s {
-		if key == openMark || key == "additionalProperties" && s[openMark] != nil && !markdown {
-			continue
+		switch {
+		case key == openMark, key == "additionalProperties" && s[openMark] != nil && !f.editor:
+		case key == "defaultSnippets" && !f.editor:
+		case key == dependent:
+			resolved[f.dependent] = value
+		default:
+			resolved[key] = resolve(value, f)
 		}
-		resolved[key] = resolve(value, prefix, markdown)
-		if key == "description" && markdown {
+		if key == "description" && f.editor {
 			resolved["markdownDescription"] = value
 		}
 	}
-	return besideRef(resolved, prefix)
+	if f.editor {
+		return besideRef(resolved)
+	}
+	return resolved
 }
 
 // besideRef keeps a description beside a reference: draft-07 ignores what stands next to $ref.
-func besideRef(s map[string]any, prefix string) any {
+func besideRef(s map[string]any) any {
 	to, ok := s["$ref"]
-	if !ok || len(s) == 1 || !slices.Contains([]string{"#/definitions/"}, prefix) {
+	if !ok || len(s) == 1 {
 		return s
 	}
 	delete(s, "$ref")

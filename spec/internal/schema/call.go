@@ -1,4 +1,4 @@
-package spec
+package schema
 
 // call is a call of a protocol.
 func call(protocol string, with shape) shape {
