@@ -135,10 +135,31 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 		return dsl.Duration{}, asExpression(err)
 	}
 	yielded, err := dsl.DurationValue(v)
-	if err != nil {
-		return dsl.Duration{}, errors.Expressionf("%s", err)
+	switch {
+	case err == nil:
+		return yielded, nil
+	case isNegative(v):
+		return dsl.Duration{}, errors.Validationf("%s", err)
 	}
-	return yielded, nil
+	return dsl.Duration{}, errors.Expressionf("%s", err)
+}
+
+// isNegative reports whether what should be a duration counts a unit below zero (semantics 9.4).
+func isNegative(v any) bool {
+	units, _ := v.(map[string]any) // text has no sign
+	for _, n := range units {
+		switch n := n.(type) {
+		case int:
+			if n < 0 {
+				return true
+			}
+		case float64:
+			if n < 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // asExpression returns the workflow error in err; an expression yields no other.

@@ -125,6 +125,9 @@ func (m *machine) start(input any) {
 		}
 		deadline := newDeadline("workflow", d, m.now)
 		s.Deadline = &deadline
+		if !m.expire() { // it is zero
+			return
+		}
 	}
 	transformed, err := m.p.input.in(scope, input)
 	if err != nil {

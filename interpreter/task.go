@@ -64,9 +64,6 @@ func (m *machine) arm(f *Frame, scope *Scope) *errors.Error {
 		return err
 	}
 	deadline := newDeadline("task", d, m.now)
-	if deadline.At.Before(m.now) {
-		return errors.Validationf("a timeout must not be negative")
-	}
 	f.Deadlines = append(f.Deadlines, deadline)
 	if !deadline.At.After(m.now) {
 		return deadline.error(f.pointer(), []any{string(f.pointer())})

@@ -250,11 +250,7 @@ func span(s *interpreter.Scope, d *interpreter.Duration) (time.Duration, *errors
 	if err != nil {
 		return 0, err
 	}
-	length := v.AddTo(s.Now()).Sub(s.Now())
-	if length < 0 {
-		return 0, errors.Validationf("a retry policy's durations must not be negative")
-	}
-	return min(length, maxDelay), nil
+	return min(v.AddTo(s.Now()).Sub(s.Now()), maxDelay), nil
 }
 
 func multiply(d time.Duration, factor float64) time.Duration {

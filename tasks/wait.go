@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -21,11 +20,7 @@ func (w *waitBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	until := d.AddTo(s.Now())
-	if until.Before(s.Now()) {
-		return interpreter.Fail(errors.Validationf("a wait must not be negative"))
-	}
-	return interpreter.Sleep(until)
+	return interpreter.Sleep(d.AddTo(s.Now()))
 }
 
 func (w *waitBody) Wake(s *interpreter.Scope) interpreter.Next { return interpreter.Done(s.Input()) }
