@@ -25,12 +25,17 @@ type Duration struct {
 	Exact      time.Duration // weeks (7 days), days (24 h), hours and below
 }
 
-// AddTo returns the instant d after t: years and months by the calendar, all else exactly.
+// AddTo returns the instant d after t: years and months by the calendar, all else exactly. A month after January 31
+// is the last day of February.
 func (d Duration) AddTo(t time.Time) time.Time {
-	if d.Years != 0 || d.Months != 0 {
-		t = t.AddDate(d.Years, d.Months, 0)
+	if d.Years == 0 && d.Months == 0 {
+		return t.Add(d.Exact)
 	}
-	return t.Add(d.Exact)
+	moved := t.AddDate(d.Years, d.Months, 0)
+	if moved.Day() != t.Day() { // the month has no such day, and AddDate went on into the next
+		moved = moved.AddDate(0, 0, -moved.Day())
+	}
+	return moved.Add(d.Exact)
 }
 
 // IsZero reports whether d is no time at all.
