@@ -16,16 +16,58 @@ type Source struct {
 
 	root  *yaml.Node // nil if the text is no YAML at all
 	lines []int      // offset of each line's first byte
+	runes []int      // characters before every stride-th byte, so that long lines are no slower
 }
+
+const stride = 256
 
 func newSource(file string, text []byte) *Source {
 	s := &Source{File: file, Text: text, lines: []int{0}}
+	count := 0
 	for i, b := range text {
+		if i%stride == 0 {
+			s.runes = append(s.runes, count)
+		}
 		if b == '\n' {
 			s.lines = append(s.lines, i+1)
 		}
+		if utf8.RuneStart(b) {
+			count++
+		}
 	}
+	s.runes = append(s.runes, count)
 	return s
+}
+
+// runesBefore returns the number of characters before an offset.
+func (s *Source) runesBefore(offset int) int {
+	i := min(offset/stride, len(s.runes)-1)
+	if i*stride > offset || offset == len(s.Text) {
+		return s.runes[len(s.runes)-1]
+	}
+	count := s.runes[i]
+	for _, b := range s.Text[i*stride : offset] {
+		if utf8.RuneStart(b) {
+			count++
+		}
+	}
+	return count
+}
+
+// offsetOf returns the offset of the character that has n characters before it.
+func (s *Source) offsetOf(n int) int {
+	i := max(0, sort.SearchInts(s.runes, n+1)-1)
+	offset := min(i*stride, len(s.Text))
+	for count := s.runes[i]; offset < len(s.Text); offset++ {
+		if !utf8.RuneStart(s.Text[offset]) {
+			continue
+		}
+		if count == n {
+			break
+		}
+		count++
+	}
+	return offset
 }
 
 // Line returns the text of a line without its end; lines count from 1.
@@ -136,7 +178,7 @@ func child(n *yaml.Node, token string) (key, value *yaml.Node) {
 func (s *Source) position(offset int) Position {
 	offset = min(max(offset, 0), len(s.Text))
 	line := sort.SearchInts(s.lines, offset+1)
-	return Position{Line: line, Column: utf8.RuneCount(s.Text[s.lines[line-1]:offset]) + 1, Offset: offset}
+	return Position{Line: line, Column: s.runesBefore(offset) - s.runesBefore(s.lines[line-1]) + 1, Offset: offset}
 }
 
 // start returns the offset of a node's first byte.
@@ -144,12 +186,7 @@ func (s *Source) start(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return len(s.Text)
 	}
-	offset := s.lines[n.Line-1]
-	for column := 1; column < n.Column && offset < len(s.Text); column++ {
-		_, size := utf8.DecodeRune(s.Text[offset:])
-		offset += size
-	}
-	return offset
+	return s.offsetOf(s.runesBefore(s.lines[n.Line-1]) + n.Column - 1)
 }
 
 // span returns where a node stands: a scalar as a whole, of a collection the first line.
@@ -171,11 +208,11 @@ func (s *Source) span(n *yaml.Node) Range {
 
 // endOfLine returns end, or the end of the line of start if that comes first.
 func (s *Source) endOfLine(start, end int) int {
-	line := s.Text[min(start, len(s.Text)):max(start, min(end, len(s.Text)))]
-	if i := bytes.IndexAny(line, "\r\n"); i >= 0 {
-		line = line[:i]
+	if line := s.position(start).Line; line < len(s.lines) {
+		end = min(end, s.lines[line]-1)
 	}
-	return start + len(bytes.TrimRight(line, " \t"))
+	start, end = min(start, len(s.Text)), min(end, len(s.Text))
+	return start + len(bytes.TrimRight(s.Text[start:max(start, end)], " \t\r\n"))
 }
 
 // lastLine returns the last line that a node stands on; a closing bracket alone on its line is not seen.
