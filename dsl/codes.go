@@ -1,5 +1,7 @@
 package dsl
 
+import "slices"
+
 // Rule is one kind of diagnostic.
 type Rule struct {
 	Code        string
@@ -8,9 +10,9 @@ type Rule struct {
 	Explanation string // the long story
 }
 
-// Rules returns every rule, sorted by code: those of the document's form, then those that Check looks for, then those
-// of the compiler.
-func Rules() []Rule { return append(append(formRules(), checkRules()...), compileRules()...) }
+// Rules returns every rule, sorted by code: those of the document's form, those that Check looks for, those of the
+// compiler, and those about comments.
+func Rules() []Rule { return slices.Concat(formRules(), checkRules(), compileRules(), commentRules()) }
 
 // formRules are the rules that Parse applies.
 func formRules() []Rule {

@@ -1,0 +1,154 @@
+package dsl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Facts is what can be told of an expression without evaluating it.
+type Facts struct {
+	Variables []Name     // $names that it does not bind itself
+	Functions []Name     // functions that it calls and does not define itself
+	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
+}
+
+// Name is a name in an expression.
+type Name struct {
+	Name   string   // of a variable without $
+	Offset int      // in bytes into the source, or -1
+	Known  bool     // of a function: it exists and may be called
+	Path   []string // of a variable: the plain path read from it
+}
+
+// Analyzer is what Check has to be told about expressions. An error is a *ExpressionError.
+type Analyzer interface {
+	Analyze(source string) (Facts, error)
+	Functions() []string // that may be called, for suggestions
+}
+
+// ExpressionError is text that is no expression.
+type ExpressionError struct {
+	Offset, Length int // in bytes into the source
+	Message        string
+}
+
+func (e *ExpressionError) Error() string { return e.Message }
+
+// Check looks for what is wrong with a document that has been parsed without errors, without running it: references
+// that lead nowhere, timeouts that cannot fire, catches that cannot match, expressions that are none. Its findings are
+// sorted by position; those that the document suppresses are left out.
+func Check(w *Workflow, analyze Analyzer) Diagnostics {
+	c := &checker{w: w, analyzer: analyze, severities: map[string]Severity{}}
+	for _, r := range Rules() {
+		c.severities[r.Code] = r.Severity
+	}
+	for _, rule := range []func(*checker){
+		checkNames, checkDirectives, checkReachable, checkLoops, checkSwitches, checkForks,
+		checkReferences, checkUnused,
+		checkTimes, checkRetries, checkBounds,
+		checkFilters, checkRaised,
+		checkExpressions, checkLooks, checkInputFields,
+		checkSecrets,
+		checkEvaluate,
+	} {
+		rule(c)
+	}
+	c.suppress()
+	c.found.Sort()
+	return c.found
+}
+
+// checker collects findings.
+type checker struct {
+	w          *Workflow
+	analyzer   Analyzer
+	severities map[string]Severity
+	found      Diagnostics
+}
+
+// add reports d at the value of its pointer, unless it says where, with its rule's severity.
+func (c *checker) add(d Diagnostic) {
+	c.addAs(c.severities[d.Code], d)
+}
+
+func (c *checker) addAs(severity Severity, d Diagnostic) {
+	d.File, d.Severity = c.w.Source.File, severity
+	if d.Range == (Range{}) {
+		d.Range = c.w.Source.Value(d.Pointer)
+	}
+	c.found = append(c.found, d)
+}
+
+// meant completes d with what was probably meant, which replaces the value of d's pointer.
+func (c *checker) meant(d Diagnostic, name string, candidates []string) Diagnostic {
+	if meant := Suggest(name, candidates); meant != "" {
+		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
+		d.Fix = []Edit{{Range: c.w.Source.Value(d.Pointer), NewText: meant, Safe: true}}
+	}
+	return d
+}
+
+// lists calls visit for every list of tasks, with the task that it belongs to (nil for the workflow and extensions).
+func (c *checker) lists(visit func(owner Task, tasks TaskList)) {
+	visit(nil, c.w.Do)
+	for _, e := range c.w.Use.Extensions {
+		visit(nil, e.Before)
+		visit(nil, e.After)
+	}
+	Walk(c.w, func(t Task) bool {
+		for _, l := range Lists(t) {
+			visit(t, l)
+		}
+		return true
+	})
+}
+
+func names(l TaskList) []string {
+	all := make([]string, len(l))
+	for i, t := range l {
+		all[i] = t.Base().Name
+	}
+	return all
+}
+
+func checkEvaluate(c *checker) {
+	if language := c.w.Evaluate.Language; language != "jq" && language != "" {
+		c.add(Diagnostic{Code: "SW801", Pointer: "/evaluate/language", Message: fmt.Sprintf("expressions in `%s` are not supported", language),
+			Help: "use `jq`"})
+	}
+}
+
+// suppress takes out what the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
+func (c *checker) suppress() {
+	const mark = "# swrun:ignore "
+	for line := 1; line <= len(c.w.Source.lines); line++ {
+		text := string(c.w.Source.Line(line))
+		i := strings.Index(text, mark)
+		if i < 0 {
+			continue
+		}
+		code, reason, _ := strings.Cut(strings.TrimSpace(text[i+len(mark):]), " ")
+		at := c.w.Source.position(c.w.Source.lines[line-1] + i)
+		place := Range{at, c.w.Source.position(c.w.Source.lines[line-1] + len(text))}
+		switch {
+		case strings.TrimSpace(reason) == "":
+			c.add(Diagnostic{Code: "SW901", Range: place, Message: "an ignore needs a reason after the code"})
+		case !c.ignore(code, line):
+			c.add(Diagnostic{Code: "SW902", Range: place, Message: fmt.Sprintf("there is no `%s` here to ignore", code)})
+		}
+	}
+}
+
+// ignore takes out the findings of a code on a line and the next; errors stay.
+func (c *checker) ignore(code string, line int) bool {
+	kept := c.found[:0:0]
+	for _, d := range c.found {
+		if at := d.Range.Start.Line; d.Code == code && d.Severity != SeverityError && (at == line || at == line+1) {
+			continue
+		}
+		kept = append(kept, d)
+	}
+	ignored := len(kept) < len(c.found)
+	c.found = kept
+	return ignored
+}

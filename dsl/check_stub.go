@@ -1,3 +1,0 @@
-package dsl
-
-func checkRules() []Rule { return nil }

@@ -1,0 +1,48 @@
+package dsl
+
+// checkRules are the rules that Check applies.
+func checkRules() []Rule {
+	return []Rule{
+		{"SW201", SeverityError, "a flow directive that leads nowhere",
+			"`then` names a task of the same list, or is continue, exit or end. Tasks of other lists and of other branches cannot be reached.\n\n    bad:   then: shipp\n    good:  then: ship"},
+		{"SW202", SeverityWarning, "a task that nothing leads to",
+			"The task before it always goes elsewhere, and no `then` names this one. Remove it, or lead the flow to it.\n\n    bad:   - stop: {set: {a: 1}, then: end}\n           - never: {set: {a: 2}}"},
+		{"SW203", SeverityError, "a name that is not defined under use",
+			"Timeouts, retry policies, errors, functions, authentications and secrets are defined under `use` and named elsewhere.\n\n    good:  use: {timeouts: {short: {after: PT2S}}}\n           ... timeout: short"},
+		{"SW204", SeverityError, "names and cases that clash",
+			"Of two tasks with one name in a list, `then` could mean only one, so this is an error; so are two default cases. A default case before other cases, and a switch without one, are told for your information."},
+		{"SW205", SeverityInfo, "a definition that is not used", "What is defined under `use` and named nowhere in the document has no effect. Remove it, or name it where it was meant to be used."},
+		{"SW206", SeverityWarning, "a loop that nothing ends", "`then` leads back, and nothing on the way waits or decides. Add a switch, a wait, or a timeout around it."},
+		{"SW301", SeverityWarning, "a timeout that never fires", "A timeout around it is shorter or as long, so that one always comes first. Make this one shorter, or remove it."},
+		{"SW302", SeverityWarning, "a scope that always times out", "The waits inside take at least as long as the timeout.\n\n    bad:   {wait: PT10S, timeout: {after: PT5S}}"},
+		{"SW303", SeverityWarning, "a catch of the workflow's timeout", "A workflow's timeout ends the whole workflow; nothing inside it can catch that. Give the task that may take too long a timeout of its own."},
+		{"SW304", SeverityWarning, "a catch of the try's own timeout",
+			"The timeout of a try task covers its attempts, retries and catch; when it fires, the error is raised outside the try, and its own catch does not see it. Move the timeout to a task inside, or catch it one level up."},
+		{"SW305", SeverityWarning, "retries that do not fit", "The delays between the retries add up to more than the time there is, so that the last retries never start. Retry fewer times, wait less, or allow more time."},
+		{"SW306", SeverityWarning, "retries without an end", "A policy without a limit retries for ever. Set limit.attempt.count, limit.duration, or a timeout around the try."},
+		{"SW307", SeverityInfo, "something that may take for ever", "Calls, processes and listeners take as long as the other side wants. A timeout on the task, on something around it, or on the workflow bounds them."},
+		{"SW308", SeverityWarning, "an odd duration", "A timeout of zero fires at once; a delay longer than the limit of all attempts, and a jitter that runs backward, cannot be meant."},
+		{"SW309", SeverityInfo, "a bound that depends on the data", "The timeout of a loop covers all of its passes, whose number is only known at run time. Branches can compete only if there are some."},
+		{"SW401", SeverityError, "a catch of an error type that does not exist",
+			"The filter compares the whole URI of the type, so that a misspelt one never matches.\n\n    bad:   type: https://serverlessworkflow.io/spec/1.0.0/errors/timout\n    bad:   type: timeout\n    good:  type: https://serverlessworkflow.io/spec/1.0.0/errors/timeout"},
+		{"SW402", SeverityWarning, "a catch that never matches", "Nothing in the try can raise what the filter wants: for example a timeout where nothing has one, or a standard type with another type's status."},
+		{"SW403", SeverityInfo, "an older spelling of an error type", "Standard types have been published under several URIs. All of them match; the one of the specification's table is the one to write."},
+		{"SW404", SeverityWarning, "conditions or members that contradict each other", "A standard type has the status of the specification's table; `when` and `exceptWhen` that are the same let nothing through."},
+		{"SW405", SeverityInfo, "a catch that swallows everything", "An empty catch hides every error, also those that you did not think of. Filter them, or do something about them."},
+		{"SW501", SeverityError, "not a jq expression", "Expressions are jq programs.\n\n    bad:   ${ .status + }\n    good:  ${ .status + 1 }"},
+		{"SW502", SeverityError, "a jq function that is not there", "The function does not exist, or is not available in workflows: the environment, further inputs and modules are out of reach."},
+		{"SW503", SeverityError, "a variable that is not there", "Loop variables exist inside their loop, error variables inside their catch. `$context`, `$input`, `$output`, `$secrets`, `$task`, `$workflow` and `$runtime` exist everywhere."},
+		{"SW504", SeverityWarning, "text that looks like an expression", "In data, only a value that is `${ ... }` as a whole is evaluated.\n\n    bad:   set: {name: .user.name}\n    good:  set: {name: '${ .user.name }'}\n    bad:   set: {text: 'Hello ${ .name }'}\n    good:  set: {text: '${ \"Hello \\(.name)\" }'}"},
+		{"SW505", SeverityWarning, "a field that the input's schema rules out", "The schema of the input allows no other properties, so that the expression always reads null."},
+		{"SW601", SeverityWarning, "a secret that would be stored", "A secret that stands in the document, or becomes data of the workflow, can be read by everyone who sees the document or the run. Declare it in use.secrets and use it only where it is sent."},
+		{"SW602", SeverityWarning, "a secret that is not declared", "A workflow may only read the secrets that it declares; a task that names another one fails.\n\n    good:  use: {secrets: [api]}"},
+	}
+}
+
+// commentRules are the rules about comments that hide findings.
+func commentRules() []Rule {
+	return []Rule{
+		{"SW901", SeverityInfo, "an ignore without a reason", "A comment hides a finding on its own line or the next. The reason tells readers why that is right.\n\n    good:  # swrun:ignore SW307 the server closes after 10 s"},
+		{"SW902", SeverityInfo, "an ignore that ignores nothing", "The finding that the comment is for is gone, so that the comment can go too. Errors cannot be ignored.\n\n    good:  no comment"},
+	}
+}

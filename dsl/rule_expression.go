@@ -1,0 +1,156 @@
+package dsl
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// checkExpressions: SW501 what is no jq, SW502 unknown functions, SW503 variables that are not there.
+func checkExpressions(c *checker) {
+	for _, s := range c.sites() {
+		if !s.isExpression() {
+			continue
+		}
+		facts, err := c.analyzer.Analyze(s.text)
+		if err != nil {
+			c.syntax(s, err)
+			continue
+		}
+		for _, f := range facts.Functions {
+			if !f.Known {
+				c.unknownFunction(s, f)
+			}
+		}
+		for _, v := range facts.Variables {
+			c.variable(s, v)
+		}
+	}
+}
+
+func (c *checker) syntax(s site, err error) {
+	d := Diagnostic{Code: "SW501", Pointer: s.at, Message: "jq: " + err.Error()}
+	if e, ok := err.(*ExpressionError); ok {
+		d.Range = c.w.Source.Within(s.at, e.Offset, e.Offset+max(e.Length, 1))
+		if e.Length == 0 {
+			d.Label = "the expression ends here"
+		}
+	}
+	c.add(d)
+}
+
+// named is the place of a name inside an expression.
+func (c *checker) named(s site, n Name, prefix string) Range {
+	if n.Offset < 0 {
+		return c.w.Source.Value(s.at)
+	}
+	return c.w.Source.Within(s.at, n.Offset, n.Offset+len(prefix+n.Name))
+}
+
+func (c *checker) unknownFunction(s site, f Name) {
+	d := Diagnostic{Code: "SW502", Pointer: s.at, Range: c.named(s, f, ""), Message: fmt.Sprintf("jq: there is no function `%s` here", f.Name)}
+	if meant := Suggest(f.Name, c.analyzer.Functions()); meant != "" {
+		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
+		if f.Offset >= 0 {
+			d.Fix = []Edit{{Range: d.Range, NewText: meant}}
+		}
+	}
+	c.add(d)
+}
+
+func (c *checker) variable(s site, v Name) {
+	known := append(builtInVariables(), s.vars...)
+	switch {
+	case v.Name == "ENV" || v.Name == "__loc__":
+		c.add(Diagnostic{Code: "SW502", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("jq: `$%s` is not available here", v.Name)})
+	case v.Name == "output" && (s.property == "if" || s.property == "input.from"):
+		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"),
+			Message: fmt.Sprintf("`$output` is null in `%s`: nothing has run yet", s.property)})
+	case slices.Contains(known, v.Name):
+	default:
+		d := Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("`$%s` is not defined here", v.Name)}
+		if meant := Suggest(v.Name, known); meant != "" {
+			d.Label = fmt.Sprintf("did you mean `$%s`?", meant)
+			if v.Offset >= 0 {
+				d.Fix = []Edit{{Range: d.Range, NewText: "$" + meant}}
+			}
+		}
+		d.Help = "variables here: $" + strings.Join(known, " $")
+		c.add(d)
+	}
+}
+
+// bare matches text that is an expression but for its delimiters.
+var bare = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
+
+// checkLooks: SW504, text that looks like an expression and is none.
+func checkLooks(c *checker) {
+	for _, s := range c.sites() {
+		switch {
+		case s.isExpression() || s.property == "code":
+		case strings.Contains(s.text, "${"):
+			c.add(Diagnostic{Code: "SW504", Pointer: s.at, Message: "`${ }` inside text is not evaluated: an expression takes the whole value",
+				Help: `write "${ \"text \(.name)\" }", or keep it if the text is meant literally`})
+		case !c.w.Evaluate.Loose && bare.MatchString(s.text):
+			at := c.w.Source.Value(s.at)
+			c.add(Diagnostic{Code: "SW504", Pointer: s.at, Message: fmt.Sprintf("`%s` is text here: an expression needs `${ }`", strings.TrimSpace(s.text)),
+				Label: fmt.Sprintf("did you mean `${ %s }`?", strings.TrimSpace(s.text)),
+				Fix:   []Edit{{Range: at, NewText: "${ " + strings.TrimSpace(s.text) + " }"}}})
+		}
+	}
+}
+
+// checkInputFields: SW505, fields of the workflow's input that its schema rules out.
+func checkInputFields(c *checker) {
+	in := c.w.Input
+	if in == nil || in.Schema == nil {
+		return
+	}
+	schema, ok := in.Schema.Document.(map[string]any)
+	if !ok || schema["additionalProperties"] != false {
+		return
+	}
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok || schema["patternProperties"] != nil {
+		return
+	}
+	for _, s := range c.sites() {
+		if !s.isExpression() || !c.seesInput(s.at) {
+			continue
+		}
+		facts, err := c.analyzer.Analyze(s.text)
+		if err != nil {
+			continue
+		}
+		for _, path := range facts.Fields {
+			if _, has := properties[path[0]]; !has {
+				c.add(Diagnostic{Code: "SW505", Pointer: s.at, Message: fmt.Sprintf("the input has no `.%s`: its schema allows no such property", path[0]),
+					Help: "properties: " + strings.Join(sortedKeys(properties), ", ")})
+			}
+		}
+	}
+}
+
+// seesInput reports whether the expression at a place reads the workflow's raw input.
+func (c *checker) seesInput(at Pointer) bool {
+	if strings.HasPrefix(string(at), "/input/from") {
+		return true
+	}
+	if c.w.Input.From != nil || len(c.w.Do) == 0 {
+		return false
+	}
+	first := c.w.Do[0].Base()
+	inTask := func(keys ...string) bool {
+		p := first.Pointer
+		for _, key := range keys {
+			p = p.Key(key)
+		}
+		return strings.HasPrefix(string(at), string(p))
+	}
+	if inTask("if") || inTask("input", "from") {
+		return true
+	}
+	_, isSet := c.w.Do[0].(*SetTask)
+	return isSet && first.Input == nil && inTask("set")
+}

@@ -1,0 +1,232 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checkNames: SW204, one name for two tasks of a list.
+func checkNames(c *checker) {
+	c.lists(func(_ Task, tasks TaskList) {
+		for i, t := range tasks {
+			if first := tasks.Index(t.Base().Name); first < i {
+				c.addAs(SeverityError, Diagnostic{
+					Code: "SW204", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
+					Message: fmt.Sprintf("two tasks of this list are called `%s`", t.Base().Name),
+					Related: []Related{{c.w.Source.Key(tasks[first].Base().Pointer), "the first one"}},
+					Help:    "rename one of them",
+				})
+			}
+		}
+	})
+}
+
+// checkDirectives: SW201, a flow directive that names no task of its list.
+func checkDirectives(c *checker) {
+	c.lists(func(owner Task, tasks TaskList) {
+		siblings := tasks
+		if _, isFork := owner.(*ForkTask); isFork {
+			siblings = nil // a branch has no list to go on in
+		}
+		for _, t := range tasks {
+			c.eachThen(t, func(at Pointer, then string) { c.directive(at, then, siblings) })
+		}
+	})
+	for _, name := range sortedKeys(c.w.Use.Functions) {
+		c.eachThen(c.w.Use.Functions[name], func(at Pointer, then string) { c.directive(at, then, nil) })
+	}
+}
+
+// eachThen calls visit for every flow directive of a task's own.
+func (c *checker) eachThen(t Task, visit func(at Pointer, then string)) {
+	base := t.Base()
+	if base.Then != "" {
+		visit(base.Pointer.Key("then"), base.Then)
+	}
+	switch t := t.(type) {
+	case *SwitchTask:
+		for _, one := range t.Cases {
+			if one.Then != "" {
+				visit(one.Pointer.Key("then"), one.Then)
+			}
+		}
+	case *TryTask:
+		if t.Catch.Then != "" {
+			visit(t.Catch.Pointer.Key("then"), t.Catch.Then)
+		}
+	}
+}
+
+func isDirective(then string) bool {
+	return slices.Contains([]string{"", ThenContinue, ThenExit, ThenEnd}, then)
+}
+
+func (c *checker) directive(at Pointer, then string, siblings TaskList) {
+	if isDirective(then) || siblings.Index(then) >= 0 {
+		return
+	}
+	d := Diagnostic{Code: "SW201", Pointer: at, Message: fmt.Sprintf("`then: %s` names no task in this list", then)}
+	if len(siblings) == 0 {
+		d.Help = "a branch or function stands alone; only continue, exit and end mean something here"
+		c.add(d)
+		return
+	}
+	d.Help = fmt.Sprintf("tasks here: %s; or continue, exit, end", strings.Join(names(siblings), ", "))
+	d = c.meant(d, then, append(names(siblings), ThenContinue, ThenExit, ThenEnd))
+	if d.Fix != nil {
+		if i := siblings.Index(d.Fix[0].NewText); i >= 0 {
+			d.Label = fmt.Sprintf("did you mean `%s` (line %d)?", d.Fix[0].NewText, c.w.Source.Key(siblings[i].Base().Pointer).Start.Line)
+		}
+	}
+	c.add(d)
+}
+
+// successors returns the positions to which the flow may go on from a task, len(tasks) standing for the end.
+func successors(tasks TaskList, i int) []int {
+	t, base := tasks[i], tasks[i].Base()
+	var next []int
+	follow := func(then string) {
+		switch then {
+		case "", ThenContinue:
+			next = append(next, i+1)
+		case ThenExit, ThenEnd:
+			next = append(next, len(tasks))
+		default:
+			if target := tasks.Index(then); target >= 0 {
+				next = append(next, target)
+			}
+		}
+	}
+	if base.If != "" {
+		follow(ThenContinue)
+	}
+	switch t := t.(type) {
+	case *RaiseTask:
+		return next
+	case *SwitchTask:
+		hasDefault := false
+		for _, one := range t.Cases {
+			hasDefault = hasDefault || one.When == ""
+			follow(one.Then)
+		}
+		if hasDefault {
+			return next
+		}
+	case *TryTask:
+		if t.Catch.Then != "" {
+			follow(t.Catch.Then)
+		}
+	}
+	follow(base.Then)
+	return next
+}
+
+// checkReachable: SW202, tasks that nothing leads to.
+func checkReachable(c *checker) {
+	c.lists(func(owner Task, tasks TaskList) {
+		if _, isFork := owner.(*ForkTask); isFork || len(tasks) == 0 {
+			return
+		}
+		reached := make([]bool, len(tasks)+1)
+		for open := []int{0}; len(open) > 0; {
+			i := open[0]
+			open = open[1:]
+			if reached[i] {
+				continue
+			}
+			if reached[i] = true; i < len(tasks) {
+				open = append(open, successors(tasks, i)...)
+			}
+		}
+		for i, t := range tasks {
+			if !reached[i] && (i == 0 || reached[i-1]) { // of a run of them the first
+				c.add(Diagnostic{
+					Code: "SW202", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
+					Message: fmt.Sprintf("nothing leads to the task `%s`", t.Base().Name),
+					Help:    "the task before it always goes elsewhere, and no `then` names this one",
+				})
+			}
+		}
+	})
+}
+
+// checkLoops: SW206, a loop by `then` that nothing can end or slow down.
+func checkLoops(c *checker) {
+	c.lists(func(_ Task, tasks TaskList) {
+		for i, t := range tasks {
+			if target := tasks.Index(t.Base().Then); target < 0 || target > i || !alwaysGoes(tasks[target:i+1], target, tasks) {
+				continue
+			}
+			c.add(Diagnostic{
+				Code: "SW206", Pointer: t.Base().Pointer.Key("then"),
+				Message: fmt.Sprintf("`then: %s` makes a loop without a wait, an event or a way out", t.Base().Then),
+				Help:    "add a condition, a wait, or a timeout around it",
+			})
+		}
+	})
+}
+
+// alwaysGoes reports whether each task of a loop does nothing but go on to the next.
+func alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
+	for i, t := range loop {
+		switch t.(type) {
+		case *SetTask, *EmitTask:
+		default:
+			return false
+		}
+		if t.Base().If != "" {
+			return false
+		}
+		if next := successors(tasks, first+i); len(next) != 1 || i < len(loop)-1 && next[0] != first+i+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// checkSwitches: SW204, what is odd about default cases.
+func checkSwitches(c *checker) {
+	Walk(c.w, func(t Task) bool {
+		task, ok := t.(*SwitchTask)
+		if !ok {
+			return true
+		}
+		first := -1
+		for i, one := range task.Cases {
+			switch {
+			case one.When == "" && first >= 0:
+				c.addAs(SeverityError, Diagnostic{
+					Code: "SW204", Pointer: one.Pointer, Range: c.w.Source.Key(one.Pointer), Message: "a switch has one default case at most",
+					Related: []Related{{c.w.Source.Key(task.Cases[first].Pointer), "the first one"}}, Help: "a case without `when` is the default",
+				})
+			case one.When == "":
+				first = i
+			case first >= 0:
+				c.addAs(SeverityWarning, Diagnostic{
+					Code: "SW204", Pointer: one.Pointer, Range: c.w.Source.Key(one.Pointer),
+					Message: fmt.Sprintf("the case `%s` stands after the default, and is still tried before it", one.Name),
+					Help:    "move the default to the end",
+				})
+			}
+		}
+		if first < 0 && task.Then == "" {
+			c.addAs(SeverityInfo, Diagnostic{
+				Code: "SW204", Pointer: task.Pointer, Range: c.w.Source.Key(task.Pointer), Message: "the switch has no default case",
+				Help: "if no case holds, the flow goes on with the next task",
+			})
+		}
+		return true
+	})
+}
+
+// checkForks: a race without runners (semantics 6.6).
+func checkForks(c *checker) {
+	Walk(c.w, func(t Task) bool {
+		if task, ok := t.(*ForkTask); ok && task.Compete && len(task.Branches) == 0 {
+			c.addAs(SeverityError, Diagnostic{Code: "SW124", Pointer: task.Pointer.Key("fork").Key("compete"),
+				Message: "branches cannot compete if there are none"})
+		}
+		return true
+	})
+}
