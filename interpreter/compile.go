@@ -14,8 +14,8 @@ import (
 // expression is compiled, every reference and flow directive resolved, every literal external resource read. The
 // program is nil if the diagnostics hold an error.
 func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
-	c := &compiler{workflow: w, config: config, functions: map[dsl.Pointer]*List{}}
-	c.program = &Program{Workflow: w, config: config, nodes: map[dsl.Pointer]*node{}}
+	c := &compiler{workflow: w, config: config, functions: map[function]*List{}, origins: map[dsl.Pointer]bool{}}
+	c.program = &Program{Workflow: w, config: config}
 	b := &Builder{c: c, node: workflowNode}
 	c.program.input = c.input(b, w.Input, "/input")
 	c.program.output = c.output(b, w.Output, "/output")
@@ -35,7 +35,8 @@ type compiler struct {
 	config      Config
 	program     *Program
 	diagnostics dsl.Diagnostics
-	functions   map[dsl.Pointer]*List
+	functions   map[function]*List
+	origins     map[dsl.Pointer]bool // of the tasks compiled
 	extensions  []*compiledExtension
 	// inExtension is set while the tasks of an extension are compiled: they are never extended themselves.
 	inExtension bool
@@ -50,7 +51,7 @@ func (c *compiler) definitions() map[dsl.Pointer]any {
 		definitions[""] = c.workflow.Source.Data("")
 	}
 	if c.seesTask {
-		for origin := range c.program.nodes {
+		for origin := range c.origins {
 			definitions[origin] = c.workflow.Source.Data(origin)
 		}
 	}
@@ -74,7 +75,7 @@ func (c *compiler) fill(list *List, tasks dsl.TaskList, at dsl.Pointer) {
 // task compiles one task.
 func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 	base := n.task.Base()
-	c.program.nodes[n.origin] = n
+	c.origins[n.origin] = true
 	b := &Builder{c: c, node: n, siblings: siblings}
 	at := base.Pointer
 	n.condition = b.Condition(at.Key("if"), base.If)
@@ -149,13 +150,20 @@ func (c *compiler) jump(at dsl.Pointer, then string, siblings dsl.TaskList) Jump
 	return Jump{Directive: DirectiveTask, Index: index}
 }
 
+// function is what a compiled function depends on: what an extension calls is not extended itself.
+type function struct {
+	origin      dsl.Pointer
+	inExtension bool
+}
+
 // function compiles a function's task once; wherever it is called, its tasks' pointers follow the call's.
 func (c *compiler) function(origin dsl.Pointer, task dsl.Task) *List {
-	if list := c.functions[origin]; list != nil {
+	key := function{origin, c.inExtension}
+	if list := c.functions[key]; list != nil {
 		return list
 	}
 	list := &List{slot: slotCall}
-	c.functions[origin] = list
+	c.functions[key] = list
 	list.tasks = []*node{{task: task, origin: origin, segment: "()"}}
 	c.task(list.tasks[0], nil)
 	return list

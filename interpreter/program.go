@@ -18,7 +18,6 @@ type Program struct {
 	input   transform
 	output  transform
 	timeout *Duration
-	nodes   map[dsl.Pointer]*node
 	// definitions are the parts of the document that expressions can see: the whole by the empty pointer, and each
 	// task, if any expression uses $workflow or $task.
 	definitions map[dsl.Pointer]any
@@ -54,6 +53,30 @@ type List struct {
 // Len returns the number of tasks in l.
 func (l *List) Len() int { return len(l.tasks) }
 
+// find returns the task of l that stands at origin, or nil.
+func (l *List) find(origin dsl.Pointer) *node {
+	for _, n := range l.tasks {
+		if n.origin == origin {
+			return n
+		}
+	}
+	return nil
+}
+
+// task returns the task of l that stands at origin.
+func (l *List) task(origin dsl.Pointer) *node {
+	if l != nil {
+		if n := l.find(origin); n != nil {
+			return n
+		}
+	}
+	panic(otherDefinition(origin))
+}
+
+func otherDefinition(origin dsl.Pointer) string {
+	return fmt.Sprintf("the program has no task %s there: the state belongs to another definition", origin)
+}
+
 // inlined reports whether l is a function, which runs as if it stood where it is called.
 func (l *List) inlined() bool { return l.slot == slotCall }
 
@@ -65,7 +88,7 @@ type node struct {
 	task       dsl.Task
 	kind       *Kind
 	body       Body
-	origin     dsl.Pointer // where it stands in the document; unique
+	origin     dsl.Pointer // where it stands in the document
 	pointer    dsl.Pointer // as errors show it; relative to the call for tasks inside a function
 	segment    string      // what it adds to the path of the task that it belongs to
 	condition  *expr.Code
@@ -168,14 +191,6 @@ func asExpression(err error) *errors.Error {
 		return e
 	}
 	return errors.Expressionf("%s", err)
-}
-
-func (p *Program) node(origin dsl.Pointer) *node {
-	n := p.nodes[origin]
-	if n == nil {
-		panic(fmt.Sprintf("the program has no task %s: the state belongs to another definition", origin))
-	}
-	return n
 }
 
 // Performer returns what performs effects of a kind, or nil.

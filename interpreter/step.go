@@ -102,11 +102,23 @@ func (m *machine) resume() {
 	}
 }
 
+// nodeOf finds the task of a frame in what its parent runs; the parent comes before it.
 func (m *machine) nodeOf(f *Frame) *node {
-	if f.Parent == 0 {
+	parent := m.s.frame(f.Parent)
+	switch {
+	case parent == nil:
 		return workflowNode
+	case f.isList():
+		return parent.node
+	case parent.isList():
+		return m.listOf(parent).task(f.Origin)
 	}
-	return m.p.node(f.Origin)
+	for _, branches := range parent.node.lists {
+		if n := branches.find(f.Origin); n != nil {
+			return n
+		}
+	}
+	panic(otherDefinition(f.Origin))
 }
 
 // workflowNode stands for the workflow where a frame needs a task: the owner of the workflow's own list.
