@@ -65,7 +65,7 @@ func (d *driver) run() []*instance {
 	root := d.start(d.c.mustProgram(d.t, d.outside), "case", nil)
 	d.step(root, interpreter.Start{Input: d.c.input(d.t)})
 	for range 100_000 {
-		if len(d.live) == 0 {
+		if len(d.live) == 0 && len(d.flying) == 0 {
 			return d.all
 		}
 		d.advance()
@@ -76,7 +76,7 @@ func (d *driver) run() []*instance {
 
 // advance does the next thing.
 func (d *driver) advance() {
-	if !d.cancel.IsZero() && !d.now.Before(d.cancel) {
+	if len(d.live) > 0 && !d.cancel.IsZero() && !d.now.Before(d.cancel) {
 		d.step(d.live[0], interpreter.Cancel{Reason: "the test wants it"})
 		return
 	}
@@ -173,6 +173,9 @@ func (d *driver) perform(f flight) {
 	fault := errors.AsError(err)
 	if err != nil && fault == nil {
 		d.t.Fatal(err)
+	}
+	if f.instance.state.Status.Final() && !f.effect.Detached {
+		d.t.Errorf("the effect of %s goes on after the run has ended", f.effect.Request.Path)
 	}
 	if !f.effect.Detached {
 		d.step(f.instance, interpreter.Finished{Effect: f.effect.ID, Result: result, Error: fault})

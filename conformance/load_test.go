@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -35,16 +36,19 @@ type outside struct {
 // newOutside returns an outside in which the files of a case are external resources.
 func newOutside(files map[string]string) *outside {
 	o := &outside{}
+	read := func(uri string) ([]byte, error) {
+		if text, ok := files[uri]; ok {
+			return []byte(text), nil
+		}
+		return nil, errors.New("there is no such file")
+	}
 	o.config = interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Transport: standIn(), Processes: true, Secrets: secrets, Publish: o.publish}),
+		Kinds: tasks.All(tasks.Config{
+			Transport: standIn(), Processes: true, Secrets: secrets, Publish: o.publish, Load: read, Grace: time.Millisecond,
+		}),
 		Secrets: secrets,
 		Runtime: map[string]any{"name": "swrun", "version": "test"},
-		Load: func(uri string) ([]byte, error) {
-			if text, ok := files[uri]; ok {
-				return []byte(text), nil
-			}
-			return nil, errors.New("there is no such file")
-		},
+		Load:    read,
 	}
 	return o
 }

@@ -32,13 +32,16 @@ func (a answering) RoundTrip(sent *http.Request) (*http.Response, error) {
 	if err := context.Cause(sent.Context()); err != nil {
 		return nil, err
 	}
-	if answer.Header().Get("X-Broken") != "" {
+	if answer.Header().Get(refused) != "" {
 		return nil, errors.New("connection refused")
 	}
 	response := answer.Result()
 	response.Request = sent
 	return response, nil
 }
+
+// refused is the header by which a handler says that there is no answer at all.
+const refused = "X-Refused"
 
 // standInHandler answers for the hosts of the specification's features and for stand-in.test, whose paths say what
 // they do.
@@ -68,6 +71,11 @@ func standInHandler() http.Handler {
 		_, _ = io.WriteString(w, `{"id":9007199254740993}`)
 	})
 	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/echo", http.StatusFound) })
+	mux.HandleFunc("/redirect-for-ever", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/redirect-for-ever", http.StatusFound)
+	})
+	mux.HandleFunc("/refused", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(refused, "yes") })
+	mux.HandleFunc("/digest", digest)
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	petstore(mux)
 	return mux
@@ -87,6 +95,18 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		"method": r.Method, "path": r.URL.EscapedPath(), "query": r.URL.RawQuery, "headers": headers, "body": string(body),
 		"authorization": r.Header.Get("Authorization"), "keyed": r.Header.Get("Idempotency-Key") != "",
 	})
+}
+
+// digest asks for a digest of ada's password, and answers with the user's name once there is one.
+func digest(w http.ResponseWriter, r *http.Request) {
+	given := r.Header.Get("Authorization")
+	if !strings.HasPrefix(given, "Digest ") || !strings.Contains(given, `username="ada"`) || !strings.Contains(given, "response=") {
+		w.Header().Set("WWW-Authenticate", `Digest realm="stand-in", nonce="abc", qop="auth", algorithm=SHA-256`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"digest":"ada"}`)
 }
 
 // petstore answers what the specification's features ask petstore.swagger.io and httpbin.org for.
