@@ -1,0 +1,145 @@
+package swrun_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/swrun/swrun"
+
+// everything lets a package import all others.
+const everything = "*"
+
+// layers returns what each package may import of ours: the arrows of the design, which point upward only. Tests
+// may import more.
+func layers() map[string][]string {
+	return map[string][]string{
+		"spec":                 nil,
+		"spec/internal/schema": nil,
+		"errors":               nil,
+		"dsl":                  {"errors"},
+		"expr":                 {"errors"},
+		"interpreter":          {"errors", "dsl", "expr"},
+		"tasks":                {"errors", "dsl", "expr", "interpreter"},
+		"runtime":              {"errors", "dsl", "interpreter"},
+		"runtime/storetest":    {"errors", "dsl", "interpreter", "runtime"},
+		"memstore":             {"errors", "dsl", "interpreter", "runtime"},
+		"boltstore":            {"errors", "dsl", "interpreter", "runtime"},
+		"redisstore":           {"errors", "dsl", "interpreter", "runtime"},
+		"server":               {"errors", "dsl", "runtime"},
+		"cmd/swrun":            {everything},
+		"conformance":          nil, // tests and their package comment
+	}
+}
+
+// only returns the packages of others that a single one of ours may import, and those that may.
+func only() map[string][]string {
+	return map[string][]string{
+		"github.com/itchyny/gojq":   {"expr"},
+		"github.com/go-resty/resty": {"tasks"},
+		"github.com/icholy/digest":  {"tasks"},
+		"os/exec":                   {"tasks", "cmd/swrun"},
+		"net/http":                  {"tasks", "server", "cmd/swrun"},
+		"github.com/spf13/cobra":    {"cmd/swrun"},
+	}
+}
+
+// TestLayers checks every import of the module against the design.
+func TestLayers(t *testing.T) {
+	checked := 0
+	for file, imports := range mustImports(t) {
+		checked++
+		for _, problem := range misplaced(path.Dir(file), imports) {
+			t.Errorf("%s %s", file, problem)
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d files found", checked)
+	}
+}
+
+// TestMisplacedImportsAreFound holds the check itself to imports that are wrong.
+func TestMisplacedImportsAreFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		pkg, imports string
+		want         bool
+	}{
+		"an arrow that points down":        {"interpreter", module + "/tasks", true},
+		"a neighbour":                      {"memstore", module + "/redisstore", true},
+		"an arrow that points up":          {"interpreter", module + "/expr", false},
+		"a package that nobody knows":      {"helpers", "fmt", true},
+		"jq outside expr":                  {"interpreter", "github.com/itchyny/gojq", true},
+		"a client in the core":             {"interpreter", "net/http", true},
+		"a part of a client in the core":   {"interpreter", "net/http/httptrace", true},
+		"another part of the same library": {"runtime", "net/url", false},
+		"the command imports everything":   {"cmd/swrun", module + "/tasks", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := misplaced(c.pkg, []string{c.imports}); len(got) > 0 != c.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// misplaced says which imports a package must not have.
+func misplaced(pkg string, imports []string) []string {
+	allowed, known := layers()[pkg]
+	if !known {
+		return []string{"belongs to no layer: add the package to the design and to this table"}
+	}
+	var problems []string
+	for _, imported := range imports {
+		if ours, ok := strings.CutPrefix(imported, module+"/"); ok {
+			if !slices.Contains(allowed, ours) && !slices.Contains(allowed, everything) && !internal(pkg, ours) {
+				problems = append(problems, "imports "+ours+", which is not below it")
+			}
+		}
+		for library, users := range only() {
+			if (imported == library || strings.HasPrefix(imported, library+"/")) && !slices.Contains(users, pkg) {
+				problems = append(problems, "imports "+imported+", which is for "+strings.Join(users, ", "))
+			}
+		}
+	}
+	return problems
+}
+
+// internal reports whether imported is a part of pkg that nobody else sees.
+func internal(pkg, imported string) bool { return strings.HasPrefix(imported, pkg+"/internal/") }
+
+// mustImports returns the imports of each Go file of the module that is no test, by its path.
+func mustImports(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && file != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		imports := []string{}
+		for _, spec := range parsed.Imports {
+			imports = append(imports, strings.Trim(spec.Path.Value, `"`))
+		}
+		found[filepath.ToSlash(file)] = imports
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
