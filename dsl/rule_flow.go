@@ -93,9 +93,11 @@ func successors(tasks TaskList, i int) []int {
 		case ThenExit, ThenEnd:
 			next = append(next, len(tasks))
 		default:
-			if target := tasks.Index(then); target >= 0 {
-				next = append(next, target)
+			target := tasks.Index(then)
+			if target < 0 { // SW201 tells; what would follow is not known
+				target = i + 1
 			}
+			next = append(next, target)
 		}
 	}
 	if base.If != "" {

@@ -43,7 +43,7 @@ type wanted struct {
 	message  *regexp.Regexp
 }
 
-var comment = regexp.MustCompile(`(ERROR|WARNING) (SW\d{3}) "([^"]*)"`)
+var comment = regexp.MustCompile(`(ERROR|WARNING|INFO) (SW\d{3}) "([^"]*)"`)
 
 func mustWanted(t *testing.T, text string) []wanted {
 	t.Helper()
