@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,11 +14,14 @@ import (
 type mutation struct {
 	at   []string // where, as the tokens of a pointer; the key's own for changes of keys
 	what string   // for example: becomes 7
+	text string   // what was made of the document's own text, if that is what was changed
 	root *yaml.Node
 }
 
 // String names the mutation: /do/0/a/wait becomes 7.
-func (m mutation) String() string { return m.pointer() + " " + m.what }
+func (m mutation) String() string {
+	return strings.TrimSpace(m.pointer() + " " + m.what + " " + m.text)
+}
 
 func (m mutation) pointer() string {
 	var text strings.Builder
@@ -27,22 +31,25 @@ func (m mutation) pointer() string {
 	return text.String()
 }
 
-const innerNames = 3
+const innerNames = 2
 
-// place is the same for mutations that change the same property in the same way: it has no positions in lists, and
-// keeps the inner names only.
+// place is the same for mutations that change the same property in the same way: it has neither positions in lists nor
+// what stands right below them, which mostly are names of tasks, and keeps the inner names only.
 func (m mutation) place() string {
 	var names []string
+	below := false
 	for _, token := range m.at {
-		if _, err := strconv.Atoi(token); err != nil {
+		_, err := strconv.Atoi(token)
+		if err != nil && !below {
 			names = append(names, token)
 		}
+		below = err == nil
 	}
-	return fmt.Sprint(names[max(0, len(names)-innerNames):], m.what)
+	return fmt.Sprint(names[max(0, len(names)-innerNames):], below, m.what)
 }
 
-// text writes the mutated document.
-func (m mutation) text(t *testing.T) []byte {
+// document writes the mutated document.
+func (m mutation) document(t *testing.T) []byte {
 	t.Helper()
 	text, err := yaml.Marshal(m.root)
 	if err != nil {
@@ -65,9 +72,13 @@ type mutator struct {
 
 // add records a change of the parent's content, which is undone afterwards.
 func (w *mutator) add(at []string, what string, parent *yaml.Node, content ...*yaml.Node) {
+	w.addText(at, what, "", parent, content...)
+}
+
+func (w *mutator) addText(at []string, what, text string, parent *yaml.Node, content ...*yaml.Node) {
 	kept := parent.Content
 	parent.Content = content
-	w.found = append(w.found, mutation{append([]string(nil), at...), what, cloned(w.root)})
+	w.found = append(w.found, mutation{at, what, text, cloned(w.root)})
 	parent.Content = kept
 }
 
@@ -112,8 +123,11 @@ func (w *mutator) changeKey(n *yaml.Node, i int, at []string) {
 	key, value := n.Content[i], n.Content[i+1]
 	w.add(at, "is dropped", n, with(n.Content, i, i+2)...)
 	w.add(at, doubled, n, with(n.Content, i+2, i+2, key, value)...)
-	for _, other := range append(formerly(key.Value), key.Value+"x", flipped(key.Value)) {
+	for _, other := range formerly(key.Value) {
 		w.add(at, "is spelt "+other, n, with(n.Content, i, i+1, quoted(other))...)
+	}
+	for way, other := range misspelt(key.Value) {
+		w.addText(at, "is spelt "+way, other, n, with(n.Content, i, i+1, quoted(other))...)
 	}
 	w.add(at, "is spelt 7", n, with(n.Content, i, i+1, mustParse("7"))...)
 	w.add(at, "gets a sibling", n, with(n.Content, i, i, quoted("surplus"), quoted("x"))...)
@@ -130,12 +144,15 @@ func formerly(key string) []string {
 	return nil
 }
 
-// flipped changes the case of the first letter.
-func flipped(s string) string {
-	if upper := strings.ToUpper(s[:1]); upper != s[:1] {
-		return upper + s[1:]
+// misspelt yields what becomes of a text by the ways to misspell it: too long, and in the other case.
+func misspelt(s string) iter.Seq2[string, string] {
+	return func(yield func(way, other string) bool) {
+		other := strings.ToUpper(s[:1])
+		if other == s[:1] {
+			other = strings.ToLower(other)
+		}
+		_ = yield("longer:", s+"x") && yield("in the other case:", other+s[1:])
 	}
-	return strings.ToLower(s[:1]) + s[1:]
 }
 
 // values are what every value becomes, one after the other.
@@ -143,16 +160,40 @@ func values() []string {
 	return []string{"null", "true", "false", "7", "-7", "2.5", "'text'", "''", "'a b'", "'${ .x }'", "2026-01-01", "on", "[]", "[a]", "{}", "{a: b}", "{a: {b: 1}}"}
 }
 
+// edges are what values become where a property is called so, besides.
+func edges(property string) []string {
+	switch property {
+	case "after", "delay", "duration", "every", "for", "from", "timeout", "to", "wait":
+		return []string{"P", "PT", "P1DT", "PT0S", "P1W", "P1Y2M", "P1.5D", "P1.5Y", "P1.5M", "PT1,5S", "pt1s", "-PT1S", "PT1S1M", "{seconds: 1.0}", "{seconds: 1.5}", "{seconds: '${ .x }'}"}
+	case "authority", "dataschema", "endpoint", "source", "type", "uri":
+		return []string{"'a/{id}'", "'{'", "'}'", "'%zz'", "'https://[x'", "'?a=b'", "'#'", "':'", "' ${ .x }'", "'a${ .x }'", "'${ .x } '", "'${'", "' a'", `"${ .x\n}"`}
+	case "time":
+		return []string{"'2026-01-01T00:00:00Z'", "2026-01-01T00:00:00+01:00", "'2026-01-01T00:00:00'", "'2026-13-01T00:00:00Z'", "'2026-01-01 00:00:00Z'"}
+	case "instance":
+		return []string{"/do/0/a~1b", "/do/0/a~2b"}
+	case "count", "port", "status", "amount":
+		return []string{"0", "1.0", "65535", "65536"}
+	case "dsl", "version":
+		return []string{"1.0", "'1.0'", "1.0.0-alpha5", "v1.0.0", "1.0.03", "2.0.0", "1.9.0", "latest"}
+	case "name", "namespace":
+		return []string{"a-b", "a_b", "-a", "a-", "a" + strings.Repeat("b", 62), "a" + strings.Repeat("b", 63)}
+	case "host":
+		return []string{"a.b", "a_b", "-a", "localhost"}
+	}
+	return nil
+}
+
 func (w *mutator) changeValue(n *yaml.Node, i int, at []string) {
 	old := n.Content[i]
-	for _, value := range values() {
+	for _, value := range append(values(), edges(at[len(at)-1])...) {
 		w.add(at, "becomes "+value, n, with(n.Content, i, i+1, mustParse(value))...)
 	}
 	switch old.Kind {
 	case yaml.ScalarNode:
 		if old.Value != "" {
-			w.add(at, "is written "+old.Value+"x", n, with(n.Content, i, i+1, quoted(old.Value+"x"))...)
-			w.add(at, "is written "+flipped(old.Value), n, with(n.Content, i, i+1, quoted(flipped(old.Value)))...)
+			for way, other := range misspelt(old.Value) {
+				w.addText(at, "is written "+way, other, n, with(n.Content, i, i+1, quoted(other))...)
+			}
 		}
 	case yaml.MappingNode:
 		w.add(at, "becomes a list of its members", n, with(n.Content, i, i+1, listed(old))...)

@@ -1,84 +1,202 @@
 package conformance
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
+	"regexp"
+	"slices"
 	"testing"
-	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/spec"
-	"gopkg.in/yaml.v3"
 )
 
-func TestProbe(t *testing.T) {
-	official, exact, editor := mustOfficial(t), mustSchema(t, spec.Schema()), mustSchema(t, spec.EditorSchema())
-	files, _ := filepath.Glob(officialFolder + "/examples/*.yaml")
-	seen := map[string]bool{}
-	total, n := 0, 0
-	groups := map[string][]string{}
-	var d [6]time.Duration
-	for _, f := range append(files, "../dsl/testdata/valid/everything.yaml") {
-		text, _ := os.ReadFile(f)
-		docs := []*yaml.Node{mustNode(t, text)}
-		if len(files) > 0 && filepath.Base(f) == "everything.yaml" {
-			docs = pieces(docs[0])
+// verdict tells who accepts a document: the parser, our exact schema, the official schema.
+type verdict struct{ parser, exact, official bool }
+
+func (v verdict) agreed() bool { return v.parser == v.exact && v.exact == v.official }
+
+var (
+	lenient    = verdict{parser: true, exact: true}   // we take more than the official schema does
+	strict     = verdict{official: true}              // we take less
+	parserOnly = verdict{exact: true, official: true} // no schema can tell, or ours leaves it to the parser
+)
+
+// difference is a disagreement that is meant.
+type difference struct {
+	name    string
+	why     string // with the number of the rule in the semantics, if there is one
+	verdict verdict
+	at      string // pattern of the mutations, as their String gives them
+}
+
+// anyText is what a value became, if it became text.
+const anyText = ` becomes ('.*'|2026-01-01|on)$`
+
+// differences are all disagreements that are meant. What is not in this table fails the test.
+func differences() []difference {
+	return []difference{
+		{"unknown properties of a workflow", "no unknown property is let pass; the official root is open", strict,
+			`^/(document|input|use|do|timeout|output|schedule|evaluate) (gets a sibling|is spelt .*)$`},
+		{"unknown properties of a named policy", "no unknown property is let pass; the official policy is closed only where it is used", strict,
+			`^/use/authentications/[^/]+/[^/]+ gets a sibling$`},
+		{"negative durations", "9.4: a literal duration is not negative", strict,
+			`/(days|hours|minutes|seconds|milliseconds) becomes -7$`},
+		{"other versions of the language", "1.1: the DSL is 1.x", strict, `^/document/dsl becomes 2\.0\.0$`},
+		{"fractions of years and months", "9.5: years and months are added by the calendar, so they are whole", strict, ` becomes P1\.5[YM]$`},
+		{"names of variables", "1.5: a variable is called by a name of jq", parserOnly, `(/for/(each|at)|/foreach/(item|at)|/catch/as)` + anyText},
+		{"policies by name", "17.2: the name alone stands for {use: name}", lenient, `/authentication` + anyText},
+		{"bearer tokens", "1.7: the token alone stands for {token: token}", lenient, `/bearer` + anyText},
+		{"values of headers and queries", "1.7: values of any type", lenient, `/with/(headers|query)(/[^/]+)? becomes `},
+		{"arguments as an object", "1.7: up to 1.0.1 arguments were an object", lenient, `/run/[^/]+/arguments becomes (\{.*\}|an object of its items)$`},
+		{"arguments as an expression", "one expression may give all arguments, as it may give all headers (11.2)", lenient, `/run/[^/]+/arguments becomes '\$`},
+		{"input of workflows", "1.7: input of any type", lenient, `/run/workflow/input becomes `},
+		{"items of inline arrays", "1.7, 5.5: items of any type", lenient, `/for/in( becomes \[a\]$|/\d+ becomes )`},
+		{"uri for endpoint", "1.7b: documents were published with the older name", lenient, `/with/endpoint is spelt uri$`},
+		{"authorities as expressions", "an authority is a URI, and URIs may be expressions elsewhere", lenient, `/(oauth2|oidc)/authority becomes ' ?\$`},
+		{"instances of errors", "7.13: a given instance is kept as it is", lenient, `/instance (becomes|is written .*:) `},
+		{"expressions of several lines", "2.1: white space around and in an expression means nothing; the official pattern ends at a line break", lenient,
+			` becomes "\$\{ \.x\\n\}"$`},
+		{"malformed URIs", "formats are annotations in draft 2020-12; the parser looks for white space and expressions only", lenient,
+			` becomes ('%zz'|'https://\[x'|':')$`},
+		{"times in event filters", "14.6: a filter's attribute may be a pattern", lenient, `/(all|any|one)(/\d+)?/with/time (becomes|is written .*:) `},
+	}
+}
+
+// judges compares the four readings of a document and counts.
+type judges struct {
+	exact, editor, official *jsonschema.Schema
+	differences             []difference
+	patterns                []*regexp.Regexp
+
+	agreed, told int
+	used         map[string]int
+}
+
+func mustJudges(t *testing.T) *judges {
+	t.Helper()
+	j := &judges{official: mustOfficial(t), exact: mustSchema(t, spec.Schema()), editor: mustSchema(t, spec.EditorSchema())}
+	j.differences, j.used = differences(), map[string]int{}
+	for _, d := range j.differences {
+		j.patterns = append(j.patterns, regexp.MustCompile(d.at))
+	}
+	return j
+}
+
+// judge fails the test unless the three agree on the mutated document, or differ as is meant.
+func (j *judges) judge(t *testing.T, m mutation) {
+	t.Helper()
+	text := m.document(t)
+	value := plain(mustNode(t, text))
+	_, found := dsl.Parse("mutated.yaml", text)
+	got := verdict{found.Err() == nil, j.exact.Validate(value) == nil, j.official.Validate(value) == nil}
+	j.judgeEditor(t, m, value, got, found)
+	switch {
+	case m.what == doubled:
+		j.told++
+		if got.parser || !isTold(found, "SW103", "SW121") {
+			t.Errorf("%s: the parser must tell of the second key: %v", m, found)
 		}
-		for _, doc := range docs {
-			t0 := time.Now()
-			ms := mutations(doc)
-			d[0] += time.Since(t0)
-			for _, m := range ms {
-				total++
-				if seen[m.place()] {
-					continue
-				}
+	case got.agreed():
+		j.agreed++
+	default:
+		i := slices.IndexFunc(j.patterns, func(p *regexp.Regexp) bool { return p.MatchString(m.String()) })
+		if i < 0 || j.differences[i].verdict != got {
+			t.Errorf("%s: accepted by %+v: %v\n%s", m, got, found, text)
+			return
+		}
+		j.used[j.differences[i].name]++
+	}
+}
+
+// judgeEditor holds the editor's schema against the exact one: it refuses no more than properties that the parser warns
+// of, which mean nothing where they stand.
+func (j *judges) judgeEditor(t *testing.T, m mutation, value any, got verdict, found dsl.Diagnostics) {
+	t.Helper()
+	editor := j.editor.Validate(value) == nil
+	if editor != got.exact && (editor || !isTold(found, "SW128")) {
+		t.Errorf("%s: accepted by the editor's schema: %v, by the exact one: %v: %v", m, editor, got.exact, found)
+	}
+}
+
+func isTold(found dsl.Diagnostics, codes ...string) bool {
+	return slices.ContainsFunc(found, func(d dsl.Diagnostic) bool { return slices.Contains(codes, d.Code) })
+}
+
+// TestSchemaAgreement changes the specification's examples, and the document that uses every property, in every place
+// and in many ways, one at a time. The parser, our schema and the official schema must agree on what is a workflow.
+func TestSchemaAgreement(t *testing.T) {
+	j := mustJudges(t)
+	examples := officialExamples(t)
+	seeds := append(examples, pieces(mustRead(t, "../dsl/testdata/valid/everything.yaml"))...)
+	seen := map[string]bool{}
+	for _, seed := range seeds {
+		for _, m := range mutations(seed) {
+			if !seen[m.place()] {
 				seen[m.place()] = true
-				n++
-				t0 = time.Now()
-				text := m.text(t)
-				d[1] += time.Since(t0)
-				t0 = time.Now()
-				_, ds := dsl.Parse("m.yaml", text)
-				d[2] += time.Since(t0)
-				v := plain(mustNode(t, text))
-				t0 = time.Now()
-				b := exact.Validate(v) == nil
-				d[3] += time.Since(t0)
-				t0 = time.Now()
-				c := official.Validate(v) == nil
-				d[4] += time.Since(t0)
-				t0 = time.Now()
-				e := editor.Validate(v) == nil
-				d[5] += time.Since(t0)
-				a := ds.Err() == nil
-				if a == b && b == c && c == e {
-					continue
-				}
-				if m.what == doubled && !a && b && c && e {
-					continue
-				}
-				code := ""
-				if ds.Err() != nil {
-					code = ds.Errors()[0].Code + " " + ds.Errors()[0].Message
-				}
-				k := fmt.Sprintf("parse=%v exact=%v official=%v editor=%v", a, b, c, e)
-				groups[k] = append(groups[k], filepath.Base(f)+" "+m.String()+"  "+code)
+				j.judge(t, m)
 			}
 		}
 	}
-	t.Log(total, n, d)
-	var ks []string
-	for k := range groups {
-		ks = append(ks, k)
-	}
-	sort.Strings(ks)
-	for _, k := range ks {
-		t.Log(k, len(groups[k]))
-		for _, s := range groups[k] {
-			fmt.Println(k, "|", s)
+	t.Logf("%d examples, %d mutations: %d agreements, %d second keys that only the parser can tell of",
+		len(examples), len(seen), j.agreed, j.told)
+	for _, d := range j.differences {
+		t.Logf("%4d %s (%s)", j.used[d.name], d.name, d.why)
+		if j.used[d.name] == 0 {
+			t.Errorf("nothing needs the difference %q", d.name)
 		}
 	}
+	if len(seen) < 500 {
+		t.Errorf("only %d mutations, want 500 at least", len(seen))
+	}
+}
+
+// TestAllAcceptTheExamples: unchanged, the examples are workflows to everybody.
+func TestAllAcceptTheExamples(t *testing.T) {
+	j := mustJudges(t)
+	files, err := filepath.Glob(officialFolder + "/examples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the specification's examples are missing (%v)", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, found := dsl.Parse(file, text); found.Err() != nil {
+				t.Errorf("the parser: %v", found)
+			}
+			for name, s := range map[string]*jsonschema.Schema{"exact": j.exact, "editor": j.editor, "official": j.official} {
+				if err := s.Validate(plain(mustNode(t, text))); err != nil {
+					t.Errorf("the %s schema: %#v", name, err)
+				}
+			}
+		})
+	}
+}
+
+func officialExamples(t *testing.T) []*yaml.Node {
+	t.Helper()
+	files, err := filepath.Glob(officialFolder + "/examples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the specification's examples are missing (%v)", err)
+	}
+	var all []*yaml.Node
+	for _, file := range files {
+		all = append(all, mustRead(t, file))
+	}
+	return all
+}
+
+func mustRead(t *testing.T, file string) *yaml.Node {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mustNode(t, text)
 }

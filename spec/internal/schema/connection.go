@@ -69,7 +69,8 @@ func oauth2(endpoints bool) shape {
 	return anyOf(secret(), object(needs("authority", "grant"), members))
 }
 
-const dateTime = `^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$`
+// dateTime takes the 31st of every month: a pattern cannot count days.
+const dateTime = `^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 
 // eventDefinitions are the parts that tell of events.
 func eventDefinitions() properties {

@@ -5,6 +5,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // Exact returns the schema in draft 2020-12. It accepts the documents that package dsl accepts, but for what a schema
@@ -71,7 +72,7 @@ func definitions(task shape) properties {
 func workflow() shape {
 	return object(needs("document", "do"), properties{
 		"document": object(needs("dsl", "namespace", "name", "version"), properties{
-			"dsl":       pattern(semver).about("The version of the DSL, for example 1.0.3."),
+			"dsl":       pattern(`^1\.` + strings.TrimPrefix(semver, `^(0|[1-9]\d*)\.`)).about("The version of the DSL: 1.x.y, for example 1.0.3."),
 			"namespace": pattern(name).about("The namespace that the workflow belongs to."),
 			"name":      pattern(name).about("The name of the workflow."),
 			"version":   pattern(semver).about("The semantic version of the workflow."),
