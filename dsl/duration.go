@@ -23,6 +23,8 @@ type Duration struct {
 	Years      int
 	Months     int
 	Exact      time.Duration // weeks (7 days), days (24 h), hours and below
+
+	broken bool // it was reported, and how long it is nobody knows
 }
 
 // AddTo returns the instant d after t: years and months by the calendar, all else exactly. A month after January 31
@@ -175,7 +177,7 @@ func (o *object) duration(name string) *Duration {
 	if n == nil {
 		return nil
 	}
-	at := o.at.Key(name)
+	at, before := o.at.Key(name), len(o.p.found.Errors())
 	d := &Duration{}
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -188,7 +190,7 @@ func (o *object) duration(name string) *Duration {
 		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, describe(n)), Pointer: at,
 			Range: o.p.src.span(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
 	}
-	d.Pointer = at
+	d.Pointer, d.broken = at, len(o.p.found.Errors()) > before
 	return d
 }
 

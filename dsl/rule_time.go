@@ -15,7 +15,7 @@ type scope struct {
 // literal returns how long a duration is, and whether that is known before a run. Years and months count as 365 and 30
 // days.
 func literal(d *Duration) (time.Duration, bool) {
-	if d == nil || d.Expression != "" {
+	if d == nil || d.Expression != "" || d.broken {
 		return 0, false
 	}
 	const day = 24 * time.Hour

@@ -93,7 +93,7 @@ func (t *tryBody) attempt(s *interpreter.Scope, n int) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	if d == (dsl.Duration{Pointer: d.Pointer}) { // zero switches it off (semantics 9.4)
+	if d.IsZero() { // zero switches it off (semantics 9.4)
 		return next
 	}
 	return next.Within("attempt", d, s.Now())
@@ -207,7 +207,7 @@ func (r *retry) limit(s *interpreter.Scope) (*dsl.Duration, *errors.Error) {
 		return nil, nil
 	}
 	d, err := r.limitDuration.Eval(s, s.Input())
-	if err != nil || d == (dsl.Duration{Pointer: d.Pointer}) {
+	if err != nil || d.IsZero() {
 		return nil, err
 	}
 	return &d, nil

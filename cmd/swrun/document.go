@@ -57,7 +57,7 @@ func checkDocument(s streams, name string) (*document, error) {
 func checkText(file string, text []byte) *document {
 	d := parseText(file, text)
 	if d.diagnostics.Err() == nil {
-		_, found := interpreter.Compile(d.workflow, compileConfig(file, "", nil))
+		_, found := interpreter.Compile(d.workflow, compileConfig(file, tasks.Config{}))
 		d.add(found)
 	}
 	return d
@@ -85,11 +85,11 @@ func (d *document) add(found dsl.Diagnostics) {
 }
 
 // compileConfig is how programs are made here: a file on the command line is trusted, as a shell script is.
-func compileConfig(file string, js string, s interpreter.Secrets) interpreter.Config {
-	load := tasks.Loader(baseFile(file), http.DefaultTransport, true)
+func compileConfig(file string, c tasks.Config) interpreter.Config {
+	c.Load, c.Processes = tasks.Loader(baseFile(file), http.DefaultTransport, true), true
 	return interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Secrets: s, Load: load, Processes: true, JS: js}),
-		Secrets: s, Load: load,
+		Kinds:   tasks.All(c),
+		Secrets: c.Secrets, Load: c.Load,
 		Runtime: map[string]any{"name": "swrun", "version": programVersion(), "metadata": map[string]any{}},
 	}
 }

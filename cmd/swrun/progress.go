@@ -13,6 +13,8 @@ import (
 type progress interface {
 	// observe is called with every record, in order.
 	observe(interpreter.Record)
+	// publish shows an event that the workflow emitted: the local sink of events.
+	publish(event map[string]any)
 	// tick is called again and again while the run goes on.
 	tick(now time.Time)
 	// end is called once all records are there. failed says that a report of the failure follows.
@@ -48,6 +50,7 @@ func progressModes() []string {
 type silent struct{}
 
 func (silent) observe(interpreter.Record) {}
+func (silent) publish(map[string]any)     {}
 func (silent) tick(time.Time)             {}
 func (silent) end(runtime.Outcome, bool)  {}
 

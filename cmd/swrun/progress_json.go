@@ -80,6 +80,11 @@ func (l *lifecycle) emit(name string, r interpreter.Record, suffix string, data 
 		"source":  "/" + d.Namespace + "/" + d.Name + "/" + d.Version,
 		"subject": l.qualifiedName(), "time": moment(r.At), "datacontenttype": "application/json", "data": data,
 	}
+	l.publish(event)
+}
+
+// publish writes an event as it is: the workflow's own ones stand between those about it.
+func (l *lifecycle) publish(event map[string]any) {
 	line, err := expr.Encode(l.mask.value(event))
 	if err != nil {
 		return // an error's extensions are the only part that could not be written, and errorValue has cleaned them

@@ -41,6 +41,11 @@ func (l *lines) observe(r interpreter.Record) {
 	l.write(r.At, string(r.Type), l.words(r))
 }
 
+func (l *lines) publish(event map[string]any) {
+	words := []string{"type=" + printable(fmt.Sprint(event["type"])), "id=" + printable(fmt.Sprint(event["id"]))}
+	l.write(l.now(), "event.published", words)
+}
+
 func (l *lines) write(at time.Time, event string, words []string) {
 	l.last = l.now()
 	fmt.Fprintf(l.w, "%s %-18s %s\n", at.UTC().Format("2006-01-02T15:04:05.000Z"), event, strings.Join(words, " "))

@@ -58,6 +58,9 @@ func (v *treeView) header() {
 	fmt.Fprintln(v.w, line)
 }
 
+// publish shows nothing: the emit task itself is in the tree.
+func (v *treeView) publish(map[string]any) {}
+
 func (v *treeView) tick(now time.Time) {
 	if !v.live || !v.began || now.Sub(v.lastAt) < redrawEvery {
 		return

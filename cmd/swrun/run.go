@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
 )
 
 // runFlags are the flags of run, as given.
@@ -84,6 +86,13 @@ type job struct {
 	query   *query
 	mask    *mask
 	others  *library
+	shown   progress // how the run is shown, once it runs
+}
+
+// publish is the sink of emitted events: they are shown, and go nowhere else.
+func (j *job) publish(_ context.Context, event map[string]any) error {
+	j.shown.publish(event)
+	return nil
 }
 
 func (p *program) runDocument(name string, f *runFlags) error {
@@ -128,7 +137,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		js = "" // what is embedded needs no name
 	}
 	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
-		return interpreter.Compile(w, compileConfig(file, js, given.lookup))
+		return interpreter.Compile(w, compileConfig(file, tasks.Config{Secrets: given.lookup, JS: js, Publish: j.publish}))
 	}
 	var found dsl.Diagnostics
 	j.code, found = compile(d.file, d.workflow)
@@ -163,6 +172,7 @@ func (j *job) run() error {
 	defer stop()
 	trail := newTrail()
 	view, observe := j.view(trail)
+	j.shown = view
 	stopTicking := startTicking(view, j.program.now)
 	outcome, err := runtime.Run(ctx, j.code, j.input, runtime.Local{
 		ID: j.subject.id, Now: j.program.now, Virtual: j.subject.virtual, Observe: observe, Workflows: j.others.find,

@@ -56,6 +56,12 @@ func (g *guarded) observe(r interpreter.Record) {
 	g.view.observe(r)
 }
 
+func (g *guarded) publish(event map[string]any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.view.publish(event)
+}
+
 func (g *guarded) tick(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
