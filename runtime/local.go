@@ -84,6 +84,7 @@ type local struct {
 	inFlight  sync.WaitGroup
 	flying    int // effects whose end has not been received
 	children  int
+	published chan struct{} // closed when the event emitted last is out; nil before the first
 }
 
 // instance is one workflow instance of a run.
@@ -293,9 +294,12 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 		i.cancels[e.ID] = cancel
 	}
 	perform := i.program.Performer(e.Kind)
+	turn, done := l.turn(e)
 	l.flying++
 	l.inFlight.Go(func() {
 		defer cancel(nil)
+		defer done()
+		turn()
 		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID}, detached: e.Detached}
 		result, err := perform(ctx, e.Request)
 		if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && ctx.Err() == nil {
@@ -304,6 +308,21 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 		f.event.Result = result
 		l.finished <- f
 	})
+}
+
+// turn returns what waits until an effect may begin, and what tells that it has ended: events go out in the order in
+// which they are emitted, all else at once.
+func (l *local) turn(e interpreter.Effect) (wait, done func()) {
+	if e.Kind != dsl.KindEmit {
+		return func() {}, func() {}
+	}
+	before, out := l.published, make(chan struct{})
+	l.published = out
+	return func() {
+		if before != nil {
+			<-before
+		}
+	}, func() { close(out) }
 }
 
 // performWorkflow starts another workflow as an instance of this run, on the same clock.
