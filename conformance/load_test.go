@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -44,7 +43,7 @@ func newOutside(files map[string]string) *outside {
 	}
 	o.config = interpreter.Config{
 		Kinds: tasks.All(tasks.Config{
-			Transport: standIn(), Processes: true, Secrets: secrets, Publish: o.publish, Load: read, Grace: time.Millisecond,
+			Transport: standIn(), Processes: true, Secrets: secrets, Publish: o.publish, Load: read,
 		}),
 		Secrets: secrets,
 		Runtime: map[string]any{"name": "swrun", "version": "test"},

@@ -78,6 +78,7 @@ func standInHandler() http.Handler {
 	mux.HandleFunc("/digest", digest)
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	petstore(mux)
+	others(mux)
 	return mux
 }
 
@@ -112,16 +113,22 @@ func digest(w http.ResponseWriter, r *http.Request) {
 // petstore answers what the specification's features ask petstore.swagger.io and httpbin.org for.
 func petstore(mux *http.ServeMux) {
 	pet := map[string]any{"id": 1, "name": "Milou", "status": "available", "photoUrls": []string{}, "category": map[string]any{"id": 1, "name": "dog"}}
-	answer := func(v any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(v)
-		}
-	}
 	mux.HandleFunc("/v2/pet/{id}", func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.Atoi(r.PathValue("id"))
 		if err != nil {
 			http.Error(w, "not found", http.StatusNotFound)
+			return
+		}
+		if id == http.StatusServiceUnavailable {
+			w.WriteHeader(id)
+			return
+		}
+		if id == 7 && r.Header.Get("Authorization") != "Bearer t0ken" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.Method != http.MethodGet {
+			http.NotFound(w, r) // as the real one, which has PUT at /v2/pet only
 			return
 		}
 		found := maps.Clone(pet)
@@ -138,4 +145,32 @@ func petstore(mux *http.ServeMux) {
 		}
 		answer(map[string]any{"authenticated": true, "user": r.PathValue("user")})(w, r)
 	})
+}
+
+// others answers what the specification's examples ask further hosts for.
+func others(mux *http.ServeMux) {
+	sent := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
+		answer(map[string]any{"sent": string(body)})(w, r)
+	}
+	mux.HandleFunc("superbet-casinos.com/api/bet/on/football", sent)
+	mux.HandleFunc("fake-hospital.com/api/v3/alert/{who}", sent)
+	mux.HandleFunc("example.com/api/v1/backup/start", sent)
+	mux.HandleFunc("hospital.example.com/api/v1/notify", sent)
+	mux.HandleFunc("external-service.example.com/api", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	mux.HandleFunc("swapi.dev/api/people/{$}", func(w http.ResponseWriter, r *http.Request) {
+		answer(map[string]any{"search": r.URL.RawQuery, "accept": r.Header.Get("Accept")})(w, r)
+	})
+	mux.HandleFunc("swapi.dev/api/people/{id}", answer(map[string]any{"homeworld": "https://swapi.dev/api/planets/1"}))
+	mux.HandleFunc("swapi.dev/api/planets/1", answer(map[string]any{"name": "Tatooine"}))
+}
+
+// answer answers with v as JSON.
+func answer(v any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(v)
+	}
 }

@@ -1,0 +1,162 @@
+package conformance
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// examplesFolder is where the specification's examples are, beside the checkout.
+const examplesFolder = "../../shared/spec/examples"
+
+// exampleRun is an example of the specification and what comes of it: an output, a fault, or what it has to wait for.
+type exampleRun struct {
+	file  string
+	input string // {} unless given
+	// output is the exact output, fault the members of the error that must be equal.
+	output, fault string
+	elapsed       string // of virtual time, if it matters
+	later         string // the kind of task, or what else, that cannot run yet
+}
+
+// exampleRuns are all of the examples. Those whose tasks talk to the world talk to the stand-in. Those with a
+// schedule are run as if they had been started by hand, with the input that an event would have given.
+func exampleRuns() []exampleRun {
+	const milou = `"name": "Milou", "photoUrls": [], "category": {"id": 1, "name": "dog"}`
+	const search = `{"search": "search=luke+s", "accept": ""}`
+	const notImplemented = `{"type": "https://serverlessworkflow.io/errors/not-implemented", "status": 500, "title": "Not Implemented",
+		"detail": "The workflow 'raise-not-implemented:0.1.0' is a work in progress and cannot be run yet", "instance": "/do/0/notImplemented"}`
+	const exhausted = `{"type": "communication", "status": 503, "instance": "/do/0/tryGetPet/try/0/getPet"}`
+	return append([]exampleRun{
+		{file: "authentication-bearer", input: `{"token": "t0ken"}`, output: `{"id": 1, "status": "available", ` + milou + `}`},
+		{file: "authentication-bearer-uri-format", input: `{"token": "t0ken", "petId": 7}`, output: `{"id": 7, "status": "available", ` + milou + `}`},
+		{file: "authentication-bearer-uri-format", input: `{"token": "wrong", "petId": 7}`, fault: `{"type": "communication", "status": 401}`},
+		{file: "authentication-reusable", input: `{"token": "t0ken", "petId": 7}`, output: `{"id": 7, "status": "available", ` + milou + `}`},
+		{file: "call-custom-function-inline", output: `{"id": 69, "status": "available", ` + milou + `}`},
+		{file: "call-http-endpoint-interpolation", input: `{"petId": 2}`, output: `{"id": 2, "status": "available", ` + milou + `}`},
+		{file: "call-http-endpoint-interpolation-shorthand", input: `{"petId": 2}`, output: `{"id": 2, "status": "available", ` + milou + `}`},
+		{file: "call-http-query-headers-expressions", input: `{"searchQuery": "luke s"}`, output: `{"search": "search=luke+s", "accept": "application/json"}`},
+		{file: "call-http-query-parameters", input: `{"searchQuery": "luke s"}`, output: search},
+		{file: "call-http-query-parameters", fault: `{"type": "validation", "status": 400, "instance": "/"}`},
+		{file: "call-http-redirect", input: `{"searchQuery": "luke s"}`, output: search},
+		{file: "conditional-task", input: `{"customer": {"age": 17}}`, fault: `{"type": "https://superbet-casinos.com/customer/access-forbidden", "status": 400, "title": "Access Forbidden"}`},
+		{file: "conditional-task", input: `{"customer": {"age": 18}}`, output: `{"sent": "{\"bet\":\".bet\",\"customer\":\".customer\"}"}`},
+		{file: "do-multiple", input: `{"petId": 3}`, fault: `{"type": "communication", "status": 404, "instance": "/do/1/buyPet"}`},
+		{file: "do-single", input: `{"petId": 3}`, output: `{"id": 3, "status": "available", ` + milou + `}`},
+		{file: "for-inline-array", output: `{"processed": [{"name": "red", "hex": "#FF0000"}, {"name": "green", "hex": "#00FF00"}, {"name": "blue", "hex": "#0000FF"}]}`},
+		{file: "fork", input: `{"patient": {"fullName": "Ada"}, "room": {"number": 4}}`, output: `{"sent": "{\"patientId\":\"Ada\",\"room\":4}"}`},
+		// The example applies startswith to an object: its endpoint has a uri.
+		{file: "mock-service-extension", fault: `{"type": "expression", "instance": "/do/0/callHttp"}`},
+		{file: "raise-inline", fault: notImplemented},
+		{file: "raise-reusable", fault: notImplemented},
+		{file: "run-script-with-stdin-and-arguments", output: `"stdin >  Hello Workflow\narg >  hello\nenv >  bar"`},
+		{file: "run-shell-stdin-and-arguments", output: `"STDIN was: Hello World\nARGS are Foo Bar"`},
+		{file: "run-subflow", fault: `{"type": "configuration", "status": 400, "instance": "/do/0/registerCustomer"}`},
+		{file: "schedule-cron", output: `{"sent": ""}`},
+		{file: "schedule-event-driven", input: `[{"data": {"patient": {"id": 1, "name": "Ada", "room": {"number": 4}, "vitals": {"bpm": 20}}, "timestamp": "now"}}]`,
+			output: `{"sent": "{\"message\":\"Alert: Patient's heartbeat is critically low. Immediate attention required.\",\"patientId\":1,\"patientName\":\"Ada\",\"roomNumber\":4,\"vitals\":{\"heartRate\":20,\"timestamp\":\"now\"}}"}`},
+		{file: "set", input: `[{"type": "t"}]`, output: `{"startEvent": {"type": "t"}}`},
+		{file: "set-expression", input: `[{"type": "t"}]`, output: `{"type": "t"}`},
+		{file: "star-wars-homeworld", input: `{"id": 1}`, output: `{"name": "Tatooine"}`},
+		{file: "switch-then-string", input: `{"orderType": "electronic"}`, output: `{"validate": true, "status": "fulfilled"}`},
+		{file: "switch-then-string", input: `{"orderType": "physical"}`, output: `{"inventory": "clear", "items": 1, "address": "Elmer St"}`},
+		{file: "switch-then-string", output: `{"log": "warn", "message": "something's wrong"}`},
+		{file: "try-catch", input: `{"petId": "none"}`, output: `{"petId": "none"}`},
+		{file: "try-catch-retry-inline", input: `{"petId": 503}`, fault: exhausted, elapsed: "186s"},
+		{file: "try-catch-retry-reusable", input: `{"petId": 503}`, fault: exhausted, elapsed: "186s"},
+		{file: "try-catch-then", input: `{"petId": "none"}`, output: `{"error": "$error"}`},
+		{file: "try-catch-then-directive", output: `{"status": "failed"}`},
+		{file: "wait-duration-inline", output: `{}`, elapsed: "30s"},
+		{file: "wait-duration-iso8601", output: `{}`, elapsed: "30s"},
+		{file: "emit", output: `{"specversion": "1.0", "id": "e956f890-c77c-874f-a233-7b8a83aee482", "source": "https://petstore.com", "type": "com.petstore.order.placed.v1",
+			"time": "2026-01-31T09:30:00Z", "datacontenttype": "application/json",
+			"data": {"client": {"firstName": "Cruella", "lastName": "de Vil"}, "items": [{"breed": "dalmatian", "quantity": 101}]}}`},
+	}, laterRuns()...)
+}
+
+// laterRuns are the examples that cannot run yet.
+func laterRuns() []exampleRun {
+	var all []exampleRun
+	for later, files := range map[string]string{
+		"listen": "accumulate-room-readings for listen-to-all_read-envelope listen-to-all listen-to-any-filter listen-to-any-forever-foreach " +
+			"listen-to-any-until-condition listen-to-any-until-consumed listen-to-any listen-to-one",
+		"call_asyncapi": "call-asyncapi-publish call-asyncapi-subscribe-consume-amount call-asyncapi-subscribe-consume-forever-foreach " +
+			"call-asyncapi-subscribe-consume-until call-asyncapi-subscribe-consume-while",
+		"run_container": "run-container-cleanup-always run-container-cleanup-eventually run-container-stdin-and-arguments run-container-with-name " +
+			"run-container-with-pull-policy run-container run-return-all run-return-code run-return-none run-return-stderr",
+		"oauth2":       "authentication-oauth2-secret authentication-oauth2",
+		"oidc":         "authentication-oidc-secret authentication-oidc",
+		"call_grpc":    "call-grpc",
+		"call_mcp":     "call-mcp",
+		"call_openapi": "call-openapi-redirect call-openapi",
+		"catalogs":     "call-custom-function-cataloged",
+	} {
+		for _, file := range strings.Fields(files) {
+			all = append(all, exampleRun{file: strings.ReplaceAll(file, "_", " "), later: later})
+		}
+	}
+	return all
+}
+
+// TestOfficialExamples runs the specification's examples, and knows of every one that it cannot run.
+func TestOfficialExamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(examplesFolder, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Skip("the specification's examples are not beside the checkout (" + examplesFolder + ")")
+	}
+	counted := map[string]bool{}
+	ran := map[string]bool{}
+	for _, e := range exampleRuns() {
+		counted[e.file], ran[e.file] = true, e.later == ""
+		t.Run(strings.TrimSpace(e.file+" "+e.input), func(t *testing.T) { e.verify(t) })
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); !counted[name] {
+			t.Errorf("the example %s is not accounted for", name)
+		}
+	}
+	later := 0
+	for _, e := range laterRuns() {
+		t.Logf("not run: %s (%s is not supported yet)", e.file, e.later)
+		later++
+	}
+	t.Logf("%d examples, %d run, %d cannot run yet", len(files), len(counted)-later, later)
+}
+
+func (e exampleRun) verify(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(examplesFolder, e.file+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOutside(nil)
+	p, diagnostics := load(e.file, string(text), o.config)
+	if e.later != "" {
+		for _, d := range diagnostics {
+			if d.Code == "SW801" && strings.Contains(d.Message, e.later) {
+				return
+			}
+		}
+		t.Fatalf("%s is said to be missing, and is not: %v", e.later, diagnostics)
+	}
+	if err := diagnostics.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var input any
+	if e.input != "" {
+		input = mustDecode(t, e.input)
+	}
+	outcome, err := runtime.Run(context.Background(), p, input, runtime.Local{ID: "example", Virtual: true, Now: epoch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := testCase{files: map[string]string{"error.json": e.fault, "elapsed.txt": e.elapsed}}
+	if e.output != "" {
+		c.files["output.json"] = e.output
+	}
+	c.verify(t, ending{status: outcome.Status, output: outcome.Output, fault: outcome.Fault, elapsed: outcome.EndedAt.Sub(outcome.StartedAt)})
+}
