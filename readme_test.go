@@ -1,0 +1,58 @@
+package swrun_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReadme runs what the README shows: its commands print what stands below them, and the document is the example's.
+func TestReadme(t *testing.T) {
+	text := mustReadFile(t, "README.md")
+	binary := filepath.Join(t.TempDir(), "swrun")
+	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
+		t.Fatalf("%s\n%s", err, out)
+	}
+	consoles := regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```").FindAllStringSubmatch(text, -1)
+	if len(consoles) < 3 {
+		t.Fatalf("only %d commands with their output", len(consoles))
+	}
+	for _, c := range consoles {
+		if diff := cmp.Diff(c[2], shell(strings.ReplaceAll(c[1], "swrun ", binary+" "))); diff != "" {
+			t.Errorf("%s (-README +got):\n%s", c[1], diff)
+		}
+	}
+	setUp := regexp.MustCompile("(?s)```sh\n(.*?)\n```").FindAllStringSubmatch(text, -1)
+	if len(setUp) != 2 {
+		t.Fatalf("the README has %d set-up commands, want 2", len(setUp))
+	}
+	if got := shell(setUp[0][1] + " 2>/dev/null"); got != "{\"because\":\"Timeout\",\"price\":42,\"source\":\"cache\"}\n" {
+		t.Errorf("%s prints %q", setUp[0][1], got)
+	}
+	if ci := mustReadFile(t, ".ci/run"); !strings.Contains(ci, "\n"+setUp[1][1]+"\n") {
+		t.Errorf(".ci/run does not run %q", setUp[1][1])
+	}
+	if !strings.Contains(text, "```yaml\n"+mustReadFile(t, "examples/quote.yaml")+"```") {
+		t.Error("the document is not that of examples/quote.yaml")
+	}
+}
+
+// shell returns the output of a command line, whatever its exit code.
+func shell(line string) string {
+	out, _ := exec.Command("sh", "-c", line).Output() // a mistake exits with 3, as it should
+	return string(out)
+}
+
+func mustReadFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
