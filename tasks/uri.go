@@ -26,17 +26,24 @@ func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 	if expr.Delimited(e.URI) {
 		return &uri{expression: b.Text(e.Pointer, e.URI)}
 	}
-	u := &uri{template: e.URI}
-	for _, m := range templateExpression.FindAllStringSubmatch(e.URI, -1) {
+	u, err := parseTemplate(e.URI)
+	if err != nil {
+		b.Report("SW126", e.Pointer, "this is no URI template: "+err.Error())
+	}
+	return u
+}
+
+// parseTemplate reads a URI template.
+func parseTemplate(text string) (*uri, error) {
+	u := &uri{template: text}
+	for _, m := range templateExpression.FindAllStringSubmatch(text, -1) {
 		for _, name := range strings.Split(strings.TrimLeft(m[1], "+#./;?&"), ",") {
 			name, _, _ = strings.Cut(name, ":")
 			u.variables = append(u.variables, strings.TrimSuffix(name, "*"))
 		}
 	}
-	if _, err := stduritemplate.Expand(e.URI, stduritemplate.Substitutions{}); err != nil {
-		b.Report("SW126", e.Pointer, "this is no URI template: "+err.Error())
-	}
-	return u
+	_, err := stduritemplate.Expand(text, stduritemplate.Substitutions{})
+	return u, err
 }
 
 func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
@@ -51,6 +58,11 @@ func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 		}
 		return text, nil
 	}
+	return u.fill(input)
+}
+
+// fill expands the template with the properties of input.
+func (u *uri) fill(input any) (string, *errors.Error) {
 	if len(u.variables) == 0 {
 		return u.template, nil
 	}

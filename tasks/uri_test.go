@@ -1,0 +1,74 @@
+package tasks
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestURITemplate(t *testing.T) {
+	input := map[string]any{"id": 7, "name": "Ü b/c", "a.b": "dotted", "flag": true, "list": []any{1}, "large": 9007199254740993, "none": nil}
+	for _, c := range []struct{ name, template, want, wantErr string }{
+		{"11.7 a number", "https://x.test/{id}", "https://x.test/7", ""},
+		{"11.7 text is encoded", "https://x.test/{name}", "https://x.test/%C3%9C%20b%2Fc", ""},
+		{"11.7 a name with a dot is one property", "https://x.test/{a.b}", "https://x.test/dotted", ""},
+		{"11.7 a boolean", "https://x.test/{flag}", "https://x.test/true", ""},
+		{"11.7 a missing one is empty", "https://x.test/{missing}/y", "https://x.test//y", ""},
+		{"11.7 null is empty", "https://x.test/{none}/y", "https://x.test//y", ""},
+		{"11.7 in the query", "https://x.test/?status={id}", "https://x.test/?status=7", ""},
+		{"11.7 digits survive", "https://x.test/{large}", "https://x.test/9007199254740993", ""},
+		{"11.7 several in one", "https://x.test/{id,flag}", "https://x.test/7,true", ""},
+		{"11.7 an array is an error", "https://x.test/{list}", "", "a scalar is needed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u, err := parseTemplate(c.template)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, fault := u.fill(input)
+			if c.wantErr != "" {
+				if fault == nil || !strings.Contains(fault.Detail, c.wantErr) {
+					t.Errorf("got %q, %v; want an error with %q", got, fault, c.wantErr)
+				}
+				return
+			}
+			if fault != nil || got != c.want {
+				t.Errorf("got %q, %v; want %q", got, fault, c.want)
+			}
+		})
+	}
+}
+
+func TestURITemplateRefuses(t *testing.T) {
+	for _, template := range []string{"https://x.test/{", "https://x.test/{id", "https://x.test/{}"} {
+		if u, err := parseTemplate(template); err == nil {
+			t.Errorf("%q is taken: %+v", template, u)
+		}
+	}
+}
+
+// FuzzURITemplate: no template and no value makes the expansion panic, and a value never adds to a URI's structure.
+func FuzzURITemplate(f *testing.F) {
+	f.Add("https://x.test/{id}", "7")
+	f.Add("https://x.test/{+id}{#id}{?id*}", "a/b?c#d")
+	f.Add("{", "}")
+	f.Add("{id:3}", "ünïcode")
+	f.Fuzz(func(t *testing.T, template, value string) {
+		u, err := parseTemplate(template)
+		if err != nil {
+			return
+		}
+		_, _ = u.fill(map[string]any{"id": value}) // an error is fine
+		plain, err := parseTemplate("https://x.test/{id}/end")
+		if err != nil {
+			t.Fatal(err)
+		}
+		expanded, fault := plain.fill(map[string]any{"id": value})
+		if fault != nil {
+			return
+		}
+		if parsed, err := url.Parse(expanded); err != nil || parsed.Host != "x.test" || !strings.HasSuffix(parsed.Path, "/end") {
+			t.Errorf("%q becomes %q: %v", value, expanded, err)
+		}
+	})
+}
