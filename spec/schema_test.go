@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,4 +100,49 @@ func TestTheEditorShapeIsFlat(t *testing.T) {
 			t.Errorf("it lacks %s", keyword)
 		}
 	}
+}
+
+// TestTheEditorShapeTellsOfEveryProperty: whatever an editor offers has a description, of its own or of what it refers to.
+func TestTheEditorShapeTellsOfEveryProperty(t *testing.T) {
+	var root map[string]any
+	if err := json.Unmarshal(spec.EditorSchema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	undescribed(root, root, "", func(at string, described bool) {
+		if told++; !described {
+			t.Errorf("%s has no description", at)
+		}
+	})
+	if told < 300 {
+		t.Errorf("only %d properties were looked at", told)
+	}
+}
+
+// undescribed tells visit of every property of every object in v.
+func undescribed(root map[string]any, v any, at string, visit func(at string, described bool)) {
+	switch v := v.(type) {
+	case map[string]any:
+		if members, ok := v["properties"].(map[string]any); ok && v["type"] == "object" {
+			for name, member := range members {
+				visit(at+"/properties/"+name, isDescribed(root, member.(map[string]any)))
+			}
+		}
+		for key, inner := range v {
+			if key != "defaultSnippets" {
+				undescribed(root, inner, at+"/"+key, visit)
+			}
+		}
+	case []any:
+		for i, inner := range v {
+			undescribed(root, inner, fmt.Sprint(at, "/", i), visit)
+		}
+	}
+}
+
+func isDescribed(root, property map[string]any) bool {
+	if name, ok := property["$ref"].(string); ok {
+		property = root["definitions"].(map[string]any)[strings.TrimPrefix(name, "#/definitions/")].(map[string]any)
+	}
+	return property["description"] != nil && property["markdownDescription"] == property["description"]
 }

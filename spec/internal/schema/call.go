@@ -2,7 +2,10 @@ package schema
 
 // call is a call of a protocol.
 func call(protocol string, with shape) shape {
-	return task(needs("call", "with"), properties{"call": constant(protocol), "with": with.about("The arguments of the call.")})
+	return task(needs("call", "with"), properties{
+		"call": constant(protocol).about("What is called: " + protocol + "."),
+		"with": with.about("The arguments of the call."),
+	})
 }
 
 func callTasks() properties {
@@ -60,9 +63,9 @@ func callGRPC() shape {
 	return object(needs("proto", "service", "method"), properties{
 		"proto": use("resource").about("The proto document."),
 		"service": object(needs("name", "host"), properties{
-			"name":           text(),
-			"host":           pattern(`^[a-zA-Z0-9]([a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`),
-			"port":           port,
+			"name":           text().about("The full name of the service, with its package."),
+			"host":           pattern(`^[a-zA-Z0-9]([a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`).about("The host that serves it."),
+			"port":           port.about("The port on the host."),
 			"authentication": use("policyOrName"),
 		}).about("The service to call."),
 		"method":    text().about("The method to call."),
@@ -75,14 +78,23 @@ func callAsyncAPI() shape {
 		"document":  use("resource").about("The AsyncAPI document."),
 		"channel":   text().about("The channel, in AsyncAPI 2."),
 		"operation": text().about("The operation, in AsyncAPI 3."),
-		"server":    object(needs("name"), properties{"name": text(), "variables": anyObject()}).about("The server to use."),
+		"server": object(needs("name"), properties{
+			"name":      text().about("The name of a server in the document."),
+			"variables": anyObject().about("Values of the variables in the server's URL."),
+		}).about("The server to use."),
 		"protocol": enum("amqp", "amqp1", "anypointmq", "googlepubsub", "http", "ibmmq", "jms", "kafka", "mercure", "mqtt", "mqtt5", "nats",
 			"pulsar", "redis", "sns", "solace", "sqs", "stomp", "ws").about("The protocol by which a server is chosen."),
-		"message": object(nil, properties{"payload": anyObject(), "headers": anyObject()}).about("The message to publish."),
+		"message": object(nil, properties{
+			"payload": anyObject().about("The message itself."),
+			"headers": anyObject().about("The message's headers."),
+		}).about("The message to publish."),
 		"subscription": object(needs("consume"), properties{
 			"filter": use("expression").about("Which messages are consumed."),
 			"consume": object(nil, properties{
-				"for": use("duration"), "amount": integer(), "while": use("expression"), "until": use("expression"),
+				"for":    use("duration").about("For how long at most."),
+				"amount": integer().about("So many messages."),
+				"while":  use("expression").about("As long as this holds after a message."),
+				"until":  use("expression").about("Until this holds before a message."),
 			}).exactlyOne("amount", "while", "until").about("How many messages are consumed."),
 			"foreach": use("iterator"),
 		}).about("The messages to consume."),
@@ -104,13 +116,19 @@ func callMCP(parameters shape) shape {
 		"parameters": parameters.about("The method's parameters."),
 		"timeout":    use("duration").about("How long the call may take."),
 		"transport": object(nil, properties{
-			"http": object(needs("endpoint"), properties{"endpoint": use("endpoint"), "headers": texts}).open(),
+			"http": object(needs("endpoint"), properties{
+				"endpoint": use("endpoint"), "headers": texts.about("Header fields of every request."),
+			}).open().about("A server that is reached over HTTP."),
 			"stdio": object(needs("command"), properties{
-				"command": text(), "arguments": listOf(text()), "environment": texts,
-			}).open(),
-			"options": texts,
+				"command":     text().about("The command that starts the server."),
+				"arguments":   listOf(text()).about("The command's arguments."),
+				"environment": texts.about("Environment variables of the server."),
+			}).open().about("A server that is started for the call."),
+			"options": texts.about("Options of the transport."),
 		}).exactlyOne("http", "stdio").open().about("How the server is reached."),
-		"client": object(needs("name", "version"), properties{"name": text(), "version": text()}).open().about("How the caller introduces itself."),
+		"client": object(needs("name", "version"), properties{
+			"name": text().about("The caller's name."), "version": text().about("The caller's version."),
+		}).open().about("How the caller introduces itself."),
 	}).open()
 }
 
@@ -122,7 +140,8 @@ func run() shape {
 		"environment": anyObject().about("Environment variables."),
 	}
 	lifetime := object(needs("cleanup"), properties{
-		"cleanup": enum("always", "never", "eventually"), "after": use("duration"),
+		"cleanup": enum("always", "never", "eventually").about("When the container is removed."),
+		"after":   use("duration").about("How long after the run it is removed, with `cleanup: eventually`."),
 	})
 	lifetime["if"] = shape{"properties": properties{"cleanup": constant("eventually")}}
 	lifetime["then"] = shape{"required": needs("after")}
@@ -130,19 +149,26 @@ func run() shape {
 	return object(nil, properties{
 		"await":  boolean().about("Whether to wait for the end: true unless set."),
 		"return": enum("stdout", "stderr", "code", "all", "none").about("What the output is: stdout unless set."),
-		"shell":  object(needs("command"), process.with(properties{"command": text().about("The command.")})),
+		"shell":  object(needs("command"), process.with(properties{"command": text().about("The command.")})).about("A shell command."),
 		"script": object(needs("language"), process.with(properties{
 			"language": text().about("js or python."),
 			"code":     text().about("The script."),
 			"source":   use("resource").about("Where the script is."),
-		})).exactlyOne("code", "source"),
+		})).exactlyOne("code", "source").about("A script."),
 		"container": object(needs("image"), process.with(properties{
-			"image": text(), "name": text(), "command": text(), "ports": anyObject(), "volumes": anyObject(), "lifetime": lifetime,
-			"pullPolicy": enum("ifNotPresent", "always", "never"),
-		})),
+			"image":      text().about("The image to run."),
+			"name":       text().about("The container's name."),
+			"command":    text().about("The command to run in it."),
+			"ports":      anyObject().about("The container's ports, and the host's that they are reached by."),
+			"volumes":    anyObject().about("The host's paths, and the container's that they are seen at."),
+			"lifetime":   lifetime.about("How long the container stays."),
+			"pullPolicy": enum("ifNotPresent", "always", "never").about("When the image is fetched: ifNotPresent unless set."),
+		})).about("A container."),
 		"workflow": object(needs("namespace", "name", "version"), properties{
-			"namespace": text(), "name": text(), "version": text().about("A semantic version, or latest."),
-			"input": anything().about("The input; the task's own if absent."),
-		}),
+			"namespace": text().about("The namespace of the workflow."),
+			"name":      text().about("The name of the workflow."),
+			"version":   text().about("A semantic version, or latest."),
+			"input":     anything().about("The input; the task's own if absent."),
+		}).about("Another workflow."),
 	}).exactlyOne("container", "script", "shell", "workflow")
 }

@@ -28,15 +28,16 @@ func connectionDefinitions() properties {
 	named["minLength"] = 1
 	all["policyOrName"] = anyOf(text(), object(nil, schemes.with(properties{
 		"use": named.about("The name of a policy in `use.authentications`."),
-	})).exactlyOne(append(needs("use"), names...)...))
+	})).exactlyOne(append(needs("use"), names...)...)).about("How to authenticate: a policy, or the name of one in `use.authentications`.")
 	return all
 }
 
 // credentials are either the name of a secret or all of the given texts.
 func credentials(names ...string) shape {
+	about := map[string]string{"username": "The name of the user.", "password": "The user's password.", "token": "The token to send."}
 	members := properties{}
 	for _, name := range names {
-		members[name] = text()
+		members[name] = text().about(about[name] + " Take it from a secret: `${ $secrets.name }`.")
 	}
 	return anyOf(secret(), object(names, members))
 }
@@ -48,25 +49,43 @@ func secret() shape {
 }
 
 func oauth2(endpoints bool) shape {
-	token := object(needs("token", "type"), properties{"token": text(), "type": text()})
+	token := object(needs("token", "type"), properties{
+		"token": text().about("The token itself."), "type": text().about("The URI of the token's type."),
+	})
 	members := properties{
 		"authority": anyOf(use("uri"), use("expression")).about("The authority that issues tokens."),
 		"grant": enum("authorization_code", "client_credentials", "password", "refresh_token",
 			"urn:ietf:params:oauth:grant-type:token-exchange").about("The grant type."),
-		"client": object(nil, properties{
-			"id": text(), "secret": text(), "assertion": text(),
-			"authentication": enum("client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt", "none"),
-		}).about("The client."),
+		"client": oauth2Client(),
 		"request": object(nil, properties{
-			"encoding": enum("application/x-www-form-urlencoded", "application/json"),
+			"encoding": enum("application/x-www-form-urlencoded", "application/json").about("The format of the request: a form unless set."),
 		}).open().about("How tokens are requested."),
-		"issuers": listOf(text()), "scopes": listOf(text()), "audiences": listOf(text()),
-		"username": text(), "password": text(), "subject": token, "actor": token,
+		"issuers":   listOf(text()).about("The issuers whose tokens are taken."),
+		"scopes":    listOf(text()).about("The scopes to ask for."),
+		"audiences": listOf(text()).about("The audiences to ask for."),
+		"username":  text().about("The name of the user, for the password grant."),
+		"password":  text().about("The user's password, for the password grant."),
+		"subject":   token.about("On whose behalf a token is exchanged."),
+		"actor":     token.about("Who acts on the subject's behalf."),
 	}
 	if endpoints {
-		members["endpoints"] = object(nil, properties{"token": text(), "revocation": text(), "introspection": text()}).open()
+		members["endpoints"] = object(nil, properties{
+			"token":         text().about("Where tokens are issued: `/oauth2/token` unless set."),
+			"revocation":    text().about("Where tokens are revoked: `/oauth2/revoke` unless set."),
+			"introspection": text().about("Where tokens are looked up: `/oauth2/introspect` unless set."),
+		}).open().about("Paths below the authority.")
 	}
 	return anyOf(secret(), object(needs("authority", "grant"), members))
+}
+
+func oauth2Client() shape {
+	return object(nil, properties{
+		"id":        text().about("The client's id."),
+		"secret":    text().about("The client's secret."),
+		"assertion": text().about("A signed token that proves who the client is."),
+		"authentication": enum("client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt", "none").
+			about("How the client proves who it is: client_secret_post unless set."),
+	}).about("The client.")
 }
 
 // dateTime takes the 31st of every month: a pattern cannot count days.
@@ -75,8 +94,14 @@ const dateTime = `^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]
 // eventDefinitions are the parts that tell of events.
 func eventDefinitions() properties {
 	attributes := properties{
-		"id": text(), "source": anyOf(use("uri"), use("expression")), "type": text(), "time": text(), "subject": text(),
-		"datacontenttype": text(), "dataschema": anyOf(use("uri"), use("expression")), "data": anything(),
+		"id":              text().about("The event's id."),
+		"source":          anyOf(use("uri"), use("expression")).about("A URI of where it happened."),
+		"type":            text().about("What happened, for example com.example.order.placed.v1."),
+		"time":            text().about("When it happened, for example 2026-01-31T12:00:00Z."),
+		"subject":         text().about("What it happened to."),
+		"datacontenttype": text().about("The media type of the data: application/json unless set."),
+		"dataschema":      anyOf(use("uri"), use("expression")).about("A URI of the data's schema."),
+		"data":            anything().about("The data that go with the event."),
 	}
 	event := func(required ...string) shape {
 		s := shape{"type": "object", "properties": attributes}
@@ -87,22 +112,6 @@ func eventDefinitions() properties {
 	}
 	filtered := event()
 	filtered["minProperties"] = 1
-	strategy := func(until shape) shape {
-		filters := listOf(use("eventFilter"))
-		members := properties{"any": filters}
-		if until != nil {
-			members["until"] = until
-		}
-		unended := properties{"until": shape{"const": false}}
-		if until != nil {
-			unended = properties{}
-		}
-		return anyOf(
-			object(needs("all"), properties{"all": filters}.with(unended)),
-			object(needs("any"), members.with(unended)),
-			object(needs("one"), properties{"one": use("eventFilter")}.with(unended)),
-		)
-	}
 	return properties{
 		"eventToEmit": shape{"allOf": []shape{event("type"), {"properties": properties{"time": anyOf(use("expression"), pattern(dateTime))}}}},
 		"eventFilter": object(needs("with"), properties{
@@ -122,4 +131,19 @@ func eventDefinitions() properties {
 			"export": use("export"),
 		}).about("What is done with each item."),
 	}
+}
+
+// strategy tells which events end the waiting. Without an until, all three may have one that is false.
+func strategy(until shape) shape {
+	filters, filter := listOf(use("eventFilter")), use("eventFilter")
+	all := properties{"all": filters.about("Events of which each is awaited.")}
+	any := properties{"any": filters.about("Events of which one is awaited; all there are if the list is empty.")}
+	one := properties{"one": filter.about("The event that is awaited.")}
+	if until == nil {
+		none := properties{"until": shape{"const": false}.about("What ends a strategy has no end of its own.")}
+		all, any, one = all.with(none), any.with(none), one.with(none)
+	} else {
+		any["until"] = until.about("Go on until an expression on the array of what was consumed holds, or until other events arrive.")
+	}
+	return anyOf(object(needs("all"), all), object(needs("any"), any), object(needs("one"), one))
 }

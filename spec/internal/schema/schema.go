@@ -139,10 +139,10 @@ func dataDefinitions() properties {
 			"format":   text().about("json, or json:2020-12 and the like."),
 			"document": anything().about("The JSON Schema itself."),
 			"resource": use("resource").about("Where the JSON Schema is."),
-		}).exactlyOne("document", "resource"),
-		"input":  object(nil, properties{"schema": use("schema"), "from": transform.about("An expression on the raw input.")}),
-		"output": object(nil, properties{"schema": use("schema"), "as": transform.about("An expression on the raw output.")}),
-		"export": object(nil, properties{"schema": use("schema"), "as": transform.about("An expression whose value becomes `$context`.")}),
+		}).exactlyOne("document", "resource").about("A JSON Schema that data are held against."),
+		"input":  object(nil, properties{"schema": use("schema"), "from": transform.about("An expression on the raw input.")}).about("How the input is validated and reshaped."),
+		"output": object(nil, properties{"schema": use("schema"), "as": transform.about("An expression on the raw output.")}).about("How the output is reshaped and validated."),
+		"export": object(nil, properties{"schema": use("schema"), "as": transform.about("An expression on the transformed output, whose value becomes `$context`.")}).about("What becomes the workflow's context."),
 		"error": object(needs("type", "status"), properties{
 			"type":     use("errorType").about("The URI of the error's type."),
 			"status":   integer().about("The status code."),
@@ -155,16 +155,22 @@ func dataDefinitions() properties {
 			"when":       text().about("An expression that must hold for a retry."),
 			"exceptWhen": text().about("An expression that must not hold for a retry."),
 			"delay":      retry.about("The delay before a retry."),
-			"backoff": object(nil, properties{"constant": anyObject(), "linear": anyObject(), "exponential": anyObject()}).
+			"backoff": object(nil, properties{
+				"constant":    anyObject().about("Every delay is the same."),
+				"linear":      anyObject().about("The n-th delay is n times `delay`."),
+				"exponential": anyObject().about("The n-th delay is `delay` times 2 to the n."),
+			}).
 				exactlyOne("constant", "linear", "exponential").about("How the delay grows."),
 			"limit": object(nil, properties{
 				"attempt": object(nil, properties{
 					"count":    integer().about("The number of retries."),
 					"duration": retry.about("How long each attempt may take."),
-				}),
+				}).about("Limits of the attempts."),
 				"duration": retry.about("How long all attempts may take together."),
 			}).about("When to give up."),
-			"jitter": object(needs("from", "to"), properties{"from": retry, "to": retry}).about("A random time that is added to the delay."),
+			"jitter": object(needs("from", "to"), properties{
+				"from": retry.about("The least that is added."), "to": retry.about("The most that is added."),
+			}).about("A random time that is added to the delay."),
 		}),
 	}
 }
@@ -174,7 +180,7 @@ func units() properties {
 	for _, unit := range []string{"days", "hours", "minutes", "seconds", "milliseconds"} {
 		count := integer()
 		count["minimum"] = 0
-		all[unit] = count
+		all[unit] = count.about("A whole number of " + unit + ".")
 	}
 	return all
 }

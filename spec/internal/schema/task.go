@@ -77,7 +77,7 @@ func taskDefinitions() properties {
 	return controlTasks().with(callTasks()).with(properties{
 		"run": task(needs("run"), properties{"run": run().about("What to run.")}),
 		"emit": task(needs("emit"), properties{"emit": object(needs("event"), properties{
-			"event": object(nil, properties{"with": use("eventToEmit").about("The event's attributes and data.")}).open(),
+			"event": object(nil, properties{"with": use("eventToEmit").about("The event's attributes and data.")}).open().about("The event."),
 		}).about("The event to publish.")}),
 		"listen": task(needs("listen"), properties{
 			"listen": object(needs("to"), properties{
@@ -129,13 +129,13 @@ func catch() shape {
 	filter := shape{openMark: true, "type": "object", "minProperties": 1, "additionalProperties": false, "properties": properties{
 		"type":     anyOf(enum(errorTypes()...), text()).about("The URI of the error's type."),
 		"status":   integer().about("The status code."),
-		"title":    text(),
-		"detail":   text(),
+		"title":    text().about("The summary."),
+		"detail":   text().about("What happened that time."),
 		"details":  text().about("The name of `detail` until 2026."),
-		"instance": text(),
+		"instance": text().about("The pointer of the task that failed, for example /do/0/pay."),
 	}}
 	return object(nil, properties{
-		"errors":     object(nil, properties{"with": filter.about("What the error must equal.")}).open(),
+		"errors":     object(nil, properties{"with": filter.about("What the error must equal.")}).open().about("The errors to catch: all unless set."),
 		"as":         text().about("The variable that holds the error: `error` unless set."),
 		"when":       text().about("An expression that must hold for the error to be caught."),
 		"exceptWhen": text().about("An expression that must not hold for the error to be caught."),
