@@ -83,9 +83,18 @@ func (c *checker) addAs(severity Severity, d Diagnostic) {
 func (c *checker) meant(d Diagnostic, name string, candidates []string) Diagnostic {
 	if meant := Suggest(name, candidates); meant != "" {
 		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = []Edit{{Range: c.w.Source.Value(d.Pointer), NewText: meant, Safe: true}}
+		d.Fix = c.respelt(d.Pointer, meant)
 	}
 	return d
+}
+
+// respelt replaces the text at a pointer.
+func (c *checker) respelt(at Pointer, text string) []Edit {
+	_, n, exact := c.w.Source.find(at)
+	if !exact {
+		return nil
+	}
+	return c.w.Source.respelt(n, text)
 }
 
 // lists calls visit for every list of tasks, with the task that it belongs to (nil for the workflow and extensions).

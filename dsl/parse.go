@@ -56,18 +56,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// respelt replaces a scalar of one line by other text in the same quotes.
-func (p *parser) respelt(n *yaml.Node, text string) []Edit {
-	switch {
-	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || strings.ContainsAny(n.Value, "\r\n"):
-		return nil
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		text = `"` + text + `"`
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		text = "'" + text + "'"
-	}
-	return []Edit{{Range: p.src.span(n), NewText: text, Safe: true}}
-}
+func (p *parser) respelt(n *yaml.Node, text string) []Edit { return p.src.respelt(n, text) }
 
 // inQuotes replaces a plain scalar by text in quotes.
 func (p *parser) inQuotes(n *yaml.Node, text string) []Edit {

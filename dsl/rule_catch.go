@@ -44,7 +44,7 @@ func (c *checker) filterType(try *TryTask, f *ErrorFilter) {
 		c.unknownType(try, at, f.Type)
 	case strings.Contains(f.Type, "/dsl/errors/types/"):
 		c.add(Diagnostic{Code: "SW403", Pointer: at, Message: "this is an older spelling of a standard error type; it matches all the same",
-			Fix: []Edit{{Range: c.w.Source.Value(at), NewText: errors.Base + name, Safe: true}}})
+			Fix: c.respelt(at, errors.Base+name)})
 	}
 	if status, ok := standardStatus(name); ok && f.Status != nil && *f.Status != status {
 		c.add(Diagnostic{Code: "SW402", Pointer: f.Pointer.Key("status"),
@@ -90,7 +90,7 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	case u.Scheme == "" && contains(standardNames(), uri):
 		c.add(Diagnostic{
 			Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is no URI", uri), Label: "the type's URI is longer",
-			Fix: []Edit{{Range: c.w.Source.Value(at), NewText: errors.Base + uri, Safe: true}}, Related: c.firstTimeout(try, uri),
+			Fix: c.respelt(at, errors.Base+uri), Related: c.firstTimeout(try, uri),
 		})
 	case standardHost && !contains(standardNames(), last):
 		d := Diagnostic{Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is not an error type", last),

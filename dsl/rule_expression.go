@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -93,10 +94,10 @@ func checkLooks(c *checker) {
 			c.add(Diagnostic{Code: "SW504", Pointer: s.at, Message: "`${ }` inside text is not evaluated: an expression takes the whole value",
 				Help: `write "${ \"text \(.name)\" }", or keep it if the text is meant literally`})
 		case !c.w.Evaluate.Loose && bare.MatchString(s.text):
-			at := c.w.Source.Value(s.at)
+			quoted := strconv.Quote("${ " + strings.TrimSpace(s.text) + " }")
 			c.add(Diagnostic{Code: "SW504", Pointer: s.at, Message: fmt.Sprintf("`%s` is text here: an expression needs `${ }`", strings.TrimSpace(s.text)),
 				Label: fmt.Sprintf("did you mean `${ %s }`?", strings.TrimSpace(s.text)),
-				Fix:   []Edit{{Range: at, NewText: "${ " + strings.TrimSpace(s.text) + " }"}}})
+				Fix:   []Edit{{Range: c.w.Source.Value(s.at), NewText: quoted}}})
 		}
 	}
 }

@@ -73,11 +73,11 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 		return
 	}
 	d.Help = fmt.Sprintf("tasks here: %s; or continue, exit, end", strings.Join(names(siblings), ", "))
-	d = c.meant(d, then, append(names(siblings), ThenContinue, ThenExit, ThenEnd))
-	if d.Fix != nil {
-		if i := siblings.Index(d.Fix[0].NewText); i >= 0 {
-			d.Label = fmt.Sprintf("did you mean `%s` (line %d)?", d.Fix[0].NewText, c.w.Source.Key(siblings[i].Base().Pointer).Start.Line)
-		}
+	candidates := append(names(siblings), ThenContinue, ThenExit, ThenEnd)
+	d = c.meant(d, then, candidates)
+	if i := siblings.Index(Suggest(then, candidates)); i >= 0 {
+		task := siblings[i].Base()
+		d.Label = fmt.Sprintf("did you mean `%s` (line %d)?", task.Name, c.w.Source.Key(task.Pointer).Start.Line)
 	}
 	c.add(d)
 }

@@ -13,67 +13,92 @@ type reference struct {
 
 // references returns every place that names something under use.
 func (c *checker) references() []reference {
-	var all []reference
-	add := func(section, name string, at Pointer) {
-		if name != "" && !Delimited(name) {
-			all = append(all, reference{section, name, at})
-		}
-	}
-	timeout := func(t *Timeout) {
-		if t != nil {
-			add("timeouts", t.Use, t.Pointer)
-		}
-	}
-	authentication := func(a *Authentication) {
-		if a != nil {
-			at := a.Pointer
-			if _, value, exact := c.w.Source.find(at.Key("use")); exact && value.Value == a.Use {
-				at = at.Key("use")
-			}
-			add("authentications", a.Use, at)
-			add("secrets", a.Secret, a.Pointer.Key(a.Scheme).Key("use"))
-		}
-	}
-	endpoint := func(e *Endpoint) {
-		if e != nil {
-			authentication(e.Authentication)
-		}
-	}
-	resource := func(r *ExternalResource) {
-		if r != nil {
-			endpoint(r.Endpoint)
-		}
-	}
-	timeout(c.w.Timeout)
+	w := &referenceWalk{source: c.w.Source}
+	w.timeout(c.w.Timeout)
 	for _, name := range sortedKeys(c.w.Use.Authentications) {
-		authentication(c.w.Use.Authentications[name])
+		w.authentication(c.w.Use.Authentications[name])
 	}
 	Walk(c.w, func(t Task) bool {
-		timeout(t.Base().Timeout)
-		switch t := t.(type) {
-		case *TryTask:
-			add("retries", t.Catch.RetryUse, t.Catch.Pointer.Key("retry"))
-		case *RaiseTask:
-			add("errors", t.Use, t.Pointer.Key("raise").Key("error"))
-		case *CallHTTP:
-			endpoint(t.Endpoint)
-		case *CallOpenAPI:
-			authentication(t.Authentication)
-			resource(t.Document)
-		case *CallGRPC:
-			authentication(t.Authentication)
-		case *CallAsyncAPI:
-			authentication(t.Authentication)
-		case *CallFunction:
-			if !strings.ContainsAny(t.Function, "@:/") {
-				add("functions", t.Function, t.Pointer.Key("call"))
-			}
-		case *RunScript:
-			resource(t.Source)
-		}
+		w.timeout(t.Base().Timeout)
+		w.task(t)
 		return true
 	})
-	return all
+	return w.found
+}
+
+// referenceWalk collects references.
+type referenceWalk struct {
+	source *Source
+	found  []reference
+}
+
+func (w *referenceWalk) add(section, name string, at Pointer) {
+	if name != "" && !Delimited(name) {
+		w.found = append(w.found, reference{section, name, at})
+	}
+}
+
+func (w *referenceWalk) timeout(t *Timeout) {
+	if t != nil {
+		w.add("timeouts", t.Use, t.Pointer)
+	}
+}
+
+func (w *referenceWalk) authentication(a *Authentication) {
+	if a == nil {
+		return
+	}
+	at := a.Pointer
+	if _, _, exact := w.source.find(at.Key("use")); exact { // otherwise the name stands in place of the policy
+		at = at.Key("use")
+	}
+	w.add("authentications", a.Use, at)
+	w.add("secrets", a.Secret, a.Pointer.Key(a.Scheme).Key("use"))
+}
+
+func (w *referenceWalk) endpoint(e *Endpoint) {
+	if e != nil {
+		w.authentication(e.Authentication)
+	}
+}
+
+func (w *referenceWalk) resource(r *ExternalResource) {
+	if r != nil {
+		w.endpoint(r.Endpoint)
+	}
+}
+
+func (w *referenceWalk) task(t Task) {
+	switch t := t.(type) {
+	case *TryTask:
+		w.add("retries", t.Catch.RetryUse, t.Catch.Pointer.Key("retry"))
+	case *RaiseTask:
+		w.add("errors", t.Use, t.Pointer.Key("raise").Key("error"))
+	case *CallHTTP:
+		w.endpoint(t.Endpoint)
+	case *CallOpenAPI:
+		w.authentication(t.Authentication)
+		w.resource(t.Document)
+	case *CallGRPC:
+		w.authentication(t.Authentication)
+		w.resource(t.Proto)
+	case *CallAsyncAPI:
+		w.authentication(t.Authentication)
+		w.resource(t.Document)
+	case *CallA2A:
+		w.endpoint(t.Server)
+		w.resource(t.AgentCard)
+	case *CallMCP:
+		if t.HTTP != nil {
+			w.endpoint(t.HTTP.Endpoint)
+		}
+	case *CallFunction:
+		if !strings.ContainsAny(t.Function, "@:/") {
+			w.add("functions", t.Function, t.Pointer.Key("call"))
+		}
+	case *RunScript:
+		w.resource(t.Source)
+	}
 }
 
 // defined returns what use has, by section.

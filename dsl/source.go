@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sort"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -226,4 +227,17 @@ func (s *Source) lastLine(n *yaml.Node) int {
 		line = max(line, s.lastLine(c))
 	}
 	return line
+}
+
+// respelt replaces a scalar of one line by other text in the same quotes.
+func (s *Source) respelt(n *yaml.Node, text string) []Edit {
+	switch {
+	case n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || strings.ContainsAny(n.Value, "\r\n"):
+		return nil
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		text = `"` + text + `"`
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		text = "'" + text + "'"
+	}
+	return []Edit{{Range: s.span(n), NewText: text, Safe: true}}
 }

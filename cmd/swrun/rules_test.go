@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// TestRulesForPeople: what validate and lint show for the bad documents of every rule, to the letter.
+func TestRulesForPeople(t *testing.T) {
+	var files []string
+	for _, folder := range []string{"../../dsl/testdata", "../../dsl/testdata/rules"} {
+		found, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no documents in %s: %v", folder, err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if strings.HasSuffix(name, ".fixed.yaml") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := humanReport(parseText(name, text), dsl.SeverityInfo, look{})
+			mustMatchGolden(t, filepath.Join("rules", strings.TrimSuffix(name, ".yaml")+".txt"), report)
+		})
+	}
+}
