@@ -1,0 +1,163 @@
+package interpreter_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// call is a kind of three lines: it asks for an effect and yields what comes back.
+type call struct{}
+
+func (call) Enter(*interpreter.Scope) interpreter.Next { return interpreter.Perform("request") }
+
+func (call) Finish(_ *interpreter.Scope, result any) interpreter.Next {
+	return interpreter.Done(result)
+}
+
+// set yields its input.
+type set struct{}
+
+func (set) Enter(s *interpreter.Scope) interpreter.Next { return interpreter.Done(s.Input()) }
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func mustProgram(t *testing.T, tasks string) *interpreter.Program {
+	t.Helper()
+	w, found := dsl.Parse("test.yaml", []byte("document: {dsl: 1.0.3, namespace: a, name: a, version: 0.1.0}\n"+tasks))
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: []interpreter.Kind{
+		{Kind: dsl.KindRunShell, Compile: func(*interpreter.Builder, dsl.Task) interpreter.Body { return call{} }},
+		{Kind: dsl.KindSet, Compile: func(*interpreter.Builder, dsl.Task) interpreter.Body { return set{} }},
+	}})
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func start(p *interpreter.Program) (*interpreter.State, interpreter.Result) {
+	s := interpreter.NewState("a", "1")
+	return s, interpreter.Step(p, s, interpreter.Start{Input: "in"}, now)
+}
+
+func types(result interpreter.Result) []string {
+	var all []string
+	for _, r := range result.Records {
+		all = append(all, fmt.Sprintf("%d %s %s", r.Seq, r.Type, r.Path))
+	}
+	return all
+}
+
+func TestEffectAndResult(t *testing.T) {
+	p := mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]")
+	s, result := start(p)
+	if len(result.Effects) != 1 || result.Effects[0].Request.Path != "/do/0/a" || string(result.Effects[0].Request.Body) != `"request"` {
+		t.Fatalf("got the effects %+v", result.Effects)
+	}
+	result = interpreter.Step(p, s, interpreter.Finished{Effect: result.Effects[0].ID, Result: 7}, now)
+	if s.Status != interpreter.StatusCompleted || s.Output != 7 {
+		t.Errorf("the run is %s with %v", s.Status, s.Output)
+	}
+	want := []string{"4 effect.finished /do/0/a", "5 task.completed /do/0/a", "6 workflow.completed "}
+	if diff := cmp.Diff(want, types(result)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestResultAtTheDeadlineLoses: the scope's time is over at its deadline, not after it.
+func TestResultAtTheDeadlineLoses(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		at   time.Duration
+		want interpreter.Status
+	}{
+		{"a nanosecond before", time.Second - 1, interpreter.StatusCompleted},
+		{"at the deadline", time.Second, interpreter.StatusFaulted},
+		{"after it", time.Second + 1, interpreter.StatusFaulted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := mustProgram(t, "do: [{a: {run: {shell: {command: x}}, timeout: {after: PT1S}}}]")
+			s, result := start(p)
+			if !s.NextWake().Equal(now.Add(time.Second)) {
+				t.Errorf("the next wake-up is %v", s.NextWake())
+			}
+			result = interpreter.Step(p, s, interpreter.Finished{Effect: result.Effects[0].ID, Result: 7}, now.Add(c.at))
+			if s.Status != c.want {
+				t.Errorf("the run is %s, want %s", s.Status, c.want)
+			}
+			if c.want == interpreter.StatusFaulted && (!errors.Same(s.Fault.Type, errors.Timeout) || len(result.Cancels) != 1) {
+				t.Errorf("the fault is %v, and %d effects are cancelled", s.Fault, len(result.Cancels))
+			}
+		})
+	}
+}
+
+func TestLateResultIsOnlyNoted(t *testing.T) {
+	p := mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]")
+	s, result := start(p)
+	id := result.Effects[0].ID
+	interpreter.Step(p, s, interpreter.Cancel{Reason: "enough"}, now)
+	before := mustJSON(t, s)
+	result = interpreter.Step(p, s, interpreter.Finished{Effect: id, Result: 7}, now)
+	if diff := cmp.Diff([]string{"6 result.late "}, types(result)); diff != "" {
+		t.Error(diff)
+	}
+	if s.Status != interpreter.StatusCancelled || s.Output != nil {
+		t.Errorf("the run is %s with %v; before it was %s", s.Status, s.Output, before)
+	}
+}
+
+// TestStepIsBounded: a loop that never waits gives the driver a chance to look up.
+func TestStepIsBounded(t *testing.T) {
+	p := mustProgram(t, "timeout: {after: PT1S}\ndo: [{a: {set: {x: 1}, then: a}}]")
+	s, result := start(p)
+	for i := range 3 {
+		if !result.Again || result.Spent != 1000 {
+			t.Fatalf("step %d: again is %v after %d tasks", i, result.Again, result.Spent)
+		}
+		result = interpreter.Step(p, s, interpreter.Due{}, now)
+	}
+	size := len(mustJSON(t, s))
+	interpreter.Step(p, s, interpreter.Due{}, now)
+	if grown := len(mustJSON(t, s)) - size; grown > 8 {
+		t.Errorf("the state has grown by %d bytes in 1,000 tasks", grown)
+	}
+	interpreter.Step(p, s, interpreter.Due{}, now.Add(time.Second))
+	if s.Status != interpreter.StatusFaulted || s.Fault.Instance != "/" {
+		t.Errorf("the run is %s: %v", s.Status, s.Fault)
+	}
+}
+
+// TestStateOfAnotherDefinition: a state is only ever run by the program it belongs to.
+func TestStateOfAnotherDefinition(t *testing.T) {
+	s, _ := start(mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]"))
+	var copied interpreter.State
+	if err := json.Unmarshal([]byte(mustJSON(t, s)), &copied); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("the state was taken")
+		}
+	}()
+	interpreter.Step(mustProgram(t, "do: [{b: {set: {x: 1}}}]"), &copied, interpreter.Due{}, now)
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
