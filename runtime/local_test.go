@@ -1,0 +1,106 @@
+package runtime_test
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
+)
+
+// effect is a kind that does what the test wants.
+type effect struct{}
+
+func (effect) Enter(*interpreter.Scope) interpreter.Next { return interpreter.Perform(nil) }
+
+func (effect) Finish(_ *interpreter.Scope, result any) interpreter.Next {
+	return interpreter.Done(result)
+}
+
+func mustProgram(t *testing.T, text string, perform interpreter.Performer) *interpreter.Program {
+	t.Helper()
+	w, found := dsl.Parse("test.yaml", []byte("document: {dsl: 1.0.3, namespace: a, name: a, version: 0.1.0}\n"+text))
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	kinds := []interpreter.Kind{{
+		Kind: dsl.KindRunShell, Compile: func(*interpreter.Builder, dsl.Task) interpreter.Body { return effect{} }, Perform: perform,
+	}}
+	for _, k := range tasks.All(tasks.Config{}) {
+		if k.Kind != dsl.KindRunShell {
+			kinds = append(kinds, k)
+		}
+	}
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds})
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestVirtualTimeIsExact(t *testing.T) {
+	p := mustProgram(t, "do: [{a: {wait: {days: 30}}}, {b: {wait: PT0.5S}}]", nil)
+	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{Virtual: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := outcome.EndedAt.Sub(outcome.StartedAt); took != 30*24*time.Hour+500*time.Millisecond {
+		t.Errorf("the run took %s", took)
+	}
+}
+
+// TestChildrenShareTheClock: the parent's timeout ends a child that waits longer, at the very moment.
+func TestChildrenShareTheClock(t *testing.T) {
+	child := mustProgram(t, "do: [{a: {wait: {days: 30}}}]", nil)
+	p := mustProgram(t, "do: [{a: {run: {workflow: {namespace: a, name: b, version: latest}}, timeout: {after: P1D}}}]", nil)
+	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{
+		Virtual:   true,
+		Workflows: func(_, _, _ string) (*interpreter.Program, *errors.Error) { return child, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Timeout) || outcome.EndedAt.Sub(outcome.StartedAt) != 24*time.Hour {
+		t.Errorf("the run is %s after %s: %v", outcome.Status, outcome.EndedAt.Sub(outcome.StartedAt), outcome.Fault)
+	}
+}
+
+// TestCancelWaitsForEffects: when Run returns, nothing that it has started is left.
+func TestCancelWaitsForEffects(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := false
+	p := mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]", func(ctx context.Context, _ interpreter.Request) (any, error) {
+		cancel()
+		<-ctx.Done()
+		ended = true
+		return nil, context.Cause(ctx)
+	})
+	outcome, err := runtime.Run(ctx, p, nil, runtime.Local{})
+	if err != nil || outcome.Status != interpreter.StatusCancelled || !ended {
+		t.Errorf("the run is %s, %v; the effect has ended: %v", outcome.Status, err, ended)
+	}
+}
+
+// TestHostFailureEndsRun: what is not the workflow's fault cannot be caught by it.
+func TestHostFailureEndsRun(t *testing.T) {
+	p := mustProgram(t, "do: [{t: {try: [{a: {run: {shell: {command: x}}}}], catch: {}}}]", func(context.Context, interpreter.Request) (any, error) {
+		return nil, io.ErrUnexpectedEOF
+	})
+	if _, err := runtime.Run(context.Background(), p, nil, runtime.Local{}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNoInputIsAnEmptyObject is semantics 3.3.
+func TestNoInputIsAnEmptyObject(t *testing.T) {
+	p := mustProgram(t, "do: [{a: {set: '${ . == {} }'}}]", nil)
+	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{})
+	if err != nil || outcome.Output != true {
+		t.Errorf("got %v, %v", outcome, err)
+	}
+}
