@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,10 +13,11 @@ import (
 
 // mutation is one change of a document.
 type mutation struct {
-	at   []string // where, as the tokens of a pointer; the key's own for changes of keys
-	what string   // for example: becomes 7
-	text string   // what was made of the document's own text, if that is what was changed
-	root *yaml.Node
+	at     []string // where, as the tokens of a pointer; the key's own for changes of keys
+	what   string   // for example: becomes 7
+	text   string   // what was made of the document's own text, if that is what was changed
+	beside string   // the keys of the object in which it was changed, if they matter
+	root   *yaml.Node
 }
 
 // String names the mutation: /do/0/a/wait becomes 7.
@@ -33,8 +35,8 @@ func (m mutation) pointer() string {
 
 const innerNames = 2
 
-// place is the same for mutations that change the same property in the same way: it has neither positions in lists nor
-// what stands right below them, which mostly are names of tasks, and keeps the inner names only.
+// place is the same for mutations that change the same property in the same way beside the same others: it has neither
+// positions in lists nor what stands right below them, which mostly are names of tasks, and keeps the inner names only.
 func (m mutation) place() string {
 	var names []string
 	below := false
@@ -45,7 +47,7 @@ func (m mutation) place() string {
 		}
 		below = err == nil
 	}
-	return fmt.Sprint(names[max(0, len(names)-innerNames):], below, m.what)
+	return fmt.Sprint(names[max(0, len(names)-innerNames):], below, m.beside, m.what)
 }
 
 // document writes the mutated document.
@@ -71,15 +73,22 @@ type mutator struct {
 }
 
 // add records a change of the parent's content, which is undone afterwards.
-func (w *mutator) add(at []string, what string, parent *yaml.Node, content ...*yaml.Node) {
-	w.addText(at, what, "", parent, content...)
-}
-
-func (w *mutator) addText(at []string, what, text string, parent *yaml.Node, content ...*yaml.Node) {
+func (w *mutator) add(m mutation, parent *yaml.Node, content ...*yaml.Node) {
 	kept := parent.Content
 	parent.Content = content
-	w.found = append(w.found, mutation{at, what, text, cloned(w.root)})
+	m.root = cloned(w.root)
+	w.found = append(w.found, m)
 	parent.Content = kept
+}
+
+// keys are the keys of an object that has several: a single one mostly is the name of a task.
+func keys(n *yaml.Node) string {
+	var all []string
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode && len(n.Content) > 2; i += 2 {
+		all = append(all, n.Content[i].Value)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
 
 func cloned(n *yaml.Node) *yaml.Node {
@@ -109,7 +118,7 @@ func (w *mutator) visit(n *yaml.Node, at []string) {
 	case yaml.SequenceNode:
 		for i := range n.Content {
 			inner := append(at[:len(at):len(at)], strconv.Itoa(i))
-			w.add(inner, "is dropped", n, with(n.Content, i, i+1)...)
+			w.add(mutation{at: inner, what: "is dropped"}, n, with(n.Content, i, i+1)...)
 			w.changeValue(n, i, inner)
 			w.visit(n.Content[i], inner)
 		}
@@ -121,16 +130,19 @@ const doubled = "stands twice"
 
 func (w *mutator) changeKey(n *yaml.Node, i int, at []string) {
 	key, value := n.Content[i], n.Content[i+1]
-	w.add(at, "is dropped", n, with(n.Content, i, i+2)...)
-	w.add(at, doubled, n, with(n.Content, i+2, i+2, key, value)...)
-	for _, other := range formerly(key.Value) {
-		w.add(at, "is spelt "+other, n, with(n.Content, i, i+1, quoted(other))...)
+	w.add(mutation{at: at, what: doubled}, n, with(n.Content, i+2, i+2, key, value)...)
+	beside := keys(n)
+	change := func(what, text string, pair ...*yaml.Node) {
+		w.add(mutation{at: at, what: what, text: text, beside: beside}, n, with(n.Content, i, i+2, pair...)...)
+	}
+	change("is dropped", "")
+	change("gets a sibling", "", quoted("surplus"), quoted("x"), key, value)
+	for _, other := range append(formerly(key.Value), "7") {
+		change("is spelt "+other, "", mustParse(other), value)
 	}
 	for way, other := range misspelt(key.Value) {
-		w.addText(at, "is spelt "+way, other, n, with(n.Content, i, i+1, quoted(other))...)
+		change("is spelt "+way, other, quoted(other), value)
 	}
-	w.add(at, "is spelt 7", n, with(n.Content, i, i+1, mustParse("7"))...)
-	w.add(at, "gets a sibling", n, with(n.Content, i, i, quoted("surplus"), quoted("x"))...)
 }
 
 // formerly are other names that a property has or had in published documents.
@@ -177,6 +189,16 @@ func edges(property string) []string {
 		return []string{"1.0", "'1.0'", "1.0.0-alpha5", "v1.0.0", "1.0.03", "2.0.0", "1.9.0", "latest"}
 	case "name", "namespace":
 		return []string{"a-b", "a_b", "-a", "a-", "a" + strings.Repeat("b", 62), "a" + strings.Repeat("b", 63)}
+	case "call":
+		return []string{"http", "openapi", "grpc", "asyncapi", "a2a", "mcp", "f:1.0.0@main"}
+	case "cleanup":
+		return []string{"always", "never", "eventually"}
+	case "extend":
+		return []string{"all", "composite", "do"}
+	case "output", "read", "return":
+		return []string{"raw", "envelope", "content", "none", "code"}
+	case "mode", "language":
+		return []string{"loose", "js"}
 	case "host":
 		return []string{"a.b", "a_b", "-a", "localhost"}
 	}
@@ -185,20 +207,25 @@ func edges(property string) []string {
 
 func (w *mutator) changeValue(n *yaml.Node, i int, at []string) {
 	old := n.Content[i]
-	for _, value := range append(values(), edges(at[len(at)-1])...) {
-		w.add(at, "becomes "+value, n, with(n.Content, i, i+1, mustParse(value))...)
+	change := func(m mutation, value *yaml.Node) {
+		m.at = at
+		w.add(m, n, with(n.Content, i, i+1, value)...)
 	}
-	switch old.Kind {
-	case yaml.ScalarNode:
-		if old.Value != "" {
-			for way, other := range misspelt(old.Value) {
-				w.addText(at, "is written "+way, other, n, with(n.Content, i, i+1, quoted(other))...)
-			}
+	for _, value := range values() {
+		change(mutation{what: "becomes " + value}, mustParse(value))
+	}
+	for _, value := range edges(at[len(at)-1]) {
+		change(mutation{what: "becomes " + value, beside: keys(n)}, mustParse(value))
+	}
+	switch {
+	case old.Kind == yaml.ScalarNode && old.Value != "":
+		for way, other := range misspelt(old.Value) {
+			change(mutation{what: "is written " + way, text: other}, quoted(other))
 		}
-	case yaml.MappingNode:
-		w.add(at, "becomes a list of its members", n, with(n.Content, i, i+1, listed(old))...)
-	case yaml.SequenceNode:
-		w.add(at, "becomes an object of its items", n, with(n.Content, i, i+1, merged(old))...)
+	case old.Kind == yaml.MappingNode:
+		change(mutation{what: "becomes a list of its members"}, listed(old))
+	case old.Kind == yaml.SequenceNode:
+		change(mutation{what: "becomes an object of its items"}, merged(old))
 	}
 }
 

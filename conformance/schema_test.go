@@ -129,6 +129,7 @@ func isTold(found dsl.Diagnostics, codes ...string) bool {
 // TestSchemaAgreement changes the specification's examples, and the document that uses every property, in every place
 // and in many ways, one at a time. The parser, our schema and the official schema must agree on what is a workflow.
 func TestSchemaAgreement(t *testing.T) {
+	t.Parallel()
 	j := mustJudges(t)
 	examples := officialExamples(t)
 	seeds := append(examples, pieces(mustRead(t, "../dsl/testdata/valid/everything.yaml"))...)
