@@ -15,6 +15,7 @@
 //	events.json       the emitted events, in order, with the attributes that must be equal
 //	elapsed.txt       the virtual time that the run takes: 7s, or 1s..2s
 //	endless.txt       occurrences whose effect does not end by itself
+//	hidden.txt        texts, one per line, that no state and no record holds
 //
 // Any other file is an external resource of that name. Calls reach the stand-in (standin_test.go).
 package conformance

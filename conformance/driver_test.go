@@ -23,11 +23,15 @@ type driver struct {
 	// between replaces the state after each step; nil keeps it.
 	between func(*interpreter.State) *interpreter.State
 	cancel  time.Time // when the run is cancelled from outside; zero for never
+	nudge   bool      // wake instances needlessly
+	reverse bool      // of the effects in flight the newest ends first
 
 	live     []*instance
 	all      []*instance
 	flying   []flight // effects to perform, in order
 	children int
+
+	cancelled bool // the run was cancelled before it ended
 }
 
 // instance is one workflow instance of a case.
@@ -76,7 +80,11 @@ func (d *driver) run() []*instance {
 
 // advance does the next thing.
 func (d *driver) advance() {
+	if d.nudge && !d.due() {
+		d.nudgeAll()
+	}
 	if len(d.live) > 0 && !d.cancel.IsZero() && !d.now.Before(d.cancel) {
+		d.cancelled = d.cancelled || d.live[0] == d.all[0]
 		d.step(d.live[0], interpreter.Cancel{Reason: "the test wants it"})
 		return
 	}
@@ -91,7 +99,7 @@ func (d *driver) advance() {
 			wake = next
 		}
 	}
-	if at := slices.IndexFunc(d.flying, d.ends); at >= 0 {
+	if at := d.nextFlight(); at >= 0 {
 		f := d.flying[at]
 		d.flying = slices.Delete(d.flying, at, at+1)
 		d.perform(f)
@@ -100,7 +108,44 @@ func (d *driver) advance() {
 	if wake.IsZero() {
 		d.t.Fatal("nothing can go on")
 	}
+	if d.nudge {
+		d.now = d.now.Add(wake.Sub(d.now) / 2)
+		d.nudgeAll()
+	}
 	d.now = wake
+}
+
+// nudgeAll wakes every instance before its time.
+func (d *driver) nudgeAll() {
+	for _, i := range d.live {
+		if !i.again {
+			result := interpreter.Step(i.program, i.state, interpreter.Due{}, d.now)
+			if len(result.Records) > 0 || len(result.Effects) > 0 || len(result.Cancels) > 0 || result.Again {
+				d.t.Errorf("a needless wake-up at %s has consequences: %+v", d.now, result)
+			}
+		}
+	}
+}
+
+// nextFlight returns which of the effects in flight ends now, or -1.
+func (d *driver) nextFlight() int {
+	if !d.reverse {
+		return slices.IndexFunc(d.flying, d.ends)
+	}
+	for at := len(d.flying) - 1; at >= 0; at-- {
+		if d.ends(d.flying[at]) {
+			return at
+		}
+	}
+	return -1
+}
+
+// due reports whether an instance has something to do by now.
+func (d *driver) due() bool {
+	return slices.ContainsFunc(d.live, func(i *instance) bool {
+		next := i.state.NextWake()
+		return !next.IsZero() && !d.now.Before(next)
+	})
 }
 
 // ends reports whether an effect ends by itself, and does not wait for a child.

@@ -2,11 +2,13 @@ package conformance
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -24,6 +26,9 @@ func TestProofs(t *testing.T) {
 			c.verify(t, first.ending())
 			verifyAgain(t, c, want)
 			verifyStored(t, c, want)
+			verifyNudged(t, c, want)
+			verifyReversed(t, c)
+			verifyHidden(t, c, want)
 			for _, i := range want {
 				verifyReplayed(t, i)
 			}
@@ -52,6 +57,52 @@ func verifyStored(t *testing.T, c testCase, want []*instance) {
 	c.verify(t, d.ending())
 }
 
+// verifyNudged runs the case with needless wake-ups after every step and half-way to each point of time: they change
+// nothing.
+func verifyNudged(t *testing.T, c testCase, want []*instance) {
+	t.Helper()
+	d := newDriver(t, c)
+	d.nudge = true
+	for i, got := range d.run() {
+		compareRecords(t, "with needless wake-ups", want[i], got)
+	}
+}
+
+// verifyReversed runs the case with the effects in flight ending in the opposite order: the outcome does not depend
+// on it, as long as nothing competes.
+func verifyReversed(t *testing.T, c testCase) {
+	t.Helper()
+	d := newDriver(t, c)
+	d.reverse = true
+	d.run()
+	got := d.ending()
+	got.records, got.events = nil, nil // their order may differ
+	outcome := testCase{files: map[string]string{}}
+	for _, name := range []string{"output.json", "error.json", "elapsed.txt"} {
+		if text, ok := c.files[name]; ok {
+			outcome.files[name] = text
+		}
+	}
+	outcome.verify(t, got)
+}
+
+// verifyHidden looks for what must not be stored in everything that is.
+func verifyHidden(t *testing.T, c testCase, all []*instance) {
+	t.Helper()
+	for _, text := range c.lines("hidden.txt") {
+		for _, i := range all {
+			if strings.Contains(mustJSON(t, i.records), text) {
+				t.Errorf("the records hold %q:\n%s", text, mustJSON(t, i.records))
+			}
+			for _, s := range i.steps {
+				if strings.Contains(s.state, text) {
+					t.Errorf("the state holds %q:\n%s", text, s.state)
+				}
+			}
+		}
+	}
+}
+
 // verifyReplayed gives the events of an instance to a new state: no effect is performed.
 func verifyReplayed(t *testing.T, want *instance) {
 	t.Helper()
@@ -75,11 +126,16 @@ func compareRuns(t *testing.T, how string, want, got []*instance) {
 	}
 }
 
-func compareInstances(t *testing.T, how string, want, got *instance) {
+func compareRecords(t *testing.T, how string, want, got *instance) {
 	t.Helper()
 	if diff := cmp.Diff(mustDecode(t, mustJSON(t, want.records)), mustDecode(t, mustJSON(t, got.records))); diff != "" {
 		t.Errorf("%s: records (-want +got):\n%s", how, diff)
 	}
+}
+
+func compareInstances(t *testing.T, how string, want, got *instance) {
+	t.Helper()
+	compareRecords(t, how, want, got)
 	if diff := cmp.Diff(states(want), states(got)); diff != "" {
 		t.Errorf("%s: states (-want +got):\n%s", how, diff)
 	}
@@ -110,12 +166,24 @@ func TestCancelAtEveryMoment(t *testing.T) {
 				for _, i := range d.run() {
 					verifyBalanced(t, i)
 				}
+				if root := d.all[0].state; d.cancelled && !endsWell(root) {
+					t.Errorf("cancelled at %s, the run is %s with %v, %v", at, root.Status, root.Output, root.Fault)
+				}
 			}
 			for _, i := range first.all {
 				verifyBalanced(t, i)
 			}
 		})
 	}
+}
+
+// endsWell reports whether a run that was asked to end is cancelled, or was ended by a deadline of the same moment,
+// which comes first.
+func endsWell(s *interpreter.State) bool {
+	if s.Status == interpreter.StatusFaulted {
+		return errors.Same(s.Fault.Type, errors.Timeout)
+	}
+	return s.Status == interpreter.StatusCancelled && s.Output == nil && s.Fault == nil
 }
 
 func moments(instances []*instance) map[time.Time]bool {

@@ -16,7 +16,8 @@ func (m *machine) deliver(parent, f *Frame, output any, then *Jump) {
 		then = &Jump{}
 	}
 	if !parent.isList() { // a branch of a fork
-		if then.Directive == DirectiveEnd {
+		if then.Directive == DirectiveEnd { // like the winner of a race, whose exports count
+			m.setContext(parent, f.Context)
 			m.end(parent, output)
 			return
 		}

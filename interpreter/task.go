@@ -239,6 +239,7 @@ func (m *machine) complete(f *Frame, raw any, then *Jump) {
 		return
 	}
 	f.Output, f.Then = output, then
+	f.Vars = nil // what was bound for output.as and export.as may be a credential, and is not kept
 	if len(f.node.extensions) == 0 || (then != nil && then.Directive == DirectiveEnd && then.unwinding) {
 		m.finish(f)
 		return
