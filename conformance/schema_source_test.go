@@ -78,32 +78,27 @@ func plainScalar(text string) any {
 
 // TestPlainReadsYAML12: what the schemas are given is what the core schema of YAML 1.2 reads.
 func TestPlainReadsYAML12(t *testing.T) {
-	for text, want := range map[string]string{
-		"a date is text":              `{"v":"2026-01-01"}`,
-		"a time of day is text":       `{"v":"07:25:00"}`,
-		"yes is text":                 `{"v":"yes"}`,
-		"the key on is text":          `{"on":"on"}`,
-		"a number key is text":        `{"1":2}`,
-		"a leading zero is decimal":   `{"v":17}`,
-		"0o17 is octal":               `{"v":15}`,
-		"quoted numbers are text":     `{"v":"1.0"}`,
-		"an absent value is null":     `{"v":null}`,
-		"a long number keeps digits":  `{"v":12345678901234567890}`,
-		"a version is text":           `{"v":"1.0.3"}`,
-		"a whole float is a number":   `{"v":2}`,
-		"a block scalar keeps its \n": `{"v":"x\n"}`,
+	for _, c := range []struct{ name, text, want string }{
+		{"a date is text", "v: 2026-01-01", `{"v":"2026-01-01"}`},
+		{"a time of day is text", "v: 07:25:00", `{"v":"07:25:00"}`},
+		{"yes is text", "v: yes", `{"v":"yes"}`},
+		{"the key on is text", "on: on", `{"on":"on"}`},
+		{"a key that is a number is text", "1: 2", `{"1":2}`},
+		{"a leading zero is decimal", "v: 017", `{"v":17}`},
+		{"0o17 is octal", "v: 0o17", `{"v":15}`},
+		{"a number in quotes is text", "v: '1.0'", `{"v":"1.0"}`},
+		{"an absent value is null", "v:", `{"v":null}`},
+		{"a long number keeps its digits", "v: 12345678901234567890", `{"v":12345678901234567890}`},
+		{"a version is text", "v: 1.0.3", `{"v":"1.0.3"}`},
+		{"a whole float is a number", "v: 2.0", `{"v":2}`},
+		{"a block of text keeps its line break", "v: |\n  x\n", `{"v":"x\n"}`},
 	} {
-		source := map[string]string{
-			"a date is text": "v: 2026-01-01", "a time of day is text": "v: 07:25:00", "yes is text": "v: yes",
-			"the key on is text": "on: on", "a number key is text": "1: 2", "a leading zero is decimal": "v: 017",
-			"0o17 is octal": "v: 0o17", "quoted numbers are text": "v: '1.0'", "an absent value is null": "v:",
-			"a long number keeps digits": "v: 12345678901234567890", "a version is text": "v: 1.0.3",
-			"a whole float is a number": "v: 2.0", "a block scalar keeps its \n": "v: |\n  x\n",
-		}[text]
-		got, err := json.Marshal(plain(mustNode(t, []byte(source))))
-		if err != nil || string(got) != want {
-			t.Errorf("%s: got %s, want %s (%v)", text, got, want, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			got, err := json.Marshal(plain(mustNode(t, []byte(c.text))))
+			if err != nil || string(got) != c.want {
+				t.Errorf("got %s, want %s (%v)", got, c.want, err)
+			}
+		})
 	}
 }
 

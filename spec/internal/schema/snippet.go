@@ -1,6 +1,6 @@
 package schema
 
-// object literals of snippets
+// members is an object in the body of a snippet.
 type members = map[string]any
 
 func snippet(label, description string, body any) any {
