@@ -122,7 +122,6 @@ func schedule() shape {
 // dataDefinitions are the parts that reshape and bound data and time.
 func dataDefinitions() properties {
 	transform := anyOf(text(), anyObject())
-	retry := use("duration")
 	return properties{
 		"expression": pattern(`^\s*\$\{[\s\S]+\}\s*$`),
 		"duration": anyOf(
@@ -150,29 +149,34 @@ func dataDefinitions() properties {
 			"detail":   text().about("What happened this time."),
 			"instance": text().about("A JSON Pointer to what the error comes from."),
 		}),
-		"errorType": anyOf(use("uri"), use("expression"), enum(errorTypes()...)),
-		"retryPolicy": object(nil, properties{
-			"when":       text().about("An expression that must hold for a retry."),
-			"exceptWhen": text().about("An expression that must not hold for a retry."),
-			"delay":      retry.about("The delay before a retry."),
-			"backoff": object(nil, properties{
-				"constant":    anyObject().about("Every delay is the same."),
-				"linear":      anyObject().about("The n-th delay is n times `delay`."),
-				"exponential": anyObject().about("The n-th delay is `delay` times 2 to the n."),
-			}).
-				exactlyOne("constant", "linear", "exponential").about("How the delay grows."),
-			"limit": object(nil, properties{
-				"attempt": object(nil, properties{
-					"count":    integer().about("The number of retries."),
-					"duration": retry.about("How long each attempt may take."),
-				}).about("Limits of the attempts."),
-				"duration": retry.about("How long all attempts may take together."),
-			}).about("When to give up."),
-			"jitter": object(needs("from", "to"), properties{
-				"from": retry.about("The least that is added."), "to": retry.about("The most that is added."),
-			}).about("A random time that is added to the delay."),
-		}),
+		"errorType":   anyOf(use("uri"), use("expression"), enum(errorTypes()...)),
+		"retryPolicy": retryPolicy(),
 	}
+}
+
+func retryPolicy() shape {
+	retry := use("duration")
+	return object(nil, properties{
+		"when":       text().about("An expression that must hold for a retry."),
+		"exceptWhen": text().about("An expression that must not hold for a retry."),
+		"delay":      retry.about("The delay before a retry."),
+		"backoff": object(nil, properties{
+			"constant":    anyObject().about("Every delay is the same."),
+			"linear":      anyObject().about("The n-th delay is n times `delay`."),
+			"exponential": anyObject().about("The n-th delay is `delay` times 2 to the n."),
+		}).
+			exactlyOne("constant", "linear", "exponential").about("How the delay grows."),
+		"limit": object(nil, properties{
+			"attempt": object(nil, properties{
+				"count":    integer().about("The number of retries."),
+				"duration": retry.about("How long each attempt may take."),
+			}).about("Limits of the attempts."),
+			"duration": retry.about("How long all attempts may take together."),
+		}).about("When to give up."),
+		"jitter": object(needs("from", "to"), properties{
+			"from": retry.about("The least that is added."), "to": retry.about("The most that is added."),
+		}).about("A random time that is added to the delay."),
+	})
 }
 
 func units() properties {
