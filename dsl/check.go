@@ -49,7 +49,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkFilters, checkRaised,
 		checkExpressions, checkLooks, checkInputFields,
 		checkSecrets,
-		checkEvaluate,
+		checkEvaluate, checkSchedule,
 	} {
 		rule(c)
 	}
@@ -124,6 +124,14 @@ func checkEvaluate(c *checker) {
 	if language := c.w.Evaluate.Language; language != "jq" && language != "" {
 		c.add(Diagnostic{Code: "SW801", Pointer: "/evaluate/language", Message: fmt.Sprintf("expressions in `%s` are not supported", language),
 			Help: "use `jq`"})
+	}
+}
+
+// checkSchedule: SW804, what cannot run yet and would pass in silence.
+func checkSchedule(c *checker) {
+	if c.w.Schedule != nil {
+		c.add(Diagnostic{Code: "SW804", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "running on a schedule is not supported yet",
+			Help: "`swrun run` runs the workflow once"})
 	}
 }
 

@@ -129,6 +129,7 @@ func (o *object) authentication(name string) *Authentication {
 	}
 	at := o.at.Key(name)
 	if isText(n) { // the shorthand of the reference's AsyncAPI table (semantics 17.2)
+		o.notEmpty(name, n.Value)
 		return &Authentication{Pointer: at, Use: n.Value}
 	}
 	return o.p.authentication(n, at, true)

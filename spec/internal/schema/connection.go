@@ -26,7 +26,7 @@ func connectionDefinitions() properties {
 	all["policy"] = object(nil, schemes).exactlyOne(names...)
 	named := text()
 	named["minLength"] = 1
-	all["policyOrName"] = anyOf(text(), object(nil, schemes.with(properties{
+	all["policyOrName"] = anyOf(named, object(nil, schemes.with(properties{
 		"use": named.about("The name of a policy in `use.authentications`."),
 	})).exactlyOne(append(needs("use"), names...)...)).about("How to authenticate: a policy, or the name of one in `use.authentications`.")
 	return all
