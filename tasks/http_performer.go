@@ -53,7 +53,7 @@ func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any
 		if workflow := errors.AsError(err); workflow != nil {
 			return nil, workflow
 		}
-		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cause(err))
+		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cause(err)).With("request", request.told())
 	}
 	defer response.RawBody().Close()
 	body, err := io.ReadAll(io.LimitReader(response.RawBody(), maxResponse+1))
@@ -137,7 +137,7 @@ func withoutQuery(uri string) string {
 func (request *httpRequest) result(response *resty.Response, body []byte) (any, error) {
 	status := response.StatusCode()
 	if status < 200 || status > 299 && (!request.Redirect || status > 399) {
-		return nil, failure(status, response.Header().Get("Content-Type"), body)
+		return nil, request.failure(status, response.Header().Get("Content-Type"), body)
 	}
 	if request.Format == "raw" {
 		return base64.StdEncoding.EncodeToString(body), nil
@@ -164,7 +164,13 @@ func (request *httpRequest) result(response *resty.Response, body []byte) (any, 
 	}, nil
 }
 
-func failure(status int, contentType string, body []byte) error {
+// told is what an error tells of the request: nothing that may be a credential.
+func (request *httpRequest) told() map[string]any {
+	return map[string]any{"method": request.Method, "uri": withoutQuery(request.URI)}
+}
+
+// failure is the error of a response that is no success; its detail is the body.
+func (request *httpRequest) failure(status int, contentType string, body []byte) error {
 	e := errors.Communicationf("")
 	e.Status, e.Title = status, http.StatusText(status)
 	if e.Title == "" {
@@ -178,7 +184,7 @@ func failure(status int, contentType string, body []byte) error {
 	} else {
 		e.Detail = strconv.Itoa(len(body)) + " bytes of " + contentType
 	}
-	return e
+	return e.With("request", request.told()).With("response", map[string]any{"statusCode": status, "contentType": contentType})
 }
 
 // decodeContent reads a body as its content type says: JSON as data, text as text, nothing as null, all else as

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
@@ -39,7 +40,12 @@ func (f failure) text(l look) string {
 	}
 	line(f.title())
 	line(f.where())
-	line(labelled("detail", printable(bounded(fault.Detail, shownDetail))))
+	sent, got := f.exchange()
+	line(labelled("sent", sent))
+	line(labelled("got", got))
+	if got == "" {
+		line(labelled("detail", printable(bounded(fault.Detail, shownDetail))))
+	}
 	line(f.timeout())
 	line(f.extensions())
 	for i, c := range f.considered() {
@@ -166,11 +172,34 @@ func texts(values []any, limit int) []string {
 }
 
 // extensions shows the further members of the error, as they are the author's or the performer's own words.
+// exchange tells what a call that failed has sent and got, if the error knows.
+func (f failure) exchange() (sent, got string) {
+	member := func(name string) map[string]any {
+		object, _ := f.outcome.Fault.Extensions[name].(map[string]any) // what else it is has its own line
+		return object
+	}
+	if request := member("request"); request["method"] != nil {
+		sent = printable(bounded(fmt.Sprint(request["method"], " ", request["uri"]), 300))
+	}
+	if response := member("response"); sent != "" && response["statusCode"] != nil {
+		got = fmt.Sprint(response["statusCode"])
+		if detail := f.outcome.Fault.Detail; detail != "" {
+			got += "  " + printable(bounded(detail, shownDetail))
+		}
+	}
+	return sent, got
+}
+
 func (f failure) extensions() string {
-	if _, timeout := timeoutLength(f.outcome.Fault); timeout || len(f.outcome.Fault.Extensions) == 0 {
+	members := maps.Clone(f.outcome.Fault.Extensions)
+	if sent, _ := f.exchange(); sent != "" {
+		delete(members, "request")
+		delete(members, "response")
+	}
+	if _, timeout := timeoutLength(f.outcome.Fault); timeout || len(members) == 0 {
 		return ""
 	}
-	text, err := expr.Encode(f.outcome.Fault.Extensions)
+	text, err := expr.Encode(members)
 	if err != nil {
 		return "" // they are extras: the report goes on without them
 	}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime"
+)
+
+// TestExchange: the report of a failed call tells what was sent and what came back, for errors that know.
+func TestExchange(t *testing.T) {
+	refused := errors.Communicationf("overloaded").With("request", map[string]any{"method": "POST", "uri": "https://api.pay.test/charge"})
+	for _, c := range []struct {
+		name, sent, got string
+		fault           *errors.Error
+	}{
+		{"a response", "POST https://api.pay.test/charge", "503  overloaded", refused.With("response", map[string]any{"statusCode": 503})},
+		{"no response", "POST https://api.pay.test/charge", "", refused},
+		{"no call", "", "", errors.Runtimef("boom")},
+		{"a member of that name that is none", "", "", errors.Runtimef("boom").With("request", "x")},
+		{"control characters", `GET x\x1b[31m`, "", errors.Runtimef("boom").With("request", map[string]any{"method": "GET", "uri": "x\x1b[31m"})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := failure{outcome: runtime.Outcome{Fault: c.fault}}
+			if sent, got := f.exchange(); sent != c.sent || got != c.got {
+				t.Errorf("got %q and %q, want %q and %q", sent, got, c.sent, c.got)
+			}
+		})
+	}
+}
