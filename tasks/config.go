@@ -17,6 +17,8 @@ type Config struct {
 	JS        string              // what runs JavaScript: "" is the embedded QuickJS, "node" is Node from PATH
 	Grace     time.Duration       // between SIGTERM and SIGKILL of a process whose task has ended; 2 s unless set
 
+	python func() (string, error) // finds the host's Python, once
+
 	// Publish takes the events that tasks emit; nil drops them.
 	Publish func(ctx context.Context, event map[string]any) error
 }

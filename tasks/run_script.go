@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -14,6 +15,7 @@ import (
 )
 
 func runScript(c Config) interpreter.Kind {
+	c.python = sync.OnceValues(findPython)
 	return interpreter.Kind{Kind: dsl.KindRunScript, Compile: compileRunScript, Perform: c.performScript}
 }
 

@@ -26,13 +26,22 @@ const nodeMain = `import { readFileSync } from 'node:fs';
 Object.assign(globalThis, JSON.parse(readFileSync(new URL('globals.json', import.meta.url), 'utf8')));
 `
 
-// runPython runs a script by the host's Python, 3.13 if it is there.
-func (c Config) runPython(ctx context.Context, r scriptRequest) (ended, error) {
-	interpreter := "python3.13"
-	if _, err := exec.LookPath(interpreter); err != nil {
-		if interpreter, err = exec.LookPath("python3"); err != nil {
-			return ended{}, errors.Configurationf("Python scripts need python3 on PATH: install it, for example by apt-get install python3")
+// findPython returns the first Python of the host that runs, 3.13 if it is there: version managers leave commands of
+// that name on PATH that only tell that there is no such version.
+func findPython() (string, error) {
+	for _, name := range []string{"python3.13", "python3"} {
+		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-I", "-c", "").Run() == nil {
+			return path, nil
 		}
+	}
+	return "", errors.Configurationf("Python scripts need python3 on PATH: install it, for example by apt-get install python3")
+}
+
+// runPython runs a script by the host's Python.
+func (c Config) runPython(ctx context.Context, r scriptRequest) (ended, error) {
+	interpreter, err := c.python()
+	if err != nil {
+		return ended{}, err
 	}
 	return c.inFolder(r, map[string]string{"script.py": r.Code}, func(folder string) (ended, error) {
 		argv := []string{interpreter, "-I", "-B", "-c", pythonMain, filepath.Join(folder, "script.py"), filepath.Join(folder, "globals.json")}
