@@ -10,13 +10,16 @@ type Facts struct {
 	Variables []Name     // $names that it does not bind itself
 	Functions []Name     // functions that it calls and does not define itself
 	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
+	Impure    bool       // its value depends on the clock
 }
 
 // Name is a name in an expression.
 type Name struct {
 	Name   string   // of a variable without $
 	Offset int      // in bytes into the source, or -1
+	Arity  int      // of a function
 	Known  bool     // of a function: it exists and may be called
+	Reason string   // why a function that is not known cannot be called, if there is more to say
 	Path   []string // of a variable: the plain path read from it
 }
 
@@ -38,21 +41,24 @@ func (e *ExpressionError) Error() string { return e.Message }
 // that lead nowhere, timeouts that cannot fire, catches that cannot match, expressions that are none. Its findings are
 // sorted by position; those that the document suppresses are left out.
 func Check(w *Workflow, analyze Analyzer) Diagnostics {
-	c := &checker{w: w, analyzer: analyze, severities: map[string]Severity{}}
+	c := &checker{w: w, analyzer: analyze, severities: map[string]Severity{}, analyzed: map[string]analysis{}}
 	for _, r := range Rules() {
 		c.severities[r.Code] = r.Severity
 	}
+	c.places = collectSites(w)
 	for _, rule := range []func(*checker){
 		checkNames, checkDirectives, checkReachable, checkLoops, checkSwitches, checkForks,
 		checkReferences, checkUnused,
-		checkTimes, checkRetries, checkBounds,
-		checkFilters, checkRaised,
-		checkExpressions, checkLooks, checkInputFields,
-		checkSecrets,
-		checkEvaluate, checkSchedule,
+		checkTimes, checkRetries, checkBounds, checkRaces,
+		checkFilters, checkRaised, checkComparedTypes,
+		checkExpressions, checkLooks, checkInputFields, checkClock,
+		checkSecrets, checkUntrusted,
+		checkCorrelations, checkScheduleEvents,
+		checkEvaluate, checkFormats, checkSchedule,
 	} {
 		rule(c)
 	}
+	c.consequences()
 	c.suppress()
 	c.found.Sort()
 	return c.found
@@ -64,6 +70,36 @@ type checker struct {
 	analyzer   Analyzer
 	severities map[string]Severity
 	found      Diagnostics
+	places     []site              // every expression of the document
+	analyzed   map[string]analysis // by source
+}
+
+// analysis is what the analyzer says of an expression.
+type analysis struct {
+	facts Facts
+	err   error
+}
+
+// analyze asks the analyzer about each expression once.
+func (c *checker) analyze(source string) (Facts, error) {
+	known, ok := c.analyzed[source]
+	if !ok {
+		known.facts, known.err = c.analyzer.Analyze(source)
+		c.analyzed[source] = known
+	}
+	return known.facts, known.err
+}
+
+// facts calls visit for every expression of the document that is one.
+func (c *checker) facts(visit func(site, Facts)) {
+	for _, s := range c.places {
+		if !s.isExpression() {
+			continue
+		}
+		if facts, err := c.analyze(s.text); err == nil {
+			visit(s, facts)
+		}
+	}
 }
 
 // add reports d at the value of its pointer, unless it says where, with its rule's severity.

@@ -24,6 +24,9 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	}
 	w.Source = p.src
 	p.found.Sort()
+	for _, d := range p.found.Errors() {
+		p.src.broken = append(p.src.broken, d.Pointer)
+	}
 	return w, p.found
 }
 

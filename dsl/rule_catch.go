@@ -29,7 +29,7 @@ func checkFilters(c *checker) {
 		if catch.Errors != nil && catch.Errors.Type != "" {
 			c.filterType(try, catch.Errors)
 		} else if catch.Errors != nil && catch.Errors.Status != nil && *catch.Errors.Status == 408 {
-			c.expectsTimeout(try, catch.Errors.Pointer.Key("status"))
+			c.expectsTimeout(try, catch.Errors)
 		}
 		return true
 	})
@@ -51,7 +51,7 @@ func (c *checker) filterType(try *TryTask, f *ErrorFilter) {
 			Message: fmt.Sprintf("this catch never matches: a `%s` error has status %d", name, status)})
 	}
 	if name == "timeout" {
-		c.expectsTimeout(try, at)
+		c.expectsTimeout(try, f)
 	}
 }
 
@@ -80,13 +80,15 @@ var standardFolder = regexp.MustCompile(`^/(?:spec/[^/]+/errors|dsl/errors/types
 // unknownType reports a type that looks like a standard one and is none: a short name, or a misspelt URI.
 func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	u, err := url.Parse(uri)
-	if err != nil || Delimited(uri) || c.raises(uri) {
+	if err != nil || Delimited(uri) || c.sourcesOf(try).raise(uri) {
 		return
 	}
 	last := path.Base(u.Path)
 	standardHost := (u.Host == "serverlessworkflow.io" || u.Host == "open-workflow-specification.org") && standardFolder.MatchString(u.Path)
 	meant := Suggest(last, standardNames())
 	switch {
+	case u.Scheme != "" && !standardHost:
+		c.neverRaised(try, at, uri)
 	case u.Scheme == "" && contains(standardNames(), uri):
 		c.add(Diagnostic{
 			Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is no URI", uri), Label: "the type's URI is longer",
@@ -105,92 +107,15 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	}
 }
 
-// raises reports whether the document itself raises errors of a type.
-func (c *checker) raises(uri string) bool {
-	found := false
-	Walk(c.w, func(t Task) bool {
-		if r, ok := t.(*RaiseTask); ok {
-			e := r.Error
-			if r.Use != "" {
-				e = c.w.Use.Errors[r.Use]
-			}
-			found = found || e == nil || e.Type == uri || Delimited(e.Type)
-		}
-		return !found
-	})
-	return found
-}
-
 // firstTimeout points at the timeout that a catch of timeouts is probably for.
 func (c *checker) firstTimeout(try *TryTask, wanted string) []Related {
 	if wanted != "timeout" {
 		return nil
 	}
-	for _, at := range c.timeoutsIn(try.Try) {
+	for _, at := range c.sourcesOf(try).timeouts {
 		return []Related{{c.w.Source.Value(at), "the timeout you probably want to catch"}}
 	}
 	return nil
-}
-
-// timeoutsIn returns the pointers of all timeouts of the tasks in a list.
-func (c *checker) timeoutsIn(tasks TaskList) []Pointer {
-	var all []Pointer
-	walkList(tasks, func(t Task) bool {
-		if timeout := t.Base().Timeout; timeout != nil {
-			all = append(all, timeout.Pointer)
-		}
-		if try, ok := t.(*TryTask); ok { // the attempts of an inner try
-			policy := try.Catch.Retry
-			if try.Catch.RetryUse != "" {
-				policy = c.w.Use.Retries[try.Catch.RetryUse]
-			}
-			if policy != nil && policy.LimitDuration != nil {
-				all = append(all, policy.LimitDuration.Pointer)
-			}
-		}
-		return true
-	})
-	return all
-}
-
-// mayTimeOut reports whether something in the list may raise a timeout that the document does not show.
-func (c *checker) mayTimeOut(try *TryTask) bool {
-	policy := try.Catch.Retry
-	if try.Catch.RetryUse != "" {
-		policy = c.w.Use.Retries[try.Catch.RetryUse]
-	}
-	hidden := policy != nil && policy.AttemptDuration != nil || len(c.timeoutsIn(try.Try)) > 0
-	walkList(try.Try, func(t Task) bool {
-		switch t := t.(type) {
-		case *RunWorkflow, *CallMCP, *CallAsyncAPI, *RaiseTask:
-			hidden = true
-		case *CallFunction:
-			function := c.w.Use.Functions[t.Function]
-			hidden = hidden || function == nil || len(c.timeoutsIn(TaskList{function})) > 0
-		case *CallHTTP: // what a server answers stays an error of communication
-		}
-		return !hidden
-	})
-	return hidden
-}
-
-// expectsTimeout: SW303, SW304 and SW402, a catch of timeouts around what cannot time out.
-func (c *checker) expectsTimeout(try *TryTask, at Pointer) {
-	if c.mayTimeOut(try) {
-		return
-	}
-	d := Diagnostic{Code: "SW402", Pointer: at, Message: "this catch never matches: nothing in the try has a timeout",
-		Help: "give the task that may take too long a `timeout`"}
-	switch {
-	case try.Timeout != nil:
-		d.Code, d.Message = "SW304", "this catch never matches: the try's own timeout is raised outside of it"
-		d.Related = []Related{{c.w.Source.Key(try.Timeout.Pointer), "this timeout goes to the next try outside"}}
-		d.Help = "move the timeout to a task inside the try, or catch it one level up"
-	case c.w.Timeout != nil:
-		d.Code, d.Message = "SW303", "this catch never matches: only the workflow has a timeout, and nothing inside it can catch that"
-		d.Related = []Related{{c.w.Source.Key(c.w.Timeout.Pointer), "this timeout ends the workflow"}}
-	}
-	c.add(d)
 }
 
 // checkRaised: SW404, a standard type with another type's status.

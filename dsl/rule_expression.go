@@ -10,11 +10,11 @@ import (
 
 // checkExpressions: SW501 what is no jq, SW502 unknown functions, SW503 variables that are not there.
 func checkExpressions(c *checker) {
-	for _, s := range c.sites() {
+	for _, s := range c.places {
 		if !s.isExpression() {
 			continue
 		}
-		facts, err := c.analyzer.Analyze(s.text)
+		facts, err := c.analyze(s.text)
 		if err != nil {
 			c.syntax(s, err)
 			continue
@@ -51,23 +51,38 @@ func (c *checker) named(s site, n Name, prefix string) Range {
 
 func (c *checker) unknownFunction(s site, f Name) {
 	d := Diagnostic{Code: "SW502", Pointer: s.at, Range: c.named(s, f, ""), Message: fmt.Sprintf("jq: there is no function `%s` here", f.Name)}
-	if meant := Suggest(f.Name, c.analyzer.Functions()); meant != "" {
-		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		if f.Offset >= 0 {
-			d.Fix = []Edit{{Range: d.Range, NewText: meant}}
+	switch {
+	case contains(c.analyzer.Functions(), f.Name):
+		d.Message = fmt.Sprintf("jq: `%s` does not take %d arguments", f.Name, f.Arity)
+	case f.Reason != "":
+		d.Message = "jq: " + f.Reason
+	default:
+		if meant := Suggest(f.Name, c.analyzer.Functions()); meant != "" {
+			d.Label = fmt.Sprintf("did you mean `%s`?", meant)
+			if f.Offset >= 0 {
+				d.Fix = []Edit{{Range: d.Range, NewText: meant}}
+			}
 		}
 	}
 	c.add(d)
 }
 
+// bodies are the properties that are evaluated before their task has an output.
+func bodies() []string {
+	return []string{"set", "call", "run", "emit", "raise", "endpoint", "duration", "for.in", "while", "when"}
+}
+
 func (c *checker) variable(s site, v Name) {
-	known := append(builtInVariables(), s.vars...)
+	known := with(builtInVariables(), s.vars...)
 	switch {
 	case v.Name == "ENV" || v.Name == "__loc__":
 		c.add(Diagnostic{Code: "SW502", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("jq: `$%s` is not available here", v.Name)})
 	case v.Name == "output" && (s.property == "if" || s.property == "input.from"):
 		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"),
 			Message: fmt.Sprintf("`$output` is null in `%s`: nothing has run yet", s.property)})
+	case v.Name == "output" && slices.Contains(bodies(), s.property):
+		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"),
+			Message: fmt.Sprintf("`$output` is null in `%s`: the task has no output yet", s.property), Help: "what the task before has put out is `.`"})
 	case slices.Contains(known, v.Name):
 	default:
 		d := Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("`$%s` is not defined here", v.Name)}
@@ -87,9 +102,9 @@ var bare = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|
 
 // checkLooks: SW504, text that looks like an expression and is none.
 func checkLooks(c *checker) {
-	for _, s := range c.sites() {
+	for _, s := range c.places {
 		switch {
-		case s.isExpression() || s.property == "code":
+		case s.isExpression() || s.property == "code" || s.property == "event filter":
 		case strings.Contains(s.text, "${"):
 			c.add(Diagnostic{Code: "SW504", Pointer: s.at, Message: "`${ }` inside text is not evaluated: an expression takes the whole value",
 				Help: `write "${ \"text \(.name)\" }", or keep it if the text is meant literally`})
@@ -116,21 +131,30 @@ func checkInputFields(c *checker) {
 	if !ok || schema["patternProperties"] != nil {
 		return
 	}
-	for _, s := range c.sites() {
-		if !s.isExpression() || !c.seesInput(s.at) {
-			continue
-		}
-		facts, err := c.analyzer.Analyze(s.text)
-		if err != nil {
-			continue
-		}
-		for _, path := range facts.Fields {
-			if _, has := properties[path[0]]; !has {
-				c.add(Diagnostic{Code: "SW505", Pointer: s.at, Message: fmt.Sprintf("the input has no `.%s`: its schema allows no such property", path[0]),
+	c.facts(func(s site, facts Facts) {
+		for _, path := range c.inputPaths(s, facts) {
+			if _, has := properties[path]; !has {
+				c.add(Diagnostic{Code: "SW505", Pointer: s.at, Message: fmt.Sprintf("the input has no `.%s`: its schema allows no such property", path),
 					Help: "properties: " + strings.Join(sortedKeys(properties), ", ")})
 			}
 		}
+	})
+}
+
+// inputPaths returns the members of the workflow's raw input that an expression reads.
+func (c *checker) inputPaths(s site, facts Facts) []string {
+	var read []string
+	if c.seesInput(s.at) {
+		for _, path := range facts.Fields {
+			read = append(read, path[0])
+		}
 	}
+	for _, v := range facts.Variables {
+		if v.Name == "workflow" && len(v.Path) > 1 && v.Path[0] == "input" {
+			read = append(read, v.Path[1])
+		}
+	}
+	return read
 }
 
 // seesInput reports whether the expression at a place reads the workflow's raw input.
@@ -152,6 +176,16 @@ func (c *checker) seesInput(at Pointer) bool {
 	if inTask("if") || inTask("input", "from") {
 		return true
 	}
-	_, isSet := c.w.Do[0].(*SetTask)
-	return isSet && first.Input == nil && inTask("set")
+	if first.Input != nil && first.Input.From != nil {
+		return false
+	}
+	switch c.w.Do[0].(type) {
+	case *SetTask:
+		return inTask("set")
+	case *SwitchTask:
+		return inTask("switch")
+	case *CallHTTP, *CallFunction, *CallOpenAPI, *CallGRPC:
+		return inTask("with")
+	}
+	return false
 }

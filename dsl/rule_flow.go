@@ -163,7 +163,7 @@ func checkLoops(c *checker) {
 			c.add(Diagnostic{
 				Code: "SW206", Pointer: t.Base().Pointer.Key("then"),
 				Message: fmt.Sprintf("`then: %s` makes a loop without a wait, an event or a way out", t.Base().Then),
-				Help:    "add a condition, a wait, or a timeout around it",
+				Help:    "add a switch that leaves it, or a wait",
 			})
 		}
 	})
@@ -213,7 +213,7 @@ func checkSwitches(c *checker) {
 			}
 		}
 		if first < 0 && task.Then == "" {
-			c.addAs(SeverityInfo, Diagnostic{
+			c.addAs(SeverityWarning, Diagnostic{
 				Code: "SW204", Pointer: task.Pointer, Range: c.w.Source.Key(task.Pointer), Message: "the switch has no default case",
 				Help: "if no case holds, the flow goes on with the next task",
 			})

@@ -93,11 +93,20 @@ func (w *referenceWalk) task(t Task) {
 			w.endpoint(t.HTTP.Endpoint)
 		}
 	case *CallFunction:
-		if !strings.ContainsAny(t.Function, "@:/") {
-			w.add("functions", t.Function, t.Pointer.Key("call"))
-		}
+		w.function(t)
 	case *RunScript:
 		w.resource(t.Source)
+	}
+}
+
+// function tells what a call names: a function under use, or one of a catalog there (semantics 12.1).
+func (w *referenceWalk) function(t *CallFunction) {
+	i, at := strings.LastIndexByte(t.Function, '@'), t.Pointer.Key("call")
+	switch {
+	case !strings.ContainsAny(t.Function, "@:/"):
+		w.add("functions", t.Function, at)
+	case i >= 0 && !strings.Contains(t.Function, "/") && t.Function[i+1:] != "default":
+		w.add("catalogs", t.Function[i+1:], at)
 	}
 }
 
@@ -118,9 +127,12 @@ func checkReferences(c *checker) {
 			continue
 		}
 		d := Diagnostic{Code: "SW203", Pointer: r.at, Message: fmt.Sprintf("`%s` is not among use.%s", r.name, r.section)}
-		if r.section == "functions" {
+		switch r.section {
+		case "catalogs":
+			d = c.catalog(d, r.name, defined[r.section])
+		case "functions":
 			d = c.meant(d, r.name, append(defined[r.section], "a2a", "asyncapi", "grpc", "http", "mcp", "openapi"))
-		} else {
+		default:
 			d = c.meant(d, r.name, defined[r.section])
 		}
 		if len(defined[r.section]) > 0 {
@@ -132,6 +144,18 @@ func checkReferences(c *checker) {
 	}
 }
 
+// catalog completes d, whose pointer is that of a function's name with its catalog: name:version@catalog.
+func (c *checker) catalog(d Diagnostic, name string, candidates []string) Diagnostic {
+	text, _ := c.w.Source.Data(d.Pointer).(string)
+	i := strings.LastIndexByte(text, '@') + 1
+	d.Range = c.w.Source.Within(d.Pointer, i, len(text))
+	if meant := Suggest(name, candidates); meant != "" {
+		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
+		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+	}
+	return d
+}
+
 func contains(list []string, name string) bool {
 	for _, one := range list {
 		if one == name {
@@ -141,19 +165,43 @@ func contains(list []string, name string) bool {
 	return false
 }
 
-// checkUnused: SW205, what is defined under use and named nowhere. Catalogs are named inside functions' names.
+// checkUnused: SW205, what is defined under use and named nowhere.
 func checkUnused(c *checker) {
-	used := map[string]bool{}
+	used, defined := map[string]bool{}, c.defined()
 	for _, r := range c.references() {
 		used[r.section+"/"+r.name] = true
+		used[r.section+"/"+Suggest(r.name, defined[r.section])] = true // it is misspelt, which is one mistake
 	}
-	defined := c.defined()
-	for _, section := range []string{"authentications", "errors", "functions", "retries", "timeouts"} {
+	c.unusedSecrets(used)
+	for _, section := range []string{"authentications", "catalogs", "errors", "functions", "retries", "timeouts"} {
 		for _, name := range defined[section] {
 			if at := Pointer("/use").Key(section).Key(name); !used[section+"/"+name] {
 				c.add(Diagnostic{Code: "SW205", Pointer: at, Range: c.w.Source.Key(at),
 					Message: fmt.Sprintf("`%s` is defined and not used", name)})
 			}
+		}
+	}
+}
+
+// unusedSecrets reports the secrets that neither a policy nor an expression names.
+func (c *checker) unusedSecrets(used map[string]bool) {
+	c.facts(func(_ site, facts Facts) {
+		for _, v := range facts.Variables {
+			if v.Name != "secrets" && v.Name != "secret" {
+				continue
+			}
+			if len(v.Path) == 0 { // all of them, or one that only a run knows
+				used["secrets"] = true
+				continue
+			}
+			used["secrets/"+v.Path[0]] = true
+			used["secrets/"+Suggest(v.Path[0], c.w.Use.Secrets)] = true
+			used["secrets/"+Suggest(v.Path[0], c.w.Use.Secrets)] = true
+		}
+	})
+	for i, name := range c.w.Use.Secrets {
+		if !used["secrets"] && !used["secrets/"+name] {
+			c.add(Diagnostic{Code: "SW205", Pointer: Pointer("/use/secrets").Index(i), Message: fmt.Sprintf("`%s` is defined and not used", name)})
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package dsl
 
 import (
-	"strings"
+	"slices"
 )
 
 // site is a place of the document that holds an expression, or text that might be meant as one.
@@ -18,35 +18,83 @@ func (s site) isExpression() bool { return s.always || Delimited(s.text) }
 
 // siteWalk collects sites.
 type siteWalk struct {
-	sites []site
+	source *Source
+	sites  []site
 }
 
-// sites returns every place of the document that holds an expression, in no particular order.
-func (c *checker) sites() []site {
-	w := &siteWalk{}
-	if in := c.w.Input; in != nil {
+// collectSites returns every place of the document that holds an expression, in no particular order. What is defined
+// under use runs wherever it is named, so it may use all variables that are bound anywhere.
+func collectSites(doc *Workflow) []site {
+	w := &siteWalk{source: doc.Source}
+	if in := doc.Input; in != nil {
+		w.schema(in.Schema, nil)
 		w.transform("/input/from", "input.from", in.From, nil)
 	}
-	if out := c.w.Output; out != nil {
+	if out := doc.Output; out != nil {
+		w.schema(out.Schema, nil)
 		w.transform("/output/as", "output.as", out.As, nil)
 	}
-	w.timeout(c.w.Timeout, nil)
-	for _, name := range sortedKeys(c.w.Use.Timeouts) {
-		w.timeout(c.w.Use.Timeouts[name], nil)
+	w.timeout(doc.Timeout, nil)
+	if s := doc.Schedule; s != nil {
+		w.duration(s.Every, nil)
+		w.duration(s.After, nil)
+		w.strategy(s.On, nil)
 	}
-	for _, name := range sortedKeys(c.w.Use.Errors) {
-		w.error(c.w.Use.Errors[name], nil)
-	}
-	for _, name := range sortedKeys(c.w.Use.Authentications) {
-		w.authentication(c.w.Use.Authentications[name], nil)
-	}
-	for _, e := range c.w.Use.Extensions {
-		w.expression(e.Pointer.Key("when"), "when", e.When, nil)
-		w.list(e.Before, nil)
-		w.list(e.After, nil)
-	}
-	w.list(c.w.Do, nil)
+	w.use(&doc.Use, boundAnywhere(doc))
+	w.list(doc.Do, nil)
 	return w.sites
+}
+
+func (w *siteWalk) use(u *Use, vars []string) {
+	for _, name := range sortedKeys(u.Timeouts) {
+		w.timeout(u.Timeouts[name], vars)
+	}
+	for _, name := range sortedKeys(u.Errors) {
+		w.error(u.Errors[name], vars)
+	}
+	for _, name := range sortedKeys(u.Retries) {
+		w.retry(u.Retries[name], vars)
+	}
+	for _, name := range sortedKeys(u.Authentications) {
+		w.authentication(u.Authentications[name], vars)
+	}
+	for _, name := range sortedKeys(u.Functions) {
+		w.task(u.Functions[name], vars)
+	}
+	for _, e := range u.Extensions {
+		w.expression(e.Pointer.Key("when"), "when", e.When, vars)
+		w.list(e.Before, vars)
+		w.list(e.After, vars)
+	}
+}
+
+// boundAnywhere returns the variables that some loop, catch or iterator of the document binds.
+func boundAnywhere(doc *Workflow) []string {
+	var all []string
+	Walk(doc, func(t Task) bool {
+		switch t := t.(type) {
+		case *ForTask:
+			all = with(all, t.Each, t.At)
+		case *TryTask:
+			all = with(all, t.Catch.As)
+		case *ListenTask:
+			all = with(all, iterated(t.ForEach)...)
+		case *CallAsyncAPI:
+			if t.Subscription != nil {
+				all = with(all, iterated(t.Subscription.ForEach)...)
+			}
+		}
+		return true
+	})
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func iterated(i *Iterator) []string {
+	if i == nil {
+		return nil
+	}
+	return []string{i.Item, i.At}
 }
 
 func (w *siteWalk) expression(at Pointer, property string, e Expression, vars []string) {
@@ -96,9 +144,11 @@ func (w *siteWalk) error(e *ErrorDefinition, vars []string) {
 	if e == nil {
 		return
 	}
-	for name, text := range map[string]string{"type": e.Type, "title": e.Title, "detail": e.Detail, "instance": e.Instance} {
-		w.data(e.Pointer.Key(name), "raise", text, vars)
-	}
+	w.data(e.Pointer.Key("type"), "raise", e.Type, vars)
+	w.data(e.Pointer.Key("status"), "raise", e.Status, vars)
+	w.data(e.Pointer.Key("title"), "raise", e.Title, vars)
+	w.data(e.Pointer.Key("detail"), "raise", e.Detail, vars)
+	w.data(e.Pointer.Key("instance"), "raise", e.Instance, vars)
 }
 
 func (w *siteWalk) authentication(a *Authentication, vars []string) {
@@ -111,8 +161,24 @@ func (w *siteWalk) endpoint(e *Endpoint, vars []string) {
 	if e == nil {
 		return
 	}
-	w.data(e.Pointer, "endpoint", e.URI, vars)
+	at := e.Pointer
+	if _, _, object := w.source.find(at.Key("uri")); object {
+		at = at.Key("uri")
+	}
+	w.data(at, "endpoint", e.URI, vars)
 	w.authentication(e.Authentication, vars)
+}
+
+func (w *siteWalk) resource(r *ExternalResource, vars []string) {
+	if r != nil {
+		w.endpoint(r.Endpoint, vars)
+	}
+}
+
+func (w *siteWalk) schema(s *Schema, vars []string) {
+	if s != nil {
+		w.resource(s.Resource, vars)
+	}
 }
 
 func (w *siteWalk) list(tasks TaskList, vars []string) {
@@ -121,28 +187,35 @@ func (w *siteWalk) list(tasks TaskList, vars []string) {
 	}
 }
 
-// task collects the sites of one task; what functions hold may use the variables of any caller and is left out.
+// task collects the sites of one task.
 func (w *siteWalk) task(t Task, vars []string) {
 	base := t.Base()
 	w.expression(base.Pointer.Key("if"), "if", base.If, vars)
 	if base.Input != nil {
+		w.schema(base.Input.Schema, vars)
 		w.transform(base.Pointer.Key("input").Key("from"), "input.from", base.Input.From, vars)
 	}
 	own := vars
 	switch t := t.(type) {
 	case *TryTask:
-		own = with(vars, t.Catch.As, "authorization")
+		own = with(vars, t.Catch.As)
 	case *ForTask:
 		own = with(vars, t.Each, t.At)
 	}
-	if base.Output != nil {
-		w.transform(base.Pointer.Key("output").Key("as"), "output.as", base.Output.As, own)
-	}
-	if base.Export != nil {
-		w.transform(base.Pointer.Key("export").Key("as"), "export.as", base.Export.As, own)
-	}
+	w.results(base.Pointer, base.Output, base.Export, own)
 	w.timeout(base.Timeout, vars)
 	w.body(t, vars)
+}
+
+func (w *siteWalk) results(at Pointer, out *Output, export *Export, vars []string) {
+	if out != nil {
+		w.schema(out.Schema, vars)
+		w.transform(at.Key("output").Key("as"), "output.as", out.As, vars)
+	}
+	if export != nil {
+		w.schema(export.Schema, vars)
+		w.transform(at.Key("export").Key("as"), "export.as", export.As, vars)
+	}
 }
 
 // with returns vars and more, without writing to vars.
@@ -179,11 +252,21 @@ func (w *siteWalk) body(t Task, vars []string) {
 	case *EmitTask:
 		w.data(at.Key("emit").Key("event").Key("with"), "emit", anyOf(t.With), vars)
 	case *ListenTask:
-		if t.ForEach != nil {
-			w.list(t.ForEach.Do, with(vars, t.ForEach.Item, t.ForEach.At))
-		}
+		w.strategy(t.To, vars)
+		w.iterator(t.ForEach, vars)
 	default:
 		w.outside(t, vars)
+	}
+}
+
+func (w *siteWalk) retry(r *RetryPolicy, vars []string) {
+	if r == nil {
+		return
+	}
+	w.expression(r.Pointer.Key("when"), "retry.when", r.When, vars)
+	w.expression(r.Pointer.Key("exceptWhen"), "retry.exceptWhen", r.ExceptWhen, vars)
+	for _, d := range []*Duration{r.Delay, r.AttemptDuration, r.LimitDuration, r.JitterFrom, r.JitterTo} {
+		w.duration(d, vars)
 	}
 }
 
@@ -200,60 +283,6 @@ func (w *siteWalk) try(t *TryTask, vars []string) {
 	caught, at := with(vars, t.Catch.As), t.Catch.Pointer
 	w.expression(at.Key("when"), "catch.when", t.Catch.When, caught)
 	w.expression(at.Key("exceptWhen"), "catch.exceptWhen", t.Catch.ExceptWhen, caught)
-	if r := t.Catch.Retry; r != nil {
-		w.expression(r.Pointer.Key("when"), "retry.when", r.When, caught)
-		w.expression(r.Pointer.Key("exceptWhen"), "retry.exceptWhen", r.ExceptWhen, caught)
-		for _, d := range []*Duration{r.Delay, r.AttemptDuration, r.LimitDuration, r.JitterFrom, r.JitterTo} {
-			w.duration(d, caught)
-		}
-	}
+	w.retry(t.Catch.Retry, caught)
 	w.list(t.Catch.Do, caught)
-}
-
-// outside collects the sites of the kinds that reach outside.
-func (w *siteWalk) outside(t Task, vars []string) {
-	at := t.Base().Pointer.Key("with")
-	run := t.Base().Pointer.Key("run")
-	switch t := t.(type) {
-	case *CallHTTP:
-		w.endpoint(t.Endpoint, vars)
-		w.data(at.Key("headers"), "call", t.Headers, vars)
-		w.data(at.Key("query"), "call", t.Query, vars)
-		w.data(at.Key("body"), "call", t.Body, vars)
-	case *CallFunction:
-		w.data(at, "call", anyOf(t.With), vars)
-	case *CallOpenAPI:
-		w.data(at.Key("parameters"), "call", anyOf(t.Parameters), vars)
-		w.authentication(t.Authentication, vars)
-	case *CallGRPC:
-		w.data(at.Key("arguments"), "call", anyOf(t.Arguments), vars)
-	case *CallA2A:
-		w.data(at.Key("parameters"), "call", t.Parameters, vars)
-	case *CallMCP:
-		w.data(at.Key("parameters"), "call", t.Parameters, vars)
-	case *RunShell:
-		w.process(run.Key("shell"), t.Process, vars)
-		w.code(run.Key("shell").Key("command"), t.Command, vars)
-	case *RunScript:
-		w.process(run.Key("script"), t.Process, vars)
-		w.code(run.Key("script").Key("code"), t.Code, vars)
-	case *RunContainer:
-		w.process(run.Key("container"), t.Process, vars)
-		w.code(run.Key("container").Key("command"), t.Command, vars)
-	case *RunWorkflow:
-		w.data(run.Key("workflow").Key("input"), "run", t.With, vars)
-	}
-}
-
-func (w *siteWalk) process(at Pointer, p Process, vars []string) {
-	w.data(at.Key("stdin"), "run", p.Stdin, vars)
-	w.data(at.Key("arguments"), "run", p.Arguments, vars)
-	w.data(at.Key("environment"), "run", anyOf(p.Environment), vars)
-}
-
-// code is the text of a program, which is evaluated only if it is one expression as a whole.
-func (w *siteWalk) code(at Pointer, text string, vars []string) {
-	if Delimited(text) && !strings.Contains(strings.TrimSpace(text), "\n") {
-		w.data(at, "code", text, vars)
-	}
 }

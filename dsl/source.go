@@ -15,9 +15,11 @@ type Source struct {
 	File string
 	Text []byte
 
-	root  *yaml.Node // nil if the text is no YAML at all
-	lines []int      // offset of each line's first byte
-	runes []int      // characters before every stride-th byte, so that long lines are no slower
+	root   *yaml.Node // nil if the text is no YAML at all
+	lines  []int      // offset of each line's first byte
+	broken []Pointer  // where Parse has found errors
+
+	runes []int // characters before every stride-th byte, so that long lines are no slower
 }
 
 const stride = 256

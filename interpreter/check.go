@@ -1,6 +1,8 @@
 package interpreter
 
 import (
+	"strings"
+
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -23,12 +25,27 @@ func (analyzer) Analyze(source string) (dsl.Facts, error) {
 		}
 		return dsl.Facts{}, err
 	}
-	translated := dsl.Facts{Fields: facts.Fields}
+	translated := dsl.Facts{Fields: facts.Fields, Impure: facts.Impure}
 	for _, v := range facts.Variables {
 		translated.Variables = append(translated.Variables, dsl.Name{Name: v.Name, Offset: v.Offset, Known: true, Path: v.Path})
 	}
 	for _, f := range facts.Functions {
-		translated.Functions = append(translated.Functions, dsl.Name{Name: f.Name, Offset: f.Offset, Known: f.Known})
+		translated.Functions = append(translated.Functions, dsl.Name{
+			Name: f.Name, Arity: f.Arity, Offset: f.Offset, Known: f.Known, Reason: reason(source, f),
+		})
 	}
 	return translated, nil
+}
+
+// reason returns why a function that exists elsewhere cannot be called, or "" if there is no such function.
+func reason(source string, f expr.Ref) string {
+	var syntax *expr.SyntaxError
+	if f.Known {
+		return ""
+	}
+	_, err := expr.Compile(source)
+	if !errors.As(err, &syntax) || syntax.Offset != f.Offset || !strings.Contains(syntax.Msg, "not available") {
+		return ""
+	}
+	return syntax.Msg
 }

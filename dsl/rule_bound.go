@@ -1,0 +1,182 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// walkScopes calls visit for every task with the scope around it.
+func (c *checker) walkScopes(visit func(t Task, outer scope)) {
+	c.scopes(c.w.Do, c.inside(scope{}, c.w.Timeout), visit)
+	unknown := scope{bounded: true} // where functions and extensions run is not known here
+	for _, name := range sortedKeys(c.w.Use.Functions) {
+		c.scopes(TaskList{c.w.Use.Functions[name]}, unknown, visit)
+	}
+	for _, e := range c.w.Use.Extensions {
+		c.scopes(e.Before, unknown, visit)
+		c.scopes(e.After, unknown, visit)
+	}
+}
+
+// scopes calls visit for every task of a list, and of the lists inside.
+func (c *checker) scopes(tasks TaskList, outer scope, visit func(t Task, outer scope)) {
+	for _, t := range tasks {
+		visit(t, outer)
+		inner := c.inside(outer, t.Base().Timeout)
+		switch t := t.(type) {
+		case *TryTask:
+			attempt := inner
+			if policy := c.retryOf(t); policy != nil {
+				inner = inner.limitedBy(policy.LimitDuration)
+				attempt = inner.limitedBy(policy.AttemptDuration)
+			}
+			c.scopes(t.Try, attempt, visit)
+			c.scopes(t.Catch.Do, inner, visit)
+			continue
+		case *ForkTask: // a branch that ends in time bounds those that compete with it
+			inner.bounded = inner.bounded || t.Compete && slices.ContainsFunc(t.Branches, endsInTime)
+		}
+		for _, l := range Lists(t) {
+			c.scopes(l, inner, visit)
+		}
+	}
+}
+
+func endsInTime(branch Task) bool {
+	_, waits := branch.(*WaitTask)
+	return waits || branch.Base().Timeout != nil
+}
+
+// limitedBy returns s within one of the limits of a retry policy, which is off if it is zero.
+func (s scope) limitedBy(d *Duration) scope {
+	if d == nil || d.IsZero() {
+		return s
+	}
+	s.bounded = true
+	if limit, known := literal(d); known && (s.limit == 0 || limit < s.limit) {
+		s.limit, s.at = limit, d.Pointer
+	}
+	return s
+}
+
+// retryOf resolves the retry policy of a try, nil if there is none.
+func (c *checker) retryOf(try *TryTask) *RetryPolicy {
+	if try.Catch.RetryUse != "" {
+		return c.w.Use.Retries[try.Catch.RetryUse]
+	}
+	return try.Catch.Retry
+}
+
+// checkBounds: SW307 what may take for ever, SW309 loops of unknown length under a timeout.
+func checkBounds(c *checker) {
+	first := true
+	c.walkScopes(func(t Task, outer scope) {
+		if loop, ok := t.(*ForTask); ok {
+			c.unknownPasses(loop)
+		}
+		if outer.bounded || t.Base().Timeout != nil || !c.endless(t, 0) {
+			return
+		}
+		d := Diagnostic{
+			Code: "SW307", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
+			Message: fmt.Sprintf("nothing bounds how long `%s` takes", t.Base().Name), Help: "give it, something around it, or the workflow a timeout",
+		}
+		if first { // one timeout serves all
+			d.Fix, first = c.appendTimeout(), false
+		}
+		c.add(d)
+	})
+}
+
+// endless reports whether a task itself may take as long as the other side wants; depth counts functions.
+func (c *checker) endless(t Task, depth int) bool {
+	switch t := t.(type) {
+	case *CallHTTP, *CallOpenAPI, *CallGRPC, *CallA2A, *ListenTask:
+		return true
+	case *CallMCP:
+		return t.CallTimeout == nil
+	case *CallAsyncAPI:
+		return t.Subscription == nil || t.Subscription.For == nil
+	case *RunShell:
+		return !t.Detached
+	case *RunScript:
+		return !t.Detached
+	case *RunContainer:
+		return !t.Detached
+	case *RunWorkflow:
+		return !t.Detached
+	case *CallFunction:
+		return c.endlessFunction(t, depth)
+	}
+	return false
+}
+
+func (c *checker) endlessFunction(t *CallFunction, depth int) bool {
+	function := c.w.Use.Functions[t.Function]
+	const deepest = 8 // functions may call each other in circles
+	if function == nil || depth == deepest {
+		return false
+	}
+	found := false
+	c.scopes(TaskList{function}, scope{}, func(t Task, outer scope) {
+		found = found || !outer.bounded && t.Base().Timeout == nil && c.endless(t, depth+1)
+	})
+	return found
+}
+
+func (c *checker) unknownPasses(loop *ForTask) {
+	if _, inline := loop.In.([]any); !inline && loop.Timeout != nil {
+		c.add(Diagnostic{Code: "SW309", Pointer: loop.Timeout.Pointer,
+			Message: fmt.Sprintf("how many items `%s` goes through is not known, and the timeout is for all of them", loop.Name)})
+	}
+}
+
+// checkRaces: SW309, branches that compete and whose effects nobody takes back when another one wins.
+func checkRaces(c *checker) {
+	Walk(c.w, func(t Task) bool {
+		fork, ok := t.(*ForkTask)
+		if !ok || !fork.Compete || len(fork.Branches) < 2 {
+			return true
+		}
+		for _, b := range fork.Branches {
+			if effect := effectOf(b); effect != nil {
+				c.add(Diagnostic{Code: "SW309", Pointer: effect.Base().Pointer, Range: c.w.Source.Key(effect.Base().Pointer),
+					Message: fmt.Sprintf("when another branch wins the race, `%s` may be half done, or done", effect.Base().Name),
+					Help:    "let branches that compete only read, or take back what the losers have done"})
+			}
+		}
+		return true
+	})
+}
+
+// effectOf returns the first task of a branch that changes something outside, or nil.
+func effectOf(branch Task) Task {
+	var effect Task
+	walkTask(branch, func(t Task) bool {
+		switch t := t.(type) {
+		case *CallHTTP:
+			if !slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(t.Method)) {
+				effect = t
+			}
+		case *EmitTask, *RunShell, *RunScript, *RunContainer, *RunWorkflow:
+			effect = t
+		}
+		return effect == nil
+	})
+	return effect
+}
+
+// appendTimeout adds a timeout to the workflow, as the last thing of the document.
+func (c *checker) appendTimeout() []Edit {
+	text := c.w.Source.Text
+	if len(text) == 0 || text[0] == '{' {
+		return nil
+	}
+	end := c.w.Source.position(len(text))
+	addition := "timeout:\n  after: PT5M\n"
+	if text[len(text)-1] != '\n' {
+		addition = "\n" + addition
+	}
+	return []Edit{{Range: Range{end, end}, NewText: addition}}
+}

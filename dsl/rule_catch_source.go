@@ -1,0 +1,138 @@
+package dsl
+
+import (
+	"fmt"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// errorSources is where the errors that a try may see can come from.
+type errorSources struct {
+	timeouts []Pointer       // of tasks and of the attempts of inner tries
+	types    map[string]bool // that are raised by literal URI
+	answers  bool            // something calls a server, which may answer with any status
+	hidden   bool            // something may raise what the document does not show
+}
+
+// raise reports whether errors of a type may be among them.
+func (s errorSources) raise(uri string) bool { return s.hidden || s.types[uri] }
+
+// sourcesOf returns what may raise errors in a try, without its catch.
+func (c *checker) sourcesOf(try *TryTask) errorSources {
+	s := errorSources{types: map[string]bool{}, hidden: len(c.w.Use.Extensions) > 0} // they may raise around any task
+	c.addSources(&s, try.Try, map[string]bool{})
+	if policy := c.retryOf(try); policy != nil && policy.AttemptDuration != nil {
+		s.timeouts = append(s.timeouts, policy.AttemptDuration.Pointer)
+	}
+	return s
+}
+
+// addSources adds what the tasks of a list may raise; called are the functions that have been looked at.
+func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]bool) {
+	walkList(tasks, func(t Task) bool {
+		if timeout := t.Base().Timeout; timeout != nil {
+			s.timeouts = append(s.timeouts, timeout.Pointer)
+		}
+		switch t := t.(type) {
+		case *TryTask:
+			if policy := c.retryOf(t); policy != nil && policy.LimitDuration != nil {
+				s.timeouts = append(s.timeouts, policy.LimitDuration.Pointer)
+			}
+		case *RaiseTask:
+			s.addRaised(c.raised(t))
+		case *CallHTTP, *CallOpenAPI, *CallGRPC, *CallA2A:
+			s.answers = true
+		case *RunWorkflow, *CallMCP, *CallAsyncAPI:
+			s.hidden = true
+		case *CallFunction:
+			c.addFunction(s, t.Function, called)
+		}
+		return true
+	})
+}
+
+func (c *checker) addFunction(s *errorSources, name string, called map[string]bool) {
+	function := c.w.Use.Functions[name]
+	if function == nil {
+		s.hidden = true
+		return
+	}
+	if !called[name] {
+		called[name] = true
+		c.addSources(s, TaskList{function}, called)
+	}
+}
+
+func (s *errorSources) addRaised(e *ErrorDefinition) {
+	if e == nil || Delimited(e.Type) {
+		s.hidden = true
+		return
+	}
+	s.types[e.Type] = true
+	if status, literal := e.Status.(int); !literal || status == 408 {
+		s.answers = true
+	}
+}
+
+// raised returns the error that a task raises, nil if that is not known.
+func (c *checker) raised(t *RaiseTask) *ErrorDefinition {
+	if t.Use != "" {
+		return c.w.Use.Errors[t.Use]
+	}
+	return t.Error
+}
+
+// neverRaised: SW402, a type of the author's own that nothing in the try raises.
+func (c *checker) neverRaised(try *TryTask, at Pointer, uri string) {
+	c.add(Diagnostic{Code: "SW402", Pointer: at, Message: fmt.Sprintf("this catch never matches: nothing in the try raises `%s`", uri),
+		Help: "raise the error inside the try, or widen the filter", Related: c.otherRaise(uri)})
+}
+
+// otherRaise points at a task elsewhere that raises the type.
+func (c *checker) otherRaise(uri string) []Related {
+	var related []Related
+	Walk(c.w, func(t Task) bool {
+		if r, ok := t.(*RaiseTask); ok && related == nil {
+			if e := c.raised(r); e != nil && e.Type == uri {
+				related = []Related{{c.w.Source.Key(r.Pointer), "this raises it, outside of the try"}}
+			}
+		}
+		return related == nil
+	})
+	return related
+}
+
+// expectsTimeout: SW303, SW304 and SW402, a catch of timeouts around what cannot time out.
+func (c *checker) expectsTimeout(try *TryTask, f *ErrorFilter) {
+	sources, at := c.sourcesOf(try), f.Pointer.Key("type")
+	if f.Type == "" {
+		at = f.Pointer.Key("status")
+		if sources.answers { // what a server answers stays an error of communication, and has its status
+			return
+		}
+	}
+	if sources.hidden || len(sources.timeouts) > 0 || raisesTimeout(sources.types) {
+		return
+	}
+	d := Diagnostic{Code: "SW402", Pointer: at, Message: "this catch never matches: nothing in the try has a timeout",
+		Help: "give the task that may take too long a `timeout`"}
+	switch {
+	case try.Timeout != nil:
+		d.Code, d.Message = "SW304", "this catch never matches: the try's own timeout is raised outside of it"
+		d.Related = []Related{{c.w.Source.Key(try.Timeout.Pointer), "this timeout goes to the next try outside"}}
+		d.Help = "move the timeout to a task inside the try, or catch it one level up"
+	case c.w.Timeout != nil:
+		d.Code, d.Message = "SW303", "this catch never matches: only the workflow has a timeout, and nothing inside it can catch that"
+		d.Related = []Related{{c.w.Source.Key(c.w.Timeout.Pointer), "this timeout ends the workflow"}}
+	}
+	c.add(d)
+}
+
+func raisesTimeout(types map[string]bool) bool {
+	for uri := range types {
+		if errors.StandardName(uri) == "timeout" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,26 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+)
+
+// checkClock: SW506, conditions that ask for the time or the place. What a task makes of `now` is kept with the run;
+// how a condition came out is not, so that it may come out otherwise when the step is repeated after a crash.
+func checkClock(c *checker) {
+	conditions := []string{"if", "when", "while", "until", "filter", "catch.when", "catch.exceptWhen", "retry.when", "retry.exceptWhen"}
+	c.facts(func(s site, facts Facts) {
+		if !facts.Impure || !slices.Contains(conditions, s.property) {
+			return
+		}
+		d := Diagnostic{Code: "SW506", Pointer: s.at, Message: fmt.Sprintf("a condition that depends on the clock is asked anew whenever `%s` is", s.property),
+			Help: "set the time in a task before, and compare with that; or use a timeout"}
+		for _, f := range facts.Functions {
+			if slices.Contains([]string{"now", "localtime", "strflocaltime"}, f.Name) {
+				d.Range = c.named(s, f, "")
+				break
+			}
+		}
+		c.add(d)
+	})
+}

@@ -1,0 +1,85 @@
+package dsl
+
+import (
+	"fmt"
+	"time"
+)
+
+// checkRetries: SW305 a plan that does not fit, SW306 no end, SW308 odd durations.
+func checkRetries(c *checker) {
+	c.walkScopes(func(t Task, outer scope) {
+		try, ok := t.(*TryTask)
+		if !ok {
+			return
+		}
+		policy := c.retryOf(try)
+		if policy == nil {
+			return
+		}
+		c.retryDurations(policy)
+		inner := c.inside(outer, try.Timeout)
+		inner = inner.limitedBy(policy.LimitDuration)
+		if policy.AttemptCount == nil && policy.LimitDuration == nil && !inner.bounded {
+			c.add(Diagnostic{Code: "SW306", Pointer: try.Catch.Pointer.Key("retry"), Range: c.w.Source.Key(try.Catch.Pointer.Key("retry")),
+				Message: "nothing ends these retries", Help: "give the policy a limit, or put a timeout around the try"})
+		}
+		if attempt, known := literal(policy.AttemptDuration); known && inner.limit > 0 && attempt >= inner.limit {
+			c.add(Diagnostic{Code: "SW301", Pointer: policy.AttemptDuration.Pointer,
+				Message: fmt.Sprintf("the limit of %s for an attempt never fires: one of %s around it comes first", attempt, inner.limit),
+				Related: []Related{{c.w.Source.Key(inner.at), "the one around it"}}})
+		}
+		c.plan(try, policy, inner)
+	})
+}
+
+func (c *checker) retryDurations(policy *RetryPolicy) {
+	from, knownFrom := literal(policy.JitterFrom)
+	to, knownTo := literal(policy.JitterTo)
+	if knownFrom && knownTo && from > to {
+		c.add(Diagnostic{Code: "SW308", Pointer: policy.JitterFrom.Pointer, Message: fmt.Sprintf("the jitter goes from %s down to %s", from, to)})
+	}
+	delay, knownDelay := literal(policy.Delay)
+	limit, knownLimit := literal(policy.LimitDuration)
+	if knownDelay && knownLimit && limit > 0 && delay >= limit {
+		c.add(Diagnostic{Code: "SW308", Pointer: policy.Delay.Pointer, Message: fmt.Sprintf("the delay of %s is not shorter than the limit of %s for all attempts", delay, limit)})
+	}
+}
+
+// plan adds up the delays of a policy and compares them with the time there is.
+func (c *checker) plan(try *TryTask, policy *RetryPolicy, s scope) {
+	delay, known := literal(policy.Delay)
+	if !known || policy.AttemptCount == nil || s.limit == 0 || delay == 0 {
+		return
+	}
+	var sum time.Duration
+	delays := ""
+	for n := 1; n <= min(*policy.AttemptCount, 60); n++ {
+		next := delayBefore(policy.Backoff, delay, n)
+		if n <= 5 {
+			delays += fmt.Sprintf("+%s", next)
+		}
+		if sum += min(next, s.limit); sum >= s.limit {
+			c.add(Diagnostic{
+				Code: "SW305", Pointer: try.Catch.Pointer.Key("retry"), Range: c.w.Source.Key(try.Catch.Pointer.Key("retry")),
+				Message: fmt.Sprintf("of %d retries at most %d can start within %s: the delays are %s", *policy.AttemptCount, n-1, s.limit, delays[1:]),
+				Related: []Related{{c.w.Source.Key(s.at), "the limit"}},
+			})
+			return
+		}
+	}
+}
+
+// delayBefore is how long retry n waits without jitter (semantics 7.10); more than a hundred years are as good as that.
+func delayBefore(backoff string, delay time.Duration, n int) time.Duration {
+	factor := int64(1)
+	switch backoff {
+	case "linear":
+		factor = int64(n)
+	case "exponential":
+		factor = 1 << min(n, 32)
+	}
+	if delay > maxDuration/time.Duration(factor) {
+		return maxDuration
+	}
+	return delay * time.Duration(factor)
+}

@@ -1,0 +1,34 @@
+package dsl
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// fixedHost matches an expression of text that begins with a scheme and a host, so that data can only follow them.
+var fixedHost = regexp.MustCompile(`^\s*(?:\$\{)?\s*\(?\s*"[a-z][a-z0-9+.-]*://[^/"\\]+(?:/|"\s*\+\s*"/)`)
+
+// checkUntrusted: SW603, data that becomes code, or tells which host is called.
+func checkUntrusted(c *checker) {
+	c.facts(func(s site, facts Facts) {
+		if !readsData(facts) {
+			return
+		}
+		switch {
+		case s.property == "code" && !strings.Contains(s.text, "@sh"):
+			c.add(Diagnostic{Code: "SW603", Pointer: s.at, Message: "data becomes part of a program here, and can run anything",
+				Help: "pass data by `arguments`, `environment` or `stdin`; in a shell, `@sh` quotes it"})
+		case s.property == "endpoint" && !fixedHost.MatchString(s.text):
+			c.addAs(SeverityInfo, Diagnostic{Code: "SW603", Pointer: s.at, Message: "data tells which host is called here",
+				Help: "if the data comes from outside, write scheme and host literally: https://example.com/{id}"})
+		}
+	})
+}
+
+// readsData reports whether an expression reads from data that may come from outside.
+func readsData(facts Facts) bool {
+	return len(facts.Fields) > 0 || slices.ContainsFunc(facts.Variables, func(v Name) bool {
+		return !slices.Contains([]string{"secrets", "secret", "runtime", "task", "authorization"}, v.Name)
+	})
+}
