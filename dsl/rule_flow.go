@@ -82,65 +82,13 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 	c.add(d)
 }
 
-// successors returns the positions to which the flow may go on from a task, len(tasks) standing for the end.
-func successors(tasks TaskList, i int) []int {
-	t, base := tasks[i], tasks[i].Base()
-	var next []int
-	follow := func(then string) {
-		switch then {
-		case "", ThenContinue:
-			next = append(next, i+1)
-		case ThenExit, ThenEnd:
-			next = append(next, len(tasks))
-		default:
-			target := tasks.Index(then)
-			if target < 0 { // SW201 tells; what would follow is not known
-				target = i + 1
-			}
-			next = append(next, target)
-		}
-	}
-	if base.If != "" {
-		follow(ThenContinue)
-	}
-	switch t := t.(type) {
-	case *RaiseTask:
-		return next
-	case *SwitchTask:
-		hasDefault := false
-		for _, one := range t.Cases {
-			hasDefault = hasDefault || one.When == ""
-			follow(one.Then)
-		}
-		if hasDefault {
-			return next
-		}
-	case *TryTask:
-		if t.Catch.Then != "" {
-			follow(t.Catch.Then)
-		}
-	}
-	follow(base.Then)
-	return next
-}
-
 // checkReachable: SW202, tasks that nothing leads to.
 func checkReachable(c *checker) {
 	c.lists(func(owner Task, tasks TaskList) {
 		if _, isFork := owner.(*ForkTask); isFork || len(tasks) == 0 {
 			return
 		}
-		reached := make([]bool, len(tasks)+1)
-		for open := []int{0}; len(open) > 0; {
-			i := open[0]
-			open = open[1:]
-			if reached[i] {
-				continue
-			}
-			if reached[i] = true; i < len(tasks) {
-				open = append(open, successors(tasks, i)...)
-			}
-		}
+		reached := c.reached(tasks)
 		for i, t := range tasks {
 			if !reached[i] && (i == 0 || reached[i-1]) { // of a run of them the first
 				c.add(Diagnostic{
@@ -157,7 +105,7 @@ func checkReachable(c *checker) {
 func checkLoops(c *checker) {
 	c.lists(func(_ Task, tasks TaskList) {
 		for i, t := range tasks {
-			if target := tasks.Index(t.Base().Then); target < 0 || target > i || !alwaysGoes(tasks[target:i+1], target, tasks) {
+			if target := tasks.Index(t.Base().Then); target < 0 || target > i || !c.alwaysGoes(tasks[target:i+1], target, tasks) {
 				continue
 			}
 			c.add(Diagnostic{
@@ -170,7 +118,7 @@ func checkLoops(c *checker) {
 }
 
 // alwaysGoes reports whether each task of a loop does nothing but go on to the next.
-func alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
+func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 	for i, t := range loop {
 		switch t.(type) {
 		case *SetTask, *EmitTask:
@@ -180,7 +128,7 @@ func alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 		if t.Base().If != "" {
 			return false
 		}
-		if next := successors(tasks, first+i); len(next) != 1 || i < len(loop)-1 && next[0] != first+i+1 {
+		if next := c.following(tasks, first+i); len(next) != 1 || i < len(loop)-1 && next[0] != first+i+1 {
 			return false
 		}
 	}
