@@ -25,6 +25,7 @@ type driver struct {
 	cancel  time.Time // when the run is cancelled from outside; zero for never
 	nudge   bool      // wake instances needlessly
 	reverse bool      // of the effects in flight the newest ends first
+	history bool      // keep the entries of each instance's history
 
 	live     []*instance
 	all      []*instance
@@ -43,6 +44,7 @@ type instance struct {
 
 	steps   []step
 	records []interpreter.Record
+	history []interpreter.Entry
 }
 
 // step is one call of interpreter.Step and what it left.
@@ -165,6 +167,9 @@ func (d *driver) step(i *instance, ev interpreter.Event) {
 	i.again = result.Again
 	i.records = append(i.records, result.Records...)
 	i.steps = append(i.steps, step{ev, d.now, mustJSON(d.t, i.state)})
+	if d.history {
+		d.keep(i, interpreter.NewEntry(ev, d.now, result), result.Withheld)
+	}
 	if d.between != nil {
 		i.state = d.between(i.state)
 	}
@@ -176,6 +181,21 @@ func (d *driver) step(i *instance, ev interpreter.Event) {
 	}
 	if i.state.Status.Final() {
 		d.end(i)
+	}
+}
+
+// keep adds a step to the history of its instance.
+func (d *driver) keep(i *instance, e interpreter.Entry, withheld bool) {
+	d.t.Helper()
+	changes, err := i.state.TakeChanges()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if withheld {
+		e.Changes = &changes
+	}
+	if len(e.Records) > 0 {
+		i.history = append(i.history, e)
 	}
 }
 

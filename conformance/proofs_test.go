@@ -1,7 +1,8 @@
 package conformance
 
 import (
-	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 // TestProofs shows for every case that the interpreter is a function of data: the same again gives the same, a state
-// that was stored and read after every step goes on as if nothing had happened, and the events alone rebuild it.
+// that was stored, change by change, and read after every step goes on as if nothing had happened, and the events alone rebuild it.
 func TestProofs(t *testing.T) {
 	for _, c := range mustCases(t) {
 		if !c.runs() {
@@ -29,6 +30,7 @@ func TestProofs(t *testing.T) {
 			verifyNudged(t, c, want)
 			verifyReversed(t, c)
 			verifyHidden(t, c, want)
+			verifyFolded(t, c)
 			for _, i := range want {
 				verifyReplayed(t, i)
 			}
@@ -46,15 +48,38 @@ func verifyAgain(t *testing.T, c testCase, want []*instance) {
 func verifyStored(t *testing.T, c testCase, want []*instance) {
 	t.Helper()
 	d := newDriver(t, c)
+	kept := map[*interpreter.State]interpreter.Stored{}
 	d.between = func(s *interpreter.State) *interpreter.State {
-		read := new(interpreter.State)
-		if err := json.Unmarshal([]byte(mustJSON(t, s)), read); err != nil {
+		stored := kept[s]
+		delete(kept, s)
+		mustStore(t, s, &stored)
+		read, err := interpreter.Restore(s.Namespace, s.ID, s.Input, stored)
+		if err != nil {
 			t.Fatal(err)
 		}
+		if diff := cmp.Diff(mustJSON(t, s), mustJSON(t, read)); diff != "" {
+			t.Errorf("the changes do not make the state (-want +got):\n%s", diff)
+		}
+		kept[read] = stored
 		return read
 	}
 	compareRuns(t, "stored after every step", want, d.run())
 	c.verify(t, d.ending())
+}
+
+// mustStore adds to what is stored the changes of a step.
+func mustStore(t *testing.T, s *interpreter.State, stored *interpreter.Stored) {
+	t.Helper()
+	changes, err := s.TakeChanges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range changes.Ended {
+		if _, ok := stored.Frames[id]; !ok {
+			t.Errorf("frame %d ends, but was never stored", id)
+		}
+	}
+	stored.Apply(changes)
 }
 
 // verifyNudged runs the case with needless wake-ups after every step and half-way to each point of time: they change
@@ -101,6 +126,52 @@ func verifyHidden(t *testing.T, c testCase, all []*instance) {
 			}
 		}
 	}
+}
+
+// verifyFolded makes each instance's state again from its history alone, as it is stored: with large data apart.
+func verifyFolded(t *testing.T, c testCase) {
+	t.Helper()
+	d := newDriver(t, c)
+	d.history = true
+	for _, i := range d.run() {
+		var entries []interpreter.Entry
+		var records []interpreter.Record
+		for _, e := range i.history {
+			stored := mustStoreEntry(t, e)
+			entries = append(entries, stored)
+			records = append(records, stored.Records...)
+		}
+		compareRecords(t, "stored history", i, &instance{records: records})
+		s := interpreter.NewState(i.state.Namespace, i.state.ID)
+		start := i.steps[0].event.(interpreter.Start)
+		folded, err := interpreter.Fold(i.program, s, start, entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(mustJSON(t, i.state), mustJSON(t, folded)); diff != "" {
+			t.Errorf("the history does not make the state (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func mustStoreEntry(t *testing.T, e interpreter.Entry) interpreter.Entry {
+	t.Helper()
+	var apart [][]byte
+	data, err := e.Encode(nil, 20, func(data []byte) string {
+		apart = append(apart, slices.Clone(data))
+		return strconv.Itoa(len(apart) - 1)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := interpreter.DecodeEntry(data, func(ref string) ([]byte, error) {
+		at, err := strconv.Atoi(ref)
+		return apart[at], err
+	})
+	if err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return stored
 }
 
 // verifyReplayed gives the events of an instance to a new state: no effect is performed.

@@ -189,7 +189,7 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	o := p.object(n, at, fmt.Sprintf("a `%s` task", k.name), append(allowed, baseProperties()...)...)
 	base := TaskBase{
 		Pointer: at, Name: name, If: o.expression("if"), Input: p.input(o), Output: p.output(o), Export: p.export(o),
-		Timeout: p.timeout(o), Then: o.text("then"), Metadata: o.mapping("metadata"),
+		Timeout: p.timeout(o), Then: o.text("then"), Metadata: o.mapping("metadata"), Engine: o.taskEngine(),
 	}
 	return k.parse(p, o, base)
 }

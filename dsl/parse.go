@@ -115,7 +115,7 @@ func (p *parser) document(parent *object) Document {
 	}
 	d := Document{
 		DSL: o.version("dsl"), Namespace: o.name("namespace"), Name: o.name("name"), Version: o.version("version"),
-		Title: o.text("title"), Summary: o.text("summary"), Tags: o.mapping("tags"), Metadata: o.mapping("metadata"),
+		Title: o.text("title"), Summary: o.text("summary"), Tags: o.mapping("tags"), Metadata: o.mapping("metadata"), Engine: o.workflowEngine(),
 	}
 	o.require("dsl", "namespace", "name", "version")
 	p.checkDSL(o, d.DSL)

@@ -55,6 +55,7 @@ type TaskBase struct {
 	Timeout  *Timeout
 	Then     string // flow directive: continue, exit, end, a task's name, or empty when absent
 	Metadata map[string]any
+	Engine   TaskEngine // what metadata.swrun says
 }
 
 // Base returns b, so that types which embed a TaskBase are Tasks.

@@ -24,6 +24,7 @@ type Document struct {
 	Summary   string
 	Tags      map[string]any
 	Metadata  map[string]any
+	Engine    WorkflowEngine // what metadata.swrun says
 }
 
 // Use holds the workflow's reusable components by name.

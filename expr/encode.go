@@ -14,6 +14,9 @@ import (
 // largest numbers, as in jq.
 func Encode(v any) ([]byte, error) { return appendValue(nil, v, 0) }
 
+// Append appends to b what Encode writes.
+func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0) }
+
 func appendValue(b []byte, v any, depth int) ([]byte, error) {
 	if depth > maxDataDepth {
 		return nil, errTooDeep

@@ -85,6 +85,7 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 		n.export = transform{c.schema(base.Export.Schema), b.Value(at.Key("export").Key("as"), base.Export.As)}
 	}
 	n.timeout = c.timeout(b, base.Timeout)
+	n.once = base.Engine.Delivery == dsl.DeliverAtMostOnce
 	if jump := b.Jump(at.Key("then"), base.Then); jump != nil {
 		n.then = *jump
 	}

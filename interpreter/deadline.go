@@ -10,10 +10,20 @@ import (
 
 // Deadline is when a scope ends, whatever it is doing. It is set once, when the scope starts.
 type Deadline struct {
-	Kind      string    `json:"kind"` // workflow, task, attempt (limit.attempt.duration) or retry (limit.duration)
+	Kind      string    `json:"kind"` // one of DeadlineWorkflow...
 	At        time.Time `json:"at"`
 	StartedAt time.Time `json:"startedAt"`
 }
+
+// The kinds of deadlines.
+const (
+	DeadlineWorkflow  = "workflow"  // the document's timeout
+	DeadlineExecution = "execution" // a start option: the whole execution
+	DeadlineRun       = "run"       // a start option: one run of it
+	DeadlineTask      = "task"
+	DeadlineAttempt   = "attempt" // limit.attempt.duration of a retry policy
+	DeadlineRetry     = "retry"   // limit.duration of a retry policy
+)
 
 func newDeadline(kind string, d dsl.Duration, now time.Time) Deadline {
 	return Deadline{Kind: kind, At: d.AddTo(now), StartedAt: now}
@@ -22,7 +32,8 @@ func newDeadline(kind string, d dsl.Duration, now time.Time) Deadline {
 // error returns the timeout error of a scope at pointer, in which the tasks at running were in progress.
 func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 	scope := map[string]string{
-		"workflow": "the workflow", "task": "the task", "attempt": "the attempt", "retry": "the task with its retries",
+		DeadlineWorkflow: "the workflow", DeadlineExecution: "the workflow", DeadlineRun: "the run", DeadlineTask: "the task",
+		DeadlineAttempt: "the attempt", DeadlineRetry: "the task with its retries",
 	}[d.Kind]
 	e := errors.Timeoutf("%s did not finish within %s", scope, d.At.Sub(d.StartedAt)).At(pointer.Instance())
 	e.Extensions = map[string]any{
@@ -36,8 +47,8 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 
 // expire ends every scope whose time is over, from the outside in. It reports whether the run goes on.
 func (m *machine) expire() bool {
-	if d := m.s.Deadline; d != nil && !m.now.Before(d.At) {
-		m.fault(d.error("", m.running(nil)))
+	if at := m.passed(m.s.Deadlines); at >= 0 {
+		m.fault(m.s.Deadlines[at].error("", m.running(nil)))
 		return false
 	}
 	// A parent stands before its children, so the first match is never inside a later one. What an expiry starts
@@ -57,6 +68,27 @@ func (m *machine) expire() bool {
 		i = 0
 	}
 	return true
+}
+
+// passed returns which of some deadlines has passed first, or -1.
+func (m *machine) passed(all []Deadline) int {
+	found := -1
+	for i, d := range all {
+		if !m.now.Before(d.At) && (found < 0 || d.At.Before(all[found].At)) {
+			found = i
+		}
+	}
+	return found
+}
+
+// earliest returns when the first of some deadlines passes; zero if there is none.
+func earliest(all []Deadline) (first time.Time) {
+	for _, d := range all {
+		if first.IsZero() || d.At.Before(first) {
+			first = d.At
+		}
+	}
+	return first
 }
 
 // running returns the pointers of the innermost tasks in progress inside f, or in the whole run for nil.

@@ -11,123 +11,116 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// headJSON is a State without its frames, as it is stored.
-type headJSON struct {
-	ID          string        `json:"id"`
-	Namespace   string        `json:"ns"`
-	Status      Status        `json:"status"`
-	StartedAt   time.Time     `json:"startedAt,omitzero"`
-	Input       Value         `json:"input"`
-	Context     Value         `json:"context"`
-	Transformed *Value        `json:"transformed,omitempty"`
-	Deadline    *Deadline     `json:"deadline,omitempty"`
-	Output      *Value        `json:"output,omitempty"`
-	Fault       *errors.Error `json:"fault,omitempty"`
-	LastFrame   FrameID       `json:"lastFrame,omitempty"`
-	LastEffect  EffectID      `json:"lastEffect,omitempty"`
-	LastRecord  int           `json:"lastRecord,omitempty"`
+// Stored is a State as drivers keep it: in parts, so that a step writes only what it has changed. Input, namespace
+// and id of the run are not among them; they never change.
+type Stored struct {
+	Head    []byte // JSON: status, deadlines, counters, and how the run ended
+	Context []byte // JSON: $context; nil as long as it is empty
+	Frames  map[FrameID][]byte
 }
 
-// frameJSON is a Frame as it is stored. Input is left out if it is the raw input,
-// and RawOutput if it is the output.
-type frameJSON struct {
-	ID        FrameID          `json:"id"`
-	Parent    FrameID          `json:"parent,omitempty"`
-	Origin    dsl.Pointer      `json:"origin,omitempty"`
-	Prefix    dsl.Pointer      `json:"prefix,omitempty"`
-	Path      Path             `json:"path,omitempty"`
-	Phase     Phase            `json:"phase,omitempty"`
-	Raw       *Value           `json:"raw,omitempty"`
-	Input     json.RawMessage  `json:"input,omitempty"`
-	RawOutput json.RawMessage  `json:"rawOutput,omitempty"`
-	Output    *Value           `json:"output,omitempty"`
-	StartedAt time.Time        `json:"startedAt,omitzero"`
-	Branch    int              `json:"branch,omitempty"`
-	Context   *Value           `json:"context,omitempty"`
-	Progress  json.RawMessage  `json:"progress,omitempty"`
-	WakeAt    time.Time        `json:"wakeAt,omitzero"`
-	Effect    *InFlight        `json:"effect,omitempty"`
-	Extension int              `json:"extension,omitempty"`
-	Then      *jumpJSON        `json:"then,omitempty"`
-	List      string           `json:"list,omitempty"`
-	Loop      int              `json:"loop,omitempty"`
-	Attempt   int              `json:"attempt,omitempty"`
-	At        int              `json:"at,omitempty"`
-	Lap       int              `json:"lap,omitempty"`
-	Vars      map[string]Value `json:"vars,omitempty"`
-	Deadlines []Deadline       `json:"deadlines,omitempty"`
-	Queued    bool             `json:"queued,omitempty"`
-	Isolated  bool             `json:"isolated,omitempty"`
-}
-
-type jumpJSON struct {
-	Directive Directive `json:"d"`
-	Index     int       `json:"i,omitempty"`
-}
-
-// MarshalJSON writes the whole state.
-func (s *State) MarshalJSON() ([]byte, error) {
-	head, err := s.EncodeHead()
-	if err != nil {
-		return nil, err
+// Apply makes the changes in what is stored.
+func (s *Stored) Apply(c Changes) {
+	if c.Head != nil {
+		s.Head = c.Head
 	}
-	frames := make([]json.RawMessage, len(s.frames))
-	for i, f := range s.frames {
-		if frames[i], err = f.encode(); err != nil {
-			return nil, err
+	if c.Context != nil {
+		s.Context = c.Context
+	}
+	if s.Frames == nil {
+		s.Frames = map[FrameID][]byte{}
+	}
+	for _, f := range c.Frames {
+		s.Frames[f.ID] = f.Data
+	}
+	for _, id := range c.Ended {
+		delete(s.Frames, id)
+	}
+}
+
+// Changes is what has to be stored after one or more steps. What is nil has not changed.
+type Changes struct {
+	Head    json.RawMessage `json:"head,omitempty"`
+	Context json.RawMessage `json:"context,omitempty"`
+	Frames  []StoredFrame   `json:"frames,omitempty"` // new or changed, in the order of their ids
+	Ended   []FrameID       `json:"ended,omitempty"`  // stored earlier, and to be deleted
+}
+
+// StoredFrame is one frame as drivers keep it.
+type StoredFrame struct {
+	ID   FrameID         `json:"id"`
+	Data json.RawMessage `json:"data"`
+}
+
+// Then returns the changes of c followed by those of later steps.
+func (c Changes) Then(later Changes) Changes {
+	if later.Head != nil {
+		c.Head = later.Head
+	}
+	if later.Context != nil {
+		c.Context = later.Context
+	}
+	replaced := map[FrameID]bool{}
+	for _, f := range later.Frames {
+		replaced[f.ID] = true
+	}
+	for _, id := range later.Ended {
+		replaced[id] = true
+	}
+	c.Frames = slices.DeleteFunc(slices.Clone(c.Frames), func(f StoredFrame) bool { return replaced[f.ID] })
+	c.Frames = append(c.Frames, later.Frames...)
+	c.Ended = append(slices.Clone(c.Ended), later.Ended...)
+	return c
+}
+
+// TakeChanges returns what has changed since the last call, or since Restore. A driver stores all of it or drops the
+// state.
+func (s *State) TakeChanges() (c Changes, err error) {
+	if s.head {
+		if c.Head, err = s.encodeHead(); err != nil {
+			return Changes{}, err
 		}
 	}
-	return json.Marshal(map[string]any{"head": json.RawMessage(head), "frames": frames})
+	if s.contextChanged {
+		if c.Context, err = expr.Encode(s.Context); err != nil {
+			return Changes{}, err
+		}
+	}
+	for _, f := range s.frames {
+		if !f.touched && f.saved {
+			continue
+		}
+		data, err := f.encode()
+		if err != nil {
+			return Changes{}, err
+		}
+		c.Frames = append(c.Frames, StoredFrame{f.ID, data})
+		f.saved, f.touched = true, false
+	}
+	c.Ended = s.ended
+	s.head, s.contextChanged, s.ended = false, false, nil
+	return c, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (s *State) UnmarshalJSON(data []byte) error {
-	var whole struct {
-		Head   json.RawMessage
-		Frames []json.RawMessage
+// Restore makes a state of what was stored.
+func Restore(namespace, id string, input any, stored Stored) (*State, error) {
+	s := NewState(namespace, id)
+	s.head = false
+	s.Input = input
+	if err := s.decodeHead(stored.Head); err != nil {
+		return nil, fmt.Errorf("decode the state of %s: %w", id, err)
 	}
-	if err := json.Unmarshal(data, &whole); err != nil {
-		return err
+	if stored.Context != nil {
+		context, err := expr.Decode(stored.Context)
+		if err != nil {
+			return nil, fmt.Errorf("decode the context of %s: %w", id, err)
+		}
+		s.Context = context
 	}
-	decoded, err := DecodeState(whole.Head, whole.Frames)
-	if err != nil {
-		return err
-	}
-	*s = *decoded
-	return nil
-}
-
-// EncodeHead writes the state without its frames.
-func (s *State) EncodeHead() ([]byte, error) {
-	head := headJSON{
-		ID: s.ID, Namespace: s.Namespace, Status: s.Status, StartedAt: s.StartedAt, Input: Value{s.Input},
-		Context: Value{s.Context}, Deadline: s.Deadline, Fault: s.Fault, Transformed: s.Transformed,
-		LastFrame: s.lastFrame, LastEffect: s.lastEffect, LastRecord: s.lastRecord,
-	}
-	if s.Status == StatusCompleted {
-		head.Output = &Value{s.Output}
-	}
-	return json.Marshal(head)
-}
-
-// DecodeState reads a state from its head and its frames, in any order.
-func DecodeState(head []byte, frames []json.RawMessage) (*State, error) {
-	var h headJSON
-	if err := json.Unmarshal(head, &h); err != nil {
-		return nil, fmt.Errorf("decode state: %w", err)
-	}
-	s := &State{
-		ID: h.ID, Namespace: h.Namespace, Status: h.Status, StartedAt: h.StartedAt, Input: h.Input.V,
-		Context: h.Context.V, Deadline: h.Deadline, Fault: h.Fault, Transformed: h.Transformed,
-		lastFrame: h.LastFrame, lastEffect: h.LastEffect, lastRecord: h.LastRecord,
-	}
-	if h.Output != nil {
-		s.Output = h.Output.V
-	}
-	for _, data := range frames {
+	for _, data := range stored.Frames {
 		f, err := decodeFrame(data)
 		if err != nil {
-			return nil, fmt.Errorf("decode a frame of %s: %w", h.ID, err)
+			return nil, fmt.Errorf("decode a frame of %s: %w", id, err)
 		}
 		s.frames = append(s.frames, f)
 	}
@@ -135,52 +128,188 @@ func DecodeState(head []byte, frames []json.RawMessage) (*State, error) {
 	return s, nil
 }
 
-func (f *Frame) encode() ([]byte, error) {
-	progress, err := f.encodeProgress()
+// MarshalJSON writes the whole state, for comparing and for showing it.
+func (s *State) MarshalJSON() ([]byte, error) {
+	head, err := s.encodeHead()
 	if err != nil {
 		return nil, err
 	}
-	j := frameJSON{
-		ID: f.ID, Parent: f.Parent, Origin: f.Origin, Prefix: f.Prefix, Path: f.Path, Phase: f.Phase,
-		Raw: saved(f.Raw), Output: saved(f.Output), StartedAt: f.StartedAt, Branch: f.Branch, Context: saved(f.Context),
-		Progress: progress, WakeAt: f.WakeAt, Effect: f.Effect, Extension: f.Extension, List: f.List,
-		Loop: f.Pass.Loop, Attempt: f.Pass.Attempt, At: f.At, Lap: f.Lap, Deadlines: f.Deadlines, Queued: f.Queued,
-		Isolated: f.Isolated,
-	}
-	if f.Phase >= PhaseBody && (f.node == nil || f.node.input.value != nil) {
-		if j.Input, err = expr.Encode(f.Input); err != nil {
+	w := newWriter(nil)
+	w.text("id", s.ID)
+	w.text("namespace", s.Namespace)
+	w.always("input", s.Input)
+	w.always("context", s.Context)
+	w.raw("head", head)
+	frames := make([]json.RawMessage, len(s.frames))
+	for i, f := range s.frames {
+		if frames[i], err = f.encode(); err != nil {
 			return nil, err
 		}
 	}
-	if f.Phase == PhaseAfter && (f.node == nil || f.node.output.value != nil) {
-		if j.RawOutput, err = expr.Encode(f.RawOutput); err != nil {
-			return nil, err
-		}
+	w.marshal("frames", frames)
+	return w.end()
+}
+
+// storedHead is what encodeHead writes.
+type storedHead struct {
+	Status      Status           `json:"s"`
+	Suspended   bool             `json:"z"`
+	StartedAt   moment           `json:"t"`
+	Transformed *Value           `json:"x"`
+	Deadlines   []storedDeadline `json:"d"`
+	Output      *Value           `json:"o"`
+	Fault       *errors.Error    `json:"e"`
+	LastFrame   FrameID          `json:"f"`
+	LastEffect  EffectID         `json:"n"`
+	LastRecord  int              `json:"r"`
+}
+
+func (s *State) encodeHead() ([]byte, error) {
+	w := newWriter(nil)
+	w.text("s", string(s.Status))
+	w.flag("z", s.Suspended)
+	w.moment("t", s.StartedAt)
+	if s.Transformed != nil {
+		w.always("x", s.Transformed.V)
 	}
+	w.deadlines("d", s.Deadlines)
+	if s.Status == StatusCompleted {
+		w.always("o", s.Output)
+	}
+	if s.Fault != nil {
+		w.marshal("e", s.Fault)
+	}
+	w.number("f", int(s.lastFrame))
+	w.number("n", int(s.lastEffect))
+	w.number("r", s.lastRecord)
+	return w.end()
+}
+
+func (s *State) decodeHead(data []byte) error {
+	var h storedHead
+	if err := json.Unmarshal(data, &h); err != nil {
+		return err
+	}
+	s.Status, s.Suspended, s.StartedAt, s.Transformed = h.Status, h.Suspended, h.StartedAt.time(), h.Transformed
+	s.Deadlines, s.Fault = restoreDeadlines(h.Deadlines), h.Fault
+	s.lastFrame, s.lastEffect, s.lastRecord = h.LastFrame, h.LastEffect, h.LastRecord
+	if h.Output != nil {
+		s.Output = h.Output.V
+	}
+	return nil
+}
+
+// storedFrame is what Frame.encode writes. Path is left out if it is the pointer, Input if it is the raw input, and
+// RawOutput if it is the output.
+type storedFrame struct {
+	ID        FrameID          `json:"i"`
+	Parent    FrameID          `json:"u"`
+	Origin    dsl.Pointer      `json:"p"`
+	Prefix    dsl.Pointer      `json:"P"`
+	Path      *Path            `json:"h"`
+	Phase     Phase            `json:"f"`
+	Raw       *Value           `json:"r"`
+	Input     json.RawMessage  `json:"I"`
+	RawOutput json.RawMessage  `json:"O"`
+	Output    *Value           `json:"o"`
+	StartedAt moment           `json:"t"`
+	Branch    int              `json:"b"`
+	Isolated  bool             `json:"C"`
+	Context   *Value           `json:"c"`
+	Progress  json.RawMessage  `json:"g"`
+	WakeAt    moment           `json:"w"`
+	Effect    *storedEffect    `json:"e"`
+	Extension int              `json:"x"`
+	Then      *storedJump      `json:"j"`
+	List      string           `json:"l"`
+	Loop      int              `json:"n"`
+	Attempt   int              `json:"a"`
+	At        int              `json:"@"`
+	Lap       int              `json:"L"`
+	Vars      map[string]Value `json:"v"`
+	Deadlines []storedDeadline `json:"d"`
+	Queued    bool             `json:"q"`
+}
+
+type storedEffect struct {
+	ID           EffectID        `json:"i"`
+	StartedAt    moment          `json:"t"`
+	Attempt      int             `json:"a"`
+	Once         bool            `json:"1"`
+	Confidential bool            `json:"s"`
+	Request      json.RawMessage `json:"q"`
+}
+
+type storedJump struct {
+	Directive Directive `json:"d"`
+	Index     int       `json:"i,omitempty"`
+}
+
+func (f *Frame) encode() ([]byte, error) {
+	w := newWriter(make([]byte, 0, 256))
+	w.number("i", int(f.ID))
+	w.number("u", int(f.Parent))
+	w.text("p", string(f.Origin))
+	w.text("P", string(f.Prefix))
+	if string(f.Path) != string(f.Origin) {
+		w.always("h", string(f.Path))
+	}
+	w.number("f", int(f.Phase))
+	w.value("r", f.Raw)
+	if f.Phase >= PhaseBody && !same(f.Input, f.Raw) {
+		w.always("I", f.Input)
+	}
+	if f.Phase == PhaseAfter && !same(f.RawOutput, f.Output) {
+		w.always("O", f.RawOutput)
+	}
+	w.value("o", f.Output)
+	w.moment("t", f.StartedAt)
+	w.number("b", f.Branch)
+	w.flag("C", f.Isolated)
+	w.value("c", f.Context)
+	f.encodeProgress(w)
+	w.moment("w", f.WakeAt)
+	f.encodeEffect(w)
+	w.number("x", f.Extension)
 	if f.Then != nil {
-		j.Then = &jumpJSON{f.Then.Directive, f.Then.Index}
+		w.marshal("j", storedJump{f.Then.Directive, f.Then.Index})
 	}
-	j.Vars = f.encodeVars()
-	return json.Marshal(j)
+	w.text("l", f.List)
+	w.number("n", f.Pass.Loop)
+	w.number("a", f.Pass.Attempt)
+	w.number("@", f.At)
+	w.number("L", f.Lap)
+	if len(f.Vars) > 0 {
+		w.always("v", map[string]any(f.Vars))
+	}
+	w.deadlines("d", f.Deadlines)
+	w.flag("q", f.Queued)
+	return w.end()
 }
 
-func (f *Frame) encodeVars() map[string]Value {
-	if len(f.Vars) == 0 {
-		return nil
+func (f *Frame) encodeProgress(w *writer) {
+	switch p := f.Progress.(type) {
+	case nil:
+	case json.RawMessage:
+		w.raw("g", p)
+	default:
+		w.marshal("g", p)
 	}
-	vars := make(map[string]Value, len(f.Vars))
-	for name, v := range f.Vars {
-		vars[name] = Value{v}
-	}
-	return vars
 }
 
-// saved returns v for a field that may be left out: absent and null mean the same.
-func saved(v any) *Value {
-	if v == nil {
-		return nil
+func (f *Frame) encodeEffect(w *writer) {
+	if f.Effect == nil {
+		return
 	}
-	return &Value{v}
+	w.key("e")
+	e := newWriter(w.b)
+	e.number("i", int(f.Effect.ID))
+	e.moment("t", f.Effect.StartedAt)
+	e.number("a", f.Effect.Attempt)
+	e.flag("1", f.Effect.Once)
+	e.flag("s", f.Effect.Confidential)
+	e.raw("q", f.Effect.Request)
+	w.b, _ = e.end()
 }
 
 func loaded(v *Value) any {
@@ -190,57 +319,29 @@ func loaded(v *Value) any {
 	return v.V
 }
 
-func (f *Frame) decodeInput(j frameJSON) (err error) {
-	switch {
-	case j.Input != nil:
-		f.Input, err = expr.Decode(j.Input)
-	case j.Phase >= PhaseBody:
-		f.Input = f.Raw
-	}
-	return err
-}
-
-func (f *Frame) decodeRawOutput(j frameJSON) (err error) {
-	switch {
-	case j.RawOutput != nil:
-		f.RawOutput, err = expr.Decode(j.RawOutput)
-	case j.Phase == PhaseAfter:
-		f.RawOutput = f.Output
-	}
-	return err
-}
-
-func (f *Frame) encodeProgress() (json.RawMessage, error) {
-	switch p := f.Progress.(type) {
-	case nil:
-		return nil, nil
-	case json.RawMessage:
-		return p, nil
-	default:
-		return json.Marshal(p)
-	}
-}
-
 func decodeFrame(data []byte) (*Frame, error) {
-	var j frameJSON
+	var j storedFrame
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, err
 	}
 	f := &Frame{
-		ID: j.ID, Parent: j.Parent, Origin: j.Origin, Prefix: j.Prefix, Path: j.Path, Phase: j.Phase,
-		Raw: loaded(j.Raw), Output: loaded(j.Output), StartedAt: j.StartedAt, Branch: j.Branch,
-		Context: loaded(j.Context), WakeAt: j.WakeAt, Effect: j.Effect, Extension: j.Extension, List: j.List,
-		Pass: Pass{Loop: j.Loop, Attempt: j.Attempt}, At: j.At, Lap: j.Lap, Deadlines: j.Deadlines, Queued: j.Queued,
-		Isolated: j.Isolated, saved: true,
+		ID: j.ID, Parent: j.Parent, Origin: j.Origin, Prefix: j.Prefix, Path: Path(j.Origin), Phase: j.Phase,
+		Raw: loaded(j.Raw), Output: loaded(j.Output), StartedAt: j.StartedAt.time(), Branch: j.Branch,
+		Isolated: j.Isolated, Context: loaded(j.Context), WakeAt: j.WakeAt.time(), Extension: j.Extension,
+		List: j.List, Pass: Pass{Loop: j.Loop, Attempt: j.Attempt}, At: j.At, Lap: j.Lap,
+		Deadlines: restoreDeadlines(j.Deadlines), Queued: j.Queued, saved: true,
 	}
-	if err := f.decodeInput(j); err != nil {
-		return nil, err
-	}
-	if err := f.decodeRawOutput(j); err != nil {
-		return nil, err
+	if j.Path != nil {
+		f.Path = *j.Path
 	}
 	if j.Progress != nil {
 		f.Progress = j.Progress
+	}
+	if e := j.Effect; e != nil {
+		f.Effect = &InFlight{
+			ID: e.ID, StartedAt: e.StartedAt.time(), Attempt: e.Attempt, Once: e.Once, Confidential: e.Confidential,
+			Request: e.Request,
+		}
 	}
 	if j.Then != nil {
 		f.Then = &Jump{Directive: j.Then.Directive, Index: j.Then.Index}
@@ -251,5 +352,28 @@ func decodeFrame(data []byte) (*Frame, error) {
 			f.Vars[name] = v.V
 		}
 	}
-	return f, nil
+	return f, f.decodeData(j)
 }
+
+// decodeData reads what is left out where it equals something else.
+func (f *Frame) decodeData(j storedFrame) (err error) {
+	switch {
+	case j.Input != nil:
+		f.Input, err = expr.Decode(j.Input)
+	case j.Phase >= PhaseBody:
+		f.Input = f.Raw
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case j.RawOutput != nil:
+		f.RawOutput, err = expr.Decode(j.RawOutput)
+	case j.Phase == PhaseAfter:
+		f.RawOutput = f.Output
+	}
+	return err
+}
+
+// truncated returns t as it comes back from storage.
+func truncated(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -100,6 +100,7 @@ type node struct {
 	lists      []*List
 	extensions []*extension
 	secrets    []string // that its expressions name
+	once       bool     // metadata.swrun.delivery is at-most-once
 }
 
 // list returns the node's list in slot, or nil.

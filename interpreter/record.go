@@ -16,6 +16,7 @@ type Record struct {
 	Pointer dsl.Pointer `json:"pointer,omitempty"` // of the task; empty for the workflow
 	Path    Path        `json:"path,omitempty"`    // occurrence of the task
 	Origin  dsl.Pointer `json:"origin,omitempty"`  // where the task stands in the document, if that is not Pointer
+	Effect  EffectID    `json:"effect,omitempty"`  // that started, finished or came late
 	Attempt int         `json:"attempt,omitempty"` // of the effect or, for RetryScheduled, of the attempt to come
 
 	// Data is the raw input of what started, or the output of what completed.
@@ -37,6 +38,8 @@ const (
 	WorkflowCompleted RecordType = "workflow.completed"
 	WorkflowFaulted   RecordType = "workflow.faulted"
 	WorkflowCancelled RecordType = "workflow.cancelled"
+	WorkflowSuspended RecordType = "workflow.suspended"
+	WorkflowResumed   RecordType = "workflow.resumed"
 	TaskStarted       RecordType = "task.started"
 	TaskCompleted     RecordType = "task.completed"
 	TaskFaulted       RecordType = "task.faulted"   // the task raised Error; whether anything catches it follows

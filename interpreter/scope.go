@@ -18,6 +18,7 @@ type Scope struct {
 
 	input, output any  // $input and $output at this point of the task's protocol
 	secret        bool // an expression has used a secret
+	confidential  bool // a secret goes with the request, by value or by name
 	bound         Vars // variables that only this scope sees
 }
 
@@ -118,7 +119,10 @@ func (s *Scope) SetContext(v any) { s.m.setContext(s.frame, v) }
 func (s *Scope) BranchContext(c Child) any { return c.context }
 
 // Secret returns a secret that the workflow declares; any other is an authorization error.
-func (s *Scope) Secret(name string) (any, *errors.Error) { return s.m.secret(name) }
+func (s *Scope) Secret(name string) (any, *errors.Error) {
+	s.confidential = true
+	return s.m.secret(name)
+}
 
 // Limit gives the task a second deadline of its own, for example a retry policy's; kind names it in the error.
 func (s *Scope) Limit(kind string, d dsl.Duration) {

@@ -27,19 +27,19 @@ func (s Status) Final() bool {
 	return s == StatusCancelled || s == StatusFaulted || s == StatusCompleted
 }
 
-// State is a run as data. It belongs to one driver at a time; Step changes it in place. Everything in it survives
-// JSON (see EncodeHead and EncodeFrame), and values in it are shared and never written to.
+// State is a run as data. It belongs to one driver at a time; Step changes it in place. X, and values in it are shared and never written to.
 type State struct {
 	ID        string
 	Namespace string
-	Status    Status
+	Status    Status // pending, running or final; Phase tells more
+	Suspended bool   // no task starts until it is resumed; deadlines go on
 	StartedAt time.Time
 	Input     any // raw input
 	Context   any
 	// Transformed is what the workflow's input.from made of the input; nil if there is none.
 	Transformed *Value
-	Deadline    *Deadline // the workflow's own
-	Output      any       // once completed
+	Deadlines   []Deadline // the workflow's own, in no order
+	Output      any        // once completed
 	Fault       *errors.Error
 
 	frames     []*Frame // in the order of their ids: a child comes after its parent
@@ -47,9 +47,10 @@ type State struct {
 	lastEffect EffectID
 	lastRecord int
 
-	ended  []FrameID // saved frames that have ended since the last TakeChanges
-	head   bool      // whether anything but frames has changed since then
-	queued []*Frame  // frames that can go on without an event
+	ended          []FrameID // saved frames that have ended since the last TakeChanges
+	head           bool      // whether anything but frames and context has changed since then
+	contextChanged bool      // since then
+	queued         []*Frame  // frames that can go on without an event
 }
 
 // FrameID identifies a frame within a run. A child's is always greater than its parent's.
@@ -115,11 +116,15 @@ const (
 
 // InFlight is an effect that a task waits for.
 type InFlight struct {
-	ID        EffectID  `json:"id"`
-	StartedAt time.Time `json:"startedAt"`
-	Attempt   int       `json:"attempt"`
+	ID        EffectID
+	StartedAt time.Time
+	Attempt   int
+	// Once says that the effect must not be performed again when nobody knows whether it has been.
+	Once bool
+	// Confidential says that a secret went with the request, so that the answer may repeat it and is not recorded.
+	Confidential bool
 	// Request is the frozen request. It is nil if it holds a secret: then it is made again, at the same clock.
-	Request []byte `json:"request,omitempty"`
+	Request []byte
 }
 
 func (f *Frame) changed() { f.touched = true }
@@ -167,24 +172,61 @@ func (s *State) queue(f *Frame) {
 	s.queued = append(s.queued, f)
 }
 
+// TimedOut reports whether the run has faulted because a deadline of its own, not of a task, has passed.
+func (s *State) TimedOut() bool {
+	if s.Fault == nil || s.Fault.Instance != dsl.Pointer("").Instance() {
+		return false
+	}
+	switch s.Fault.Extensions["timeoutKind"] {
+	case DeadlineWorkflow, DeadlineExecution, DeadlineRun:
+		return true
+	}
+	return false
+}
+
+// Phase returns the DSL's status phase: Status, or waiting and suspended, which say more of a run in progress.
+func (s *State) Phase() Status {
+	switch {
+	case s.Status.Final():
+		return s.Status
+	case s.Suspended:
+		return StatusSuspended
+	case s.Status == StatusRunning && s.waits():
+		return StatusWaiting
+	}
+	return s.Status
+}
+
+// waits reports whether nothing can go on before time has passed or something arrives.
+func (s *State) waits() bool {
+	for _, f := range s.frames {
+		if f.Queued || f.Effect != nil && f.node != nil && f.node.kind.Perform != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// NextDeadline returns when the first scope that is open ends; zero if none does.
+func (s *State) NextDeadline() time.Time {
+	first := earliest(s.Deadlines)
+	for _, f := range s.frames {
+		if d := earliest(f.Deadlines); !d.IsZero() && (first.IsZero() || d.Before(first)) {
+			first = d
+		}
+	}
+	return first
+}
+
 // NextWake returns when Step has to be called again at the latest, or the zero time if only an event can go on.
 func (s *State) NextWake() time.Time {
 	if s.Status.Final() {
 		return time.Time{}
 	}
-	var next time.Time
-	earlier := func(t time.Time) {
-		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
-	if s.Deadline != nil {
-		earlier(s.Deadline.At)
-	}
+	next := s.NextDeadline()
 	for _, f := range s.frames {
-		earlier(f.WakeAt)
-		for _, d := range f.Deadlines {
-			earlier(d.At)
+		if !s.Suspended && !f.WakeAt.IsZero() && (next.IsZero() || f.WakeAt.Before(next)) {
+			next = f.WakeAt
 		}
 	}
 	return next

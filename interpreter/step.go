@@ -9,12 +9,16 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Event is something that happened to a run: one of Start, Finished, Due, Cancel.
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
 type Start struct {
 	Input any
+	// Deadlines are the run's own besides the document's timeout.
+	Deadlines []Deadline
+	// Untimed leaves the document's timeout out, because one of Deadlines replaces it.
+	Untimed bool
 }
 
 // Finished tells that an effect has ended with a result or an error.
@@ -32,16 +36,29 @@ type Cancel struct {
 	Reason string
 }
 
+// Suspend keeps tasks from starting until Resume; what is in progress goes on, and deadlines hold.
+type Suspend struct {
+	Reason string
+}
+
+// Resume ends a suspension: what would have started meanwhile starts now.
+type Resume struct {
+	Reason string
+}
+
 func (Start) event()    {}
 func (Finished) event() {}
 func (Due) event()      {}
 func (Cancel) event()   {}
+func (Suspend) event()  {}
+func (Resume) event()   {}
 
 // Effect is something that has to happen outside.
 type Effect struct {
 	ID       EffectID
 	Kind     dsl.Kind
 	Detached bool // nobody waits for it
+	Once     bool // never to be performed twice: its start has to be stored first
 	Request  Request
 }
 
@@ -52,6 +69,9 @@ type Result struct {
 	Records []Record   // what happened, in order
 	// Again says that the step stopped at its limit of work: call Step with Due at once.
 	Again bool
+	// Withheld says that the records leave out the result of an effect, which may repeat a secret: what the step made
+	// of it can only be told by what it changed in the state.
+	Withheld bool
 	// Spent is the number of tasks that the step started.
 	Spent int
 }
@@ -70,7 +90,7 @@ func Step(p *Program, s *State, ev Event, now time.Time) Result {
 	m.scope.m = m
 	m.resume()
 	if start, ok := ev.(Start); ok && s.Status == StatusPending {
-		m.start(start.Input)
+		m.start(start)
 	} else if s.Status.Final() || s.Status == StatusPending || m.expire() {
 		m.handle(ev)
 		m.wake()
@@ -124,22 +144,17 @@ func (m *machine) nodeOf(f *Frame) *node {
 // workflowNode stands for the workflow where a frame needs a task: the owner of the workflow's own list.
 var workflowNode = &node{}
 
-func (m *machine) start(input any) {
-	s := m.s
+func (m *machine) start(ev Start) {
+	s, input := m.s, ev.Input
 	s.Status, s.StartedAt, s.Input, s.head = StatusRunning, m.now, input, true
 	m.record(Record{Type: WorkflowStarted, Data: input})
 	scope := m.workflowScope(input)
-	if m.p.timeout != nil {
-		d, err := m.p.timeout.Eval(scope, input)
-		if err != nil {
-			m.fault(err.At("/"))
-			return
-		}
-		deadline := newDeadline("workflow", d, m.now)
-		s.Deadline = &deadline
-		if !m.expire() { // it is zero
-			return
-		}
+	if err := m.armWorkflow(scope, ev); err != nil {
+		m.fault(err.At("/"))
+		return
+	}
+	if !m.expire() { // it is zero
+		return
 	}
 	transformed, err := m.p.input.in(scope, input)
 	if err != nil {
@@ -152,18 +167,43 @@ func (m *machine) start(input any) {
 	s.queue(s.push(&Frame{node: workflowNode, List: "do", Raw: transformed}))
 }
 
+// armWorkflow sets the deadlines of the whole run.
+func (m *machine) armWorkflow(scope *Scope, ev Start) *errors.Error {
+	m.s.Deadlines = slices.Clone(ev.Deadlines)
+	if m.p.timeout == nil || ev.Untimed {
+		return nil
+	}
+	d, err := m.p.timeout.Eval(scope, ev.Input)
+	if err != nil {
+		return err
+	}
+	m.s.Deadlines = append(m.s.Deadlines, newDeadline(DeadlineWorkflow, d, m.now))
+	return nil
+}
+
 func (m *machine) handle(ev Event) {
 	switch ev := ev.(type) {
 	case Finished:
 		m.finished(ev)
 	case Cancel:
 		m.cancelled(ev)
+	case Suspend:
+		m.suspended(true, Record{Type: WorkflowSuspended, Data: ev.Reason})
+	case Resume:
+		m.suspended(false, Record{Type: WorkflowResumed, Data: ev.Reason})
+	}
+}
+
+func (m *machine) suspended(suspended bool, r Record) {
+	if m.s.Suspended != suspended && !m.s.Status.Final() {
+		m.s.Suspended, m.s.head = suspended, true
+		m.record(r)
 	}
 }
 
 // wake goes on with every task whose wait is over: retries before plain waits, each in the order in which they end.
 func (m *machine) wake() {
-	if m.s.Status.Final() {
+	if m.s.Status.Final() || m.s.Suspended {
 		return
 	}
 	var due []*Frame
@@ -195,11 +235,15 @@ func isComposite(f *Frame) bool {
 func (m *machine) finished(ev Finished) {
 	i := slices.IndexFunc(m.s.frames, func(f *Frame) bool { return f.Effect != nil && f.Effect.ID == ev.Effect })
 	if i < 0 {
-		m.record(Record{Type: ResultLate, Data: ev.Result, Error: ev.Error})
+		m.record(Record{Type: ResultLate, Effect: ev.Effect, Data: ev.Result, Error: ev.Error})
 		return
 	}
 	f := m.s.frames[i]
-	m.record(f.record(Record{Type: EffectFinished, Attempt: f.Effect.Attempt, Error: ev.Error}))
+	r := Record{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: ev.Result, Error: ev.Error}
+	if f.Effect.Confidential {
+		r.Data, m.result.Withheld = nil, true
+	}
+	m.record(f.record(r))
 	f.Effect = nil
 	f.changed()
 	if ev.Error != nil {
@@ -220,7 +264,7 @@ func (m *machine) cancelled(ev Cancel) {
 
 // run lets queued frames go on, first come first served, until nothing can go on or the step has done enough.
 func (m *machine) run() {
-	for len(m.s.queued) > 0 && !m.s.Status.Final() {
+	for len(m.s.queued) > 0 && !m.s.Status.Final() && !m.s.Suspended {
 		if m.result.Spent >= stepLimit {
 			m.result.Again = true
 			// The order must not depend on whether the state is stored before the next step.
@@ -234,7 +278,9 @@ func (m *machine) run() {
 			m.advance(f)
 		}
 	}
-	m.s.queued = nil
+	if !m.s.Suspended {
+		m.s.queued = nil
+	}
 }
 
 // effect starts an effect for f.
@@ -246,33 +292,31 @@ func (m *machine) effect(f *Frame, n Next) {
 	}
 	m.s.lastEffect++
 	m.s.head = true
-	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Request: m.request(f, body)}
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
 	m.result.Effects = append(m.result.Effects, effect)
-	m.record(f.record(Record{Type: EffectStarted, Attempt: 1}))
+	m.record(f.record(Record{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
 	if n.detach {
 		m.complete(f, n.output, nil)
 		return
 	}
-	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, Request: body}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, Once: f.node.once, Request: body}
+	f.Effect.Confidential = m.scope.confidential
 	if m.scope.secret {
 		f.Effect.Request = nil
 	}
 	f.changed()
 }
 
-func (m *machine) request(f *Frame, body []byte) Request {
+func (m *machine) request(f *Frame, body []byte, attempt int) Request {
 	return Request{
-		Body: body, Instance: m.s.ID, Pointer: f.pointer(), Path: f.Path, Key: m.s.key(f.Path), Attempt: 1,
+		Body: body, Instance: m.s.ID, Pointer: f.pointer(), Path: f.Path, Key: m.s.key(f.Path), Attempt: attempt,
 		Deadline: m.nextDeadline(f),
 	}
 }
 
 // nextDeadline returns when the first of the scopes around f ends.
 func (m *machine) nextDeadline(f *Frame) time.Time {
-	var first time.Time
-	if m.s.Deadline != nil {
-		first = m.s.Deadline.At
-	}
+	first := earliest(m.s.Deadlines)
 	for ; f != nil; f = m.s.frame(f.Parent) {
 		for _, d := range f.Deadlines {
 			if first.IsZero() || d.At.Before(first) {

@@ -141,16 +141,29 @@ func TestStepIsBounded(t *testing.T) {
 // TestStateOfAnotherDefinition: a state is only ever run by the program it belongs to.
 func TestStateOfAnotherDefinition(t *testing.T) {
 	s, _ := start(mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]"))
-	var copied interpreter.State
-	if err := json.Unmarshal([]byte(mustJSON(t, s)), &copied); err != nil {
-		t.Fatal(err)
-	}
+	copied := mustCopy(t, s)
 	defer func() {
 		if recover() == nil {
 			t.Error("the state was taken")
 		}
 	}()
-	interpreter.Step(mustProgram(t, "do: [{b: {set: {x: 1}}}]"), &copied, interpreter.Due{}, now)
+	interpreter.Step(mustProgram(t, "do: [{b: {set: {x: 1}}}]"), copied, interpreter.Due{}, now)
+}
+
+// mustCopy stores s and reads it again.
+func mustCopy(t *testing.T, s *interpreter.State) *interpreter.State {
+	t.Helper()
+	changes, err := s.TakeChanges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored interpreter.Stored
+	stored.Apply(changes)
+	read, err := interpreter.Restore(s.Namespace, s.ID, s.Input, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
 }
 
 func mustJSON(t *testing.T, v any) string {

@@ -63,7 +63,7 @@ func (m *machine) arm(f *Frame, scope *Scope) *errors.Error {
 	if err != nil {
 		return err
 	}
-	deadline := newDeadline("task", d, m.now)
+	deadline := newDeadline(DeadlineTask, d, m.now)
 	f.Deadlines = append(f.Deadlines, deadline)
 	if !deadline.At.After(m.now) {
 		return deadline.error(f.pointer(), []any{string(f.pointer())})
@@ -89,6 +89,7 @@ func (m *machine) before(f *Frame, i int) {
 		}
 		if applies && e.before != nil {
 			f.Phase, f.Extension = PhaseBefore, i
+			f.changed()
 			m.runList(f, Next{list: e.before, value: f.Raw})
 			return
 		}
@@ -245,6 +246,7 @@ func (m *machine) complete(f *Frame, raw any, then *Jump) {
 		return
 	}
 	f.Phase = PhaseAfter
+	f.changed()
 	m.after(f, len(f.node.extensions)-1)
 }
 

@@ -44,7 +44,7 @@ func (s *Scope) Variable(name string) any {
 	case "output":
 		return s.output
 	case "secrets", "secret":
-		s.secret = true
+		s.secret, s.confidential = true, true
 		return s.m.secrets()
 	case "task":
 		return s.task()
@@ -74,7 +74,7 @@ func (m *machine) setContext(f *Frame, v any) {
 			return
 		}
 	}
-	m.s.Context, m.s.head = v, true
+	m.s.Context, m.s.contextChanged = v, true
 }
 
 // secret returns a declared secret's value.
@@ -139,8 +139,8 @@ func (m *machine) workflow() any {
 		m.workflowValue = map[string]any{
 			"id": m.s.ID, "definition": m.p.definitions[""], "input": m.s.Input, "startedAt": timeValue(m.s.StartedAt),
 		}
-		if m.s.Deadline != nil {
-			m.workflowValue["deadline"] = timeValue(m.s.Deadline.At)
+		if first := earliest(m.s.Deadlines); !first.IsZero() {
+			m.workflowValue["deadline"] = timeValue(first)
 		}
 	}
 	return m.workflowValue

@@ -1,0 +1,56 @@
+package dsl
+
+import "gopkg.in/yaml.v3"
+
+// TaskEngine is what a task asks of the engine that hosts it, under metadata.swrun: the DSL has no word for it, and
+// other engines pass over it.
+type TaskEngine struct {
+	// Delivery is at-most-once for an effect that must not be repeated when nobody knows whether it happened;
+	// at-least-once or empty otherwise.
+	Delivery string
+	// ParentClose is what becomes of a child workflow when its parent ends first: cancel (also if empty), terminate or
+	// abandon.
+	ParentClose string
+}
+
+// WorkflowEngine is what a document asks of the engine, under metadata.swrun of the document.
+type WorkflowEngine struct {
+	RunTimeout *Duration // of one run of the workflow; the document's timeout is for the whole execution
+}
+
+// The values of TaskEngine.
+const (
+	DeliverAtLeastOnce   = "at-least-once"
+	DeliverAtMostOnce    = "at-most-once"
+	ParentCloseCancel    = "cancel"
+	ParentCloseTerminate = "terminate"
+	ParentCloseAbandon   = "abandon"
+)
+
+// engine returns the object metadata.swrun, or nil.
+func (o *object) engine(what string, allowed ...string) *object {
+	metadata := o.value("metadata")
+	if metadata == nil || metadata.Kind != yaml.MappingNode {
+		return nil
+	}
+	_, n := child(metadata, "swrun")
+	if n == nil {
+		return nil
+	}
+	return o.p.object(n, o.at.Key("metadata").Key("swrun"), what, allowed...)
+}
+
+func (o *object) taskEngine() (e TaskEngine) {
+	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose"); options != nil {
+		e.Delivery = options.enum("delivery", DeliverAtLeastOnce, DeliverAtMostOnce)
+		e.ParentClose = options.enum("parentClose", ParentCloseCancel, ParentCloseTerminate, ParentCloseAbandon)
+	}
+	return e
+}
+
+func (o *object) workflowEngine() (e WorkflowEngine) {
+	if options := o.engine("`swrun` in the document's metadata", "runTimeout"); options != nil {
+		e.RunTimeout = options.duration("runTimeout")
+	}
+	return e
+}

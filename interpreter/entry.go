@@ -1,0 +1,263 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+)
+
+// Entry is one step as a run's history keeps it: what happened, when, and the records of what it led to. The entries
+// of a run tell its whole state (see Fold).
+type Entry struct {
+	Event   string // start, finished, due, cancel, suspend or resume
+	At      time.Time
+	Records []Record // at least one: a step without records has changed nothing
+	// Changes is what the step has changed, if its records alone do not tell (Result.Withheld); nil otherwise.
+	Changes *Changes
+}
+
+// The events of entries.
+const (
+	EventStart    = "start"
+	EventFinished = "finished"
+	EventDue      = "due"
+	EventCancel   = "cancel"
+	EventSuspend  = "suspend"
+	EventResume   = "resume"
+)
+
+// NewEntry returns the entry of a step.
+func NewEntry(ev Event, now time.Time, r Result) Entry {
+	e := Entry{At: now, Records: r.Records}
+	switch ev.(type) {
+	case Start:
+		e.Event = EventStart
+	case Finished:
+		e.Event = EventFinished
+	case Due:
+		e.Event = EventDue
+	case Cancel:
+		e.Event = EventCancel
+	case Suspend:
+		e.Event = EventSuspend
+	case Resume:
+		e.Event = EventResume
+	}
+	return e
+}
+
+// cause returns the event of an entry; start is the event that began the run, which is not repeated in its history.
+func (e Entry) cause(start Start) Event {
+	switch e.Event {
+	case EventStart:
+		return start
+	case EventFinished:
+		for _, r := range e.Records {
+			if r.Type == EffectFinished || r.Type == ResultLate {
+				return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error}
+			}
+		}
+	case EventCancel:
+		return Cancel{Reason: e.reason()}
+	case EventSuspend:
+		return Suspend{Reason: e.reason()}
+	case EventResume:
+		return Resume{Reason: e.reason()}
+	}
+	return Due{}
+}
+
+// reason is what the record of a command says; it stands before or after what the command led to.
+func (e Entry) reason() string {
+	for _, r := range e.Records {
+		switch r.Type {
+		case WorkflowCancelled, WorkflowSuspended, WorkflowResumed:
+			text, _ := r.Data.(string)
+			return text
+		}
+	}
+	return ""
+}
+
+// Fold repeats a run from its history: it takes s from its beginning to where the entries end,
+// and returns it as it is then.
+func Fold(p *Program, s *State, start Start, entries []Entry) (*State, error) {
+	var stored Stored
+	for _, e := range entries {
+		if e.Changes == nil {
+			Step(p, s, e.cause(start), e.At)
+		}
+		changes, err := s.TakeChanges()
+		if err != nil {
+			return nil, err
+		}
+		stored.Apply(changes)
+		if e.Changes == nil {
+			continue
+		}
+		stored.Apply(*e.Changes)
+		if s, err = Restore(s.Namespace, s.ID, start.Input, stored); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// storedEntry is what Encode writes.
+type storedEntry struct {
+	Event   string         `json:"e"`
+	At      moment         `json:"t"`
+	First   int            `json:"q"` // Seq of the first record; the others follow without gaps
+	Records []storedRecord `json:"r"`
+	Changes *Changes       `json:"c"`
+}
+
+// storedRecord leaves out what equals something else: a path that is the pointer, data that is the data of the record
+// before.
+type storedRecord struct {
+	Type    RecordType      `json:"t"`
+	Kind    dsl.Kind        `json:"k"`
+	Pointer dsl.Pointer     `json:"p"`
+	Path    *Path           `json:"h"`
+	Origin  dsl.Pointer     `json:"o"`
+	Effect  EffectID        `json:"n"`
+	Attempt int             `json:"a"`
+	Data    json.RawMessage `json:"d"`
+	Same    bool            `json:"="`
+	Apart   string          `json:"x"` // where the data is, if it is too large to stand here
+	Error   *errors.Error   `json:"e"`
+	By      dsl.Pointer     `json:"b"`
+	Until   moment          `json:"u"`
+}
+
+// Encode appends the entry to b as JSON. Data whose JSON is longer than limit goes to apart, which returns the
+// reference to write instead.
+func (e Entry) Encode(b []byte, limit int, apart func(data []byte) (ref string)) ([]byte, error) {
+	w := newWriter(b)
+	w.text("e", e.Event)
+	w.moment("t", e.At)
+	w.number("q", e.Records[0].Seq)
+	w.key("r")
+	for i, r := range e.Records {
+		w.b = append(w.b, "[,"[min(i, 1)])
+		var before any
+		if i > 0 {
+			before = e.Records[i-1].Data
+		}
+		rw := newWriter(w.b)
+		if err := r.encode(rw, before, limit, apart); err != nil {
+			return nil, err
+		}
+		w.b, _ = rw.end()
+	}
+	w.b = append(w.b, ']')
+	if e.Changes != nil {
+		w.marshal("c", e.Changes)
+	}
+	return w.end()
+}
+
+func (r Record) encode(w *writer, before any, limit int, apart func([]byte) string) error {
+	w.text("t", string(r.Type))
+	w.text("k", string(r.Kind))
+	w.text("p", string(r.Pointer))
+	if string(r.Path) != string(r.Pointer) {
+		w.always("h", string(r.Path))
+	}
+	w.text("o", string(r.Origin))
+	w.number("n", int(r.Effect))
+	w.number("a", r.Attempt)
+	switch {
+	case r.Data == nil:
+	case same(r.Data, before):
+		w.flag("=", true)
+	default:
+		r.encodeData(w, limit, apart)
+	}
+	if r.Error != nil {
+		w.marshal("e", r.Error)
+	}
+	w.text("b", string(r.By))
+	w.moment("u", r.Until)
+	return w.err
+}
+
+func (r Record) encodeData(w *writer, limit int, apart func([]byte) string) {
+	start := len(w.b)
+	w.value("d", r.Data)
+	size := len(w.b) - start
+	if size <= limit || w.err != nil {
+		return
+	}
+	data := w.b[len(w.b)-size:]
+	if data[0] == ',' {
+		data = data[1:]
+	}
+	ref := apart(data[len(`"d":`):])
+	w.b = w.b[:start]
+	w.text("x", ref)
+}
+
+// same reports, without looking inside, that a and b are one value.
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+	case []any:
+		b, ok := b.([]any)
+		return ok && len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
+}
+
+// DecodeEntry reads what Encode wrote; fetch returns data that stands apart.
+func DecodeEntry(data []byte, fetch func(ref string) ([]byte, error)) (Entry, error) {
+	var j storedEntry
+	if err := json.Unmarshal(data, &j); err != nil {
+		return Entry{}, fmt.Errorf("decode a history entry: %w", err)
+	}
+	e := Entry{Event: j.Event, At: j.At.time(), Records: make([]Record, len(j.Records)), Changes: j.Changes}
+	for i, stored := range j.Records {
+		r := Record{
+			Seq: j.First + i, At: e.At, Type: stored.Type, Kind: stored.Kind, Pointer: stored.Pointer,
+			Path: Path(stored.Pointer), Origin: stored.Origin, Effect: stored.Effect, Attempt: stored.Attempt,
+			Error: stored.Error, By: stored.By, Until: stored.Until.time(),
+		}
+		if stored.Path != nil {
+			r.Path = *stored.Path
+		}
+		var err error
+		if r.Data, err = stored.data(e.Records[:i], fetch); err != nil {
+			return Entry{}, fmt.Errorf("decode record %d: %w", r.Seq, err)
+		}
+		e.Records[i] = r
+	}
+	return e, nil
+}
+
+func (j storedRecord) data(before []Record, fetch func(string) ([]byte, error)) (any, error) {
+	if j.Same {
+		return before[len(before)-1].Data, nil
+	}
+	data := []byte(j.Data)
+	if j.Apart != "" {
+		var err error
+		if data, err = fetch(j.Apart); err != nil {
+			return nil, err
+		}
+	}
+	if data == nil {
+		return nil, nil
+	}
+	return expr.Decode(data)
+}

@@ -1,0 +1,56 @@
+package interpreter
+
+import (
+	"encoding/json"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// Interruption is an effect that was in flight when a driver lost the run.
+type Interruption struct {
+	Effect Effect
+	// Error is why it cannot be performed again; its task then fails with it. Nil otherwise.
+	Error *errors.Error
+}
+
+// Interrupted returns the effects that tasks of s wait for, in the order in which they were started, each as its next
+// attempt. A driver that takes over a run performs them again, but for those that are in other hands: a child
+// workflow, an effect that must not be repeated.
+func Interrupted(p *Program, s *State) []Interruption {
+	m := &machine{p: p, s: s}
+	m.scope.m = m
+	m.resume()
+	var all []Interruption
+	for _, f := range s.frames {
+		if f.Effect == nil {
+			continue
+		}
+		f.Effect.Attempt++
+		f.changed()
+		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Once: f.Effect.Once}}
+		body := f.Effect.Request
+		if body == nil && !f.Effect.Once {
+			body, i.Error = m.requestAgain(f)
+		}
+		i.Effect.Request = m.request(f, body, f.Effect.Attempt)
+		all = append(all, i)
+	}
+	return all
+}
+
+// requestAgain makes a request that was not stored because it holds a secret, from the same input at the same time.
+func (m *machine) requestAgain(f *Frame) ([]byte, *errors.Error) {
+	m.now = f.Effect.StartedAt
+	n := f.node.body.Enter(m.bodyScope(f))
+	if n.kind != nextPerform {
+		if n.err != nil {
+			return nil, n.err.At(f.pointer().Instance())
+		}
+		return nil, errors.Runtimef("the request cannot be made again").At(f.pointer().Instance())
+	}
+	body, err := json.Marshal(n.value)
+	if err != nil {
+		return nil, errors.Runtimef("the request cannot be written as JSON: %s", err).At(f.pointer().Instance())
+	}
+	return body, nil
+}

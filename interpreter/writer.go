@@ -1,0 +1,141 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/swrun/swrun/expr"
+)
+
+// writer writes one JSON object member by member. Members that are zero are left out: what is stored stays small, and
+// is written once per commit.
+type writer struct {
+	b   []byte
+	err error // the first one
+}
+
+func newWriter(b []byte) *writer { return &writer{b: append(b, '{')} }
+
+func (w *writer) key(name string) {
+	if w.b[len(w.b)-1] != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(append(append(w.b, '"'), name...), '"', ':')
+}
+
+func (w *writer) text(name, v string) {
+	if v != "" {
+		w.value(name, v)
+	}
+}
+
+func (w *writer) number(name string, v int) {
+	if v != 0 {
+		w.key(name)
+		w.b = strconv.AppendInt(w.b, int64(v), 10)
+	}
+}
+
+func (w *writer) flag(name string, v bool) {
+	if v {
+		w.key(name)
+		w.b = append(w.b, "true"...)
+	}
+}
+
+// moment writes a time as nanoseconds since 1970.
+func (w *writer) moment(name string, t time.Time) {
+	if !t.IsZero() {
+		w.key(name)
+		w.b = strconv.AppendInt(w.b, t.UnixNano(), 10)
+	}
+}
+
+// value writes data of the workflow; nil is left out.
+func (w *writer) value(name string, v any) {
+	if v != nil {
+		w.always(name, v)
+	}
+}
+
+// always writes data of the workflow, also null.
+func (w *writer) always(name string, v any) {
+	w.key(name)
+	b, err := expr.Append(w.b, v)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.b = b
+}
+
+func (w *writer) raw(name string, data []byte) {
+	if data != nil {
+		w.key(name)
+		w.b = append(w.b, data...)
+	}
+}
+
+// marshal writes what is no data of the workflow and rarely there.
+func (w *writer) marshal(name string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.raw(name, data)
+}
+
+func (w *writer) deadlines(name string, all []Deadline) {
+	if len(all) == 0 {
+		return
+	}
+	w.key(name)
+	for i, d := range all {
+		w.b = append(w.b, "[,"[min(i, 1)])
+		entry := newWriter(w.b)
+		entry.text("k", d.Kind)
+		entry.moment("a", d.At)
+		entry.moment("s", d.StartedAt)
+		w.b, _ = entry.end()
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+		w.b = append(w.b, "null"...) // the object is of no use, but stays one
+	}
+}
+
+func (w *writer) end() ([]byte, error) { return append(w.b, '}'), w.err }
+
+// moment is a time as a writer writes it.
+type moment int64
+
+func (m moment) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(m)).UTC()
+}
+
+// storedDeadline is a Deadline as a writer writes it.
+type storedDeadline struct {
+	Kind      string `json:"k"`
+	At        moment `json:"a"`
+	StartedAt moment `json:"s"`
+}
+
+func restoreDeadlines(stored []storedDeadline) []Deadline {
+	if len(stored) == 0 {
+		return nil
+	}
+	all := make([]Deadline, len(stored))
+	for i, d := range stored {
+		all[i] = Deadline{Kind: d.Kind, At: d.At.time(), StartedAt: d.StartedAt.time()}
+	}
+	return all
+}
