@@ -1,0 +1,53 @@
+package runtime
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strings"
+)
+
+// Instance names a workflow instance of a deployment. IDs are unique within a namespace.
+type Instance struct {
+	Namespace string
+	ID        string
+}
+
+// String returns namespace/id.
+func (i Instance) String() string { return i.Namespace + "/" + i.ID }
+
+// ParseInstance reads what String returns.
+func ParseInstance(s string) (Instance, error) {
+	namespace, id, ok := strings.Cut(s, "/")
+	i := Instance{namespace, id}
+	if !ok {
+		return Instance{}, fmt.Errorf("%q is no instance: it must be namespace/id", s)
+	}
+	return i, i.Check()
+}
+
+// instanceID is what an instance may be called. It stands in keys of the store, in URLs and in file names.
+var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
+
+const maxInstanceID = 128
+
+// Check reports what is wrong with the name.
+func (i Instance) Check() error {
+	if i.Namespace == "" || strings.ContainsAny(i.Namespace, "/{} \t\r\n") {
+		return fmt.Errorf("%q is no namespace", i.Namespace)
+	}
+	if len(i.ID) > maxInstanceID || !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
+		return fmt.Errorf("%q is no instance id: it must be 1 to %d letters, digits and . _ ~ : - inside, without ..", i.ID, maxInstanceID)
+	}
+	return nil
+}
+
+// Partition returns which of n partitions the instance belongs to.
+func (i Instance) Partition(n int) int {
+	h := fnv.New64a()
+	h.Write([]byte(i.Namespace))
+	h.Write([]byte{'/'})
+	h.Write([]byte(i.ID))
+	sum := h.Sum64()
+	return int((sum ^ sum>>32) % uint64(n))
+}

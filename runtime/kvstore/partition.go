@@ -1,0 +1,175 @@
+package kvstore
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// partition is one partition in one transaction.
+type partition struct {
+	Tx
+	prefix string
+	now    int64
+}
+
+// urgency makes what time has made ready sort before all that is new.
+const urgency = 10_000_000_000_000
+
+func (p *partition) counter(name string) int64 {
+	value, _ := p.Get(p.prefix + name)
+	n, _ := strconv.ParseInt(string(value), 10, 64) // absent is 0
+	return n
+}
+
+func (p *partition) setCounter(name string, n int64) {
+	p.Put(p.prefix+name, strconv.AppendInt(nil, n, 10))
+}
+
+func (p *partition) key(i runtime.Instance, part string) string {
+	return p.prefix + "i/" + i.String() + "/" + part
+}
+
+// record returns the record of an instance; ok is false if there is none.
+func (p *partition) record(i runtime.Instance) (r runtime.Record, ok bool, err error) {
+	value, ok := p.Get(p.key(i, "record"))
+	if !ok {
+		return r, false, nil
+	}
+	r, err = runtime.ParseRecord(string(value))
+	return r, true, err
+}
+
+// place returns the key of the index in which an instance stands.
+func (p *partition) place(i runtime.Instance, r *runtime.Record) string {
+	switch due := r.Due(); {
+	case r.Status.Final():
+		return p.prefix + "closed/" + number(r.Closed) + "/" + i.String()
+	case r.Ready != 0:
+		return p.prefix + "ready/" + number(r.Ready) + "/" + i.String()
+	case due != 0 && r.Reason != runtime.Quarantined:
+		return p.prefix + "due/" + number(due) + "/" + i.String()
+	}
+	return p.prefix + "due/" + number(never) + "/" + i.String()
+}
+
+// put stores a record and moves the instance to where it belongs now.
+func (p *partition) put(i runtime.Instance, before *runtime.Record, r *runtime.Record) {
+	r.Updated = p.now
+	p.Put(p.key(i, "record"), []byte(r.String()))
+	place := p.place(i, r)
+	if before != nil {
+		if old := p.place(i, before); old != place {
+			p.Delete(old)
+		}
+	}
+	p.Put(place, nil)
+}
+
+// owned returns the record of an instance to which the token may write.
+func (p *partition) owned(i runtime.Instance, t runtime.Token) (runtime.Record, error) {
+	r, ok, err := p.record(i)
+	switch {
+	case err != nil:
+		return r, err
+	case !ok:
+		return r, p.refuse(runtime.NoSuch, i)
+	case !r.Held() || r.Epoch != t.Epoch || r.Nonce != t.Nonce:
+		return r, p.refuse(runtime.Fenced, i)
+	}
+	return r, nil
+}
+
+func (p *partition) refuse(code runtime.Code, i runtime.Instance) error {
+	return runtime.Refuse(code, runtime.Moment(p.now), "instance %s", i)
+}
+
+// seen notes that an operation has been done, and reports whether it had been before.
+func (p *partition) seen(id string) bool {
+	key := p.prefix + "seen/" + id
+	if _, ok := p.Get(key); ok {
+		return true
+	}
+	p.Put(key, strconv.AppendInt(nil, p.now, 10))
+	p.Put(p.prefix+"seen-at/"+number(p.now)+"/"+id, nil)
+	return false
+}
+
+// deliver puts a message into the inbox of an instance and wakes it.
+func (p *partition) deliver(i runtime.Instance, r *runtime.Record, m runtime.Message) {
+	before := *r
+	r.Mail++
+	p.Put(p.key(i, "inbox/"+number(r.Mail)), m)
+	p.wake(r, p.now)
+	p.put(i, &before, r)
+}
+
+// wake makes an instance ready unless somebody holds it, who will be told, or it is quarantined.
+func (p *partition) wake(r *runtime.Record, score int64) {
+	if !r.Held() && r.Ready == 0 && r.Reason != runtime.Quarantined {
+		r.Ready = score
+	}
+}
+
+// load returns everything of an instance but inbox, history and payloads.
+func (p *partition) load(i runtime.Instance, r runtime.Record) runtime.Loaded {
+	l := runtime.Loaded{Record: r, State: interpreter.Stored{Frames: map[interpreter.FrameID][]byte{}}}
+	get := func(part string) []byte {
+		value, _ := p.Get(p.key(i, part))
+		return clone(value)
+	}
+	l.Info, l.State.Head, l.State.Context = get("info"), get("head"), get("context")
+	prefix := p.key(i, "frame/")
+	p.Scan(prefix, prefix, func(key string, value []byte) bool {
+		id, _ := strconv.Atoi(strings.TrimPrefix(key, prefix)) // written by apply
+		l.State.Frames[interpreter.FrameID(id)] = clone(value)
+		return true
+	})
+	return l
+}
+
+func (p *partition) inbox(i runtime.Instance) (all []runtime.Message) {
+	prefix := p.key(i, "inbox/")
+	p.Scan(prefix, prefix, func(_ string, value []byte) bool {
+		all = append(all, clone(value))
+		return true
+	})
+	return all
+}
+
+// apply stores the changes of a commit.
+func (p *partition) apply(i runtime.Instance, c interpreter.Changes) {
+	if c.Head != nil {
+		p.Put(p.key(i, "head"), c.Head)
+	}
+	if c.Context != nil {
+		p.Put(p.key(i, "context"), c.Context)
+	}
+	for _, f := range c.Frames {
+		p.Put(p.key(i, "frame/"+strconv.Itoa(int(f.ID))), f.Data)
+	}
+	for _, id := range c.Ended {
+		p.Delete(p.key(i, "frame/"+strconv.Itoa(int(id))))
+	}
+}
+
+// deleteAll deletes every key that begins with prefix.
+func (p *partition) deleteAll(prefix string) {
+	var keys []string
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		keys = append(keys, key)
+		return true
+	})
+	for _, key := range keys {
+		p.Delete(key)
+	}
+}
+
+func clone(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return append(make([]byte, 0, len(b)), b...)
+}

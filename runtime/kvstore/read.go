@@ -1,0 +1,222 @@
+package kvstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// Poll implements runtime.Reader.
+func (s *Store) Poll(_ context.Context, of, n int) (w runtime.Work, err error) {
+	err = s.view(of, func(p *partition) error {
+		w = p.poll(of, n)
+		return nil
+	})
+	return w, err
+}
+
+func (p *partition) poll(of, n int) runtime.Work {
+	w := runtime.Work{At: runtime.Moment(p.now)}
+	p.first("ready/", n, func(_ int64, i runtime.Instance) bool {
+		w.Ready = append(w.Ready, i)
+		return true
+	})
+	p.first("due/", n+1, func(at int64, i runtime.Instance) bool {
+		switch {
+		case at == never:
+		case at > p.now || len(w.Due) == n:
+			w.Next = runtime.Moment(at)
+		default:
+			w.Due = append(w.Due, i)
+			return true
+		}
+		return false
+	})
+	p.first("closed/", n, func(at int64, i runtime.Instance) bool {
+		if w.Expired == nil {
+			w.Closed = runtime.Moment(at)
+		}
+		w.Expired = append(w.Expired, i)
+		return true
+	})
+	prefix := p.prefix + "outbox/"
+	p.Scan(prefix, prefix, func(key string, value []byte) bool {
+		id := fmt.Sprintf("%d-%d", of, parseNumber(strings.TrimPrefix(key, prefix)))
+		w.Outbox = append(w.Outbox, runtime.Outgoing{ID: id, Data: clone(value)})
+		return len(w.Outbox) < n
+	})
+	return w
+}
+
+// first calls f with the first entries of an index.
+func (p *partition) first(index string, n int, f func(int64, runtime.Instance) bool) {
+	prefix := p.prefix + index
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		n--
+		return n >= 0 && f(indexed(key, prefix))
+	})
+}
+
+func cutLast(id string) (before, last string) {
+	at := strings.LastIndexByte(id, '-')
+	return id[:max(at, 0)], id[at+1:]
+}
+
+// slotKey writes a slot (time-number) so that keys sort like slots.
+func slotKey(slot string) string {
+	at, n, _ := strings.Cut(slot, "-")
+	first, _ := strconv.ParseInt(at, 10, 64) // slots are written by Start
+	second, _ := strconv.ParseInt(n, 10, 64)
+	return number(first) + "-" + number(second)
+}
+
+// Load implements runtime.Reader.
+func (s *Store) Load(_ context.Context, i runtime.Instance) (l runtime.Loaded, err error) {
+	err = s.view(s.of(i), func(p *partition) error {
+		r, ok, err := p.record(i)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return p.refuse(runtime.NoSuch, i)
+		}
+		l = p.load(i, r)
+		return nil
+	})
+	return l, err
+}
+
+// List implements runtime.Reader.
+func (s *Store) List(_ context.Context, of int, cursor string, n int) (page runtime.Page, err error) {
+	err = s.view(of, func(p *partition) error {
+		prefix := p.prefix + "index/"
+		to := prefix + cursor
+		if cursor == "" {
+			to = prefix + "~"
+		}
+		var bad error
+		p.ScanBack(prefix, to, func(key string, _ []byte) bool {
+			slot, name, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+			if len(page.Items) == n {
+				return false
+			}
+			i := instanceOf(name)
+			r, ok, err := p.record(i)
+			if err != nil {
+				bad = err
+				return false
+			}
+			if ok {
+				info, _ := p.Get(p.key(i, "info"))
+				page.Items = append(page.Items, runtime.Listed{Instance: i, Record: r, Info: clone(info)})
+			}
+			page.Cursor = slot + "/"
+			return true
+		})
+		if len(page.Items) < n {
+			page.Cursor = ""
+		}
+		return bad
+	})
+	return page, err
+}
+
+// History implements runtime.Reader.
+func (s *Store) History(_ context.Context, i runtime.Instance, from, n int) (all []runtime.StoredEntry, err error) {
+	err = s.view(s.of(i), func(p *partition) error {
+		if _, ok, err := p.record(i); err != nil || !ok {
+			return cmpError(err, p.refuse(runtime.NoSuch, i))
+		}
+		prefix := p.key(i, "history/")
+		var bad error
+		p.Scan(prefix, prefix+number(int64(from)+1), func(_ string, value []byte) bool {
+			if len(all) == n {
+				return false
+			}
+			var entry runtime.StoredEntry
+			entry, bad = runtime.ParseEntry(clone(value))
+			all = append(all, entry)
+			return bad == nil
+		})
+		return bad
+	})
+	return all, err
+}
+
+func cmpError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// Payload implements runtime.Reader.
+func (s *Store) Payload(_ context.Context, i runtime.Instance, ref string) (data []byte, err error) {
+	err = s.view(s.of(i), func(p *partition) error {
+		value, ok := p.Get(p.key(i, "payload/"+ref))
+		if !ok {
+			return runtime.Refuse(runtime.NoSuch, runtime.Moment(p.now), "payload %s of instance %s", ref, i)
+		}
+		data = clone(value)
+		return nil
+	})
+	return data, err
+}
+
+// Definition implements runtime.Catalog.
+func (s *Store) Definition(_ context.Context, key string) (data []byte, err error) {
+	err = s.view(0, func(p *partition) error {
+		value, ok := p.Get(definitionPrefix + key)
+		if !ok {
+			return runtime.Refuse(runtime.NoSuch, runtime.Moment(p.now), "definition %s", key)
+		}
+		data = clone(value)
+		return nil
+	})
+	return data, err
+}
+
+// Definitions implements runtime.Catalog.
+func (s *Store) Definitions(context.Context) (keys []string, err error) {
+	err = s.view(0, func(p *partition) error {
+		p.Scan(definitionPrefix, definitionPrefix, func(key string, _ []byte) bool {
+			keys = append(keys, strings.TrimPrefix(key, definitionPrefix))
+			return true
+		})
+		return nil
+	})
+	return keys, err
+}
+
+// Define implements runtime.Catalog.
+func (s *Store) Define(_ context.Context, key string, data []byte) error {
+	return s.update(0, func(p *partition) error {
+		kept, ok := p.Get(definitionPrefix + key)
+		if ok && string(kept) != string(data) {
+			return runtime.Refuse(runtime.Conflict, runtime.Moment(p.now), "definition %s", key)
+		}
+		p.Put(definitionPrefix+key, data)
+		return nil
+	})
+}
+
+// Statistics implements runtime.Reader.
+func (s *Store) Statistics(_ context.Context, of int) (st runtime.Statistics, err error) {
+	err = s.view(of, func(p *partition) error {
+		st.Repairs = p.counter("repairs")
+		for prefix, count := range map[string]*int64{"ready/": &st.Ready, "due/": &st.Waiting, "closed/": &st.Closed, "outbox/": &st.Outbox} {
+			p.Scan(p.prefix+prefix, p.prefix+prefix, func(string, []byte) bool {
+				*count++
+				return true
+			})
+		}
+		return nil
+	})
+	return st, err
+}
+
+// Layout implements runtime.Reader.
+func (s *Store) Layout() runtime.Layout { return s.layout }

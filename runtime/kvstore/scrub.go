@@ -1,0 +1,79 @@
+package kvstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// remembered is how long operations are.
+const remembered = 24 * time.Hour
+
+// Scrub implements runtime.Store.
+func (s *Store) Scrub(_ context.Context, c runtime.Scrub) (done runtime.Scrubbed, err error) {
+	err = s.update(c.Partition, func(p *partition) error {
+		done = runtime.Scrubbed{}
+		prefix := p.prefix + "index/"
+		var instances []runtime.Instance
+		p.Scan(prefix, prefix+c.Cursor, func(key string, _ []byte) bool {
+			rest := strings.TrimPrefix(key, prefix)
+			if len(instances) == c.N {
+				done.Cursor = rest
+				return false
+			}
+			_, name, _ := strings.Cut(rest, "/")
+			instances = append(instances, instanceOf(name))
+			return true
+		})
+		for _, i := range instances {
+			p.scrub(i, c.Adopt, &done)
+		}
+		p.forget()
+		p.setCounter("repairs", p.counter("repairs")+int64(len(done.Repaired)))
+		return nil
+	})
+	return done, err
+}
+
+// scrub compares one instance with the indexes.
+func (p *partition) scrub(i runtime.Instance, adopt bool, done *runtime.Scrubbed) {
+	done.Compared++
+	r, ok, err := p.record(i)
+	if err != nil || !ok {
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: its record cannot be read", i))
+		return
+	}
+	if adopt && r.Held() {
+		before := r
+		r.Lease = 0
+		p.wake(&r, p.now)
+		p.put(i, &before, &r)
+	}
+	place := p.place(i, &r)
+	if _, ok := p.Get(place); !ok {
+		p.Put(place, nil)
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in %s", i, strings.TrimPrefix(place, p.prefix)))
+	}
+}
+
+// forget deletes what need not be remembered any longer.
+func (p *partition) forget() {
+	prefix := p.prefix + "seen-at/"
+	var old []string
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		n, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		if p.now-parseNumber(n) < remembered.Milliseconds() || len(old) == 1000 {
+			return false
+		}
+		old = append(old, key)
+		return true
+	})
+	for _, key := range old {
+		_, id, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		p.Delete(key)
+		p.Delete(p.prefix + "seen/" + id)
+	}
+}

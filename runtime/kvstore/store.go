@@ -1,0 +1,401 @@
+package kvstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// Store is a runtime.Store over a Database.
+type Store struct {
+	db     Database
+	layout runtime.Layout
+	now    func() time.Time
+	hints  hints
+}
+
+// Open makes a store of a database. An empty database gets the layout; one that has another layout is refused.
+func Open(db Database, layout runtime.Layout, now func() time.Time) (*Store, error) {
+	s := &Store{db: db, layout: layout, now: now}
+	err := db.Update(func(tx Tx) error {
+		value, ok := tx.Get(layoutKey)
+		if !ok {
+			data, err := json.Marshal(layout)
+			tx.Put(layoutKey, data)
+			return err
+		}
+		var kept runtime.Layout
+		if err := json.Unmarshal(value, &kept); err != nil {
+			return fmt.Errorf("read the store's layout: %w", err)
+		}
+		return layout.Check(kept)
+	})
+	return s, err
+}
+
+var _ runtime.Store = (*Store)(nil)
+
+// update runs one transition on a partition, at the store's time, which never goes back. Its error is a refusal that
+// comes before the first write.
+func (s *Store) update(n int, f func(*partition) error) error {
+	var refused error
+	err := s.db.Update(func(tx Tx) error {
+		p := s.partition(tx, n)
+		refused = f(p)
+		if refused == nil {
+			p.setCounter("clock", p.now)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+func (s *Store) view(n int, f func(*partition) error) error {
+	return s.db.View(func(tx Tx) error { return f(s.partition(tx, n)) })
+}
+
+func (s *Store) partition(tx Tx, n int) *partition {
+	p := &partition{Tx: tx, prefix: fmt.Sprintf("p/%04d/", n)}
+	p.now = max(s.now().UnixMilli(), p.counter("clock"))
+	return p
+}
+
+func (s *Store) of(i runtime.Instance) int { return i.Partition(s.layout.Partitions) }
+
+// Start implements runtime.Store.
+func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.Started, err error) {
+	i := start.Instance
+	if err := i.Check(); err != nil {
+		return started, err
+	}
+	n := s.of(i)
+	err = s.update(n, func(p *partition) error {
+		started = runtime.Started{At: runtime.Moment(p.now)}
+		if digest, ok := p.Get(p.key(i, "digest")); ok {
+			if string(digest) != start.Digest {
+				return p.refuse(runtime.Conflict, i)
+			}
+			started.Again = true
+			return nil
+		}
+		last := p.counter("index-last") + 1
+		p.setCounter("index-last", last)
+		r := runtime.Record{
+			Status: "pending", Started: p.now + start.Delay.Milliseconds(), Deadline: runtime.Millis(start.Deadline),
+			Slot: fmt.Sprintf("%d-%d", p.now, last),
+		}
+		if start.Delay <= 0 {
+			r.Ready = p.now
+		} else if r.Wake = r.Started; r.Deadline != 0 {
+			r.Wake = min(r.Wake, r.Deadline)
+		}
+		p.Put(p.key(i, "digest"), []byte(start.Digest))
+		p.Put(p.key(i, "info"), start.Info)
+		p.Put(p.prefix+"index/"+slotKey(r.Slot)+"/"+i.String(), nil)
+		p.put(i, nil, &r)
+		return nil
+	})
+	if err == nil && !started.Again {
+		s.hints.send(n)
+	}
+	return started, err
+}
+
+// Claim implements runtime.Store.
+func (s *Store) Claim(_ context.Context, c runtime.Claim) (claimed []runtime.Claimed, err error) {
+	err = s.update(c.Partition, func(p *partition) error {
+		claimed = nil
+		for _, i := range c.Instances {
+			taken, err := p.claim(i, c)
+			if err != nil {
+				return err
+			}
+			if taken != nil {
+				claimed = append(claimed, *taken)
+			}
+		}
+		return nil
+	})
+	return claimed, err
+}
+
+func (p *partition) claim(i runtime.Instance, c runtime.Claim) (*runtime.Claimed, error) {
+	r, ok, err := p.record(i)
+	if err != nil || !ok {
+		return nil, err
+	}
+	again := r.Held() && r.Nonce == c.Nonce
+	if !again && (r.Status.Final() || r.Held() || r.Ready == 0) {
+		return nil, nil
+	}
+	if !again {
+		before := r
+		r.Epoch++
+		r.Nonce, r.Lease, r.Ready = c.Nonce, p.now+c.Lease.Milliseconds(), 0
+		if r.Status == "pending" && r.Started <= p.now {
+			r.Status, r.Started, r.Wake = "running", p.now, 0
+		}
+		p.put(i, &before, &r)
+	}
+	return &runtime.Claimed{
+		Instance: i, Token: runtime.Token{Epoch: r.Epoch, Nonce: r.Nonce}, Loaded: p.load(i, r), Inbox: p.inbox(i),
+		At: runtime.Moment(p.now),
+	}, nil
+}
+
+// Commit implements runtime.Store.
+func (s *Store) Commit(_ context.Context, c runtime.Commit) (done runtime.Committed, err error) {
+	n := s.of(c.Instance)
+	ready := false
+	err = s.update(n, func(p *partition) error {
+		done, ready = runtime.Committed{At: runtime.Moment(p.now)}, false
+		r, ok, err := p.record(c.Instance)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return p.refuse(runtime.NoSuch, c.Instance)
+		case r.Epoch == c.Token.Epoch && r.Nonce == c.Token.Nonce && r.Version == c.Version+1:
+			done.Mail = r.Mail > r.Read // again
+			return nil
+		case r.Status.Final():
+			return p.refuse(runtime.Closed, c.Instance)
+		case !r.Held() || r.Epoch != c.Token.Epoch || r.Nonce != c.Token.Nonce:
+			return p.refuse(runtime.Fenced, c.Instance)
+		case r.Version != c.Version:
+			return p.refuse(runtime.RolledBack, c.Instance)
+		case c.At.UnixMilli() > p.now:
+			return p.refuse(runtime.Guard, c.Instance)
+		case r.Deadline != 0 && p.now >= r.Deadline && c.At.UnixMilli() < r.Deadline:
+			return p.refuse(runtime.TimedOut, c.Instance)
+		}
+		p.commit(c, r)
+		done.Mail = r.Mail > r.Read+int64(c.Read)
+		ready = c.Release && (done.Mail || c.Ready)
+		return nil
+	})
+	if err == nil && (ready || len(c.Outbox) > 0) {
+		s.hints.send(n)
+	}
+	return done, err
+}
+
+func (p *partition) commit(c runtime.Commit, r runtime.Record) {
+	before := r
+	i := c.Instance
+	p.apply(i, c.Changes)
+	for _, data := range c.Entries {
+		r.Entries++
+		entry := fmt.Appendf(nil, "%d %d %s ", p.now, c.Token.Epoch, c.Token.Nonce)
+		p.Put(p.key(i, "history/"+number(r.Entries)), append(entry, data...))
+	}
+	for ref, data := range c.Payloads {
+		p.Put(p.key(i, "payload/"+ref), data)
+	}
+	for _, data := range c.Outbox {
+		last := p.counter("outbox-last") + 1
+		p.setCounter("outbox-last", last)
+		p.Put(p.prefix+"outbox/"+number(last), data)
+	}
+	for range c.Read {
+		r.Read++
+		p.Delete(p.key(i, "inbox/"+number(r.Read)))
+	}
+	r.Version++
+	r.Records += int64(c.Records)
+	r.Status, r.Reason = c.Status, c.Reason
+	r.Wake, r.Deadline = runtime.Millis(c.Wake), runtime.Millis(c.Deadline)
+	if len(c.Entries) > 0 {
+		r.Deaths = 0
+	}
+	switch {
+	case r.Status.Final():
+		r.Lease, r.Closed = 0, p.now
+		p.deleteAll(p.key(i, "inbox/"))
+	case c.Release:
+		r.Lease = 0
+		if c.Ready || r.Mail > r.Read {
+			r.Ready = p.now
+		}
+	}
+	p.put(i, &before, &r)
+}
+
+// Renew implements runtime.Store.
+func (s *Store) Renew(_ context.Context, c runtime.Renew) (renewed []runtime.Renewed, err error) {
+	err = s.update(c.Partition, func(p *partition) error {
+		renewed = nil
+		for _, h := range c.Held {
+			r, err := p.owned(h.Instance, h.Token)
+			if err != nil {
+				continue // it is not held any more
+			}
+			before := r
+			r.Lease = p.now + c.Lease.Milliseconds()
+			p.put(h.Instance, &before, &r)
+			renewed = append(renewed, runtime.Renewed{Instance: h.Instance, Mail: r.Mail > r.Read, At: runtime.Moment(p.now)})
+		}
+		return nil
+	})
+	return renewed, err
+}
+
+// Promote implements runtime.Store.
+func (s *Store) Promote(_ context.Context, c runtime.Promote) (done runtime.Promoted, err error) {
+	err = s.update(c.Partition, func(p *partition) error {
+		done = runtime.Promoted{At: runtime.Moment(p.now)}
+		for _, i := range c.Instances {
+			promoted, err := p.promote(i)
+			if err != nil {
+				return err
+			}
+			if promoted {
+				done.Ready++
+			}
+		}
+		done.Next = p.next()
+		return nil
+	})
+	if err == nil && done.Ready > 0 {
+		s.hints.send(c.Partition)
+	}
+	return done, err
+}
+
+func (p *partition) promote(i runtime.Instance) (bool, error) {
+	r, ok, err := p.record(i)
+	due := r.Due()
+	if err != nil || !ok || r.Status.Final() || r.Ready != 0 || due == 0 || due > p.now || r.Reason == runtime.Quarantined {
+		return false, err
+	}
+	before := r
+	if r.Held() {
+		r.Lease = 0
+		if r.Deaths++; r.Deaths >= runtime.MaxDeaths {
+			r.Reason = runtime.Quarantined
+			p.put(i, &before, &r)
+			return false, nil
+		}
+	}
+	r.Ready = due - urgency
+	p.put(i, &before, &r)
+	return true, nil
+}
+
+// next returns when the first instance is due that is not due yet.
+func (p *partition) next() (next time.Time) {
+	prefix := p.prefix + "due/"
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		if at, _ := indexed(key, prefix); at != never {
+			next = runtime.Moment(at)
+		}
+		return false
+	})
+	return next
+}
+
+// Deliver implements runtime.Store.
+func (s *Store) Deliver(_ context.Context, d runtime.Delivery) error {
+	n := s.of(d.To)
+	err := s.update(n, func(p *partition) error {
+		r, ok, err := p.record(d.To)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return p.refuse(runtime.NoSuch, d.To)
+		case r.Status.Final():
+			return p.refuse(runtime.Closed, d.To)
+		case !p.seen(d.ID):
+			p.deliver(d.To, &r, d.Message)
+		}
+		return nil
+	})
+	if err == nil {
+		s.hints.send(n)
+	}
+	return err
+}
+
+// Command implements runtime.Store.
+func (s *Store) Command(_ context.Context, c runtime.Command) error {
+	n := s.of(c.To)
+	err := s.update(n, func(p *partition) error {
+		r, ok, err := p.record(c.To)
+		if err != nil {
+			return err
+		}
+		if _, done := p.Get(p.prefix + "seen/" + c.ID); done {
+			return nil
+		}
+		switch {
+		case !ok:
+			return p.refuse(runtime.NoSuch, c.To)
+		case r.Status.Final():
+			return p.refuse(runtime.Closed, c.To)
+		case c.Verb == runtime.VerbRetry && r.Reason != runtime.Quarantined:
+			return p.refuse(runtime.Conflict, c.To)
+		}
+		p.seen(c.ID)
+		p.command(c, r)
+		return nil
+	})
+	if err == nil {
+		s.hints.send(n)
+	}
+	return err
+}
+
+func (p *partition) command(c runtime.Command, r runtime.Record) {
+	if c.Verb != runtime.VerbSuspend && c.Verb != runtime.VerbResume && r.Reason == runtime.Quarantined {
+		before := r
+		r.Reason, r.Deaths = "", 0
+		p.wake(&r, p.now)
+		p.put(c.To, &before, &r)
+	}
+	if c.Verb != runtime.VerbRetry {
+		p.deliver(c.To, &r, c.Message)
+	}
+}
+
+// Relay implements runtime.Store.
+func (s *Store) Relay(_ context.Context, of int, entries []string) error {
+	return s.update(of, func(p *partition) error {
+		for _, id := range entries {
+			_, last := cutLast(id)
+			if n, err := strconv.ParseInt(last, 10, 64); err == nil {
+				p.Delete(p.prefix + "outbox/" + number(n))
+			}
+		}
+		return nil
+	})
+}
+
+// Remove implements runtime.Store.
+func (s *Store) Remove(_ context.Context, c runtime.Remove) (removed int, err error) {
+	err = s.update(c.Partition, func(p *partition) error {
+		removed = 0
+		for _, i := range c.Instances {
+			r, ok, err := p.record(i)
+			if err != nil {
+				return err
+			}
+			if !ok || !r.Status.Final() || p.now-r.Closed < c.Age.Milliseconds() {
+				continue
+			}
+			p.Delete(p.place(i, &r))
+			p.Delete(p.prefix + "index/" + slotKey(r.Slot) + "/" + i.String())
+			p.deleteAll(p.prefix + "i/" + i.String() + "/")
+			removed++
+		}
+		return nil
+	})
+	return removed, err
+}

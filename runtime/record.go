@@ -1,0 +1,141 @@
+package runtime
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Record is what a store has to know of an instance: who may write to it, and when it has to be looked at. Times are
+// milliseconds since 1970 by the store's clock; 0 is never.
+type Record struct {
+	Status   interpreter.Status // the phase at the last commit
+	Reason   string             // why it is closed: completed, faulted, timed_out, cancelled, terminated; or Quarantined
+	Epoch    int64
+	Nonce    string
+	Lease    int64  // until when the token is held; 0 for nobody
+	Version  int64  // number of commits
+	Wake     int64  // when the instance wants to be looked at
+	Deadline int64  // the earliest deadline in force
+	Ready    int64  // its place among the ready; 0 for not ready
+	Mail     int64  // messages that were ever delivered
+	Read     int64  // messages that were ever consumed
+	Deaths   int64  // owners lost since the last progress
+	Slot     string // its place in the list of all, which begins with when it was created
+	Started  int64  // when its first owner took it; before that, when it may be taken
+	Updated  int64
+	Closed   int64
+	Records  int64 // of history
+	Entries  int64 // of history
+}
+
+// Quarantined is the Reason of an instance that is not run any more because it has killed its owners.
+const Quarantined = "quarantined"
+
+// Held reports whether somebody holds the token.
+func (r *Record) Held() bool { return r.Lease != 0 }
+
+// Due returns when somebody has to look at an instance that is not ready; 0 for never. An owner looks itself, unless
+// it is dead or hangs.
+func (r *Record) Due() int64 {
+	if !r.Held() {
+		return r.Wake
+	}
+	if hung := r.Wake + Grace.Milliseconds(); r.Wake != 0 && hung < r.Lease {
+		return hung
+	}
+	return r.Lease
+}
+
+// CreatedAt returns when the instance was created.
+func (r *Record) CreatedAt() time.Time {
+	ms, _, _ := strings.Cut(r.Slot, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64) // a slot always begins with a number
+	return Moment(n)
+}
+
+// Moment returns the time of a Record's field; the zero time for 0.
+func Moment(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// Millis returns the field of a Record for a time; a time within a millisecond counts as its end, so that nothing is
+// early.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	ms := t.UnixMilli()
+	if t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return ms
+}
+
+const recordFields = 18
+
+// String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
+func (r *Record) String() string {
+	b := make([]byte, 0, 160)
+	text := func(s string) {
+		if s == "" {
+			s = "-"
+		}
+		b = append(append(b, s...), ' ')
+	}
+	number := func(n int64) { b = append(strconv.AppendInt(b, n, 10), ' ') }
+	text(string(r.Status))
+	text(r.Reason)
+	number(r.Epoch)
+	text(r.Nonce)
+	number(r.Lease)
+	number(r.Version)
+	number(r.Wake)
+	number(r.Deadline)
+	number(r.Ready)
+	number(r.Mail)
+	number(r.Read)
+	number(r.Deaths)
+	text(r.Slot)
+	number(r.Started)
+	number(r.Updated)
+	number(r.Closed)
+	number(r.Records)
+	number(r.Entries)
+	return string(b[:len(b)-1])
+}
+
+// ParseRecord reads what String returns.
+func ParseRecord(s string) (Record, error) {
+	fields := strings.Split(s, " ")
+	if len(fields) != recordFields {
+		return Record{}, fmt.Errorf("%q is no record of an instance: it has %d fields instead of %d", s, len(fields), recordFields)
+	}
+	var bad error
+	number := func(i int) int64 {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil && bad == nil {
+			bad = fmt.Errorf("%q is no record of an instance: field %d is no number", s, i+1)
+		}
+		return n
+	}
+	text := func(i int) string {
+		if fields[i] == "-" {
+			return ""
+		}
+		return fields[i]
+	}
+	r := Record{
+		Status: interpreter.Status(text(0)), Reason: text(1), Epoch: number(2), Nonce: text(3), Lease: number(4),
+		Version: number(5), Wake: number(6), Deadline: number(7), Ready: number(8), Mail: number(9), Read: number(10),
+		Deaths: number(11), Slot: text(12), Started: number(13), Updated: number(14), Closed: number(15),
+		Records: number(16), Entries: number(17),
+	}
+	return r, bad
+}

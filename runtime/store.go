@@ -1,0 +1,331 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Store keeps instances. Each method is one transition: atomic, durable when it returns, and safe to repeat. A
+// transition that does not happen is a *Refusal; any other error leaves open whether it has happened, and the same
+// call with the same operation tells.
+//
+// The store's clock decides every deadline and lease (reliability.md 1.3.1). Nothing that a caller says of the time
+// can make something expire.
+type Store interface {
+	// Start creates an instance that no one has started before. Starting it again with the same digest returns what
+	// the first start returned, with Again set; with another one it is refused as a Conflict.
+	Start(context.Context, Start) (Started, error)
+	// Claim takes instances that are ready, and returns their whole state. The nonce is the operation: claiming again
+	// with the same one returns what is still held by it. Instances that cannot be claimed are left out.
+	Claim(context.Context, Claim) ([]Claimed, error)
+	// Commit stores what steps have changed. Version is the operation: the second commit of a version by the same
+	// token is answered like the first.
+	Commit(context.Context, Commit) (Committed, error)
+	// Renew prolongs leases. Each instance is answered on its own; what is not in the answer is not held any more.
+	Renew(context.Context, Renew) ([]Renewed, error)
+	// Promote makes instances ready whose time has come: a wake-up, a lease that has ended, an owner that lets a
+	// deadline pass. Instances whose time has not come are passed over.
+	Promote(context.Context, Promote) (Promoted, error)
+	// Deliver puts a message into an instance's inbox. ID is the operation; it is remembered for a day.
+	Deliver(context.Context, Delivery) error
+	// Command puts an operator's command into an instance's inbox if its state allows it. ID is the operation.
+	Command(context.Context, Command) error
+	// Relay deletes outbox entries that have been delivered.
+	Relay(ctx context.Context, partition int, entries []string) error
+	// Scrub compares some instances with the indexes of their partition and repairs what differs.
+	Scrub(context.Context, Scrub) (Scrubbed, error)
+	// Remove deletes instances that ended at least Age ago; others are left alone.
+	Remove(context.Context, Remove) (removed int, err error)
+
+	Reader
+	Catalog
+}
+
+// Catalog keeps definitions, the only thing that belongs to no partition.
+type Catalog interface {
+	// Define stores a definition for ever. Another one under the same key is refused as a Conflict.
+	Define(ctx context.Context, key string, data []byte) error
+	// Definition returns what is defined under a key; an unknown one is refused as NoSuch.
+	Definition(ctx context.Context, key string) ([]byte, error)
+	// Definitions returns the keys of all definitions, sorted.
+	Definitions(ctx context.Context) ([]string, error)
+}
+
+// Reader is what a store can be asked. What it returns may be outdated at once.
+type Reader interface {
+	// Poll returns what there is to do in a partition, at most n of each kind.
+	Poll(ctx context.Context, partition, n int) (Work, error)
+	// Load returns an instance; an unknown one is refused as NoSuch.
+	Load(context.Context, Instance) (Loaded, error)
+	// List returns instances of a partition, newest first, before a cursor that an earlier call returned; an empty
+	// cursor starts, and is returned at the end.
+	List(ctx context.Context, partition int, cursor string, n int) (Page, error)
+	// History returns entries of an instance from the given position on, which counts from 0.
+	History(ctx context.Context, i Instance, from, n int) ([]StoredEntry, error)
+	// Payload returns data of an instance that is kept apart.
+	Payload(ctx context.Context, i Instance, ref string) ([]byte, error)
+	// Statistics counts a partition's instances.
+	Statistics(ctx context.Context, partition int) (Statistics, error)
+	// Layout returns what was fixed when the deployment was made.
+	Layout() Layout
+	// Hints returns a channel of partitions in which something has become ready. It only makes things prompt: hints
+	// may be missing or wrong. It ends with ctx.
+	Hints(ctx context.Context) <-chan int
+}
+
+// Layout is fixed when a deployment is made, and checked whenever a store is opened.
+type Layout struct {
+	Deployment string
+	Partitions int
+	Schema     int
+}
+
+// Schema is the version of what stores hold. A store of another version is refused.
+const Schema = 1
+
+// DefaultPartitions is how many partitions a deployment has unless told otherwise.
+const DefaultPartitions = 64
+
+// Token is the right to write to an instance. Both parts are compared for equality on every write: after lost writes
+// the same epoch may be handed out twice.
+type Token struct {
+	Epoch int64
+	Nonce string
+}
+
+// Start is a new instance.
+type Start struct {
+	Instance Instance
+	Info     []byte        // what Load returns as Info; opaque to the store
+	Digest   string        // of everything that makes this start what it is
+	Delay    time.Duration // before the instance is ready
+	Deadline time.Time     // when the instance ends in any case; zero for never
+}
+
+// Started is the answer to Start.
+type Started struct {
+	Again bool // the instance was there already
+	At    time.Time
+}
+
+// Claim asks for instances of one partition.
+type Claim struct {
+	Partition int
+	Instances []Instance
+	Nonce     string // random; part of the tokens
+	Lease     time.Duration
+}
+
+// Claimed is an instance in the hands of a worker.
+type Claimed struct {
+	Instance Instance
+	Token    Token
+	Loaded
+	Inbox []Message
+	At    time.Time // by the store's clock
+}
+
+// Loaded is an instance as it is stored.
+type Loaded struct {
+	Record Record
+	Info   []byte
+	State  interpreter.Stored
+}
+
+// Message is something in an instance's inbox; opaque to the store.
+type Message []byte
+
+// Commit is what steps have changed, and what is next.
+type Commit struct {
+	Instance Instance
+	Token    Token
+	Version  int64 // of the record that the changes are made to
+	// At is the time of the steps. The store must have reached it; and if it has reached a deadline of the record that
+	// lies after At, the commit is refused as TimedOut: what happened comes too late.
+	At       time.Time
+	Changes  interpreter.Changes
+	Entries  [][]byte // of history
+	Records  int      // number of records in Entries
+	Payloads map[string][]byte
+	Outbox   [][]byte
+	Read     int // messages of the inbox that the steps have consumed
+
+	Status   interpreter.Status // the instance's phase now
+	Reason   string             // why it is closed; empty otherwise
+	Wake     time.Time          // when the instance wants to be looked at; zero for never
+	Deadline time.Time          // the earliest deadline in force; zero for none
+	Release  bool               // gives the token back; a closed instance is released always
+	Ready    bool               // with Release: there is more to do at once
+}
+
+// Committed is the answer to Commit.
+type Committed struct {
+	At   time.Time
+	Mail bool // there are messages that the owner has not read
+}
+
+// Renew prolongs the leases of instances of one partition.
+type Renew struct {
+	Partition int
+	Held      []Held
+	Lease     time.Duration
+}
+
+// Held is an instance that a worker believes to hold.
+type Held struct {
+	Instance Instance
+	Token    Token
+}
+
+// Renewed is an instance whose lease was prolonged.
+type Renewed struct {
+	Instance Instance
+	Mail     bool // there are messages that the owner has not read
+	At       time.Time
+}
+
+// Promote names instances of one partition whose time may have come.
+type Promote struct {
+	Partition int
+	Instances []Instance
+}
+
+// Promoted is the answer to Promote.
+type Promoted struct {
+	Ready int // instances that became ready
+	At    time.Time
+	Next  time.Time // when the next instance of the partition is due; zero for never
+}
+
+// Grace is how long an owner may let a wake-up or deadline pass before the instance is taken from it.
+const Grace = 2 * time.Second
+
+// MaxDeaths is how many owners may be lost at one step before the instance is quarantined (reliability.md P14).
+const MaxDeaths = 5
+
+// Delivery is a message on its way to an instance.
+type Delivery struct {
+	To      Instance
+	ID      string
+	Message Message
+}
+
+// Command is what an operator wants of an instance.
+type Command struct {
+	To      Instance
+	ID      string
+	Verb    Verb
+	Message Message // what the owner gets
+}
+
+// Verb is a kind of command.
+type Verb string
+
+// The verbs.
+const (
+	VerbCancel    Verb = "cancel"    // refused for closed instances
+	VerbTerminate Verb = "terminate" // the same
+	VerbSuspend   Verb = "suspend"   // the same
+	VerbResume    Verb = "resume"    // the same
+	VerbRetry     Verb = "retry"     // refused for instances that are not quarantined; it leaves no message
+)
+
+// Scrub asks to compare the instances of a partition from a cursor on.
+type Scrub struct {
+	Partition int
+	Cursor    string
+	N         int
+	// Adopt accepts that the partition has lost writes: it is taken as it is, and nobody's token counts any more.
+	Adopt bool
+}
+
+// Scrubbed is the answer to Scrub.
+type Scrubbed struct {
+	Cursor   string // for the next call; empty at the end
+	Compared int
+	Repaired []string // what was wrong, for people
+}
+
+// Remove names closed instances of one partition.
+type Remove struct {
+	Partition int
+	Instances []Instance
+	Age       time.Duration // since they closed
+}
+
+// Work is what there is to do in a partition.
+type Work struct {
+	At      time.Time
+	Ready   []Instance // the most urgent first
+	Due     []Instance // whose time has come, the longest overdue first
+	Next    time.Time  // when the first instance that is not among Due will be due; zero for never
+	Outbox  []Outgoing
+	Expired []Instance // closed, the oldest first; see Closed
+	Closed  time.Time  // when the first of Expired closed
+}
+
+// Outgoing is an entry of an outbox.
+type Outgoing struct {
+	ID   string // unique within the deployment
+	Data []byte
+}
+
+// Page is a part of a list.
+type Page struct {
+	Items  []Listed
+	Cursor string // for the next call; empty at the end
+}
+
+// Listed is an instance in a list.
+type Listed struct {
+	Instance Instance
+	Record   Record
+	Info     []byte
+}
+
+// StoredEntry is an entry of history as it is stored.
+type StoredEntry struct {
+	At    time.Time // of the commit, by the store's clock
+	Token Token     // of the owner that committed it
+	Data  []byte
+}
+
+// Statistics counts a partition's instances.
+type Statistics struct {
+	Ready, Waiting, Closed, Outbox int64
+	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.
+	Repairs int64
+	Losses  int64 // how often the partition was found to have lost writes
+}
+
+// ParseEntry reads an entry as stores keep it: time, epoch and nonce of its commit, and its data, a space between.
+func ParseEntry(stored []byte) (StoredEntry, error) {
+	parts := bytes.SplitN(stored, []byte{' '}, 4)
+	if len(parts) != 4 {
+		return StoredEntry{}, fmt.Errorf("%q is no entry of a history", stored)
+	}
+	at, err := strconv.ParseInt(string(parts[0]), 10, 64)
+	if err != nil {
+		return StoredEntry{}, fmt.Errorf("%q is no entry of a history", stored)
+	}
+	epoch, err := strconv.ParseInt(string(parts[1]), 10, 64)
+	return StoredEntry{At: Moment(at), Token: Token{epoch, string(parts[2])}, Data: parts[3]}, err
+}
+
+// Check reports how a store's layout differs from the one that is asked for.
+func (l Layout) Check(kept Layout) error {
+	switch {
+	case kept.Schema != l.Schema:
+		return fmt.Errorf("the store holds schema %d and this version of swrun needs %d: use the version of swrun that fits", kept.Schema, l.Schema)
+	case kept.Deployment != l.Deployment:
+		return fmt.Errorf("the store is of the deployment %q, not %q: name it as it was made", kept.Deployment, l.Deployment)
+	case kept.Partitions != l.Partitions:
+		return fmt.Errorf("the store was made with %d partitions, not %d: their number never changes", kept.Partitions, l.Partitions)
+	}
+	return nil
+}

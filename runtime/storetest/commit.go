@@ -1,0 +1,197 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+func commitChanges(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Changes = interpreter.Changes{
+		Head: []byte(`{"a":1}`), Context: []byte(`{"b":[]}`),
+		Frames: []interpreter.StoredFrame{{ID: 1, Data: []byte(`{"f":1}`)}, {ID: 2, Data: []byte(`{"f":2}`)}},
+	}
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	c.Version++
+	c.Changes = interpreter.Changes{
+		Head: []byte(`{"a":2}`), Frames: []interpreter.StoredFrame{{ID: 12, Data: []byte(`{"f":12}`)}}, Ended: []interpreter.FrameID{2},
+	}
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	l := s.load(i)
+	frames := l.State.Frames
+	if string(l.State.Head) != `{"a":2}` || string(l.State.Context) != `{"b":[]}` || len(frames) != 2 ||
+		string(frames[1]) != `{"f":1}` || string(frames[12]) != `{"f":12}` {
+		s.Errorf("stored are %s %s %v", l.State.Head, l.State.Context, frames)
+	}
+	if l.Record.Version != 2 || l.Record.Status != interpreter.StatusRunning {
+		s.Errorf("the record is %+v", l.Record)
+	}
+}
+
+func commitAgain(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Entries, c.Records, c.Outbox = [][]byte{[]byte("{}")}, 1, [][]byte{[]byte("out")}
+	for range 3 {
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+	}
+	c.Version++
+	c.Release = true
+	for range 3 { // also when nobody holds the token any more
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+	}
+	if r := s.load(i).Record; r.Version != 2 || r.Entries != 2 || r.Records != 2 {
+		s.Errorf("the record is %+v", r)
+	}
+	if out := s.poll(i).Outbox; len(out) != 2 {
+		s.Errorf("the outbox has %d entries", len(out))
+	}
+}
+
+func commitVersion(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Version += 2
+	_, err := s.Commit(s.ctx(), c)
+	s.refused(err, runtime.RolledBack)
+	if r := s.load(i).Record; r.Version != 0 {
+		s.Errorf("the record is %+v", r)
+	}
+}
+
+func commitFenced(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	stale := c
+	stale.Token.Epoch--
+	stale.Changes.Head = []byte("stale")
+	_, err := s.Commit(s.ctx(), stale)
+	s.refused(err, runtime.Fenced)
+	c.Release = true
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	c.Version++
+	_, err = s.Commit(s.ctx(), c)
+	s.refused(err, runtime.Fenced)
+	if l := s.load(i); l.State.Head != nil {
+		s.Error("a stale commit was stored")
+	}
+}
+
+func commitClosed(s *suite) {
+	i := s.start("a")
+	claimed := s.claim(i)
+	done := closing(claimed)
+	_, err := s.Commit(s.ctx(), done)
+	s.must(err)
+	_, err = s.Commit(s.ctx(), done) // the same again
+	s.must(err)
+	done.Version++
+	_, err = s.Commit(s.ctx(), done)
+	s.refused(err, runtime.Closed)
+	r := s.load(i).Record
+	if r.Status != interpreter.StatusCompleted || r.Closed == 0 || r.Held() || r.Reason != "completed" {
+		s.Errorf("the record is %+v", r)
+	}
+	if w := s.poll(i); contains(w.Ready, i) || contains(w.Due, i) || !contains(w.Expired, i) {
+		s.Errorf("the work is %+v", w)
+	}
+}
+
+// commitTimedOut is reliability.md 1.3.3: equality is a timeout.
+func commitTimedOut(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Deadline = c.At.Add(time.Second)
+	c.Wake = c.Deadline
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	result := c
+	result.Version++
+	result.At = s.poll(i).At
+	s.Advance(c.Deadline.Sub(result.At))
+	_, err = s.Commit(s.ctx(), result)
+	s.refused(err, runtime.TimedOut)
+	if r := s.load(i).Record; r.Version != 1 {
+		s.Errorf("the record is %+v", r)
+	}
+}
+
+func commitTimeout(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Deadline, c.Wake = c.At.Add(time.Second), c.At.Add(time.Second)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.Advance(time.Second)
+	timeout := c
+	timeout.Version++
+	timeout.At = c.Deadline
+	timeout.Deadline, timeout.Wake = time.Time{}, time.Time{}
+	_, err = s.Commit(s.ctx(), timeout)
+	s.must(err)
+}
+
+func commitGuard(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.At = c.At.Add(time.Hour)
+	_, err := s.Commit(s.ctx(), c)
+	s.refused(err, runtime.Guard)
+}
+
+func commitNoSuch(s *suite) {
+	c := runtime.Commit{Instance: instance("a"), Token: runtime.Token{Epoch: 1, Nonce: "n"}, Status: interpreter.StatusRunning}
+	_, err := s.Commit(s.ctx(), c)
+	s.refused(err, runtime.NoSuch)
+}
+
+func release(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Release = true
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	r := s.load(i).Record
+	if r.Held() || r.Ready != 0 {
+		s.Errorf("the record is %+v", r)
+	}
+	s.Advance(time.Hour)
+	if w := s.poll(i); contains(w.Ready, i) || contains(w.Due, i) {
+		s.Errorf("what waits for nothing but messages is work: %+v", w)
+	}
+}
+
+func releaseUnread(s *suite) {
+	i := s.start("a")
+	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "1", Message: runtime.Message("one")}))
+	claimed := s.claim(i)
+	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "2", Message: runtime.Message("two")}))
+	c := commit(claimed)
+	c.Release, c.Read = true, len(claimed.Inbox)
+	done, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	if !done.Mail {
+		s.Error("the owner is not told of the second message")
+	}
+	again := s.claim(i)
+	if len(again.Inbox) != 1 || string(again.Inbox[0]) != "two" {
+		s.Errorf("the inbox is %q", again.Inbox)
+	}
+}
+
+func releaseReady(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Release, c.Ready = true, true
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.claim(i)
+}

@@ -1,0 +1,299 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+func startOnce(s *suite) {
+	i := s.start("a")
+	again, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte("{}"), Digest: "digest"})
+	s.must(err)
+	if !again.Again {
+		s.Error("the second start is told as the first")
+	}
+	if got := string(s.load(i).Info); got != `{"of":"a"}` {
+		s.Errorf("the second start wrote %s", got)
+	}
+	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: i, Digest: "other"})
+	s.refused(err, runtime.Conflict)
+	if ready := s.poll(i).Ready; !contains(ready, i) {
+		s.Errorf("ready are %v", ready)
+	}
+}
+
+func startLater(s *suite) {
+	i := instance("a")
+	started, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Digest: "d", Delay: time.Minute})
+	s.must(err)
+	if w := s.poll(i); len(w.Ready) > 0 || len(w.Due) > 0 || !w.Next.Equal(started.At.Add(time.Minute)) {
+		s.Errorf("there is work: %+v", w)
+	}
+	s.Advance(time.Minute)
+	if p := s.promote(i); p.Ready != 1 {
+		s.Errorf("promoted %+v", p)
+	}
+	if c := s.claim(i); c.Record.Started < runtime.Millis(started.At.Add(time.Minute)) || c.Record.Status != interpreter.StatusRunning {
+		s.Errorf("claimed as %+v", c.Record)
+	}
+}
+
+func deadlineBeforeStart(s *suite) {
+	i := s.start("a")
+	now := s.poll(i).At
+	b := instance("b")
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: b, Digest: "d", Delay: time.Hour, Deadline: now.Add(time.Minute)})
+	s.must(err)
+	s.Advance(2 * time.Minute)
+	s.promote(b)
+	if c := s.claim(b); c.Record.Status != interpreter.StatusPending || c.Record.Deadline != runtime.Millis(now.Add(time.Minute)) {
+		s.Errorf("claimed as %+v", c.Record)
+	}
+}
+
+func claimOnce(s *suite) {
+	i := s.start("a")
+	c := s.claim(i)
+	if c.Token.Epoch != 1 || string(c.Info) != `{"of":"a"}` || c.State.Head != nil || len(c.State.Frames) > 0 {
+		s.Errorf("claimed %+v", c)
+	}
+	if more := s.tryClaim(i, s.nonce()); len(more) > 0 {
+		s.Error("claimed twice")
+	}
+	if w := s.poll(i); contains(w.Ready, i) {
+		s.Error("still ready")
+	}
+}
+
+func claimAgain(s *suite) {
+	i := s.start("a")
+	first := s.tryClaim(i, "same")
+	again := s.tryClaim(i, "same")
+	if len(first) != 1 || len(again) != 1 || first[0].Token != again[0].Token {
+		s.Errorf("got %v and %v", first, again)
+	}
+}
+
+func claimStarts(s *suite) {
+	i := s.start("a")
+	s.Advance(time.Second)
+	c := s.claim(i)
+	if c.Record.Started != runtime.Millis(c.At) || c.Record.Status != interpreter.StatusRunning {
+		s.Errorf("claimed at %s as %+v", c.At, c.Record)
+	}
+	s.Advance(lease + time.Millisecond)
+	s.promote(i)
+	if again := s.claim(i); again.Record.Started != c.Record.Started {
+		s.Error("the time of the start has moved")
+	}
+}
+
+func claimNotReady(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Release, c.Wake = true, c.At.Add(time.Minute)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
+		s.Error("claimed an instance that waits")
+	}
+	if got := s.tryClaim(instance("unknown"), s.nonce()); len(got) > 0 {
+		s.Error("claimed an instance that is not there")
+	}
+}
+
+func renew(s *suite) {
+	i := s.start("a")
+	c := s.claim(i)
+	s.Advance(lease / 2)
+	held := []runtime.Held{{Instance: i, Token: c.Token}}
+	renewed, err := s.Store.Renew(s.ctx(), runtime.Renew{Partition: s.partition(i), Held: held, Lease: lease})
+	s.must(err)
+	if len(renewed) != 1 || renewed[0].Instance != i || renewed[0].Mail {
+		s.Errorf("renewed %v", renewed)
+	}
+	s.Advance(lease/2 + time.Second)
+	if p := s.promote(i); p.Ready != 0 {
+		s.Error("the lease has ended all the same")
+	}
+	_, err = s.Commit(s.ctx(), commit(c))
+	s.must(err)
+}
+
+func renewFenced(s *suite) {
+	i := s.start("a")
+	c := s.claim(i)
+	s.Advance(lease + time.Millisecond)
+	s.promote(i)
+	held := []runtime.Held{{Instance: i, Token: c.Token}}
+	for range 2 { // revoked, and then in other hands
+		renewed, err := s.Store.Renew(s.ctx(), runtime.Renew{Partition: s.partition(i), Held: held, Lease: lease})
+		s.must(err)
+		if len(renewed) > 0 {
+			s.Error("a stale token was renewed")
+		}
+		s.tryClaim(i, "other")
+	}
+}
+
+func leaseEnds(s *suite) {
+	i := s.start("a")
+	stale := s.claim(i)
+	s.Advance(lease - 20*time.Millisecond)
+	if p := s.promote(i); p.Ready != 0 {
+		s.Error("taken away early")
+	}
+	s.Advance(20 * time.Millisecond)
+	s.promote(i)
+	c := s.claim(i)
+	if c.Token.Epoch != 2 || c.Record.Deaths != 1 {
+		s.Errorf("claimed %+v", c)
+	}
+	_, err := s.Commit(s.ctx(), commit(stale))
+	s.refused(err, runtime.Fenced)
+	forged := commit(c)
+	forged.Token.Nonce = "forged"
+	_, err = s.Commit(s.ctx(), forged)
+	s.refused(err, runtime.Fenced)
+}
+
+func hungOwner(s *suite) {
+	i := s.start("a")
+	claimed := s.claim(i)
+	c := commit(claimed)
+	c.Wake, c.Deadline = c.At.Add(time.Second), c.At.Add(time.Second)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.Advance(time.Second + runtime.Grace - 20*time.Millisecond)
+	if p := s.promote(i); p.Ready != 0 {
+		s.Error("revoked within the grace")
+	}
+	s.Advance(20 * time.Millisecond)
+	if p := s.promote(i); p.Ready != 1 {
+		s.Errorf("promoted %+v", p)
+	}
+	late := commit(claimed)
+	late.Version++
+	_, err = s.Commit(s.ctx(), late)
+	s.refused(err, runtime.Fenced)
+}
+
+func quarantine(s *suite) {
+	i := s.start("a")
+	s.die(i, runtime.MaxDeaths)
+	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
+		s.Fatal("claimed a sixth time")
+	}
+	if r := s.load(i).Record; r.Reason != runtime.Quarantined || r.Deaths != runtime.MaxDeaths {
+		s.Errorf("the record is %+v", r)
+	}
+	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: runtime.Message("m")}))
+	if w := s.poll(i); contains(w.Ready, i) {
+		s.Error("a message wakes what is quarantined")
+	}
+	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
+	c := s.claim(i)
+	if c.Record.Reason != "" || c.Record.Deaths != 0 || len(c.Inbox) != 1 {
+		s.Errorf("claimed %+v", c)
+	}
+}
+
+// die lets n owners of i die.
+func (s *suite) die(i runtime.Instance, n int) {
+	s.Helper()
+	for range n {
+		s.claim(i)
+		s.Advance(lease + time.Millisecond)
+		s.promote(i)
+	}
+}
+
+func progress(s *suite) {
+	i := s.start("a")
+	s.die(i, runtime.MaxDeaths-1)
+	c := commit(s.claim(i))
+	c.Entries, c.Records = [][]byte{[]byte("{}")}, 1
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.Advance(lease + time.Millisecond)
+	s.promote(i)
+	if got := s.claim(i).Record.Deaths; got != 1 {
+		s.Errorf("%d deaths", got)
+	}
+}
+
+func promoteDue(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Release, c.Wake = true, c.At.Add(time.Second)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	w := s.poll(i)
+	if len(w.Due) > 0 || !w.Next.Equal(c.Wake) {
+		s.Errorf("the work is %+v", w)
+	}
+	p, err := s.Store.Promote(s.ctx(), runtime.Promote{Partition: s.partition(i), Instances: []runtime.Instance{i}})
+	s.must(err)
+	if p.Ready != 0 || !p.Next.Equal(c.Wake) {
+		s.Errorf("promoted early: %+v", p)
+	}
+	s.Advance(time.Second)
+	if p := s.promote(i); p.Ready != 1 || !p.Next.IsZero() {
+		s.Errorf("promoted %+v", p)
+	}
+	if p := s.promote(i); p.Ready != 0 {
+		s.Error("promoted twice")
+	}
+	if got := s.claim(i); got.Record.Deaths != 0 {
+		s.Error("waiting counts as a death")
+	}
+}
+
+func overdueFirst(s *suite) {
+	first := s.start("a")
+	c := commit(s.claim(first))
+	c.Release, c.Wake = true, c.At.Add(time.Second)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	var other runtime.Instance
+	for n := 0; ; n++ { // one of the same partition
+		if other = instance(fmt.Sprintf("b%d", n)); s.partition(other) == s.partition(first) {
+			s.start(other.ID)
+			break
+		}
+	}
+	s.Advance(2 * time.Second)
+	s.promote(first)
+	if ready := s.poll(first).Ready; len(ready) != 2 || ready[0] != first {
+		s.Errorf("ready are %v", ready)
+	}
+}
+
+func concurrentClaims(s *suite) {
+	i := s.start("a")
+	var group sync.WaitGroup
+	taken := make([]int, 16)
+	for n := range taken {
+		group.Go(func() {
+			claimed, err := s.Claim(s.ctx(), runtime.Claim{
+				Partition: s.partition(i), Instances: []runtime.Instance{i}, Nonce: fmt.Sprintf("n%d", n), Lease: lease,
+			})
+			if err != nil {
+				s.Error(err)
+			}
+			taken[n] = len(claimed)
+		})
+	}
+	group.Wait()
+	total := 0
+	for _, n := range taken {
+		total += n
+	}
+	if total != 1 {
+		s.Errorf("claimed %d times", total)
+	}
+}

@@ -1,0 +1,191 @@
+// Package storetest is the Store contract as a test-suite. Every store passes it.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// Opened is a store under test.
+type Opened struct {
+	runtime.Store
+	// Advance moves the clock of all partitions.
+	Advance func(time.Duration)
+}
+
+// Run holds a store to the contract. Each call of open returns an empty store.
+func Run(t *testing.T, open func(*testing.T) Opened) {
+	for _, c := range cases() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(&suite{T: t, Opened: open(t)})
+		})
+	}
+}
+
+type testCase struct {
+	name string
+	run  func(*suite)
+}
+
+func cases() []testCase {
+	return []testCase{
+		{"start once", startOnce},
+		{"start later", startLater},
+		{"a deadline comes before a delayed start", deadlineBeforeStart},
+		{"claim takes what is ready, once", claimOnce},
+		{"claim again with the same nonce", claimAgain},
+		{"claim fixes the time of the start", claimStarts},
+		{"claim leaves what is not ready", claimNotReady},
+		{"commit stores changes", commitChanges},
+		{"commit again", commitAgain},
+		{"commit of another version", commitVersion},
+		{"commit with a stale token", commitFenced},
+		{"commit after the end", commitClosed},
+		{"commit at the deadline", commitTimedOut},
+		{"commit of the timeout itself", commitTimeout},
+		{"commit from the future", commitGuard},
+		{"commit of an unknown instance", commitNoSuch},
+		{"release", release},
+		{"release with unread messages", releaseUnread},
+		{"release with more to do", releaseReady},
+		{"renew", renew},
+		{"renew with a stale token", renewFenced},
+		{"a lease ends", leaseEnds},
+		{"a hung owner is revoked", hungOwner},
+		{"five deaths quarantine", quarantine},
+		{"progress forgets deaths", progress},
+		{"promote what is due", promoteDue},
+		{"what time made ready comes first", overdueFirst},
+		{"deliver once", deliverOnce},
+		{"deliver to the owner", deliverHeld},
+		{"deliver to a closed instance", deliverClosed},
+		{"messages keep their order", inboxOrder},
+		{"command", command},
+		{"command to a closed instance", commandClosed},
+		{"outbox", outbox},
+		{"history", history},
+		{"payload", payload},
+		{"values are bytes", anyBytes},
+		{"list", list},
+		{"remove", remove},
+		{"scrub finds nothing", scrubClean},
+		{"adopt lost writes", adopt},
+		{"definitions", definitions},
+		{"unknown instance", unknown},
+		{"bad ids", badIDs},
+		{"hints", hints},
+		{"many at once", many},
+		{"concurrent claims", concurrentClaims},
+	}
+}
+
+type suite struct {
+	*testing.T
+	Opened
+	nonces int
+}
+
+const lease = 10 * time.Second
+
+func (s *suite) ctx() context.Context { return s.Context() }
+
+// must fails the test on an error.
+func (s *suite) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// refused checks the code of a refusal.
+func (s *suite) refused(err error, want runtime.Code) {
+	s.Helper()
+	if got := runtime.RefusedAs(err); got != want {
+		s.Errorf("got %q (%v), want %q", got, err, want)
+	}
+}
+
+func instance(id string) runtime.Instance { return runtime.Instance{Namespace: "test", ID: id} }
+
+func (s *suite) partition(i runtime.Instance) int { return i.Partition(s.Layout().Partitions) }
+
+func (s *suite) start(id string) runtime.Instance {
+	s.Helper()
+	i := instance(id)
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte(`{"of":"` + id + `"}`), Digest: "digest"})
+	s.must(err)
+	return i
+}
+
+func (s *suite) nonce() string {
+	s.nonces++
+	return fmt.Sprintf("nonce-%d", s.nonces)
+}
+
+func (s *suite) tryClaim(i runtime.Instance, nonce string) []runtime.Claimed {
+	s.Helper()
+	claimed, err := s.Claim(s.ctx(), runtime.Claim{
+		Partition: s.partition(i), Instances: []runtime.Instance{i}, Nonce: nonce, Lease: lease,
+	})
+	s.must(err)
+	return claimed
+}
+
+func (s *suite) claim(i runtime.Instance) runtime.Claimed {
+	s.Helper()
+	claimed := s.tryClaim(i, s.nonce())
+	if len(claimed) != 1 {
+		s.Fatalf("claimed %d instances", len(claimed))
+	}
+	return claimed[0]
+}
+
+func (s *suite) load(i runtime.Instance) runtime.Loaded {
+	s.Helper()
+	l, err := s.Load(s.ctx(), i)
+	s.must(err)
+	return l
+}
+
+func (s *suite) poll(i runtime.Instance) runtime.Work {
+	s.Helper()
+	w, err := s.Poll(s.ctx(), s.partition(i), 100)
+	s.must(err)
+	return w
+}
+
+func (s *suite) promote(i runtime.Instance) runtime.Promoted {
+	s.Helper()
+	p, err := s.Promote(s.ctx(), runtime.Promote{Partition: s.partition(i), Instances: s.poll(i).Due})
+	s.must(err)
+	return p
+}
+
+// commit returns a commit that changes nothing.
+func commit(c runtime.Claimed) runtime.Commit {
+	return runtime.Commit{
+		Instance: c.Instance, Token: c.Token, Version: c.Record.Version, At: c.At, Status: interpreter.StatusRunning,
+	}
+}
+
+// closing returns a commit that ends the instance.
+func closing(c runtime.Claimed) runtime.Commit {
+	done := commit(c)
+	done.Status, done.Reason = interpreter.StatusCompleted, "completed"
+	return done
+}
+
+func contains(all []runtime.Instance, i runtime.Instance) bool {
+	for _, other := range all {
+		if other == i {
+			return true
+		}
+	}
+	return false
+}
