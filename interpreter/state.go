@@ -231,3 +231,8 @@ func (s *State) NextWake() time.Time {
 	}
 	return next
 }
+
+// Awaits reports whether a task still waits for an effect.
+func (s *State) Awaits(id EffectID) bool {
+	return slices.ContainsFunc(s.frames, func(f *Frame) bool { return f.Effect != nil && f.Effect.ID == id })
+}

@@ -73,9 +73,15 @@ type Reader interface {
 	Statistics(ctx context.Context, partition int) (Statistics, error)
 	// Layout returns what was fixed when the deployment was made.
 	Layout() Layout
-	// Hints returns a channel of partitions in which something has become ready. It only makes things prompt: hints
-	// may be missing or wrong. It ends with ctx.
-	Hints(ctx context.Context) <-chan int
+	// Hints returns a channel of what has become ready or got a message. It only makes things prompt: hints may be
+	// missing or wrong. It ends with ctx.
+	Hints(ctx context.Context) <-chan Hint
+}
+
+// Hint says that there may be something to do in a partition.
+type Hint struct {
+	Partition int
+	Mail      Instance // that has a message while somebody holds it; zero for none
 }
 
 // Layout is fixed when a deployment is made, and checked whenever a store is opened.

@@ -3,29 +3,31 @@ package kvstore
 import (
 	"context"
 	"sync"
+
+	"github.com/swrun/swrun/runtime"
 )
 
 // hints tells the workers of this process in which partitions something has become ready.
 type hints struct {
 	mu        sync.Mutex
-	listeners []chan int
+	listeners []chan runtime.Hint
 }
 
 // send tells everyone who is listening and not far behind.
-func (h *hints) send(partition int) {
+func (h *hints) send(hint runtime.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.listeners {
 		select {
-		case c <- partition:
+		case c <- hint:
 		default: // it polls anyway
 		}
 	}
 }
 
 // Hints implements runtime.Reader.
-func (s *Store) Hints(ctx context.Context) <-chan int {
-	c := make(chan int, 256)
+func (s *Store) Hints(ctx context.Context) <-chan runtime.Hint {
+	c := make(chan runtime.Hint, 256)
 	s.hints.mu.Lock()
 	s.hints.listeners = append(s.hints.listeners, c)
 	s.hints.mu.Unlock()
@@ -33,7 +35,7 @@ func (s *Store) Hints(ctx context.Context) <-chan int {
 	return c
 }
 
-func (h *hints) remove(c chan int) {
+func (h *hints) remove(c chan runtime.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, other := range h.listeners {

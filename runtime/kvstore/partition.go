@@ -68,6 +68,27 @@ func (p *partition) put(i runtime.Instance, before *runtime.Record, r *runtime.R
 	p.Put(place, nil)
 }
 
+// putAway takes an instance whose record cannot be read out of the way: it stands where nothing is ever due, and
+// Scrub reports it.
+func (p *partition) putAway(i runtime.Instance) {
+	for _, index := range []string{"ready/", "due/"} {
+		prefix := p.prefix + index
+		var found []string
+		p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+			if _, other := indexed(key, prefix); other == i {
+				found = append(found, key)
+			}
+			return true
+		})
+		for _, key := range found {
+			p.Delete(key)
+		}
+	}
+	if _, ok := p.Get(p.key(i, "record")); ok {
+		p.Put(p.prefix+"due/"+number(never)+"/"+i.String(), nil)
+	}
+}
+
 // owned returns the record of an instance to which the token may write.
 func (p *partition) owned(i runtime.Instance, t runtime.Token) (runtime.Record, error) {
 	r, ok, err := p.record(i)

@@ -103,7 +103,7 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 		return nil
 	})
 	if err == nil && !started.Again {
-		s.hints.send(n)
+		s.hints.send(runtime.Hint{Partition: n})
 	}
 	return started, err
 }
@@ -113,11 +113,7 @@ func (s *Store) Claim(_ context.Context, c runtime.Claim) (claimed []runtime.Cla
 	err = s.update(c.Partition, func(p *partition) error {
 		claimed = nil
 		for _, i := range c.Instances {
-			taken, err := p.claim(i, c)
-			if err != nil {
-				return err
-			}
-			if taken != nil {
+			if taken := p.claim(i, c); taken != nil {
 				claimed = append(claimed, *taken)
 			}
 		}
@@ -126,14 +122,15 @@ func (s *Store) Claim(_ context.Context, c runtime.Claim) (claimed []runtime.Cla
 	return claimed, err
 }
 
-func (p *partition) claim(i runtime.Instance, c runtime.Claim) (*runtime.Claimed, error) {
+func (p *partition) claim(i runtime.Instance, c runtime.Claim) *runtime.Claimed {
 	r, ok, err := p.record(i)
 	if err != nil || !ok {
-		return nil, err
+		p.putAway(i)
+		return nil
 	}
 	again := r.Held() && r.Nonce == c.Nonce
 	if !again && (r.Status.Final() || r.Held() || r.Ready == 0) {
-		return nil, nil
+		return nil
 	}
 	if !again {
 		before := r
@@ -147,7 +144,7 @@ func (p *partition) claim(i runtime.Instance, c runtime.Claim) (*runtime.Claimed
 	return &runtime.Claimed{
 		Instance: i, Token: runtime.Token{Epoch: r.Epoch, Nonce: r.Nonce}, Loaded: p.load(i, r), Inbox: p.inbox(i),
 		At: runtime.Moment(p.now),
-	}, nil
+	}
 }
 
 // Commit implements runtime.Store.
@@ -182,7 +179,7 @@ func (s *Store) Commit(_ context.Context, c runtime.Commit) (done runtime.Commit
 		return nil
 	})
 	if err == nil && (ready || len(c.Outbox) > 0) {
-		s.hints.send(n)
+		s.hints.send(runtime.Hint{Partition: n})
 	}
 	return done, err
 }
@@ -252,11 +249,7 @@ func (s *Store) Promote(_ context.Context, c runtime.Promote) (done runtime.Prom
 	err = s.update(c.Partition, func(p *partition) error {
 		done = runtime.Promoted{At: runtime.Moment(p.now)}
 		for _, i := range c.Instances {
-			promoted, err := p.promote(i)
-			if err != nil {
-				return err
-			}
-			if promoted {
+			if p.promote(i) {
 				done.Ready++
 			}
 		}
@@ -264,16 +257,20 @@ func (s *Store) Promote(_ context.Context, c runtime.Promote) (done runtime.Prom
 		return nil
 	})
 	if err == nil && done.Ready > 0 {
-		s.hints.send(c.Partition)
+		s.hints.send(runtime.Hint{Partition: c.Partition})
 	}
 	return done, err
 }
 
-func (p *partition) promote(i runtime.Instance) (bool, error) {
+func (p *partition) promote(i runtime.Instance) bool {
 	r, ok, err := p.record(i)
+	if err != nil || !ok {
+		p.putAway(i)
+		return false
+	}
 	due := r.Due()
-	if err != nil || !ok || r.Status.Final() || r.Ready != 0 || due == 0 || due > p.now || r.Reason == runtime.Quarantined {
-		return false, err
+	if r.Status.Final() || r.Ready != 0 || due == 0 || due > p.now || r.Reason == runtime.Quarantined {
+		return false
 	}
 	before := r
 	if r.Held() {
@@ -281,12 +278,12 @@ func (p *partition) promote(i runtime.Instance) (bool, error) {
 		if r.Deaths++; r.Deaths >= runtime.MaxDeaths {
 			r.Reason = runtime.Quarantined
 			p.put(i, &before, &r)
-			return false, nil
+			return false
 		}
 	}
 	r.Ready = due - urgency
 	p.put(i, &before, &r)
-	return true, nil
+	return true
 }
 
 // next returns when the first instance is due that is not due yet.
@@ -319,7 +316,7 @@ func (s *Store) Deliver(_ context.Context, d runtime.Delivery) error {
 		return nil
 	})
 	if err == nil {
-		s.hints.send(n)
+		s.hints.send(runtime.Hint{Partition: n, Mail: d.To})
 	}
 	return err
 }
@@ -348,7 +345,7 @@ func (s *Store) Command(_ context.Context, c runtime.Command) error {
 		return nil
 	})
 	if err == nil {
-		s.hints.send(n)
+		s.hints.send(runtime.Hint{Partition: n, Mail: c.To})
 	}
 	return err
 }

@@ -1,0 +1,251 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// ClientConfig is what a client needs. Store is required.
+type ClientConfig struct {
+	Store Store
+	Nonce func() string // default random; ids of commands
+}
+
+// Client starts instances and asks about them.
+type Client struct {
+	store Store
+	nonce func() string
+}
+
+// NewClient returns a client.
+func NewClient(c ClientConfig) *Client {
+	if c.Nonce == nil {
+		c.Nonce = rand.Text
+	}
+	return &Client{store: c.Store, nonce: c.Nonce}
+}
+
+// Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
+// refused as a Conflict.
+func (c *Client) Deploy(ctx context.Context, d Definition) (Reference, error) {
+	reference, err := d.Reference()
+	if err != nil {
+		return reference, err
+	}
+	digest, err := define(ctx, c.store, d)
+	if err != nil {
+		return reference, err
+	}
+	return reference, c.store.Define(ctx, nameKey+reference.String(), []byte(digest))
+}
+
+// Reference returns what the definition's document is called.
+func (d Definition) Reference() (Reference, error) {
+	w, found := dsl.Parse("definition", []byte(d.Document))
+	if err := found.Err(); err != nil {
+		return Reference{}, err
+	}
+	return Reference{w.Document.Namespace, w.Document.Name, w.Document.Version}, nil
+}
+
+// StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
+type StartOptions struct {
+	ID               string // of the instance; a new UUID if empty
+	OnDuplicate      string // what an instance of that id leads to: reject (also if empty) or return-existing
+	BusinessKey      string
+	Labels           map[string]string
+	ExecutionTimeout time.Duration // of the whole execution, at least a second; replaces the document's
+	RunTimeout       time.Duration // of one run, at least a second
+	Deadline         time.Time     // of the whole execution
+	Delay            time.Duration // before it starts
+	Accepted         bool          // the timeouts count from now, and not from when a worker takes the instance
+}
+
+// The values of OnDuplicate.
+const (
+	OnDuplicateReject         = "reject"
+	OnDuplicateReturnExisting = "return-existing"
+)
+
+// minTimeout is the smallest timeout that a start may ask for.
+const minTimeout = time.Second
+
+// OptionError is a start option that cannot be.
+type OptionError struct {
+	Field  string // as in the start's JSON: executionTimeout, runTimeout, deadline, delay, onDuplicate, id
+	Detail string
+}
+
+func (e *OptionError) Error() string { return e.Field + ": " + e.Detail }
+
+// Check reports the first option that cannot be.
+func (o StartOptions) Check() error {
+	for field, d := range map[string]time.Duration{"executionTimeout": o.ExecutionTimeout, "runTimeout": o.RunTimeout} {
+		if d != 0 && d < minTimeout {
+			return &OptionError{field, fmt.Sprintf("must be at least %s, got %s", minTimeout, d)}
+		}
+	}
+	switch {
+	case o.Delay < 0:
+		return &OptionError{"delay", fmt.Sprintf("must not be negative, got %s", o.Delay)}
+	case o.OnDuplicate != "" && o.OnDuplicate != OnDuplicateReject && o.OnDuplicate != OnDuplicateReturnExisting:
+		return &OptionError{"onDuplicate", fmt.Sprintf("must be %s or %s, got %q", OnDuplicateReject, OnDuplicateReturnExisting, o.OnDuplicate)}
+	}
+	return nil
+}
+
+// Start starts an instance of a workflow that has been deployed.
+func (c *Client) Start(ctx context.Context, r Reference, input any, o StartOptions) (Instance, error) {
+	reference, definition, err := resolve(ctx, c.store, r)
+	if err != nil {
+		return Instance{}, err
+	}
+	return c.begin(ctx, reference, definition, input, o)
+}
+
+// StartDefinition starts an instance of a definition, whether or not it is deployed under its name. If there is an
+// instance with the same id, definition, input and options already, it is returned.
+func (c *Client) StartDefinition(ctx context.Context, d Definition, input any, o StartOptions) (Instance, error) {
+	reference, err := d.Reference()
+	if err != nil {
+		return Instance{}, err
+	}
+	definition, err := define(ctx, c.store, d)
+	if err != nil {
+		return Instance{}, err
+	}
+	return c.begin(ctx, reference, definition, input, o)
+}
+
+func (c *Client) begin(ctx context.Context, r Reference, definition string, input any, o StartOptions) (Instance, error) {
+	if err := o.Check(); err != nil {
+		return Instance{}, err
+	}
+	if o.ID == "" {
+		o.ID = uuid.Must(uuid.NewV7()).String()
+	}
+	i := Instance{r.Namespace, o.ID}
+	if input == nil {
+		input = map[string]any{}
+	}
+	info := Info{
+		Workflow: r, Definition: definition, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
+		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, Accepted: o.Accepted,
+	}
+	started, err := c.start(ctx, i, info, o)
+	if RefusedAs(err) == Conflict && o.OnDuplicate == OnDuplicateReturnExisting {
+		return i, nil
+	}
+	if err == nil && started.Again && o.OnDuplicate == OnDuplicateReject {
+		err = Refuse(Conflict, started.At, "instance %s", i)
+	}
+	return i, err
+}
+
+func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOptions) (Started, error) {
+	data, err := json.Marshal(info)
+	if err != nil {
+		return Started{}, fmt.Errorf("write what is fixed about the instance: %w", err)
+	}
+	deadline := info.Deadline
+	if info.Parent != nil && (deadline.IsZero() || !info.Parent.Deadline.IsZero() && info.Parent.Deadline.Before(deadline)) {
+		deadline = info.Parent.Deadline
+	}
+	return c.store.Start(ctx, Start{Instance: i, Info: data, Digest: digest(data), Delay: o.Delay, Deadline: deadline})
+}
+
+// Cancel asks an instance to end: what is in progress is cancelled, and its children are as they say.
+func (c *Client) Cancel(ctx context.Context, i Instance, reason string) error {
+	return c.command(ctx, i, VerbCancel, message{Type: interpreter.EventCancel, Reason: reason})
+}
+
+// Terminate ends an instance and everything that it has started.
+func (c *Client) Terminate(ctx context.Context, i Instance, reason string) error {
+	return c.command(ctx, i, VerbTerminate, message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
+}
+
+// Suspend keeps an instance's tasks from starting; deadlines go on.
+func (c *Client) Suspend(ctx context.Context, i Instance, reason string) error {
+	return c.command(ctx, i, VerbSuspend, message{Type: interpreter.EventSuspend, Reason: reason})
+}
+
+// Resume lets a suspended instance go on.
+func (c *Client) Resume(ctx context.Context, i Instance, reason string) error {
+	return c.command(ctx, i, VerbResume, message{Type: interpreter.EventResume, Reason: reason})
+}
+
+// Retry lets an instance run again that was quarantined because it killed its owners.
+func (c *Client) Retry(ctx context.Context, i Instance) error {
+	return c.store.Command(ctx, Command{To: i, ID: c.nonce(), Verb: VerbRetry})
+}
+
+func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) error {
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	return c.store.Command(ctx, Command{To: i, ID: c.nonce(), Verb: v, Message: data})
+}
+
+// Delete removes an instance that has ended; any other is refused as a Conflict.
+func (c *Client) Delete(ctx context.Context, i Instance) error {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return err
+	}
+	if !l.Record.Status.Final() {
+		return Refuse(Conflict, time.Time{}, "instance %s is %s", i, l.Record.Status)
+	}
+	_, err = c.store.Remove(ctx, Remove{Partition: i.Partition(c.store.Layout().Partitions), Instances: []Instance{i}})
+	return err
+}
+
+// Outcome returns how an instance has ended; done is false while it has not.
+func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool, err error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil || !l.Record.Status.Final() {
+		return Outcome{}, false, err
+	}
+	info, err := ParseInfo(l.Info)
+	if err != nil {
+		return Outcome{}, false, err
+	}
+	s, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	if err != nil {
+		return Outcome{}, false, err
+	}
+	return Outcome{
+		ID: i.ID, Status: s.Status, Output: s.Output, Fault: s.Fault,
+		StartedAt: s.StartedAt, EndedAt: Moment(l.Record.Closed),
+	}, true, nil
+}
+
+// Wait returns how an instance ends. It looks again whenever the store gives a hint, and at intervals.
+func (c *Client) Wait(ctx context.Context, i Instance) (Outcome, error) {
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	hints := c.store.Hints(watch)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		o, done, err := c.Outcome(ctx, i)
+		if done || err != nil {
+			return o, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return Outcome{}, context.Cause(ctx)
+		case <-timer.C:
+		case <-hints:
+			timer.Stop()
+		}
+	}
+}

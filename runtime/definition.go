@@ -1,0 +1,130 @@
+package runtime
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Definition is a workflow as it was deployed: its document and every external resource that it is compiled with, so
+// that an instance always continues as it began.
+type Definition struct {
+	Document  string            `json:"document"` // YAML
+	Resources map[string][]byte `json:"resources,omitempty"`
+}
+
+// Digest identifies the definition by its content.
+func (d Definition) Digest() string {
+	data, _ := json.Marshal(d) // text and bytes always encode
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// Compile makes a definition ready to run.
+type Compile func(Definition) (*interpreter.Program, error)
+
+const (
+	digestKey = "digest/"
+	nameKey   = "workflow/"
+)
+
+// define stores a definition by its digest.
+func define(ctx context.Context, c Catalog, d Definition) (digest string, err error) {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("write the definition: %w", err)
+	}
+	digest = d.Digest()
+	return digest, c.Define(ctx, digestKey+digest, data)
+}
+
+// resolve returns the digest of what is deployed under a reference, and the reference with its version.
+func resolve(ctx context.Context, c Catalog, r Reference) (Reference, string, error) {
+	if r.Version == Latest {
+		latest, err := latestVersion(ctx, c, r)
+		if err != nil {
+			return r, "", err
+		}
+		r.Version = latest
+	}
+	digest, err := c.Definition(ctx, nameKey+r.String())
+	return r, string(digest), err
+}
+
+func latestVersion(ctx context.Context, c Catalog, r Reference) (string, error) {
+	keys, err := c.Definitions(ctx)
+	if err != nil {
+		return "", err
+	}
+	prefix := nameKey + r.Namespace + "/" + r.Name + ":"
+	var latest *semver.Version
+	for _, key := range keys {
+		version, ok := strings.CutPrefix(key, prefix)
+		if v, err := semver.StrictNewVersion(version); ok && err == nil && (latest == nil || v.GreaterThan(latest)) {
+			latest = v
+		}
+	}
+	if latest == nil {
+		return "", &Refusal{Code: NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
+	}
+	return latest.Original(), nil
+}
+
+// programs keeps what a worker has compiled.
+type programs struct {
+	catalog Catalog
+	compile Compile
+
+	mu       sync.Mutex
+	compiled map[string]*compilation
+}
+
+type compilation struct {
+	once    sync.Once
+	program *interpreter.Program
+	err     error
+}
+
+// maxPrograms is how many programs are kept; more are compiled again when they are needed.
+const maxPrograms = 512
+
+// program returns the program of a definition; instances share it.
+func (p *programs) program(ctx context.Context, digest string) (*interpreter.Program, error) {
+	p.mu.Lock()
+	c := p.compiled[digest]
+	if c == nil {
+		if len(p.compiled) >= maxPrograms || p.compiled == nil {
+			p.compiled = map[string]*compilation{}
+		}
+		c = new(compilation)
+		p.compiled[digest] = c
+	}
+	p.mu.Unlock()
+	c.once.Do(func() { c.program, c.err = p.load(ctx, digest) })
+	if c.err != nil { // it may be there next time
+		p.mu.Lock()
+		delete(p.compiled, digest)
+		p.mu.Unlock()
+	}
+	return c.program, c.err
+}
+
+func (p *programs) load(ctx context.Context, digest string) (*interpreter.Program, error) {
+	data, err := p.catalog.Definition(ctx, digestKey+digest)
+	if err != nil {
+		return nil, err
+	}
+	var d Definition
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, fmt.Errorf("read the definition %s: %w", digest, err)
+	}
+	return p.compile(d)
+}

@@ -1,0 +1,348 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// holding is an instance that a worker holds: it does what the instance's session wants.
+type holding struct {
+	partition *partition
+	session   *Session
+	ctx       context.Context // ends when the instance is lost
+	revoke    context.CancelCauseFunc
+	mailed    chan struct{}
+	ended     chan interpreter.Finished
+	flights   sync.WaitGroup
+	cancels   map[interpreter.EffectID]context.CancelCauseFunc
+	broken    chan error // a performer has failed as such
+
+	mu    sync.Mutex
+	asked time.Time // when the lease that is trusted was asked for
+}
+
+// errLost is why a holding ends when its lease cannot be trusted any more.
+var errLost = errors.New("the lease is lost")
+
+// hold runs a claimed instance until it waits, ends or is lost.
+func (p *partition) hold(c Claimed, sent time.Time) {
+	h := &holding{
+		partition: p, mailed: make(chan struct{}, 1), ended: make(chan interpreter.Finished), broken: make(chan error, 1),
+		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent,
+	}
+	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
+	defer func() {
+		h.revoke(errUnwanted)
+		h.flights.Wait()
+	}()
+	log := p.w.c.Log.With("instance", c.Instance.String())
+	defer func() {
+		if v := recover(); v != nil { // the instance is left to its lease, and quarantined if this goes on
+			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	if err := h.begin(c); err != nil {
+		log.Error("take up an instance", "error", err)
+		return
+	}
+	p.w.register(h)
+	defer p.w.unregister(h)
+	switch err := h.run(); {
+	case err == nil:
+	case errors.Is(err, errLost), RefusedAs(err) == Fenced, RefusedAs(err) == Closed:
+		log.Info("an instance was taken over", "reason", err)
+	default:
+		log.Error("run an instance", "error", err)
+	}
+}
+
+func (h *holding) begin(c Claimed) error {
+	info, err := ParseInfo(c.Info)
+	if err != nil {
+		return err
+	}
+	w := h.partition.w
+	program, err := w.programs.program(h.ctx, info.Definition)
+	if err != nil {
+		return err
+	}
+	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible}
+	h.session = NewSession(config, c, info, program)
+	return h.session.Begin(c)
+}
+
+// run does what the session wants until it is over.
+func (h *holding) run() error {
+	draining, leaving := h.partition.w.draining, h.partition.w.leaving
+	for {
+		done, err := h.act()
+		if done || err != nil {
+			return err
+		}
+		timer, stop := h.timer()
+		select {
+		case <-h.ctx.Done():
+			stop()
+			return context.Cause(h.ctx)
+		case ev := <-h.ended:
+			h.landed(ev)
+		case err := <-h.broken:
+			stop()
+			return err
+		case <-h.mailed:
+			h.session.wants.Mail = true
+		case <-timer:
+			h.session.Tick()
+		case <-draining:
+			draining = nil
+			h.session.Drain()
+		case <-leaving:
+			leaving = nil
+			h.session.HandOver()
+		}
+		stop()
+	}
+}
+
+// act does what the session wants now.
+func (h *holding) act() (done bool, err error) {
+	s := h.session
+	for {
+		wants := s.Wants()
+		for _, id := range wants.Cancel {
+			h.cancel(id)
+		}
+		wants.Cancel = nil
+		for _, e := range wants.Perform {
+			h.perform(e)
+		}
+		wants.Perform = nil
+		switch {
+		case wants.Done:
+			return true, wants.Failed
+		case wants.Reload:
+			err = h.reload()
+		case wants.Commit != nil:
+			h.commit()
+		case wants.Mail:
+			wants.Mail = false
+			err = h.fetch()
+		default:
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if lost := context.Cause(h.ctx); lost != nil {
+			return false, lost
+		}
+	}
+}
+
+// timer returns a channel that is ready when the session wants to be called.
+func (h *holding) timer() (<-chan time.Time, func()) {
+	at := h.session.wants.Tick
+	if at.IsZero() {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(h.partition.clock.until(at))
+	return timer.C, func() { timer.Stop() }
+}
+
+// commit stores what the session wants to be stored. It repeats the same operation while it is not answered and the
+// lease can be trusted.
+func (h *holding) commit() {
+	c := h.session.wants.Commit
+	for failures := 1; ; failures++ {
+		ctx, cancel := context.WithDeadline(h.ctx, h.trusted())
+		done, err := h.partition.w.c.Store.Commit(ctx, *c)
+		cancel()
+		var refusal *Refusal
+		switch {
+		case err == nil:
+			h.stored(c, done)
+		case errors.As(err, &refusal):
+			h.refused(refusal)
+		case context.Cause(h.ctx) != nil:
+			err = context.Cause(h.ctx)
+		case !h.partition.w.c.Now().Before(h.trusted()):
+			err = errLost
+		default:
+			h.partition.w.c.Log.Warn("commit", "instance", c.Instance.String(), "error", err)
+			h.wait(backoff(failures))
+			continue
+		}
+		h.session.Committed(done, err)
+		return
+	}
+}
+
+// stored tells what a commit has done.
+func (h *holding) stored(c *Commit, done Committed) {
+	h.partition.clock.hear(done.At)
+	if c.Release {
+		h.partition.due(c.Wake)
+	}
+	if len(c.Outbox) > 0 || c.Release && (c.Ready || done.Mail) {
+		h.partition.nudge()
+	}
+	if observe := h.partition.w.c.Observe; observe != nil {
+		for _, e := range h.session.batch.entries {
+			observe(c.Instance, e.Records)
+		}
+	}
+}
+
+func (h *holding) refused(r *Refusal) {
+	switch r.Code {
+	case Guard:
+		h.partition.clock.reset(r.At)
+		h.wait(time.Millisecond)
+	case RolledBack:
+		h.partition.nudge()
+	}
+	h.partition.clock.hear(r.At)
+}
+
+func (h *holding) wait(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-h.ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// claimAgain returns the instance as it is stored, if it is still held.
+func (h *holding) claimAgain() (Claimed, error) {
+	s := h.session
+	for failures := 1; ; failures++ {
+		ctx, cancel := context.WithDeadline(h.ctx, h.trusted())
+		claimed, err := h.partition.w.c.Store.Claim(ctx, Claim{
+			Partition: h.partition.n, Instances: []Instance{s.instance}, Nonce: s.token.Nonce, Lease: h.partition.w.c.Lease,
+		})
+		cancel()
+		switch {
+		case err == nil && (len(claimed) == 0 || claimed[0].Token != s.token):
+			return Claimed{}, errLost
+		case err == nil:
+			h.partition.clock.hear(claimed[0].At)
+			return claimed[0], nil
+		case context.Cause(h.ctx) != nil:
+			return Claimed{}, context.Cause(h.ctx)
+		case !h.partition.w.c.Now().Before(h.trusted()):
+			return Claimed{}, errLost
+		}
+		h.wait(backoff(failures))
+	}
+}
+
+func (h *holding) reload() error {
+	c, err := h.claimAgain()
+	if err != nil {
+		return err
+	}
+	return h.session.Reloaded(c)
+}
+
+func (h *holding) fetch() error {
+	c, err := h.claimAgain()
+	if err != nil {
+		return err
+	}
+	return h.session.Mail(c.Inbox)
+}
+
+// perform starts an effect.
+func (h *holding) perform(e interpreter.Effect) {
+	ctx, cancel := context.WithCancelCause(h.ctx)
+	if e.Detached { // it goes on without the instance
+		ctx, cancel = context.WithCancelCause(h.partition.w.effects)
+	}
+	h.cancels[e.ID] = cancel
+	perform := h.session.program.Performer(e.Kind)
+	run := func() {
+		defer cancel(nil)
+		result, err := perform(ctx, e.Request)
+		ev := interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}
+		if e.Detached {
+			return
+		}
+		if err != nil && (ev.Error == nil || ctx.Err() != nil) {
+			h.failed(ctx, fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err))
+			return
+		}
+		select {
+		case h.ended <- ev:
+		case <-h.ctx.Done():
+		}
+	}
+	if e.Detached {
+		delete(h.session.flights, e.ID)
+		delete(h.cancels, e.ID)
+		h.partition.w.detached.Go(run)
+		return
+	}
+	h.flights.Go(run)
+}
+
+// failed takes in that an effect came to no result: it was cancelled, or its performer failed as such, which is no
+// matter of the workflow.
+func (h *holding) failed(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	select {
+	case h.broken <- err:
+	default:
+	}
+}
+
+// landed takes in the end of an effect.
+func (h *holding) landed(ev interpreter.Finished) {
+	delete(h.cancels, ev.Effect)
+	h.session.Finished(ev)
+}
+
+func (h *holding) cancel(id interpreter.EffectID) {
+	if cancel := h.cancels[id]; cancel != nil {
+		cancel(errUnwanted)
+		delete(h.cancels, id)
+	}
+	delete(h.session.flights, id)
+}
+
+// ring says that there is mail.
+func (h *holding) ring() {
+	select {
+	case h.mailed <- struct{}{}:
+	default: // it looks anyway
+	}
+}
+
+// trusted returns until when, by this process's clock, the lease can be relied on: it counts from when it was asked
+// for, and ends before the store's.
+func (h *holding) trusted() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lease := h.partition.w.c.Lease
+	return h.asked.Add(lease - lease/5)
+}
+
+func (h *holding) sent() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked
+}
+
+func (h *holding) extend(sent time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked = sent
+}

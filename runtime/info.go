@@ -1,0 +1,111 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Reference names a workflow.
+type Reference struct {
+	Namespace, Name, Version string
+}
+
+// String returns namespace/name:version.
+func (r Reference) String() string { return r.Namespace + "/" + r.Name + ":" + r.Version }
+
+// ParseReference reads namespace/name or namespace/name:version; without a version it is latest.
+func ParseReference(s string) (Reference, error) {
+	name, version, ok := strings.Cut(s, ":")
+	if !ok {
+		version = Latest
+	}
+	namespace, name, ok := strings.Cut(name, "/")
+	if !ok || namespace == "" || name == "" || version == "" {
+		return Reference{}, fmt.Errorf("%q names no workflow: it must be namespace/name or namespace/name:version", s)
+	}
+	return Reference{namespace, name, version}, nil
+}
+
+// Latest is the version that stands for the highest one.
+const Latest = "latest"
+
+// MarshalText writes what String returns.
+func (r Reference) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (r *Reference) UnmarshalText(text []byte) (err error) {
+	*r, err = ParseReference(string(text))
+	return err
+}
+
+// Info is what is fixed when an instance starts. Stores keep it as JSON.
+type Info struct {
+	Workflow    Reference         `json:"w"`
+	Definition  string            `json:"d"` // digest of the definition that the instance is pinned to
+	Input       interpreter.Value `json:"i"`
+	BusinessKey string            `json:"k,omitempty"`
+	Labels      map[string]string `json:"l,omitempty"`
+
+	ExecutionTimeout time.Duration `json:"x,omitempty"` // replaces the document's timeout
+	RunTimeout       time.Duration `json:"r,omitempty"` // replaces the document's metadata.swrun.runTimeout
+	Deadline         time.Time     `json:"e,omitzero"`  // replaces the document's timeout
+	// Accepted counts the timeouts from when the start was accepted, and not from when a worker takes the instance.
+	Accepted bool    `json:"a,omitempty"`
+	Parent   *Parent `json:"p,omitempty"`
+}
+
+// Parent is the task that waits for a child workflow.
+type Parent struct {
+	Instance Instance             `json:"i"`
+	Effect   interpreter.EffectID `json:"e"`
+	Deadline time.Time            `json:"d,omitzero"` // of the parent's scopes: the child ends with them
+}
+
+// ParseInfo reads what a store returns as Info.
+func ParseInfo(data []byte) (*Info, error) {
+	i := new(Info)
+	if err := json.Unmarshal(data, i); err != nil {
+		return nil, fmt.Errorf("read what is fixed about the instance: %w", err)
+	}
+	return i, nil
+}
+
+// digest returns a short digest of data.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// start returns the event with which the instance begins.
+func (i *Info) start(p *interpreter.Program, created, started time.Time) interpreter.Start {
+	from := started
+	if i.Accepted {
+		from = created
+	}
+	ev := interpreter.Start{Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero()}
+	add := func(kind string, at time.Time) {
+		ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: kind, At: at, StartedAt: from})
+	}
+	if i.ExecutionTimeout > 0 {
+		add(interpreter.DeadlineExecution, from.Add(i.ExecutionTimeout))
+	}
+	if !i.Deadline.IsZero() {
+		add(interpreter.DeadlineExecution, i.Deadline)
+	}
+	switch documents := p.Workflow.Document.Engine.RunTimeout; {
+	case i.RunTimeout > 0:
+		add(interpreter.DeadlineRun, from.Add(i.RunTimeout))
+	case documents != nil:
+		add(interpreter.DeadlineRun, documents.AddTo(from))
+	}
+	if i.Parent != nil && !i.Parent.Deadline.IsZero() {
+		add(interpreter.DeadlineExecution, i.Parent.Deadline)
+	}
+	return ev
+}

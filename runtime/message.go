@@ -1,0 +1,77 @@
+package runtime
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// message is what an instance finds in its inbox. Stores keep it as JSON.
+type message struct {
+	Type   string               `json:"type"` // finished, cancel, suspend or resume
+	Effect interpreter.EffectID `json:"effect,omitempty"`
+	Result *interpreter.Value   `json:"result,omitempty"`
+	Error  *errors.Error        `json:"error,omitempty"`
+	Reason string               `json:"reason,omitempty"`
+	// Terminated says that nothing was to be waited for.
+	Terminated bool `json:"terminated,omitempty"`
+}
+
+func (m message) encode() (Message, error) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("write a message: %w", err)
+	}
+	return data, nil
+}
+
+func parseMessage(data Message) (message, error) {
+	var m message
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("read a message: %w", err)
+	}
+	return m, nil
+}
+
+// event returns what the message means to the instance.
+func (m message) event() (interpreter.Event, error) {
+	switch m.Type {
+	case interpreter.EventFinished:
+		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error}
+		if m.Result != nil {
+			ev.Result = m.Result.V
+		}
+		return ev, nil
+	case interpreter.EventCancel:
+		return interpreter.Cancel{Reason: m.Reason}, nil
+	case interpreter.EventSuspend:
+		return interpreter.Suspend{Reason: m.Reason}, nil
+	case interpreter.EventResume:
+		return interpreter.Resume{Reason: m.Reason}, nil
+	}
+	return nil, fmt.Errorf("read a message: %q is no type of message", m.Type)
+}
+
+// outgoing is an entry of an outbox: one of its members is set. Stores keep it as JSON.
+type outgoing struct {
+	Child   *childStart      `json:"child,omitempty"`
+	Deliver *outgoingMessage `json:"deliver,omitempty"`
+	Publish json.RawMessage  `json:"publish,omitempty"` // an event
+}
+
+// childStart starts a child workflow.
+type childStart struct {
+	ID       string            `json:"id"`
+	Workflow Reference         `json:"workflow"`
+	Input    interpreter.Value `json:"input"`
+	Parent   *Parent           `json:"parent,omitempty"`
+}
+
+// outgoingMessage is a message to another instance; with a verb it is a command.
+type outgoingMessage struct {
+	To      Instance `json:"to"`
+	Verb    Verb     `json:"verb,omitempty"`
+	Message message  `json:"message"`
+}

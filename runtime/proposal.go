@@ -1,0 +1,174 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// apartFrom is the size of data, in bytes, from which history keeps it apart.
+const apartFrom = 64 << 10
+
+// propose asks for a commit of the batch; release gives the token back with it.
+func (s *Session) propose(release bool) {
+	c, err := s.proposal(release)
+	if err != nil {
+		s.fail(fmt.Errorf("write what has changed: %w", err))
+		return
+	}
+	s.wants.Commit = c
+}
+
+func (s *Session) proposal(release bool) (*Commit, error) {
+	changes, err := s.state.TakeChanges()
+	if err != nil {
+		return nil, err
+	}
+	at := s.batch.at
+	if at.IsZero() {
+		at = s.Clock()
+	}
+	c := &Commit{
+		Instance: s.instance, Token: s.token, Version: s.record.Version, At: at,
+		Changes: s.batch.changes.Then(changes), Records: s.batch.records, Read: s.batch.read,
+		Status: s.state.Phase(), Wake: s.wake(), Deadline: s.state.NextDeadline(), Release: release,
+	}
+	if s.state.Status == interpreter.StatusPending {
+		c.Deadline = Moment(s.record.Deadline)
+	}
+	if s.state.Status.Final() {
+		c.Reason = s.reason()
+		c.Wake, c.Deadline = time.Time{}, time.Time{}
+	} else if release {
+		c.Ready = s.draining && !s.parks()
+	}
+	if err := s.encodeEntries(c); err != nil {
+		return nil, err
+	}
+	return c, s.encodeOutbox(c)
+}
+
+// parks reports whether nothing has to be done before time has passed or a message arrives.
+func (s *Session) parks() bool {
+	return s.state.Phase() == interpreter.StatusWaiting && len(s.queue) == 0 && len(s.batch.effects) == 0 && !s.again
+}
+
+// reason tells why the instance is closed (promises.md 203).
+func (s *Session) reason() string {
+	switch {
+	case s.state.TimedOut():
+		return "timed_out"
+	case s.state.Status == interpreter.StatusCancelled && s.killed:
+		return "terminated"
+	}
+	return string(s.state.Status)
+}
+
+func (s *Session) encodeEntries(c *Commit) error {
+	for _, e := range s.batch.entries {
+		data, err := e.Encode(nil, apartFrom, func(data []byte) string {
+			if c.Payloads == nil {
+				c.Payloads = map[string][]byte{}
+			}
+			ref := digest(data)
+			c.Payloads[ref] = append([]byte(nil), data...)
+			return ref
+		})
+		if err != nil {
+			return err
+		}
+		c.Entries = append(c.Entries, data)
+	}
+	return nil
+}
+
+func (s *Session) encodeOutbox(c *Commit) error {
+	all := s.batch.outbox
+	if s.state.Status.Final() && s.info.Parent != nil {
+		all = append(all, s.outcome())
+	}
+	for _, o := range all {
+		data, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		c.Outbox = append(c.Outbox, data)
+	}
+	return nil
+}
+
+// outcome tells the parent how the instance has ended.
+func (s *Session) outcome() outgoing {
+	m := message{Type: interpreter.EventFinished, Effect: s.info.Parent.Effect}
+	switch s.state.Status {
+	case interpreter.StatusCompleted:
+		m.Result = &interpreter.Value{V: s.state.Output}
+	case interpreter.StatusFaulted:
+		m.Error = s.state.Fault
+	default:
+		m.Error = errors.Runtimef("the workflow %s was cancelled", s.instance.ID)
+	}
+	return outgoing{Deliver: &outgoingMessage{To: s.info.Parent.Instance, Message: m}}
+}
+
+// childRequest is what a run_workflow task asks for.
+type childRequest struct {
+	Namespace, Name, Version string
+	Input                    interpreter.Value
+	ParentClose              string
+}
+
+// start puts the start of a child workflow into the outbox.
+func (s *Session) start(e interpreter.Effect) {
+	var r childRequest
+	if err := json.Unmarshal(e.Request.Body, &r); err != nil {
+		s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: errors.Runtimef("the request for a workflow cannot be read: %s", err)})
+		return
+	}
+	start := &childStart{
+		ID: childID(s.instance, e.Request.Path), Workflow: Reference{r.Namespace, r.Name, r.Version}, Input: r.Input,
+	}
+	if !e.Detached {
+		start.Parent = &Parent{Instance: s.instance, Effect: e.ID}
+		if r.ParentClose != dsl.ParentCloseAbandon {
+			start.Parent.Deadline = e.Request.Deadline
+		}
+		s.adopt(e)
+	}
+	s.batch.outbox = append(s.batch.outbox, outgoing{Child: start})
+}
+
+// adopt notes which child an effect is about.
+func (s *Session) adopt(e interpreter.Effect) {
+	var r childRequest
+	if json.Unmarshal(e.Request.Body, &r) == nil { // it was written by the task
+		s.children[e.ID] = child{Instance{r.Namespace, childID(s.instance, e.Request.Path)}, r.ParentClose}
+	}
+}
+
+// closing is what a child is told when nobody waits for it any more.
+func (c child) closing(killed bool) []outgoing {
+	if c.close == dsl.ParentCloseAbandon {
+		return nil
+	}
+	verb := VerbCancel
+	if killed || c.close == dsl.ParentCloseTerminate {
+		verb = VerbTerminate
+	}
+	m := message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == VerbTerminate}
+	return []outgoing{{Deliver: &outgoingMessage{To: c.instance, Verb: verb, Message: m}}}
+}
+
+// childID is derived from where the child is started, so that starting it again is the same start.
+func childID(parent Instance, path interpreter.Path) string {
+	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
+	suffix := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:12])
+	return parent.ID[:min(len(parent.ID), maxInstanceID-len(suffix)-1)] + "." + suffix
+}

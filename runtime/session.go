@@ -1,0 +1,433 @@
+package runtime
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Session is an instance in the hands of an owner. It decides what is stepped, stored, performed and cancelled, and
+// when (design.md section 6), and does none of it itself: its driver calls one of its methods and then does what Wants
+// says. Worker is its driver with goroutines and real time; simulations are others. A Session is not safe for use by
+// several goroutines.
+//
+// The rule that makes it safe: nothing starts before all that it depends on is stored. The one exception is what
+// directly follows the start, which the store has fixed in time: it comes out the same when it is repeated.
+type Session struct {
+	SessionConfig
+	instance Instance
+	token    Token
+	info     *Info
+	program  *interpreter.Program
+	state    *interpreter.State
+	record   Record // as it was stored last
+
+	queue    []interpreter.Event // that have not been stepped yet
+	flights  map[interpreter.EffectID]bool
+	children map[interpreter.EffectID]child
+	batch    batch
+	again    bool // the last step has left work to do
+	draining bool // nothing more is started
+	killed   bool // the cancel that ended it was a terminate
+
+	wants Wants
+}
+
+// SessionConfig is what all sessions of an owner share.
+type SessionConfig struct {
+	// Clock estimates the time by the store's clock, in whole milliseconds. It never goes back and is never ahead.
+	Clock   func() time.Time
+	Linger  time.Duration // how short a wait has to be for the instance to stay in memory
+	Visible time.Duration // how long an effect may be in flight before it is stored
+}
+
+// NewSession returns the session of an instance that was claimed; Begin comes next. What is stored decides the
+// program: see Definition of its Info.
+func NewSession(c SessionConfig, claimed Claimed, info *Info, p *interpreter.Program) *Session {
+	return &Session{SessionConfig: c, instance: claimed.Instance, token: claimed.Token, info: info, program: p}
+}
+
+// child is an effect that another instance performs.
+type child struct {
+	instance Instance
+	close    string
+}
+
+// Wants is what the driver of a session has to do, in this order. What it has done it clears.
+type Wants struct {
+	Cancel  []interpreter.EffectID // effects in flight that nobody waits for any more
+	Perform []interpreter.Effect   // their ends go to Finished
+	Done    bool                   // the session is over; nothing else counts
+	Failed  error                  // why, if it could not go on: the instance is left to its lease
+	Reload  bool                   // the instance as it is stored now, for Reloaded
+	Commit  *Commit                // to be stored; the answer goes to Committed
+	Mail    bool                   // the messages of the inbox, for Mail
+	Tick    time.Time              // when to call Tick, by the store's clock; zero for never
+}
+
+// Wants returns what there is to do.
+func (s *Session) Wants() *Wants { return &s.wants }
+
+// batch is what has happened since the last commit.
+type batch struct {
+	at      time.Time // of the last step
+	begun   time.Time // of the first
+	results []interpreter.Event
+	entries []interpreter.Entry
+	changes interpreter.Changes
+	effects []interpreter.Effect // to start when the batch is stored
+	outbox  []outgoing
+	firm    bool // it has to be stored before effects start
+	resumed bool // effects were performed again
+	read    int  // messages of the inbox that were stepped
+	records int
+}
+
+// maxBatch is how many records may wait for a commit while pure work goes on.
+const maxBatch = 2000
+
+// Begin takes up a claimed instance.
+func (s *Session) Begin(c Claimed) error {
+	s.flights = map[interpreter.EffectID]bool{}
+	if err := s.restore(c); err != nil {
+		return err
+	}
+	s.advance()
+	return nil
+}
+
+// restore makes the session's state of what is stored.
+func (s *Session) restore(c Claimed) (err error) {
+	s.record, s.batch, s.queue = c.Record, batch{}, nil
+	s.children = map[interpreter.EffectID]child{}
+	if c.State.Head == nil {
+		s.state = interpreter.NewState(s.instance.Namespace, s.instance.ID)
+	} else if s.state, err = interpreter.Restore(s.instance.Namespace, s.instance.ID, s.info.Input.V, c.State); err != nil {
+		return err
+	}
+	if s.state.Status == interpreter.StatusPending && s.starts() {
+		s.queue = append(s.queue, s.info.start(s.program, s.record.CreatedAt(), Moment(s.record.Started)))
+	}
+	if err := s.receive(c.Inbox); err != nil {
+		return err
+	}
+	s.resume()
+	return nil
+}
+
+// starts reports whether the time of a delayed start has come, or will never come.
+func (s *Session) starts() bool {
+	now := s.Clock()
+	return s.record.Status != interpreter.StatusPending || s.record.Deadline != 0 && !now.Before(Moment(s.record.Deadline))
+}
+
+// receive queues messages that have not been stepped.
+func (s *Session) receive(inbox []Message) error {
+	for _, data := range inbox[min(s.batch.read, len(inbox)):] {
+		m, err := parseMessage(data)
+		if err != nil {
+			return err
+		}
+		ev, err := m.event()
+		if err != nil {
+			return err
+		}
+		s.killed = s.killed || m.Terminated
+		s.queue = append(s.queue, received{ev})
+	}
+	return nil
+}
+
+// received is an event that came as a message: it is consumed when it is stepped.
+type received struct{ interpreter.Event }
+
+// resume prepares the effects that were in flight when an earlier owner lost the instance.
+func (s *Session) resume() {
+	for _, i := range interpreter.Interrupted(s.program, s.state) {
+		e := i.Effect
+		switch {
+		case e.Kind == dsl.KindRunWorkflow:
+			s.adopt(e)
+		case i.Error != nil:
+			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
+		case s.flights[e.ID]: // it goes on
+		case e.Once:
+			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
+				"it was sent at most once, and nobody knows whether it arrived",
+			).With("outcome", "unknown")})
+		default:
+			s.batch.resumed = true
+			s.batch.effects = append(s.batch.effects, e)
+		}
+	}
+}
+
+// Finished takes in the end of an effect that was performed here.
+func (s *Session) Finished(ev interpreter.Finished) {
+	delete(s.flights, ev.Effect)
+	s.queue = append(s.queue, ev)
+	s.advance()
+}
+
+// Mail takes in the messages of the inbox.
+func (s *Session) Mail(inbox []Message) error {
+	waiting := 0
+	for _, ev := range s.queue {
+		if _, ok := ev.(received); ok {
+			waiting++
+		}
+	}
+	s.batch.read += waiting // they are in the inbox, but not to be queued twice
+	err := s.receive(inbox)
+	s.batch.read -= waiting
+	if err == nil {
+		s.advance()
+	}
+	return err
+}
+
+// Tick takes in that time has passed.
+func (s *Session) Tick() { s.advance() }
+
+// Drain makes the session end as soon as nothing is in flight.
+func (s *Session) Drain() {
+	s.draining = true
+	s.advance()
+}
+
+// HandOver gives the instance back as it is: what is in flight is cancelled, and another owner performs it again.
+func (s *Session) HandOver() {
+	s.draining = true
+	for id := range s.flights {
+		s.wants.Cancel = append(s.wants.Cancel, id)
+	}
+	clear(s.flights)
+	s.advance()
+}
+
+// advance steps what is there and decides what to do about it. While a commit is on its way, everything waits.
+func (s *Session) advance() {
+	if s.wants.Commit != nil || s.wants.Reload || s.wants.Done {
+		return
+	}
+	for len(s.queue) > 0 && s.batch.records < maxBatch {
+		ev := s.queue[0]
+		s.queue = s.queue[1:]
+		s.step(ev)
+	}
+	now := s.Clock()
+	if wake := s.state.NextWake(); s.again || !wake.IsZero() && !now.Before(wake) {
+		s.step(interpreter.Due{})
+	}
+	s.decide(now)
+}
+
+func (s *Session) step(ev interpreter.Event) {
+	at := s.Clock()
+	switch e := ev.(type) {
+	case interpreter.Start:
+		at = s.startTime(at)
+	case received:
+		ev = e.Event
+		s.batch.read++
+		s.batch.firm = true
+	case interpreter.Finished:
+		s.batch.results = append(s.batch.results, ev)
+	}
+	if at.Before(s.batch.at) {
+		at = s.batch.at
+	}
+	if s.batch.begun.IsZero() {
+		s.batch.begun = s.Clock()
+	}
+	result := interpreter.Step(s.program, s.state, ev, at)
+	s.batch.at, s.again = at, result.Again
+	s.note(ev, at, result)
+	for _, id := range result.Cancels {
+		s.unwanted(id)
+	}
+	for _, e := range result.Effects {
+		s.wanted(e)
+	}
+}
+
+// startTime is when the instance starts: when its first owner took it, or now if it ends before its time.
+func (s *Session) startTime(now time.Time) time.Time {
+	if s.record.Status == interpreter.StatusPending {
+		return now
+	}
+	return Moment(s.record.Started)
+}
+
+// note keeps what a step has done for the commit.
+func (s *Session) note(ev interpreter.Event, at time.Time, result interpreter.Result) {
+	if len(result.Records) == 0 {
+		return
+	}
+	if _, first := ev.(interpreter.Start); !first {
+		s.batch.firm = true
+	}
+	entry := interpreter.NewEntry(ev, at, result)
+	if result.Withheld {
+		changes, err := s.state.TakeChanges()
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		s.batch.changes = s.batch.changes.Then(changes)
+		entry.Changes = &changes
+	}
+	s.batch.entries = append(s.batch.entries, entry)
+	s.batch.records += len(result.Records)
+}
+
+// wanted takes in an effect that a step wants.
+func (s *Session) wanted(e interpreter.Effect) {
+	switch {
+	case s.flights[e.ID]: // a step that is repeated wants it again
+	case e.Kind == dsl.KindEmit:
+		s.batch.outbox = append(s.batch.outbox, outgoing{Publish: e.Request.Body})
+	case e.Kind == dsl.KindRunWorkflow:
+		s.start(e)
+	default:
+		s.batch.firm = s.batch.firm || e.Once || e.Detached
+		s.batch.effects = append(s.batch.effects, e)
+	}
+}
+
+// unwanted takes in that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
+func (s *Session) unwanted(id interpreter.EffectID) {
+	if c, ok := s.children[id]; ok {
+		delete(s.children, id)
+		s.batch.outbox = append(s.batch.outbox, c.closing(s.killed)...)
+	}
+	for i, e := range s.batch.effects {
+		if e.ID == id {
+			s.batch.effects = append(s.batch.effects[:i:i], s.batch.effects[i+1:]...)
+			return
+		}
+	}
+}
+
+// decide finds out what is next.
+func (s *Session) decide(now time.Time) {
+	s.wants.Tick = time.Time{}
+	idle := len(s.flights) == 0 && len(s.batch.effects) == 0 && !s.again && len(s.queue) == 0
+	wake := s.wake()
+	switch {
+	case s.state.Status.Final():
+		s.propose(true)
+	case s.draining && len(s.flights) == 0:
+		s.propose(true)
+	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.records >= maxBatch:
+		s.propose(false)
+	case s.again || len(s.queue) > 0:
+		s.wants.Tick = now
+	case idle && !s.soon(wake, now):
+		s.propose(true)
+	case s.batch.firm || len(s.batch.outbox) > 0 || idle && len(s.batch.entries) > 0:
+		s.propose(false)
+	default:
+		s.begunEffects()
+		s.wait(wake)
+	}
+}
+
+// wait asks to be called when the next wait ends, and when what is in flight has to be made visible.
+func (s *Session) wait(wake time.Time) {
+	s.wants.Tick = wake
+	if len(s.batch.entries) > 0 || s.batch.resumed {
+		visible := s.batch.begun.Add(s.Visible)
+		if !s.Clock().Before(visible) {
+			s.propose(false)
+		} else if wake.IsZero() || visible.Before(wake) {
+			s.wants.Tick = visible
+		}
+	}
+}
+
+// soon reports whether a wait is so short that the instance stays in memory.
+func (s *Session) soon(wake, now time.Time) bool {
+	return !wake.IsZero() && wake.Sub(now) < s.Linger && !s.draining
+}
+
+// wake returns when the instance wants to be looked at.
+func (s *Session) wake() time.Time {
+	if s.state.Status != interpreter.StatusPending {
+		return s.state.NextWake()
+	}
+	wake := Moment(s.record.Started)
+	if deadline := Moment(s.record.Deadline); !deadline.IsZero() && deadline.Before(wake) {
+		wake = deadline
+	}
+	return wake
+}
+
+// begunEffects starts what may be started.
+func (s *Session) begunEffects() {
+	for _, e := range s.batch.effects {
+		if e.Detached || s.state.Awaits(e.ID) {
+			s.wants.Perform = append(s.wants.Perform, e)
+			s.flights[e.ID] = true
+		}
+	}
+	s.batch.effects = nil
+	if s.batch.begun.IsZero() {
+		s.batch.begun = s.Clock()
+	}
+}
+
+// Committed takes in the answer to the commit.
+func (s *Session) Committed(c Committed, err error) {
+	sent := s.wants.Commit
+	s.wants.Commit = nil
+	switch RefusedAs(err) {
+	case TimedOut, Guard: // what happened is told again, at the right time
+		s.wants.Reload = true
+		return
+	}
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	effects, resumed := s.batch.effects, s.batch.resumed
+	s.batch = batch{at: s.batch.at, effects: effects, resumed: resumed && len(effects) > 0}
+	s.record.Version++
+	s.record.Status, s.record.Wake, s.record.Deadline = sent.Status, Millis(sent.Wake), Millis(sent.Deadline)
+	s.record.Records += int64(sent.Records)
+	for id := range s.flights {
+		if !s.state.Awaits(id) {
+			s.wants.Cancel = append(s.wants.Cancel, id)
+		}
+	}
+	if sent.Release || sent.Status.Final() {
+		s.wants.Done = true
+		return
+	}
+	if !s.draining {
+		s.begunEffects()
+	}
+	s.wants.Mail = c.Mail
+	s.advance()
+}
+
+// Reloaded takes in the instance as it is stored, and tells it again what has happened since.
+func (s *Session) Reloaded(c Claimed) error {
+	results := s.batch.results
+	s.wants.Reload = false
+	if err := s.restore(c); err != nil {
+		return err
+	}
+	for _, ev := range results {
+		s.queue = append(s.queue, ev)
+	}
+	s.advance()
+	return nil
+}
+
+// fail ends the session without giving the instance back: nobody knows what it would do next.
+func (s *Session) fail(err error) {
+	s.wants.Done, s.wants.Failed = true, err
+}

@@ -1,0 +1,242 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// WorkerConfig is what a worker needs. Store and Compile are required; the rest has defaults.
+type WorkerConfig struct {
+	Store   Store
+	Compile Compile
+
+	Concurrency int           // instances at a time; default 1000
+	Lease       time.Duration // default 10 s: how long the work of a worker that has died lies idle
+	Poll        time.Duration // default 1 s: how late it is seen what nobody gave a hint of
+	Linger      time.Duration // default 1 s: shorter waits stay in memory
+	Visible     time.Duration // default 50 ms: effects that take longer are stored as being in flight
+	Drain       time.Duration // default 30 s: for effects in flight when the worker stops
+	Retention   time.Duration // of instances that have ended; default 0 keeps them
+	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes
+
+	// Publish sends an emitted event. Nil drops events: nobody listens.
+	Publish func(ctx context.Context, event json.RawMessage) error
+	// Observe is called with the records of each commit of an instance, in order, once they are stored.
+	Observe func(Instance, []interpreter.Record)
+	Log     *slog.Logger     // default discards
+	Now     func() time.Time // default time.Now; only differences of it count
+	Nonce   func() string    // default random
+}
+
+// Worker runs the instances of a store. Any number of workers may share a store, and each may end at any moment.
+type Worker struct {
+	c          WorkerConfig
+	client     *Client
+	programs   programs
+	partitions []*partition
+	slots      chan struct{}
+	sessions   sync.WaitGroup
+	detached   sync.WaitGroup // effects that nobody waits for
+	effects    context.Context
+	stop       context.CancelCauseFunc
+	draining   chan struct{} // closed when nothing new is started
+	leaving    chan struct{} // closed when what is in flight is given up
+
+	mu   sync.Mutex
+	held map[Instance]*holding
+}
+
+// errShutdown is why effects are cancelled that nobody waits for when a worker stops.
+var errShutdown = errors.New("the worker stops")
+
+// NewWorker returns a worker that does nothing before Run.
+func NewWorker(c WorkerConfig) *Worker {
+	standard := func(d *time.Duration, otherwise time.Duration) {
+		if *d == 0 {
+			*d = otherwise
+		}
+	}
+	standard(&c.Lease, 10*time.Second)
+	standard(&c.Poll, time.Second)
+	standard(&c.Linger, time.Second)
+	standard(&c.Visible, 50*time.Millisecond)
+	standard(&c.Drain, 30*time.Second)
+	standard(&c.Scrubbing, 10*time.Minute)
+	if c.Concurrency == 0 {
+		c.Concurrency = 1000
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Nonce == nil {
+		c.Nonce = func() string { return rand.Text()[:20] }
+	}
+	w := &Worker{
+		c: c, client: NewClient(ClientConfig{Store: c.Store, Nonce: c.Nonce}),
+		programs: programs{catalog: c.Store, compile: c.Compile},
+		slots:    make(chan struct{}, c.Concurrency), draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
+	}
+	for n := range c.Store.Layout().Partitions {
+		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1)})
+	}
+	return w
+}
+
+// Run works until ctx ends, and then hands over what it holds: idle instances at once, the others when their effects
+// have ended or Drain is over. The error says why it could not work at all.
+func (w *Worker) Run(ctx context.Context) error {
+	w.effects, w.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer w.stop(errShutdown)
+	background, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var loops, renewals sync.WaitGroup
+	for _, p := range w.partitions {
+		loops.Go(func() { p.run(ctx) })
+	}
+	loops.Go(func() { w.listen(ctx) })
+	loops.Go(func() { w.scrub(ctx) })
+	renewals.Go(func() { w.renew(background) }) // also while draining
+	<-ctx.Done()
+	loops.Wait()
+	close(w.draining)
+	drained := make(chan struct{})
+	go func() { w.sessions.Wait(); close(drained) }()
+	grace := time.NewTimer(w.c.Drain)
+	defer grace.Stop()
+	select {
+	case <-drained:
+	case <-grace.C:
+		close(w.leaving)
+		<-drained
+	}
+	end()
+	renewals.Wait()
+	w.stop(errShutdown)
+	w.detached.Wait()
+	return nil
+}
+
+func (w *Worker) register(h *holding) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held[h.session.instance] = h
+}
+
+// unregister forgets h, but not one that has taken its place.
+func (w *Worker) unregister(h *holding) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held[h.session.instance] == h {
+		delete(w.held, h.session.instance)
+	}
+}
+
+// listen passes on hints.
+func (w *Worker) listen(ctx context.Context) {
+	for hint := range w.c.Store.Hints(ctx) {
+		if hint.Partition >= 0 && hint.Partition < len(w.partitions) {
+			w.partitions[hint.Partition].nudge()
+		}
+		w.mu.Lock()
+		h := w.held[hint.Mail]
+		w.mu.Unlock()
+		if h != nil {
+			h.ring()
+		}
+	}
+}
+
+// renew prolongs the leases of what is held, and lets go of what cannot be trusted any more.
+func (w *Worker) renew(ctx context.Context) {
+	every := time.NewTicker(w.c.Lease / 10)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		due := map[int][]*holding{}
+		w.mu.Lock()
+		for _, h := range w.held {
+			switch now := w.c.Now(); {
+			case !now.Before(h.trusted()):
+				h.revoke(errLost)
+			case now.Sub(h.sent()) > w.c.Lease/3:
+				due[h.partition.n] = append(due[h.partition.n], h)
+			}
+		}
+		w.mu.Unlock()
+		var group sync.WaitGroup
+		for n, all := range due {
+			group.Go(func() { w.renewAll(ctx, n, all) })
+		}
+		group.Wait()
+	}
+}
+
+// maxRenewals is how many leases one call prolongs.
+const maxRenewals = 200
+
+func (w *Worker) renewAll(ctx context.Context, n int, all []*holding) {
+	for len(all) > 0 {
+		some := all[:min(len(all), maxRenewals)]
+		all = all[len(some):]
+		request := Renew{Partition: n, Lease: w.c.Lease}
+		for _, h := range some {
+			request.Held = append(request.Held, Held{h.session.instance, h.session.token})
+		}
+		sent := w.c.Now()
+		call, cancel := context.WithTimeout(ctx, w.c.Lease/3)
+		renewed, err := w.c.Store.Renew(call, request)
+		cancel()
+		if err != nil {
+			w.c.Log.Warn("renew leases", "partition", n, "error", err)
+			continue // the next round tries again, as long as the leases can be trusted
+		}
+		w.renewed(sent, some, renewed)
+	}
+}
+
+func (w *Worker) renewed(sent time.Time, asked []*holding, renewed []Renewed) {
+	answers := make(map[Instance]Renewed, len(renewed))
+	for _, r := range renewed {
+		answers[r.Instance] = r
+	}
+	for _, h := range asked {
+		r, ok := answers[h.session.instance]
+		if !ok {
+			h.revoke(errLost)
+			continue
+		}
+		h.extend(sent)
+		h.partition.clock.hear(r.At)
+		if r.Mail {
+			h.ring()
+		}
+	}
+}
+
+// scrub compares all instances with the indexes, a few at a time.
+func (w *Worker) scrub(ctx context.Context) {
+	for {
+		for _, p := range w.partitions {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(w.c.Scrubbing / time.Duration(len(w.partitions))):
+			}
+			p.scrub(ctx, false)
+		}
+	}
+}
