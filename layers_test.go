@@ -29,9 +29,11 @@ func layers() map[string][]string {
 		"tasks":                {"errors", "dsl", "expr", "interpreter"},
 		"runtime":              {"errors", "dsl", "interpreter"},
 		"runtime/storetest":    {"errors", "dsl", "interpreter", "runtime"},
-		"memstore":             {"errors", "dsl", "interpreter", "runtime"},
-		"boltstore":            {"errors", "dsl", "interpreter", "runtime"},
+		"memstore":             {"errors", "dsl", "interpreter", "runtime", "runtime/kvstore"},
+		"boltstore":            {"errors", "dsl", "interpreter", "runtime", "runtime/kvstore"},
 		"redisstore":           {"errors", "dsl", "interpreter", "runtime"},
+		"redisstore/redistest": nil,
+		"runtime/kvstore":      {"errors", "dsl", "interpreter", "runtime"},
 		"server":               {"errors", "dsl", "runtime"},
 		"cmd/swrun":            {everything},
 		"conformance":          nil, // tests and their package comment
@@ -44,7 +46,7 @@ func only() map[string][]string {
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/go-resty/resty": {"tasks"},
 		"github.com/icholy/digest":  {"tasks"},
-		"os/exec":                   {"tasks", "cmd/swrun"},
+		"os/exec":                   {"tasks", "cmd/swrun", "redisstore/redistest"},
 		"net/http":                  {"tasks", "server", "cmd/swrun"},
 		"github.com/spf13/cobra":    {"cmd/swrun"},
 	}

@@ -1,0 +1,251 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime"
+)
+
+// request is one run of a script on its way.
+type request struct {
+	args  []any // of EVALSHA
+	s     *script
+	reply *redis.Cmd
+	err   error
+	done  chan struct{}
+}
+
+// node is one Redis server. Requests that come while others are on their way share the next pipeline.
+type node struct {
+	client   *redis.Client
+	requests chan *request
+	senders  sync.WaitGroup
+}
+
+const (
+	senders  = 3   // pipelines of a node that may be on their way at once
+	maxBatch = 128 // requests of a pipeline
+)
+
+func newNode(client *redis.Client) *node {
+	n := &node{client: client, requests: make(chan *request, 4*maxBatch)}
+	for range senders {
+		n.senders.Go(n.send)
+	}
+	return n
+}
+
+// send sends what has come together until requests is closed.
+func (n *node) send() {
+	batch := make([]*request, 0, maxBatch)
+	for first := range n.requests {
+		batch = append(batch[:0], first)
+	gather:
+		for len(batch) < maxBatch {
+			select {
+			case r, ok := <-n.requests:
+				if !ok {
+					break gather
+				}
+				batch = append(batch, r)
+			default:
+				break gather
+			}
+		}
+		n.pipeline(batch, false)
+		n.unknown(batch)
+		for _, r := range batch {
+			close(r.done)
+		}
+	}
+}
+
+// pipeline sends a batch; each reply has its own error.
+func (n *node) pipeline(batch []*request, whole bool) {
+	pipe := n.client.Pipeline()
+	for _, r := range batch {
+		if whole {
+			r.args[0], r.args[1] = "eval", r.s.source
+		}
+		r.reply = pipe.Do(context.Background(), r.args...)
+	}
+	_, err := pipe.Exec(context.Background())
+	for _, r := range batch {
+		r.err = r.reply.Err()
+		if r.err == nil && err != nil && r.reply.Val() == nil {
+			r.err = err
+		}
+	}
+}
+
+// unknown sends again, as a whole, the scripts that the server has forgotten.
+func (n *node) unknown(batch []*request) {
+	var again []*request
+	for _, r := range batch {
+		if r.err != nil && strings.HasPrefix(r.err.Error(), "NOSCRIPT") {
+			again = append(again, r)
+		}
+	}
+	if len(again) > 0 {
+		n.pipeline(again, true)
+	}
+}
+
+func (n *node) close() {
+	close(n.requests)
+	n.senders.Wait()
+}
+
+// reply is what a script has answered.
+type reply struct {
+	code   string
+	at     time.Time
+	values []any
+}
+
+// call runs a script of a partition, and repeats the same operation while it is not answered for a reason that may
+// pass. Its error is a *runtime.Refusal, or leaves open whether the script has run.
+func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []string, args ...any) (reply, error) {
+	for failures := 1; ; failures++ {
+		r, err := s.try(ctx, c, partition, keys, args)
+		if err == nil {
+			return r, refusal(r, subject)
+		}
+		if ctx.Err() != nil || !s.passes(ctx, err) {
+			return reply{}, fmt.Errorf("%s %s: %w", c.name, subject, err)
+		}
+		pause(ctx, failures)
+	}
+}
+
+func (s *Store) try(ctx context.Context, c *script, partition int, keys []string, args []any) (reply, error) {
+	n, err := s.node(ctx, partition)
+	if err != nil {
+		return reply{}, err
+	}
+	echo := strconv.FormatUint(s.calls.Add(1), 36)
+	all := make([]any, 0, 8+len(keys)+len(args))
+	all = append(all, "evalsha", c.sha, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	all = append(all, s.seen[partition].Load(), echo, s.keys.hints(), s.hint(partition, args))
+	all = append(all, args...)
+	r := &request{args: all, s: c, done: make(chan struct{})}
+	if err := s.send(ctx, n, r); err != nil {
+		return reply{}, err
+	}
+	if r.err != nil {
+		return reply{}, r.err
+	}
+	return s.read(r.reply, partition, echo)
+}
+
+// send waits for the answer to a request, as long as ctx allows.
+func (s *Store) send(ctx context.Context, n *node, r *request) error {
+	s.closing.RLock()
+	if s.closed {
+		s.closing.RUnlock()
+		return errClosed
+	}
+	select {
+	case n.requests <- r:
+		s.closing.RUnlock()
+	case <-ctx.Done():
+		s.closing.RUnlock()
+		return context.Cause(ctx)
+	}
+	select {
+	case <-r.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var errClosed = errors.New("the store is closed")
+
+// errMixedUp is a reply that belongs to another request: the connection cannot be relied on.
+var errMixedUp = errors.New("the reply belongs to another request")
+
+// read checks the shape of a reply, and keeps the highest seq of the partition.
+func (s *Store) read(cmd *redis.Cmd, partition int, echo string) (reply, error) {
+	values, err := cmd.Slice()
+	if err != nil || len(values) < 4 {
+		return reply{}, fmt.Errorf("%v is no reply of a script", cmd.Val())
+	}
+	if values[3] != echo {
+		return reply{}, errMixedUp
+	}
+	code, _ := values[0].(string)
+	now, seq := integer(values[1]), integer(values[2])
+	for seen := s.seen[partition].Load(); seq > seen && code != string(runtime.RolledBack); seen = s.seen[partition].Load() {
+		if s.seen[partition].CompareAndSwap(seen, seq) {
+			break
+		}
+	}
+	return reply{code: code, at: runtime.Moment(now), values: values[4:]}, nil
+}
+
+// refusal returns the error of a reply, if it is one.
+func refusal(r reply, subject string) error {
+	switch r.code {
+	case "OK", "OK_DUP":
+		return nil
+	}
+	return &runtime.Refusal{Code: runtime.Code(r.code), Detail: subject, At: r.at}
+}
+
+// passes reports whether an error is likely to pass, so that the same operation is worth repeating
+// (reliability.md 3.2).
+func (s *Store) passes(ctx context.Context, err error) bool {
+	if errors.Is(err, errClosed) {
+		return false
+	}
+	var answered redis.Error
+	if !errors.As(err, &answered) {
+		return true // the connection broke
+	}
+	code, _, _ := strings.Cut(answered.Error(), " ")
+	switch code {
+	case "MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "MASTERDOWN":
+		if s.cluster != nil {
+			s.cluster.ReloadState(ctx)
+		}
+		return true
+	case "LOADING", "UNBLOCKED", "BUSY", "NOSCRIPT":
+		return true
+	}
+	return false // OOM, MISCONF, NOREPLICAS, NOAUTH, WRONGTYPE...: the caller waits longer, or gives up
+}
+
+// pause waits, longer after each failure.
+func pause(ctx context.Context, failures int) {
+	d := min(10*time.Millisecond<<min(failures, 8), 2*time.Second)
+	timer := time.NewTimer(d/2 + rand.N(d/2))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func integer(v any) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case string:
+		n, _ := strconv.ParseInt(v, 10, 64) // written by a script
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,30 @@
+// Package redisstore keeps instances in Redis: one server, Sentinel or Cluster. Each transition of the Store contract
+// is one script in scripts/, and one method here.
+//
+// # Layout
+//
+// D is the name of the deployment, p the number of a partition, i an instance as namespace/id. All keys of a partition
+// carry one hash tag, so that a script can change all of them at once, also in a Cluster.
+//
+//	swrun:{D}:layout         string  JSON: deployment, number of partitions, schema; written once
+//	swrun:{D}:definitions    hash    key of a definition -> its data
+//	swrun:{D:p}:meta         hash    clock, offset: the partition's time; seq: number of writes; last: newest instance;
+//	                                 repairs, losses, jumps: what went wrong so far
+//	swrun:{D:p}:ready        zset    instances that may be claimed, by urgency
+//	swrun:{D:p}:due          zset    instances that somebody has to look at later, by time in ms; +inf for never
+//	swrun:{D:p}:closed       zset    instances that have ended, by time in ms
+//	swrun:{D:p}:index        stream  every instance in the order of creation; the id is its slot
+//	swrun:{D:p}:outbox       stream  what has to be brought to other instances
+//	swrun:{D:p}:seen         zset    ids of the messages and commands of the last day, by time in ms
+//	swrun:{D:p}:i:i          hash    k: record, s: info, g: digest, h: head, c: context, f<n>: frame n
+//	swrun:{D:p}:h:i          list    history: time, epoch, nonce and data of each entry
+//	swrun:{D:p}:n:i          list    inbox
+//	swrun:{D:p}:p:i          hash    data that is kept apart, by reference
+//
+// A live instance stands in exactly one of ready and due, a closed one in closed; which one follows from its record,
+// which is the truth (runtime.Record). No key has a TTL. Hints are published on the channel swrun:{D}:hints as
+// "p" or "p i".
+//
+// The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that
+// they have seen in clock. If the server's clock falls behind by more than a second, offset makes up for it.
+package redisstore

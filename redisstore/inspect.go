@@ -1,0 +1,109 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime"
+)
+
+// Facts is what a server tells of itself.
+type Facts struct {
+	Version    string
+	Policy     string // maxmemory-policy
+	Memory     int64  // used, bytes
+	MaxMemory  int64  // bytes; 0 for no limit
+	Durability Durability
+	Cluster    bool
+}
+
+// Inspect asks a server, of a cluster all of them, and returns the facts of the weakest.
+func Inspect(ctx context.Context, client redis.UniversalClient) (Facts, error) {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return inspect(ctx, client)
+	}
+	all := make(chan Facts, 1000)
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		f, err := inspect(ctx, master)
+		all <- f
+		return err
+	})
+	close(all)
+	var weakest Facts
+	for f := range all {
+		if weakest.Version == "" || f.Policy != "noeviction" || f.Durability.rank() < weakest.Durability.rank() {
+			weakest = f
+		}
+	}
+	weakest.Cluster = true
+	return weakest, err
+}
+
+func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
+	info, err := client.Info(ctx).Result()
+	if err != nil {
+		return Facts{}, fmt.Errorf("ask the server about itself: %w", err)
+	}
+	values := map[string]string{}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		values[name] = value
+	}
+	f := Facts{Version: values["redis_version"], Policy: values["maxmemory_policy"], Durability: DurabilityMemory}
+	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // 0 if the server does not tell
+	f.MaxMemory, _ = strconv.ParseInt(values["maxmemory"], 10, 64) // the same
+	if values["aof_enabled"] != "1" {
+		return f, nil
+	}
+	f.Durability = DurabilityEverysec
+	// CONFIG is often forbidden on hosted servers: then the weaker level stands.
+	if config, err := client.ConfigGet(ctx, "appendfsync").Result(); err == nil && config["appendfsync"] == "always" {
+		f.Durability = DurabilityFsync
+	}
+	return f, nil
+}
+
+// check refuses a server that cannot keep what it is given.
+func (f Facts) check(require Durability) error {
+	major, _ := strconv.Atoi(strings.SplitN(f.Version, ".", 2)[0]) // 0 for what is no version
+	switch {
+	case major < 7:
+		return fmt.Errorf("the server is Redis %s: 7.0 or later is needed", f.Version)
+	case f.Policy != "noeviction":
+		return fmt.Errorf("the server evicts keys when its memory is full (maxmemory-policy %s), which would lose workflows: run `redis-cli config set maxmemory-policy noeviction`", f.Policy)
+	case f.Durability.rank() < require.rank():
+		return fmt.Errorf("the server's durability is %s, and %s is required: set appendonly yes and appendfsync %s", f.Durability, require, map[Durability]string{DurabilityEverysec: "everysec", DurabilityFsync: "always"}[require])
+	}
+	return nil
+}
+
+// Facts asks the servers of the store.
+func (s *Store) Facts(ctx context.Context) (Facts, error) { return Inspect(ctx, s.client) }
+
+// settle takes the number of partitions from a deployment that is there, unless one was asked for.
+func (s *Store) settle(ctx context.Context) error {
+	if s.layout.Partitions != 0 {
+		return nil
+	}
+	s.layout.Partitions = runtime.DefaultPartitions
+	text, err := s.client.Get(ctx, newKeys(runtime.Layout{Deployment: s.layout.Deployment}).layout()).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var kept runtime.Layout
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return fmt.Errorf("read the layout of the deployment %s: %w", s.layout.Deployment, err)
+	}
+	s.layout.Partitions = kept.Partitions
+	return nil
+}

@@ -1,0 +1,57 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// keys names everything that a deployment has in Redis. See the package comment.
+type keys struct {
+	deployment string
+	partitions []partitionKeys
+}
+
+// partitionKeys are the keys of one partition.
+type partitionKeys struct {
+	prefix                                            string
+	meta, ready, due, closed, index, outbox, seenKeys string
+}
+
+func newKeys(l runtime.Layout) keys {
+	k := keys{deployment: fmt.Sprintf("swrun:{%s}:", l.Deployment)}
+	for p := range l.Partitions {
+		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
+		k.partitions = append(k.partitions, partitionKeys{
+			prefix: prefix, meta: prefix + "meta", ready: prefix + "ready", due: prefix + "due", closed: prefix + "closed",
+			index: prefix + "index", outbox: prefix + "outbox", seenKeys: prefix + "seen",
+		})
+	}
+	return k
+}
+
+func (k keys) layout() string      { return k.deployment + "layout" }
+func (k keys) definitions() string { return k.deployment + "definitions" }
+func (k keys) hints() string       { return k.deployment + "hints" }
+
+func (p *partitionKeys) instance(i runtime.Instance) string { return p.prefix + "i:" + i.String() }
+func (p *partitionKeys) history(i runtime.Instance) string  { return p.prefix + "h:" + i.String() }
+func (p *partitionKeys) inbox(i runtime.Instance) string    { return p.prefix + "n:" + i.String() }
+func (p *partitionKeys) payloads(i runtime.Instance) string { return p.prefix + "p:" + i.String() }
+
+// The fields of an instance's hash.
+const (
+	fieldRecord  = "k"
+	fieldInfo    = "s"
+	fieldDigest  = "g"
+	fieldHead    = "h"
+	fieldContext = "c"
+	fieldFrame   = "f"
+)
+
+// instanceOf reads a member of an index.
+func instanceOf(member string) runtime.Instance {
+	namespace, id, _ := strings.Cut(member, "/")
+	return runtime.Instance{Namespace: namespace, ID: id}
+}

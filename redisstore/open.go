@@ -1,0 +1,131 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// Config is what a store needs besides its URL. The zero value is useful.
+type Config struct {
+	Deployment string // default swrun: several may share a Redis
+	Partitions int    // of a new deployment; default runtime.DefaultPartitions; 0 takes what is there
+	// Require refuses a server that may lose more than this; default DurabilityMemory.
+	Require Durability
+}
+
+// Durability is what survives a crash of the server.
+type Durability string
+
+// The durabilities, the weakest first.
+const (
+	DurabilityMemory   Durability = "memory"   // nothing that was not saved yet
+	DurabilityEverysec Durability = "everysec" // all but about the last second
+	DurabilityFsync    Durability = "fsync"    // everything that was confirmed
+)
+
+func (d Durability) rank() int {
+	switch d {
+	case DurabilityFsync:
+		return 2
+	case DurabilityEverysec:
+		return 1
+	}
+	return 0
+}
+
+// Open connects to redis://, rediss:// or redis+cluster:// and makes or checks the deployment. The URL's parameters
+// deployment and partitions stand for those of Config.
+func Open(ctx context.Context, rawURL string, c Config) (*Store, error) {
+	client, c, err := connect(rawURL, c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, client, c)
+	if err != nil {
+		client.Close() // the first error matters
+		return nil, fmt.Errorf("open the store %s: %w", redacted(rawURL), err)
+	}
+	return s, nil
+}
+
+func redacted(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "on Redis"
+	}
+	return u.Redacted()
+}
+
+// connect makes the client. Its own retries are off: this package repeats an operation under the same id.
+func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
+	}
+	query := u.Query()
+	if name := query.Get("deployment"); name != "" {
+		c.Deployment = name
+	}
+	if text := query.Get("partitions"); text != "" {
+		if c.Partitions, err = strconv.Atoi(text); err != nil || c.Partitions < 1 || c.Partitions > 4096 {
+			return nil, c, fmt.Errorf("the store's URL asks for %q partitions: it must be a number from 1 to 4096", text)
+		}
+	}
+	query.Del("deployment")
+	query.Del("partitions")
+	u.RawQuery = query.Encode()
+	if u.Scheme == "redis+cluster" || u.Scheme == "rediss+cluster" {
+		u.Scheme = strings.TrimSuffix(u.Scheme, "+cluster")
+		o, err := redis.ParseClusterURL(u.String())
+		if err != nil {
+			return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
+		}
+		o.MaxRetries, o.DisableIdentity = -1, true
+		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+		return redis.NewClusterClient(o), c, nil
+	}
+	o, err := redis.ParseURL(u.String())
+	if err != nil {
+		return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
+	}
+	o.MaxRetries, o.DisableIdentity, o.ContextTimeoutEnabled = -1, true, true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(o), c, nil
+}
+
+func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, error) {
+	if c.Deployment == "" {
+		c.Deployment = "swrun"
+	}
+	if strings.ContainsAny(c.Deployment, "{}:* \t\r\n") {
+		return nil, fmt.Errorf("%q is no name of a deployment: it must not contain braces, colons, stars or spaces", c.Deployment)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	facts, err := Inspect(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	if err := facts.check(c.Require); err != nil {
+		return nil, err
+	}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}}
+	s.cluster, _ = client.(*redis.ClusterClient)
+	s.layout = runtime.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: runtime.Schema}
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	s.keys = newKeys(s.layout)
+	s.seen = make([]atomic.Int64, s.layout.Partitions)
+	return s, s.fix(ctx)
+}

@@ -1,0 +1,315 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// Poll implements runtime.Reader.
+func (s *Store) Poll(ctx context.Context, partition, n int) (runtime.Work, error) {
+	k := &s.keys.partitions[partition]
+	var ready *redis.StringSliceCmd
+	var due, closed *redis.ZSliceCmd
+	var outbox *redis.XMessageSliceCmd
+	var now *redis.TimeCmd
+	var meta *redis.SliceCmd
+	last := int64(n) - 1
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "clock", "offset")
+		ready = p.ZRange(ctx, k.ready, 0, last)
+		due, closed = p.ZRangeWithScores(ctx, k.due, 0, last+1), p.ZRangeWithScores(ctx, k.closed, 0, last)
+		outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
+	})
+	if err != nil {
+		return runtime.Work{}, fmt.Errorf("poll partition %d: %w", partition, err)
+	}
+	w := runtime.Work{At: partitionTime(now.Val(), meta.Val())}
+	for _, member := range ready.Val() {
+		w.Ready = append(w.Ready, instanceOf(member))
+	}
+	for _, z := range due.Val() {
+		if math.IsInf(z.Score, 1) {
+			break
+		}
+		at := runtime.Moment(int64(z.Score))
+		if at.After(w.At) || len(w.Due) == n {
+			w.Next = at
+			break
+		}
+		w.Due = append(w.Due, instanceOf(z.Member.(string)))
+	}
+	for _, z := range closed.Val() {
+		if w.Expired == nil {
+			w.Closed = runtime.Moment(int64(z.Score))
+		}
+		w.Expired = append(w.Expired, instanceOf(z.Member.(string)))
+	}
+	for _, m := range outbox.Val() {
+		data, _ := m.Values["d"].(string)
+		w.Outbox = append(w.Outbox, runtime.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
+	}
+	return w, nil
+}
+
+// partitionTime is the time of a partition as scripts see it.
+func partitionTime(server time.Time, meta []any) time.Time {
+	at := server.UnixMilli() + integer(meta[1])
+	return runtime.Moment(max(at, integer(meta[0])))
+}
+
+// entryID is the id of an outbox entry within its partition.
+func entryID(id string) string {
+	_, entry, _ := strings.Cut(id, ":")
+	return entry
+}
+
+// pipelined sends commands to the server of a partition, and repeats them while the connection fails.
+func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipeliner)) error {
+	for failures := 1; ; failures++ {
+		client, err := s.server(ctx, partition)
+		if err == nil {
+			pipe := client.Pipeline()
+			f(pipe)
+			_, err = pipe.Exec(ctx)
+		}
+		if err == nil || errors.Is(err, redis.Nil) {
+			return nil
+		}
+		if ctx.Err() != nil || !s.passes(ctx, err) {
+			return err
+		}
+		pause(ctx, failures)
+	}
+}
+
+// readLoaded reads the fields and values of an instance's hash.
+func readLoaded(fields []any) (runtime.Loaded, error) {
+	l := runtime.Loaded{State: interpreter.Stored{Frames: map[interpreter.FrameID][]byte{}}}
+	var err error
+	for n := 0; n+1 < len(fields); n += 2 {
+		name, _ := fields[n].(string)
+		value, _ := fields[n+1].(string)
+		switch name {
+		case fieldRecord:
+			l.Record, err = runtime.ParseRecord(value)
+		case fieldInfo:
+			l.Info = []byte(value)
+		case fieldHead:
+			l.State.Head = []byte(value)
+		case fieldContext:
+			l.State.Context = []byte(value)
+		case fieldDigest:
+		default:
+			id, bad := strconv.Atoi(strings.TrimPrefix(name, fieldFrame))
+			if bad != nil {
+				return l, fmt.Errorf("%q is no field of an instance", name)
+			}
+			l.State.Frames[interpreter.FrameID(id)] = []byte(value)
+		}
+	}
+	return l, err
+}
+
+// Load implements runtime.Reader.
+func (s *Store) Load(ctx context.Context, i runtime.Instance) (runtime.Loaded, error) {
+	n, k := s.of(i)
+	var fields *redis.MapStringStringCmd
+	err := s.pipelined(ctx, n, func(p redis.Pipeliner) { fields = p.HGetAll(ctx, k.instance(i)) })
+	if err != nil {
+		return runtime.Loaded{}, fmt.Errorf("load instance %s: %w", i, err)
+	}
+	if len(fields.Val()) == 0 {
+		return runtime.Loaded{}, &runtime.Refusal{Code: runtime.NoSuch, Detail: "instance " + i.String()}
+	}
+	var flat []any
+	for name, value := range fields.Val() {
+		flat = append(flat, name, value)
+	}
+	return readLoaded(flat)
+}
+
+// List implements runtime.Reader.
+func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (runtime.Page, error) {
+	k := &s.keys.partitions[partition]
+	from := "+"
+	if cursor != "" {
+		from = "(" + cursor
+	}
+	var slots *redis.XMessageSliceCmd
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { slots = p.XRevRangeN(ctx, k.index, from, "-", int64(n)) })
+	if err != nil {
+		return runtime.Page{}, fmt.Errorf("list partition %d: %w", partition, err)
+	}
+	instances := make([]*redis.SliceCmd, len(slots.Val()))
+	if len(instances) == 0 {
+		return runtime.Page{}, nil
+	}
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for n, m := range slots.Val() {
+			instances[n] = p.HMGet(ctx, k.instance(instanceOf(m.Values["i"].(string))), fieldRecord, fieldInfo)
+		}
+	})
+	if err != nil {
+		return runtime.Page{}, fmt.Errorf("list partition %d: %w", partition, err)
+	}
+	var page runtime.Page
+	for n, m := range slots.Val() {
+		page.Cursor = m.ID
+		record, _ := instances[n].Val()[0].(string)
+		info, _ := instances[n].Val()[1].(string)
+		r, err := runtime.ParseRecord(record)
+		if err != nil {
+			continue // it has just been removed, or scrub will tell
+		}
+		page.Items = append(page.Items, runtime.Listed{Instance: instanceOf(m.Values["i"].(string)), Record: r, Info: []byte(info)})
+	}
+	if len(slots.Val()) < n {
+		page.Cursor = ""
+	}
+	return page, nil
+}
+
+// scan returns instances of a partition in the order of creation.
+func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (all []runtime.Instance, next string, err error) {
+	from := "-"
+	if cursor != "" {
+		from = "(" + cursor
+	}
+	var slots *redis.XMessageSliceCmd
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		slots = p.XRangeN(ctx, s.keys.partitions[partition].index, from, "+", int64(n))
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, m := range slots.Val() {
+		all = append(all, instanceOf(m.Values["i"].(string)))
+		next = m.ID
+	}
+	if len(all) < n {
+		next = ""
+	}
+	return all, next, nil
+}
+
+// History implements runtime.Reader.
+func (s *Store) History(ctx context.Context, i runtime.Instance, from, n int) ([]runtime.StoredEntry, error) {
+	p, k := s.of(i)
+	var stored *redis.StringSliceCmd
+	var there *redis.IntCmd
+	err := s.pipelined(ctx, p, func(p redis.Pipeliner) {
+		there = p.Exists(ctx, k.instance(i))
+		stored = p.LRange(ctx, k.history(i), int64(from), int64(from+n-1))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", i, err)
+	}
+	if there.Val() == 0 {
+		return nil, &runtime.Refusal{Code: runtime.NoSuch, Detail: "instance " + i.String()}
+	}
+	all := make([]runtime.StoredEntry, len(stored.Val()))
+	for n, text := range stored.Val() {
+		if all[n], err = runtime.ParseEntry([]byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Payload implements runtime.Reader.
+func (s *Store) Payload(ctx context.Context, i runtime.Instance, ref string) ([]byte, error) {
+	p, k := s.of(i)
+	var data *redis.StringCmd
+	err := s.pipelined(ctx, p, func(p redis.Pipeliner) { data = p.HGet(ctx, k.payloads(i), ref) })
+	if errors.Is(data.Err(), redis.Nil) {
+		return nil, &runtime.Refusal{Code: runtime.NoSuch, Detail: fmt.Sprintf("payload %s of instance %s", ref, i)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a payload of %s: %w", i, err)
+	}
+	return data.Bytes()
+}
+
+// Definition implements runtime.Catalog.
+func (s *Store) Definition(ctx context.Context, key string) ([]byte, error) {
+	data, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, &runtime.Refusal{Code: runtime.NoSuch, Detail: "definition " + key}
+	}
+	return data, err
+}
+
+// Definitions implements runtime.Catalog.
+func (s *Store) Definitions(ctx context.Context) ([]string, error) {
+	keys, err := s.client.HKeys(ctx, s.keys.definitions()).Result()
+	slices.Sort(keys)
+	return keys, err
+}
+
+// Statistics implements runtime.Reader.
+func (s *Store) Statistics(ctx context.Context, partition int) (runtime.Statistics, error) {
+	k := &s.keys.partitions[partition]
+	var ready, due, closed, outbox *redis.IntCmd
+	var meta *redis.SliceCmd
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		ready, due, closed = p.ZCard(ctx, k.ready), p.ZCard(ctx, k.due), p.ZCard(ctx, k.closed)
+		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses")
+	})
+	if err != nil {
+		return runtime.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
+	}
+	return runtime.Statistics{
+		Ready: ready.Val(), Waiting: due.Val(), Closed: closed.Val(), Outbox: outbox.Val(),
+		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]),
+	}, nil
+}
+
+// Hints implements runtime.Reader.
+func (s *Store) Hints(ctx context.Context) <-chan runtime.Hint {
+	hints := make(chan runtime.Hint, 256)
+	subscription := s.client.Subscribe(ctx, s.keys.hints())
+	go func() {
+		defer close(hints)
+		defer subscription.Close() // its error is that it is closed already
+		messages := subscription.Channel(redis.WithChannelSize(1024))
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case m, ok := <-messages:
+				if !ok {
+					return
+				}
+				select {
+				case hints <- parseHint(m.Payload):
+				default: // the reader is behind, and polls anyway
+				}
+			}
+		}
+	}()
+	return hints
+}
+
+func parseHint(text string) runtime.Hint {
+	n, mail, _ := strings.Cut(text, " ")
+	partition, err := strconv.Atoi(n)
+	if err != nil {
+		return runtime.Hint{Partition: -1}
+	}
+	h := runtime.Hint{Partition: partition}
+	if mail != "" {
+		h.Mail = instanceOf(mail)
+	}
+	return h
+}

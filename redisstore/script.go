@@ -1,0 +1,57 @@
+package redisstore
+
+import (
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+)
+
+//go:embed scripts/*.lua
+var sources embed.FS
+
+// script is one transition.
+type script struct {
+	name, source, sha string
+}
+
+// scripts are all transitions. Those that only go on with what is there, or make room, also run when memory is full.
+type scripts struct {
+	start, claim, commit, renew, promote, deliver, command, relay, scrub, remove script
+}
+
+func newScripts() scripts {
+	const full = "#!lua flags=allow-oom\n"
+	const room = "#!lua\n"
+	return scripts{
+		start: newScript("start", room), claim: newScript("claim", room), deliver: newScript("deliver", room),
+		command: newScript("command", room),
+		commit:  newScript("commit", full), renew: newScript("renew", full), promote: newScript("promote", full),
+		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full),
+	}
+}
+
+func (s *scripts) all() []script {
+	return []script{s.start, s.claim, s.commit, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove}
+}
+
+func newScript(name, first string) script {
+	source := first + "local ADOPTS = " + adopts(name) + "\n" + mustSource("prelude") + mustSource(name)
+	sum := sha1.Sum([]byte(source))
+	return script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// adopts says whether a script works on a partition that has lost writes.
+func adopts(name string) string {
+	if name == "scrub" {
+		return "true"
+	}
+	return "false"
+}
+
+func mustSource(name string) string {
+	source, err := sources.ReadFile("scripts/" + name + ".lua")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(source)
+}

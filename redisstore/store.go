@@ -1,0 +1,360 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime"
+)
+
+// Store is a runtime.Store on Redis.
+type Store struct {
+	client  redis.UniversalClient
+	cluster *redis.ClusterClient // nil for one server
+	layout  runtime.Layout
+	keys    keys
+	scripts scripts
+	calls   atomic.Uint64
+	seen    []atomic.Int64 // highest seq of each partition
+
+	mu      sync.Mutex
+	nodes   map[*redis.Client]*node
+	closing sync.RWMutex
+	closed  bool
+}
+
+var _ runtime.Store = (*Store)(nil)
+
+// Close lets go of all connections. What is on its way is answered before.
+func (s *Store) Close() error {
+	s.closing.Lock()
+	closed := s.closed
+	s.closed = true
+	s.closing.Unlock()
+	if closed {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.nodes {
+		n.close()
+	}
+	return s.client.Close()
+}
+
+// server returns the server that holds a partition.
+func (s *Store) server(ctx context.Context, partition int) (*redis.Client, error) {
+	if s.cluster == nil {
+		return s.client.(*redis.Client), nil
+	}
+	return s.cluster.MasterForKey(ctx, s.keys.partitions[partition].meta)
+}
+
+func (s *Store) node(ctx context.Context, partition int) (*node, error) {
+	client, err := s.server(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.nodes[client]
+	if n == nil {
+		n = newNode(client)
+		s.nodes[client] = n
+	}
+	return n, nil
+}
+
+// of returns the partition of an instance, and its keys.
+func (s *Store) of(i runtime.Instance) (int, *partitionKeys) {
+	p := i.Partition(s.layout.Partitions)
+	return p, &s.keys.partitions[p]
+}
+
+// hint is what a script publishes: the partition, and the instance that got a message.
+func (s *Store) hint(partition int, args []any) string {
+	if m, ok := args[0].(mailed); ok {
+		return strconv.Itoa(partition) + " " + string(m)
+	}
+	return strconv.Itoa(partition)
+}
+
+// mailed is the first argument of scripts that deliver to an instance.
+type mailed string
+
+// MarshalBinary lets a mailed be an argument.
+func (m mailed) MarshalBinary() ([]byte, error) { return []byte(m), nil }
+
+// Start implements runtime.Store.
+func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, error) {
+	if err := c.Instance.Check(); err != nil {
+		return runtime.Started{}, err
+	}
+	n, k := s.of(c.Instance)
+	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
+		[]string{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
+		c.Instance.String(), c.Digest, c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline))
+	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
+}
+
+// Claim implements runtime.Store.
+func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
+	k := &s.keys.partitions[c.Partition]
+	keys := []string{k.meta, k.ready, k.due}
+	args := []any{c.Nonce, c.Lease.Milliseconds()}
+	for _, i := range c.Instances {
+		keys = append(keys, k.instance(i), k.inbox(i))
+		args = append(args, i.String())
+	}
+	r, err := s.call(ctx, &s.scripts.claim, c.Partition, fmt.Sprintf("%d instances", len(c.Instances)), keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	return readClaimed(r)
+}
+
+func readClaimed(r reply) ([]runtime.Claimed, error) {
+	all, _ := r.values[0].([]any)
+	claimed := make([]runtime.Claimed, 0, len(all))
+	for _, v := range all {
+		entry, ok := v.([]any)
+		if !ok || len(entry) != 3 {
+			return nil, fmt.Errorf("%v is no claimed instance", v)
+		}
+		fields, _ := entry[1].([]any)
+		l, err := readLoaded(fields)
+		if err != nil {
+			return nil, err
+		}
+		c := runtime.Claimed{
+			Instance: instanceOf(fmt.Sprint(entry[0])), Token: runtime.Token{Epoch: l.Record.Epoch, Nonce: l.Record.Nonce},
+			Loaded: l, At: r.at,
+		}
+		messages, _ := entry[2].([]any)
+		for _, m := range messages {
+			c.Inbox = append(c.Inbox, runtime.Message(fmt.Sprint(m)))
+		}
+		claimed = append(claimed, c)
+	}
+	return claimed, nil
+}
+
+// Commit implements runtime.Store.
+func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+	i := c.Instance
+	n, k := s.of(i)
+	r, err := s.call(ctx, &s.scripts.commit, n, "instance "+i.String(),
+		[]string{k.meta, k.ready, k.due, k.closed, k.outbox, k.instance(i), k.history(i), k.inbox(i), k.payloads(i)}, commitArgs(c)...)
+	if err != nil {
+		return runtime.Committed{At: r.at}, err
+	}
+	return runtime.Committed{At: r.at, Mail: len(r.values) > 0 && integer(r.values[0]) == 1}, nil
+}
+
+func commitArgs(c runtime.Commit) []any {
+	reason := c.Reason
+	if reason == "" {
+		reason = "-"
+	}
+	sets := 2 * len(c.Changes.Frames)
+	if c.Changes.Head != nil {
+		sets += 2
+	}
+	if c.Changes.Context != nil {
+		sets += 2
+	}
+	args := make([]any, 0, 18+sets+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
+	args = append(args, c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version, c.At.UnixMilli(), string(c.Status), reason,
+		runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release), flag(c.Ready), c.Read, c.Records,
+		sets, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
+	if c.Changes.Head != nil {
+		args = append(args, fieldHead, []byte(c.Changes.Head))
+	}
+	if c.Changes.Context != nil {
+		args = append(args, fieldContext, []byte(c.Changes.Context))
+	}
+	for _, f := range c.Changes.Frames {
+		args = append(args, fieldFrame+strconv.Itoa(int(f.ID)), []byte(f.Data))
+	}
+	for _, id := range c.Changes.Ended {
+		args = append(args, fieldFrame+strconv.Itoa(int(id)))
+	}
+	for _, e := range c.Entries {
+		args = append(args, e)
+	}
+	for _, o := range c.Outbox {
+		args = append(args, o)
+	}
+	for ref, data := range c.Payloads {
+		args = append(args, ref, data)
+	}
+	return args
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Renew implements runtime.Store.
+func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
+	k := &s.keys.partitions[c.Partition]
+	keys := []string{k.meta, k.ready, k.due}
+	args := []any{c.Lease.Milliseconds()}
+	for _, h := range c.Held {
+		keys = append(keys, k.instance(h.Instance))
+		args = append(args, h.Instance.String(), h.Token.Epoch, h.Token.Nonce)
+	}
+	r, err := s.call(ctx, &s.scripts.renew, c.Partition, fmt.Sprintf("%d leases", len(c.Held)), keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := r.values[0].([]any)
+	renewed := make([]runtime.Renewed, 0, len(all))
+	for _, v := range all {
+		entry, ok := v.([]any)
+		if !ok || len(entry) != 2 {
+			return nil, fmt.Errorf("%v is no renewed lease", v)
+		}
+		renewed = append(renewed, runtime.Renewed{Instance: instanceOf(fmt.Sprint(entry[0])), Mail: integer(entry[1]) == 1, At: r.at})
+	}
+	return renewed, nil
+}
+
+// Promote implements runtime.Store.
+func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promoted, error) {
+	k := &s.keys.partitions[c.Partition]
+	keys := []string{k.meta, k.ready, k.due}
+	args := make([]any, 0, len(c.Instances)+1)
+	for _, i := range c.Instances {
+		keys = append(keys, k.instance(i))
+		args = append(args, i.String())
+	}
+	if len(args) == 0 {
+		args = append(args, "") // no member; scripts count the keys
+	}
+	r, err := s.call(ctx, &s.scripts.promote, c.Partition, fmt.Sprintf("%d instances", len(c.Instances)), keys, args...)
+	if err != nil || len(r.values) != 2 {
+		return runtime.Promoted{}, errors.Join(err)
+	}
+	return runtime.Promoted{Ready: int(integer(r.values[0])), At: r.at, Next: runtime.Moment(integer(r.values[1]))}, nil
+}
+
+// Deliver implements runtime.Store.
+func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
+	n, k := s.of(d.To)
+	_, err := s.call(ctx, &s.scripts.deliver, n, "instance "+d.To.String(),
+		[]string{k.meta, k.ready, k.due, k.seenKeys, k.instance(d.To), k.inbox(d.To)},
+		mailed(d.To.String()), d.ID, []byte(d.Message))
+	return err
+}
+
+// Command implements runtime.Store.
+func (s *Store) Command(ctx context.Context, c runtime.Command) error {
+	n, k := s.of(c.To)
+	_, err := s.call(ctx, &s.scripts.command, n, "instance "+c.To.String(),
+		[]string{k.meta, k.ready, k.due, k.seenKeys, k.instance(c.To), k.inbox(c.To)},
+		mailed(c.To.String()), c.ID, string(c.Verb), []byte(c.Message))
+	return err
+}
+
+// Relay implements runtime.Store.
+func (s *Store) Relay(ctx context.Context, partition int, entries []string) error {
+	k := &s.keys.partitions[partition]
+	args := make([]any, len(entries))
+	for n, id := range entries {
+		args[n] = entryID(id)
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	_, err := s.call(ctx, &s.scripts.relay, partition, "outbox", []string{k.meta, k.outbox}, args...)
+	return err
+}
+
+// Scrub implements runtime.Store.
+func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, error) {
+	instances, cursor, err := s.scan(ctx, c.Partition, c.Cursor, c.N)
+	if err != nil {
+		return runtime.Scrubbed{}, err
+	}
+	k := &s.keys.partitions[c.Partition]
+	keys := []string{k.meta, k.ready, k.due, k.closed, k.seenKeys}
+	args := []any{flag(c.Adopt)}
+	for _, i := range instances {
+		keys = append(keys, k.instance(i))
+		args = append(args, i.String())
+	}
+	r, err := s.call(ctx, &s.scripts.scrub, c.Partition, "partition", keys, args...)
+	if err != nil {
+		return runtime.Scrubbed{}, err
+	}
+	done := runtime.Scrubbed{Cursor: cursor, Compared: len(instances)}
+	all, _ := r.values[0].([]any)
+	for _, v := range all {
+		done.Repaired = append(done.Repaired, fmt.Sprint(v))
+	}
+	return done, nil
+}
+
+// Remove implements runtime.Store.
+func (s *Store) Remove(ctx context.Context, c runtime.Remove) (int, error) {
+	k := &s.keys.partitions[c.Partition]
+	keys := []string{k.meta, k.closed, k.index}
+	args := []any{c.Age.Milliseconds()}
+	for _, i := range c.Instances {
+		keys = append(keys, k.instance(i), k.history(i), k.inbox(i), k.payloads(i))
+		args = append(args, i.String())
+	}
+	r, err := s.call(ctx, &s.scripts.remove, c.Partition, fmt.Sprintf("%d instances", len(c.Instances)), keys, args...)
+	if err != nil {
+		return 0, err
+	}
+	return int(integer(r.values[0])), nil
+}
+
+// Define implements runtime.Catalog.
+func (s *Store) Define(ctx context.Context, key string, data []byte) error {
+	created, err := s.client.HSetNX(ctx, s.keys.definitions(), key, data).Result()
+	if err != nil || created {
+		return err
+	}
+	kept, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes()
+	if err == nil && string(kept) != string(data) {
+		err = &runtime.Refusal{Code: runtime.Conflict, Detail: "definition " + key}
+	}
+	return err
+}
+
+// Layout implements runtime.Reader.
+func (s *Store) Layout() runtime.Layout { return s.layout }
+
+// fix writes the layout of a new deployment, or checks that of one that is there.
+func (s *Store) fix(ctx context.Context) error {
+	data, err := json.Marshal(s.layout)
+	if err != nil {
+		return err
+	}
+	created, err := s.client.SetNX(ctx, s.keys.layout(), data, 0).Result()
+	if err != nil || created {
+		return err
+	}
+	text, err := s.client.Get(ctx, s.keys.layout()).Bytes()
+	if err != nil {
+		return err
+	}
+	var kept runtime.Layout
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return fmt.Errorf("read the layout of the deployment %s: %w", s.layout.Deployment, err)
+	}
+	return s.layout.Check(kept)
+}

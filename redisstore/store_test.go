@@ -1,0 +1,111 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/storetest"
+)
+
+const partitions = 4
+
+// TestContract runs the contract on one server.
+func TestContract(t *testing.T) {
+	server := redistest.Start(t, "--appendonly", "yes")
+	contract(t, server.URL(), redis.NewClient(&redis.Options{Addr: server.Addr}))
+}
+
+// TestContractOnCluster runs the contract on a cluster of three.
+func TestContractOnCluster(t *testing.T) {
+	url := redistest.Cluster(t, 3)
+	o, err := redis.ParseClusterURL(strings.Replace(url, "redis+cluster", "redis", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract(t, url, redis.NewClusterClient(o))
+}
+
+// contract gives each case a deployment of its own, whose time the case moves by the partitions' offsets.
+func contract(t *testing.T, url string, client redis.UniversalClient) {
+	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
+	var deployments atomic.Int64
+	t.Run("", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) storetest.Opened {
+			name := fmt.Sprintf("d%d", deployments.Add(1))
+			s := mustOpen(t, url, redisstore.Config{Deployment: name, Partitions: partitions})
+			return storetest.Opened{Store: s, Advance: func(d time.Duration) {
+				for p := range partitions {
+					key := fmt.Sprintf("swrun:{%s:%d}:meta", name, p)
+					if err := client.HIncrBy(context.Background(), key, "offset", d.Milliseconds()).Err(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}}
+		})
+	})
+}
+
+func mustOpen(t *testing.T, url string, c redisstore.Config) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), url, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// TestLayoutIsFixed: the number of partitions is written once, and taken from there when it is not given.
+func TestLayoutIsFixed(t *testing.T) {
+	server := redistest.Start(t)
+	mustOpen(t, server.URL()+"?partitions=8", redisstore.Config{})
+	if got := mustOpen(t, server.URL(), redisstore.Config{}).Layout().Partitions; got != 8 {
+		t.Errorf("opened with %d partitions", got)
+	}
+	if _, err := redisstore.Open(t.Context(), server.URL(), redisstore.Config{Partitions: 9}); err == nil {
+		t.Error("opened with another number of partitions")
+	}
+	if got := mustOpen(t, server.URL()+"?deployment=other", redisstore.Config{}).Layout(); got.Partitions != runtime.DefaultPartitions {
+		t.Errorf("another deployment is %+v", got)
+	}
+}
+
+// TestUnsafeServersAreRefused: a server that would lose what it is given is not used.
+func TestUnsafeServersAreRefused(t *testing.T) {
+	evicting := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")
+	_, err := redisstore.Open(t.Context(), evicting.URL(), redisstore.Config{})
+	if err == nil || !strings.Contains(err.Error(), "maxmemory-policy noeviction") {
+		t.Errorf("got %v", err)
+	}
+	for _, c := range []struct {
+		args []string
+		want redisstore.Durability
+	}{
+		{nil, redisstore.DurabilityMemory},
+		{[]string{"--appendonly", "yes"}, redisstore.DurabilityEverysec},
+		{[]string{"--appendonly", "yes", "--appendfsync", "always"}, redisstore.DurabilityFsync},
+	} {
+		server := redistest.Start(t, c.args...)
+		facts, err := mustOpen(t, server.URL(), redisstore.Config{Require: c.want}).Facts(t.Context())
+		if err != nil || facts.Durability != c.want {
+			t.Errorf("%v gives %+v, %v", c.args, facts, err)
+		}
+		_, err = redisstore.Open(t.Context(), server.URL(), redisstore.Config{Require: redisstore.DurabilityFsync})
+		if (err == nil) != (c.want == redisstore.DurabilityFsync) {
+			t.Errorf("%v with fsync required: %v", c.args, err)
+		}
+	}
+}
