@@ -187,12 +187,12 @@ func (d *driver) step(i *instance, ev interpreter.Event) {
 // keep adds a step to the history of its instance.
 func (d *driver) keep(i *instance, e interpreter.Entry, withheld bool) {
 	d.t.Helper()
-	changes, err := i.state.TakeChanges()
-	if err != nil {
-		d.t.Fatal(err)
-	}
 	if withheld {
-		e.Changes = &changes
+		state, err := i.state.Snapshot()
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		e.State = &state
 	}
 	if len(e.Records) > 0 {
 		i.history = append(i.history, e)

@@ -40,37 +40,33 @@ func (s *Stored) Apply(c Changes) {
 
 // Changes is what has to be stored after one or more steps. What is nil has not changed.
 type Changes struct {
-	Head    json.RawMessage `json:"head,omitempty"`
-	Context json.RawMessage `json:"context,omitempty"`
-	Frames  []StoredFrame   `json:"frames,omitempty"` // new or changed, in the order of their ids
-	Ended   []FrameID       `json:"ended,omitempty"`  // stored earlier, and to be deleted
+	Head    []byte
+	Context []byte
+	Frames  []StoredFrame // new or changed, in the order of their ids
+	Ended   []FrameID     // stored earlier, and to be deleted
 }
 
 // StoredFrame is one frame as drivers keep it.
 type StoredFrame struct {
-	ID   FrameID         `json:"id"`
-	Data json.RawMessage `json:"data"`
+	ID   FrameID
+	Data []byte
 }
 
-// Then returns the changes of c followed by those of later steps.
-func (c Changes) Then(later Changes) Changes {
-	if later.Head != nil {
-		c.Head = later.Head
+// Snapshot returns the whole state as it would be stored. It does not count as storing it.
+func (s *State) Snapshot() (stored Stored, err error) {
+	if stored.Head, err = s.encodeHead(); err != nil {
+		return stored, err
 	}
-	if later.Context != nil {
-		c.Context = later.Context
+	if stored.Context, err = expr.Encode(s.Context); err != nil {
+		return stored, err
 	}
-	replaced := map[FrameID]bool{}
-	for _, f := range later.Frames {
-		replaced[f.ID] = true
+	stored.Frames = make(map[FrameID][]byte, len(s.frames))
+	for _, f := range s.frames {
+		if stored.Frames[f.ID], err = f.encode(); err != nil {
+			return stored, err
+		}
 	}
-	for _, id := range later.Ended {
-		replaced[id] = true
-	}
-	c.Frames = slices.DeleteFunc(slices.Clone(c.Frames), func(f StoredFrame) bool { return replaced[f.ID] })
-	c.Frames = append(c.Frames, later.Frames...)
-	c.Ended = append(slices.Clone(c.Ended), later.Ended...)
-	return c
+	return stored, nil
 }
 
 // TakeChanges returns what has changed since the last call, or since Restore. A driver stores all of it or drops the

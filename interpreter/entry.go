@@ -17,8 +17,9 @@ type Entry struct {
 	Event   string // start, finished, due, cancel, suspend or resume
 	At      time.Time
 	Records []Record // at least one: a step without records has changed nothing
-	// Changes is what the step has changed, if its records alone do not tell (Result.Withheld); nil otherwise.
-	Changes *Changes
+	// State is the whole state after the step, if its records do not tell what it has changed (Result.Withheld); nil
+	// otherwise.
+	State *Stored
 }
 
 // The events of entries.
@@ -87,21 +88,13 @@ func (e Entry) reason() string {
 // Fold repeats a run from its history: it takes s from its beginning to where the entries end,
 // and returns it as it is then.
 func Fold(p *Program, s *State, start Start, entries []Entry) (*State, error) {
-	var stored Stored
 	for _, e := range entries {
-		if e.Changes == nil {
+		if e.State == nil {
 			Step(p, s, e.cause(start), e.At)
-		}
-		changes, err := s.TakeChanges()
-		if err != nil {
-			return nil, err
-		}
-		stored.Apply(changes)
-		if e.Changes == nil {
 			continue
 		}
-		stored.Apply(*e.Changes)
-		if s, err = Restore(s.Namespace, s.ID, start.Input, stored); err != nil {
+		var err error
+		if s, err = Restore(s.Namespace, s.ID, start.Input, *e.State); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +107,33 @@ type storedEntry struct {
 	At      moment         `json:"t"`
 	First   int            `json:"q"` // Seq of the first record; the others follow without gaps
 	Records []storedRecord `json:"r"`
-	Changes *Changes       `json:"c"`
+	State   *entryState    `json:"s"`
+}
+
+// entryState is a Stored in an entry.
+type entryState struct {
+	Head    json.RawMessage             `json:"h"`
+	Context json.RawMessage             `json:"c"`
+	Frames  map[FrameID]json.RawMessage `json:"f"`
+}
+
+func newEntryState(s *Stored) *entryState {
+	frames := make(map[FrameID]json.RawMessage, len(s.Frames))
+	for id, data := range s.Frames {
+		frames[id] = data
+	}
+	return &entryState{s.Head, s.Context, frames}
+}
+
+func (e *entryState) stored() *Stored {
+	if e == nil {
+		return nil
+	}
+	s := &Stored{Head: e.Head, Context: e.Context, Frames: make(map[FrameID][]byte, len(e.Frames))}
+	for id, data := range e.Frames {
+		s.Frames[id] = data
+	}
+	return s
 }
 
 // storedRecord leaves out what equals something else: a path that is the pointer, data that is the data of the record
@@ -156,8 +175,8 @@ func (e Entry) Encode(b []byte, limit int, apart func(data []byte) (ref string))
 		w.b, _ = rw.end()
 	}
 	w.b = append(w.b, ']')
-	if e.Changes != nil {
-		w.marshal("c", e.Changes)
+	if e.State != nil {
+		w.marshal("s", newEntryState(e.State))
 	}
 	return w.end()
 }
@@ -226,7 +245,7 @@ func DecodeEntry(data []byte, fetch func(ref string) ([]byte, error)) (Entry, er
 	if err := json.Unmarshal(data, &j); err != nil {
 		return Entry{}, fmt.Errorf("decode a history entry: %w", err)
 	}
-	e := Entry{Event: j.Event, At: j.At.time(), Records: make([]Record, len(j.Records)), Changes: j.Changes}
+	e := Entry{Event: j.Event, At: j.At.time(), Records: make([]Record, len(j.Records)), State: j.State.stored()}
 	for i, stored := range j.Records {
 		r := Record{
 			Seq: j.First + i, At: e.At, Type: stored.Type, Kind: stored.Kind, Pointer: stored.Pointer,

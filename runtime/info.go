@@ -82,11 +82,12 @@ func digest(data []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// start returns the event with which the instance begins.
-func (i *Info) start(p *interpreter.Program, created, started time.Time) interpreter.Start {
+// Start returns the event with which the instance begins.
+func (i *Info) Start(p *interpreter.Program, r Record) interpreter.Start {
+	started := Moment(r.Started)
 	from := started
 	if i.Accepted {
-		from = created
+		from = r.CreatedAt()
 	}
 	ev := interpreter.Start{Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero()}
 	add := func(kind string, at time.Time) {

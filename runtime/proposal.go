@@ -37,7 +37,7 @@ func (s *Session) proposal(release bool) (*Commit, error) {
 	}
 	c := &Commit{
 		Instance: s.instance, Token: s.token, Version: s.record.Version, At: at,
-		Changes: s.batch.changes.Then(changes), Records: s.batch.records, Read: s.batch.read,
+		Changes: changes, Records: s.batch.records, Read: s.batch.read,
 		Status: s.state.Phase(), Wake: s.wake(), Deadline: s.state.NextDeadline(), Release: release,
 	}
 	if s.state.Status == interpreter.StatusPending {

@@ -14,7 +14,7 @@ import (
 func (p *partition) relay(ctx context.Context, entries []Outgoing) {
 	var done []string
 	for _, e := range entries {
-		if err := p.w.bring(ctx, e); err != nil {
+		if err := p.w.relay.Bring(ctx, e); err != nil {
 			p.w.c.Log.Warn("relay", "partition", p.n, "entry", e.ID, "error", err)
 			break
 		}
@@ -30,32 +30,39 @@ func (p *partition) relay(ctx context.Context, entries []Outgoing) {
 	p.nudge()
 }
 
-// bring delivers one entry. Doing it again changes nothing.
-func (w *Worker) bring(ctx context.Context, e Outgoing) error {
+// Relay brings what leaves an instance to where it belongs.
+type Relay struct {
+	Store Store
+	// Publish sends an emitted event. Nil drops events: nobody listens.
+	Publish func(ctx context.Context, event json.RawMessage) error
+}
+
+// Bring delivers one entry of an outbox. Doing it again changes nothing.
+func (r *Relay) Bring(ctx context.Context, e Outgoing) error {
 	var o outgoing
 	if err := json.Unmarshal(e.Data, &o); err != nil {
 		return fmt.Errorf("read the entry: %w", err)
 	}
 	switch {
 	case o.Child != nil:
-		return w.bringChild(ctx, e.ID, o.Child)
+		return r.bringChild(ctx, e.ID, o.Child)
 	case o.Deliver != nil:
-		return w.deliver(ctx, e.ID, o.Deliver)
-	case o.Publish != nil && w.c.Publish != nil:
-		return w.c.Publish(ctx, o.Publish)
+		return r.deliver(ctx, e.ID, o.Deliver)
+	case o.Publish != nil && r.Publish != nil:
+		return r.Publish(ctx, o.Publish)
 	}
 	return nil
 }
 
-func (w *Worker) deliver(ctx context.Context, id string, d *outgoingMessage) error {
+func (r *Relay) deliver(ctx context.Context, id string, d *outgoingMessage) error {
 	m, err := d.Message.encode()
 	if err != nil {
 		return err
 	}
 	if d.Verb == "" {
-		err = w.c.Store.Deliver(ctx, Delivery{To: d.To, ID: id, Message: m})
+		err = r.Store.Deliver(ctx, Delivery{To: d.To, ID: id, Message: m})
 	} else {
-		err = w.c.Store.Command(ctx, Command{To: d.To, ID: id, Verb: d.Verb, Message: m})
+		err = r.Store.Command(ctx, Command{To: d.To, ID: id, Verb: d.Verb, Message: m})
 	}
 	switch RefusedAs(err) {
 	case Closed, NoSuch: // it has ended meanwhile
@@ -65,28 +72,27 @@ func (w *Worker) deliver(ctx context.Context, id string, d *outgoingMessage) err
 }
 
 // bringChild starts a child workflow; what makes that impossible is told to its parent.
-func (w *Worker) bringChild(ctx context.Context, id string, c *childStart) error {
-	reference, definition, err := resolve(ctx, w.c.Store, c.Workflow)
+func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error {
+	reference, definition, err := resolve(ctx, r.Store, c.Workflow)
 	if RefusedAs(err) == NoSuch {
-		return w.orphan(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
+		return r.orphan(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
 	}
 	if err != nil {
 		return err
 	}
 	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent}
-	_, err = w.client.start(ctx, Instance{reference.Namespace, c.ID}, info, StartOptions{})
+	_, err = NewClient(ClientConfig{Store: r.Store}).start(ctx, Instance{reference.Namespace, c.ID}, info, StartOptions{})
 	if RefusedAs(err) == Conflict {
-		return w.orphan(ctx, id, c, errors.Configurationf("there is another instance called %s", c.ID))
+		return r.orphan(ctx, id, c, errors.Configurationf("there is another instance called %s", c.ID))
 	}
 	return err
 }
 
 // orphan tells a parent that its child cannot be started.
-func (w *Worker) orphan(ctx context.Context, id string, c *childStart, why *errors.Error) error {
+func (r *Relay) orphan(ctx context.Context, id string, c *childStart, why *errors.Error) error {
 	if c.Parent == nil {
-		w.c.Log.Error("start a workflow that nobody waits for", "workflow", c.Workflow.String(), "error", why)
-		return nil
+		return nil // and nobody waits for it
 	}
 	m := message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
-	return w.deliver(ctx, id, &outgoingMessage{To: c.Parent.Instance, Message: m})
+	return r.deliver(ctx, id, &outgoingMessage{To: c.Parent.Instance, Message: m})
 }

@@ -76,7 +76,6 @@ type batch struct {
 	begun   time.Time // of the first
 	results []interpreter.Event
 	entries []interpreter.Entry
-	changes interpreter.Changes
 	effects []interpreter.Effect // to start when the batch is stored
 	outbox  []outgoing
 	firm    bool // it has to be stored before effects start
@@ -108,12 +107,13 @@ func (s *Session) restore(c Claimed) (err error) {
 		return err
 	}
 	if s.state.Status == interpreter.StatusPending && s.starts() {
-		s.queue = append(s.queue, s.info.start(s.program, s.record.CreatedAt(), Moment(s.record.Started)))
+		s.queue = append(s.queue, s.info.Start(s.program, s.record))
 	}
 	if err := s.receive(c.Inbox); err != nil {
 		return err
 	}
 	s.resume()
+	s.again = s.state.Status == interpreter.StatusRunning // a step may have stopped in the middle of its work
 	return nil
 }
 
@@ -271,13 +271,12 @@ func (s *Session) note(ev interpreter.Event, at time.Time, result interpreter.Re
 	}
 	entry := interpreter.NewEntry(ev, at, result)
 	if result.Withheld {
-		changes, err := s.state.TakeChanges()
+		state, err := s.state.Snapshot()
 		if err != nil {
 			s.fail(err)
 			return
 		}
-		s.batch.changes = s.batch.changes.Then(changes)
-		entry.Changes = &changes
+		entry.State = &state
 	}
 	s.batch.entries = append(s.batch.entries, entry)
 	s.batch.records += len(result.Records)

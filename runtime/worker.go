@@ -38,7 +38,7 @@ type WorkerConfig struct {
 // Worker runs the instances of a store. Any number of workers may share a store, and each may end at any moment.
 type Worker struct {
 	c          WorkerConfig
-	client     *Client
+	relay      Relay
 	programs   programs
 	partitions []*partition
 	slots      chan struct{}
@@ -82,7 +82,7 @@ func NewWorker(c WorkerConfig) *Worker {
 		c.Nonce = func() string { return rand.Text()[:20] }
 	}
 	w := &Worker{
-		c: c, client: NewClient(ClientConfig{Store: c.Store, Nonce: c.Nonce}),
+		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},
 		programs: programs{catalog: c.Store, compile: c.Compile},
 		slots:    make(chan struct{}, c.Concurrency), draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
 	}

@@ -25,6 +25,8 @@ type workflowRequest struct {
 	Name      string            `json:"name"`
 	Version   string            `json:"version"`
 	Input     interpreter.Value `json:"input"`
+	// ParentClose is what becomes of the workflow when nobody waits for it any more; drivers that keep nothing cancel it.
+	ParentClose string `json:"parentClose,omitempty"`
 }
 
 func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
@@ -32,7 +34,9 @@ func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	request := workflowRequest{r.task.Namespace, r.task.Workflow, r.task.Version, interpreter.Value{V: input}}
+	request := workflowRequest{
+		r.task.Namespace, r.task.Workflow, r.task.Version, interpreter.Value{V: input}, r.task.Engine.ParentClose,
+	}
 	if r.task.Detached {
 		return interpreter.Detach(request, s.Input())
 	}

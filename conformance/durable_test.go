@@ -1,0 +1,418 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// bench is a store under test, and its clock.
+type bench struct {
+	store   runtime.Store
+	now     func() time.Time
+	advance func(time.Duration)
+}
+
+// durable runs a case on a store, as a worker would, but on one goroutine and on virtual time: effects take no time,
+// and time jumps when nothing else is left to do. It can lose the worker, or an answer, at a commit of its choice.
+type durable struct {
+	t       *testing.T
+	c       testCase
+	outside *outside
+	bench   bench
+	client  *runtime.Client
+	relay   runtime.Relay
+	root    runtime.Instance
+
+	crashAt int // the worker is lost after so many commits; 0 for never
+	loseAt  int // the answer to this commit is lost; 0 for none
+	commits int
+	nonces  int
+
+	held  []*taken
+	calls map[string]int // effects that were begun, by idempotency key
+	lost  int            // workers
+}
+
+// taken is an instance in the worker's hands.
+type taken struct {
+	claimed runtime.Claimed
+	program *interpreter.Program
+	session *runtime.Session
+	flights []interpreter.Effect
+}
+
+// leaseTime is longer than anything is held: leases end when the worker is lost.
+const leaseTime = 1000 * time.Hour
+
+func newDurable(t *testing.T, c testCase, b bench) *durable {
+	t.Helper()
+	d := &durable{t: t, c: c, outside: newOutside(c.files), bench: b, calls: map[string]int{}}
+	d.client = runtime.NewClient(runtime.ClientConfig{Store: b.store})
+	d.relay = runtime.Relay{Store: b.store, Publish: func(ctx context.Context, event json.RawMessage) error {
+		return d.outside.publish(ctx, mustDecode(t, string(event)).(map[string]any))
+	}}
+	for name, text := range c.files {
+		if strings.HasSuffix(name, ".child.yaml") {
+			d.deploy(text)
+		}
+	}
+	d.deploy(c.files["workflow.yaml"])
+	var err error
+	d.root, err = d.client.StartDefinition(t.Context(), runtime.Definition{Document: c.files["workflow.yaml"]}, c.input(t),
+		runtime.StartOptions{ID: "case"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// deploy makes a document known; one that is not valid is left out, as a server would refuse it.
+func (d *durable) deploy(text string) {
+	if _, err := d.client.Deploy(d.t.Context(), runtime.Definition{Document: text}); err != nil && d.t.Context().Err() != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// run runs the case until nothing is left to do.
+func (d *durable) run() {
+	d.t.Helper()
+	for range 200_000 {
+		if d.pollAll() || d.tick() || d.perform() {
+			continue
+		}
+		if !d.wait() {
+			return
+		}
+	}
+	d.t.Fatal("the case does not come to an end")
+}
+
+// pollAll does what there is to do in the store, and reports whether there was anything.
+func (d *durable) pollAll() (busy bool) {
+	for p := range d.bench.store.Layout().Partitions {
+		work, err := d.bench.store.Poll(d.t.Context(), p, 100)
+		d.must(err)
+		for _, entry := range work.Outbox {
+			d.must(d.relay.Bring(d.t.Context(), entry))
+			d.must(d.bench.store.Relay(d.t.Context(), p, []string{entry.ID}))
+			busy = true
+		}
+		if len(work.Due) > 0 {
+			_, err := d.bench.store.Promote(d.t.Context(), runtime.Promote{Partition: p, Instances: work.Due})
+			d.must(err)
+			busy = true
+		}
+		if len(work.Ready) > 0 {
+			d.claim(p, work.Ready)
+			busy = true
+		}
+		d.mail()
+	}
+	return busy
+}
+
+// mail rings for what is held and has messages; a worker is told by hints.
+func (d *durable) mail() {
+	lost := d.lost
+	for _, h := range slices.Clone(d.held) {
+		if d.lost > lost {
+			return
+		}
+		l, err := d.bench.store.Load(d.t.Context(), h.claimed.Instance)
+		d.must(err)
+		if l.Record.Mail > l.Record.Read {
+			h.session.Wants().Mail = true
+			d.act(h)
+		}
+	}
+}
+
+func (d *durable) claim(partition int, ready []runtime.Instance) {
+	d.nonces++
+	claimed, err := d.bench.store.Claim(d.t.Context(), runtime.Claim{
+		Partition: partition, Instances: ready, Nonce: fmt.Sprintf("nonce%d", d.nonces), Lease: leaseTime,
+	})
+	d.must(err)
+	lost := d.lost
+	for _, c := range claimed {
+		if d.lost > lost {
+			return // and with it the rest of what was claimed
+		}
+		info, err := runtime.ParseInfo(c.Info)
+		d.must(err)
+		h := &taken{claimed: c, program: d.program(info)}
+		h.session = runtime.NewSession(d.config(), c, info, h.program)
+		d.held = append(d.held, h)
+		d.must(h.session.Begin(c))
+		d.act(h)
+	}
+}
+
+func (d *durable) config() runtime.SessionConfig {
+	return runtime.SessionConfig{Clock: func() time.Time { return d.bench.now() }, Linger: time.Second, Visible: 50 * time.Millisecond}
+}
+
+func (d *durable) program(info *runtime.Info) *interpreter.Program {
+	data, err := d.bench.store.Definition(d.t.Context(), "digest/"+info.Definition)
+	d.must(err)
+	var definition runtime.Definition
+	d.must(json.Unmarshal(data, &definition))
+	p, found := load("workflow.yaml", definition.Document, d.outside.config)
+	d.must(found.Err())
+	return p
+}
+
+// act does what a session wants.
+func (d *durable) act(h *taken) {
+	for {
+		wants := h.session.Wants()
+		for _, id := range wants.Cancel {
+			h.flights = slices.DeleteFunc(h.flights, func(e interpreter.Effect) bool { return e.ID == id })
+		}
+		h.flights = append(h.flights, wants.Perform...)
+		wants.Cancel, wants.Perform = nil, nil
+		switch {
+		case wants.Done:
+			d.must(wants.Failed)
+			d.held = slices.DeleteFunc(d.held, func(other *taken) bool { return other == h })
+			return
+		case wants.Reload:
+			d.must(h.session.Reloaded(d.again(h)))
+		case wants.Commit != nil:
+			if d.commit(h) {
+				return
+			}
+		case wants.Mail:
+			wants.Mail = false
+			d.must(h.session.Mail(d.again(h).Inbox))
+		default:
+			return
+		}
+	}
+}
+
+func (d *durable) again(h *taken) runtime.Claimed {
+	i := h.claimed.Instance
+	claimed, err := d.bench.store.Claim(d.t.Context(), runtime.Claim{
+		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []runtime.Instance{i}, Nonce: h.claimed.Token.Nonce, Lease: leaseTime,
+	})
+	d.must(err)
+	if len(claimed) != 1 {
+		d.t.Fatalf("%s is not held any more", i)
+	}
+	return claimed[0]
+}
+
+// commit stores what a session wants, and reports whether the worker was lost at it.
+func (d *durable) commit(h *taken) (lost bool) {
+	c := *h.session.Wants().Commit
+	done, err := d.bench.store.Commit(d.t.Context(), c)
+	if err == nil {
+		d.commits++
+	}
+	if err == nil && d.commits == d.loseAt {
+		again, err := d.bench.store.Commit(d.t.Context(), c)
+		if err != nil || again.Mail != done.Mail {
+			d.t.Errorf("the same commit again: %+v, %v; it was %+v", again, err, done)
+		}
+	}
+	if err == nil && d.commits == d.crashAt {
+		d.crash()
+		return true
+	}
+	h.session.Committed(done, err)
+	return false
+}
+
+// crash loses the worker with everything that it holds; another one takes over at once.
+func (d *durable) crash() {
+	d.held = nil
+	d.lost++
+	for p := range d.bench.store.Layout().Partitions {
+		_, err := d.bench.store.Scrub(d.t.Context(), runtime.Scrub{Partition: p, N: 1000, Adopt: true})
+		d.must(err)
+	}
+}
+
+// tick calls a session whose time has come.
+func (d *durable) tick() bool {
+	for _, h := range d.held {
+		if at := h.session.Wants().Tick; !at.IsZero() && !d.bench.now().Before(at) {
+			h.session.Tick()
+			d.act(h)
+			return true
+		}
+	}
+	return false
+}
+
+// perform ends one effect, if there is one that ends.
+func (d *durable) perform() bool {
+	for _, h := range d.held {
+		at := slices.IndexFunc(h.flights, func(e interpreter.Effect) bool {
+			return !slices.Contains(d.c.lines("endless.txt"), string(e.Request.Path))
+		})
+		if at < 0 {
+			continue
+		}
+		e := h.flights[at]
+		h.flights = slices.Delete(h.flights, at, at+1)
+		d.calls[e.Request.Key]++
+		result, err := h.program.Performer(e.Kind)(d.t.Context(), e.Request)
+		fault := errors.AsError(err)
+		if fault == nil {
+			d.must(err)
+		}
+		if !e.Detached {
+			h.session.Finished(interpreter.Finished{Effect: e.ID, Result: result, Error: fault})
+			d.act(h)
+		}
+		return true
+	}
+	return false
+}
+
+// wait lets time pass until something is due, and reports whether anything is.
+func (d *durable) wait() bool {
+	var next time.Time
+	earlier := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for _, h := range d.held {
+		earlier(h.session.Wants().Tick)
+	}
+	for p := range d.bench.store.Layout().Partitions {
+		work, err := d.bench.store.Poll(d.t.Context(), p, 100)
+		d.must(err)
+		earlier(work.Next)
+	}
+	if next.IsZero() || next.Sub(d.bench.now()) > leaseTime/2 && d.finished() {
+		return false
+	}
+	d.bench.advance(max(next.Sub(d.bench.now()), time.Millisecond))
+	return true
+}
+
+func (d *durable) finished() bool {
+	_, done, err := d.client.Outcome(d.t.Context(), d.root)
+	d.must(err)
+	return done && len(d.held) == 0
+}
+
+func (d *durable) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// ending returns what the case came to, by what is stored.
+func (d *durable) ending() ending {
+	d.t.Helper()
+	outcome, done, err := d.client.Outcome(d.t.Context(), d.root)
+	d.must(err)
+	if !done {
+		d.t.Fatal("the case has not ended")
+	}
+	var records []interpreter.Record
+	for _, e := range d.history(d.root) {
+		records = append(records, e.Records...)
+	}
+	return ending{
+		status: outcome.Status, output: outcome.Output, fault: outcome.Fault, elapsed: outcome.EndedAt.Sub(outcome.StartedAt),
+		records: records, events: once(d.outside.events),
+	}
+}
+
+// once leaves out events that were published again.
+func once(events []any) (all []any) {
+	seen := map[any]bool{}
+	for _, e := range events {
+		if id := e.(map[string]any)["id"]; !seen[id] {
+			seen[id] = true
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (d *durable) history(i runtime.Instance) (all []interpreter.Entry) {
+	d.t.Helper()
+	for {
+		stored, err := d.bench.store.History(d.t.Context(), i, len(all), 50)
+		d.must(err)
+		if len(stored) == 0 {
+			return all
+		}
+		for _, s := range stored {
+			e, err := interpreter.DecodeEntry(s.Data, func(ref string) ([]byte, error) {
+				return d.bench.store.Payload(d.t.Context(), i, ref)
+			})
+			d.must(err)
+			all = append(all, e)
+		}
+	}
+}
+
+// verifyStore checks what must hold of every instance: records without gaps, one end, and a history that folds to the
+// state (I1, I2 of reliability.md).
+func (d *durable) verifyStore() {
+	d.t.Helper()
+	for p := range d.bench.store.Layout().Partitions {
+		page, err := d.bench.store.List(d.t.Context(), p, "", 1000)
+		d.must(err)
+		for _, item := range page.Items {
+			d.verifyInstance(item.Instance)
+		}
+	}
+}
+
+func (d *durable) verifyInstance(i runtime.Instance) {
+	d.t.Helper()
+	l, err := d.bench.store.Load(d.t.Context(), i)
+	d.must(err)
+	info, err := runtime.ParseInfo(l.Info)
+	d.must(err)
+	entries := d.history(i)
+	ends, seq := 0, 0
+	finished := map[interpreter.EffectID]int{}
+	for _, e := range entries {
+		for _, r := range e.Records {
+			if seq++; r.Seq != seq {
+				d.t.Errorf("%s: record %d has the number %d", i, seq, r.Seq)
+			}
+			switch r.Type {
+			case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
+				ends++
+			case interpreter.EffectFinished:
+				if finished[r.Effect]++; finished[r.Effect] > 1 {
+					d.t.Errorf("%s: effect %d finished twice", i, r.Effect)
+				}
+			}
+		}
+	}
+	if ends != 1 || int64(seq) != l.Record.Records || int64(len(entries)) != l.Record.Entries {
+		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Record)
+	}
+	program := d.program(info)
+	folded, err := interpreter.Fold(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Record), entries)
+	d.must(err)
+	stored, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	d.must(err)
+	if diff := cmp.Diff(mustJSON(d.t, stored), mustJSON(d.t, folded)); diff != "" {
+		d.t.Errorf("%s: the history does not make the state (-want +got):\n%s", i, diff)
+	}
+}
