@@ -30,6 +30,7 @@ const defaultPartitions = 4
 type Store struct {
 	*kvstore.Store
 	db    *bbolt.DB
+	group *group
 	owner string
 }
 
@@ -57,8 +58,7 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store %s: %w", path, err)
 	}
-	s := &Store{db: db, owner: owner}
-	db.MaxBatchDelay = time.Millisecond
+	s := &Store{db: db, group: &group{db: db}, owner: owner}
 	if err := s.open(c); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store %s: %w", path, err), db.Close())
 	}
@@ -78,12 +78,13 @@ func (s *Store) open(c Config) error {
 	}
 	layout := runtime.Layout{Deployment: "local", Partitions: c.Partitions, Schema: runtime.Schema}
 	var err error
-	s.Store, err = kvstore.Open((*database)(s.db), layout, c.Now)
+	s.Store, err = kvstore.Open(s.group, layout, c.Now)
 	return err
 }
 
 // Close lets go of the file.
 func (s *Store) Close() error {
+	s.group.writers.Wait()
 	return errors.Join(os.Remove(s.owner), s.db.Close())
 }
 
@@ -102,21 +103,6 @@ func (e *HeldError) Error() string {
 }
 
 func bucket() []byte { return []byte("swrun") }
-
-// database is a kvstore.Database.
-type database bbolt.DB
-
-func (d *database) View(f func(kvstore.Tx) error) error {
-	return (*bbolt.DB)(d).View(func(tx *bbolt.Tx) error { return f(&transaction{b: tx.Bucket(bucket())}) })
-}
-
-// Update shares one fsync among the transactions that wait for it.
-func (d *database) Update(f func(kvstore.Tx) error) error {
-	return (*bbolt.DB)(d).Batch(func(tx *bbolt.Tx) error {
-		t := &transaction{b: tx.Bucket(bucket())}
-		return errors.Join(f(t), t.failed)
-	})
-}
 
 type transaction struct {
 	b      *bbolt.Bucket

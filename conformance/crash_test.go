@@ -1,10 +1,20 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/storetest"
 )
 
@@ -57,4 +67,72 @@ func (d *durable) verifyAfter(calm *durable, what string) {
 	if d.t.Failed() {
 		d.t.Fatalf("%s", what)
 	}
+}
+
+// TestCrashesInFile is TestCrashes on files.
+func TestCrashesInFile(t *testing.T) {
+	crashes(t, func(t *testing.T) bench {
+		clock := &storetest.Clock{At: epoch()}
+		s, err := boltstore.Open(t.Context(), filepath.Join(mustFolder(t), "store.db"), boltstore.Config{Partitions: 2, Now: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() }) // the folder goes too
+		return bench{s, clock.Now, clock.Advance}
+	})
+}
+
+// mustFolder returns a folder in memory if there is such a thing: what is tested is the order of writes, not the disk.
+func mustFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "swrun")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) }) // it is in memory
+	return folder
+}
+
+// TestCrashesOnRedis is TestCrashes on a server, each run in a deployment of its own.
+func TestCrashesOnRedis(t *testing.T) {
+	server := redistest.Start(t, "--appendonly", "yes")
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
+	var deployments atomic.Int64
+	t.Run("", func(t *testing.T) {
+		crashes(t, func(t *testing.T) bench { return mustDeployment(t, server.URL(), client, deployments.Add(1)) })
+	})
+}
+
+// mustDeployment opens a new deployment in which time stands still, as far as the store allows: its clock runs behind
+// the highest time that was seen, by less than what counts as having gone back.
+func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) bench {
+	t.Helper()
+	name := fmt.Sprintf("case%d", n)
+	s, err := redisstore.Open(t.Context(), url, redisstore.Config{Deployment: name, Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	const behind = 900
+	clock := epoch()
+	set := func() {
+		for p := range 2 {
+			key := fmt.Sprintf("swrun:{%s:%d}:meta", name, p)
+			offset := clock.UnixMilli() - behind - time.Now().UnixMilli()
+			if err := client.HSet(context.Background(), key, "clock", clock.UnixMilli(), "offset", offset).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set()
+	advance := func(d time.Duration) {
+		clock = clock.Add(d)
+		set()
+	}
+	return bench{s, func() time.Time { return clock }, advance}
 }
