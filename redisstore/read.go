@@ -180,6 +180,20 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 	return page, nil
 }
 
+// Upcoming implements runtime.Reader.
+func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (all []runtime.Instance, err error) {
+	k := &s.keys.partitions[partition]
+	var ready, due *redis.StringSliceCmd
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		ready = p.ZRange(ctx, k.ready, 0, -1)
+		due = p.ZRangeByScore(ctx, k.due, &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(until.UnixMilli(), 10)})
+	})
+	for _, member := range append(ready.Val(), due.Val()...) {
+		all = append(all, instanceOf(member))
+	}
+	return all, err
+}
+
 // scan returns instances of a partition in the order of creation.
 func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (all []runtime.Instance, next string, err error) {
 	from := "-"

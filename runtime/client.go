@@ -15,14 +15,16 @@ import (
 
 // ClientConfig is what a client needs. Store is required.
 type ClientConfig struct {
-	Store Store
-	Nonce func() string // default random; ids of commands
+	Store   Store
+	Compile Compile       // only Describe needs it
+	Nonce   func() string // default random; ids of commands
 }
 
 // Client starts instances and asks about them.
 type Client struct {
-	store Store
-	nonce func() string
+	store    Store
+	nonce    func() string
+	programs programs
 }
 
 // NewClient returns a client.
@@ -30,7 +32,7 @@ func NewClient(c ClientConfig) *Client {
 	if c.Nonce == nil {
 		c.Nonce = rand.Text
 	}
-	return &Client{store: c.Store, nonce: c.Nonce}
+	return &Client{store: c.Store, nonce: c.Nonce, programs: programs{catalog: c.Store, compile: c.Compile}}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is

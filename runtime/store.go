@@ -65,6 +65,8 @@ type Reader interface {
 	// List returns instances of a partition, newest first, before a cursor that an earlier call returned; an empty
 	// cursor starts, and is returned at the end.
 	List(ctx context.Context, partition int, cursor string, n int) (Page, error)
+	// Upcoming returns the instances that somebody has to look at before a time.
+	Upcoming(ctx context.Context, partition int, until time.Time) ([]Instance, error)
 	// History returns entries of an instance from the given position on, which counts from 0.
 	History(ctx context.Context, i Instance, from, n int) ([]StoredEntry, error)
 	// Payload returns data of an instance that is kept apart.

@@ -3,8 +3,10 @@ package kvstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/runtime"
 )
@@ -122,6 +124,23 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page runt
 		return bad
 	})
 	return page, err
+}
+
+// Upcoming implements runtime.Reader.
+func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []runtime.Instance, err error) {
+	err = s.view(of, func(p *partition) error {
+		for _, index := range []string{"ready/", "due/"} {
+			p.first(index, math.MaxInt, func(at int64, i runtime.Instance) bool {
+				if at > until.UnixMilli() {
+					return false
+				}
+				all = append(all, i)
+				return true
+			})
+		}
+		return nil
+	})
+	return all, err
 }
 
 // History implements runtime.Reader.

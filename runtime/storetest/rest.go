@@ -205,6 +205,21 @@ func list(s *suite) {
 	}
 }
 
+func upcoming(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Release, c.Wake = true, c.At.Add(time.Minute)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	for until, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
+		got, err := s.Store.Upcoming(s.ctx(), s.partition(i), c.At.Add(until))
+		s.must(err)
+		if contains(got, i) != want {
+			s.Errorf("before %s come %v", until, got)
+		}
+	}
+}
+
 func remove(s *suite) {
 	i := s.start("a")
 	other := s.start("b")

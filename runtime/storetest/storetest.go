@@ -73,6 +73,7 @@ func cases() []testCase {
 		{"payload", payload},
 		{"values are bytes", anyBytes},
 		{"list", list},
+		{"upcoming", upcoming},
 		{"remove", remove},
 		{"scrub finds nothing", scrubClean},
 		{"adopt lost writes", adopt},

@@ -1,0 +1,81 @@
+package interpreter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// Open is a task in progress in which no other task is: one of the places where a run stands.
+type Open struct {
+	Kind      dsl.Kind
+	Pointer   dsl.Pointer // as errors show it
+	Origin    dsl.Pointer // where it stands in the document
+	Path      Path
+	StartedAt time.Time
+	Effect    EffectID  // that it waits for; 0 for none
+	Attempt   int       // of the effect
+	Until     time.Time // when its wait ends; zero if it does not wait for time
+	Retry     bool      // the wait is for the next attempt of a try
+	Ready     bool      // it can go on at once
+}
+
+// OpenTasks returns where a run stands, in the order in which the tasks were started.
+func OpenTasks(p *Program, s *State) []Open {
+	m := &machine{p: p, s: s}
+	m.resume()
+	parents := map[FrameID]bool{}
+	ready := map[FrameID]bool{}
+	for _, f := range s.frames {
+		if !f.isList() {
+			for g := f; g.Parent != 0; g = s.frame(g.Parent) {
+				parents[g.Parent] = true
+			}
+		} else if f.Queued {
+			ready[f.Parent] = true
+		}
+	}
+	var all []Open
+	for _, f := range s.frames {
+		if f.isList() || parents[f.ID] {
+			continue
+		}
+		o := Open{
+			Kind: f.node.kind.Kind, Pointer: f.pointer(), Origin: f.Origin, Path: f.Path, StartedAt: f.StartedAt,
+			Until: f.WakeAt, Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
+		}
+		if f.Effect != nil {
+			o.Effect, o.Attempt = f.Effect.ID, f.Effect.Attempt
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// InForce is a deadline of a scope that is open.
+type InForce struct {
+	Deadline
+	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
+	Origin  dsl.Pointer // where it stands in the document
+}
+
+// Deadlines returns every deadline in force, the first to pass first; of two at the same time the outer one.
+func Deadlines(p *Program, s *State) []InForce {
+	if s.Status.Final() {
+		return nil
+	}
+	m := &machine{p: p, s: s}
+	m.resume()
+	var all []InForce
+	for _, d := range s.Deadlines {
+		all = append(all, InForce{Deadline: d})
+	}
+	for _, f := range s.frames {
+		for _, d := range f.Deadlines {
+			all = append(all, InForce{Deadline: d, Pointer: f.pointer(), Origin: f.Origin})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b InForce) int { return a.At.Compare(b.At) })
+	return all
+}

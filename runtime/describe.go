@@ -1,0 +1,200 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Description is all that can be told of an instance now.
+type Description struct {
+	Instance Instance
+	Record   Record
+	Info     *Info
+	Status   string // the phase, or quarantined
+	At       time.Time
+	Program  *interpreter.Program
+	State    *interpreter.State
+
+	Open      []interpreter.Open
+	Deadlines []DescribedDeadline
+	Why       string // what it waits for, until when, and whether anything else can move it
+	Then      string // what happens when the first deadline passes; empty if there is none
+}
+
+// DescribedDeadline is a deadline in force, and what its passing leads to.
+type DescribedDeadline struct {
+	interpreter.InForce
+	Line     int           // of the scope in the document; 0 for the workflow as a whole
+	Left     time.Duration // until it passes; negative if it is overdue
+	CaughtBy dsl.Pointer   // the try that would take the timeout; empty if the instance would fault
+	Perhaps  bool          // CaughtBy has a condition that decides
+}
+
+// Describe tells what an instance is doing.
+func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	info, err := ParseInfo(l.Info)
+	if err != nil {
+		return nil, err
+	}
+	work, err := c.store.Poll(ctx, i.Partition(c.store.Layout().Partitions), 1)
+	if err != nil {
+		return nil, err
+	}
+	d := &Description{Instance: i, Record: l.Record, Info: info, Status: string(l.Record.Status), At: work.At}
+	if d.Program, err = c.programs.program(ctx, info.Definition); err != nil {
+		return nil, err
+	}
+	d.State = interpreter.NewState(i.Namespace, i.ID)
+	if l.State.Head != nil {
+		if d.State, err = interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State); err != nil {
+			return nil, err
+		}
+	}
+	if l.Record.Reason == Quarantined {
+		d.Status = Quarantined
+	}
+	d.Open = interpreter.OpenTasks(d.Program, d.State)
+	for _, in := range interpreter.Deadlines(d.Program, d.State) {
+		d.Deadlines = append(d.Deadlines, d.deadline(in))
+	}
+	d.Why, d.Then = d.why(), d.then()
+	return d, nil
+}
+
+func (d *Description) deadline(in interpreter.InForce) DescribedDeadline {
+	w := d.Program.Workflow
+	described := DescribedDeadline{InForce: in, Left: in.At.Sub(d.At)}
+	if in.Pointer != "" {
+		described.Line = w.Source.Key(in.Origin).Start.Line
+		described.CaughtBy, described.Perhaps = taker(w, in)
+	}
+	return described
+}
+
+// taker returns the try that would take the timeout of a scope, and whether a condition decides.
+func taker(w *dsl.Workflow, in interpreter.InForce) (dsl.Pointer, bool) {
+	var found *dsl.TryTask
+	dsl.Walk(w, func(t dsl.Task) bool {
+		if try, ok := t.(*dsl.TryTask); ok && takes(try, in) {
+			found = try // the innermost comes last
+		}
+		return true
+	})
+	if found == nil {
+		return "", false
+	}
+	return found.Pointer, found.Catch.When != "" || found.Catch.ExceptWhen != ""
+}
+
+func takes(try *dsl.TryTask, in interpreter.InForce) bool {
+	inside := strings.HasPrefix(string(in.Pointer), string(try.Pointer)+"/try/")
+	own := in.Pointer == try.Pointer && in.Kind == interpreter.DeadlineAttempt
+	f := try.Catch.Errors
+	return (inside || own) && (f == nil || (f.Type == "" || errors.Same(f.Type, errors.Timeout)) &&
+		(f.Status == nil || *f.Status == 408) && (f.Instance == nil || *f.Instance == in.Pointer.Instance()))
+}
+
+// why tells in one sentence or two what the instance waits for.
+func (d *Description) why() string {
+	r := &d.Record
+	switch {
+	case r.Status.Final():
+		return fmt.Sprintf("it has ended (%s) at %s.", r.Reason, clockTime(Moment(r.Closed)))
+	case d.Status == Quarantined:
+		return fmt.Sprintf("%d workers in a row were lost while they ran %s: it is not run any more until it is released.", r.Deaths, d.places())
+	case d.State.Suspended:
+		return "it is suspended: no task starts until it is resumed. Its deadlines go on."
+	case r.Status == interpreter.StatusPending && r.Started > Millis(d.At):
+		return fmt.Sprintf("it starts at %s, %s.", clockTime(Moment(r.Started)), d.in(Moment(r.Started)))
+	case len(d.Open) == 0:
+		return "it is ready and waits for a worker to take it."
+	case len(d.Open) == 1:
+		return d.single(d.Open[0])
+	}
+	var all []string
+	for _, o := range d.Open {
+		all = append(all, d.waitsFor(o))
+	}
+	return "it is in several places at once: " + strings.Join(all, "; ") + "."
+}
+
+func (d *Description) places() string {
+	var all []string
+	for _, o := range d.Open {
+		all = append(all, string(o.Pointer))
+	}
+	if len(all) == 0 {
+		return "its start"
+	}
+	return strings.Join(all, ", ")
+}
+
+func (d *Description) single(o interpreter.Open) string {
+	text := d.waitsFor(o) + "."
+	if !o.Until.IsZero() {
+		text += " Nothing else can move it but a command."
+	}
+	return text
+}
+
+func (d *Description) waitsFor(o interpreter.Open) string {
+	at := fmt.Sprintf("%s (line %d)", o.Pointer, d.Program.Workflow.Source.Key(o.Origin).Start.Line)
+	switch {
+	case o.Ready:
+		return "ready to go on in " + at + ", for a worker that takes it"
+	case o.Retry:
+		return fmt.Sprintf("waiting to try %s again at %s, %s", at, clockTime(o.Until), d.in(o.Until))
+	case !o.Until.IsZero():
+		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
+	case o.Kind == dsl.KindRunWorkflow:
+		return "waiting for the workflow that " + at + " has started"
+	case o.Effect != 0 && d.Record.Held():
+		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", strings.ReplaceAll(string(o.Kind), "_", " "), at, d.At.Sub(o.StartedAt).Round(time.Millisecond), o.Attempt)
+	case o.Effect != 0:
+		return fmt.Sprintf("performing %s was interrupted, and waits for a worker that does it again", at)
+	}
+	return "at " + at
+}
+
+// then tells what happens when the first deadline passes.
+func (d *Description) then() string {
+	if len(d.Deadlines) == 0 || d.Record.Status.Final() {
+		return ""
+	}
+	first := d.Deadlines[0]
+	scope := fmt.Sprintf("the timeout of %s (line %d) fires", first.Pointer, first.Line)
+	if first.Pointer == "" {
+		scope = "the workflow's timeout fires"
+	}
+	consequence := "it faults with `timeout`: no catch takes it"
+	if first.CaughtBy != "" {
+		consequence = fmt.Sprintf("the catch of %s (line %d) takes it", first.CaughtBy, d.Program.Workflow.Source.Key(first.CaughtBy).Start.Line)
+		if first.Perhaps {
+			consequence += " if its condition holds"
+		}
+	}
+	return fmt.Sprintf("If nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, consequence)
+}
+
+func (d *Description) in(at time.Time) string {
+	left := at.Sub(d.At).Round(time.Millisecond)
+	if left > 10*time.Second || left < -10*time.Second {
+		left = left.Round(time.Second)
+	}
+	if left < 0 {
+		return fmt.Sprintf("%s overdue", -left)
+	}
+	return fmt.Sprintf("in %s", left)
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
