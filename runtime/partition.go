@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -133,11 +134,19 @@ func (p *partition) work(ctx context.Context, relays *sync.WaitGroup) (more bool
 	if err := p.expire(ctx, work); err != nil {
 		return false, err
 	}
-	ready := append(work.Due, work.Ready...)
+	ready := p.w.chosen(append(work.Due, work.Ready...))
 	if len(ready) == 0 {
 		return false, nil
 	}
 	return true, p.claim(ctx, ready)
+}
+
+// chosen returns the instances that the worker runs.
+func (w *Worker) chosen(all []Instance) []Instance {
+	if w.c.Only == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(i Instance) bool { return !w.c.Only(i) })
 }
 
 func (p *partition) expect(next time.Time) {

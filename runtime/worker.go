@@ -26,6 +26,8 @@ type WorkerConfig struct {
 	Retention   time.Duration // of instances that have ended; default 0 keeps them
 	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes
 
+	// Only chooses the instances that this worker runs; nil chooses all.
+	Only func(Instance) bool
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	// Observe is called with the records of each commit of an instance, in order, once they are stored.

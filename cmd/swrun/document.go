@@ -90,8 +90,13 @@ func compileConfig(file string, c tasks.Config) interpreter.Config {
 	return interpreter.Config{
 		Kinds:   tasks.All(c),
 		Secrets: c.Secrets, Load: c.Load,
-		Runtime: map[string]any{"name": "swrun", "version": programVersion(), "metadata": map[string]any{}},
+		Runtime: runtimeDescriptor(),
 	}
+}
+
+// runtimeDescriptor is $runtime.
+func runtimeDescriptor() map[string]any {
+	return map[string]any{"name": "swrun", "version": programVersion(), "metadata": map[string]any{}}
 }
 
 // baseFile is what relative references in a document start from.

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime"
 )
 
-// The exit codes (ux.md 1.3). 6, 7, 8 and 12 belong to verbs that are not here yet.
+// The exit codes (ux.md 1.3). 12 belongs to a verb that is not here yet.
 const (
 	exitOK        = 0
 	exitInternal  = 1
@@ -18,6 +18,9 @@ const (
 	exitInvalid   = 3
 	exitInput     = 4
 	exitNotFound  = 5
+	exitConflict  = 6
+	exitStore     = 7
+	exitWaited    = 8
 	exitFaulted   = 10
 	exitCancelled = 11
 	exitFindings  = 13
@@ -50,15 +53,21 @@ func fileError(what string, err error) error {
 	return &exitError{code: code, message: fmt.Sprintf("%s cannot be read: %s", what, err)}
 }
 
+// signalExit is the code for a signal that ended the program.
+func signalExit(s os.Signal) int {
+	if s == syscall.SIGTERM {
+		return exitTerminate
+	}
+	return exitInterrupt
+}
+
 // outcomeExit returns the code for how a run ended. A run rejects its input before it has started any task.
 func outcomeExit(o runtime.Outcome, tasksStarted bool, interrupted os.Signal) int {
 	switch {
 	case o.Status == interpreter.StatusCompleted:
 		return exitOK
-	case interrupted == syscall.SIGTERM:
-		return exitTerminate
 	case interrupted != nil:
-		return exitInterrupt
+		return signalExit(interrupted)
 	case o.Status == interpreter.StatusCancelled:
 		return exitCancelled
 	case o.Fault == nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
 )
 
 // library finds the workflows that run.workflow tasks name: the document itself, those of --workflow, and the
@@ -55,11 +56,7 @@ func (l *library) add(d *document) {
 
 // find returns the program of a workflow; it is what runtime.Workflows describes.
 func (l *library) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {
-	b := l.choose(namespace, name, version)
-	if b == nil || version == "latest" {
-		l.readFolder()
-		b = l.choose(namespace, name, version)
-	}
+	b := l.named(runtime.Reference{Namespace: namespace, Name: name, Version: version})
 	if b == nil {
 		return nil, errors.Configurationf("there is no workflow %s/%s:%s among the documents beside this one%s; name its file with --workflow",
 			namespace, name, version, l.known(namespace, name))

@@ -67,7 +67,7 @@ func (p *program) root() *cobra.Command {
   swrun validate hello.yaml`,
 		Long: `Standard output carries what was asked for, standard error everything else.
 Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input refused, 5 not found,
-10 faulted, 11 cancelled, 13 findings (--strict, --check), 124 timed out, 130 and 143 interrupted.`,
+6 conflict, 7 no store, 8 stopped waiting, 10 faulted, 11 cancelled, 13 findings (--strict, --check), 124 timed out, 130 and 143 interrupted.`,
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.Version = programVersion()
@@ -83,7 +83,10 @@ Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input r
 	root.AddCommand(
 		p.runCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.schemaCommand(),
 		p.explainCommand(), p.exprCommand(), p.initCommand(), p.versionCommand(),
+		p.serveCommand(), p.workerCommand(), p.deployCommand(), p.startCommand(), p.lsCommand(), p.describeCommand(),
+		p.historyCommand(), p.outputCommand(), p.waitCommand(), p.deadlinesCommand(),
 	)
+	root.AddCommand(p.orderCommands()...)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

@@ -18,7 +18,8 @@ import (
 type runFlags struct {
 	inputs, events, workflows                []string
 	secrets, errors, progress, clock, output string
-	js, jq                                   string
+	js, jq, id                               string
+	store                                    storeFlags
 }
 
 func (p *program) runCommand() *cobra.Command {
@@ -26,10 +27,12 @@ func (p *program) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run DOC", Short: "Run a workflow and print its output",
 		Example: `  swrun run hello.yaml -i name=Ada
-  swrun run order.yaml -i @order.json --secrets secrets.yaml | jq .total`,
+  swrun run order.yaml -i @order.json --secrets secrets.yaml | jq .total
+  swrun run order.yaml --id order-7`,
 		Long: `DOC is a file, or - for standard input. Standard output gets the workflow's output and nothing else.
-Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input, 10: faulted,
-124: timed out, 130: interrupted. Other documents in DOC's folder are found by run.workflow tasks.`,
+Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input, 6: --id is another run,
+10: faulted, 124: timed out, 130: interrupted. With --id the run is kept in a store, by default
+.swrun/store.db of the project; killed and run again, it goes on where it was. Other documents in DOC's folder are found by run.workflow tasks.`,
 		Args: exactly("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error { return p.told(f.errors, p.runDocument(args[0], f)) }),
 	}
@@ -44,6 +47,8 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
 	flags.StringVarP(&f.output, "output", "o", "json", "form of the output: "+strings.Join(outputForms(), " or "))
 	flags.StringVar(&f.jq, "jq", "", "expression that reshapes the output")
+	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; run again, it goes on where it was")
+	f.store.add(cmd)
 	completeValues(cmd, "errors", []string{"human", "json"})
 	completeValues(cmd, "progress", progressModes())
 	completeValues(cmd, "clock", []string{"real", "virtual"})
@@ -54,8 +59,9 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 
 func (f *runFlags) check(document string) error {
 	stdin := []string{document}
-	for _, form := range f.inputs {
-		stdin = append(stdin, form)
+	stdin = append(stdin, f.inputs...)
+	if f.durable() && f.clock == "virtual" {
+		return usagef("leave out --clock virtual, or --id and --store", "what is kept in a store runs on the store's clock")
 	}
 	return firstError(
 		oneOf("--errors", f.errors, "human", "json"),
@@ -87,6 +93,7 @@ type job struct {
 	mask    *mask
 	others  *library
 	shown   progress // how the run is shown, once it runs
+	host    host     // what its tasks may use, if it lives in a store
 }
 
 // publish is the sink of emitted events: they are shown, and go nowhere else.
@@ -110,6 +117,9 @@ func (p *program) runDocument(name string, f *runFlags) error {
 	j, err := p.prepare(d, f)
 	if err != nil {
 		return err
+	}
+	if f.durable() {
+		return j.runDurable(d)
 	}
 	return j.run()
 }
@@ -149,6 +159,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		return nil, err
 	}
 	j.query = q
+	j.host = host{secrets: given.lookup, processes: true, files: true, js: js}
 	j.subject = subject{workflow: d.workflow, virtual: f.clock == "virtual"}
 	return j, nil
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file has the verbs that tell runs what to do.
+
+// order is one of those verbs.
+type order struct {
+	use, short, done string
+	give             func(c *runtime.Client, ctx context.Context, i runtime.Instance, reason string) error
+}
+
+func orders() []order {
+	return []order{
+		{"cancel", "End runs: what is in progress is cancelled", "cancelling", (*runtime.Client).Cancel},
+		{"terminate", "End runs and all that they have started", "terminating", (*runtime.Client).Terminate},
+		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", (*runtime.Client).Suspend},
+		{"resume", "Let suspended runs go on", "resuming", (*runtime.Client).Resume},
+		{"retry", "Release runs that are quarantined because they killed their workers", "released", func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+			return c.Retry(ctx, i)
+		}},
+		{"delete", "Delete runs that have ended, with their history", "deleted", func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+			return c.Delete(ctx, i)
+		}},
+	}
+}
+
+func (p *program) orderCommands() []*cobra.Command {
+	var all []*cobra.Command
+	for _, o := range orders() {
+		all = append(all, p.orderCommand(o))
+	}
+	return all
+}
+
+func (p *program) orderCommand(v order) *cobra.Command {
+	f := &operateFlags{}
+	var reason string
+	cmd := &cobra.Command{
+		Use: v.use + " RUN...", Short: v.short,
+		Example: fmt.Sprintf("  swrun %s order-7\n  swrun %s order-7 order-8", v.use, v.use),
+		Args:    atLeastOne("a run"), RunE: verb(func(args []string) error {
+			return p.operate(f, func(o *operation) error { return o.order(v, args, reason) })
+		}),
+	}
+	f.add(cmd)
+	if v.use != "retry" && v.use != "delete" {
+		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")
+	}
+	return cmd
+}
+
+// order gives the same order to several runs; one that refuses it does not keep the others from it.
+func (o *operation) order(v order, names []string, reason string) error {
+	var first error
+	for _, name := range names {
+		i, err := o.instance(name)
+		if err == nil {
+			if err = v.give(o.client, o.ctx, i, reason); err == nil && v.use != "delete" {
+				err = o.settle(i)
+			}
+		}
+		if err == nil {
+			fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
+			continue
+		}
+		if err = refusalError(err); first == nil {
+			first = err
+		} else {
+			fmt.Fprintf(o.err, "%s\n", printable(err.Error()))
+		}
+	}
+	return first
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+func (p *program) deadlinesCommand() *cobra.Command {
+	f := &operateFlags{}
+	var within string
+	cmd := &cobra.Command{
+		Use: "deadlines", Short: "List the deadlines that pass soon, of all runs",
+		Example: `  swrun deadlines --within 5m
+  swrun deadlines -o json`,
+		Args: exactly(), RunE: verb(func([]string) error {
+			span, err := parseSpan("--within", within)
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(o *operation) error { return o.deadlines(span) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	cmd.Flags().StringVar(&within, "within", "5m", "that pass within this time")
+	return cmd
+}
+
+// upcoming is a deadline of a run.
+type upcoming struct {
+	run *runtime.Description
+	in  runtime.DescribedDeadline
+}
+
+func (o *operation) deadlines(within time.Duration) error {
+	until := o.now().Add(within)
+	var all []upcoming
+	err := o.client.Upcoming(o.ctx, until, func(i runtime.Instance) error {
+		d, err := o.client.Describe(o.ctx, i)
+		if err != nil || o.flags.namespace != "" && i.Namespace != o.flags.namespace {
+			return err
+		}
+		for _, in := range d.Deadlines {
+			if !in.At.After(until) {
+				all = append(all, upcoming{d, in})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b upcoming) int {
+		return cmp.Or(a.in.At.Compare(b.in.At), cmp.Compare(a.run.Instance.String(), b.run.Instance.String()))
+	})
+	if o.flags.output == "human" {
+		w := newTable(o.out, "RUN", "SCOPE", "LINE", "KIND", "AT", "LEFT", "CAUGHT BY")
+		for _, u := range all {
+			row := deadlineRow(u.in)
+			row[0] = row[0][2:]
+			w.row(append([]string{u.run.Instance.ID}, row...)...)
+		}
+		return w.Flush()
+	}
+	values := []any{}
+	for _, u := range all {
+		single := *u.run
+		single.Deadlines = []runtime.DescribedDeadline{u.in}
+		v := deadlineValues(&single)[0].(map[string]any)
+		v["run"], v["workflow"] = u.run.Instance.String(), fmt.Sprint(u.run.Info.Workflow)
+		delete(v, "firesFirst")
+		values = append(values, v)
+	}
+	return o.print(values)
+}

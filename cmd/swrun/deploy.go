@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+func (p *program) deployCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "deploy DOC...", Short: "Make documents known to a store, so that they can be started by name",
+		Example: "  swrun deploy order.yaml payment.yaml --store redis://localhost:6379",
+		Long: `A document is deployed under its namespace, name and version, with the external resources that it needs, and never
+changes afterwards: deploying another document under the same three is refused (exit 6).`,
+		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
+			return p.told("human", p.operate(f, func(o *operation) error { return o.deploy(args) }))
+		}),
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (o *operation) deploy(names []string) error {
+	for _, name := range names {
+		file, text, err := readDocument(o.streams, name)
+		if err != nil {
+			return err
+		}
+		d := parseText(file, text)
+		if err := d.refused(); err != nil {
+			return err
+		}
+		reference, err := o.deployDocument(d)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(o.out, "%s deployed\n", reference)
+	}
+	return nil
+}
+
+func (o *operation) deployDocument(d *document) (runtime.Reference, error) {
+	definition, err := d.definition()
+	if err != nil {
+		return runtime.Reference{}, err
+	}
+	reference, err := o.client.Deploy(o.ctx, definition)
+	if runtime.RefusedAs(err) == runtime.Conflict {
+		err = &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s", reference), hint: "give " + d.file + " a new version"}
+	}
+	return reference, err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+func (p *program) describeCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "describe RUN", Short: "Tell what a run waits for, until when, and what happens then",
+		Example: `  swrun describe order-7
+  swrun describe @last -o json --jq .deadlines`,
+		Long: "RUN is an id, the beginning of one, namespace/id, or @last.",
+		Args: exactly("a run"), RunE: verb(func(args []string) error {
+			return p.operate(f, func(o *operation) error { return o.describe(args[0]) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	return cmd
+}
+
+func (o *operation) describe(name string) error {
+	i, err := o.instance(name)
+	if err != nil {
+		return err
+	}
+	d, err := o.client.Describe(o.ctx, i)
+	if err != nil {
+		return err
+	}
+	if o.flags.output != "human" {
+		return o.print(description(d))
+	}
+	return write(o.out, o.outLook().text(describeText(d)))
+}
+
+func describeText(d *runtime.Description) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s %s\n", name, printable(fmt.Sprintf(format, args...)))
+	}
+	line("Run:", "%s  %s  %s", d.Instance.ID, d.Info.Workflow, d.Status)
+	line("Why:", "%s", d.Why)
+	if d.Then != "" {
+		line("Then:", "%s", d.Then)
+	}
+	line("Created:", "%s", moment(d.Record.CreatedAt().Truncate(time.Millisecond)))
+	if d.Info.BusinessKey != "" {
+		line("Key:", "%s", d.Info.BusinessKey)
+	}
+	if d.Info.Parent != nil {
+		line("Parent:", "%s", d.Info.Parent.Instance)
+	}
+	if d.State.Fault != nil {
+		line("Failure:", "%s: %s", category(d.State.Fault), d.State.Fault)
+	}
+	if d.Record.Held() {
+		line("Worker:", "holds it until %s", moment(runtime.Moment(d.Record.Lease)))
+	}
+	if d.Record.Deaths > 0 {
+		line("Lost:", "%d worker(s) in a row", d.Record.Deaths)
+	}
+	line("You can:", "%s", strings.Join(possible(d), " · "))
+	if len(d.Deadlines) > 0 {
+		b.WriteString("Deadlines, the first to fire first:\n")
+		w := newTable(&b, "  SCOPE", "LINE", "KIND", "AT", "LEFT", "CAUGHT BY")
+		for _, in := range d.Deadlines {
+			w.row(deadlineRow(in)...)
+		}
+		w.Flush() // it writes to memory
+	}
+	return b.String()
+}
+
+func deadlineRow(in runtime.DescribedDeadline) []string {
+	scope, line, by := "the workflow", "-", "nothing: the run faults"
+	if in.Pointer != "" {
+		scope, line = string(in.Pointer), fmt.Sprint(in.Line)
+	}
+	if in.CaughtBy != "" {
+		by = string(in.CaughtBy)
+	}
+	if in.Perhaps {
+		by += " (if its condition holds)"
+	}
+	return []string{"  " + scope, line, in.Kind, moment(in.At), left(in.Left), by}
+}
+
+// possible returns the verbs that the run's state allows.
+func possible(d *runtime.Description) []string {
+	switch {
+	case d.Record.Status.Final():
+		return []string{"output", "history", "delete"}
+	case d.Status == runtime.Quarantined:
+		return []string{"retry", "cancel", "terminate"}
+	case d.State.Suspended:
+		return []string{"resume", "cancel", "terminate"}
+	}
+	return []string{"cancel", "terminate", "suspend"}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+func (p *program) historyCommand() *cobra.Command {
+	f := &operateFlags{}
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "history RUN", Short: "Tell what has happened in a run, record by record",
+		Example: `  swrun history order-7
+  swrun history order-7 -o json > order-7.json
+  swrun history order-7 --follow`,
+		Args: exactly("a run"), RunE: verb(func(args []string) error {
+			return p.operate(f, func(o *operation) error { return o.history(args[0], follow) })
+		}),
+	}
+	f.add(cmd, "human", "json", "ndjson")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
+	return cmd
+}
+
+func (o *operation) history(name string, follow bool) error {
+	i, err := o.instance(name)
+	if err != nil {
+		return err
+	}
+	records := []any{}
+	err = o.read(i, follow, func(e runtime.HistoryEntry) error {
+		for _, r := range e.Records {
+			switch o.flags.output {
+			case "human":
+				err = write(o.out, historyLine(r))
+			case "ndjson":
+				err = o.print(recordResource(r, e))
+			default:
+				records = append(records, recordResource(r, e))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || o.flags.output != "json" {
+		return err
+	}
+	return o.print(object{"schema": "swrun/v1/history", "run": i.String(), "records": records})
+}
+
+func (o *operation) read(i runtime.Instance, follow bool, each func(runtime.HistoryEntry) error) error {
+	if follow {
+		return o.client.Follow(o.ctx, i, 0, each)
+	}
+	_, err := o.client.History(o.ctx, i, 0, each)
+	return err
+}
+
+// historyLine is a record for people: when, what, where, and the gist of its data.
+func historyLine(r interpreter.Record) string {
+	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
+	if r.Path != "" {
+		words = append(words, printable(string(r.Path)))
+	}
+	if r.Attempt > 1 {
+		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))
+	}
+	if !r.Until.IsZero() {
+		words = append(words, "until="+r.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	if r.Error != nil {
+		words = append(words, printable(bounded(r.Error.Error(), 200)))
+		if kind, ok := r.Error.Extensions["timeoutKind"].(string); ok {
+			words = append(words, "timeoutKind="+printable(kind))
+		}
+	}
+	if r.Data != nil {
+		if data, err := expr.Encode(r.Data); err == nil {
+			words = append(words, printable(bounded(string(data), 120)))
+		}
+	}
+	return strings.Join(words, " ") + "\n"
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
+)
+
+// This file makes documents into definitions, and definitions into programs.
+
+// host is what the tasks of a hosted workflow may use.
+type host struct {
+	secrets   interpreter.Secrets
+	transport http.RoundTripper
+	processes bool
+	js        string
+	files     bool // resources whose location only a run knows may be files
+}
+
+// compile makes a definition ready to run: with its own resources, and nothing else that could change.
+func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
+	w, found := dsl.Parse("definition", []byte(d.Document))
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	frozen := func(uri string) ([]byte, error) {
+		if data, ok := d.Resources[uri]; ok {
+			return data, nil
+		}
+		return nil, errors.New("it is not among the resources of the definition; deploy the document again")
+	}
+	transport := h.transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	p, found := interpreter.Compile(w, interpreter.Config{
+		Kinds: tasks.All(tasks.Config{
+			Transport: transport, Secrets: h.secrets, Load: tasks.Loader("definition", transport, h.files), Processes: h.processes, JS: h.js,
+		}),
+		Secrets: h.secrets, Load: frozen, Runtime: runtimeDescriptor(),
+	})
+	return p, found.Err()
+}
+
+// definition makes a document a definition: every resource that it is compiled with is read, once, and kept.
+func (d *document) definition() (runtime.Definition, error) {
+	definition := runtime.Definition{Document: string(d.text), Resources: map[string][]byte{}}
+	config := compileConfig(d.file, tasks.Config{Processes: true})
+	read := config.Load
+	config.Load = func(uri string) ([]byte, error) {
+		data, err := read(uri)
+		if err == nil {
+			definition.Resources[uri] = data
+		}
+		return data, err
+	}
+	_, found := interpreter.Compile(d.workflow, config)
+	d.add(found)
+	return definition, d.refused()
+}
+
+// siblings returns the definitions of the workflows that d's tasks run, and those run in turn, as far as they are
+// found beside d.
+func (d *document) siblings(l *library) ([]runtime.Definition, error) {
+	var all []runtime.Definition
+	seen := map[string]bool{}
+	open := []*document{d}
+	for len(open) > 0 {
+		at := open[0]
+		open = open[1:]
+		for _, name := range runs(at.workflow) {
+			b := l.named(name)
+			if b == nil || seen[b.file] {
+				continue
+			}
+			seen[b.file] = true
+			if _, fault := l.open(b); fault != nil {
+				return nil, fmt.Errorf("%s", fault.Detail)
+			}
+			definition, err := b.document.definition()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, definition)
+			open = append(open, b.document)
+		}
+	}
+	return all, nil
+}
+
+// runs returns the workflows that the tasks of w run.
+func runs(w *dsl.Workflow) []runtime.Reference {
+	found := map[runtime.Reference]bool{}
+	dsl.Walk(w, func(t dsl.Task) bool {
+		if r, ok := t.(*dsl.RunWorkflow); ok {
+			found[runtime.Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version}] = true
+		}
+		return true
+	})
+	return slices.SortedFunc(maps.Keys(found), func(a, b runtime.Reference) int {
+		return map[bool]int{true: -1, false: 1}[a.String() < b.String()]
+	})
+}
+
+// named returns the book that a reference means, or nil.
+func (l *library) named(r runtime.Reference) *book {
+	b := l.choose(r.Namespace, r.Name, r.Version)
+	if b == nil || r.Version == runtime.Latest {
+		l.readFolder()
+		b = l.choose(r.Namespace, r.Name, r.Version)
+	}
+	return b
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// lsFlags are the flags of ls.
+type lsFlags struct {
+	operateFlags
+	filter runtime.Filter
+	labels []string
+	limit  int
+}
+
+func (p *program) lsCommand() *cobra.Command {
+	f := &lsFlags{}
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List runs, the newest first",
+		Example: `  swrun ls --status waiting
+  swrun ls --workflow demo/order -o json`,
+		Args: exactly(), RunE: verb(func([]string) error {
+			return p.operate(&f.operateFlags, func(o *operation) error { return o.list(f) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml", "name")
+	flags := cmd.Flags()
+	flags.StringVar(&f.filter.Status, "status", "", "only this status: pending, running, waiting, suspended, completed, faulted, cancelled, quarantined")
+	flags.StringVar(&f.filter.Workflow, "workflow", "", "only runs of namespace/name or namespace/name:version")
+	flags.StringVar(&f.filter.BusinessKey, "business-key", "", "only runs with this business key")
+	flags.StringArrayVar(&f.labels, "label", nil, "only runs with this label, name=value (repeatable)")
+	flags.IntVar(&f.limit, "limit", 50, "at most so many")
+	return cmd
+}
+
+func (o *operation) list(f *lsFlags) error {
+	labels, err := parseLabels(f.labels)
+	if err != nil {
+		return err
+	}
+	f.filter.Namespace, f.filter.Labels = f.namespace, labels
+	var found []runtime.Found
+	err = o.client.List(o.ctx, f.filter, func(r runtime.Found) bool {
+		found = append(found, r)
+		return len(found) < f.limit
+	})
+	if err != nil {
+		return err
+	}
+	switch f.output {
+	case "name":
+		for _, r := range found {
+			fmt.Fprintln(o.out, r.Instance)
+		}
+		return nil
+	case "human":
+		return o.table(found)
+	}
+	all := []any{}
+	for _, r := range found {
+		all = append(all, runResource(r.Instance, r.Record, r.Info, r.Status()))
+	}
+	return o.print(all)
+}
+
+func parseLabels(given []string) (map[string]string, error) {
+	var labels map[string]string
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, usagef("for example --label team=billing", "%q is no label", text)
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[name] = value
+	}
+	return labels, nil
+}
+
+// table prints runs in columns; what is going on is read run by run.
+func (o *operation) table(found []runtime.Found) error {
+	w := newTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
+	for _, r := range found {
+		at, next := "-", "-"
+		if d, err := o.client.Describe(o.ctx, r.Instance); err == nil {
+			at, next = whereabouts(d), nextOf(d)
+		}
+		w.row(r.Instance.ID, r.Info.Workflow.String(), r.Status(), at, elapsed(o.now().Sub(r.Record.CreatedAt())), next)
+	}
+	return w.Flush()
+}
+
+func whereabouts(d *runtime.Description) string {
+	var all []string
+	for _, t := range d.Open {
+		all = append(all, string(t.Pointer))
+	}
+	if len(all) == 0 {
+		return "-"
+	}
+	if len(all) > 2 {
+		all = append(all[:2], fmt.Sprintf("and %d more", len(all)-2))
+	}
+	return strings.Join(all, " ")
+}
+
+// nextOf tells in a few words what happens next.
+func nextOf(d *runtime.Description) string {
+	if d.Record.Status.Final() {
+		if d.Record.Status == interpreter.StatusCompleted {
+			return "-"
+		}
+		return d.Record.Reason
+	}
+	var all []string
+	for _, t := range d.Open {
+		if !t.Until.IsZero() {
+			what := "timer"
+			if t.Retry {
+				what = "retry"
+			}
+			all = append(all, fmt.Sprintf("%s in %s", what, left(t.Until.Sub(d.At))))
+			break
+		}
+	}
+	if len(d.Deadlines) > 0 {
+		scope := "timeout"
+		if d.Deadlines[0].Pointer == "" {
+			scope = "run deadline"
+		}
+		all = append(all, fmt.Sprintf("%s in %s", scope, left(d.Deadlines[0].Left)))
+	}
+	if len(all) == 0 {
+		return "-"
+	}
+	return strings.Join(all, " · ")
+}
+
+// table writes rows in columns; text of the outside is made printable.
+type table struct{ *tabwriter.Writer }
+
+func newTable(w io.Writer, head ...string) table {
+	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t.row(head...)
+	return t
+}
+
+func (t table) row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = printable(cell)
+	}
+	fmt.Fprintln(t, strings.Join(cells, "\t"))
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file is what the verbs that look after hosted runs share.
+
+// operateFlags are the flags of those verbs.
+type operateFlags struct {
+	storeFlags
+	namespace, output, jq string
+	forms                 []string
+}
+
+func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
+	f.storeFlags.add(cmd)
+	f.forms = forms
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace of the run, where its id alone is not enough")
+	if len(forms) > 0 {
+		cmd.Flags().StringVarP(&f.output, "output", "o", forms[0], "form of what is printed: "+strings.Join(forms, ", "))
+		cmd.Flags().StringVar(&f.jq, "jq", "", "expression that reshapes JSON and YAML")
+		completeValues(cmd, "output", forms)
+	}
+}
+
+func (f *operateFlags) check() error {
+	if len(f.forms) == 0 {
+		return nil
+	}
+	return oneOf("-o", f.output, f.forms...)
+}
+
+// operation is a verb at work on a store.
+type operation struct {
+	*program
+	flags  *operateFlags
+	ctx    context.Context
+	store  *openedStore
+	client *runtime.Client
+	query  *query
+}
+
+// operate opens the store for what do does with it.
+func (p *program) operate(f *operateFlags, do func(*operation) error) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	q, err := compileQuery("--jq", f.jq, p.now)
+	if err != nil {
+		return err
+	}
+	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
+		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile})
+		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, query: q})
+	})
+}
+
+// instance returns the one run that a name means.
+func (o *operation) instance(name string) (runtime.Instance, error) {
+	return o.store.one(o.ctx, o.client, name, o.flags.namespace)
+}
+
+// print prints data in the form that -o asks for.
+func (o *operation) print(v any) error {
+	v, err := o.query.apply(normal(v))
+	if err != nil {
+		return usagef("", "--jq fails: %s", err)
+	}
+	return writeOutput(o.out, v, o.flags.output)
+}
+
+// parseSpan reads a duration as people write it (2h30m), or as the DSL does (PT2H30M).
+func parseSpan(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return d, nil
+	}
+	d, err := dsl.ParseDuration(text)
+	if err != nil {
+		return 0, usagef("for example 90s, 2h30m or PT2H30M", "%s: %q is no duration", flag, text)
+	}
+	epoch := time.Unix(0, 0)
+	return d.AddTo(epoch).Sub(epoch), nil
+}
+
+// settle lets a command that was sent take effect. An embedded store has no worker of its own, so this process does
+// what the run wants now.
+func (o *operation) settle(i runtime.Instance) error {
+	if !o.store.local {
+		return nil
+	}
+	ctx, stop := context.WithCancel(o.ctx)
+	defer stop()
+	done := make(chan error, 1)
+	worker := runtime.NewWorker(runtime.WorkerConfig{
+		Store: o.store, Compile: host{processes: true, files: true}.compile, Only: only(i), Drain: 2 * time.Second,
+	})
+	go func() { done <- worker.Run(ctx) }()
+	for range 100 {
+		l, err := o.store.Load(o.ctx, i)
+		if err != nil || l.Record.Status.Final() || l.Record.Mail == l.Record.Read {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	return <-done
+}
+
+// only returns what chooses a run and the runs that it starts.
+func only(root runtime.Instance) func(runtime.Instance) bool {
+	return func(i runtime.Instance) bool { return i == root || strings.HasPrefix(i.ID, root.ID+".") }
+}

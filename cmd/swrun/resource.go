@@ -1,0 +1,215 @@
+package main
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file makes the JSON of runs, which is that of the HTTP API too.
+
+// object is a JSON object whose empty members are left out.
+type object map[string]any
+
+func (o object) set(name string, v any) {
+	switch v := v.(type) {
+	case string:
+		if v == "" {
+			return
+		}
+	case time.Time:
+		if v.IsZero() {
+			return
+		}
+		o[name] = moment(v)
+		return
+	case nil:
+		return
+	}
+	o[name] = v
+}
+
+// runResource is a run as it is listed.
+func runResource(i runtime.Instance, r runtime.Record, info *runtime.Info, status string) object {
+	o := object{
+		"schema": "swrun/v1/run", "id": i.ID, "namespace": i.Namespace, "workflow": info.Workflow.String(), "status": status,
+		"definition": info.Definition, "records": r.Records,
+	}
+	o.set("closedReason", closedReason(r))
+	o.set("businessKey", info.BusinessKey)
+	if len(info.Labels) > 0 {
+		labels := map[string]any{}
+		for name, value := range info.Labels {
+			labels[name] = value
+		}
+		o["labels"] = labels
+	}
+	if info.Parent != nil {
+		o["parent"] = info.Parent.Instance.String()
+	}
+	o.set("createdAt", r.CreatedAt())
+	if r.Status != interpreter.StatusPending {
+		o.set("startedAt", runtime.Moment(r.Started))
+	} else if r.Started > 0 {
+		o.set("startsAt", runtime.Moment(r.Started))
+	}
+	o.set("updatedAt", runtime.Moment(r.Updated))
+	o.set("closedAt", runtime.Moment(r.Closed))
+	o.set("nextWakeAt", runtime.Moment(r.Wake))
+	o.set("deadlineAt", runtime.Moment(r.Deadline))
+	if info.ExecutionTimeout > 0 {
+		o["executionTimeoutSeconds"] = info.ExecutionTimeout.Seconds()
+	}
+	if info.RunTimeout > 0 {
+		o["runTimeoutSeconds"] = info.RunTimeout.Seconds()
+	}
+	if r.Held() {
+		o["heldUntil"] = moment(runtime.Moment(r.Lease))
+	}
+	if r.Deaths > 0 {
+		o["workersLost"] = r.Deaths
+	}
+	return o
+}
+
+func closedReason(r runtime.Record) string {
+	if r.Status.Final() {
+		return r.Reason
+	}
+	return ""
+}
+
+// description is a run with everything that can be told of it.
+func description(d *runtime.Description) object {
+	o := runResource(d.Instance, d.Record, d.Info, d.Status)
+	o.set("why", d.Why)
+	o.set("then", d.Then)
+	o["input"] = d.Info.Input.V
+	if d.State.Status == interpreter.StatusCompleted {
+		o["output"] = d.State.Output
+	}
+	if d.State.Fault != nil {
+		o["failure"] = failureValue(d.State)
+	}
+	var open []any
+	for _, t := range d.Open {
+		task := object{"kind": string(t.Kind), "pointer": string(t.Pointer), "line": d.Program.Workflow.Source.Key(t.Origin).Start.Line}
+		if string(t.Path) != string(t.Pointer) {
+			task["path"] = string(t.Path)
+		}
+		task.set("startedAt", t.StartedAt)
+		task.set("until", t.Until)
+		if t.Attempt > 0 {
+			task["attempt"] = t.Attempt
+		}
+		open = append(open, map[string]any(task))
+	}
+	if open != nil {
+		o["open"] = open
+	}
+	if deadlines := deadlineValues(d); deadlines != nil {
+		o["deadlines"] = deadlines
+	}
+	return o
+}
+
+// failureValue is the error of a run, with its category (promises.md 204).
+func failureValue(s *interpreter.State) any {
+	v, _ := errorValue(s.Fault).(map[string]any)
+	failure := map[string]any{"error": v, "category": category(s.Fault)}
+	if kind, ok := s.Fault.Extensions["timeoutKind"].(string); ok {
+		failure["timeoutKind"] = kind
+	}
+	return failure
+}
+
+// category is the short name of a standard error, or application.
+func category(e *errors.Error) string {
+	if name := errors.StandardName(e.Type); name != "" {
+		return name
+	}
+	return "application"
+}
+
+func deadlineValues(d *runtime.Description) (all []any) {
+	for n, in := range d.Deadlines {
+		v := object{"kind": in.Kind, "at": moment(in.At), "startedAt": moment(in.StartedAt), "leftSeconds": in.Left.Seconds(), "firesFirst": n == 0}
+		v.set("pointer", string(in.Pointer))
+		if in.Line > 0 {
+			v["line"] = in.Line
+		}
+		if in.CaughtBy == "" {
+			v["uncaught"] = true
+		} else {
+			v["caughtBy"] = string(in.CaughtBy)
+		}
+		if in.Perhaps {
+			v["conditional"] = true
+		}
+		all = append(all, map[string]any(v))
+	}
+	return all
+}
+
+// recordResource is one record of history.
+func recordResource(r interpreter.Record, e runtime.HistoryEntry) object {
+	o := object{"seq": r.Seq, "at": moment(r.At), "type": string(r.Type)}
+	o.set("kind", string(r.Kind))
+	o.set("pointer", string(r.Pointer))
+	if r.Path != "" && string(r.Path) != string(r.Pointer) {
+		o["path"] = string(r.Path)
+	}
+	if r.Effect != 0 {
+		o["effect"] = int(r.Effect)
+	}
+	if r.Attempt != 0 {
+		o["attempt"] = r.Attempt
+	}
+	o.set("data", r.Data)
+	if r.Error != nil {
+		o["error"] = errorValue(r.Error)
+	}
+	o.set("by", string(r.By))
+	o.set("until", r.Until)
+	if !e.CommittedAt.IsZero() {
+		o["committedAt"] = moment(e.CommittedAt)
+		o["epoch"] = int(e.Token.Epoch)
+	}
+	return o
+}
+
+// normal returns data of this program as data of a workflow, which is what jq takes.
+func normal(v any) any {
+	switch v := v.(type) {
+	case object:
+		return normal(map[string]any(v))
+	case map[string]any:
+		members := make(map[string]any, len(v))
+		for name, member := range v {
+			members[name] = normal(member)
+		}
+		return members
+	case []object:
+		items := make([]any, len(v))
+		for i, item := range v {
+			items[i] = normal(item)
+		}
+		return items
+	case []any:
+		items := make([]any, len(v))
+		for i, item := range v {
+			items[i] = normal(item)
+		}
+		return items
+	case int64:
+		return int(v)
+	}
+	plain, err := expr.Normalize(v)
+	if err != nil {
+		return v
+	}
+	return plain
+}

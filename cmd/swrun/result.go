@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file has the verbs that want to know how runs end: output and wait.
+
+func (p *program) outputCommand() *cobra.Command {
+	f := &operateFlags{}
+	var wait string
+	cmd := &cobra.Command{
+		Use: "output RUN", Short: "Print the output of a run that has completed",
+		Example: `  swrun output order-7
+  swrun output order-7 --wait 30s`,
+		Long: "Exit 0: completed, 10: faulted, 11: cancelled, 124: timed out, 8: it has not ended yet.",
+		Args: exactly("a run"), RunE: verb(func(args []string) error {
+			span, err := parseSpan("--wait", wait)
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(o *operation) error { return o.result(args[0], span) })
+		}),
+	}
+	f.add(cmd, "json", "yaml")
+	cmd.Flags().StringVar(&wait, "wait", "", "how long to wait for the run to end, for example 30s")
+	return cmd
+}
+
+func (o *operation) result(name string, wait time.Duration) error {
+	i, err := o.instance(name)
+	if err != nil {
+		return err
+	}
+	outcome, err := o.awaited(i, wait)
+	if err != nil {
+		return err
+	}
+	if code := outcomeExit(outcome, true, nil); code != exitOK {
+		return endedOtherwise(i, outcome, code)
+	}
+	return o.print(outcome.Output)
+}
+
+// awaited returns how a run has ended; if it has not within a time, that is exit 8.
+func (o *operation) awaited(i runtime.Instance, wait time.Duration) (runtime.Outcome, error) {
+	outcome, done, err := o.client.Outcome(o.ctx, i)
+	if done || err != nil {
+		return outcome, err
+	}
+	if wait > 0 {
+		ctx, cancel := context.WithTimeout(o.ctx, wait)
+		defer cancel()
+		outcome, err = o.client.Wait(ctx, i)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return outcome, err
+		}
+	}
+	return outcome, &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + " tells what it waits for"}
+}
+
+func endedOtherwise(i runtime.Instance, o runtime.Outcome, code int) error {
+	message := fmt.Sprintf("%s is %s", i, o.Status)
+	if o.Fault != nil {
+		message += ": " + o.Fault.Error()
+	}
+	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + " tells how it came to that"}
+}
+
+func (p *program) waitCommand() *cobra.Command {
+	f := &operateFlags{}
+	var timeout string
+	cmd := &cobra.Command{
+		Use: "wait RUN...", Short: "Wait until runs have ended",
+		Example: `  swrun wait order-7 order-8
+  swrun wait order-7 --timeout 5m`,
+		Long: "Exit 0: all have completed; otherwise the code of the first that has not, or 8 when the time is over.",
+		Args: atLeastOne("a run"), RunE: verb(func(args []string) error {
+			span, err := parseSpan("--timeout", timeout)
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(o *operation) error { return o.wait(args, span) })
+		}),
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&timeout, "timeout", "", "how long to wait at most; default as long as it takes")
+	return cmd
+}
+
+func (o *operation) wait(names []string, timeout time.Duration) error {
+	if timeout == 0 {
+		timeout = 100 * 365 * 24 * time.Hour
+	}
+	deadline := o.now().Add(timeout)
+	var first error
+	for _, name := range names {
+		i, err := o.instance(name)
+		if err != nil {
+			return err
+		}
+		outcome, err := o.awaited(i, max(deadline.Sub(o.now()), time.Nanosecond))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(o.out, "%s %s\n", i.ID, outcome.Status)
+		if code := outcomeExit(outcome, true, nil); code != exitOK && first == nil {
+			first = quietExit(code)
+		}
+	}
+	return first
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file is run with --id or --store: the run lives in a store, and goes on where it was when it is run again.
+
+// durableRun is a run in a store that this process drives.
+type durableRun struct {
+	*job
+	store    *openedStore
+	client   *runtime.Client
+	instance runtime.Instance
+	view     progress
+	observe  func(interpreter.Record)
+	signals  <-chan os.Signal
+}
+
+// durable reports whether the run lives in a store.
+func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
+
+// runDurable starts the run, or takes it up, and prints how it ended.
+func (j *job) runDurable(d *document) (err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, err := j.flags.store.open(ctx, j.program, filepath.Dir(baseFile(d.file)))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := s.Close(); err == nil && closing != nil {
+			err = fmt.Errorf("close the store: %w", closing)
+		}
+	}()
+	r := &durableRun{job: j, store: s, client: runtime.NewClient(runtime.ClientConfig{Store: s})}
+	if err := r.begin(ctx, d); err != nil {
+		return err
+	}
+	trail := newTrail()
+	r.view, r.observe = j.view(trail)
+	if j.program.signals != nil {
+		signals, release := j.program.signals()
+		defer release()
+		r.signals = signals
+	}
+	outcome, signal, err := r.drive(ctx)
+	if err != nil {
+		return refusalError(err)
+	}
+	if signal != nil && !outcome.Status.Final() {
+		return j.program.kept(r.instance, j.flags, d, signal)
+	}
+	outcome.Fault = j.mask.fault(outcome.Fault)
+	code := outcomeExit(outcome, trail.tasks, nil)
+	r.view.end(outcome, code != exitOK)
+	if code == exitOK {
+		return j.print(outcome.Output)
+	}
+	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code}}
+}
+
+// begin starts the run, or finds that it has been started from the same document and input.
+func (r *durableRun) begin(ctx context.Context, d *document) error {
+	definition, err := d.definition()
+	if err != nil {
+		return err
+	}
+	siblings, err := d.siblings(r.others)
+	if err != nil {
+		return err
+	}
+	for _, sibling := range siblings {
+		reference, err := r.client.Deploy(ctx, sibling)
+		if runtime.RefusedAs(err) == runtime.Conflict {
+			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", reference, redacted(r.store.url)), hint: "give the document a new version"}
+		}
+		if err != nil {
+			return refusalError(err)
+		}
+	}
+	r.instance, err = r.client.StartDefinition(ctx, definition, r.input, runtime.StartOptions{ID: r.flags.id})
+	if runtime.RefusedAs(err) == runtime.Conflict {
+		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s of another document or with another input", r.instance), hint: "choose another --id, or swrun describe " + r.instance.ID}
+	}
+	r.subject.id = r.instance.ID
+	return refusalError(err)
+}
+
+// drive works on the run until it has ended or a signal comes, and shows what happens.
+func (r *durableRun) drive(ctx context.Context) (runtime.Outcome, os.Signal, error) {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	following, leave := context.WithCancel(ctx)
+	defer leave()
+	worker := runtime.NewWorker(r.workerConfig())
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := worker.Run(working); err != nil {
+			leave()
+		}
+	})
+	ended := make(chan error, 1)
+	group.Go(func() {
+		ended <- r.client.Follow(following, r.instance, 0, func(e runtime.HistoryEntry) error {
+			for _, record := range e.Records {
+				r.observe(record)
+			}
+			return nil
+		})
+	})
+	stopTicking := startTicking(r.view, r.program.now)
+	signal, err := r.await(ctx, ended, stop)
+	stop()
+	leave()
+	group.Wait()
+	stopTicking()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return runtime.Outcome{}, signal, err
+	}
+	outcome, _, err := r.client.Outcome(ctx, r.instance)
+	return outcome, signal, err
+}
+
+// twice is how long after a first Ctrl-C a second one cancels the run.
+const twice = 2 * time.Second
+
+// await returns when the run has ended, or when a signal has come: a first one stops driving it, and a second one
+// right after cancels it.
+func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func()) (os.Signal, error) {
+	var first os.Signal
+	select {
+	case err := <-ended:
+		return nil, err
+	case first = <-r.signals:
+	}
+	if !r.program.errTTY {
+		return first, nil
+	}
+	timer := time.NewTimer(twice)
+	defer timer.Stop()
+	select {
+	case err := <-ended:
+		return first, err
+	case <-timer.C:
+		stop()
+		return first, nil
+	case <-r.signals:
+	}
+	if err := r.client.Cancel(ctx, r.instance, "interrupted twice"); err != nil {
+		return first, err
+	}
+	return first, <-ended
+}
+
+func (r *durableRun) workerConfig() runtime.WorkerConfig {
+	return runtime.WorkerConfig{
+		Store: r.store, Only: only(r.instance), Compile: r.host.compile, Drain: time.Second,
+		Publish: func(_ context.Context, event json.RawMessage) error {
+			v, err := expr.Decode(event)
+			if object, ok := v.(map[string]any); ok && err == nil {
+				r.view.publish(object)
+			}
+			return err
+		},
+	}
+}
+
+// kept tells that the run can go on.
+func (p *program) kept(i runtime.Instance, f *runFlags, d *document, s os.Signal) error {
+	again := fmt.Sprintf("swrun run %s --id %s", shellWord(d.file), i.ID)
+	if f.store.url != "" {
+		again += " --store " + shellWord(f.store.url)
+	}
+	l := p.errLook()
+	fmt.Fprintln(p.err, l.text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, printable(again))))
+	return quietExit(signalExit(s))
+}

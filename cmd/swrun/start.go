@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// startFlags are the flags of start.
+type startFlags struct {
+	operateFlags
+	inputs, labels                                []string
+	id, onDuplicate, businessKey                  string
+	execution, run, deadline, delay, timeoutStart string
+}
+
+func (p *program) startCommand() *cobra.Command {
+	f := &startFlags{}
+	cmd := &cobra.Command{
+		Use: "start NAMESPACE/NAME[:VERSION]", Short: "Start a run of a deployed workflow",
+		Example: `  swrun start demo/order -i @order.json --id order-7
+  swrun start demo/report --execution-timeout 2h --delay 10m`,
+		Long: "Prints the run's id. A worker runs it: swrun worker, or swrun serve.",
+		Args: exactly("a workflow"), RunE: verb(func(args []string) error {
+			return p.operate(&f.operateFlags, func(o *operation) error { return o.start(args[0], f) })
+		}),
+	}
+	f.add(cmd, "name", "json", "yaml")
+	f.options(cmd)
+	return cmd
+}
+
+// options adds the flags that say how a run starts.
+func (f *startFlags) options(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
+	flags.StringVar(&f.id, "id", "", "the run's id; default a new one")
+	flags.StringVar(&f.onDuplicate, "on-duplicate", runtime.OnDuplicateReject, "what a run of that id leads to: reject or return-existing")
+	flags.StringVar(&f.businessKey, "business-key", "", "a key of your own to find the run by")
+	flags.StringArrayVar(&f.labels, "label", nil, "a label, name=value (repeatable)")
+	flags.StringVar(&f.execution, "execution-timeout", "", "of the whole execution, at least 1s; replaces the document's timeout")
+	flags.StringVar(&f.run, "run-timeout", "", "of one run of it, at least 1s")
+	flags.StringVar(&f.deadline, "deadline", "", "when the execution ends at the latest, for example 2026-12-24T18:00:00Z")
+	flags.StringVar(&f.delay, "delay", "", "how long to wait before it starts")
+	flags.StringVar(&f.timeoutStart, "timeout-starts", "dequeue", "what timeouts count from: dequeue, when a worker takes the run, or accept, now")
+	completeValues(cmd, "on-duplicate", []string{runtime.OnDuplicateReject, runtime.OnDuplicateReturnExisting})
+	completeValues(cmd, "timeout-starts", []string{"dequeue", "accept"})
+}
+
+func (f *startFlags) read() (runtime.StartOptions, error) {
+	o := runtime.StartOptions{ID: f.id, OnDuplicate: f.onDuplicate, BusinessKey: f.businessKey, Accepted: f.timeoutStart == "accept"}
+	if err := oneOf("--timeout-starts", f.timeoutStart, "dequeue", "accept"); err != nil {
+		return o, err
+	}
+	var err error
+	if o.Labels, err = parseLabels(f.labels); err != nil {
+		return o, err
+	}
+	for _, span := range []struct {
+		flag, text string
+		to         *time.Duration
+	}{
+		{"--execution-timeout", f.execution, &o.ExecutionTimeout}, {"--run-timeout", f.run, &o.RunTimeout}, {"--delay", f.delay, &o.Delay},
+	} {
+		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
+			return o, err
+		}
+		if span.text != "" && span.flag != "--delay" && *span.to < time.Second {
+			return o, usagef("", "%s must be at least 1s, got %s", span.flag, span.text)
+		}
+	}
+	if f.deadline != "" {
+		if o.Deadline, err = time.Parse(time.RFC3339, f.deadline); err != nil {
+			return o, usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is no time", f.deadline)
+		}
+	}
+	return o, o.Check()
+}
+
+func (o *operation) start(name string, f *startFlags) error {
+	reference, err := runtime.ParseReference(name)
+	if err != nil {
+		return usagef("for example demo/order or demo/order:1.0.0", "%s", err)
+	}
+	options, err := f.read()
+	if err != nil {
+		return err
+	}
+	input, err := readInput(o.streams, f.inputs)
+	if err != nil {
+		return err
+	}
+	i, err := o.client.Start(o.ctx, reference, input, options)
+	if runtime.RefusedAs(err) == runtime.NoSuch {
+		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", reference, o.store.url), hint: "swrun deploy DOC makes it known"}
+	}
+	if err != nil {
+		return err
+	}
+	if f.output == "name" {
+		_, err = fmt.Fprintln(o.out, i.ID)
+		return err
+	}
+	return o.print(object{"schema": "swrun/v1/run", "id": i.ID, "namespace": i.Namespace})
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file finds and opens the store that instances live in.
+
+// storeFlags say which store is meant, and how safe it has to be.
+type storeFlags struct {
+	url     string
+	require string
+}
+
+const storeUsage = "where instances live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH, memory: (also SWRUN_STORE)"
+
+func (f *storeFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.url, "store", "", storeUsage)
+	cmd.Flags().StringVar(&f.require, "require-durability", "memory", "refuse a Redis that may lose more: memory, everysec or fsync")
+	completeValues(cmd, "require-durability", durabilities())
+}
+
+func durabilities() []string {
+	return []string{string(redisstore.DurabilityMemory), string(redisstore.DurabilityEverysec), string(redisstore.DurabilityFsync)}
+}
+
+// embeddedStore is where instances live unless told otherwise, below the project's folder.
+const embeddedStore = ".swrun/store.db"
+
+// location returns the URL of the store: the flag, SWRUN_STORE, or the embedded store of the project around folder.
+func (f *storeFlags) location(p *program, folder string) string {
+	if f.url != "" {
+		return f.url
+	}
+	if fromEnv, ok := p.env("SWRUN_STORE"); ok && fromEnv != "" {
+		return fromEnv
+	}
+	return "file:" + filepath.Join(projectFolder(folder), embeddedStore)
+}
+
+// projectFolder returns the nearest folder, from folder upward, that is the root of a project.
+func projectFolder(folder string) string {
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return folder
+	}
+	for at := absolute; ; at = filepath.Dir(at) {
+		for _, mark := range []string{".swrun", "swrun.yaml", ".git"} {
+			if _, err := os.Stat(filepath.Join(at, mark)); err == nil {
+				return at
+			}
+		}
+		if at == filepath.Dir(at) {
+			return absolute
+		}
+	}
+}
+
+// redacted returns a store's URL without its password.
+func redacted(location string) string {
+	u, err := url.Parse(location)
+	if err != nil {
+		return "?"
+	}
+	return u.Redacted()
+}
+
+// openedStore is a store that has to be closed.
+type openedStore struct {
+	runtime.Store
+	url    string
+	local  bool // no other process works on it
+	closed func() error
+}
+
+// Close lets go of the store.
+func (s *openedStore) Close() error { return s.closed() }
+
+// open opens the store; what is in the way ends the command with its own exit code.
+func (f *storeFlags) open(ctx context.Context, p *program, folder string) (*openedStore, error) {
+	if err := oneOf("--require-durability", f.require, durabilities()...); err != nil {
+		return nil, err
+	}
+	at := f.location(p, folder)
+	scheme, rest, ok := strings.Cut(at, ":")
+	if !ok {
+		return nil, usagef("for example --store redis://localhost:6379 or --store file:runs.db", "%q is no store: it must be a URL", at)
+	}
+	switch scheme {
+	case "redis", "rediss", "redis+cluster", "rediss+cluster":
+		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require)})
+		if err != nil {
+			return nil, storeError(err)
+		}
+		return &openedStore{Store: s, url: at, closed: s.Close}, nil
+	case "file":
+		path := rest
+		if u, err := url.Parse(at); err == nil && u.Path != "" {
+			path = u.Path
+		}
+		s, err := boltstore.Open(ctx, path, boltstore.Config{Now: p.now})
+		if err != nil {
+			return nil, storeError(err)
+		}
+		return &openedStore{Store: s, url: at, local: true, closed: s.Close}, nil
+	case "memory":
+		return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, closed: func() error { return nil }}, nil
+	}
+	return nil, usagef("stores: redis://, rediss://, redis+cluster://, file:PATH, memory:", "%q is no kind of store", scheme)
+}
+
+// storeError tells what is wrong with a store, with the exit code for it.
+func storeError(err error) error {
+	var held *boltstore.HeldError
+	if errors.As(err, &held) {
+		return &exitError{code: exitStore, message: err.Error(), hint: "SWRUN_STORE=redis://localhost:6379 names a store that many processes can share"}
+	}
+	return &exitError{code: exitStore, message: err.Error(), hint: "swrun doctor tells what a store needs"}
+}
+
+// refusalError turns what a store refuses into an exit code.
+func refusalError(err error) error {
+	switch runtime.RefusedAs(err) {
+	case "":
+		var option *runtime.OptionError
+		if errors.As(err, &option) {
+			return usagef("", "%s", option)
+		}
+		return err
+	case runtime.NoSuch:
+		return &exitError{code: exitNotFound, message: err.Error()}
+	case runtime.Conflict, runtime.Closed:
+		return &exitError{code: exitConflict, message: err.Error()}
+	}
+	return &exitError{code: exitStore, message: err.Error()}
+}
+
+// withStore opens the store of the working folder for what do does with it.
+func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore) error) (err error) {
+	ctx, interrupted, stop := p.interruptible()
+	defer stop()
+	s, err := f.open(ctx, p, ".")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := s.Close(); err == nil && closing != nil {
+			err = fmt.Errorf("close the store: %w", closing)
+		}
+	}()
+	err = refusalError(do(ctx, s))
+	if signal := interrupted(); signal != nil && err != nil {
+		return quietExit(signalExit(signal))
+	}
+	return err
+}
+
+// one returns the instance that a name means: namespace/id, an id, or the beginning of one.
+func (s *openedStore) one(ctx context.Context, c *runtime.Client, name, namespace string) (runtime.Instance, error) {
+	if name == "@last" {
+		var last runtime.Instance
+		err := c.List(ctx, runtime.Filter{Namespace: namespace}, func(f runtime.Found) bool {
+			last = f.Instance
+			return false
+		})
+		if err == nil && last.ID == "" {
+			err = &exitError{code: exitNotFound, message: "there is no run yet"}
+		}
+		return last, err
+	}
+	found, err := c.Find(ctx, name, namespace)
+	switch {
+	case runtime.RefusedAs(err) == runtime.NoSuch || err == nil && len(found) == 0:
+		return runtime.Instance{}, &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, s.url), hint: "swrun ls lists the runs"}
+	case err != nil:
+		return runtime.Instance{}, err
+	case len(found) > 1:
+		var names []string
+		for _, i := range found {
+			names = append(names, i.String())
+		}
+		return runtime.Instance{}, usagef("name it in full: "+strings.Join(names, ", "), "%q may mean %d runs", name, len(found))
+	}
+	return found[0], nil
+}

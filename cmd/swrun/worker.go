@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// workerFlags are the flags of worker and serve.
+type workerFlags struct {
+	operateFlags
+	concurrency                    int
+	drain, lease, retention        string
+	network, secrets, js, logLevel string
+	processes, files, publish      bool
+}
+
+func (p *program) workerCommand() *cobra.Command {
+	f := &workerFlags{}
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Run the runs of a store until it is stopped",
+		Example: "  swrun worker --store redis://localhost:6379",
+		Long: `Any number of workers may share a store on Redis; each may be killed at any moment, and another one goes on.
+SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perform has ended or --drain is over.`,
+		Args: exactly(), RunE: verb(func([]string) error {
+			return p.operate(&f.operateFlags, func(o *operation) error { return o.work(f) })
+		}),
+	}
+	f.add(cmd)
+	f.options(cmd)
+	return cmd
+}
+
+func (p *program) serveCommand() *cobra.Command {
+	f := &workerFlags{}
+	cmd := &cobra.Command{
+		Use: "serve [FOLDER...]", Short: "Deploy the documents of folders, and run the runs of a store",
+		Example: "  swrun serve workflows/ --store redis://localhost:6379",
+		RunE: verb(func(folders []string) error {
+			return p.told("human", p.operate(&f.operateFlags, func(o *operation) error {
+				if err := o.deployFolders(folders); err != nil {
+					return err
+				}
+				return o.work(f)
+			}))
+		}),
+	}
+	f.add(cmd)
+	f.options(cmd)
+	return cmd
+}
+
+func (f *workerFlags) options(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.concurrency, "concurrency", 1000, "runs in hand at a time")
+	flags.StringVar(&f.drain, "drain", "30s", "how long effects in flight may go on when it is stopped")
+	flags.StringVar(&f.lease, "lease", "10s", "after which the runs of a worker that has died are taken over")
+	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
+	flags.StringVar(&f.network, "network", networkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
+	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
+	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
+	flags.BoolVar(&f.processes, "allow-processes", false, "tasks may run shell commands and scripts on this machine")
+	flags.BoolVar(&f.files, "allow-files", false, "tasks may read files of this machine as external resources")
+	flags.BoolVar(&f.publish, "print-events", false, "print the events that runs emit, one per line")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	completeValues(cmd, "network", []string{networkAny, networkPublic, networkDeny})
+	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
+}
+
+// deployFolders deploys every workflow document in some folders.
+func (o *operation) deployFolders(folders []string) error {
+	for _, folder := range folders {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return fileError("the folder", err)
+		}
+		for _, entry := range entries {
+			file := filepath.Join(folder, entry.Name())
+			extension := strings.ToLower(filepath.Ext(file))
+			if entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" || title(file) == nil {
+				continue
+			}
+			if err := o.deploy([]string{file}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *operation) work(f *workerFlags) error {
+	config, err := o.workerConfig(f)
+	if err != nil {
+		return err
+	}
+	config.Log.Info("the worker is ready", "store", redacted(o.store.url), "concurrency", config.Concurrency, "partitions", o.store.Layout().Partitions)
+	err = runtime.NewWorker(config).Run(o.ctx)
+	config.Log.Info("the worker has handed over")
+	return err
+}
+
+func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
+	var c runtime.WorkerConfig
+	transport, err := network(f.network)
+	if err != nil {
+		return c, err
+	}
+	given, err := readSecrets(o.env, f.secrets)
+	if err != nil {
+		return c, err
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return c, usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
+	}
+	js := f.js
+	if js == "quickjs" {
+		js = "" // what is embedded needs no name
+	}
+	c = runtime.WorkerConfig{
+		Store: o.store, Concurrency: f.concurrency, Log: slog.New(slog.NewTextHandler(o.err, &slog.HandlerOptions{Level: level})),
+		Compile: host{secrets: given.lookup, transport: transport, processes: f.processes, files: f.files, js: js}.compile,
+	}
+	if f.publish {
+		c.Publish = o.printEvent
+	}
+	for _, span := range []struct {
+		flag, text string
+		to         *time.Duration
+	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--retention", f.retention, &c.Retention}} {
+		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
+			return c, err
+		}
+	}
+	if c.Lease < time.Second {
+		return c, usagef("", "--lease must be at least 1s, got %s", f.lease)
+	}
+	return c, firstError(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1))
+}
+
+func atLeast(flag string, n, least int) error {
+	if n < least {
+		return usagef("", "%s must be at least %d, got %d", flag, least, n)
+	}
+	return nil
+}
+
+func (o *operation) printEvent(_ context.Context, event json.RawMessage) error {
+	_, err := fmt.Fprintf(o.out, "%s\n", event)
+	return err
+}
