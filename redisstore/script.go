@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
+	"strings"
 )
 
 //go:embed scripts/*.lua
@@ -35,10 +36,14 @@ func (s *scripts) all() []script {
 }
 
 func newScript(name, first string) script {
-	source := first + "local ADOPTS = " + adopts(name) + "\n" + mustSource("prelude") + mustSource(name)
+	own := strings.Replace(mustSource(name), includeRecord, mustSource("record"), 1)
+	source := first + "local ADOPTS = " + adopts(name) + "\n" + mustSource("clock") + own
 	sum := sha1.Sum([]byte(source))
 	return script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 }
+
+// includeRecord is where a script wants what deals with records.
+const includeRecord = "-- include record\n"
 
 // adopts says whether a script works on a partition that has lost writes.
 func adopts(name string) string {

@@ -23,6 +23,7 @@ type Store struct {
 	scripts scripts
 	calls   atomic.Uint64
 	seen    []atomic.Int64 // highest seq of each partition
+	known   knowledge
 
 	mu      sync.Mutex
 	nodes   map[*redis.Client]*node
@@ -117,7 +118,9 @@ func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, 
 	if err != nil {
 		return nil, err
 	}
-	return readClaimed(r)
+	claimed, err := readClaimed(r)
+	s.known.claimed(claimed)
+	return claimed, err
 }
 
 func readClaimed(r reply) ([]runtime.Claimed, error) {
@@ -150,15 +153,18 @@ func readClaimed(r reply) ([]runtime.Claimed, error) {
 func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
 	i := c.Instance
 	n, k := s.of(i)
+	known := s.known.of(&c)
 	r, err := s.call(ctx, &s.scripts.commit, n, "instance "+i.String(),
-		[]string{k.meta, k.ready, k.due, k.closed, k.outbox, k.instance(i), k.history(i), k.inbox(i), k.payloads(i)}, commitArgs(c)...)
+		[]string{k.meta, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, commitArgs(&c, known)...)
 	if err != nil {
+		s.known.forget(i)
 		return runtime.Committed{At: r.at}, err
 	}
-	return runtime.Committed{At: r.at, Mail: len(r.values) > 0 && integer(r.values[0]) == 1}, nil
+	s.known.committed(&c, known, r)
+	return runtime.Committed{At: r.at, Mail: integer(r.values[0]) == 1}, nil
 }
 
-func commitArgs(c runtime.Commit) []any {
+func commitArgs(c *runtime.Commit, known *known) []any {
 	reason := c.Reason
 	if reason == "" {
 		reason = "-"
@@ -170,18 +176,20 @@ func commitArgs(c runtime.Commit) []any {
 	if c.Changes.Context != nil {
 		sets += 2
 	}
-	args := make([]any, 0, 18+sets+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
-	args = append(args, c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version, c.At.UnixMilli(), string(c.Status), reason,
-		runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release), flag(c.Ready), c.Read, c.Records,
+	args := make([]any, 0, 12+sets+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
+	asked := fmt.Appendf(nil, "%d %s %d %d %s %s %d %d %d %d %d %d", c.Token.Epoch, c.Token.Nonce, c.Version, c.At.UnixMilli(),
+		c.Status, reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release), flag(c.Ready), c.Read, c.Records)
+	args = append(args, c.Instance.String(), asked, known.text, known.becomes, known.deadline, c.At.UnixMilli(),
+		fmt.Appendf(nil, " %d %s ", c.Token.Epoch, c.Token.Nonce),
 		sets, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
 	if c.Changes.Head != nil {
-		args = append(args, fieldHead, []byte(c.Changes.Head))
+		args = append(args, fieldHead, c.Changes.Head)
 	}
 	if c.Changes.Context != nil {
-		args = append(args, fieldContext, []byte(c.Changes.Context))
+		args = append(args, fieldContext, c.Changes.Context)
 	}
 	for _, f := range c.Changes.Frames {
-		args = append(args, fieldFrame+strconv.Itoa(int(f.ID)), []byte(f.Data))
+		args = append(args, fieldFrame+strconv.Itoa(int(f.ID)), f.Data)
 	}
 	for _, id := range c.Changes.Ended {
 		args = append(args, fieldFrame+strconv.Itoa(int(id)))

@@ -26,7 +26,6 @@ type Record struct {
 	Deaths   int64  // owners lost since the last progress
 	Slot     string // its place in the list of all, which begins with when it was created
 	Started  int64  // when its first owner took it; before that, when it may be taken
-	Updated  int64
 	Closed   int64
 	Records  int64 // of history
 	Entries  int64 // of history
@@ -48,6 +47,28 @@ func (r *Record) Due() int64 {
 		return hung
 	}
 	return r.Lease
+}
+
+// Commit makes of the record what a commit does at a time. Whether it may is for the store to check before.
+func (r *Record) Commit(c *Commit, now int64) {
+	r.Version++
+	r.Records += int64(c.Records)
+	r.Entries += int64(len(c.Entries))
+	r.Read += int64(c.Read)
+	r.Status, r.Reason = c.Status, c.Reason
+	r.Wake, r.Deadline = Millis(c.Wake), Millis(c.Deadline)
+	if len(c.Entries) > 0 {
+		r.Deaths = 0
+	}
+	switch {
+	case r.Status.Final():
+		r.Lease, r.Closed = 0, now
+	case c.Release:
+		r.Lease = 0
+		if c.Ready || r.Mail > r.Read {
+			r.Ready = now
+		}
+	}
 }
 
 // CreatedAt returns when the instance was created.
@@ -78,7 +99,7 @@ func Millis(t time.Time) int64 {
 	return ms
 }
 
-const recordFields = 18
+const recordFields = 17
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
 func (r *Record) String() string {
@@ -104,7 +125,6 @@ func (r *Record) String() string {
 	number(r.Deaths)
 	text(r.Slot)
 	number(r.Started)
-	number(r.Updated)
 	number(r.Closed)
 	number(r.Records)
 	number(r.Entries)
@@ -134,8 +154,8 @@ func ParseRecord(s string) (Record, error) {
 	r := Record{
 		Status: interpreter.Status(text(0)), Reason: text(1), Epoch: number(2), Nonce: text(3), Lease: number(4),
 		Version: number(5), Wake: number(6), Deadline: number(7), Ready: number(8), Mail: number(9), Read: number(10),
-		Deaths: number(11), Slot: text(12), Started: number(13), Updated: number(14), Closed: number(15),
-		Records: number(16), Entries: number(17),
+		Deaths: number(11), Slot: text(12), Started: number(13), Closed: number(14),
+		Records: number(15), Entries: number(16),
 	}
 	return r, bad
 }

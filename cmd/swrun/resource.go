@@ -56,7 +56,6 @@ func runResource(i runtime.Instance, r runtime.Record, info *runtime.Info, statu
 	} else if r.Started > 0 {
 		o.set("startsAt", runtime.Moment(r.Started))
 	}
-	o.set("updatedAt", runtime.Moment(r.Updated))
 	o.set("closedAt", runtime.Moment(r.Closed))
 	o.set("nextWakeAt", runtime.Moment(r.Wake))
 	o.set("deadlineAt", runtime.Moment(r.Deadline))

@@ -2,6 +2,7 @@
 -- KEYS: meta, ready, due, then instance and inbox of each candidate
 -- ARGV: ..., nonce, lease in ms, then the member of each candidate
 -- Reply: OK, then for each that is held by the nonce now: {member, fields and values of its hash, its inbox}
+-- include record
 local MAX_REPLY = 262144
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local nonce, lease = ARGV[ARGS], tonumber(ARGV[ARGS + 1])

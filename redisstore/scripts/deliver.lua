@@ -2,6 +2,7 @@
 -- KEYS: meta, ready, due, seen, instance, inbox
 -- ARGV: ..., member, id, message
 -- Reply: OK; OK_DUP; NO_SUCH, CLOSED
+-- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local seen, instance, inbox = KEYS[4], KEYS[5], KEYS[6]
 local member, id, message = unpack(ARGV, ARGS)

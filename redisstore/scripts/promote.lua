@@ -2,6 +2,7 @@
 -- KEYS: meta, ready, due, then the instances
 -- ARGV: ..., then the members
 -- Reply: OK, number of instances that became ready, when the next one is due or 0
+-- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 
 local ready, changed = 0, false

@@ -2,6 +2,7 @@
 -- KEYS: meta, closed, index, then instance, history, inbox and payloads of each
 -- ARGV: ..., age in ms, then the members
 -- Reply: OK, number of instances removed
+-- include record
 local age = tonumber(ARGV[ARGS])
 
 local removed = 0

@@ -2,6 +2,7 @@
 -- KEYS: meta, ready, due, then the instances
 -- ARGV: ..., lease in ms, then member, epoch and nonce of each
 -- Reply: OK, then for each that is still held: {member, 1 if there are unread messages}
+-- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local lease = tonumber(ARGV[ARGS])
 

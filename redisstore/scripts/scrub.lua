@@ -2,6 +2,7 @@
 -- KEYS: meta, ready, due, closed, seen, then the instances
 -- ARGV: ..., 1 to accept that writes were lost, then the members
 -- Reply: OK, then what was wrong
+-- include record
 local DAY = 86400000
 local indexes = {ready = KEYS[2], due = KEYS[3], closed = KEYS[4]}
 local seen, adopt = KEYS[5], ARGV[ARGS] == '1'

@@ -2,6 +2,7 @@
 -- KEYS: meta, ready, due, index, instance
 -- ARGV: ..., member, digest, info, delay in ms, deadline in ms or 0
 -- Reply: OK; OK_DUP if the instance is there with the same digest; CONFLICT with another one
+-- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local index, instance = KEYS[4], KEYS[5]
 local member, digest, info, delay, deadline = unpack(ARGV, ARGS)

@@ -57,7 +57,6 @@ func (p *partition) place(i runtime.Instance, r *runtime.Record) string {
 
 // put stores a record and moves the instance to where it belongs now.
 func (p *partition) put(i runtime.Instance, before *runtime.Record, r *runtime.Record) {
-	r.Updated = p.now
 	p.Put(p.key(i, "record"), []byte(r.String()))
 	place := p.place(i, r)
 	if before != nil {

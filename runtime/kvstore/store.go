@@ -188,10 +188,9 @@ func (p *partition) commit(c runtime.Commit, r runtime.Record) {
 	before := r
 	i := c.Instance
 	p.apply(i, c.Changes)
-	for _, data := range c.Entries {
-		r.Entries++
+	for n, data := range c.Entries {
 		entry := fmt.Appendf(nil, "%d %d %s ", p.now, c.Token.Epoch, c.Token.Nonce)
-		p.Put(p.key(i, "history/"+number(r.Entries)), append(entry, data...))
+		p.Put(p.key(i, "history/"+number(r.Entries+int64(n)+1)), append(entry, data...))
 	}
 	for ref, data := range c.Payloads {
 		p.Put(p.key(i, "payload/"+ref), data)
@@ -201,26 +200,12 @@ func (p *partition) commit(c runtime.Commit, r runtime.Record) {
 		p.setCounter("outbox-last", last)
 		p.Put(p.prefix+"outbox/"+number(last), data)
 	}
-	for range c.Read {
-		r.Read++
-		p.Delete(p.key(i, "inbox/"+number(r.Read)))
+	for n := range c.Read {
+		p.Delete(p.key(i, "inbox/"+number(r.Read+int64(n)+1)))
 	}
-	r.Version++
-	r.Records += int64(c.Records)
-	r.Status, r.Reason = c.Status, c.Reason
-	r.Wake, r.Deadline = runtime.Millis(c.Wake), runtime.Millis(c.Deadline)
-	if len(c.Entries) > 0 {
-		r.Deaths = 0
-	}
-	switch {
-	case r.Status.Final():
-		r.Lease, r.Closed = 0, p.now
+	r.Commit(&c, p.now)
+	if r.Status.Final() {
 		p.deleteAll(p.key(i, "inbox/"))
-	case c.Release:
-		r.Lease = 0
-		if c.Ready || r.Mail > r.Read {
-			r.Ready = p.now
-		}
 	}
 	p.put(i, &before, &r)
 }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// benchFlags are the flags of bench.
+type benchFlags struct {
+	operateFlags
+	scenarios   []string
+	size        float64
+	concurrency int
+}
+
+func (p *program) benchCommand() *cobra.Command {
+	f := &benchFlags{}
+	cmd := &cobra.Command{
+		Use: "bench [SCENARIO...]", Short: "Measure how fast a store and this machine run workflows",
+		Example: `  swrun bench --store redis://localhost:6379 -o json
+  swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
+		Long: "Scenarios:\n" + benchHelp() + "\nEach run measures the store's bare scripts beside it. What a scenario leaves in the store it removes.",
+		RunE: verb(func(args []string) error {
+			f.scenarios = args
+			return p.operate(&f.operateFlags, func(o *operation) error { return o.bench(f) })
+		}),
+	}
+	cmd.ValidArgs = scenarioNames()
+	f.add(cmd, "human", "json")
+	cmd.Flags().Float64Var(&f.size, "size", 1, "how large: 1 is the full size, 0.1 a tenth of it")
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in hand at a time, for throughput and crash")
+	return cmd
+}
+
+// scenario is one thing that bench measures.
+type scenario struct {
+	name, about string
+	measure     func(*bench) (*measured, error)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"throughput", "2 000 runs of ten durable steps, one worker", (*bench).throughput},
+		{"timers", "10 000 runs that sleep to moments spread over 10 s, and 100 000 that wake in one millisecond", (*bench).timers},
+		{"timeouts", "2 000 timeouts of 2 s on a task that blocks 60 s, 500 a second", (*bench).timeouts},
+		{"sleepers", "what 100 000 sleeping runs take of the store's and the worker's memory", (*bench).sleepers},
+		{"long", "one run of 10 000 durable steps: what a step takes at the end and at the beginning", (*bench).long},
+		{"crash", "throughput with the only worker killed in the middle, and another a second later", (*bench).crash},
+	}
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range scenarios() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func benchHelp() string {
+	var b strings.Builder
+	for _, s := range scenarios() {
+		fmt.Fprintf(&b, "  %-11s %s\n", s.name, s.about)
+	}
+	return b.String()
+}
+
+// measured is what a scenario came to. Lateness is from when something was due to when it was stored.
+type measured struct {
+	Scenario      string  `json:"scenario"`
+	Instances     int     `json:"instances"`
+	Steps         int     `json:"steps"`
+	Seconds       float64 `json:"seconds"`
+	StepsPerS     float64 `json:"steps_per_s"`
+	P50           float64 `json:"p50_ms"`
+	P99           float64 `json:"p99_ms"`
+	Max           float64 `json:"max_ms"`
+	Early         int     `json:"early"`
+	Lost          int     `json:"lost"`
+	Duplicates    int     `json:"duplicates"`
+	RedisBytes    float64 `json:"redis_bytes_per_instance"`
+	WorkerRSS     int64   `json:"worker_rss_bytes"`
+	RawEvalPerS   float64 `json:"raw_eval_per_s"`
+	RatioToRaw    float64 `json:"ratio_to_raw"`
+	GrowthPerStep float64 `json:"cost_at_end_to_beginning,omitempty"`
+	Recovery      float64 `json:"recovery_seconds,omitempty"`
+}
+
+// latencies fills in the percentiles of some latenesses.
+func (m *measured) latencies(all []time.Duration) {
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	at := func(q float64) float64 { return milliseconds(all[min(len(all)-1, int(q*float64(len(all))))]) }
+	m.P50, m.P99, m.Max = at(0.5), at(0.99), milliseconds(all[len(all)-1])
+	for _, d := range all {
+		if d < 0 {
+			m.Early++
+		}
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// bench is one call of bench at work.
+type bench struct {
+	*operation
+	flags *benchFlags
+	ctx   context.Context
+	runs  []runtime.Instance
+}
+
+func (o *operation) bench(f *benchFlags) error {
+	if _, worker := o.env(benchWorker); worker {
+		return (&bench{operation: o, flags: f, ctx: o.ctx}).beWorker()
+	}
+	names := f.scenarios
+	if len(names) == 0 {
+		names = scenarioNames()
+	}
+	for _, name := range names {
+		if err := oneOf("bench", name, scenarioNames()...); err != nil {
+			return err
+		}
+	}
+	for _, s := range scenarios() {
+		if !slices.Contains(names, s.name) {
+			continue
+		}
+		b := &bench{operation: o, flags: f, ctx: o.ctx}
+		m, err := s.measure(b)
+		if cleaning := b.clean(); err == nil {
+			err = cleaning
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		m.Scenario = s.name
+		if err := o.report(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *operation) report(m *measured) error {
+	if o.flags.output == "json" {
+		return writeJSON(o.out, m)
+	}
+	fmt.Fprintf(o.out, "%-11s %d runs, %d steps in %.2fs: %.0f steps/s", m.Scenario, m.Instances, m.Steps, m.Seconds, m.StepsPerS)
+	if m.RawEvalPerS > 0 {
+		fmt.Fprintf(o.out, ", %.0f%% of %.0f bare scripts/s", 100*m.RatioToRaw, m.RawEvalPerS)
+	}
+	if m.Max > 0 {
+		fmt.Fprintf(o.out, ", late by p50 %.1fms p99 %.1fms max %.1fms, early %d", m.P50, m.P99, m.Max, m.Early)
+	}
+	if m.RedisBytes > 0 {
+		fmt.Fprintf(o.out, ", %.0f bytes a run", m.RedisBytes)
+	}
+	if m.GrowthPerStep > 0 {
+		fmt.Fprintf(o.out, ", a step at the end takes %.2f of one at the beginning", m.GrowthPerStep)
+	}
+	if m.Recovery > 0 {
+		fmt.Fprintf(o.out, ", recovered in %.2fs", m.Recovery)
+	}
+	_, err := fmt.Fprintf(o.out, ", lost %d, twice %d, worker %.0f MB\n", m.Lost, m.Duplicates, float64(m.WorkerRSS)/1e6)
+	return err
+}
+
+// of returns n at the size that was asked for.
+func (b *bench) of(n int) int { return max(1, int(float64(n)*b.flags.size)) }

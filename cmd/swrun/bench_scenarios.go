@@ -1,0 +1,362 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file has the scenarios of bench.
+
+// benchSteps is how many steps a run of throughput has.
+const benchSteps = 10
+
+// steps returns a list of n durable steps.
+func steps(n int) string {
+	var b strings.Builder
+	b.WriteString("do:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "- s%d: {call: http, with: {method: get, endpoint: 'http://bench.invalid/'}}\n", i)
+	}
+	return b.String()
+}
+
+func numbered(i int) any { return map[string]any{"n": i} }
+
+func (b *bench) throughput() (*measured, error) {
+	raw, err := b.raw()
+	if err != nil {
+		return nil, err
+	}
+	m := &measured{Instances: b.of(2000), RawEvalPerS: raw}
+	r, err := b.deploy("steps", steps(benchSteps))
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.count()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.start(r, m.Instances, numbered); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency})
+	err = b.closed(before, m.Instances, 5*time.Minute)
+	m.took(time.Since(began), m.Instances*benchSteps)
+	m.WorkerRSS = rss()
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	m.Lost, m.Duplicates, err = b.account(func(runtime.HistoryEntry) {})
+	return m, err
+}
+
+// took fills in how long so many steps took.
+func (m *measured) took(d time.Duration, steps int) {
+	m.Steps, m.Seconds = steps, d.Seconds()
+	m.StepsPerS = float64(steps) / d.Seconds()
+	if m.RawEvalPerS > 0 {
+		m.RatioToRaw = m.StepsPerS / m.RawEvalPerS
+	}
+}
+
+func (b *bench) timers() (*measured, error) {
+	spread, err := b.sleepUntil(b.of(10_000), 10*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.clean(); err != nil {
+		return nil, err
+	}
+	burst, err := b.sleepUntil(b.of(100_000), 0)
+	if err != nil {
+		return nil, err
+	}
+	spread.Lost += burst.Lost
+	spread.Duplicates += burst.Duplicates
+	spread.Early += burst.Early
+	spread.Instances += burst.Instances
+	spread.Steps += burst.Steps
+	spread.Recovery = burst.Max / 1000 // until the last of those that were due at once was done
+	return spread, nil
+}
+
+// sleepUntil runs n instances that sleep to moments spread over a time, and tells how late they wake.
+func (b *bench) sleepUntil(n int, over time.Duration) (*measured, error) {
+	m := &measured{Instances: n}
+	r, err := b.deploy("sleep", "do:\n- nap: {wait: '${ .for }'}\n")
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.count()
+	if err != nil {
+		return nil, err
+	}
+	// All of them are asleep before the first wakes.
+	asleep := 2*time.Second + time.Duration(n)*150*time.Microsecond
+	wake := time.Now().Add(asleep)
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Linger: time.Millisecond})
+	err = b.start(r, n, func(i int) any {
+		at := wake
+		if n > 1 {
+			at = at.Add(over * time.Duration(i) / time.Duration(n-1))
+		}
+		return map[string]any{"for": fmt.Sprintf("PT%.3fS", time.Until(at).Seconds())}
+	})
+	if err == nil {
+		began := time.Now()
+		err = b.closed(before, n, time.Until(wake)+over+5*time.Minute)
+		m.took(time.Since(began), n)
+	}
+	m.WorkerRSS = rss()
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	var late []time.Duration
+	due := map[string]time.Time{}
+	m.Lost, m.Duplicates, err = b.account(func(e runtime.HistoryEntry) {
+		late = append(late, lateness(e, due)...)
+	})
+	m.latencies(late)
+	return m, err
+}
+
+// lateness returns by how much the waits that an entry ends were late. The entries of a run come in order.
+func lateness(e runtime.HistoryEntry, due map[string]time.Time) (late []time.Duration) {
+	for _, r := range e.Records {
+		switch r.Type {
+		case interpreter.TaskWaiting:
+			due[e.Token.Nonce+string(r.Path)] = r.Until
+		case interpreter.TaskCompleted, interpreter.TaskFaulted:
+			for key, at := range due {
+				late = append(late, e.CommittedAt.Sub(at))
+				delete(due, key)
+			}
+		}
+	}
+	return late
+}
+
+func (b *bench) timeouts() (*measured, error) {
+	m := &measured{Instances: b.of(2000)}
+	r, err := b.deploy("timeout", "do:\n- slow: {call: http, with: {method: get, endpoint: 'http://bench.invalid/'}, timeout: {after: PT2S}}\n")
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.count()
+	if err != nil {
+		return nil, err
+	}
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(block), Concurrency: 5000})
+	began := time.Now()
+	for i := range m.Instances {
+		time.Sleep(time.Until(began.Add(time.Duration(i) * 2 * time.Millisecond)))
+		instance, err := b.client.Start(b.ctx, r, nil, runtime.StartOptions{})
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		b.runs = append(b.runs, instance)
+	}
+	err = b.closed(before, m.Instances, 5*time.Minute)
+	m.took(time.Since(began), m.Instances)
+	m.WorkerRSS = rss()
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	var late []time.Duration
+	m.Lost, m.Duplicates, err = b.account(func(e runtime.HistoryEntry) {
+		for _, record := range e.Records {
+			if record.Type != interpreter.TaskFaulted || record.Error == nil {
+				continue
+			}
+			text, _ := record.Error.Extensions["deadline"].(string)
+			if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+				late = append(late, e.CommittedAt.Sub(at))
+			}
+		}
+	})
+	m.latencies(late)
+	return m, err
+}
+
+func (b *bench) sleepers() (*measured, error) {
+	m := &measured{Instances: b.of(100_000)}
+	r, err := b.deploy("sleeper", "do:\n- nap: {wait: PT1H}\n")
+	if err != nil {
+		return nil, err
+	}
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless)})
+	defer stop()
+	if err := b.start(r, b.of(1000), numbered); err != nil { // what is needed once is there then
+		return nil, err
+	}
+	if err := b.asleep(); err != nil {
+		return nil, err
+	}
+	memory, err := b.memory()
+	if err != nil {
+		return nil, err
+	}
+	resident, began := rss(), time.Now()
+	if err := b.start(r, m.Instances, numbered); err != nil {
+		return nil, err
+	}
+	if err := b.asleep(); err != nil {
+		return nil, err
+	}
+	m.took(time.Since(began), m.Instances)
+	after, err := b.memory()
+	m.RedisBytes = float64(after-memory) / float64(m.Instances)
+	m.WorkerRSS = rss() - resident
+	if err != nil {
+		return nil, err
+	}
+	return m, b.endAll()
+}
+
+// asleep waits until no run is ready or in a worker's hands.
+func (b *bench) asleep() error {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
+		busy := int64(0)
+		for p := range b.store.Layout().Partitions {
+			st, err := b.store.Statistics(b.ctx, p)
+			if err != nil {
+				return err
+			}
+			upcoming, err := b.store.Upcoming(b.ctx, p, time.Now().Add(10*time.Minute))
+			if err != nil {
+				return err
+			}
+			busy += st.Ready + int64(len(upcoming))
+		}
+		if busy == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d runs are not asleep", busy)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// endAll cancels the runs that sleep, so that they can be removed.
+func (b *bench) endAll() error {
+	before, err := b.count()
+	if err != nil {
+		return err
+	}
+	for _, i := range b.runs {
+		if err := b.client.Cancel(b.ctx, i, "the measurement is over"); err != nil {
+			return err
+		}
+	}
+	return b.closed(before, len(b.runs), 5*time.Minute)
+}
+
+func (b *bench) long() (*measured, error) {
+	n := b.of(10_000)
+	m := &measured{Instances: 1}
+	r, err := b.deploy("long", "do:\n- all: {for: {in: '${ [range(.n)] }'}, do: [{s: {call: http, with: {method: get, endpoint: 'http://bench.invalid/'}}}]}\n")
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.count()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless)})
+	if err = b.start(r, 1, func(int) any { return map[string]any{"n": n} }); err == nil {
+		err = b.closed(before, 1, 10*time.Minute)
+	}
+	m.took(time.Since(began), n)
+	m.WorkerRSS = rss()
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	var ends []time.Time
+	m.Lost, m.Duplicates, err = b.account(func(e runtime.HistoryEntry) { ends = append(ends, e.CommittedAt) })
+	if tenth := len(ends) / 10; tenth > 0 {
+		first, last := ends[tenth].Sub(ends[0]), ends[len(ends)-1].Sub(ends[len(ends)-1-tenth])
+		m.GrowthPerStep = float64(last) / float64(max(first, time.Millisecond))
+	}
+	return m, err
+}
+
+// benchWorker is the environment variable that makes this program the worker of crash.
+const benchWorker = "SWRUN_BENCH_WORKER"
+
+func (b *bench) crash() (*measured, error) {
+	if b.store.local {
+		return nil, usagef("name a Redis with --store", "an embedded store has one process, which cannot be killed and measure")
+	}
+	m := &measured{Instances: b.of(2000)}
+	r, err := b.deploy("steps", steps(benchSteps))
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.count()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.start(r, m.Instances, numbered); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	first, err := b.spawn()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.closed(before, m.Instances/2, time.Minute); err != nil {
+		return nil, err
+	}
+	first.Process.Kill() // it is there: it has just worked
+	_ = first.Wait()     // it was killed
+	killed := time.Now()
+	time.Sleep(time.Second)
+	second, err := b.spawn()
+	if err != nil {
+		return nil, err
+	}
+	err = b.closed(before, m.Instances, 5*time.Minute)
+	m.Recovery = time.Since(killed).Seconds() - 1
+	m.took(time.Since(began), m.Instances*benchSteps)
+	second.Process.Kill() // its work is done
+	_ = second.Wait()
+	if err != nil {
+		return nil, err
+	}
+	m.Lost, m.Duplicates, err = b.account(func(runtime.HistoryEntry) {})
+	return m, err
+}
+
+// spawn starts this program as a worker of bench.
+func (b *bench) spawn() (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := exec.Command(self, "bench", "worker", "--store", b.store.url, "--concurrency", fmt.Sprint(b.flags.concurrency))
+	c.Env = append(os.Environ(), benchWorker+"=1")
+	c.Stderr = b.err
+	return c, c.Start()
+}
+
+// beWorker is what a spawned program does until it is killed.
+func (b *bench) beWorker() error {
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency})
+	<-b.ctx.Done()
+	stop()
+	return nil
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
+)
+
+// This file is what the scenarios of bench work with.
+
+// compile makes the documents of bench ready to run: a call is a function of this process, which takes no time, or as
+// long as it is let.
+func (b *bench) compile(perform interpreter.Performer) runtime.Compile {
+	return func(d runtime.Definition) (*interpreter.Program, error) {
+		w, found := dsl.Parse("bench", []byte(d.Document))
+		if err := found.Err(); err != nil {
+			return nil, err
+		}
+		kinds := tasks.All(tasks.Config{})
+		for i := range kinds {
+			if kinds[i].Kind == dsl.KindCallHTTP {
+				kinds[i].Perform = perform
+			}
+		}
+		p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds})
+		return p, found.Err()
+	}
+}
+
+// effortless is what a durable step of bench does.
+func effortless(context.Context, interpreter.Request) (any, error) { return map[string]any{"ok": true}, nil }
+
+// block is a step that lasts until it is cancelled.
+func block(ctx context.Context, _ interpreter.Request) (any, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// deploy deploys a document of bench.
+func (b *bench) deploy(name, body string) (runtime.Reference, error) {
+	document := fmt.Sprintf("document: {dsl: 1.0.3, namespace: bench, name: %s, version: 1.0.0}\n%s", name, body)
+	reference, err := b.client.Deploy(b.ctx, runtime.Definition{Document: document})
+	if runtime.RefusedAs(err) == runtime.Conflict {
+		err = errors.New("the store holds another version of bench: use another --store or deployment")
+	}
+	return reference, err
+}
+
+// start starts n runs at once, from several sides. input gives each its input.
+func (b *bench) start(r runtime.Reference, n int, input func(int) any) error {
+	runs := make([]runtime.Instance, n)
+	failed := make(chan error, 64)
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range 64 {
+		group.Go(func() {
+			for i := range next {
+				instance, err := b.client.Start(b.ctx, r, input(i), runtime.StartOptions{})
+				if err != nil {
+					select {
+					case failed <- err:
+					default: // one is enough
+					}
+				}
+				runs[i] = instance
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	b.runs = append(b.runs, runs...)
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// work runs a worker until the function that it returns is called.
+func (b *bench) work(c runtime.WorkerConfig) (stop func()) {
+	c.Store = b.store
+	ctx, cancel := context.WithCancel(b.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = runtime.NewWorker(c).Run(ctx) // it only ends because it is stopped
+	}()
+	return func() { cancel(); <-done }
+}
+
+// closed waits until so many more runs have ended than before.
+func (b *bench) closed(before int64, n int, limit time.Duration) error {
+	deadline := time.Now().Add(limit)
+	for {
+		count, err := b.count()
+		if err != nil {
+			return err
+		}
+		if count-before >= int64(n) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d of %d runs have ended after %s", count-before, n, limit)
+		}
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (b *bench) count() (closed int64, err error) {
+	for p := range b.store.Layout().Partitions {
+		st, err := b.store.Statistics(b.ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		closed += st.Closed
+	}
+	return closed, nil
+}
+
+// account looks at every run: it returns how many have not completed, and how many effects were committed twice, and
+// calls late with each entry.
+func (b *bench) account(late func(runtime.HistoryEntry)) (lost, duplicates int, err error) {
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	next := make(chan runtime.Instance)
+	for range 16 {
+		group.Go(func() {
+			for i := range next {
+				l, twice, entries, bad := b.look(i)
+				mu.Lock()
+				if bad != nil && err == nil {
+					err = bad
+				}
+				lost, duplicates = lost+l, duplicates+twice
+				for _, e := range entries {
+					late(e)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, i := range b.runs {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	return lost, duplicates, err
+}
+
+func (b *bench) look(i runtime.Instance) (lost, duplicates int, entries []runtime.HistoryEntry, err error) {
+	l, err := b.store.Load(b.ctx, i)
+	if runtime.RefusedAs(err) == runtime.NoSuch {
+		return 1, 0, nil, nil
+	}
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	if !l.Record.Status.Final() {
+		lost = 1
+	}
+	seen := map[interpreter.Path]bool{}
+	_, err = b.client.History(b.ctx, i, 0, func(e runtime.HistoryEntry) error {
+		entries = append(entries, e)
+		for _, r := range e.Records {
+			if r.Type != interpreter.EffectFinished {
+				continue
+			}
+			if seen[r.Path] {
+				duplicates++
+			}
+			seen[r.Path] = true
+		}
+		return nil
+	})
+	return lost, duplicates, entries, err
+}
+
+// clean removes the runs of bench.
+func (b *bench) clean() error {
+	byPartition := map[int][]runtime.Instance{}
+	for _, i := range b.runs {
+		p := i.Partition(b.store.Layout().Partitions)
+		byPartition[p] = append(byPartition[p], i)
+	}
+	for p, all := range byPartition {
+		for len(all) > 0 {
+			some := all[:min(len(all), 200)]
+			all = all[len(some):]
+			if _, err := b.store.Remove(b.ctx, runtime.Remove{Partition: p, Instances: some}); err != nil {
+				return err
+			}
+		}
+	}
+	b.runs = nil
+	return nil
+}
+
+// rss returns the resident memory of this process, or 0 where that is not told.
+func rss() int64 {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64) // 0 if it is not told
+			return kb << 10
+		}
+	}
+	return 0
+}
+
+// raw measures how many bare scripts of six commands with 1 KB the store takes a second; 0 where there are none.
+func (b *bench) raw() (float64, error) {
+	s, ok := b.store.Store.(*redisstore.Store)
+	if !ok {
+		return 0, nil
+	}
+	return s.RawRate(b.ctx, bytes.Repeat([]byte("x"), 1000), time.Duration(float64(2*time.Second)*min(1, max(b.flags.size, 0.1))))
+}
+
+// memory returns how many bytes the store's servers use; 0 where that is not told.
+func (b *bench) memory() (int64, error) {
+	s, ok := b.store.Store.(*redisstore.Store)
+	if !ok {
+		return 0, nil
+	}
+	facts, err := s.Facts(b.ctx)
+	return facts.Memory, err
+}

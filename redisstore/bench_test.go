@@ -1,0 +1,95 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime"
+)
+
+// BenchmarkCommit is the commit of a durable step, by 100 owners at once. script-µs is what the server spends on one.
+func BenchmarkCommit(b *testing.B) {
+	server := redistest.Start(b, "--appendonly", "yes")
+	s, err := redisstore.Open(b.Context(), server.URL(), redisstore.Config{Partitions: 16})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	const owners = 100
+	commits := make([]runtime.Commit, owners)
+	for n := range commits {
+		commits[n] = mustCommit(b, s, n)
+	}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close()
+	client.ConfigResetStat(b.Context())
+	b.ResetTimer()
+	var group sync.WaitGroup
+	for n := range commits {
+		group.Go(func() {
+			c := commits[n]
+			for i := n; i < b.N; i += owners {
+				if _, err := s.Commit(context.Background(), c); err != nil {
+					b.Error(err)
+					return
+				}
+				c.Version++
+			}
+		})
+	}
+	group.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+	b.ReportMetric(spent(b, client), "script-µs")
+}
+
+func mustCommit(b *testing.B, s *redisstore.Store, n int) runtime.Commit {
+	b.Helper()
+	i := runtime.Instance{Namespace: "bench", ID: "01k7za0000000000000000" + strconv.Itoa(n)}
+	if _, err := s.Start(b.Context(), runtime.Start{Instance: i, Info: []byte(`{"w":"bench/steps:1.0.0","d":"0123456789abcdef012345","i":{"n":1}}`), Digest: "d"}); err != nil {
+		b.Fatal(err)
+	}
+	claimed, err := s.Claim(b.Context(), runtime.Claim{Partition: i.Partition(16), Instances: []runtime.Instance{i}, Nonce: "0123456789abcdefghij", Lease: time.Hour})
+	if err != nil || len(claimed) != 1 {
+		b.Fatal(claimed, err)
+	}
+	return runtime.Commit{
+		Instance: i, Token: claimed[0].Token, At: claimed[0].At, Status: interpreter.StatusRunning, Records: 4,
+		Changes: interpreter.Changes{
+			Head: []byte(`{"s":"running","t":1763700000000000000,"f":12,"n":5,"r":27}`),
+			Frames: []interpreter.StoredFrame{
+				{ID: 1, Data: []byte(`{"i":1,"r":{"ok":true},"@":5,"l":"do"}`)},
+				{ID: 7, Data: []byte(`{"i":7,"u":1,"p":"/do/5/s5","f":2,"r":{"ok":true},"t":1763700000000000000,"e":{"i":6,"t":1763700000000000000,"a":1,"q":{"method":"GET","uri":"http://bench.invalid/","format":"content"}}}`)},
+			},
+			Ended: []interpreter.FrameID{6},
+		},
+		Entries: [][]byte{[]byte(`{"e":"finished","t":1763700000000000000,"q":23,"r":[{"t":"effect.finished","k":"call_http","p":"/do/4/s4","n":5,"a":1,"d":{"ok":true}},{"t":"task.completed","k":"call_http","p":"/do/4/s4","=":true},{"t":"task.started","k":"call_http","p":"/do/5/s5","=":true},{"t":"effect.started","k":"call_http","p":"/do/5/s5","n":6,"a":1}]}`)},
+	}
+}
+
+// spent returns the microseconds that the server has spent on a script.
+func spent(b *testing.B, client *redis.Client) float64 {
+	b.Helper()
+	info, err := client.Info(b.Context(), "commandstats").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(info, "cmdstat_evalsha:")
+	_, rest, _ = strings.Cut(rest, "usec_per_call=")
+	text, _, _ := strings.Cut(rest, ",")
+	us, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		b.Fatal(fmt.Errorf("%q: %w", rest, err))
+	}
+	return us
+}

@@ -1,0 +1,34 @@
+-- What all scripts share; it stands before each of them.
+-- Every script gets the partition's meta as KEYS[1], and as the first arguments the highest seq that the caller has
+-- seen of the partition, an echo that tells its reply from others, and the channel and text of a hint.
+-- Every reply is {code, now, seq, echo, ...}.
+
+local SEEN, ECHO = tonumber(ARGV[1]), ARGV[2]
+local ARGS = 5 -- where a script's own arguments begin
+
+local meta = KEYS[1]
+local now, seq
+do
+  local time = redis.call('TIME')
+  local clock, offset, writes = unpack(redis.call('HMGET', meta, 'clock', 'offset', 'seq'))
+  clock, offset, seq = tonumber(clock or 0), tonumber(offset or 0), tonumber(writes or 0)
+  local server = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = server + offset
+  if now < clock - 1000 then -- the server's clock went back: time goes on from where it was
+    redis.call('HSET', meta, 'offset', string.format('%d', clock - server))
+    redis.call('HINCRBY', meta, 'jumps', 1)
+  end
+  if now < clock then now = clock end
+end
+
+local function reply(code, ...)
+  return {code, string.format('%d', now), string.format('%d', seq), ECHO, ...}
+end
+
+-- wrote notes that the script has written, which it does only after all checks.
+local function wrote()
+  seq = seq + 1
+  redis.call('HSET', meta, 'clock', string.format('%d', now), 'seq', string.format('%d', seq))
+end
+
+if seq < SEEN and not ADOPTS then return reply('ROLLED_BACK') end
