@@ -101,7 +101,7 @@ func (d *durable) run() {
 // pollAll does what there is to do in the store, and reports whether there was anything.
 func (d *durable) pollAll() (busy bool) {
 	for p := range d.bench.store.Layout().Partitions {
-		work, err := d.bench.store.Poll(d.t.Context(), p, 100)
+		work, err := d.bench.store.Poll(d.t.Context(), p, 100, false)
 		d.must(err)
 		for _, entry := range work.Outbox {
 			d.must(d.relay.Bring(d.t.Context(), entry))
@@ -295,7 +295,7 @@ func (d *durable) wait() bool {
 		earlier(h.session.Wants().Tick)
 	}
 	for p := range d.bench.store.Layout().Partitions {
-		work, err := d.bench.store.Poll(d.t.Context(), p, 100)
+		work, err := d.bench.store.Poll(d.t.Context(), p, 100, false)
 		d.must(err)
 		earlier(work.Next)
 	}

@@ -16,7 +16,7 @@ import (
 type Stored struct {
 	Head    []byte // JSON: status, deadlines, counters, and how the run ended
 	Context []byte // JSON: $context; nil as long as it is empty
-	Frames  map[FrameID][]byte
+	Frames  map[Slot][]byte
 }
 
 // Apply makes the changes in what is stored.
@@ -28,13 +28,13 @@ func (s *Stored) Apply(c Changes) {
 		s.Context = c.Context
 	}
 	if s.Frames == nil {
-		s.Frames = map[FrameID][]byte{}
+		s.Frames = map[Slot][]byte{}
 	}
 	for _, f := range c.Frames {
-		s.Frames[f.ID] = f.Data
+		s.Frames[f.Slot] = f.Data
 	}
-	for _, id := range c.Ended {
-		delete(s.Frames, id)
+	for _, slot := range c.Ended {
+		delete(s.Frames, slot)
 	}
 }
 
@@ -42,13 +42,13 @@ func (s *Stored) Apply(c Changes) {
 type Changes struct {
 	Head    []byte
 	Context []byte
-	Frames  []StoredFrame // new or changed, in the order of their ids
-	Ended   []FrameID     // stored earlier, and to be deleted
+	Frames  []StoredFrame // new or changed
+	Ended   []Slot        // stored earlier, and to be deleted
 }
 
 // StoredFrame is one frame as drivers keep it.
 type StoredFrame struct {
-	ID   FrameID
+	Slot Slot
 	Data []byte
 }
 
@@ -60,9 +60,9 @@ func (s *State) Snapshot() (stored Stored, err error) {
 	if stored.Context, err = expr.Encode(s.Context); err != nil {
 		return stored, err
 	}
-	stored.Frames = make(map[FrameID][]byte, len(s.frames))
-	for _, f := range s.frames {
-		if stored.Frames[f.ID], err = f.encode(); err != nil {
+	stored.Frames = make(map[Slot][]byte, len(s.frames))
+	for i, f := range s.frames {
+		if stored.Frames[Slot(i+1)], err = f.encode(); err != nil {
 			return stored, err
 		}
 	}
@@ -83,19 +83,35 @@ func (s *State) TakeChanges() (c Changes, err error) {
 		}
 	}
 	for _, f := range s.frames {
-		if !f.touched && f.saved {
+		if !f.touched && f.slot != 0 {
 			continue
 		}
 		data, err := f.encode()
 		if err != nil {
 			return Changes{}, err
 		}
-		c.Frames = append(c.Frames, StoredFrame{f.ID, data})
-		f.saved, f.touched = true, false
+		if f.slot == 0 {
+			f.slot = s.takeSlot()
+		}
+		c.Frames = append(c.Frames, StoredFrame{f.slot, data})
+		f.touched = false
 	}
 	c.Ended = s.ended
+	s.free = append(s.free, s.ended...)
 	s.head, s.contextChanged, s.ended = false, false, nil
 	return c, nil
+}
+
+// takeSlot returns a slot for a frame that is stored for the first time: rather one whose frame has just ended.
+func (s *State) takeSlot() (slot Slot) {
+	for _, open := range []*[]Slot{&s.ended, &s.free} {
+		if n := len(*open); n > 0 {
+			slot, *open = (*open)[n-1], (*open)[:n-1]
+			return slot
+		}
+	}
+	s.lastSlot++
+	return s.lastSlot
 }
 
 // Restore makes a state of what was stored.
@@ -113,12 +129,18 @@ func Restore(namespace, id string, input any, stored Stored) (*State, error) {
 		}
 		s.Context = context
 	}
-	for _, data := range stored.Frames {
+	for slot, data := range stored.Frames {
 		f, err := decodeFrame(data)
 		if err != nil {
 			return nil, fmt.Errorf("decode a frame of %s: %w", id, err)
 		}
+		f.slot, s.lastSlot = slot, max(s.lastSlot, slot)
 		s.frames = append(s.frames, f)
+	}
+	for slot := range s.lastSlot {
+		if _, used := stored.Frames[slot+1]; !used {
+			s.free = append(s.free, slot+1)
+		}
 	}
 	slices.SortFunc(s.frames, func(a, b *Frame) int { return int(a.ID - b.ID) })
 	return s, nil
@@ -325,7 +347,7 @@ func decodeFrame(data []byte) (*Frame, error) {
 		Raw: loaded(j.Raw), Output: loaded(j.Output), StartedAt: j.StartedAt.time(), Branch: j.Branch,
 		Isolated: j.Isolated, Context: loaded(j.Context), WakeAt: j.WakeAt.time(), Extension: j.Extension,
 		List: j.List, Pass: Pass{Loop: j.Loop, Attempt: j.Attempt}, At: j.At, Lap: j.Lap,
-		Deadlines: restoreDeadlines(j.Deadlines), Queued: j.Queued, saved: true,
+		Deadlines: restoreDeadlines(j.Deadlines), Queued: j.Queued,
 	}
 	if j.Path != nil {
 		f.Path = *j.Path

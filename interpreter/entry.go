@@ -112,13 +112,13 @@ type storedEntry struct {
 
 // entryState is a Stored in an entry.
 type entryState struct {
-	Head    json.RawMessage             `json:"h"`
-	Context json.RawMessage             `json:"c"`
-	Frames  map[FrameID]json.RawMessage `json:"f"`
+	Head    json.RawMessage          `json:"h"`
+	Context json.RawMessage          `json:"c"`
+	Frames  map[Slot]json.RawMessage `json:"f"`
 }
 
 func newEntryState(s *Stored) *entryState {
-	frames := make(map[FrameID]json.RawMessage, len(s.Frames))
+	frames := make(map[Slot]json.RawMessage, len(s.Frames))
 	for id, data := range s.Frames {
 		frames[id] = data
 	}
@@ -129,7 +129,7 @@ func (e *entryState) stored() *Stored {
 	if e == nil {
 		return nil
 	}
-	s := &Stored{Head: e.Head, Context: e.Context, Frames: make(map[FrameID][]byte, len(e.Frames))}
+	s := &Stored{Head: e.Head, Context: e.Context, Frames: make(map[Slot][]byte, len(e.Frames))}
 	for id, data := range e.Frames {
 		s.Frames[id] = data
 	}

@@ -47,14 +47,20 @@ type State struct {
 	lastEffect EffectID
 	lastRecord int
 
-	ended          []FrameID // saved frames that have ended since the last TakeChanges
-	head           bool      // whether anything but frames and context has changed since then
-	contextChanged bool      // since then
-	queued         []*Frame  // frames that can go on without an event
+	ended          []Slot // of saved frames that have ended since the last TakeChanges
+	free           []Slot // that nothing is stored in
+	lastSlot       Slot
+	head           bool     // whether anything but frames and context has changed since then
+	contextChanged bool     // since then
+	queued         []*Frame // frames that can go on without an event
 }
 
 // FrameID identifies a frame within a run. A child's is always greater than its parent's.
 type FrameID int
+
+// Slot is where a frame is stored. A slot is used again when its frame has ended, so that most steps replace what is
+// stored and delete nothing.
+type Slot int
 
 // EffectID identifies an effect within a run; ids are never used twice.
 type EffectID int
@@ -99,7 +105,7 @@ type Frame struct {
 	Queued    bool       // it can go on without an event
 
 	node    *node
-	saved   bool // it is part of what a driver has stored
+	slot    Slot // where a driver has stored it; 0 for nowhere
 	touched bool // it has changed since then
 }
 
@@ -159,8 +165,8 @@ func (s *State) remove(f *Frame) {
 	} else if i := slices.Index(s.frames, f); i >= 0 {
 		s.frames = slices.Delete(s.frames, i, i+1)
 	}
-	if f.saved {
-		s.ended = append(s.ended, f.ID)
+	if f.slot != 0 {
+		s.ended = append(s.ended, f.slot)
 	}
 	f.Queued = false
 }

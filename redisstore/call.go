@@ -138,7 +138,7 @@ func (s *Store) try(ctx context.Context, c *script, partition int, keys []string
 	for _, key := range keys {
 		all = append(all, key)
 	}
-	all = append(all, s.seen[partition].Load(), echo, s.keys.hints(), s.hint(partition, args))
+	all = append(all, s.seen[partition].Load(), echo)
 	all = append(all, args...)
 	r := &request{args: all, s: c, done: make(chan struct{})}
 	if err := s.send(ctx, n, r); err != nil {
@@ -177,29 +177,37 @@ var errClosed = errors.New("the store is closed")
 // errMixedUp is a reply that belongs to another request: the connection cannot be relied on.
 var errMixedUp = errors.New("the reply belongs to another request")
 
+// look is the code of a commit whose record is another one than the owner knows.
+const look = "LOOK"
+
 // read checks the shape of a reply, and keeps the highest seq of the partition.
 func (s *Store) read(cmd *redis.Cmd, partition int, echo string) (reply, error) {
-	values, err := cmd.Slice()
-	if err != nil || len(values) < 4 {
+	head, ok := cmd.Val().(string)
+	values, isArray := cmd.Val().([]any)
+	if isArray && len(values) > 0 {
+		head, ok = values[0].(string)
+		values = values[1:]
+	}
+	parts := strings.Split(head, " ")
+	if !ok || len(parts) != 4 {
 		return reply{}, fmt.Errorf("%v is no reply of a script", cmd.Val())
 	}
-	if values[3] != echo {
+	if parts[3] != echo {
 		return reply{}, errMixedUp
 	}
-	code, _ := values[0].(string)
-	now, seq := integer(values[1]), integer(values[2])
+	code, now, seq := parts[0], integer(parts[1]), integer(parts[2])
 	for seen := s.seen[partition].Load(); seq > seen && code != string(runtime.RolledBack); seen = s.seen[partition].Load() {
 		if s.seen[partition].CompareAndSwap(seen, seq) {
 			break
 		}
 	}
-	return reply{code: code, at: runtime.Moment(now), values: values[4:]}, nil
+	return reply{code: code, at: runtime.Moment(now), values: values}, nil
 }
 
 // refusal returns the error of a reply, if it is one.
 func refusal(r reply, subject string) error {
 	switch r.code {
-	case "OK", "OK_DUP":
+	case "OK", "OK_DUP", look:
 		return nil
 	}
 	return &runtime.Refusal{Code: runtime.Code(r.code), Detail: subject, At: r.at}

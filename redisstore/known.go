@@ -1,6 +1,8 @@
 package redisstore
 
 import (
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/swrun/swrun/runtime"
@@ -20,56 +22,116 @@ type knownRecord struct {
 	text   string
 }
 
-// known is what a commit may assume: the record's text, and what the commit makes of it. The zero value assumes
-// nothing.
+// known is what a commit may assume: the record's text, and what the commit makes of it.
 type known struct {
-	text, becomes string
+	text          string
+	becomes, rest string // the time of the commit stands between them, unless rest is empty
 	deadline      int64
 	record        runtime.Record // that it becomes
+	from, to      index          // where the instance stood, and where it goes
+	score         string         // there; empty for the time of the commit
 }
+
+func (k *known) moves() bool { return k.to != "" }
 
 // maxKnown bounds the knowledge of instances whose owners have gone without a word.
 const maxKnown = 100_000
 
-// of returns what is known for a commit that leaves the instance where it stands.
+// maxKnownChanges bounds the fields of a commit in the short form.
+const maxKnownChanges = 200
+
+// of returns what is known for a commit, or nil.
 func (k *knowledge) of(c *runtime.Commit) *known {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	now := k.records[c.Instance]
-	if now == nil || now.token != c.Token || now.record.Version != c.Version || c.Release || c.Read > 0 ||
-		c.Status.Final() || len(c.Outbox) > 0 || len(c.Payloads) > 0 || now.record.Mail != now.record.Read {
-		return &known{}
+	k.mu.Unlock()
+	if now == nil || now.token != c.Token || now.record.Version != c.Version || c.Ready || now.record.Mail != now.record.Read ||
+		c.Read > 0 || len(c.Outbox) > 0 || len(c.Payloads) > 0 || len(c.Changes.Frames)+len(c.Changes.Ended) > maxKnownChanges ||
+		c.Status.Final() && now.record.Mail > 0 {
+		return nil
 	}
 	becomes := now.record
-	becomes.Commit(c, 0)
-	if becomes.Due() != now.record.Due() {
-		return &known{}
+	becomes.Commit(c, commitTime)
+	kn := &known{text: now.text, becomes: becomes.String(), deadline: now.record.Deadline, record: becomes}
+	if c.Status.Final() {
+		kn.becomes, kn.rest, _ = strings.Cut(kn.becomes, strconv.FormatInt(commitTime, 10))
 	}
-	return &known{text: now.text, becomes: becomes.String(), deadline: now.record.Deadline, record: becomes}
+	from, before := place(&now.record)
+	to, after := place(&becomes)
+	if from != to || before != after {
+		kn.from, kn.to = from, to
+		if !c.Status.Final() {
+			kn.score = after
+		}
+	}
+	return kn
 }
 
-// committed learns from the answer to a commit.
-func (k *knowledge) committed(c *runtime.Commit, assumed *known, r reply) {
+// commitTime stands for the time of a commit until its script knows it.
+const commitTime = 9_999_999_999_999
+
+// index is one of ready, due and closed.
+type index string
+
+// The indexes.
+const (
+	indexReady  index = "ready"
+	indexDue    index = "due"
+	indexClosed index = "closed"
+)
+
+// of returns the key of an index.
+func (p *partitionKeys) of(i index) string {
+	switch i {
+	case indexReady:
+		return p.ready
+	case indexClosed:
+		return p.closed
+	}
+	return p.due
+}
+
+// place returns in which index an instance stands, and its score: what the function of the scripts returns.
+func place(r *runtime.Record) (index, string) {
+	switch due := r.Due(); {
+	case r.Status.Final():
+		return indexClosed, strconv.FormatInt(r.Closed, 10)
+	case r.Ready != 0:
+		return indexReady, strconv.FormatInt(r.Ready, 10)
+	case due == 0 || r.Reason == runtime.Quarantined:
+		return indexDue, "+inf"
+	default:
+		return indexDue, strconv.FormatInt(due, 10)
+	}
+}
+
+// assumed notes that a commit was right to assume what it did.
+func (k *knowledge) assumed(c *runtime.Commit, a *known) {
 	if c.Release || c.Status.Final() {
 		k.forget(c.Instance)
 		return
 	}
-	now := &knownRecord{token: c.Token, record: assumed.record, text: assumed.becomes}
-	if len(r.values) > 1 { // the script has looked
-		text, _ := r.values[1].(string)
-		record, err := runtime.ParseRecord(text)
-		if err != nil {
-			k.forget(c.Instance)
-			return
-		}
-		now.record, now.text = record, text
+	k.learn(c, a.record, a.becomes)
+}
+
+// committed learns from the answer to a commit in the general form.
+func (k *knowledge) committed(c *runtime.Commit, r reply) {
+	text, _ := r.values[1].(string)
+	record, err := runtime.ParseRecord(text)
+	if c.Release || c.Status.Final() || err != nil {
+		k.forget(c.Instance)
+		return
 	}
+	k.learn(c, record, text)
+}
+
+func (k *knowledge) learn(c *runtime.Commit, record runtime.Record, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.records == nil || len(k.records) >= maxKnown {
 		k.records = map[runtime.Instance]*knownRecord{}
 	}
-	k.records[c.Instance] = now
+	k.records[c.Instance] = &knownRecord{token: c.Token, record: record, text: text}
 }
 
 // claimed learns from a claim.

@@ -17,7 +17,7 @@ import (
 )
 
 // Poll implements runtime.Reader.
-func (s *Store) Poll(ctx context.Context, partition, n int) (runtime.Work, error) {
+func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
 	k := &s.keys.partitions[partition]
 	var ready *redis.StringSliceCmd
 	var due, closed *redis.ZSliceCmd
@@ -28,7 +28,10 @@ func (s *Store) Poll(ctx context.Context, partition, n int) (runtime.Work, error
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "clock", "offset")
 		ready = p.ZRange(ctx, k.ready, 0, last)
-		due, closed = p.ZRangeWithScores(ctx, k.due, 0, last+1), p.ZRangeWithScores(ctx, k.closed, 0, last)
+		due = p.ZRangeWithScores(ctx, k.due, 0, last+1)
+		if expired {
+			closed = p.ZRangeWithScores(ctx, k.closed, 0, last)
+		}
 		outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
 	})
 	if err != nil {
@@ -49,17 +52,25 @@ func (s *Store) Poll(ctx context.Context, partition, n int) (runtime.Work, error
 		}
 		w.Due = append(w.Due, instanceOf(z.Member.(string)))
 	}
-	for _, z := range closed.Val() {
-		if w.Expired == nil {
-			w.Closed = runtime.Moment(int64(z.Score))
-		}
-		w.Expired = append(w.Expired, instanceOf(z.Member.(string)))
+	if expired {
+		w.Expired, w.Closed = members(closed.Val())
 	}
 	for _, m := range outbox.Val() {
 		data, _ := m.Values["d"].(string)
 		w.Outbox = append(w.Outbox, runtime.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
 	}
 	return w, nil
+}
+
+// members returns the members of an index, and the time of the first.
+func members(all []redis.Z) (instances []runtime.Instance, first time.Time) {
+	for n, z := range all {
+		if n == 0 {
+			first = runtime.Moment(int64(z.Score))
+		}
+		instances = append(instances, instanceOf(z.Member.(string)))
+	}
+	return instances, first
 }
 
 // partitionTime is the time of a partition as scripts see it.
@@ -95,7 +106,7 @@ func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipel
 
 // readLoaded reads the fields and values of an instance's hash.
 func readLoaded(fields []any) (runtime.Loaded, error) {
-	l := runtime.Loaded{State: interpreter.Stored{Frames: map[interpreter.FrameID][]byte{}}}
+	l := runtime.Loaded{State: interpreter.Stored{Frames: map[interpreter.Slot][]byte{}}}
 	var err error
 	for n := 0; n+1 < len(fields); n += 2 {
 		name, _ := fields[n].(string)
@@ -115,7 +126,7 @@ func readLoaded(fields []any) (runtime.Loaded, error) {
 			if bad != nil {
 				return l, fmt.Errorf("%q is no field of an instance", name)
 			}
-			l.State.Frames[interpreter.FrameID(id)] = []byte(value)
+			l.State.Frames[interpreter.Slot(id)] = []byte(value)
 		}
 	}
 	return l, err

@@ -79,19 +79,13 @@ func (s *Store) of(i runtime.Instance) (int, *partitionKeys) {
 	return p, &s.keys.partitions[p]
 }
 
-// hint is what a script publishes: the partition, and the instance that got a message.
-func (s *Store) hint(partition int, args []any) string {
-	if m, ok := args[0].(mailed); ok {
-		return strconv.Itoa(partition) + " " + string(m)
-	}
-	return strconv.Itoa(partition)
+// hint is what a script publishes about a partition.
+func hint(partition int) string { return strconv.Itoa(partition) }
+
+// mailHint is what a script publishes when an instance gets a message.
+func mailHint(partition int, i runtime.Instance) string {
+	return strconv.Itoa(partition) + " " + i.String()
 }
-
-// mailed is the first argument of scripts that deliver to an instance.
-type mailed string
-
-// MarshalBinary lets a mailed be an argument.
-func (m mailed) MarshalBinary() ([]byte, error) { return []byte(m), nil }
 
 // Start implements runtime.Store.
 func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, error) {
@@ -101,7 +95,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 	n, k := s.of(c.Instance)
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
 		[]string{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
-		c.Instance.String(), c.Digest, c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline))
+		s.keys.hints(), hint(n), c.Instance.String(), c.Digest, c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline))
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
 
@@ -109,7 +103,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []string{k.meta, k.ready, k.due}
-	args := []any{c.Nonce, c.Lease.Milliseconds()}
+	args := []any{s.keys.hints(), hint(c.Partition), c.Nonce, c.Lease.Milliseconds()}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i), k.inbox(i))
 		args = append(args, i.String())
@@ -153,55 +147,92 @@ func readClaimed(r reply) ([]runtime.Claimed, error) {
 func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
 	i := c.Instance
 	n, k := s.of(i)
-	known := s.known.of(&c)
-	r, err := s.call(ctx, &s.scripts.commit, n, "instance "+i.String(),
-		[]string{k.meta, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, commitArgs(&c, known)...)
+	subject := "instance " + i.String()
+	if known := s.known.of(&c); known != nil {
+		keys := []string{k.meta, k.instance(i), k.history(i)}
+		if known.moves() {
+			keys = append(keys, k.of(known.from), k.of(known.to))
+		}
+		r, err := s.call(ctx, &s.scripts.commit, n, subject, keys, knownArgs(&c, known)...)
+		if err != nil {
+			s.known.forget(i)
+			return runtime.Committed{At: r.at}, err
+		}
+		if r.code != look {
+			s.known.assumed(&c, known)
+			return runtime.Committed{At: r.at}, nil
+		}
+	}
+	r, err := s.call(ctx, &s.scripts.commit, n, subject,
+		[]string{k.meta, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, s.commitArgs(n, &c)...)
 	if err != nil {
 		s.known.forget(i)
 		return runtime.Committed{At: r.at}, err
 	}
-	s.known.committed(&c, known, r)
+	s.known.committed(&c, r)
 	return runtime.Committed{At: r.at, Mail: integer(r.values[0]) == 1}, nil
 }
 
-func commitArgs(c *runtime.Commit, known *known) []any {
+// knownArgs are the arguments of the short form.
+func knownArgs(c *runtime.Commit, known *known) []any {
+	sets, setCount := changed(c)
+	args := make([]any, 0, 10+setCount+len(c.Changes.Ended)+len(c.Entries))
+	args = append(args, known.text, known.becomes, known.rest, known.deadline, c.At.UnixMilli(),
+		fmt.Appendf(nil, " %d %s ", c.Token.Epoch, c.Token.Nonce), c.Instance.String(), known.score, setCount, len(c.Changes.Ended))
+	return appendEntries(sets(args), c)
+}
+
+// commitArgs are the arguments of the general form.
+func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 	reason := c.Reason
 	if reason == "" {
 		reason = "-"
 	}
-	sets := 2 * len(c.Changes.Frames)
-	if c.Changes.Head != nil {
-		sets += 2
-	}
-	if c.Changes.Context != nil {
-		sets += 2
-	}
-	args := make([]any, 0, 12+sets+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
-	asked := fmt.Appendf(nil, "%d %s %d %d %s %s %d %d %d %d %d %d", c.Token.Epoch, c.Token.Nonce, c.Version, c.At.UnixMilli(),
-		c.Status, reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release), flag(c.Ready), c.Read, c.Records)
-	args = append(args, c.Instance.String(), asked, known.text, known.becomes, known.deadline, c.At.UnixMilli(),
-		fmt.Appendf(nil, " %d %s ", c.Token.Epoch, c.Token.Nonce),
-		sets, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
-	if c.Changes.Head != nil {
-		args = append(args, fieldHead, c.Changes.Head)
-	}
-	if c.Changes.Context != nil {
-		args = append(args, fieldContext, c.Changes.Context)
-	}
-	for _, f := range c.Changes.Frames {
-		args = append(args, fieldFrame+strconv.Itoa(int(f.ID)), f.Data)
-	}
-	for _, id := range c.Changes.Ended {
-		args = append(args, fieldFrame+strconv.Itoa(int(id)))
-	}
-	for _, e := range c.Entries {
-		args = append(args, e)
-	}
+	sets, setCount := changed(c)
+	args := make([]any, 0, 20+setCount+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
+	args = append(args, s.keys.hints(), hint(partition), c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version,
+		c.At.UnixMilli(), string(c.Status), reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release),
+		flag(c.Ready), c.Read, c.Records, setCount, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
+	args = appendEntries(sets(args), c)
 	for _, o := range c.Outbox {
 		args = append(args, o)
 	}
 	for ref, data := range c.Payloads {
 		args = append(args, ref, data)
+	}
+	return args
+}
+
+// changed returns what appends the fields and values to set, and how many arguments that makes.
+func changed(c *runtime.Commit) (func([]any) []any, int) {
+	n := 2 * len(c.Changes.Frames)
+	if c.Changes.Head != nil {
+		n += 2
+	}
+	if c.Changes.Context != nil {
+		n += 2
+	}
+	return func(args []any) []any {
+		if c.Changes.Head != nil {
+			args = append(args, fieldHead, c.Changes.Head)
+		}
+		if c.Changes.Context != nil {
+			args = append(args, fieldContext, c.Changes.Context)
+		}
+		for _, f := range c.Changes.Frames {
+			args = append(args, fieldFrame+strconv.Itoa(int(f.Slot)), f.Data)
+		}
+		return args
+	}, n
+}
+
+// appendEntries appends the fields to delete and the entries of history.
+func appendEntries(args []any, c *runtime.Commit) []any {
+	for _, id := range c.Changes.Ended {
+		args = append(args, fieldFrame+strconv.Itoa(int(id)))
+	}
+	for _, e := range c.Entries {
+		args = append(args, e)
 	}
 	return args
 }
@@ -217,7 +248,7 @@ func flag(b bool) int {
 func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []string{k.meta, k.ready, k.due}
-	args := []any{c.Lease.Milliseconds()}
+	args := []any{s.keys.hints(), hint(c.Partition), c.Lease.Milliseconds()}
 	for _, h := range c.Held {
 		keys = append(keys, k.instance(h.Instance))
 		args = append(args, h.Instance.String(), h.Token.Epoch, h.Token.Nonce)
@@ -242,13 +273,10 @@ func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, 
 func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promoted, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []string{k.meta, k.ready, k.due}
-	args := make([]any, 0, len(c.Instances)+1)
+	args := []any{s.keys.hints(), hint(c.Partition)}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i))
 		args = append(args, i.String())
-	}
-	if len(args) == 0 {
-		args = append(args, "") // no member; scripts count the keys
 	}
 	r, err := s.call(ctx, &s.scripts.promote, c.Partition, fmt.Sprintf("%d instances", len(c.Instances)), keys, args...)
 	if err != nil || len(r.values) != 2 {
@@ -262,7 +290,7 @@ func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
 	n, k := s.of(d.To)
 	_, err := s.call(ctx, &s.scripts.deliver, n, "instance "+d.To.String(),
 		[]string{k.meta, k.ready, k.due, k.seenKeys, k.instance(d.To), k.inbox(d.To)},
-		mailed(d.To.String()), d.ID, []byte(d.Message))
+		s.keys.hints(), mailHint(n, d.To), d.To.String(), d.ID, []byte(d.Message))
 	return err
 }
 
@@ -271,7 +299,7 @@ func (s *Store) Command(ctx context.Context, c runtime.Command) error {
 	n, k := s.of(c.To)
 	_, err := s.call(ctx, &s.scripts.command, n, "instance "+c.To.String(),
 		[]string{k.meta, k.ready, k.due, k.seenKeys, k.instance(c.To), k.inbox(c.To)},
-		mailed(c.To.String()), c.ID, string(c.Verb), []byte(c.Message))
+		s.keys.hints(), mailHint(n, c.To), c.To.String(), c.ID, string(c.Verb), []byte(c.Message))
 	return err
 }
 
@@ -297,7 +325,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 	}
 	k := &s.keys.partitions[c.Partition]
 	keys := []string{k.meta, k.ready, k.due, k.closed, k.seenKeys}
-	args := []any{flag(c.Adopt)}
+	args := []any{s.keys.hints(), hint(c.Partition), flag(c.Adopt)}
 	for _, i := range instances {
 		keys = append(keys, k.instance(i))
 		args = append(args, i.String())
@@ -318,7 +346,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 func (s *Store) Remove(ctx context.Context, c runtime.Remove) (int, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []string{k.meta, k.closed, k.index}
-	args := []any{c.Age.Milliseconds()}
+	args := []any{s.keys.hints(), hint(c.Partition), c.Age.Milliseconds()}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i), k.history(i), k.inbox(i), k.payloads(i))
 		args = append(args, i.String())

@@ -46,7 +46,7 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	if err != nil {
 		return nil, err
 	}
-	work, err := c.store.Poll(ctx, i.Partition(c.store.Layout().Partitions), 1)
+	work, err := c.store.Poll(ctx, i.Partition(c.store.Layout().Partitions), 1, false)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,8 @@ type partition struct {
 const (
 	batchSize = 100 // of what a partition is asked for at a time
 	claimSize = 32
+	// claimTogether is how many free slots are worth waiting for.
+	claimTogether = 12
 )
 
 // run works on the partition until ctx ends.
@@ -111,7 +113,7 @@ func (p *partition) due(at time.Time) {
 // work does what there is to do, and reports whether there may be more.
 func (p *partition) work(ctx context.Context, relays *sync.WaitGroup) (more bool, err error) {
 	store := p.w.c.Store
-	work, err := store.Poll(ctx, p.n, batchSize)
+	work, err := store.Poll(ctx, p.n, batchSize, p.w.c.Retention > 0)
 	if err != nil {
 		return false, err
 	}
@@ -194,25 +196,43 @@ func (p *partition) claim(ctx context.Context, ready []Instance) error {
 	return nil
 }
 
-// acquire returns how many slots, at most n, are free now. If there are none it waits a moment for one.
+const (
+	patience = 250 * time.Millisecond // how long a partition waits for a slot before it looks again at what is due
+	together = 3 * time.Millisecond   // how long it then waits for more of them: what is claimed together costs less
+)
+
+// acquire returns how many slots, at most n, are free now. If there are none it waits a moment.
 func (w *Worker) acquire(ctx context.Context, n int) int {
-	timer := time.NewTimer(100 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case w.slots <- struct{}{}:
-	case <-timer.C:
-		return 0
-	case <-ctx.Done():
-		return 0
-	}
-	for got := 1; got < n; got++ {
+	w.turn.Lock() // one partition at a time, so that slots are not handed out one by one
+	defer w.turn.Unlock()
+	got := 0
+	for ; got < n; got++ {
 		select {
 		case w.slots <- struct{}{}:
+			continue
 		default:
+		}
+		break
+	}
+	wait := patience
+	if got > 0 {
+		wait = together
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for got < min(n, claimTogether) {
+		select {
+		case w.slots <- struct{}{}:
+			if got++; got == 1 {
+				timer.Reset(together)
+			}
+		case <-timer.C:
+			return got
+		case <-ctx.Done():
 			return got
 		}
 	}
-	return n
+	return got
 }
 
 func (w *Worker) release(n int) {

@@ -58,8 +58,8 @@ type Catalog interface {
 
 // Reader is what a store can be asked. What it returns may be outdated at once.
 type Reader interface {
-	// Poll returns what there is to do in a partition, at most n of each kind.
-	Poll(ctx context.Context, partition, n int) (Work, error)
+	// Poll returns what there is to do in a partition, at most n of each kind; what may be removed only if asked for.
+	Poll(ctx context.Context, partition, n int, expired bool) (Work, error)
 	// Load returns an instance; an unknown one is refused as NoSuch.
 	Load(context.Context, Instance) (Loaded, error)
 	// List returns instances of a partition, newest first, before a cursor that an earlier call returned; an empty

@@ -44,6 +44,7 @@ type Worker struct {
 	programs   programs
 	partitions []*partition
 	slots      chan struct{}
+	turn       sync.Mutex // of acquiring slots
 	sessions   sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	effects    context.Context

@@ -40,7 +40,9 @@ func (b *bench) compile(perform interpreter.Performer) runtime.Compile {
 }
 
 // effortless is what a durable step of bench does.
-func effortless(context.Context, interpreter.Request) (any, error) { return map[string]any{"ok": true}, nil }
+func effortless(context.Context, interpreter.Request) (any, error) {
+	return map[string]any{"ok": true}, nil
+}
 
 // block is a step that lasts until it is cancelled.
 func block(ctx context.Context, _ interpreter.Request) (any, error) {

@@ -1,10 +1,10 @@
 -- What all scripts share; it stands before each of them.
 -- Every script gets the partition's meta as KEYS[1], and as the first arguments the highest seq that the caller has
--- seen of the partition, an echo that tells its reply from others, and the channel and text of a hint.
--- Every reply is {code, now, seq, echo, ...}.
+-- seen of the partition, and an echo that tells its reply from others.
+-- Every reply is "code now seq echo", or an array that begins so.
 
 local SEEN, ECHO = tonumber(ARGV[1]), ARGV[2]
-local ARGS = 5 -- where a script's own arguments begin
+local ARGS = 3 -- where a script's own arguments begin
 
 local meta = KEYS[1]
 local now, seq
@@ -21,14 +21,18 @@ do
   if now < clock then now = clock end
 end
 
+local function head(code)
+  return string.format('%s %d %d %s', code, now, seq, ECHO)
+end
+
 local function reply(code, ...)
-  return {code, string.format('%d', now), string.format('%d', seq), ECHO, ...}
+  return {head(code), ...}
 end
 
 -- wrote notes that the script has written, which it does only after all checks.
 local function wrote()
   seq = seq + 1
-  redis.call('HSET', meta, 'clock', string.format('%d', now), 'seq', string.format('%d', seq))
+  redis.call('HSET', meta, 'clock', string.format('%d', now), 'seq', seq)
 end
 
 if seq < SEEN and not ADOPTS then return reply('ROLLED_BACK') end

@@ -1,62 +1,49 @@
--- commit stores what steps have changed (runtime.Store.Commit).
+-- commit stores what steps have changed (runtime.Store.Commit). It has two forms.
+--
+-- If the owner knows the record, it need not be looked into:
+-- KEYS: meta, instance, history; and if the instance moves: the index that it leaves, and the one that it goes to
+-- ARGV: ..., the record as it is, what it becomes before and after the time of this commit, its deadline, the time of the
+--       steps, what entries begin with after the time, member, score or nothing for the time of this commit;
+--       numbers of fields and values to set, and of fields to delete; then these, then entries of history
+-- Reply: OK; LOOK if the record is another one; GUARD, TIMED_OUT
+--
+-- In general:
 -- KEYS: meta, instance, history, ready, due, closed, outbox, inbox, payloads
--- ARGV: ..., member, what is asked for: epoch, nonce, version, at, status, reason, wake, deadline, release, ready, read,
---       records; the record as the owner knows it, or nothing; what it becomes; its deadline; the time of the steps; what
---       entries begin with after the time;
+-- ARGV: ..., member, epoch, nonce, version, at, status, reason, wake, deadline, release, ready, read, records;
 --       numbers of: fields and values to set, fields to delete, entries, outbox entries, references and payloads;
 --       then these
--- Reply: OK or OK_DUP, 1 if there are unread messages, and the record if the owner does not know it;
---       NO_SUCH, CLOSED, FENCED, ROLLED_BACK, GUARD, TIMED_OUT
+-- Reply: OK or OK_DUP, 1 if there are unread messages, and the record; NO_SUCH, CLOSED, FENCED, ROLLED_BACK, GUARD,
+--       TIMED_OUT
 local instance, history = KEYS[2], KEYS[3]
-local member, asked, known, becomes, known_deadline, at, stamp, sets, unsets, entries, outgoing, apart =
-  unpack(ARGV, ARGS, ARGS + 11)
-at = tonumber(at)
-sets, unsets, entries, outgoing, apart = tonumber(sets), tonumber(unsets), tonumber(entries), tonumber(outgoing), tonumber(apart)
-local first = ARGS + 12
 local stored = redis.call('HGET', instance, 'k')
 
--- each calls f with up to 500 of the next n arguments at a time
-local function each(n, f)
-  for from = first, first + n - 1, 500 do
-    f(from, math.min(from + 499, first + n - 1))
+if #KEYS <= 5 then
+  if stored ~= ARGV[3] then return head('LOOK') end
+  local deadline, at, time = tonumber(ARGV[6]), tonumber(ARGV[7]), string.format('%d', now)
+  if at > now then return head('GUARD') end
+  if deadline ~= 0 and now >= deadline and at < deadline then return head('TIMED_OUT') end
+  local becomes = ARGV[4]
+  if ARGV[5] ~= '' then becomes = becomes .. time .. ARGV[5] end
+  local last, unsets = 12 + ARGV[11], tonumber(ARGV[12])
+  redis.call('HSET', instance, 'k', becomes, unpack(ARGV, 13, last))
+  if unsets > 0 then redis.call('HDEL', instance, unpack(ARGV, last + 1, last + unsets)) end
+  for n = last + unsets + 1, #ARGV do
+    redis.call('RPUSH', history, time .. ARGV[8] .. ARGV[n])
   end
-  first = first + n
-end
-
--- write stores the state, the record and the history.
-local function write(record)
-  if sets > 0 and sets <= 500 then
-    redis.call('HSET', instance, 'k', record, unpack(ARGV, first, first + sets - 1))
-    first = first + sets
-  else
-    redis.call('HSET', instance, 'k', record)
-    each(sets, function(from, to) redis.call('HSET', instance, unpack(ARGV, from, to)) end)
+  if #KEYS == 5 then
+    if KEYS[4] ~= KEYS[5] then redis.call('ZREM', KEYS[4], ARGV[9]) end
+    redis.call('ZADD', KEYS[5], ARGV[10] == '' and time or ARGV[10], ARGV[9])
   end
-  if unsets > 0 then
-    each(unsets, function(from, to) redis.call('HDEL', instance, unpack(ARGV, from, to)) end)
-  end
-  for n = first, first + entries - 1 do
-    redis.call('RPUSH', history, string.format('%d', now) .. stamp .. ARGV[n])
-  end
-  first = first + entries
-end
-
--- The usual case: the record is as the owner knows it, and the instance stays where it stands.
-if stored == known then
-  if at > now then return reply('GUARD') end
-  local deadline = tonumber(known_deadline)
-  if deadline ~= 0 and now >= deadline and at < deadline then return reply('TIMED_OUT') end
-  write(becomes)
   wrote()
-  return reply('OK', 0)
+  return head('OK')
 end
 
 -- include record
 local indexes = {ready = KEYS[4], due = KEYS[5], closed = KEYS[6]}
 local outbox, inbox, payloads = KEYS[7], KEYS[8], KEYS[9]
-local epoch, nonce, version, _, status, reason, wakes, deadline, release, again, read, records = string.match(asked,
-  '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
-epoch, version, read = tonumber(epoch), tonumber(version), tonumber(read)
+local member, epoch, nonce, version, at, status, reason, wakes, deadline, release, again, read, records, sets, unsets,
+  entries, outgoing, apart = unpack(ARGV, ARGS, ARGS + 17)
+epoch, version, at, read, entries = tonumber(epoch), tonumber(version), tonumber(at), tonumber(read), tonumber(entries)
 
 local r = record(stored)
 if not r then return reply('NO_SUCH') end
@@ -78,12 +65,28 @@ elseif release == '1' then
   r.lease = 0
   if again == '1' or r.mail > r.read then r.ready = now end
 end
-local becoming = text(r)
-write(becoming)
-each(outgoing, function(from, to)
+local becomes = text(r)
+
+-- each calls f with up to 500 of the next n arguments at a time
+local first = ARGS + 18
+local function each(n, f)
+  for from = first, first + n - 1, 500 do
+    f(from, math.min(from + 499, first + n - 1))
+  end
+  first = first + n
+end
+
+redis.call('HSET', instance, 'k', becomes)
+each(tonumber(sets), function(from, to) redis.call('HSET', instance, unpack(ARGV, from, to)) end)
+each(tonumber(unsets), function(from, to) redis.call('HDEL', instance, unpack(ARGV, from, to)) end)
+local stamp = string.format('%d %d %s ', now, epoch, nonce)
+each(entries, function(from, to)
+  for n = from, to do redis.call('RPUSH', history, stamp .. ARGV[n]) end
+end)
+each(tonumber(outgoing), function(from, to)
   for n = from, to do redis.call('XADD', outbox, '*', 'd', ARGV[n]) end
 end)
-each(apart, function(from, to) redis.call('HSET', payloads, unpack(ARGV, from, to)) end)
+each(tonumber(apart), function(from, to) redis.call('HSET', payloads, unpack(ARGV, from, to)) end)
 if final(r) then
   redis.call('DEL', inbox)
 elseif read > 0 then
@@ -91,5 +94,5 @@ elseif read > 0 then
 end
 move(indexes, member, index, score, r)
 wrote()
-if r.ready ~= 0 or outgoing > 0 then hint() end
-return reply('OK', r.mail > r.read and 1 or 0, becoming)
+if r.ready ~= 0 or outgoing ~= '0' then hint() end
+return reply('OK', r.mail > r.read and 1 or 0, becomes)

@@ -1,9 +1,13 @@
--- What the scripts share that look at records; it stands where a script says so.
+-- What the scripts share that look at records; it stands where a script says so. They get the channel and the text of
+-- a hint as the first of their own arguments.
+
+local CHANNEL, HINT = ARGV[ARGS], ARGV[ARGS + 1]
+ARGS = ARGS + 2
 
 local GRACE, MAX_DEATHS, URGENCY = 2000, 5, 10000000000000
 
 local function hint()
-  redis.call('PUBLISH', ARGV[3], ARGV[4])
+  redis.call('PUBLISH', CHANNEL, HINT)
 end
 
 -- record reads runtime.Record; nil for what is none.

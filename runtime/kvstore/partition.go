@@ -135,7 +135,7 @@ func (p *partition) wake(r *runtime.Record, score int64) {
 
 // load returns everything of an instance but inbox, history and payloads.
 func (p *partition) load(i runtime.Instance, r runtime.Record) runtime.Loaded {
-	l := runtime.Loaded{Record: r, State: interpreter.Stored{Frames: map[interpreter.FrameID][]byte{}}}
+	l := runtime.Loaded{Record: r, State: interpreter.Stored{Frames: map[interpreter.Slot][]byte{}}}
 	get := func(part string) []byte {
 		value, _ := p.Get(p.key(i, part))
 		return clone(value)
@@ -144,7 +144,7 @@ func (p *partition) load(i runtime.Instance, r runtime.Record) runtime.Loaded {
 	prefix := p.key(i, "frame/")
 	p.Scan(prefix, prefix, func(key string, value []byte) bool {
 		id, _ := strconv.Atoi(strings.TrimPrefix(key, prefix)) // written by apply
-		l.State.Frames[interpreter.FrameID(id)] = clone(value)
+		l.State.Frames[interpreter.Slot(id)] = clone(value)
 		return true
 	})
 	return l
@@ -168,7 +168,7 @@ func (p *partition) apply(i runtime.Instance, c interpreter.Changes) {
 		p.Put(p.key(i, "context"), c.Context)
 	}
 	for _, f := range c.Frames {
-		p.Put(p.key(i, "frame/"+strconv.Itoa(int(f.ID))), f.Data)
+		p.Put(p.key(i, "frame/"+strconv.Itoa(int(f.Slot))), f.Data)
 	}
 	for _, id := range c.Ended {
 		p.Delete(p.key(i, "frame/"+strconv.Itoa(int(id))))

@@ -12,15 +12,15 @@ import (
 )
 
 // Poll implements runtime.Reader.
-func (s *Store) Poll(_ context.Context, of, n int) (w runtime.Work, err error) {
+func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w runtime.Work, err error) {
 	err = s.view(of, func(p *partition) error {
-		w = p.poll(of, n)
+		w = p.poll(of, n, expired)
 		return nil
 	})
 	return w, err
 }
 
-func (p *partition) poll(of, n int) runtime.Work {
+func (p *partition) poll(of, n int, expired bool) runtime.Work {
 	w := runtime.Work{At: runtime.Moment(p.now)}
 	p.first("ready/", n, func(_ int64, i runtime.Instance) bool {
 		w.Ready = append(w.Ready, i)
@@ -37,13 +37,9 @@ func (p *partition) poll(of, n int) runtime.Work {
 		}
 		return false
 	})
-	p.first("closed/", n, func(at int64, i runtime.Instance) bool {
-		if w.Expired == nil {
-			w.Closed = runtime.Moment(at)
-		}
-		w.Expired = append(w.Expired, i)
-		return true
-	})
+	if expired {
+		w.Expired, w.Closed = p.closed(n)
+	}
 	prefix := p.prefix + "outbox/"
 	p.Scan(prefix, prefix, func(key string, value []byte) bool {
 		id := fmt.Sprintf("%d-%d", of, parseNumber(strings.TrimPrefix(key, prefix)))
@@ -51,6 +47,18 @@ func (p *partition) poll(of, n int) runtime.Work {
 		return len(w.Outbox) < n
 	})
 	return w
+}
+
+// closed returns the instances that closed first, and when the first of them did.
+func (p *partition) closed(n int) (all []runtime.Instance, first time.Time) {
+	p.first("closed/", n, func(at int64, i runtime.Instance) bool {
+		if all == nil {
+			first = runtime.Moment(at)
+		}
+		all = append(all, i)
+		return true
+	})
+	return all, first
 }
 
 // first calls f with the first entries of an index.

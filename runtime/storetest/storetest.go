@@ -156,7 +156,7 @@ func (s *suite) load(i runtime.Instance) runtime.Loaded {
 
 func (s *suite) poll(i runtime.Instance) runtime.Work {
 	s.Helper()
-	w, err := s.Poll(s.ctx(), s.partition(i), 100)
+	w, err := s.Poll(s.ctx(), s.partition(i), 100, true)
 	s.must(err)
 	return w
 }
