@@ -35,7 +35,7 @@ func TestFileOutlivesTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	i := runtime.Instance{Namespace: "test", ID: "a"}
 	first := mustOpen(t, path, boltstore.Config{})
-	if _, err := first.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("info"), Digest: "d"}); err != nil {
+	if _, err := first.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("info")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {

@@ -2,7 +2,9 @@ package interpreter
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/expr"
@@ -44,11 +46,15 @@ func (w *writer) flag(name string, v bool) {
 	}
 }
 
-// moment writes a time as nanoseconds since 1970.
+// moment writes a time as milliseconds since 1970, with six decimals unless it is a whole number.
 func (w *writer) moment(name string, t time.Time) {
-	if !t.IsZero() {
-		w.key(name)
-		w.b = strconv.AppendInt(w.b, t.UnixNano(), 10)
+	if t.IsZero() {
+		return
+	}
+	w.key(name)
+	w.b = strconv.AppendInt(w.b, t.UnixNano()/int64(time.Millisecond), 10)
+	if rest := t.UnixNano() % int64(time.Millisecond); rest != 0 {
+		w.b = fmt.Appendf(w.b, ".%06d", rest)
 	}
 }
 
@@ -112,8 +118,16 @@ func (w *writer) fail(err error) {
 
 func (w *writer) end() ([]byte, error) { return append(w.b, '}'), w.err }
 
-// moment is a time as a writer writes it.
+// moment is a time as a writer writes it, in nanoseconds.
 type moment int64
+
+// UnmarshalJSON reads what a writer wrote.
+func (m *moment) UnmarshalJSON(data []byte) error {
+	whole, rest, _ := strings.Cut(string(data), ".")
+	n, err := strconv.ParseInt(whole+(rest + "000000")[:6], 10, 64)
+	*m = moment(n)
+	return err
+}
 
 func (m moment) time() time.Time {
 	if m == 0 {

@@ -16,7 +16,7 @@
 //	swrun:{D:p}:index        stream  every instance in the order of creation; the id is its slot
 //	swrun:{D:p}:outbox       stream  what has to be brought to other instances
 //	swrun:{D:p}:seen         zset    ids of the messages and commands of the last day, by time in ms
-//	swrun:{D:p}:i:i          hash    k: record, s: info, g: digest, h: head, c: context, f<n>: frame n
+//	swrun:{D:p}:i:i          hash    k: record, s: info, h: head, c: context, f<n>: frame n
 //	swrun:{D:p}:h:i          list    history: time, epoch, nonce and data of each entry
 //	swrun:{D:p}:n:i          list    inbox
 //	swrun:{D:p}:p:i          hash    data that is kept apart, by reference

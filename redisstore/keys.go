@@ -44,7 +44,6 @@ func (p *partitionKeys) payloads(i runtime.Instance) string { return p.prefix + 
 const (
 	fieldRecord  = "k"
 	fieldInfo    = "s"
-	fieldDigest  = "g"
 	fieldHead    = "h"
 	fieldContext = "c"
 	fieldFrame   = "f"

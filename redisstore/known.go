@@ -42,10 +42,8 @@ const maxKnownChanges = 200
 
 // of returns what is known for a commit, or nil.
 func (k *knowledge) of(c *runtime.Commit) *known {
-	k.mu.Lock()
-	now := k.records[c.Instance]
-	k.mu.Unlock()
-	if now == nil || now.token != c.Token || now.record.Version != c.Version || c.Ready || now.record.Mail != now.record.Read ||
+	now := k.read(c.Instance)
+	if now.token != c.Token || now.record.Version != c.Version || c.Ready || now.record.Mail != now.record.Read ||
 		c.Read > 0 || len(c.Outbox) > 0 || len(c.Payloads) > 0 || len(c.Changes.Frames)+len(c.Changes.Ended) > maxKnownChanges ||
 		c.Status.Final() && now.record.Mail > 0 {
 		return nil
@@ -65,6 +63,15 @@ func (k *knowledge) of(c *runtime.Commit) *known {
 		}
 	}
 	return kn
+}
+
+func (k *knowledge) read(i runtime.Instance) knownRecord {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now := k.records[i]; now != nil {
+		return *now
+	}
+	return knownRecord{}
 }
 
 // commitTime stands for the time of a commit until its script knows it.
@@ -130,6 +137,10 @@ func (k *knowledge) learn(c *runtime.Commit, record runtime.Record, text string)
 	defer k.mu.Unlock()
 	if k.records == nil || len(k.records) >= maxKnown {
 		k.records = map[runtime.Instance]*knownRecord{}
+	}
+	if now := k.records[c.Instance]; now != nil {
+		now.token, now.record, now.text = c.Token, record, text
+		return
 	}
 	k.records[c.Instance] = &knownRecord{token: c.Token, record: record, text: text}
 }

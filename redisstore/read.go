@@ -120,7 +120,6 @@ func readLoaded(fields []any) (runtime.Loaded, error) {
 			l.State.Head = []byte(value)
 		case fieldContext:
 			l.State.Context = []byte(value)
-		case fieldDigest:
 		default:
 			id, bad := strconv.Atoi(strings.TrimPrefix(name, fieldFrame))
 			if bad != nil {

@@ -17,8 +17,8 @@ import (
 // The store's clock decides every deadline and lease (reliability.md 1.3.1). Nothing that a caller says of the time
 // can make something expire.
 type Store interface {
-	// Start creates an instance that no one has started before. Starting it again with the same digest returns what
-	// the first start returned, with Again set; with another one it is refused as a Conflict.
+	// Start creates an instance that no one has started before. Starting it again with the same Info returns what the
+	// first start returned, with Again set; with another one it is refused as a Conflict.
 	Start(context.Context, Start) (Started, error)
 	// Claim takes instances that are ready, and returns their whole state. The nonce is the operation: claiming again
 	// with the same one returns what is still held by it. Instances that cannot be claimed are left out.
@@ -109,8 +109,7 @@ type Token struct {
 // Start is a new instance.
 type Start struct {
 	Instance Instance
-	Info     []byte        // what Load returns as Info; opaque to the store
-	Digest   string        // of everything that makes this start what it is
+	Info     []byte        // everything that makes this start what it is; opaque to the store
 	Delay    time.Duration // before the instance is ready
 	Deadline time.Time     // when the instance ends in any case; zero for never
 }

@@ -82,7 +82,7 @@ func NewWorker(c WorkerConfig) *Worker {
 		c.Now = time.Now
 	}
 	if c.Nonce == nil {
-		c.Nonce = func() string { return rand.Text()[:20] }
+		c.Nonce = func() string { return rand.Text()[:16] }
 	}
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},

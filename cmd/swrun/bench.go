@@ -119,8 +119,10 @@ type bench struct {
 
 func (o *operation) bench(f *benchFlags) error {
 	if _, worker := o.env(benchWorker); worker {
+		o.collectLess()
 		return (&bench{operation: o, flags: f, ctx: o.ctx}).beWorker()
 	}
+	o.collectLess()
 	names := f.scenarios
 	if len(names) == 0 {
 		names = scenarioNames()

@@ -195,9 +195,12 @@ func (b *bench) sleepers() (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless)})
+	resident, stop, err := b.apart()
+	if err != nil {
+		return nil, err
+	}
 	defer stop()
-	if err := b.start(r, b.of(1000), numbered); err != nil { // what is needed once is there then
+	if err := b.start(r, b.of(5000), numbered); err != nil { // what is needed once is there then
 		return nil, err
 	}
 	if err := b.asleep(); err != nil {
@@ -207,7 +210,7 @@ func (b *bench) sleepers() (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	resident, began := rss(), time.Now()
+	before, began := resident(), time.Now()
 	if err := b.start(r, m.Instances, numbered); err != nil {
 		return nil, err
 	}
@@ -217,11 +220,26 @@ func (b *bench) sleepers() (*measured, error) {
 	m.took(time.Since(began), m.Instances)
 	after, err := b.memory()
 	m.RedisBytes = float64(after-memory) / float64(m.Instances)
-	m.WorkerRSS = rss() - resident
+	m.WorkerRSS = resident() - before
 	if err != nil {
 		return nil, err
 	}
 	return m, b.endAll()
+}
+
+// apart runs a worker in a process of its own, if the store allows it, and returns what tells its resident memory.
+func (b *bench) apart() (resident func() int64, stop func(), err error) {
+	if b.store.local {
+		return rss, b.work(runtime.WorkerConfig{Compile: b.compile(effortless)}), nil
+	}
+	worker, err := b.spawn()
+	if err != nil {
+		return nil, nil, err
+	}
+	return func() int64 { return residentOf(worker.Process.Pid) }, func() {
+		worker.Process.Kill() // its work is done
+		_ = worker.Wait()
+	}, nil
 }
 
 // asleep waits until no run is ready or in a worker's hands.

@@ -217,8 +217,10 @@ func (b *bench) clean() error {
 }
 
 // rss returns the resident memory of this process, or 0 where that is not told.
-func rss() int64 {
-	data, err := os.ReadFile("/proc/self/status")
+func rss() int64 { return residentOf(os.Getpid()) }
+
+func residentOf(pid int) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}

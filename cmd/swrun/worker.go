@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -98,6 +99,7 @@ func (o *operation) deployFolders(folders []string) error {
 }
 
 func (o *operation) work(f *workerFlags) error {
+	o.collectLess()
 	config, err := o.workerConfig(f)
 	if err != nil {
 		return err
@@ -106,6 +108,14 @@ func (o *operation) work(f *workerFlags) error {
 	err = runtime.NewWorker(config).Run(o.ctx)
 	config.Log.Info("the worker has handed over")
 	return err
+}
+
+// collectLess trades memory, of which a worker needs little, for less work of the garbage collector. GOGC says
+// otherwise.
+func (p *program) collectLess() {
+	if _, set := p.env("GOGC"); !set {
+		debug.SetGCPercent(400)
+	}
 }
 
 func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {

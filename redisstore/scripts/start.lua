@@ -1,15 +1,15 @@
 -- start makes an instance (runtime.Store.Start).
 -- KEYS: meta, ready, due, index, instance
--- ARGV: ..., member, digest, info, delay in ms, deadline in ms or 0
--- Reply: OK; OK_DUP if the instance is there with the same digest; CONFLICT with another one
+-- ARGV: ..., member, info, delay in ms, deadline in ms or 0
+-- Reply: OK; OK_DUP if the instance is there with the same info; CONFLICT with another one
 -- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local index, instance = KEYS[4], KEYS[5]
-local member, digest, info, delay, deadline = unpack(ARGV, ARGS)
+local member, info, delay, deadline = unpack(ARGV, ARGS)
 delay, deadline = tonumber(delay), tonumber(deadline)
 
-local known = redis.call('HGET', instance, 'g')
-if known then return reply(known == digest and 'OK_DUP' or 'CONFLICT') end
+local known = redis.call('HGET', instance, 's')
+if known then return reply(known == info and 'OK_DUP' or 'CONFLICT') end
 
 local last = redis.call('HINCRBY', meta, 'last', 1)
 local r = {
@@ -23,7 +23,7 @@ else
   r.wake = r.started
   if deadline ~= 0 and deadline < r.wake then r.wake = deadline end
 end
-redis.call('HSET', instance, 'k', text(r), 'g', digest, 's', info)
+redis.call('HSET', instance, 'k', text(r), 's', info)
 redis.call('XADD', index, r.slot, 'i', member)
 move(indexes, member, nil, nil, r)
 wrote()

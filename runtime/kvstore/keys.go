@@ -23,7 +23,6 @@ import (
 //	seen-at/<time>/<id>    the same, by time
 //	i/<i>/record           runtime.Record
 //	i/<i>/info             as given to Start
-//	i/<i>/digest           as given to Start
 //	i/<i>/head, context    parts of the state
 //	i/<i>/frame/<id>       one frame
 //	i/<i>/history/<n>      time, token and data of an entry

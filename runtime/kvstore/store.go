@@ -78,8 +78,8 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 	n := s.of(i)
 	err = s.update(n, func(p *partition) error {
 		started = runtime.Started{At: runtime.Moment(p.now)}
-		if digest, ok := p.Get(p.key(i, "digest")); ok {
-			if string(digest) != start.Digest {
+		if info, ok := p.Get(p.key(i, "info")); ok {
+			if string(info) != string(start.Info) {
 				return p.refuse(runtime.Conflict, i)
 			}
 			started.Again = true
@@ -96,7 +96,6 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 		} else if r.Wake = r.Started; r.Deadline != 0 {
 			r.Wake = min(r.Wake, r.Deadline)
 		}
-		p.Put(p.key(i, "digest"), []byte(start.Digest))
 		p.Put(p.key(i, "info"), start.Info)
 		p.Put(p.prefix+"index/"+slotKey(r.Slot)+"/"+i.String(), nil)
 		p.put(i, nil, &r)

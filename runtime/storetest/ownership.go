@@ -11,7 +11,7 @@ import (
 
 func startOnce(s *suite) {
 	i := s.start("a")
-	again, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte("{}"), Digest: "digest"})
+	again, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte(`{"of":"a"}`)})
 	s.must(err)
 	if !again.Again {
 		s.Error("the second start is told as the first")
@@ -19,7 +19,7 @@ func startOnce(s *suite) {
 	if got := string(s.load(i).Info); got != `{"of":"a"}` {
 		s.Errorf("the second start wrote %s", got)
 	}
-	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: i, Digest: "other"})
+	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte("other")})
 	s.refused(err, runtime.Conflict)
 	if ready := s.poll(i).Ready; !contains(ready, i) {
 		s.Errorf("ready are %v", ready)
@@ -28,7 +28,7 @@ func startOnce(s *suite) {
 
 func startLater(s *suite) {
 	i := instance("a")
-	started, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Digest: "d", Delay: time.Minute})
+	started, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Delay: time.Minute})
 	s.must(err)
 	if w := s.poll(i); len(w.Ready) > 0 || len(w.Due) > 0 || !w.Next.Equal(started.At.Add(time.Minute)) {
 		s.Errorf("there is work: %+v", w)
@@ -46,7 +46,7 @@ func deadlineBeforeStart(s *suite) {
 	i := s.start("a")
 	now := s.poll(i).At
 	b := instance("b")
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: b, Digest: "d", Delay: time.Hour, Deadline: now.Add(time.Minute)})
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: b, Delay: time.Hour, Deadline: now.Add(time.Minute)})
 	s.must(err)
 	s.Advance(2 * time.Minute)
 	s.promote(b)

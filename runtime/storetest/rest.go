@@ -152,7 +152,7 @@ func payload(s *suite) {
 func anyBytes(s *suite) {
 	data := []byte("{\"n\":9007199254740993,\"a\":[],\"o\":{},\"t\":\"\x00\xff\r\n 'é\"}")
 	i := instance("a")
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: data, Digest: "d"})
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: data})
 	s.must(err)
 	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: data}))
 	claimed := s.claim(i)
@@ -320,7 +320,7 @@ func unknown(s *suite) {
 // badIDs is B12 of reliability.md.
 func badIDs(s *suite) {
 	for _, id := range []string{"", "{x}", "a}b{", "..", "a/../../b", "a\nb", "a b", string(bytes.Repeat([]byte("x"), 300)), "-a"} {
-		if _, err := s.Store.Start(s.ctx(), runtime.Start{Instance: instance(id), Digest: "d"}); err == nil {
+		if _, err := s.Store.Start(s.ctx(), runtime.Start{Instance: instance(id)}); err == nil {
 			s.Errorf("the id %q was taken", id)
 		}
 	}
@@ -374,7 +374,7 @@ func many(s *suite) {
 // live takes one instance from its start to its end.
 func (s *suite) live(id string) {
 	i := instance(id)
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Digest: "d"})
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i})
 	if err != nil {
 		s.Error(err)
 		return

@@ -119,7 +119,7 @@ func (s *suite) partition(i runtime.Instance) int { return i.Partition(s.Layout(
 func (s *suite) start(id string) runtime.Instance {
 	s.Helper()
 	i := instance(id)
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte(`{"of":"` + id + `"}`), Digest: "digest"})
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte(`{"of":"` + id + `"}`)})
 	s.must(err)
 	return i
 }
