@@ -1,0 +1,115 @@
+package faults
+
+import (
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// proxy stands between workers and Redis, and does harm.
+type proxy struct {
+	addr   string
+	target string
+
+	// drop is how many of a thousand pieces of reply are swallowed, with their connection.
+	drop    atomic.Int64
+	dropped atomic.Int64
+	// bytes counts what has passed in both directions.
+	bytes atomic.Int64
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+func startProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{addr: l.Addr().String(), target: target, conns: map[net.Conn]bool{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { p.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close() // nobody connects any more
+		p.reset()
+		serving.Wait()
+	})
+	return p
+}
+
+func (p *proxy) serve(client net.Conn) {
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		client.Close() // as if nobody were there
+		return
+	}
+	p.keep(client, server)
+	var both sync.WaitGroup
+	both.Go(func() { p.pass(server, client, false) })
+	both.Go(func() { p.pass(client, server, true) })
+	both.Wait()
+	p.forget(client, server)
+}
+
+// pass copies until one side is gone; a reply may be swallowed, and with it the connection.
+func (p *proxy) pass(to, from net.Conn, reply bool) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 && reply && rand.Int64N(1000) < p.drop.Load() {
+			p.dropped.Add(1)
+			err = io.EOF
+		} else if n > 0 {
+			p.bytes.Add(int64(n))
+			if _, writing := to.Write(buffer[:n]); writing != nil {
+				err = writing
+			}
+		}
+		if err != nil {
+			to.Close() // the other direction ends too
+			from.Close()
+			return
+		}
+	}
+}
+
+func (p *proxy) keep(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+}
+
+func (p *proxy) forget(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		delete(p.conns, c)
+	}
+}
+
+// reset breaks every connection, and returns how many there were.
+func (p *proxy) reset() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			tcp.SetLinger(0) // a reset, not an end
+		}
+		c.Close() // that is the point
+	}
+	return len(p.conns)
+}

@@ -1,0 +1,158 @@
+package faults
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// during runs f again and again until all runs have ended, and returns how often it did harm.
+func (w *world) during(every time.Duration, f func() bool) (harm int) {
+	w.Helper()
+	for deadline := time.Now().Add(time.Minute); w.closed() < int64(len(w.runs)); time.Sleep(every) {
+		if time.Now().After(deadline) {
+			w.unfinished()
+			w.Fatalf("%d of %d runs have ended", w.closed(), len(w.runs))
+		}
+		if f() {
+			harm++
+		}
+	}
+	return harm
+}
+
+// TestLostReplies (F13): replies of Redis are lost after it has done what was asked. The same operation asked again
+// changes nothing.
+func TestLostReplies(t *testing.T) {
+	w := newWorld(t, time.Millisecond)
+	const each = 10
+	w.start(of(100), calls(each))
+	w.proxy.drop.Store(20)
+	w.work()
+	w.work()
+	w.during(50*time.Millisecond, func() bool { return false })
+	if w.proxy.dropped.Load() == 0 {
+		t.Fatal("no reply was lost: nothing was tested")
+	}
+	w.proxy.drop.Store(0)
+	w.audit(interpreter.StatusCompleted, nil)
+	keys, again := w.sink.counts()
+	t.Logf("%d replies lost, %d effects repeated", w.proxy.dropped.Load(), again)
+	if keys != len(w.runs)*each {
+		t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
+	}
+}
+
+// TestResets: connections to Redis break all the time.
+func TestResets(t *testing.T) {
+	w := newWorld(t, 2*time.Millisecond)
+	const each = 10
+	w.start(of(100), calls(each))
+	w.work()
+	w.work()
+	harm := w.during(60*time.Millisecond, func() bool { return w.proxy.reset() > 0 })
+	if harm == 0 {
+		t.Fatal("no connection was broken: nothing was tested")
+	}
+	w.audit(interpreter.StatusCompleted, nil)
+	if keys, _ := w.sink.counts(); keys != len(w.runs)*each {
+		t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
+	}
+}
+
+// TestRedisRestarts (F20): Redis is killed and started again on its append-only file.
+func TestRedisRestarts(t *testing.T) {
+	w := newWorld(t, 20*time.Millisecond)
+	const each = 20
+	w.start(of(60), calls(each))
+	w.work()
+	restarts := 0
+	for restarts < 3 && w.progressed() < len(w.runs)*each {
+		time.Sleep(200 * time.Millisecond)
+		w.redis.Kill()
+		w.redis.Run()
+		restarts++
+	}
+	if w.closed() == int64(len(w.runs)) {
+		t.Log("all runs had ended before the last restart")
+	}
+	w.settle(time.Minute)
+	w.audit(interpreter.StatusCompleted, nil)
+	if keys, _ := w.sink.counts(); keys != len(w.runs)*each {
+		t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
+	}
+}
+
+// TestScriptFlush (F37): Redis forgets the scripts all the time.
+func TestScriptFlush(t *testing.T) {
+	w := newWorld(t, 2*time.Millisecond)
+	w.start(of(100), calls(10))
+	w.work()
+	admin := w.redisClient()
+	harm := w.during(10*time.Millisecond, func() bool { return admin.ScriptFlush(context.Background()).Err() == nil })
+	if harm == 0 {
+		t.Fatal("nothing was flushed: nothing was tested")
+	}
+	w.audit(interpreter.StatusCompleted, nil)
+	if keys, again := w.sink.counts(); keys != len(w.runs)*10 || again != 0 {
+		t.Errorf("%d effects, %d repeated", keys, again)
+	}
+}
+
+// TestQuarantine (F39): a run whose worker dies at the same step again and again is put aside, and the others go on.
+func TestQuarantine(t *testing.T) {
+	w := newWorld(t, time.Minute)
+	w.start(1, "do:\n- poison: {call: http, with: {method: get, endpoint: '@SINK/poison'}}\n")
+	poisoned := w.runs[0]
+	var killing sync.WaitGroup
+	for range 5 {
+		k := w.work()
+		seen := w.requests("/poison")
+		for deadline := time.Now().Add(20 * time.Second); w.requests("/poison") == seen; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the step is not tried again")
+			}
+		}
+		killing.Go(func() { k.kill() })
+		killing.Wait()
+	}
+	w.work()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		l, err := w.store.Load(t.Context(), poisoned)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Record.Reason == "quarantined" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the run is %+v", l.Record)
+		}
+	}
+	tried := w.requests("/poison")
+	if err := w.client.Retry(t.Context(), poisoned); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); w.requests("/poison") == tried; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the run was released, and is not tried again")
+		}
+	}
+}
+
+// requests returns how many requests have arrived for a path.
+func (w *world) requests(path string) (n int) {
+	w.sink.mu.Lock()
+	defer w.sink.mu.Unlock()
+	for _, all := range w.sink.requests {
+		for _, r := range all {
+			if r.path == path {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,63 @@
+package faults
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sink is the outside: it notes every request before it answers.
+type sink struct {
+	url   string
+	delay time.Duration
+
+	mu       sync.Mutex
+	requests map[string][]request // by idempotency key
+}
+
+// request is one request that has arrived.
+type request struct {
+	path    string
+	attempt string
+	at      time.Time
+}
+
+func startSink(t *testing.T, delay time.Duration) *sink {
+	t.Helper()
+	s := &sink{delay: delay, requests: map[string][]request{}}
+	server := httptest.NewServer(s)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	s.url = server.URL
+	return s
+}
+
+func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	key := r.Header.Get("Idempotency-Key")
+	s.mu.Lock()
+	s.requests[key] = append(s.requests[key], request{r.URL.Path, r.Header.Get("X-Swrun-Attempt"), time.Now()})
+	s.mu.Unlock()
+	select {
+	case <-time.After(s.delay):
+	case <-r.Context().Done():
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"path": r.URL.Path})
+}
+
+// counts returns how many keys there were, and how many requests beyond the first of each.
+func (s *sink) counts() (keys, again int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, all := range s.requests {
+		keys++
+		again += len(all) - 1
+	}
+	return keys, again
+}

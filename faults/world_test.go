@@ -1,0 +1,344 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
+)
+
+var long = flag.Bool("long", false, "let the tests take minutes")
+
+// of returns n, or ten times as much with -long.
+func of(n int) int {
+	if *long {
+		return 10 * n
+	}
+	return n
+}
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	folder, err := os.MkdirTemp("", "swrun-faults")
+	if err == nil {
+		binary = filepath.Join(folder, "swrun")
+		err = exec.Command("go", "build", "-o", binary, "github.com/swrun/swrun/cmd/swrun").Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build swrun:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// world is a Redis, a proxy before it, workers and the outside.
+type world struct {
+	*testing.T
+	redis   *redistest.Server
+	proxy   *proxy
+	sink    *sink
+	store   *redisstore.Store // not by the proxy
+	client  *runtime.Client
+	workers []*worker
+	runs    []runtime.Instance
+}
+
+// lease is short, so that tests are.
+const lease = 2 * time.Second
+
+func newWorld(t *testing.T, delay time.Duration) *world {
+	t.Helper()
+	w := &world{T: t, redis: redistest.Start(t, "--appendonly", "yes"), sink: startSink(t, delay)}
+	w.proxy = startProxy(t, w.redis.Addr)
+	var err error
+	if w.store, err = redisstore.Open(t.Context(), w.redis.URL(), redisstore.Config{Partitions: 8}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.store.Close() }) // the server may be gone
+	w.client = runtime.NewClient(runtime.ClientConfig{Store: w.store})
+	return w
+}
+
+// worker is a process.
+type worker struct {
+	command *exec.Cmd
+	mu      sync.Mutex
+	log     []string
+}
+
+// work starts a worker behind the proxy.
+func (w *world) work(args ...string) *worker {
+	w.Helper()
+	all := append([]string{"worker", "--store", "redis://" + w.proxy.addr, "--network", "any", "--lease", lease.String()}, args...)
+	k := &worker{command: exec.Command(binary, all...)}
+	stderr, err := k.command.StderrPipe()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := k.command.Start(); err != nil {
+		w.Fatal(err)
+	}
+	go func() {
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			k.mu.Lock()
+			k.log = append(k.log, lines.Text())
+			k.mu.Unlock()
+		}
+	}()
+	w.workers = append(w.workers, k)
+	w.Cleanup(func() {
+		k.kill()
+		if w.Failed() {
+			w.Logf("log of %d:\n%s", k.command.Process.Pid, strings.Join(k.lines(), "\n"))
+		}
+	})
+	return k
+}
+
+func (k *worker) lines() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.log[max(0, len(k.log)-30):]
+}
+
+// kill ends the process as kill -9 does, and returns whether it was alive.
+func (k *worker) kill() bool {
+	alive := k.command.Process.Signal(syscall.Signal(0)) == nil
+	k.command.Process.Kill() // it may be gone
+	k.command.Wait()         // that it was killed is no news
+	return alive
+}
+
+func (w *world) signal(k *worker, s syscall.Signal) {
+	w.Helper()
+	if err := k.command.Process.Signal(s); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// start starts n runs of a document; @SINK stands for the sink's address.
+func (w *world) start(n int, body string) {
+	w.Helper()
+	document := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + strings.ReplaceAll(body, "@SINK", w.sink.url)
+	for range n {
+		i, err := w.client.StartDefinition(w.Context(), runtime.Definition{Document: document}, nil, runtime.StartOptions{})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.runs = append(w.runs, i)
+	}
+}
+
+// calls is a workflow of n calls in a row.
+func calls(n int) string {
+	var b strings.Builder
+	b.WriteString("do:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "- s%d: {call: http, with: {method: get, endpoint: '@SINK/%d'}}\n", i, i)
+	}
+	return b.String()
+}
+
+// closed returns how many runs have ended.
+func (w *world) closed() (n int64) {
+	w.Helper()
+	for p := range w.store.Layout().Partitions {
+		st, err := w.store.Statistics(w.Context(), p)
+		if err != nil {
+			w.Fatal(err)
+		}
+		n += st.Closed
+	}
+	return n
+}
+
+// settle waits until all runs have ended.
+func (w *world) settle(limit time.Duration) {
+	w.Helper()
+	for deadline := time.Now().Add(limit); w.closed() < int64(len(w.runs)); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.unfinished()
+			w.Fatalf("%d of %d runs have ended after %s", w.closed(), len(w.runs), limit)
+		}
+	}
+}
+
+// unfinished tells of some runs that have not ended.
+func (w *world) unfinished() {
+	told := 0
+	for _, i := range w.runs {
+		l, err := w.store.Load(context.Background(), i)
+		if err != nil || !l.Record.Status.Final() {
+			w.Logf("%s: %+v %v", i, l.Record, err)
+			if told++; told == 5 {
+				return
+			}
+		}
+	}
+}
+
+// audit looks at every run: its records have no gaps and one end, each effect was committed once, nothing completed
+// after its time, and its history makes the state that is stored (I1, I2, I3, I8, I10 of reliability.md). It calls
+// each with every run's history.
+func (w *world) audit(want interpreter.Status, each func(runtime.Instance, []runtime.HistoryEntry)) {
+	w.Helper()
+	for _, i := range w.runs {
+		l, err := w.store.Load(w.Context(), i)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if l.Record.Status != want {
+			w.Errorf("%s is %s (%s), want %s", i, l.Record.Status, l.Record.Reason, want)
+		}
+		var entries []runtime.HistoryEntry
+		if _, err := w.client.History(w.Context(), i, 0, func(e runtime.HistoryEntry) error {
+			entries = append(entries, e)
+			return nil
+		}); err != nil {
+			w.Fatal(err)
+		}
+		w.auditHistory(i, l, entries)
+		if each != nil {
+			each(i, entries)
+		}
+	}
+	w.auditIndexes()
+}
+
+func (w *world) auditHistory(i runtime.Instance, l runtime.Loaded, entries []runtime.HistoryEntry) {
+	w.Helper()
+	seq, ends := 0, 0
+	nonces := map[int64]string{}
+	finished := map[interpreter.Path]bool{}
+	plain := make([]interpreter.Entry, len(entries))
+	epoch := int64(0)
+	for n, e := range entries {
+		plain[n] = e.Entry
+		if known, ok := nonces[e.Token.Epoch]; ok && known != e.Token.Nonce || e.Token.Epoch < epoch {
+			w.Errorf("%s: entry %d is of %v after epoch %d", i, n, e.Token, epoch)
+		}
+		epoch, nonces[e.Token.Epoch] = e.Token.Epoch, e.Token.Nonce
+		if e.CommittedAt.Before(e.At) {
+			w.Errorf("%s: entry %d was committed %s before its time", i, n, e.At.Sub(e.CommittedAt))
+		}
+		for _, r := range e.Records {
+			if seq++; r.Seq != seq {
+				w.Errorf("%s: record %d has the number %d", i, seq, r.Seq)
+			}
+			switch r.Type {
+			case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
+				ends++
+			case interpreter.EffectFinished:
+				if finished[r.Path] {
+					w.Errorf("%s: the effect of %s was committed twice", i, r.Path)
+				}
+				finished[r.Path] = true
+			}
+		}
+	}
+	if ends != 1 || int64(seq) != l.Record.Records {
+		w.Errorf("%s: %d ends, %d records; the store counts %d", i, ends, seq, l.Record.Records)
+	}
+	w.auditState(i, l, plain)
+}
+
+func (w *world) auditState(i runtime.Instance, l runtime.Loaded, entries []interpreter.Entry) {
+	w.Helper()
+	info, err := runtime.ParseInfo(l.Info)
+	if err != nil {
+		w.Fatal(err)
+	}
+	p := w.program(info)
+	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Record), entries)
+	if err != nil {
+		w.Fatal(err)
+	}
+	stored, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	if err != nil {
+		w.Fatal(err)
+	}
+	want, _ := stored.MarshalJSON() // what was decoded encodes
+	got, _ := folded.MarshalJSON()
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		w.Errorf("%s: the history does not make the state (-want +got):\n%s", i, diff)
+	}
+}
+
+func (w *world) program(info *runtime.Info) *interpreter.Program {
+	w.Helper()
+	data, err := w.store.Definition(w.Context(), "digest/"+info.Definition)
+	if err != nil {
+		w.Fatal(err)
+	}
+	p, err := compileDefinition(data)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return p
+}
+
+// auditIndexes holds the indexes to the records (I4, I5).
+func (w *world) auditIndexes() {
+	w.Helper()
+	for p := range w.store.Layout().Partitions {
+		for cursor := ""; ; {
+			done, err := w.store.Scrub(w.Context(), runtime.Scrub{Partition: p, Cursor: cursor, N: 100})
+			if err != nil {
+				w.Fatal(err)
+			}
+			for _, what := range done.Repaired {
+				w.Errorf("partition %d: %s", p, what)
+			}
+			if cursor = done.Cursor; cursor == "" {
+				break
+			}
+		}
+	}
+}
+
+// takenOver returns how many runs had more than one owner.
+func takenOver(entries []runtime.HistoryEntry) bool {
+	return len(entries) > 0 && entries[0].Token.Epoch != entries[len(entries)-1].Token.Epoch
+}
+
+func compileDefinition(data []byte) (*interpreter.Program, error) {
+	definition, err := parseDefinition(data)
+	if err != nil {
+		return nil, err
+	}
+	workflow, found := dsl.Parse("a.yaml", []byte(definition.Document))
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	p, found := interpreter.Compile(workflow, interpreter.Config{Kinds: tasks.All(tasks.Config{})})
+	return p, found.Err()
+}
+
+func (w *world) redisClient() *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: w.redis.Addr, DisableIdentity: true})
+	w.Cleanup(func() { c.Close() }) // the server may be gone
+	return c
+}
