@@ -136,6 +136,9 @@ func (c *Client) begin(ctx context.Context, r Reference, definition string, inpu
 		o.ID = newID()
 	}
 	i := Instance{r.Namespace, o.ID}
+	if err := i.Check(); err != nil {
+		return i, &OptionError{"id", err.Error()}
+	}
 	if input == nil {
 		input = map[string]any{}
 	}

@@ -99,6 +99,9 @@ func (o *operation) settle(i runtime.Instance) error {
 	if !o.store.local {
 		return nil
 	}
+	if err := o.store.takeOver(o.ctx); err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(o.ctx)
 	defer stop()
 	done := make(chan error, 1)

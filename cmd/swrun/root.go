@@ -84,7 +84,7 @@ Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input r
 		p.runCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.schemaCommand(),
 		p.explainCommand(), p.exprCommand(), p.initCommand(), p.versionCommand(),
 		p.serveCommand(), p.workerCommand(), p.deployCommand(), p.startCommand(), p.lsCommand(), p.describeCommand(),
-		p.historyCommand(), p.outputCommand(), p.waitCommand(), p.deadlinesCommand(), p.benchCommand(),
+		p.historyCommand(), p.outputCommand(), p.waitCommand(), p.deadlinesCommand(), p.doctorCommand(), p.benchCommand(),
 	)
 	root.AddCommand(p.orderCommands()...)
 	root.SetHelpCommand(helpCommand())

@@ -48,6 +48,9 @@ func (j *job) runDurable(d *document) (err error) {
 	if err := r.begin(ctx, d); err != nil {
 		return err
 	}
+	if err := s.takeOver(ctx); err != nil {
+		return err
+	}
 	trail := newTrail()
 	r.view, r.observe = j.view(trail)
 	if j.program.signals != nil {
@@ -95,7 +98,21 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s of another document or with another input", r.instance), hint: "choose another --id, or swrun describe " + r.instance.ID}
 	}
 	r.subject.id = r.instance.ID
-	return refusalError(err)
+	if err != nil {
+		return refusalError(err)
+	}
+	return r.resumed(ctx)
+}
+
+// resumed tells that the run has been under way before.
+func (r *durableRun) resumed(ctx context.Context) error {
+	l, err := r.store.Load(ctx, r.instance)
+	if err != nil || l.Record.Entries == 0 || l.Record.Status.Final() || !r.program.errTTY {
+		return err
+	}
+	look := r.program.errLook()
+	_, err = fmt.Fprintln(r.program.err, look.text(fmt.Sprintf("↻ %s goes on where it was; its timers and deadlines kept running", r.instance.ID)))
+	return err
 }
 
 // drive works on the run until it has ended or a signal comes, and shows what happens.

@@ -168,6 +168,26 @@ func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore
 	return err
 }
 
+// takeOver frees what a process has held that ended without a word: only one process at a time has an embedded store,
+// so that nobody else can hold anything.
+func (s *openedStore) takeOver(ctx context.Context) error {
+	if !s.local {
+		return nil
+	}
+	for p := range s.Layout().Partitions {
+		for cursor := ""; ; {
+			done, err := s.Scrub(ctx, runtime.Scrub{Partition: p, Cursor: cursor, N: 1000, Adopt: true})
+			if err != nil {
+				return err
+			}
+			if cursor = done.Cursor; cursor == "" {
+				break
+			}
+		}
+	}
+	return nil
+}
+
 // one returns the instance that a name means: namespace/id, an id, or the beginning of one.
 func (s *openedStore) one(ctx context.Context, c *runtime.Client, name, namespace string) (runtime.Instance, error) {
 	if name == "@last" {

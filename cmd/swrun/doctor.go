@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime"
+)
+
+func (p *program) doctorCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check what a store needs, and whether it is well",
+		Example: "  swrun doctor --store redis://localhost:6379",
+		Long:    "Exit 0: all is well, perhaps with warnings; 7: something would lose runs, or the store cannot be reached.",
+		Args:    exactly(), RunE: verb(func([]string) error { return p.doctor(f) }),
+	}
+	f.add(cmd, "human", "json")
+	return cmd
+}
+
+// finding is one thing that doctor has looked at.
+type finding struct {
+	code, level string // level is ok, warning or error
+	what, fix   string
+}
+
+const (
+	levelOK      = "ok"
+	levelWarning = "warning"
+	levelError   = "error"
+)
+
+func (p *program) doctor(f *operateFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx, _, stop := p.interruptible()
+	defer stop()
+	var found []finding
+	s, err := f.open(ctx, p, ".")
+	if err != nil {
+		found = append(found, finding{"SD001", levelError, err.Error(), "correct the server or --store, and run doctor again"})
+	} else {
+		defer s.Close() // it was only looked at
+		found = append(found, finding{"SD001", levelOK, "the store " + redacted(s.url) + " can be opened and written to", ""})
+		found = append(found, p.examine(ctx, s)...)
+	}
+	return p.diagnose(f, found)
+}
+
+// examine looks at a store that could be opened.
+func (p *program) examine(ctx context.Context, s *openedStore) []finding {
+	var found []finding
+	if redis, ok := s.Store.(*redisstore.Store); ok {
+		facts, err := redis.Facts(ctx)
+		if err != nil {
+			return append(found, finding{"SD002", levelError, err.Error(), "let the user of the store read INFO"})
+		}
+		found = append(found, persistence(facts), room(facts))
+	}
+	found = append(found, p.clocks(ctx, s)...)
+	return append(found, health(ctx, s))
+}
+
+func persistence(f redisstore.Facts) finding {
+	what := fmt.Sprintf("Redis %s, durability %s, maxmemory-policy %s", f.Version, f.Durability, f.Policy)
+	switch f.Durability {
+	case redisstore.DurabilityMemory:
+		return finding{"SD002", levelWarning, what + ": a crash of the server loses everything that was not saved", "set appendonly yes"}
+	case redisstore.DurabilityEverysec:
+		return finding{"SD002", levelOK, what + ": a crash of the machine may lose the last second", ""}
+	}
+	return finding{"SD002", levelOK, what + ": what is confirmed is on the disk", ""}
+}
+
+func room(f redisstore.Facts) finding {
+	if f.MaxMemory == 0 {
+		return finding{"SD003", levelWarning, fmt.Sprintf("%d MB in use, without a limit", f.Memory>>20), "set maxmemory below the machine's memory, so that the server refuses writes before the machine kills it"}
+	}
+	used := float64(f.Memory) / float64(f.MaxMemory)
+	what := fmt.Sprintf("%d of %d MB in use", f.Memory>>20, f.MaxMemory>>20)
+	switch {
+	case used > 0.8:
+		return finding{"SD003", levelError, what, "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"}
+	case used > 0.7:
+		return finding{"SD003", levelWarning, what, "raise maxmemory soon"}
+	}
+	return finding{"SD003", levelOK, what, ""}
+}
+
+// clocks compares the store's clock with this machine's, and measures how fast it answers.
+func (p *program) clocks(ctx context.Context, s *openedStore) []finding {
+	var best, skew time.Duration
+	for n := range 20 {
+		began := p.now()
+		work, err := s.Poll(ctx, 0, 1, false)
+		took := p.now().Sub(began)
+		if err != nil {
+			return []finding{{"SD004", levelError, err.Error(), "see whether the server is overloaded"}}
+		}
+		if n == 0 || took < best {
+			best, skew = took, work.At.Sub(began.Add(took/2))
+		}
+	}
+	answer := finding{"SD005", levelOK, fmt.Sprintf("the store answers in %s", elapsed(best)), ""}
+	if best > 20*time.Millisecond {
+		answer = finding{"SD005", levelWarning, answer.what, "run the workers nearer to the store: a durable step takes at least that long"}
+	}
+	if skew.Abs() > time.Second {
+		return []finding{answer, {"SD004", levelWarning, fmt.Sprintf("the store's clock differs from this machine's by %s", skew.Round(time.Millisecond)), "deadlines follow the store's clock; synchronize both with NTP"}}
+	}
+	return []finding{answer, {"SD004", levelOK, "the store's clock agrees with this machine's", ""}}
+}
+
+// health tells what the store has counted of itself.
+func health(ctx context.Context, s *openedStore) finding {
+	var all runtime.Statistics
+	for p := range s.Layout().Partitions {
+		st, err := s.Statistics(ctx, p)
+		if err != nil {
+			return finding{"SD006", levelError, err.Error(), "see whether the server is overloaded"}
+		}
+		all.Ready += st.Ready
+		all.Waiting += st.Waiting
+		all.Closed += st.Closed
+		all.Outbox += st.Outbox
+		all.Repairs += st.Repairs
+		all.Losses += st.Losses
+	}
+	what := fmt.Sprintf("%d runs ready, %d waiting or in hand, %d ended, %d messages on their way", all.Ready, all.Waiting, all.Closed, all.Outbox)
+	switch {
+	case all.Losses > 0:
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %d time(s)", what, all.Losses), "set appendfsync always, and check failovers and restores of the server"}
+	case all.Repairs > 0:
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; %d repairs of indexes", what, all.Repairs), "repairs are signs of lost writes or of a bug: please report them"}
+	}
+	return finding{"SD006", levelOK, what, ""}
+}
+
+func (p *program) diagnose(f *operateFlags, found []finding) error {
+	worst := levelOK
+	values := []any{}
+	l := p.outLook()
+	for _, x := range found {
+		if x.level == levelError || worst == levelOK {
+			worst = x.level
+		}
+		o := object{"code": x.code, "level": x.level, "what": x.what}
+		o.set("fix", x.fix)
+		values = append(values, map[string]any(o))
+		if f.output == "human" {
+			fmt.Fprintln(p.out, l.text(fmt.Sprintf("%-8s %s  %s", x.level, x.code, printable(x.what))))
+			if x.fix != "" {
+				fmt.Fprintln(p.out, l.text("         fix: "+printable(x.fix)))
+			}
+		}
+	}
+	if f.output == "json" {
+		if err := writeJSON(p.out, map[string]any{"schema": "swrun/v1/doctor", "level": worst, "findings": values}); err != nil {
+			return err
+		}
+	}
+	if worst == levelError {
+		return quietExit(exitStore)
+	}
+	return nil
+}
