@@ -38,6 +38,7 @@ func layers() map[string][]string {
 		"cmd/swrun":            {everything},
 		"conformance":          nil, // tests and their package comment
 		"faults":               nil, // the same
+		"simulation":           nil, // the same
 	}
 }
 

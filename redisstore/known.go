@@ -25,8 +25,8 @@ type knownRecord struct {
 // known is what a commit may assume: the record's text, and what the commit makes of it.
 type known struct {
 	text          string
-	becomes, rest string // the time of the commit stands between them, unless rest is empty
-	deadline      int64
+	becomes, rest string         // the time of the commit stands between them, unless rest is empty
+	guard         int64          // the time that the commit must come before; 0 for none
 	record        runtime.Record // that it becomes
 	from, to      index          // where the instance stood, and where it goes
 	score         string         // there; empty for the time of the commit
@@ -50,7 +50,7 @@ func (k *knowledge) of(c *runtime.Commit) *known {
 	}
 	becomes := now.record
 	becomes.Commit(c, commitTime)
-	kn := &known{text: now.text, becomes: becomes.String(), deadline: now.record.Deadline, record: becomes}
+	kn := &known{text: now.text, becomes: becomes.String(), guard: now.record.Guard(c), record: becomes}
 	if c.Status.Final() {
 		kn.becomes, kn.rest, _ = strings.Cut(kn.becomes, strconv.FormatInt(commitTime, 10))
 	}

@@ -177,7 +177,7 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 func knownArgs(c *runtime.Commit, known *known) []any {
 	sets, setCount := changed(c)
 	args := make([]any, 0, 10+setCount+len(c.Changes.Ended)+len(c.Entries))
-	args = append(args, known.text, known.becomes, known.rest, known.deadline, c.At.UnixMilli(),
+	args = append(args, known.text, known.becomes, known.rest, known.guard, c.At.UnixMilli(),
 		fmt.Appendf(nil, " %d %s ", c.Token.Epoch, c.Token.Nonce), c.Instance.String(), known.score, setCount, len(c.Changes.Ended))
 	return appendEntries(sets(args), c)
 }
@@ -189,9 +189,9 @@ func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 		reason = "-"
 	}
 	sets, setCount := changed(c)
-	args := make([]any, 0, 20+setCount+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
+	args := make([]any, 0, 21+setCount+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
 	args = append(args, s.keys.hints(), hint(partition), c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version,
-		c.At.UnixMilli(), string(c.Status), reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release),
+		c.At.UnixMilli(), runtime.Millis(c.Guard), string(c.Status), reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release),
 		flag(c.Ready), c.Read, c.Records, setCount, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
 	args = appendEntries(sets(args), c)
 	for _, o := range c.Outbox {

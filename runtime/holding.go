@@ -114,6 +114,9 @@ func (h *holding) run() error {
 func (h *holding) act() (done bool, err error) {
 	s := h.session
 	for {
+		if !h.partition.w.c.Now().Before(h.trusted()) {
+			return false, errLost // this process may have stood still
+		}
 		wants := s.Wants()
 		for _, id := range wants.Cancel {
 			h.cancel(id)

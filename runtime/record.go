@@ -37,6 +37,21 @@ const Quarantined = "quarantined"
 // Held reports whether somebody holds the token.
 func (r *Record) Held() bool { return r.Lease != 0 }
 
+// TimesOut reports whether a commit comes too late at a time: equality is a timeout (reliability.md 1.3.3).
+func (r *Record) TimesOut(c *Commit, now int64) bool {
+	guard := r.Guard(c)
+	return guard != 0 && now >= guard
+}
+
+// Guard returns the earliest deadline that a commit must come before; 0 for none.
+func (r *Record) Guard(c *Commit) int64 {
+	guard := Millis(c.Guard)
+	if r.Deadline > c.At.UnixMilli() && (guard == 0 || r.Deadline < guard) {
+		guard = r.Deadline
+	}
+	return guard
+}
+
 // Due returns when somebody has to look at an instance that is not ready; 0 for never. An owner looks itself, unless
 // it is dead or hangs.
 func (r *Record) Due() int64 {

@@ -78,9 +78,10 @@ type batch struct {
 	entries []interpreter.Entry
 	effects []interpreter.Effect // to start when the batch is stored
 	outbox  []outgoing
-	firm    bool // it has to be stored before effects start
-	resumed bool // effects were performed again
-	read    int  // messages of the inbox that were stepped
+	guard   time.Time // the earliest deadline that was in force and not passed
+	firm    bool      // it has to be stored before effects start
+	resumed bool      // effects were performed again
+	read    int       // messages of the inbox that were stepped
 	records int
 }
 
@@ -241,6 +242,9 @@ func (s *Session) step(ev interpreter.Event) {
 	}
 	if s.batch.begun.IsZero() {
 		s.batch.begun = s.Clock()
+	}
+	if d := s.state.NextDeadline(); at.Before(d) && (s.batch.guard.IsZero() || d.Before(s.batch.guard)) {
+		s.batch.guard = d
 	}
 	result := interpreter.Step(s.program, s.state, ev, at)
 	s.batch.at, s.again = at, result.Again

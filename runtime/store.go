@@ -152,9 +152,12 @@ type Commit struct {
 	Instance Instance
 	Token    Token
 	Version  int64 // of the record that the changes are made to
-	// At is the time of the steps. The store must have reached it; and if it has reached a deadline of the record that
-	// lies after At, the commit is refused as TimedOut: what happened comes too late.
-	At       time.Time
+	// At is the time of the steps; the store must have reached it.
+	At time.Time
+	// Guard is the earliest deadline that the steps found in force and not passed; zero for none. If the store has
+	// reached it, or a deadline of the record that lies after At, the commit is refused as TimedOut: what happened
+	// comes too late.
+	Guard    time.Time
 	Changes  interpreter.Changes
 	Entries  [][]byte // of history
 	Records  int      // number of records in Entries

@@ -2,14 +2,15 @@
 --
 -- If the owner knows the record, it need not be looked into:
 -- KEYS: meta, instance, history; and if the instance moves: the index that it leaves, and the one that it goes to
--- ARGV: ..., the record as it is, what it becomes before and after the time of this commit, its deadline, the time of the
---       steps, what entries begin with after the time, member, score or nothing for the time of this commit;
+-- ARGV: ..., the record as it is, what it becomes before and after the time of this commit, the time that it must come
+--       before or 0, the time of the steps, what entries begin with after the time, member, score or nothing for the time of this commit;
 --       numbers of fields and values to set, and of fields to delete; then these, then entries of history
 -- Reply: OK; LOOK if the record is another one; GUARD, TIMED_OUT
 --
 -- In general:
 -- KEYS: meta, instance, history, ready, due, closed, outbox, inbox, payloads
--- ARGV: ..., member, epoch, nonce, version, at, status, reason, wake, deadline, release, ready, read, records;
+-- ARGV: ..., member, epoch, nonce, version, at, guard, status, reason, wake, deadline, release, ready, read,
+--       records;
 --       numbers of: fields and values to set, fields to delete, entries, outbox entries, references and payloads;
 --       then these
 -- Reply: OK or OK_DUP, 1 if there are unread messages, and the record; NO_SUCH, CLOSED, FENCED, ROLLED_BACK, GUARD,
@@ -19,9 +20,9 @@ local stored = redis.call('HGET', instance, 'k')
 
 if #KEYS <= 5 then
   if stored ~= ARGV[3] then return head('LOOK') end
-  local deadline, at, time = tonumber(ARGV[6]), tonumber(ARGV[7]), string.format('%d', now)
+  local guard, at, time = tonumber(ARGV[6]), tonumber(ARGV[7]), string.format('%d', now)
   if at > now then return head('GUARD') end
-  if deadline ~= 0 and now >= deadline and at < deadline then return head('TIMED_OUT') end
+  if guard ~= 0 and now >= guard then return head('TIMED_OUT') end
   local becomes = ARGV[4]
   if ARGV[5] ~= '' then becomes = becomes .. time .. ARGV[5] end
   local last, unsets = 12 + ARGV[11], tonumber(ARGV[12])
@@ -41,9 +42,10 @@ end
 -- include record
 local indexes = {ready = KEYS[4], due = KEYS[5], closed = KEYS[6]}
 local outbox, inbox, payloads = KEYS[7], KEYS[8], KEYS[9]
-local member, epoch, nonce, version, at, status, reason, wakes, deadline, release, again, read, records, sets, unsets,
-  entries, outgoing, apart = unpack(ARGV, ARGS, ARGS + 17)
-epoch, version, at, read, entries = tonumber(epoch), tonumber(version), tonumber(at), tonumber(read), tonumber(entries)
+local member, epoch, nonce, version, at, guard, status, reason, wakes, deadline, release, again, read, records, sets, unsets,
+  entries, outgoing, apart = unpack(ARGV, ARGS, ARGS + 18)
+epoch, version, at, guard = tonumber(epoch), tonumber(version), tonumber(at), tonumber(guard)
+read, entries = tonumber(read), tonumber(entries)
 
 local r = record(stored)
 if not r then return reply('NO_SUCH') end
@@ -53,7 +55,8 @@ if final(r) then return reply('CLOSED') end
 if not mine or r.lease == 0 then return reply('FENCED') end
 if r.version ~= version then return reply('ROLLED_BACK') end
 if at > now then return reply('GUARD') end
-if r.deadline ~= 0 and now >= r.deadline and at < r.deadline then return reply('TIMED_OUT') end
+if r.deadline > at and (guard == 0 or r.deadline < guard) then guard = r.deadline end
+if guard ~= 0 and now >= guard then return reply('TIMED_OUT') end
 
 local index, score = place(r)
 r.version, r.records, r.entries, r.read = version + 1, r.records + tonumber(records), r.entries + entries, r.read + read
@@ -68,7 +71,7 @@ end
 local becomes = text(r)
 
 -- each calls f with up to 500 of the next n arguments at a time
-local first = ARGS + 18
+local first = ARGS + 19
 local function each(n, f)
   for from = first, first + n - 1, 500 do
     f(from, math.min(from + 499, first + n - 1))

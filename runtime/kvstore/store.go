@@ -169,7 +169,7 @@ func (s *Store) Commit(_ context.Context, c runtime.Commit) (done runtime.Commit
 			return p.refuse(runtime.RolledBack, c.Instance)
 		case c.At.UnixMilli() > p.now:
 			return p.refuse(runtime.Guard, c.Instance)
-		case r.Deadline != 0 && p.now >= r.Deadline && c.At.UnixMilli() < r.Deadline:
+		case r.TimesOut(&c, p.now):
 			return p.refuse(runtime.TimedOut, c.Instance)
 		}
 		p.commit(c, r)

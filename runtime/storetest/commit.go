@@ -124,6 +124,25 @@ func commitTimedOut(s *suite) {
 	}
 }
 
+// commitGuarded: a deadline that was set and met by the steps of one commit holds for it too.
+func commitGuarded(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Guard = c.At.Add(time.Second)
+	s.Advance(time.Second)
+	_, err := s.Commit(s.ctx(), c)
+	s.refused(err, runtime.TimedOut)
+	c.Guard = c.Guard.Add(time.Hour)
+	for range 2 { // once in each form that a store may have for it
+		_, err = s.Commit(s.ctx(), c)
+		s.must(err)
+		c.Version++
+	}
+	c.Guard = s.poll(i).At
+	_, err = s.Commit(s.ctx(), c)
+	s.refused(err, runtime.TimedOut)
+}
+
 func commitTimeout(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))

@@ -1,0 +1,221 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// audit holds the world to the invariants of reliability.md 0.
+func (w *world) audit() {
+	for _, r := range w.runs {
+		w.auditRun(r)
+	}
+	w.auditCalls()
+	children := map[string]int{}
+	for p := range w.knobs.partitions {
+		page, err := w.memory.List(context.Background(), p, "", 1000)
+		if err != nil {
+			w.problem("list: %s", err)
+			return
+		}
+		for _, item := range page.Items {
+			w.auditInstance(item)
+			if parent, _, ok := strings.Cut(item.Instance.ID, "."); ok {
+				children[parent]++
+			}
+		}
+		w.auditIndexes(p)
+	}
+	for parent, n := range children {
+		if n > 1 {
+			w.problem("I18: %s has %d children instead of one", parent, n)
+		}
+	}
+}
+
+// auditRun compares how a run has ended with how it has to end, whatever went wrong (I12, I20).
+func (w *world) auditRun(r *run) {
+	l, err := w.memory.Load(context.Background(), r.instance)
+	if err != nil {
+		w.problem("I4: %s is gone: %s", r.id, err)
+		return
+	}
+	switch {
+	case !l.Record.Status.Final():
+		w.problem("I20: %s (%s) has not ended: %+v", r.id, r.kind.name, l.Record)
+		return
+	case r.cancelled && l.Record.Status == interpreter.StatusCancelled:
+		return
+	case l.Record.Status != r.kind.status:
+		w.problem("I12: %s (%s) is %s (%s), not %s", r.id, r.kind.name, l.Record.Status, l.Record.Reason, r.kind.status)
+		return
+	}
+	if r.kind.output == "" {
+		return
+	}
+	outcome, _, err := w.client.Outcome(context.Background(), r.instance)
+	if err != nil {
+		w.problem("I12: %s: %s", r.id, err)
+		return
+	}
+	if got, _ := expr.Encode(outcome.Output); string(got) != r.kind.output {
+		w.problem("I12: the output of %s (%s) is %s, not %s", r.id, r.kind.name, got, r.kind.output)
+	}
+}
+
+// auditCalls checks what reached the outside: nothing twice by one owner, and nothing from an owner that could not
+// trust its lease any more (I9, I10).
+func (w *world) auditCalls() {
+	seen := map[string]bool{}
+	for _, c := range w.calls {
+		key := fmt.Sprintf("%s %s of epoch %d", c.instance, c.path, c.epoch)
+		if seen[key] {
+			w.problem("I10: the effect %s was begun twice", key)
+		}
+		seen[key] = true
+		if !c.trusted {
+			w.problem("I9: the effect %s was begun after the lease was lost", key)
+		}
+	}
+}
+
+func (w *world) auditInstance(item runtime.Listed) {
+	i := item.Instance
+	var entries []runtime.HistoryEntry
+	if _, err := w.client.History(context.Background(), i, 0, func(e runtime.HistoryEntry) error {
+		entries = append(entries, e)
+		return nil
+	}); err != nil {
+		w.problem("I2: the history of %s cannot be read: %s", i, err)
+		return
+	}
+	w.auditRecords(i, item.Record, entries)
+	w.auditTimes(i, entries)
+	w.auditState(item, entries)
+}
+
+// auditRecords checks that records are numbered without gaps, that there is one end and nothing behind it, and that
+// owners follow each other (I1, I2, I3).
+func (w *world) auditRecords(i runtime.Instance, stored runtime.Record, entries []runtime.HistoryEntry) {
+	seq, ended := 0, false
+	var epoch int64
+	nonces := map[int64]string{}
+	finished := map[interpreter.Path]bool{}
+	for _, e := range entries {
+		if known, ok := nonces[e.Token.Epoch]; e.Token.Epoch < epoch || ok && known != e.Token.Nonce {
+			w.problem("I3: %s was written by %v after epoch %d", i, e.Token, epoch)
+		}
+		epoch, nonces[e.Token.Epoch] = e.Token.Epoch, e.Token.Nonce
+		for _, r := range e.Records {
+			if seq++; r.Seq != seq {
+				w.problem("I2: record %d of %s has the number %d", seq, i, r.Seq)
+				return
+			}
+			if ended && r.Type != interpreter.ResultLate {
+				w.problem("I1: %s follows the end of %s", r.Type, i)
+			}
+			switch r.Type {
+			case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
+				ended = true
+			case interpreter.EffectFinished:
+				if finished[r.Path] {
+					w.problem("I10: the effect %s of %s finished twice", r.Path, i)
+				}
+				finished[r.Path] = true
+			case interpreter.ResultLate:
+				if strings.HasPrefix(string(r.Kind), "run_") {
+					w.problem("I18: %s was told twice of a child", i)
+				}
+			}
+		}
+	}
+	if int64(seq) != stored.Records || !ended && stored.Status.Final() {
+		w.problem("I2: %s has %d records, the store counts %d", i, seq, stored.Records)
+	}
+}
+
+// auditTimes checks that nothing is early and no result came after its time (I6, I8).
+func (w *world) auditTimes(i runtime.Instance, entries []runtime.HistoryEntry) {
+	waits, deadlines := map[interpreter.Path]time.Time{}, map[interpreter.Path]time.Time{}
+	for _, e := range entries {
+		if e.CommittedAt.Before(e.At) {
+			w.problem("I6: a step of %s at %s was committed at %s", i, e.At, e.CommittedAt)
+		}
+		for _, r := range e.Records {
+			switch r.Type {
+			case interpreter.TaskStarted:
+				if !r.Until.IsZero() {
+					deadlines[r.Path] = r.Until
+				}
+			case interpreter.TaskWaiting:
+				waits[r.Path] = r.Until
+			case interpreter.TaskCompleted:
+				if until, ok := waits[r.Path]; ok && e.CommittedAt.Before(until) {
+					w.problem("I6: the wait %s of %s ended %s early", r.Path, i, until.Sub(e.CommittedAt))
+				}
+				if deadline, ok := deadlines[r.Path]; ok && !e.CommittedAt.Before(deadline) {
+					w.problem("I8: %s of %s was completed at %s, its deadline was %s", r.Path, i, e.CommittedAt, deadline)
+				}
+			case interpreter.TaskFaulted:
+				if deadline, ok := deadlines[r.Path]; ok && r.Error != nil && r.Error.Status == 408 && r.Error.Instance == r.Pointer.Instance() && e.CommittedAt.Before(deadline) {
+					w.problem("I6: %s of %s timed out %s early", r.Path, i, deadline.Sub(e.CommittedAt))
+				}
+			}
+		}
+	}
+}
+
+// auditState folds the history (I2).
+func (w *world) auditState(item runtime.Listed, entries []runtime.HistoryEntry) {
+	i := item.Instance
+	info, err := runtime.ParseInfo(item.Info)
+	if err != nil {
+		w.problem("%s: %s", i, err)
+		return
+	}
+	l, err := w.memory.Load(context.Background(), i)
+	if err != nil {
+		w.problem("%s: %s", i, err)
+		return
+	}
+	plain := make([]interpreter.Entry, len(entries))
+	for n, e := range entries {
+		plain[n] = e.Entry
+	}
+	p := w.program(info)
+	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Record), plain)
+	if err != nil {
+		w.problem("I2: the history of %s does not fold: %s", i, err)
+		return
+	}
+	if l.State.Head == nil {
+		return // it has not begun
+	}
+	stored, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	if err != nil {
+		w.problem("I2: the state of %s cannot be read: %s", i, err)
+		return
+	}
+	want, _ := stored.MarshalJSON() // what was decoded encodes
+	got, _ := folded.MarshalJSON()
+	if string(want) != string(got) && l.Record.Status.Final() {
+		w.problem("I2: the history of %s makes another state:\n%s\n%s", i, want, got)
+	}
+}
+
+// auditIndexes compares the indexes with the records (I4, I5).
+func (w *world) auditIndexes(p int) {
+	done, err := w.memory.Scrub(context.Background(), runtime.Scrub{Partition: p, N: 1000})
+	if err != nil {
+		w.problem("scrub: %s", err)
+	}
+	for _, what := range done.Repaired {
+		w.problem("I5: %s", what)
+	}
+}

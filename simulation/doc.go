@@ -1,0 +1,8 @@
+// Package simulation runs whole deployments in one goroutine on simulated time: the real interpreter, the real sessions
+// and a real store, between which messages are lost, doubled, delayed and reordered, while workers crash, stop and have
+// clocks that run wrong. Everything comes from one seed, so that a failure can be repeated:
+//
+//	go test ./simulation -run TestSeeds -seed 1234 -trace
+//
+// With the build tag planted it also holds itself to account: bugs are planted one by one, and each has to be found.
+package simulation

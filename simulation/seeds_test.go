@@ -1,0 +1,76 @@
+package simulation
+
+import (
+	"flag"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+var (
+	seeds = flag.Uint64("seeds", 2000, "how many seeds to play")
+	seed  = flag.Uint64("seed", 0, "play this one only")
+	trace = flag.Bool("trace", false, "with -seed: tell everything that happens")
+)
+
+// TestSeeds plays many small worlds in which everything goes wrong.
+func TestSeeds(t *testing.T) {
+	if *seed != 0 {
+		w := newWorld(*seed, bug{}, compiler())
+		problems := w.play()
+		if *trace {
+			t.Logf("%+v\n%s", w.knobs, strings.Join(w.trace, "\n"))
+		}
+		for _, p := range problems {
+			t.Error(p)
+		}
+		return
+	}
+	found := search(bug{}, 1, *seeds)
+	if found == nil {
+		return
+	}
+	tail := found.trace[max(0, len(found.trace)-60):]
+	t.Errorf("seed %d: %s\n%+v\n%s\nrepeat it: go test ./simulation -run TestSeeds -seed %d -trace",
+		found.seed, strings.Join(found.problems, "\n"), found.knobs, strings.Join(tail, "\n"), found.seed)
+}
+
+// TestSameSeedSameWorld: a seed that is played again comes to the same, event by event.
+func TestSameSeedSameWorld(t *testing.T) {
+	for seed := uint64(1); seed <= 20; seed++ {
+		first, second := newWorld(seed, bug{}, compiler()), newWorld(seed, bug{}, compiler())
+		first.play()
+		second.play()
+		if a, b := strings.Join(first.trace, "\n"), strings.Join(second.trace, "\n"); a != b {
+			t.Fatalf("seed %d came to two different worlds:\n%s\n\n%s", seed, a, b)
+		}
+	}
+}
+
+// search plays seeds on all processors and returns the first world in which something was wrong, or nil.
+func search(b bug, from, to uint64) (found *world) {
+	var next atomic.Uint64
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	next.Store(from)
+	for range goruntime.GOMAXPROCS(0) {
+		group.Go(func() {
+			compile := compiler()
+			for n := next.Add(1) - 1; n <= to; n = next.Add(1) - 1 {
+				w := newWorld(n, b, compile)
+				if len(w.play()) > 0 {
+					mu.Lock()
+					if found == nil || w.seed < found.seed {
+						found = w
+					}
+					mu.Unlock()
+					next.Store(to + 1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return found
+}

@@ -1,0 +1,448 @@
+package simulation
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// worker does in the simulation what runtime.Worker does with goroutines.
+type worker struct {
+	w       *world
+	n       int
+	life    int           // counts its crashes: what was meant for an earlier life is lost
+	paused  time.Duration // until when it stands still
+	rate    float64       // at which its clock runs
+	heardAt time.Duration // when it heard of the store's time, by its own clock
+	heard   time.Time     // what it heard
+	latest  time.Time
+	held    []*holding
+	polling bool
+}
+
+// holding is an instance in a worker's hands.
+type holding struct {
+	session  *runtime.Session
+	instance runtime.Instance
+	token    runtime.Token
+	asked    time.Duration // when the lease was asked for, by the worker's clock
+	busy     bool          // an operation is on its way
+	mail     bool
+	ended    []interpreter.Finished
+	flights  map[interpreter.EffectID]bool
+	gone     bool
+	failures int
+	ticking  time.Time
+}
+
+var errLost = errors.New("no answer")
+
+const (
+	pollEvery = 300 * time.Millisecond
+	opTimeout = 400 * time.Millisecond
+)
+
+func (k *worker) boot() {
+	k.rate = 1 + k.w.knobs.skew*(2*k.w.rng.Float64()-1)
+	k.held, k.heard, k.latest, k.polling = nil, time.Time{}, time.Time{}, false
+	k.later(time.Duration(k.w.rng.IntN(100))*time.Millisecond, "boot", k.poll)
+	k.later(k.w.knobs.lease/3, "renew", k.renew)
+	k.later(time.Second, "fate", k.fate)
+}
+
+// local is the worker's own clock.
+func (k *worker) local() time.Duration { return time.Duration(float64(k.w.now) * k.rate) }
+
+// later has the worker do something, unless it is dead by then; while it stands still, everything waits.
+func (k *worker) later(d time.Duration, what string, do func()) {
+	life := k.life
+	var act func()
+	act = func() {
+		switch {
+		case k.life != life:
+		case k.w.now < k.paused:
+			k.w.after(k.paused-k.w.now, what, act)
+		default:
+			do()
+		}
+	}
+	k.w.after(d, what, act)
+}
+
+// fate lets the worker crash or stand still, as the seed wants.
+func (k *worker) fate() {
+	w := k.w
+	if w.faulty && w.rng.Float64() < w.knobs.crash {
+		w.note("worker %d crashes", k.n)
+		w.crashes++
+		k.life++
+		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "reboot", k.boot)
+		return
+	}
+	if w.faulty && w.rng.Float64() < w.knobs.pause {
+		k.paused = w.now + time.Duration(w.rng.IntN(6000))*time.Millisecond
+		w.note("worker %d stands still until %s", k.n, k.paused)
+	}
+	k.later(time.Second, "fate", k.fate)
+}
+
+// call sends an operation to the store and hands the answer to then: it may be lost on the way there or back, happen
+// twice, or take long.
+func (k *worker) call(what string, operation func() error, then func(err error)) {
+	w := k.w
+	answered, life := false, k.life
+	answer := func(err error) {
+		if !answered {
+			answered = true
+			then(err)
+		}
+	}
+	delay := func() time.Duration { return time.Duration(w.rng.ExpFloat64() * float64(w.knobs.latency)) }
+	happens := func() {
+		err := operation()
+		if err != nil {
+			w.note("worker %d: %s: %s", k.n, what, err)
+		}
+		if w.lose() || k.life != life {
+			return
+		}
+		k.later(delay(), what, func() { answer(err) })
+	}
+	if !w.lose() {
+		w.after(delay(), what, happens)
+	}
+	if w.faulty && w.rng.Float64() < w.knobs.double {
+		w.after(4*delay(), what+" again", happens)
+	}
+	k.later(opTimeout, what+" times out", func() { answer(errLost) })
+}
+
+func (w *world) lose() bool { return w.faulty && w.rng.Float64() < w.knobs.drop }
+
+// hear takes in the store's time.
+func (k *worker) hear(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if since := k.local() - k.heardAt; k.heard.IsZero() || at.After(k.heard.Add(since)) || since > 5*time.Second {
+		k.heard, k.heardAt = at, k.local()
+	}
+}
+
+// estimate is what the worker believes the store's time to be.
+func (k *worker) estimate() time.Time {
+	if at := k.heard.Add(k.local() - k.heardAt).Truncate(time.Millisecond); at.After(k.latest) {
+		k.latest = at
+	}
+	return k.latest
+}
+
+func (k *worker) trusted(h *holding) bool {
+	return k.local() < h.asked+k.w.knobs.lease*4/5
+}
+
+// poll looks for work in every partition.
+func (k *worker) poll() {
+	if !k.polling {
+		k.polling = true
+		k.pollPartition(0)
+	}
+}
+
+func (k *worker) pollPartition(p int) {
+	if p == k.w.knobs.partitions {
+		k.polling = false
+		k.later(pollEvery, "poll", k.poll)
+		return
+	}
+	var work runtime.Work
+	k.call("poll", func() (err error) {
+		work, err = k.w.store.Poll(context.Background(), p, 20, false)
+		return err
+	}, func(err error) {
+		if err == nil {
+			k.hear(work.At)
+			k.relay(p, work.Outbox)
+			k.promote(p, work)
+		}
+		k.pollPartition(p + 1)
+	})
+}
+
+func (k *worker) promote(p int, work runtime.Work) {
+	if len(work.Due) == 0 {
+		k.claim(p, work.Ready)
+		return
+	}
+	k.call("promote", func() error {
+		_, err := k.w.store.Promote(context.Background(), runtime.Promote{Partition: p, Instances: work.Due})
+		return err
+	}, func(error) { k.claim(p, append(work.Due, work.Ready...)) })
+}
+
+func (k *worker) claim(p int, ready []runtime.Instance) {
+	if len(ready) == 0 {
+		return
+	}
+	nonce, asked := k.w.nonce(), k.local()
+	var claimed []runtime.Claimed
+	k.call("claim", func() (err error) {
+		claimed, err = k.w.store.Claim(context.Background(), runtime.Claim{Partition: p, Instances: ready, Nonce: nonce, Lease: k.w.knobs.lease})
+		return err
+	}, func(err error) {
+		if err != nil {
+			return
+		}
+		for _, c := range claimed {
+			k.hear(c.At)
+			k.hold(c, asked)
+		}
+	})
+}
+
+func (k *worker) hold(c runtime.Claimed, asked time.Duration) {
+	info, err := runtime.ParseInfo(c.Info)
+	if err != nil {
+		k.w.problem("%s: %s", c.Instance, err)
+		return
+	}
+	h := &holding{instance: c.Instance, token: c.Token, asked: asked, flights: map[interpreter.EffectID]bool{}}
+	h.session = runtime.NewSession(runtime.SessionConfig{Clock: k.estimate, Linger: time.Second, Visible: 50 * time.Millisecond}, c, info, k.w.program(info))
+	k.held = append(k.held, h)
+	k.w.note("worker %d takes %s, epoch %d", k.n, c.Instance.ID, c.Token.Epoch)
+	if err := h.session.Begin(c); err != nil {
+		k.w.problem("%s: %s", c.Instance, err)
+		return
+	}
+	k.act(h)
+}
+
+// act does what a session wants, as far as no operation of it is on its way.
+func (k *worker) act(h *holding) {
+	for !h.busy && !h.gone && !k.lost(h) {
+		wants := h.session.Wants()
+		for _, id := range wants.Cancel {
+			delete(h.flights, id)
+		}
+		for _, e := range wants.Perform {
+			k.perform(h, e)
+		}
+		wants.Cancel, wants.Perform = nil, nil
+		switch {
+		case wants.Done:
+			k.drop(h, "done")
+		case wants.Reload:
+			k.reload(h)
+		case wants.Commit != nil:
+			k.commit(h, *wants.Commit)
+		case wants.Mail || h.mail:
+			wants.Mail, h.mail = false, false
+			k.fetch(h)
+		case len(h.ended) > 0:
+			ev := h.ended[0]
+			h.ended = h.ended[1:]
+			h.session.Finished(ev)
+		default:
+			k.tick(h, wants.Tick)
+			return
+		}
+	}
+}
+
+func (k *worker) drop(h *holding, why string) {
+	h.gone = true
+	for n, other := range k.held {
+		if other == h {
+			k.held = append(k.held[:n:n], k.held[n+1:]...)
+			break
+		}
+	}
+	k.w.note("worker %d lets go of %s, epoch %d: %s", k.n, h.instance.ID, h.token.Epoch, why)
+}
+
+// lost lets go of what cannot be trusted any more.
+func (k *worker) lost(h *holding) bool {
+	if k.trusted(h) || k.w.bug.trusting {
+		return false
+	}
+	k.drop(h, "the lease is lost")
+	return true
+}
+
+func (k *worker) tick(h *holding, at time.Time) {
+	if at.IsZero() || at.Equal(h.ticking) {
+		return
+	}
+	h.ticking = at
+	k.later(time.Duration(float64(at.Sub(k.estimate()))/k.rate)+time.Millisecond, "tick", func() {
+		if h.gone || !h.ticking.Equal(at) || k.lost(h) {
+			return
+		}
+		h.ticking = time.Time{}
+		if !h.busy {
+			h.session.Tick()
+			k.act(h)
+		} else {
+			k.tick(h, at.Add(5*time.Millisecond))
+		}
+	})
+}
+
+func (k *worker) perform(h *holding, e interpreter.Effect) {
+	h.flights[e.ID] = true
+	k.w.calls = append(k.w.calls, call{k.w.now, h.instance, e.Request.Path, h.token.Epoch, k.trusted(h)})
+	took, result, err, ok := k.w.perform(e.Request)
+	if !ok {
+		return
+	}
+	k.later(took, "effect", func() {
+		if h.gone || !h.flights[e.ID] || k.lost(h) {
+			return
+		}
+		delete(h.flights, e.ID)
+		h.ended = append(h.ended, interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)})
+		k.act(h)
+	})
+}
+
+func (k *worker) commit(h *holding, c runtime.Commit) {
+	h.busy = true
+	var done runtime.Committed
+	k.call("commit "+c.Instance.ID, func() (err error) {
+		done, err = k.w.store.Commit(context.Background(), c)
+		return err
+	}, func(err error) {
+		h.busy = false
+		var refusal *runtime.Refusal
+		switch {
+		case h.gone || k.lost(h):
+			return
+		case err == nil:
+			k.hear(done.At)
+		case errors.As(err, &refusal):
+			if refusal.Code == runtime.Guard {
+				k.heard, k.heardAt, k.latest = refusal.At, k.local(), time.Time{}
+			}
+			k.hear(refusal.At)
+		default:
+			k.act(h) // the same commit again
+			return
+		}
+		h.session.Committed(done, err)
+		k.act(h)
+	})
+}
+
+// again asks for an instance as it is stored, if it is still held.
+func (k *worker) again(h *holding, then func(runtime.Claimed) error) {
+	h.busy = true
+	var claimed []runtime.Claimed
+	k.call("claim again", func() (err error) {
+		claimed, err = k.w.store.Claim(context.Background(), runtime.Claim{
+			Partition: h.instance.Partition(k.w.knobs.partitions), Instances: []runtime.Instance{h.instance}, Nonce: h.token.Nonce, Lease: k.w.knobs.lease,
+		})
+		return err
+	}, func(err error) {
+		h.busy = false
+		switch {
+		case h.gone || k.lost(h):
+			return
+		case err != nil:
+			k.again(h, then)
+			return
+		case len(claimed) == 0 || claimed[0].Token != h.token:
+			k.drop(h, "it is in other hands")
+			return
+		}
+		k.hear(claimed[0].At)
+		if err := then(claimed[0]); err != nil {
+			k.w.problem("%s: %s", h.instance, err)
+			return
+		}
+		k.act(h)
+	})
+}
+
+func (k *worker) reload(h *holding) { k.again(h, h.session.Reloaded) }
+
+func (k *worker) fetch(h *holding) {
+	k.again(h, func(c runtime.Claimed) error { return h.session.Mail(c.Inbox) })
+}
+
+// renew prolongs all leases.
+func (k *worker) renew() {
+	byPartition := make([][]*holding, k.w.knobs.partitions)
+	for _, h := range append([]*holding{}, k.held...) {
+		if !k.lost(h) {
+			p := h.instance.Partition(k.w.knobs.partitions)
+			byPartition[p] = append(byPartition[p], h)
+		}
+	}
+	for p, all := range byPartition {
+		if len(all) > 0 {
+			k.renewAll(p, all)
+		}
+	}
+	k.later(k.w.knobs.lease/3, "renew", k.renew)
+}
+
+func (k *worker) renewAll(p int, all []*holding) {
+	request := runtime.Renew{Partition: p, Lease: k.w.knobs.lease}
+	for _, h := range all {
+		request.Held = append(request.Held, runtime.Held{Instance: h.instance, Token: h.token})
+	}
+	asked := k.local()
+	var renewed []runtime.Renewed
+	k.call("renew", func() (err error) {
+		renewed, err = k.w.store.Renew(context.Background(), request)
+		return err
+	}, func(err error) {
+		if err != nil {
+			return
+		}
+		mail := map[runtime.Instance]bool{}
+		for _, r := range renewed {
+			mail[r.Instance] = r.Mail
+		}
+		for _, h := range all {
+			has, ok := mail[h.instance]
+			switch {
+			case h.gone:
+			case !ok:
+				k.drop(h, "not renewed")
+			default:
+				h.asked = asked
+				h.mail = h.mail || has
+				k.act(h)
+			}
+		}
+	})
+}
+
+// relay brings what leaves instances to where it belongs.
+func (k *worker) relay(p int, entries []runtime.Outgoing) {
+	if len(entries) == 0 {
+		return
+	}
+	acknowledge := func(then func()) {
+		k.call("relay", func() error {
+			return k.w.store.Relay(context.Background(), p, []string{entries[0].ID})
+		}, func(error) { then() })
+	}
+	bring := func(then func()) {
+		k.call("bring", func() error { return k.w.relay.Bring(context.Background(), entries[0]) }, func(err error) {
+			if err == nil {
+				then()
+			}
+		})
+	}
+	rest := func() { k.relay(p, entries[1:]) }
+	if k.w.bug.hasty {
+		acknowledge(func() { bring(rest) })
+		return
+	}
+	bring(func() { acknowledge(rest) })
+}

@@ -1,0 +1,65 @@
+package simulation
+
+import (
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// workload is a kind of run, and how it ends whatever goes wrong.
+type workload struct {
+	name   string
+	body   string
+	status interpreter.Status
+	output string // as JSON; empty if it has none
+	cancel bool   // it may be cancelled
+}
+
+// run is one instance of a workload.
+type run struct {
+	kind      workload
+	id        string
+	instance  runtime.Instance
+	cancelled bool
+}
+
+func flaky() error { return errors.Communicationf("not yet") }
+
+func (w workload) text() string {
+	return "document: {dsl: 1.0.3, namespace: sim, name: " + w.name + ", version: 1.0.0}\n" + w.body
+}
+
+const request = "{call: http, with: {method: get, endpoint: 'http://sim.test/"
+
+// documents are all workflows, also those that only others start.
+func documents() []workload {
+	return append(workloads(), workload{name: "slow", body: "do: [{a: " + request + "hang'}}}]"})
+}
+
+func workloads() []workload {
+	done := interpreter.StatusCompleted
+	return []workload{
+		{name: "calls", cancel: true, status: done, output: `{"at":"/do/2/c"}`,
+			body: "do: [{a: " + request + "a'}}}, {b: " + request + "b'}}}, {c: " + request + "c'}}}]"},
+		{name: "waits", status: done, output: `{"at":"/do/2/c"}`,
+			body: "do: [{a: {wait: PT0.7S}}, {b: {wait: PT2.5S}}, {c: " + request + "c'}}}]"},
+		{name: "timeout", status: done, output: `{"at":"/do/0/t/catch/do/0/d"}`,
+			body: "do: [{t: {try: [{a: " + request + "hang'}, timeout: {after: PT0.6S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
+		{name: "deadline", status: interpreter.StatusFaulted,
+			body: "timeout: {after: PT2S}\ndo: [{a: " + request + "a'}}}, {b: " + request + "hang'}}}]"},
+		{name: "nested", status: done, output: `{"at":"/do/0/t/catch/do/0/d"}`,
+			body: "do: [{t: {try: [{o: {do: [{i: " + request + "hang'}, timeout: {after: PT5S}}}], timeout: {after: PT1S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
+		{name: "race", status: done, output: `{"at":"/do/1/z"}`,
+			body: "do: [{t: {try: [{a: " + request + "a'}, timeout: {after: PT0.1S}}}], catch: {}}}, {z: " + request + "z'}}}]"},
+		{name: "fork", status: done, output: `[{"at":"/do/0/f/fork/branches/0/a"},{"at":"/do/0/f/fork/branches/1/b"}]`,
+			body: "do: [{f: {fork: {branches: [{a: " + request + "a'}}}, {b: " + request + "b'}}}]}}}]"},
+		{name: "retry", status: done, output: `{"at":"/do/0/t/try/0/a"}`,
+			body: "do: [{t: {try: [{a: " + request + "flaky'}}}], catch: {retry: {delay: PT0.3S, limit: {attempt: {count: 5}}}}}}]"},
+		{name: "loop", cancel: true, status: done, output: `{"at":"/do/0/l/do/0/a"}`,
+			body: "do: [{l: {for: {in: '${ [1,2,3] }'}, do: [{a: " + request + "a'}}}]}}]"},
+		{name: "parent", status: done, output: `{"at":"/do/2/c"}`,
+			body: "do: [{r: {run: {workflow: {namespace: sim, name: calls, version: 1.0.0}}}}]"},
+		{name: "impatient", status: done, output: `{"at":"/do/0/t/catch/do/0/d"}`,
+			body: "do: [{t: {try: [{r: {run: {workflow: {namespace: sim, name: slow, version: 1.0.0}}, timeout: {after: PT1.5S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
+	}
+}

@@ -1,0 +1,262 @@
+package simulation
+
+import (
+	"container/heap"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/tasks"
+)
+
+// world is one simulated deployment.
+type world struct {
+	seed   uint64
+	rng    *rand.Rand
+	knobs  knobs
+	bug    bug
+	now    time.Duration // since the beginning; the store's clock
+	events agenda
+	order  int
+
+	memory  runtime.Store // what the store really holds
+	store   runtime.Store // the same, perhaps with a bug planted
+	client  *runtime.Client
+	relay   runtime.Relay
+	workers []*worker
+	runs    []*run
+	compile func(runtime.Definition) (*interpreter.Program, error)
+
+	calls    []call
+	crashes  int
+	faulty   bool // faults happen still
+	problems []string
+	trace    []string
+}
+
+// knobs are what a seed decides about the deployment and how much goes wrong.
+type knobs struct {
+	workers, partitions int
+	lease               time.Duration
+	latency             time.Duration // of a message, on average
+	drop, double        float64       // of messages
+	crash, pause        float64       // of workers, per second
+	skew                float64       // how much clocks run wrong
+	faults              time.Duration // for how long things go wrong
+}
+
+// call is a request that a worker has sent to the outside.
+type call struct {
+	at       time.Duration
+	instance runtime.Instance
+	path     interpreter.Path
+	epoch    int64
+	trusted  bool // the worker could still trust its lease
+}
+
+func epoch() time.Time { return time.UnixMilli(1_800_000_000_000) }
+
+// event is something that happens at a time.
+type event struct {
+	at    time.Duration
+	order int // of events at the same time
+	what  string
+	do    func()
+}
+
+type agenda []*event
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].order < a[j].order
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Push(x any)   { *a = append(*a, x.(*event)) }
+func (a *agenda) Pop() any {
+	old := *a
+	last := old[len(old)-1]
+	*a = old[:len(old)-1]
+	return last
+}
+
+func newWorld(seed uint64, b bug, compile func(runtime.Definition) (*interpreter.Program, error)) *world {
+	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), bug: b, faulty: true, compile: compile}
+	w.knobs = w.draw()
+	w.memory = memstore.New(memstore.Config{Partitions: w.knobs.partitions, Now: func() time.Time { return epoch().Add(w.now) }})
+	w.store = w.memory
+	if b.store != nil {
+		w.store = b.store(w)
+	}
+	w.client = runtime.NewClient(runtime.ClientConfig{Store: w.memory, Nonce: w.nonce})
+	w.relay = runtime.Relay{Store: w.store}
+	return w
+}
+
+// draw decides about the deployment: each seed has its own mixture of faults.
+func (w *world) draw() knobs {
+	chance := func(most float64) float64 {
+		if w.rng.IntN(3) == 0 {
+			return 0
+		}
+		return most * w.rng.Float64()
+	}
+	return knobs{
+		workers: 1 + w.rng.IntN(3), partitions: 1 + w.rng.IntN(3), lease: time.Duration(1+w.rng.IntN(4)) * time.Second,
+		latency: time.Duration(1+w.rng.IntN(30)) * time.Millisecond, drop: chance(0.1), double: chance(0.1), crash: chance(0.5),
+		pause: chance(0.3), skew: chance(0.02), faults: time.Duration(3+w.rng.IntN(8)) * time.Second,
+	}
+}
+
+func (w *world) nonce() string { return fmt.Sprintf("n%016x", w.rng.Uint64()) }
+
+// after has something happen later.
+func (w *world) after(d time.Duration, what string, do func()) {
+	w.order++
+	heap.Push(&w.events, &event{at: w.now + max(d, 0), order: w.order, what: what, do: do})
+}
+
+func (w *world) note(format string, args ...any) {
+	w.trace = append(w.trace, fmt.Sprintf("%10s  ", w.now)+fmt.Sprintf(format, args...))
+	if len(w.trace) > 20_000 {
+		w.trace = w.trace[10_000:]
+	}
+}
+
+func (w *world) problem(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.note("PROBLEM %s", text)
+	w.problems = append(w.problems, text)
+}
+
+// limit is how long after the faults everything has to be over.
+const limit = 90 * time.Second
+
+// play runs the world to its end and returns what was wrong.
+func (w *world) play() []string {
+	w.begin()
+	for len(w.events) > 0 && w.now < w.knobs.faults+limit && len(w.problems) == 0 {
+		e := heap.Pop(&w.events).(*event)
+		w.now = e.at
+		e.do()
+		if w.over() {
+			break
+		}
+	}
+	if len(w.problems) == 0 {
+		w.audit()
+	}
+	return w.problems
+}
+
+// begin starts workers, runs and faults.
+func (w *world) begin() {
+	for n := range w.knobs.workers {
+		k := &worker{w: w, n: n}
+		w.workers = append(w.workers, k)
+		k.boot()
+	}
+	for _, d := range documents() {
+		if _, err := w.client.Deploy(context.Background(), runtime.Definition{Document: d.text()}); err != nil {
+			w.problem("deploy: %s", err)
+		}
+	}
+	kinds := workloads()
+	for n := range 2 + w.rng.IntN(5) {
+		r := &run{kind: kinds[w.rng.IntN(len(kinds))], id: fmt.Sprintf("r%d", n)}
+		w.runs = append(w.runs, r)
+		w.after(time.Duration(w.rng.IntN(2000))*time.Millisecond, "start", func() { w.start(r) })
+	}
+	w.after(w.knobs.faults, "no more faults", func() { w.faulty = false })
+}
+
+func (w *world) start(r *run) {
+	reference := runtime.Reference{Namespace: "sim", Name: r.kind.name, Version: "1.0.0"}
+	i, err := w.client.Start(context.Background(), reference, nil, runtime.StartOptions{ID: r.id})
+	if err != nil {
+		w.problem("start %s: %s", r.id, err)
+		return
+	}
+	r.instance = i
+	w.note("start %s (%s)", r.id, r.kind.name)
+	if r.kind.cancel && w.rng.IntN(2) == 0 {
+		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "cancel", func() {
+			if err := w.client.Cancel(context.Background(), i, "the simulation wants it"); err == nil {
+				r.cancelled = true
+				w.note("cancel %s", r.id)
+			}
+		})
+	}
+}
+
+// over reports whether every instance has ended and nothing is on its way.
+func (w *world) over() bool {
+	if w.faulty {
+		return false
+	}
+	for _, r := range w.runs {
+		if r.instance.ID == "" {
+			return false
+		}
+	}
+	for p := range w.knobs.partitions {
+		st, err := w.memory.Statistics(context.Background(), p)
+		if err != nil || st.Ready+st.Waiting+st.Outbox > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// perform decides what an effect comes to: how long it takes, and its result. It never ends if ok is false.
+func (w *world) perform(r interpreter.Request) (took time.Duration, result any, err error, ok bool) {
+	took = time.Duration(w.rng.IntN(200)) * time.Millisecond
+	body := string(r.Body)
+	switch {
+	case strings.Contains(body, "/hang"):
+		return 0, nil, nil, false
+	case strings.Contains(body, "/flaky") && !strings.Contains(string(r.Path), "!2"):
+		return took, nil, flaky(), true
+	}
+	return took, map[string]any{"at": string(r.Pointer)}, nil, true
+}
+
+// compiler compiles each document once, for all seeds.
+func compiler() func(runtime.Definition) (*interpreter.Program, error) {
+	kinds := tasks.All(tasks.Config{})
+	cache := map[string]*interpreter.Program{}
+	return func(d runtime.Definition) (*interpreter.Program, error) {
+		if p := cache[d.Document]; p != nil {
+			return p, nil
+		}
+		workflow, found := dsl.Parse("sim.yaml", []byte(d.Document))
+		if err := found.Err(); err != nil {
+			return nil, err
+		}
+		p, found := interpreter.Compile(workflow, interpreter.Config{Kinds: kinds})
+		cache[d.Document] = p
+		return p, found.Err()
+	}
+}
+
+func (w *world) program(info *runtime.Info) *interpreter.Program {
+	data, err := w.memory.Definition(context.Background(), "digest/"+info.Definition)
+	var d runtime.Definition
+	if err == nil {
+		err = json.Unmarshal(data, &d)
+	}
+	if err != nil {
+		panic(err)
+	}
+	p, err := w.compile(d)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
