@@ -23,6 +23,7 @@ for n = 1, #ARGV - ARGS - 1 do
         if r.status == 'pending' and r.started <= now then
           r.status, r.started, r.wake = 'running', now, 0
         end
+        if r.wake ~= 0 and r.wake < now then r.wake = now end -- the new owner has its grace from now on
         redis.call('HSET', instance, 'k', text(r))
         move(indexes, member, index, score, r)
         changed = true

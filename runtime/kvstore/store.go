@@ -138,6 +138,9 @@ func (p *partition) claim(i runtime.Instance, c runtime.Claim) *runtime.Claimed 
 		if r.Status == "pending" && r.Started <= p.now {
 			r.Status, r.Started, r.Wake = "running", p.now, 0
 		}
+		if r.Wake != 0 { // the new owner has its grace from now on, however overdue the instance is
+			r.Wake = max(r.Wake, p.now)
+		}
 		p.put(i, &before, &r)
 	}
 	return &runtime.Claimed{

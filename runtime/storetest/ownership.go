@@ -182,6 +182,29 @@ func hungOwner(s *suite) {
 	s.refused(err, runtime.Fenced)
 }
 
+// overdueOwner: an instance that is long overdue is not taken at once from the owner that has just claimed it.
+func overdueOwner(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Release, c.Wake, c.Deadline = true, c.At.Add(time.Second), c.At.Add(time.Second)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.Advance(time.Hour)
+	s.promote(i)
+	claimed := s.claim(i)
+	if p := s.promote(i); p.Ready != 0 {
+		s.Error("revoked at once")
+	}
+	s.Advance(runtime.Grace - 20*time.Millisecond)
+	if p := s.promote(i); p.Ready != 0 {
+		s.Error("revoked within the grace")
+	}
+	late := commit(claimed)
+	late.At = late.At.Add(time.Millisecond)
+	_, err = s.Commit(s.ctx(), late)
+	s.must(err)
+}
+
 func quarantine(s *suite) {
 	i := s.start("a")
 	s.die(i, runtime.MaxDeaths)

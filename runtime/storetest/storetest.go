@@ -59,6 +59,7 @@ func cases() []testCase {
 		{"renew with a stale token", renewFenced},
 		{"a lease ends", leaseEnds},
 		{"a hung owner is revoked", hungOwner},
+		{"an overdue instance leaves its owner time", overdueOwner},
 		{"five deaths quarantine", quarantine},
 		{"progress forgets deaths", progress},
 		{"promote what is due", promoteDue},
