@@ -43,7 +43,7 @@ func BenchmarkCommit(b *testing.B) {
 					b.Error(err)
 					return
 				}
-				c.Version++
+				c.Version, c.Next = c.Version+1, c.Next+1
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func mustCommit(b *testing.B, s *redisstore.Store, n int) runtime.Commit {
 		b.Fatal(claimed, err)
 	}
 	return runtime.Commit{
-		Instance: i, Token: claimed[0].Token, At: claimed[0].At, Status: interpreter.StatusRunning, Records: 4,
+		Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Records: 4,
 		Changes: interpreter.Changes{
 			Head: []byte(`{"s":"running","t":1763700000000000000,"f":12,"n":5,"r":27}`),
 			Frames: []interpreter.StoredFrame{

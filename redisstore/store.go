@@ -189,8 +189,8 @@ func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 		reason = "-"
 	}
 	sets, setCount := changed(c)
-	args := make([]any, 0, 21+setCount+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
-	args = append(args, s.keys.hints(), hint(partition), c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version,
+	args := make([]any, 0, 22+setCount+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
+	args = append(args, s.keys.hints(), hint(partition), c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version, c.Next,
 		c.At.UnixMilli(), runtime.Millis(c.Guard), string(c.Status), reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release),
 		flag(c.Ready), c.Read, c.Records, setCount, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
 	args = appendEntries(sets(args), c)

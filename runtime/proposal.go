@@ -36,7 +36,7 @@ func (s *Session) proposal(release bool) (*Commit, error) {
 		at = s.Clock()
 	}
 	c := &Commit{
-		Instance: s.instance, Token: s.token, Version: s.record.Version, At: at, Guard: s.batch.guard,
+		Instance: s.instance, Token: s.token, Version: s.record.Version, Next: s.record.Version + 1 + s.refused, At: at, Guard: s.batch.guard,
 		Changes: changes, Records: s.batch.records, Read: s.batch.read,
 		Status: s.state.Phase(), Wake: s.wake(), Deadline: s.state.NextDeadline(), Release: release,
 	}

@@ -17,7 +17,7 @@ type Record struct {
 	Epoch    int64
 	Nonce    string
 	Lease    int64  // until when the token is held; 0 for nobody
-	Version  int64  // number of commits
+	Version  int64  // grows with each commit
 	Wake     int64  // when the instance wants to be looked at
 	Deadline int64  // the earliest deadline in force
 	Ready    int64  // its place among the ready; 0 for not ready
@@ -66,7 +66,7 @@ func (r *Record) Due() int64 {
 
 // Commit makes of the record what a commit does at a time. Whether it may is for the store to check before.
 func (r *Record) Commit(c *Commit, now int64) {
-	r.Version++
+	r.Version = c.Next
 	r.Records += int64(c.Records)
 	r.Entries += int64(len(c.Entries))
 	r.Read += int64(c.Read)

@@ -24,6 +24,8 @@ type Session struct {
 	state    *interpreter.State
 	record   Record // as it was stored last
 
+	refused int64 // commits to this version of the record that were refused
+
 	queue    []interpreter.Event // that have not been stepped yet
 	flights  map[interpreter.EffectID]bool
 	children map[interpreter.EffectID]child
@@ -387,8 +389,9 @@ func (s *Session) Committed(c Committed, err error) {
 	sent := s.wants.Commit
 	s.wants.Commit = nil
 	switch RefusedAs(err) {
-	case TimedOut, Guard: // what happened is told again, at the right time
+	case TimedOut, Guard, Conflict: // what happened is told again, of what is stored now
 		s.wants.Reload = true
+		s.refused++
 		return
 	}
 	if err != nil {
@@ -397,7 +400,7 @@ func (s *Session) Committed(c Committed, err error) {
 	}
 	effects, resumed := s.batch.effects, s.batch.resumed
 	s.batch = batch{at: s.batch.at, effects: effects, resumed: resumed && len(effects) > 0}
-	s.record.Version++
+	s.record.Version, s.refused = sent.Next, 0
 	s.record.Status, s.record.Wake, s.record.Deadline = sent.Status, Millis(sent.Wake), Millis(sent.Deadline)
 	s.record.Records += int64(sent.Records)
 	for id := range s.flights {

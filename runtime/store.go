@@ -23,8 +23,9 @@ type Store interface {
 	// Claim takes instances that are ready, and returns their whole state. The nonce is the operation: claiming again
 	// with the same one returns what is still held by it. Instances that cannot be claimed are left out.
 	Claim(context.Context, Claim) ([]Claimed, error)
-	// Commit stores what steps have changed. Version is the operation: the second commit of a version by the same
-	// token is answered like the first.
+	// Commit stores what steps have changed. Next is the operation: the second commit of the same token to the same Next
+	// is answered like the first. A commit that was refused may still be on its way a second time, so that another one
+	// of the same version must have another Next; what is overtaken so is refused as a Conflict.
 	Commit(context.Context, Commit) (Committed, error)
 	// Renew prolongs leases. Each instance is answered on its own; what is not in the answer is not held any more.
 	Renew(context.Context, Renew) ([]Renewed, error)
@@ -152,6 +153,7 @@ type Commit struct {
 	Instance Instance
 	Token    Token
 	Version  int64 // of the record that the changes are made to
+	Next     int64 // of the record then: above Version, and never used for another commit
 	// At is the time of the steps; the store must have reached it.
 	At time.Time
 	// Guard is the earliest deadline that the steps found in force and not passed; zero for none. If the store has

@@ -9,11 +9,11 @@
 --
 -- In general:
 -- KEYS: meta, instance, history, ready, due, closed, outbox, inbox, payloads
--- ARGV: ..., member, epoch, nonce, version, at, guard, status, reason, wake, deadline, release, ready, read,
+-- ARGV: ..., member, epoch, nonce, version, next version, at, guard, status, reason, wake, deadline, release, ready, read,
 --       records;
 --       numbers of: fields and values to set, fields to delete, entries, outbox entries, references and payloads;
 --       then these
--- Reply: OK or OK_DUP, 1 if there are unread messages, and the record; NO_SUCH, CLOSED, FENCED, ROLLED_BACK, GUARD,
+-- Reply: OK or OK_DUP, 1 if there are unread messages, and the record; NO_SUCH, CLOSED, FENCED, CONFLICT, ROLLED_BACK, GUARD,
 --       TIMED_OUT
 local instance, history = KEYS[2], KEYS[3]
 local stored = redis.call('HGET', instance, 'k')
@@ -42,24 +42,25 @@ end
 -- include record
 local indexes = {ready = KEYS[4], due = KEYS[5], closed = KEYS[6]}
 local outbox, inbox, payloads = KEYS[7], KEYS[8], KEYS[9]
-local member, epoch, nonce, version, at, guard, status, reason, wakes, deadline, release, again, read, records, sets, unsets,
-  entries, outgoing, apart = unpack(ARGV, ARGS, ARGS + 18)
-epoch, version, at, guard = tonumber(epoch), tonumber(version), tonumber(at), tonumber(guard)
-read, entries = tonumber(read), tonumber(entries)
+local member, epoch, nonce, version, becoming, at, guard, status, reason, wakes, deadline, release, again, read, records, sets, unsets,
+  entries, outgoing, apart = unpack(ARGV, ARGS, ARGS + 19)
+epoch, version, becoming, at = tonumber(epoch), tonumber(version), tonumber(becoming), tonumber(at)
+guard, read, entries = tonumber(guard), tonumber(read), tonumber(entries)
 
 local r = record(stored)
 if not r then return reply('NO_SUCH') end
 local mine = r.epoch == epoch and r.nonce == nonce
-if mine and r.version == version + 1 then return reply('OK_DUP', r.mail > r.read and 1 or 0, stored) end
+if mine and r.version == becoming then return reply('OK_DUP', r.mail > r.read and 1 or 0, stored) end
 if final(r) then return reply('CLOSED') end
 if not mine or r.lease == 0 then return reply('FENCED') end
-if r.version ~= version then return reply('ROLLED_BACK') end
+if r.version > version then return reply('CONFLICT') end
+if r.version < version then return reply('ROLLED_BACK') end
 if at > now then return reply('GUARD') end
 if r.deadline > at and (guard == 0 or r.deadline < guard) then guard = r.deadline end
 if guard ~= 0 and now >= guard then return reply('TIMED_OUT') end
 
 local index, score = place(r)
-r.version, r.records, r.entries, r.read = version + 1, r.records + tonumber(records), r.entries + entries, r.read + read
+r.version, r.records, r.entries, r.read = becoming, r.records + tonumber(records), r.entries + entries, r.read + read
 r.status, r.reason, r.wake, r.deadline = status, reason, tonumber(wakes), tonumber(deadline)
 if entries > 0 then r.deaths = 0 end
 if final(r) then
@@ -71,7 +72,7 @@ end
 local becomes = text(r)
 
 -- each calls f with up to 500 of the next n arguments at a time
-local first = ARGS + 19
+local first = ARGS + 20
 local function each(n, f)
   for from = first, first + n - 1, 500 do
     f(from, math.min(from + 499, first + n - 1))

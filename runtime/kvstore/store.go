@@ -161,14 +161,16 @@ func (s *Store) Commit(_ context.Context, c runtime.Commit) (done runtime.Commit
 			return err
 		case !ok:
 			return p.refuse(runtime.NoSuch, c.Instance)
-		case r.Epoch == c.Token.Epoch && r.Nonce == c.Token.Nonce && r.Version == c.Version+1:
+		case r.Epoch == c.Token.Epoch && r.Nonce == c.Token.Nonce && r.Version == c.Next:
 			done.Mail = r.Mail > r.Read // again
 			return nil
 		case r.Status.Final():
 			return p.refuse(runtime.Closed, c.Instance)
 		case !r.Held() || r.Epoch != c.Token.Epoch || r.Nonce != c.Token.Nonce:
 			return p.refuse(runtime.Fenced, c.Instance)
-		case r.Version != c.Version:
+		case r.Version > c.Version:
+			return p.refuse(runtime.Conflict, c.Instance)
+		case r.Version < c.Version:
 			return p.refuse(runtime.RolledBack, c.Instance)
 		case c.At.UnixMilli() > p.now:
 			return p.refuse(runtime.Guard, c.Instance)

@@ -16,7 +16,7 @@ func commitChanges(s *suite) {
 	}
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	c.Version++
+	c.Version, c.Next = c.Version+1, c.Next+1
 	c.Changes = interpreter.Changes{
 		Head: []byte(`{"a":2}`), Frames: []interpreter.StoredFrame{{Slot: 12, Data: []byte(`{"f":12}`)}}, Ended: []interpreter.Slot{2},
 	}
@@ -41,7 +41,7 @@ func commitAgain(s *suite) {
 		_, err := s.Commit(s.ctx(), c)
 		s.must(err)
 	}
-	c.Version++
+	c.Version, c.Next = c.Version+1, c.Next+1
 	c.Release = true
 	for range 3 { // also when nobody holds the token any more
 		_, err := s.Commit(s.ctx(), c)
@@ -66,6 +66,25 @@ func commitVersion(s *suite) {
 	}
 }
 
+// commitOvertaken: a commit that was refused comes again, and is taken this time, before another one of its version.
+func commitOvertaken(s *suite) {
+	i := s.start("a")
+	first := commit(s.claim(i))
+	first.Changes.Head = []byte("first")
+	second := first
+	second.Next++
+	second.Changes.Head = []byte("second")
+	_, err := s.Commit(s.ctx(), first)
+	s.must(err)
+	_, err = s.Commit(s.ctx(), second)
+	s.refused(err, runtime.Conflict)
+	_, err = s.Commit(s.ctx(), first) // the first answer again
+	s.must(err)
+	if l := s.load(i); string(l.State.Head) != "first" || l.Record.Version != first.Next {
+		s.Errorf("stored is %s, %+v", l.State.Head, l.Record)
+	}
+}
+
 func commitFenced(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
@@ -77,7 +96,7 @@ func commitFenced(s *suite) {
 	c.Release = true
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
-	c.Version++
+	c.Version, c.Next = c.Version+1, c.Next+1
 	_, err = s.Commit(s.ctx(), c)
 	s.refused(err, runtime.Fenced)
 	if l := s.load(i); l.State.Head != nil {
@@ -93,7 +112,7 @@ func commitClosed(s *suite) {
 	s.must(err)
 	_, err = s.Commit(s.ctx(), done) // the same again
 	s.must(err)
-	done.Version++
+	done.Version, done.Next = done.Version+1, done.Next+1
 	_, err = s.Commit(s.ctx(), done)
 	s.refused(err, runtime.Closed)
 	r := s.load(i).Record
@@ -114,7 +133,7 @@ func commitTimedOut(s *suite) {
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	result := c
-	result.Version++
+	result.Version, result.Next = result.Version+1, result.Next+1
 	result.At = s.poll(i).At
 	s.Advance(c.Deadline.Sub(result.At))
 	_, err = s.Commit(s.ctx(), result)
@@ -136,7 +155,7 @@ func commitGuarded(s *suite) {
 	for range 2 { // once in each form that a store may have for it
 		_, err = s.Commit(s.ctx(), c)
 		s.must(err)
-		c.Version++
+		c.Version, c.Next = c.Version+1, c.Next+1
 	}
 	c.Guard = s.poll(i).At
 	_, err = s.Commit(s.ctx(), c)
@@ -151,7 +170,7 @@ func commitTimeout(s *suite) {
 	s.must(err)
 	s.Advance(time.Second)
 	timeout := c
-	timeout.Version++
+	timeout.Version, timeout.Next = timeout.Version+1, timeout.Next+1
 	timeout.At = c.Deadline
 	timeout.Deadline, timeout.Wake = time.Time{}, time.Time{}
 	_, err = s.Commit(s.ctx(), timeout)

@@ -177,7 +177,7 @@ func hungOwner(s *suite) {
 		s.Errorf("promoted %+v", p)
 	}
 	late := commit(claimed)
-	late.Version++
+	late.Version, late.Next = late.Version+1, late.Next+1
 	_, err = s.Commit(s.ctx(), late)
 	s.refused(err, runtime.Fenced)
 }

@@ -112,7 +112,7 @@ func history(s *suite) {
 	claimed := s.claim(i)
 	c := commit(claimed)
 	for n := range 5 {
-		c.Version = int64(n)
+		c.Version, c.Next = int64(n), int64(n)+1
 		c.Entries = [][]byte{fmt.Appendf(nil, `{"n":%d}`, 2*n), fmt.Appendf(nil, `{"n":%d}`, 2*n+1)}
 		_, err := s.Commit(s.ctx(), c)
 		s.must(err)
@@ -392,7 +392,7 @@ func (s *suite) live(id string) {
 		s.Error(err)
 	}
 	done := closing(claimed[0])
-	done.Version++
+	done.Version, done.Next = done.Version+1, done.Next+1
 	if _, err := s.Commit(s.ctx(), done); err != nil {
 		s.Error(err)
 	}

@@ -45,6 +45,7 @@ func cases() []testCase {
 		{"commit stores changes", commitChanges},
 		{"commit again", commitAgain},
 		{"commit of another version", commitVersion},
+		{"commit overtaken by an earlier one", commitOvertaken},
 		{"commit with a stale token", commitFenced},
 		{"commit after the end", commitClosed},
 		{"commit at the deadline", commitTimedOut},
@@ -173,7 +174,7 @@ func (s *suite) promote(i runtime.Instance) runtime.Promoted {
 // commit returns a commit that changes nothing.
 func commit(c runtime.Claimed) runtime.Commit {
 	return runtime.Commit{
-		Instance: c.Instance, Token: c.Token, Version: c.Record.Version, At: c.At, Status: interpreter.StatusRunning,
+		Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1, At: c.At, Status: interpreter.StatusRunning,
 	}
 }
 
