@@ -3,9 +3,11 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
@@ -85,8 +87,26 @@ func (w *world) auditCalls() {
 	}
 }
 
+// auditRenewed checks that only who holds an instance can prolong its lease.
+func (w *world) auditRenewed(asked runtime.Renew, renewed []runtime.Renewed) {
+	for _, r := range renewed {
+		l, err := w.memory.Load(context.Background(), r.Instance)
+		if err != nil {
+			w.problem("%s: %s", r.Instance, err)
+			continue
+		}
+		held := runtime.Held{Instance: r.Instance, Token: runtime.Token{Epoch: l.Record.Epoch, Nonce: l.Record.Nonce}}
+		if !l.Record.Held() || !slices.Contains(asked.Held, held) {
+			w.problem("I3: the lease of %s was prolonged by who does not hold it", r.Instance)
+		}
+	}
+}
+
 func (w *world) auditInstance(item runtime.Listed) {
 	i := item.Instance
+	if !item.Record.Status.Final() {
+		w.problem("I20: %s has not ended: %+v", i, item.Record)
+	}
 	var entries []runtime.HistoryEntry
 	if _, err := w.client.History(context.Background(), i, 0, func(e runtime.HistoryEntry) error {
 		entries = append(entries, e)
@@ -107,6 +127,7 @@ func (w *world) auditRecords(i runtime.Instance, stored runtime.Record, entries 
 	var epoch int64
 	nonces := map[int64]string{}
 	finished := map[interpreter.Path]bool{}
+	told := map[interpreter.EffectID]int{} // of children
 	for _, e := range entries {
 		if known, ok := nonces[e.Token.Epoch]; e.Token.Epoch < epoch || ok && known != e.Token.Nonce {
 			w.problem("I3: %s was written by %v after epoch %d", i, e.Token, epoch)
@@ -128,10 +149,14 @@ func (w *world) auditRecords(i runtime.Instance, stored runtime.Record, entries 
 					w.problem("I10: the effect %s of %s finished twice", r.Path, i)
 				}
 				finished[r.Path] = true
-			case interpreter.ResultLate:
-				if strings.HasPrefix(string(r.Kind), "run_") {
+			}
+			if _, child := told[r.Effect]; child && (r.Type == interpreter.EffectFinished || r.Type == interpreter.ResultLate) {
+				if told[r.Effect]++; told[r.Effect] > 1 {
 					w.problem("I18: %s was told twice of a child", i)
 				}
+			}
+			if r.Type == interpreter.EffectStarted && r.Kind == dsl.KindRunWorkflow {
+				told[r.Effect] = 0
 			}
 		}
 	}

@@ -398,6 +398,7 @@ func (k *worker) renewAll(p int, all []*holding) {
 	var renewed []runtime.Renewed
 	k.call("renew", func() (err error) {
 		renewed, err = k.w.store.Renew(context.Background(), request)
+		k.w.auditRenewed(request, renewed)
 		return err
 	}, func(err error) {
 		if err != nil {

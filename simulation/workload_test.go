@@ -59,6 +59,8 @@ func workloads() []workload {
 			body: "do: [{l: {for: {in: '${ [1,2,3] }'}, do: [{a: " + request + "a'}}}]}}]"},
 		{name: "parent", status: done, output: `{"at":"/do/2/c"}`,
 			body: "do: [{r: {run: {workflow: {namespace: sim, name: calls, version: 1.0.0}}}}]"},
+		{name: "rivals", status: done, output: `{"at":"/do/0/f/fork/branches/1/b"}`,
+			body: "do: [{f: {fork: {compete: true, branches: [{r: {run: {workflow: {namespace: sim, name: slow, version: 1.0.0}}}}, {b: " + request + "b'}}}]}}}]"},
 		{name: "impatient", status: done, output: `{"at":"/do/0/t/catch/do/0/d"}`,
 			body: "do: [{t: {try: [{r: {run: {workflow: {namespace: sim, name: slow, version: 1.0.0}}, timeout: {after: PT1.5S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
 	}
