@@ -203,8 +203,12 @@ const (
 
 // acquire returns how many slots, at most n, are free now. If there are none it waits a moment.
 func (w *Worker) acquire(ctx context.Context, n int) int {
-	w.turn.Lock() // one partition at a time, so that slots are not handed out one by one
-	defer w.turn.Unlock()
+	select {
+	case w.turn <- struct{}{}: // one partition at a time, so that slots are not handed out one by one
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return 0
+	}
 	got := 0
 	for ; got < n; got++ {
 		select {

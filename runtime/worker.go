@@ -44,7 +44,7 @@ type Worker struct {
 	programs   programs
 	partitions []*partition
 	slots      chan struct{}
-	turn       sync.Mutex // of acquiring slots
+	turn       chan struct{} // to acquire slots
 	sessions   sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	effects    context.Context
@@ -87,7 +87,7 @@ func NewWorker(c WorkerConfig) *Worker {
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},
 		programs: programs{catalog: c.Store, compile: c.Compile},
-		slots:    make(chan struct{}, c.Concurrency), draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
+		slots:    make(chan struct{}, c.Concurrency), turn: make(chan struct{}, 1), draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
 	}
 	for n := range c.Store.Layout().Partitions {
 		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1)})

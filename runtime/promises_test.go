@@ -1,0 +1,335 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// hanging is a performer that lasts until it is cancelled.
+func hanging(ctx context.Context, _ interpreter.Request) (any, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// effortless is a performer that takes no time.
+func effortless(context.Context, interpreter.Request) (any, error) { return "done", nil }
+
+const task = "{run: {shell: {command: x}}}"
+
+func (h *host) record(i runtime.Instance) runtime.Record {
+	h.Helper()
+	l, err := h.store.Load(h.Context(), i)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return l.Record
+}
+
+func (h *host) records(i runtime.Instance) (types []string) {
+	h.Helper()
+	if _, err := h.client.History(h.Context(), i, 0, func(e runtime.HistoryEntry) error {
+		for _, r := range e.Records {
+			types = append(types, strings.TrimSpace(string(r.Type)+" "+string(r.Path)))
+		}
+		return nil
+	}); err != nil {
+		h.Fatal(err)
+	}
+	return types
+}
+
+func took(o runtime.Outcome) time.Duration {
+	return o.EndedAt.Sub(o.StartedAt).Round(100 * time.Millisecond)
+}
+
+// TestStartTimeouts are promises 1 to 5, 16, 21, 22 and 203: each timeout ends the run, and says which it was.
+func TestStartTimeouts(t *testing.T) {
+	for name, c := range map[string]struct {
+		document string
+		options  runtime.StartOptions
+		kind     string
+		after    time.Duration
+	}{
+		"the document's":             {"timeout: {after: PT3S}\n", runtime.StartOptions{}, "workflow", 3 * time.Second},
+		"of the execution":           {"", runtime.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
+		"it replaces the document's": {"timeout: {after: PT1S}\n", runtime.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
+		"of the run":                 {"timeout: {after: PT9S}\n", runtime.StartOptions{RunTimeout: 4 * time.Second}, "run", 4 * time.Second},
+		"the first of both fires":    {"", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, RunTimeout: 2 * time.Second}, "run", 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				h.perform = hanging
+				defer h.work(runtime.WorkerConfig{})()
+				i := h.start(c.document+"do: [{a: "+task+"}]", c.options)
+				o := h.wait(i)
+				if o.Status != interpreter.StatusFaulted || took(o) != c.after || o.Fault.Extensions["timeoutKind"] != c.kind {
+					t.Errorf("got %+v after %s", o, took(o))
+				}
+				if r := h.record(i); r.Reason != "timed_out" {
+					t.Errorf("closed as %s", r.Reason)
+				}
+			})
+		})
+	}
+}
+
+// TestQueuedStartIsFree: waiting in line does not use up the timeout, unless it was asked for (promises 172).
+func TestQueuedStartIsFree(t *testing.T) {
+	for accepted, want := range map[bool]time.Duration{false: 5 * time.Second, true: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t)
+			h.perform = hanging
+			i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: accepted})
+			time.Sleep(4 * time.Second)
+			defer h.work(runtime.WorkerConfig{})()
+			if o := h.wait(i); took(o) != want {
+				t.Errorf("accepted %v: it ended after %s", accepted, took(o))
+			}
+		})
+	}
+}
+
+// TestDelay: a delayed run starts in time, and one whose deadline passes before never starts (promises 173, 182).
+func TestDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		defer h.work(runtime.WorkerConfig{})()
+		began := time.Now()
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: time.Hour})
+		never := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: time.Hour, Deadline: began.Add(time.Minute)})
+		if o := h.wait(never); o.Status != interpreter.StatusFaulted || time.Since(began) > 61*time.Second {
+			t.Errorf("got %+v after %s", o, time.Since(began))
+		}
+		for _, r := range h.records(never) {
+			if strings.HasPrefix(r, "task.") {
+				t.Errorf("a task ran: %s", r)
+			}
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || time.Since(began).Round(time.Second) != time.Hour {
+			t.Errorf("got %+v after %s", o, time.Since(began))
+		}
+	})
+}
+
+// TestOptionsAreChecked: promises 8 and 9.
+func TestOptionsAreChecked(t *testing.T) {
+	for field, o := range map[string]runtime.StartOptions{
+		"executionTimeout": {ExecutionTimeout: 999 * time.Millisecond},
+		"runTimeout":       {RunTimeout: -time.Second},
+		"delay":            {Delay: -time.Second},
+		"onDuplicate":      {OnDuplicate: "maybe"},
+	} {
+		var option *runtime.OptionError
+		if err := o.Check(); !errors.As(err, &option) || option.Field != field {
+			t.Errorf("%+v: got %v", o, err)
+		}
+	}
+}
+
+// TestDuplicates: promises 6.
+func TestDuplicates(t *testing.T) {
+	h := newHost(t)
+	first := h.start("do: [{a: {wait: PT1S}}]", runtime.StartOptions{ID: "a"})
+	definition := runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {wait: PT1S}}]"}
+	for _, c := range []struct {
+		input any
+		on    string
+		want  runtime.Code
+	}{
+		{nil, "", ""}, {nil, runtime.OnDuplicateReject, runtime.Conflict}, {nil, runtime.OnDuplicateReturnExisting, ""},
+		{1, "", runtime.Conflict}, {1, runtime.OnDuplicateReject, runtime.Conflict}, {1, runtime.OnDuplicateReturnExisting, ""},
+	} {
+		i, err := h.client.StartDefinition(t.Context(), definition, c.input, runtime.StartOptions{ID: "a", OnDuplicate: c.on})
+		if runtime.RefusedAs(err) != c.want || i != first {
+			t.Errorf("%+v: got %s, %v", c, i, err)
+		}
+	}
+}
+
+// TestSuspend is semantics 16.2: no task starts, what runs goes on, deadlines hold.
+func TestSuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			performed.Add(1)
+			time.Sleep(10 * time.Second)
+			return "done", nil
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("do: [{a: "+task+"}, {b: "+task+"}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		if err := h.client.Suspend(t.Context(), i, "lunch"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if r := h.record(i); performed.Load() != 1 || r.Status != interpreter.StatusSuspended || r.Held() {
+			t.Errorf("%d effects were performed; the record is %+v", performed.Load(), r)
+		}
+		if err := h.client.Resume(t.Context(), i, ""); err != nil {
+			t.Fatal(err)
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 2 {
+			t.Errorf("got %+v", o)
+		}
+		timed := h.start("timeout: {after: PT1M}\ndo: [{a: {wait: PT10M}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		if err := h.client.Suspend(t.Context(), timed, ""); err != nil {
+			t.Fatal(err)
+		}
+		if o := h.wait(timed); o.Status != interpreter.StatusFaulted || took(o) != time.Minute {
+			t.Errorf("suspended, it ended as %+v after %s", o, took(o))
+		}
+	})
+}
+
+// TestParentClose is promises 23 and 24.
+func TestParentClose(t *testing.T) {
+	for policy, want := range map[string]string{"cancel": "cancelled", "terminate": "terminated", "abandon": "completed"} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t)
+			defer h.work(runtime.WorkerConfig{})()
+			h.deploy("child", "do: [{a: {wait: PT1M}}]")
+			i := h.start("do: [{f: {fork: {compete: true, branches: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}, metadata: {swrun: {parentClose: "+policy+"}}}}, {w: {wait: PT5S}}]}}}]", runtime.StartOptions{})
+			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+				t.Fatalf("got %+v", o)
+			}
+			child := h.child(i)
+			h.wait(child)
+			if r := h.record(child); r.Reason != want {
+				t.Errorf("%s: the child is closed as %s", policy, r.Reason)
+			}
+		})
+	}
+}
+
+// child returns the only child of i.
+func (h *host) child(i runtime.Instance) (child runtime.Instance) {
+	h.Helper()
+	if err := h.client.List(h.Context(), runtime.Filter{Prefix: i.ID + "."}, func(f runtime.Found) bool {
+		child = f.Instance
+		return false
+	}); err != nil || child.ID == "" {
+		h.Fatalf("no child: %v", err)
+	}
+	return child
+}
+
+// TestTimedOutChildTellsItsParent: promises 24 and 220.
+func TestTimedOutChildTellsItsParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(runtime.WorkerConfig{})()
+		h.deploy("child", "timeout: {after: PT3S}\ndo: [{a: {wait: PT1M}}]")
+		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", runtime.StartOptions{})
+		o := h.wait(i)
+		if got, _ := o.Output.(map[string]any); got["late"] != true {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestAtMostOnce: an effect that must not be repeated is not, and its outcome is told as unknown.
+func TestAtMostOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(ctx context.Context, _ interpreter.Request) (any, error) {
+			performed.Add(1)
+			return hanging(ctx, interpreter.Request{})
+		}
+		first := h.work(runtime.WorkerConfig{Drain: time.Millisecond})
+		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}], catch: {as: e, do: [{b: {set: '${ $e.outcome }'}}]}}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		first() // the effect is given up, and nobody knows what came of it
+		defer h.work(runtime.WorkerConfig{})()
+		if o := h.wait(i); o.Output != "unknown" || performed.Load() != 1 {
+			t.Errorf("got %+v after %d calls", o, performed.Load())
+		}
+	})
+}
+
+// TestDrainHandsOver: a worker that stops gives back what it holds, and another goes on at once, with the next attempt.
+func TestDrainHandsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		attempts := make(chan int, 10)
+		h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+			attempts <- r.Attempt
+			if r.Attempt == 1 {
+				return hanging(ctx, r)
+			}
+			return "done", nil
+		}
+		first := h.work(runtime.WorkerConfig{Drain: 2 * time.Second})
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		began := time.Now()
+		first()
+		if handed := time.Since(began); handed > 2100*time.Millisecond {
+			t.Errorf("it took %s to hand over", handed)
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		o := h.wait(i)
+		if o.Status != interpreter.StatusCompleted || time.Since(began) > 4*time.Second || <-attempts != 1 || <-attempts != 2 {
+			t.Errorf("got %+v after %s", o, time.Since(began))
+		}
+		if r := h.record(i); r.Deaths != 0 {
+			t.Errorf("handing over counts as %d deaths", r.Deaths)
+		}
+	})
+}
+
+// TestRetention removes what has ended long enough ago.
+func TestRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(runtime.WorkerConfig{Retention: time.Hour})()
+		i := h.start("do: [{a: {set: {x: 1}}}]", runtime.StartOptions{})
+		h.wait(i)
+		time.Sleep(59 * time.Minute)
+		h.record(i)
+		time.Sleep(2 * time.Minute)
+		if _, err := h.store.Load(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch {
+			t.Errorf("it is still there: %v", err)
+		}
+	})
+}
+
+// TestManyWorkers share a store, and each run is run once.
+func TestManyWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			performed.Add(1)
+			time.Sleep(time.Second)
+			return "done", nil
+		}
+		for range 4 {
+			defer h.work(runtime.WorkerConfig{Concurrency: 10})()
+		}
+		var all []runtime.Instance
+		for range 100 {
+			all = append(all, h.start("do: [{a: "+task+"}, {b: "+task+"}]", runtime.StartOptions{}))
+		}
+		for _, i := range all {
+			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+				t.Errorf("got %+v", o)
+			}
+		}
+		if performed.Load() != 200 {
+			t.Errorf("%d effects were performed", performed.Load())
+		}
+	})
+}
