@@ -1,0 +1,62 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestNetworkPolicies holds the transport to the address that it dials, however that address is written or reached.
+func TestNetworkPolicies(t *testing.T) {
+	var reached atomic.Int64
+	private := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached.Add(1)
+		if r.URL.Path == "/redirect" {
+			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusFound)
+		}
+	}))
+	defer private.Close()
+	port := private.URL[strings.LastIndexByte(private.URL, ':'):]
+	for _, c := range []struct {
+		policy, url string
+		allowed     bool
+	}{
+		{networkAny, private.URL, true},
+		{networkDeny, private.URL, false},
+		{networkDeny, "http://192.0.2.1" + port, false},
+		{networkPublic, private.URL, false},
+		{networkPublic, "http://localhost" + port, false},
+		{networkPublic, "http://[::1]" + port, false},
+		{networkPublic, "http://[::ffff:127.0.0.1]" + port, false},
+		{networkPublic, "http://[64:ff9b::7f00:1]" + port, false},
+		{networkPublic, "http://0" + port, false},
+		{networkPublic, "http://169.254.169.254", false},
+		{networkPublic, "http://10.0.0.1", false},
+		{networkPublic, "http://100.100.100.200", false},
+		{"127.0.0.0/8", private.URL, true},
+		{"public,127.0.0.0/8", private.URL, true},
+		{"127.0.0.0/8", private.URL + "/redirect", false},
+		{"10.0.0.0/8", private.URL, false},
+	} {
+		transport, err := network(c.policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := reached.Load()
+		response, err := (&http.Client{Transport: transport}).Get(c.url)
+		if err == nil {
+			response.Body.Close() // nothing is read
+		}
+		if (err == nil) != c.allowed {
+			t.Errorf("%s with %s: %v", c.url, c.policy, err)
+		}
+		if !c.allowed && !strings.HasSuffix(c.url, "/redirect") && reached.Load() != before {
+			t.Errorf("%s with %s was reached", c.url, c.policy)
+		}
+	}
+	if _, err := network("everything"); err == nil {
+		t.Error("a policy that does not exist was taken")
+	}
+}

@@ -1,0 +1,194 @@
+package redisstore_test
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime"
+)
+
+// TestLayout holds the package comment to what a store really keeps: every key and field there is described, with its
+// type, and everything that is described is there.
+func TestLayout(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	fill(t, s)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close() // the server is gone then
+	described := describedKeys(t)
+	found := map[string]bool{}
+	for _, key := range mustKeys(t, client) {
+		pattern := describe(key)
+		kind, ok := described[pattern]
+		if got := client.Type(t.Context(), key).Val(); !ok || got != kind {
+			t.Errorf("%s (%s) is a %s; the package comment says %q", key, pattern, got, kind)
+		}
+		if ttl := client.TTL(t.Context(), key).Val(); ttl != -1 {
+			t.Errorf("%s has a TTL of %s", key, ttl)
+		}
+		found[pattern] = true
+	}
+	for pattern := range described {
+		if !found[pattern] {
+			t.Errorf("%s is described, and was not there", pattern)
+		}
+	}
+	for field := range client.HGetAll(t.Context(), "swrun:{D:0}:i:test/a").Val() {
+		if !regexp.MustCompile(`^(k|s|h|c|f\d+)$`).MatchString(field) {
+			t.Errorf("the field %s of an instance is not described", field)
+		}
+	}
+}
+
+// fill leaves something under every key.
+func fill(t *testing.T, s *redisstore.Store) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	must(s.Define(ctx, "key", []byte("data")))
+	for _, id := range []string{"a", "b", "c", "d"} {
+		_, err := s.Start(ctx, runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Info: []byte("{}")})
+		must(err)
+	}
+	claim := func(id string) runtime.Commit {
+		i := runtime.Instance{Namespace: "test", ID: id}
+		claimed, err := s.Claim(ctx, runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n" + id, Lease: time.Hour})
+		must(err)
+		return runtime.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning}
+	}
+	a := claim("a")
+	a.Changes = interpreter.Changes{Head: []byte("h"), Context: []byte("c"), Frames: []interpreter.StoredFrame{{Slot: 1, Data: []byte("f")}}}
+	a.Entries, a.Outbox, a.Payloads = [][]byte{[]byte("e")}, [][]byte{[]byte("o")}, map[string][]byte{"r": []byte("p")}
+	_, err := s.Commit(ctx, a)
+	must(err)
+	must(s.Deliver(ctx, runtime.Delivery{To: a.Instance, ID: "m", Message: []byte("m")}))
+	b := claim("b")
+	b.Status, b.Reason = interpreter.StatusCompleted, "completed"
+	_, err = s.Commit(ctx, b)
+	must(err)
+}
+
+func mustKeys(t *testing.T, client *redis.Client) []string {
+	t.Helper()
+	keys, err := client.Keys(context.Background(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// describe writes a key as the package comment does.
+func describe(key string) string {
+	key = strings.Replace(key, "{D:0}", "{D:p}", 1)
+	return regexp.MustCompile(`test/\w+$`).ReplaceAllString(key, "i")
+}
+
+// describedKeys reads keys and types from the package comment.
+func describedKeys(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t(swrun:\S+) +(string|hash|list|zset|stream) `).FindAllStringSubmatch(string(text), -1) {
+		keys[m[1]] = m[2]
+	}
+	return keys
+}
+
+// TestLostWritesAreNoticed (F21, F22): a server that forgets what it had confirmed is found out by the next call, and
+// goes on once that was accepted.
+func TestLostWritesAreNoticed(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close() // the server is gone then
+	start := func(id string) error {
+		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Info: []byte("{}")})
+		return err
+	}
+	for _, id := range []string{"a", "b"} {
+		if err := start(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.HSet(t.Context(), "swrun:{D:0}:meta", "seq", 1).Err(); err != nil { // as a restored backup has it
+		t.Fatal(err)
+	}
+	if err := start("c"); runtime.RefusedAs(err) != runtime.RolledBack {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := s.Scrub(t.Context(), runtime.Scrub{N: 100, Adopt: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := start("c"); err != nil {
+		t.Error(err)
+	}
+	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Losses != 1 {
+		t.Errorf("the statistics are %+v, %v", st, err)
+	}
+}
+
+// TestDriftIsRepaired (F31): single entries of the indexes are lost or doubled, and scrubbing puts them right.
+func TestDriftIsRepaired(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close() // the server is gone then
+	fill(t, s)
+	for _, harm := range []func() error{
+		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:ready", "test/c").Err() },
+		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:due", "test/a").Err() },
+		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:closed", "test/b").Err() },
+		func() error { return client.ZAdd(t.Context(), "swrun:{D:0}:ready", redis.Z{Score: 1, Member: "test/b"}).Err() },
+		func() error { return client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: 1, Member: "test/a"}).Err() },
+	} {
+		if err := harm(); err != nil {
+			t.Fatal(err)
+		}
+		for n, want := range []int{1, 0} {
+			done, err := s.Scrub(t.Context(), runtime.Scrub{N: 100})
+			if err != nil || len(done.Repaired) != want {
+				t.Errorf("scrub %d repaired %q, %v", n+1, done.Repaired, err)
+			}
+		}
+	}
+}
+
+// TestCorruptRecordsStayApart: a record that cannot be read is put aside, and the others go on.
+func TestCorruptRecordsStayApart(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close() // the server is gone then
+	fill(t, s)
+	if err := client.HSet(t.Context(), "swrun:{D:0}:i:test/c", "k", "nonsense").Err(); err != nil {
+		t.Fatal(err)
+	}
+	work, err := s.Poll(t.Context(), 0, 10, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.Claim(t.Context(), runtime.Claim{Instances: work.Ready, Nonce: "n", Lease: time.Hour})
+	if err != nil || len(claimed) != 1 || claimed[0].Instance.ID != "d" {
+		t.Errorf("claimed %v, %v", claimed, err)
+	}
+	if work, err := s.Poll(t.Context(), 0, 10, false); err != nil || len(work.Ready) != 0 {
+		t.Errorf("still ready are %v, %v", work.Ready, err)
+	}
+}
