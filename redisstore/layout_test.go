@@ -155,8 +155,12 @@ func TestDriftIsRepaired(t *testing.T) {
 		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:ready", "test/c").Err() },
 		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:due", "test/a").Err() },
 		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:closed", "test/b").Err() },
-		func() error { return client.ZAdd(t.Context(), "swrun:{D:0}:ready", redis.Z{Score: 1, Member: "test/b"}).Err() },
-		func() error { return client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: 1, Member: "test/a"}).Err() },
+		func() error {
+			return client.ZAdd(t.Context(), "swrun:{D:0}:ready", redis.Z{Score: 1, Member: "test/b"}).Err()
+		},
+		func() error {
+			return client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: 1, Member: "test/a"}).Err()
+		},
 	} {
 		if err := harm(); err != nil {
 			t.Fatal(err)
