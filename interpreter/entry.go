@@ -14,7 +14,7 @@ import (
 // Entry is one step as a run's history keeps it: what happened, when, and the records of what it led to. The entries
 // of a run tell its whole state (see Fold).
 type Entry struct {
-	Event   string // start, finished, due, cancel, suspend or resume
+	Event   string // start, finished, due, cancel, suspend, resume or abort
 	At      time.Time
 	Records []Record // at least one: a step without records has changed nothing
 	// State is the whole state after the step, if its records do not tell what it has changed (Result.Withheld); nil
@@ -30,6 +30,7 @@ const (
 	EventCancel   = "cancel"
 	EventSuspend  = "suspend"
 	EventResume   = "resume"
+	EventAbort    = "abort"
 )
 
 // NewEntry returns the entry of a step.
@@ -48,6 +49,8 @@ func NewEntry(ev Event, now time.Time, r Result) Entry {
 		e.Event = EventSuspend
 	case Resume:
 		e.Event = EventResume
+	case Abort:
+		e.Event = EventAbort
 	}
 	return e
 }
@@ -69,6 +72,8 @@ func (e Entry) cause(start Start) Event {
 		return Suspend{Reason: e.reason()}
 	case EventResume:
 		return Resume{Reason: e.reason()}
+	case EventAbort:
+		return Abort{Error: e.Records[len(e.Records)-1].Error}
 	}
 	return Due{}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume.
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Abort.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
@@ -46,12 +46,18 @@ type Resume struct {
 	Reason string
 }
 
+// Abort ends the run with an error from outside, which nothing in it can catch: a limit of its host is reached.
+type Abort struct {
+	Error *errors.Error
+}
+
 func (Start) event()    {}
 func (Finished) event() {}
 func (Due) event()      {}
 func (Cancel) event()   {}
 func (Suspend) event()  {}
 func (Resume) event()   {}
+func (Abort) event()    {}
 
 // Effect is something that has to happen outside.
 type Effect struct {
@@ -187,6 +193,10 @@ func (m *machine) handle(ev Event) {
 		m.finished(ev)
 	case Cancel:
 		m.cancelled(ev)
+	case Abort:
+		if !m.s.Status.Final() {
+			m.fault(ev.Error.At("/"))
+		}
 	case Suspend:
 		m.suspended(true, Record{Type: WorkflowSuspended, Data: ev.Reason})
 	case Resume:

@@ -72,7 +72,7 @@ func (h *holding) begin(c Claimed) error {
 	if err != nil {
 		return err
 	}
-	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible}
+	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Records: w.c.Records}
 	h.session = NewSession(config, c, info, program)
 	return h.session.Begin(c)
 }

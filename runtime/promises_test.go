@@ -333,3 +333,19 @@ func TestManyWorkers(t *testing.T) {
 		}
 	})
 }
+
+// TestHistoryIsBounded: a loop that nothing ends comes to an end, which the workflow cannot catch (promises 49).
+func TestHistoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(runtime.WorkerConfig{Records: 5000})()
+		i := h.start("do: [{t: {try: [{a: {set: {x: 1}}}], catch: {}, then: t}}]", runtime.StartOptions{})
+		o := h.wait(i)
+		if o.Fault == nil || o.Fault.Extensions["limit"] != "records" {
+			t.Errorf("got %+v", o)
+		}
+		if r := h.record(i); r.Records < 5000 || r.Records > 10_000 {
+			t.Errorf("there are %d records", r.Records)
+		}
+	})
+}

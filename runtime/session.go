@@ -43,6 +43,7 @@ type SessionConfig struct {
 	Clock   func() time.Time
 	Linger  time.Duration // how short a wait has to be for the instance to stay in memory
 	Visible time.Duration // how long an effect may be in flight before it is stored
+	Records int           // how many records a history may have; 0 for any number
 }
 
 // NewSession returns the session of an instance that was claimed; Begin comes next. What is stored decides the
@@ -224,7 +225,19 @@ func (s *Session) advance() {
 	if wake := s.state.NextWake(); s.again || !wake.IsZero() && !now.Before(wake) {
 		s.step(interpreter.Due{})
 	}
+	s.limit()
 	s.decide(now)
+}
+
+// limit ends an instance whose history has become too long: most likely a loop that nothing ends.
+func (s *Session) limit() {
+	n := int(s.record.Records) + s.batch.records
+	if s.Records == 0 || n < s.Records || s.state.Status.Final() {
+		return
+	}
+	s.step(interpreter.Abort{Error: errors.Runtimef("the history of the run has reached its limit of %d records", s.Records).
+		With("limit", "records").With("value", n).With("max", s.Records)})
+	s.again = false
 }
 
 func (s *Session) step(ev interpreter.Event) {

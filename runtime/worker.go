@@ -25,6 +25,7 @@ type WorkerConfig struct {
 	Drain       time.Duration // default 30 s: for effects in flight when the worker stops
 	Retention   time.Duration // of instances that have ended; default 0 keeps them
 	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes
+	Records     int           // of an instance's history, at most; default 1 000 000
 
 	// Only chooses the instances that this worker runs; nil chooses all.
 	Only func(Instance) bool
@@ -72,6 +73,9 @@ func NewWorker(c WorkerConfig) *Worker {
 	standard(&c.Visible, 50*time.Millisecond)
 	standard(&c.Drain, 30*time.Second)
 	standard(&c.Scrubbing, 10*time.Minute)
+	if c.Records == 0 {
+		c.Records = 1_000_000
+	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 1000
 	}

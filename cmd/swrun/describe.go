@@ -58,7 +58,7 @@ func describeText(d *runtime.Description) string {
 		line("Parent:", "%s", d.Info.Parent.Instance)
 	}
 	if d.State.Fault != nil {
-		line("Failure:", "%s: %s", category(d.State.Fault), d.State.Fault)
+		line("Failure:", "%s", d.State.Fault)
 	}
 	if d.Record.Held() {
 		line("Worker:", "holds it until %s", moment(runtime.Moment(d.Record.Lease)))

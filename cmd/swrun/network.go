@@ -71,7 +71,7 @@ func networkControl(policy string) (func(network, address string, c syscall.RawC
 	guard := ssrf.New(append(options, ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))...)
 	return func(network, address string, c syscall.RawConn) error {
 		if err := guard.Safe(network, address, c); err != nil {
-			return fmt.Errorf("%s must not be called: the worker allows public addresses and %s only (--network)", address, policy)
+			return fmt.Errorf("%s must not be called: the worker runs with --network %s", address, policy)
 		}
 		return nil
 	}, nil
