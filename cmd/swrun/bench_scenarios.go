@@ -34,15 +34,8 @@ func (b *bench) throughput() (*measured, error) {
 		return nil, err
 	}
 	m := &measured{Instances: b.of(2000), RawEvalPerS: raw}
-	r, err := b.deploy("steps", steps(benchSteps))
+	before, err := b.startSteps(m.Instances)
 	if err != nil {
-		return nil, err
-	}
-	before, err := b.count()
-	if err != nil {
-		return nil, err
-	}
-	if err := b.start(r, m.Instances, numbered); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -58,6 +51,18 @@ func (b *bench) throughput() (*measured, error) {
 	return m, err
 }
 
+// startSteps starts n runs of durable steps, and returns how many runs had ended before.
+func (b *bench) startSteps(n int) (before int64, err error) {
+	r, err := b.deploy("steps", steps(benchSteps))
+	if err != nil {
+		return 0, err
+	}
+	if before, err = b.count(); err != nil {
+		return 0, err
+	}
+	return before, b.start(r, n, numbered)
+}
+
 // took fills in how long so many steps took.
 func (m *measured) took(d time.Duration, steps int) {
 	m.Steps, m.Seconds = steps, d.Seconds()
@@ -68,7 +73,7 @@ func (m *measured) took(d time.Duration, steps int) {
 }
 
 func (b *bench) timers() (*measured, error) {
-	spread, err := b.sleepUntil(b.of(10_000), 10*time.Second)
+	spread, err := b.sleepUntil(b.of(10_000), min(10*time.Second, max(time.Second, time.Duration(b.flags.size*float64(10*time.Second)))))
 	if err != nil {
 		return nil, err
 	}
@@ -320,15 +325,8 @@ func (b *bench) crash() (*measured, error) {
 		return nil, usagef("name a Redis with --store", "an embedded store has one process, which cannot be killed and measure")
 	}
 	m := &measured{Instances: b.of(2000)}
-	r, err := b.deploy("steps", steps(benchSteps))
+	before, err := b.startSteps(m.Instances)
 	if err != nil {
-		return nil, err
-	}
-	before, err := b.count()
-	if err != nil {
-		return nil, err
-	}
-	if err := b.start(r, m.Instances, numbered); err != nil {
 		return nil, err
 	}
 	began := time.Now()

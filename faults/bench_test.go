@@ -1,0 +1,38 @@
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"testing"
+
+	"github.com/swrun/swrun/redisstore/redistest"
+)
+
+// TestBench: every scenario of swrun bench comes to its end on a small scale, and loses, doubles and hastens nothing. It
+// says nothing about speed.
+func TestBench(t *testing.T) {
+	server := redistest.Start(t, "--appendonly", "yes")
+	bench := exec.Command(binary, "bench", "--size", "0.01", "--store", server.URL(), "-o", "json")
+	out, err := bench.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	scenarios := 0
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); scenarios++ {
+		var m struct {
+			Scenario                           string
+			Instances, Lost, Duplicates, Early int
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			t.Fatalf("%v in %s", err, lines.Bytes())
+		}
+		if m.Instances == 0 || m.Lost != 0 || m.Duplicates != 0 || m.Early != 0 {
+			t.Errorf("%s", lines.Bytes())
+		}
+	}
+	if scenarios != 6 {
+		t.Errorf("%d scenarios:\n%s", scenarios, out)
+	}
+}
