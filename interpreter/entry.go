@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -142,7 +143,7 @@ func (e *entryState) stored() *Stored {
 }
 
 // storedRecord leaves out what equals something else: a path that is the pointer, data that is the data of the record
-// before.
+// before, and the task if it is that of the record before.
 type storedRecord struct {
 	Type    RecordType      `json:"t"`
 	Kind    dsl.Kind        `json:"k"`
@@ -169,9 +170,9 @@ func (e Entry) Encode(b []byte, limit int, apart func(data []byte) (ref string))
 	w.key("r")
 	for i, r := range e.Records {
 		w.b = append(w.b, "[,"[min(i, 1)])
-		var before any
+		var before Record
 		if i > 0 {
-			before = e.Records[i-1].Data
+			before = e.Records[i-1]
 		}
 		rw := newWriter(w.b)
 		if err := r.encode(rw, before, limit, apart); err != nil {
@@ -186,19 +187,21 @@ func (e Entry) Encode(b []byte, limit int, apart func(data []byte) (ref string))
 	return w.end()
 }
 
-func (r Record) encode(w *writer, before any, limit int, apart func([]byte) string) error {
+func (r Record) encode(w *writer, before Record, limit int, apart func([]byte) string) error {
 	w.text("t", string(r.Type))
-	w.text("k", string(r.Kind))
-	w.text("p", string(r.Pointer))
-	if string(r.Path) != string(r.Pointer) {
-		w.always("h", string(r.Path))
+	if !r.sameTask(before) {
+		w.text("k", string(r.Kind))
+		w.text("p", string(r.Pointer))
+		if string(r.Path) != string(r.Pointer) {
+			w.always("h", string(r.Path))
+		}
+		w.text("o", string(r.Origin))
 	}
-	w.text("o", string(r.Origin))
 	w.number("n", int(r.Effect))
 	w.number("a", r.Attempt)
 	switch {
 	case r.Data == nil:
-	case same(r.Data, before):
+	case same(r.Data, before.Data):
 		w.flag("=", true)
 	default:
 		r.encodeData(w, limit, apart)
@@ -209,6 +212,16 @@ func (r Record) encode(w *writer, before any, limit int, apart func([]byte) stri
 	w.text("b", string(r.By))
 	w.moment("u", r.Until)
 	return w.err
+}
+
+// ofTask reports whether records of a type are about a task.
+func (t RecordType) ofTask() bool {
+	return t != ResultLate && !strings.HasPrefix(string(t), "workflow.")
+}
+
+func (r Record) sameTask(other Record) bool {
+	return r.Type.ofTask() && other.Type.ofTask() && r.Kind == other.Kind && r.Pointer == other.Pointer &&
+		r.Path == other.Path && r.Origin == other.Origin
 }
 
 func (r Record) encodeData(w *writer, limit int, apart func([]byte) string) {
@@ -259,6 +272,10 @@ func DecodeEntry(data []byte, fetch func(ref string) ([]byte, error)) (Entry, er
 		}
 		if stored.Path != nil {
 			r.Path = *stored.Path
+		}
+		if stored.Kind == "" && r.Type.ofTask() && i > 0 {
+			before := e.Records[i-1]
+			r.Kind, r.Pointer, r.Path, r.Origin = before.Kind, before.Pointer, before.Path, before.Origin
 		}
 		var err error
 		if r.Data, err = stored.data(e.Records[:i], fetch); err != nil {

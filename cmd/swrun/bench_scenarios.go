@@ -34,13 +34,13 @@ func (b *bench) throughput() (*measured, error) {
 		return nil, err
 	}
 	m := &measured{Instances: b.of(2000), RawEvalPerS: raw}
-	before, err := b.startSteps(m.Instances)
-	if err != nil {
+	if _, err := b.startSteps(m.Instances); err != nil {
 		return nil, err
 	}
+	ended := newCountdown(m.Instances)
 	began := time.Now()
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency})
-	err = b.closed(before, m.Instances, 5*time.Minute)
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency, Observe: ended.observe})
+	err = ended.wait(b.ctx, 5*time.Minute)
 	m.took(time.Since(began), m.Instances*benchSteps)
 	m.WorkerRSS = rss()
 	stop()

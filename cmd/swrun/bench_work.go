@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -106,6 +107,40 @@ func (b *bench) work(c runtime.WorkerConfig) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
+// countdown counts the runs that a worker ends, so that the store need not be asked while it is measured.
+type countdown struct {
+	left atomic.Int64
+	done chan struct{}
+}
+
+func newCountdown(n int) *countdown {
+	c := &countdown{done: make(chan struct{})}
+	c.left.Store(int64(n))
+	return c
+}
+
+func (c *countdown) observe(_ runtime.Instance, records []interpreter.Record) {
+	switch records[len(records)-1].Type {
+	case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
+		if c.left.Add(-1) == 0 {
+			close(c.done)
+		}
+	}
+}
+
+func (c *countdown) wait(ctx context.Context, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("%d runs have not ended after %s", c.left.Load(), limit)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // closed waits until so many more runs have ended than before.
 func (b *bench) closed(before int64, n int, limit time.Duration) error {
 	deadline := time.Now().Add(limit)
@@ -123,7 +158,7 @@ func (b *bench) closed(before int64, n int, limit time.Duration) error {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
