@@ -108,7 +108,7 @@ func TestDrain(t *testing.T) {
 // nothing else of those runs happens.
 func TestAllDown(t *testing.T) {
 	w := newWorld(t, time.Minute)
-	n := of(300)
+	n := of(1000)
 	w.start(n, "timeout: {after: PT3S}\ndo:\n- slow: {call: http, with: {method: get, endpoint: '@SINK/slow'}}\n- after: {call: http, with: {method: get, endpoint: '@SINK/after'}}\n")
 	first := w.work()
 	for w.progressed() < n {
@@ -140,7 +140,7 @@ func TestAllDown(t *testing.T) {
 // a result counts only if it was committed in time.
 func TestRace(t *testing.T) {
 	w := newWorld(t, 100*time.Millisecond)
-	w.start(of(250), "do:\n- t: {try: [{a: {call: http, with: {method: get, endpoint: '@SINK/a'}, timeout: {after: PT0.103S}}}], catch: {do: [{late: {set: {late: true}}}]}}\n")
+	w.start(of(500), "do:\n- t: {try: [{a: {call: http, with: {method: get, endpoint: '@SINK/a'}, timeout: {after: PT0.103S}}}], catch: {do: [{late: {set: {late: true}}}]}}\n")
 	w.work("--concurrency", "8")
 	w.settle(time.Minute)
 	late := 0

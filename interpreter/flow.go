@@ -90,7 +90,7 @@ func (m *machine) end(f *Frame, output any) {
 func (m *machine) fail(f *Frame, err *errors.Error) {
 	err = errors.Rebase(err.At(f.pointer().Instance()), m.p.config.ErrorBase)
 	for {
-		m.cancelChildren(f)
+		m.cancelChildrenBy(f, err)
 		if f.Effect != nil { // its time is over
 			m.cancelEffect(f.Effect.ID)
 		}
@@ -104,7 +104,7 @@ func (m *machine) fail(f *Frame, err *errors.Error) {
 			return
 		}
 		if composite, ok := parent.node.body.(Composite); ok && !parent.isList() && parent.Phase == PhaseBody {
-			m.cancelChildren(parent)
+			m.cancelChildrenBy(parent, err)
 			n := composite.ChildFailed(m.bodyScope(parent), err)
 			if n.kind != nextFail {
 				m.next(parent, n)
@@ -135,13 +135,20 @@ func (m *machine) cancelChildren(f *Frame) {
 	}
 }
 
+// cancelChildrenBy is cancelChildren because of an error, which the records tell.
+func (m *machine) cancelChildrenBy(f *Frame, err *errors.Error) {
+	m.cause = err
+	m.cancelChildren(f)
+	m.cause = nil
+}
+
 func (m *machine) cancel(f *Frame) {
 	if f.Effect != nil {
 		m.cancelEffect(f.Effect.ID)
 	}
 	m.s.remove(f)
 	if !f.isList() && !f.StartedAt.IsZero() {
-		m.record(f.record(Record{Type: TaskCancelled}))
+		m.record(f.record(Record{Type: TaskCancelled, Error: m.cause}))
 	}
 }
 
@@ -162,8 +169,10 @@ func (m *machine) cancelAll() {
 }
 
 func (m *machine) fault(err *errors.Error) {
-	m.cancelAll()
 	err = errors.Rebase(err, m.p.config.ErrorBase)
+	m.cause = err
+	m.cancelAll()
+	m.cause = nil
 	m.s.Status, m.s.Fault, m.s.head = StatusFaulted, err, true
 	m.record(Record{Type: WorkflowFaulted, Error: err})
 }

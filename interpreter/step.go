@@ -114,6 +114,7 @@ type machine struct {
 	result Result
 
 	workflowValue map[string]any // $workflow, once it is used
+	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
 }
 
 // resume finds out which task each frame belongs to, after the state was decoded.

@@ -41,16 +41,23 @@ func (p *program) orderCommands() []*cobra.Command {
 }
 
 func (p *program) orderCommand(v order) *cobra.Command {
-	f := &operateFlags{}
+	f, chosen := &operateFlags{}, &selectFlags{}
 	var reason string
 	cmd := &cobra.Command{
 		Use: v.use + " RUN...", Short: v.short,
-		Example: fmt.Sprintf("  swrun %s order-7\n  swrun %s order-7 order-8", v.use, v.use),
-		Args:    atLeastOne("a run"), RunE: verb(func(args []string) error {
-			return p.operate(f, func(o *operation) error { return o.order(v, args, reason) })
+		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=waiting'", v.use, v.use),
+		Args:    chosen.arguments, RunE: verb(func(args []string) error {
+			return p.operate(f, func(o *operation) error {
+				runs, err := o.selected(chosen, args, v.use)
+				if err != nil {
+					return err
+				}
+				return o.order(v, runs, reason)
+			})
 		}),
 	}
 	f.add(cmd)
+	chosen.add(cmd)
 	if v.use != "retry" && v.use != "delete" {
 		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")
 	}
@@ -58,14 +65,12 @@ func (p *program) orderCommand(v order) *cobra.Command {
 }
 
 // order gives the same order to several runs; one that refuses it does not keep the others from it.
-func (o *operation) order(v order, names []string, reason string) error {
+func (o *operation) order(v order, runs []runtime.Instance, reason string) error {
 	var first error
-	for _, name := range names {
-		i, err := o.instance(name)
-		if err == nil {
-			if err = v.give(o.client, o.ctx, i, reason); err == nil && v.use != "delete" {
-				err = o.settle(i)
-			}
+	for _, i := range runs {
+		err := v.give(o.client, o.ctx, i, reason)
+		if err == nil && v.use != "delete" {
+			err = o.settle(i)
 		}
 		if err == nil {
 			fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)

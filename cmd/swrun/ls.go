@@ -17,6 +17,7 @@ type lsFlags struct {
 	operateFlags
 	filter runtime.Filter
 	labels []string
+	where  string
 	limit  int
 }
 
@@ -36,6 +37,7 @@ func (p *program) lsCommand() *cobra.Command {
 	flags.StringVar(&f.filter.Workflow, "workflow", "", "only runs of namespace/name or namespace/name:version")
 	flags.StringVar(&f.filter.BusinessKey, "business-key", "", "only runs with this business key")
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with this label, name=value (repeatable)")
+	flags.StringVar(&f.where, "where", "", whereUsage)
 	flags.IntVar(&f.limit, "limit", 50, "at most so many")
 	return cmd
 }
@@ -45,10 +47,16 @@ func (o *operation) list(f *lsFlags) error {
 	if err != nil {
 		return err
 	}
+	chosen, err := parseWhere(f.where)
+	if err != nil {
+		return err
+	}
 	f.filter.Namespace, f.filter.Labels = f.namespace, labels
 	var found []runtime.Found
 	err = o.client.List(o.ctx, f.filter, func(r runtime.Found) bool {
-		found = append(found, r)
+		if chosen.matches(r) {
+			found = append(found, r)
+		}
 		return len(found) < f.limit
 	})
 	if err != nil {

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file chooses runs by what they are: --where 'status=waiting workflow=demo/*'.
+
+const whereUsage = "runs that fit: status=, workflow=, namespace=, id=, key=, label.NAME=, with * and ? in values"
+
+// condition is one part of --where.
+type condition struct {
+	field, value string
+	negated      bool
+}
+
+type whereConditions []condition
+
+// parseWhere reads whereConditions: field=value or field!=value, all of which must hold.
+func parseWhere(text string) (whereConditions, error) {
+	var all whereConditions
+	for _, word := range strings.Fields(text) {
+		field, value, ok := strings.Cut(word, "=")
+		c := condition{field: strings.TrimSuffix(field, "!"), value: value, negated: strings.HasSuffix(field, "!")}
+		if _, bad := path.Match(value, ""); !ok || bad != nil {
+			return nil, usagef("for example --where 'status=waiting workflow=demo/*'", "--where: %q is no condition", word)
+		}
+		switch {
+		case strings.HasPrefix(c.field, "label."):
+		default:
+			if err := oneOf("--where", c.field, "status", "workflow", "namespace", "id", "key"); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// matches reports whether every condition holds for a run.
+func (all whereConditions) matches(f runtime.Found) bool {
+	for _, c := range all {
+		fits := false
+		for _, value := range c.of(f) {
+			ok, _ := path.Match(c.value, value) // parseWhere has checked the pattern
+			fits = fits || ok
+		}
+		if fits == c.negated {
+			return false
+		}
+	}
+	return true
+}
+
+// of returns what the condition's field is for a run, in each form in which it may be written.
+func (c condition) of(f runtime.Found) []string {
+	switch c.field {
+	case "status":
+		return []string{f.Status()}
+	case "workflow":
+		r := f.Info.Workflow
+		return []string{r.String(), r.Namespace + "/" + r.Name}
+	case "namespace":
+		return []string{f.Instance.Namespace}
+	case "id":
+		return []string{f.Instance.ID}
+	case "key":
+		return []string{f.Info.BusinessKey}
+	}
+	return []string{f.Info.Labels[strings.TrimPrefix(c.field, "label.")]}
+}
+
+// selectFlags choose the runs of a verb that takes several.
+type selectFlags struct {
+	where string
+	yes   bool
+}
+
+func (f *selectFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.where, "where", "", whereUsage)
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --where: do not ask")
+}
+
+// arguments requires runs by name or by --where, and not both.
+func (f *selectFlags) arguments(cmd *cobra.Command, args []string) error {
+	if (len(args) == 0) == (f.where == "") {
+		return usagef("usage: "+cmd.UseLine(), "%s needs runs: their names, or --where", cmd.CommandPath())
+	}
+	return nil
+}
+
+// selected returns the runs that are meant. Those of --where are counted and asked about.
+func (o *operation) selected(f *selectFlags, names []string, verb string) ([]runtime.Instance, error) {
+	var all []runtime.Instance
+	if f.where == "" {
+		for _, name := range names {
+			i, err := o.instance(name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, i)
+		}
+		return all, nil
+	}
+	chosen, err := parseWhere(f.where)
+	if err != nil {
+		return nil, err
+	}
+	err = o.client.List(o.ctx, runtime.Filter{Namespace: o.flags.namespace}, func(r runtime.Found) bool {
+		if chosen.matches(r) {
+			all = append(all, r.Instance)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, o.confirm(f, verb, len(all))
+}
+
+// confirm asks whether so many runs are meant. Without somebody to ask, --yes has to say so.
+func (o *operation) confirm(f *selectFlags, verb string, n int) error {
+	if f.yes || n == 0 {
+		return nil
+	}
+	question := fmt.Sprintf("%s %d run(s)?", verb, n)
+	if !o.inTTY || !o.errTTY {
+		return usagef("--yes says so without being asked", "%s Nobody is there to say yes", question)
+	}
+	fmt.Fprint(o.err, question+" [y/N] ")
+	var answer string
+	_, _ = fmt.Fscanln(o.in, &answer) // no answer is no
+	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+		return quietExit(exitUsage)
+	}
+	return nil
+}
