@@ -8,4 +8,5 @@ import "time"
 const (
 	longest = 600 * time.Millisecond
 	largest = 256 << 20
+	words   = "2000" // of an ordinary text
 )

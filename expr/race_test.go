@@ -9,4 +9,5 @@ import "time"
 const (
 	longest = 5 * time.Second
 	largest = 2 << 30
+	words   = "500" // of an ordinary text
 )
