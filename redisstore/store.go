@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -279,8 +278,11 @@ func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promote
 		args = append(args, i.String())
 	}
 	r, err := s.call(ctx, &s.scripts.promote, c.Partition, fmt.Sprintf("%d instances", len(c.Instances)), keys, args...)
-	if err != nil || len(r.values) != 2 {
-		return runtime.Promoted{}, errors.Join(err)
+	if err != nil {
+		return runtime.Promoted{}, err
+	}
+	if len(r.values) != 2 {
+		return runtime.Promoted{}, fmt.Errorf("%v is no answer of promote", r.values)
 	}
 	return runtime.Promoted{Ready: int(integer(r.values[0])), At: r.at, Next: runtime.Moment(integer(r.values[1]))}, nil
 }

@@ -26,7 +26,7 @@ func (p *program) benchCommand() *cobra.Command {
 		Use: "bench [SCENARIO...]", Short: "Measure how fast a store and this machine run workflows",
 		Example: `  swrun bench --store redis://localhost:6379 -o json
   swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
-		Long: "Scenarios:\n" + benchHelp() + "\nEach run measures the store's bare scripts beside it. What a scenario leaves in the store it removes.",
+		Long: "Scenarios:\n" + benchHelp() + "\nEach run measures the store's bare scripts beside it. Its runs are removed afterwards.",
 		RunE: verb(func(args []string) error {
 			f.scenarios = args
 			return p.operate(&f.operateFlags, func(o *operation) error { return o.bench(f) })

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/boltstore"
@@ -101,6 +102,7 @@ func (f *storeFlags) open(ctx context.Context, p *program, folder string) (*open
 	}
 	switch scheme {
 	case "redis", "rediss", "redis+cluster", "rediss+cluster":
+		logging.Disable() // the client library would write to standard error what is retried anyway
 		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require)})
 		if err != nil {
 			return nil, storeError(err)

@@ -155,7 +155,7 @@ func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []runt
 func (s *Store) History(_ context.Context, i runtime.Instance, from, n int) (all []runtime.StoredEntry, err error) {
 	err = s.view(s.of(i), func(p *partition) error {
 		if _, ok, err := p.record(i); err != nil || !ok {
-			return cmpError(err, p.refuse(runtime.NoSuch, i))
+			return either(err, p.refuse(runtime.NoSuch, i))
 		}
 		prefix := p.key(i, "history/")
 		var bad error
@@ -173,7 +173,8 @@ func (s *Store) History(_ context.Context, i runtime.Instance, from, n int) (all
 	return all, err
 }
 
-func cmpError(err, otherwise error) error {
+// either returns the first error that there is.
+func either(err, otherwise error) error {
 	if err != nil {
 		return err
 	}
