@@ -176,8 +176,11 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 func knownArgs(c *runtime.Commit, known *known) []any {
 	sets, setCount := changed(c)
 	args := make([]any, 0, 10+setCount+len(c.Changes.Ended)+len(c.Entries))
-	args = append(args, known.text, known.becomes, known.rest, known.guard, c.At.UnixMilli(),
-		fmt.Appendf(nil, " %d %s ", c.Token.Epoch, c.Token.Nonce), c.Instance.String(), known.score, setCount, len(c.Changes.Ended))
+	args = append(args, known.text, known.becomes, known.guard, c.At.UnixMilli(),
+		fmt.Appendf(nil, " %d %s ", c.Token.Epoch, c.Token.Nonce), setCount, len(c.Changes.Ended))
+	if known.moves() {
+		args = append(args, known.rest, c.Instance.String(), known.score)
+	}
 	return appendEntries(sets(args), c)
 }
 

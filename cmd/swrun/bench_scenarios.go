@@ -34,21 +34,31 @@ func (b *bench) throughput() (*measured, error) {
 		return nil, err
 	}
 	m := &measured{Instances: b.of(2000), RawEvalPerS: raw}
-	if _, err := b.startSteps(m.Instances); err != nil {
+	if _, err := b.runSteps(b.of(200)); err != nil { // connections and memory are there then
 		return nil, err
 	}
-	ended := newCountdown(m.Instances)
-	began := time.Now()
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency, Observe: ended.observe})
-	err = ended.wait(b.ctx, 5*time.Minute)
-	m.took(time.Since(began), m.Instances*benchSteps)
-	m.WorkerRSS = rss()
-	stop()
+	took, err := b.runSteps(m.Instances)
 	if err != nil {
 		return nil, err
 	}
+	m.took(took, m.Instances*benchSteps)
+	m.WorkerRSS = rss()
 	m.Lost, m.Duplicates, err = b.account(func(runtime.HistoryEntry) {})
 	return m, err
+}
+
+// runSteps starts n runs of durable steps, and returns how long a worker then takes for them.
+func (b *bench) runSteps(n int) (time.Duration, error) {
+	if _, err := b.startSteps(n); err != nil {
+		return 0, err
+	}
+	ended := newCountdown(n)
+	began := time.Now()
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency, Observe: ended.observe})
+	err := ended.wait(b.ctx, 5*time.Minute)
+	took := time.Since(began)
+	stop()
+	return took, err
 }
 
 // startSteps starts n runs of durable steps, and returns how many runs had ended before.

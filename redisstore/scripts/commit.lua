@@ -2,9 +2,10 @@
 --
 -- If the owner knows the record, it need not be looked into:
 -- KEYS: meta, instance, history; and if the instance moves: the index that it leaves, and the one that it goes to
--- ARGV: ..., the record as it is, what it becomes before and after the time of this commit, the time that it must come
---       before or 0, the time of the steps, what entries begin with after the time, member, score or nothing for the time of this commit;
---       numbers of fields and values to set, and of fields to delete; then these, then entries of history
+-- ARGV: ..., the record as it is, what it becomes, the time that it must come before or 0, the time of the steps, what
+--       entries begin with after the time; numbers of fields and values to set, and of fields to delete; if it moves:
+--       what the record becomes after the time of this commit, member, score or nothing for the time of this commit;
+--       then fields and values, fields, and entries of history
 -- Reply: OK; LOOK if the record is another one; GUARD, TIMED_OUT
 --
 -- In general:
@@ -20,20 +21,20 @@ local stored = redis.call('HGET', instance, 'k')
 
 if #KEYS <= 5 then
   if stored ~= ARGV[3] then return head('LOOK') end
-  local guard, at, time = tonumber(ARGV[6]), tonumber(ARGV[7]), string.format('%d', now)
+  local guard, at, time, moves = tonumber(ARGV[5]), tonumber(ARGV[6]), string.format('%d', now), #KEYS == 5
   if at > now then return head('GUARD') end
   if guard ~= 0 and now >= guard then return head('TIMED_OUT') end
-  local becomes = ARGV[4]
-  if ARGV[5] ~= '' then becomes = becomes .. time .. ARGV[5] end
-  local last, unsets = 12 + ARGV[11], tonumber(ARGV[12])
-  redis.call('HSET', instance, 'k', becomes, unpack(ARGV, 13, last))
+  local becomes, first, unsets = ARGV[4], moves and 13 or 10, tonumber(ARGV[9])
+  if moves and ARGV[10] ~= '' then becomes = becomes .. time .. ARGV[10] end
+  local last = first - 1 + ARGV[8]
+  redis.call('HSET', instance, 'k', becomes, unpack(ARGV, first, last))
   if unsets > 0 then redis.call('HDEL', instance, unpack(ARGV, last + 1, last + unsets)) end
   for n = last + unsets + 1, #ARGV do
-    redis.call('RPUSH', history, time .. ARGV[8] .. ARGV[n])
+    redis.call('RPUSH', history, time .. ARGV[7] .. ARGV[n])
   end
-  if #KEYS == 5 then
-    if KEYS[4] ~= KEYS[5] then redis.call('ZREM', KEYS[4], ARGV[9]) end
-    redis.call('ZADD', KEYS[5], ARGV[10] == '' and time or ARGV[10], ARGV[9])
+  if moves then
+    if KEYS[4] ~= KEYS[5] then redis.call('ZREM', KEYS[4], ARGV[11]) end
+    redis.call('ZADD', KEYS[5], ARGV[12] == '' and time or ARGV[12], ARGV[11])
   end
   wrote()
   return head('OK')
