@@ -349,3 +349,48 @@ func TestHistoryIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestResultIsToldAgain: a commit is refused because of the time, and what happened is told again of what is stored: the
+// result of an effect that must not be repeated is not forgotten.
+func TestResultIsToldAgain(t *testing.T) {
+	h := newHost(t)
+	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", runtime.StartOptions{})
+	claim := func() runtime.Claimed {
+		claimed, err := h.store.Claim(t.Context(), runtime.Claim{
+			Partition: i.Partition(2), Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Hour,
+		})
+		if err != nil || len(claimed) != 1 {
+			t.Fatal(claimed, err)
+		}
+		return claimed[0]
+	}
+	c := claim()
+	info, err := runtime.ParseInfo(c.Info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := h.compile(runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := runtime.NewSession(runtime.SessionConfig{Clock: func() time.Time { return c.At }, Visible: time.Second}, c, info, p)
+	if err := s.Begin(c); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Wants().Perform) > 0 || s.Wants().Commit == nil {
+		t.Fatal("the effect begins before it is stored")
+	}
+	done, err := h.store.Commit(t.Context(), *s.Wants().Commit)
+	s.Committed(done, err)
+	effect := s.Wants().Perform[0]
+	s.Finished(interpreter.Finished{Effect: effect.ID, Result: "sent"})
+	s.Committed(runtime.Committed{}, runtime.Refuse(runtime.Guard, c.At, "the test"))
+	if err := s.Reloaded(claim()); err != nil {
+		t.Fatal(err)
+	}
+	done, err = h.store.Commit(t.Context(), *s.Wants().Commit)
+	s.Committed(done, err)
+	if o, ended, err := h.client.Outcome(t.Context(), i); !ended || o.Output != "sent" || err != nil {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -27,6 +28,7 @@ type Session struct {
 	refused int64 // commits to this version of the record that were refused
 
 	queue    []interpreter.Event // that have not been stepped yet
+	results  []interpreter.Event // while the instance is restored: ends of effects that were not stored
 	flights  map[interpreter.EffectID]bool
 	children map[interpreter.EffectID]child
 	batch    batch
@@ -156,7 +158,7 @@ func (s *Session) resume() {
 			s.adopt(e)
 		case i.Error != nil:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
-		case s.flights[e.ID]: // it goes on
+		case s.flights[e.ID], s.told(e.ID): // it goes on, or has ended
 		case e.Once:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
 				"it was sent at most once, and nobody knows whether it arrived",
@@ -166,6 +168,11 @@ func (s *Session) resume() {
 			s.batch.effects = append(s.batch.effects, e)
 		}
 	}
+}
+
+// told reports whether the end of an effect is known, and only not stored yet.
+func (s *Session) told(id interpreter.EffectID) bool {
+	return slices.ContainsFunc(s.results, func(ev interpreter.Event) bool { return ev.(interpreter.Finished).Effect == id })
 }
 
 // Finished takes in the end of an effect that was performed here.
@@ -434,14 +441,13 @@ func (s *Session) Committed(c Committed, err error) {
 
 // Reloaded takes in the instance as it is stored, and tells it again what has happened since.
 func (s *Session) Reloaded(c Claimed) error {
-	results := s.batch.results
+	s.results = s.batch.results
 	s.wants.Reload = false
 	if err := s.restore(c); err != nil {
 		return err
 	}
-	for _, ev := range results {
-		s.queue = append(s.queue, ev)
-	}
+	s.queue = append(s.queue, s.results...)
+	s.results = nil
 	s.advance()
 	return nil
 }
