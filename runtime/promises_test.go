@@ -2,6 +2,8 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -393,4 +395,48 @@ func TestResultIsToldAgain(t *testing.T) {
 	if o, ended, err := h.client.Outcome(t.Context(), i); !ended || o.Output != "sent" || err != nil {
 		t.Errorf("got %+v, %v", o, err)
 	}
+}
+
+// TestFailingPublisherHoldsUpNobody: events that cannot be sent wait in their order, and children start all the same.
+func TestFailingPublisherHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var failing atomic.Bool
+		failing.Store(true)
+		var sent []string
+		defer h.work(runtime.WorkerConfig{Publish: func(_ context.Context, event json.RawMessage) error {
+			if failing.Load() {
+				return io.ErrClosedPipe
+			}
+			var e struct{ Type string }
+			err := json.Unmarshal(event, &e)
+			sent = append(sent, e.Type)
+			return err
+		}})()
+		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
+		i := h.start("do: [{e: {emit: {event: {with: {type: one}}}}}, {f: {emit: {event: {with: {type: two}}}}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+		failing.Store(false)
+		time.Sleep(10 * time.Second)
+		if strings.Join(sent, " ") != "one two" {
+			t.Errorf("sent were %q", sent)
+		}
+	})
+}
+
+// TestLongIDs: children of runs with the longest ids, and of their children, can be named.
+func TestLongIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(runtime.WorkerConfig{})()
+		h.deploy("inner", "do: [{b: {set: {n: 2}}}]")
+		h.deploy("child", "do: [{a: {run: {workflow: {namespace: test, name: inner, version: latest}}}}]")
+		id := strings.Repeat("x", 113) + "--" + strings.Repeat("y", 13)
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{ID: id})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
 }

@@ -170,5 +170,6 @@ func (c child) closing(killed bool) []outgoing {
 func childID(parent Instance, path interpreter.Path) string {
 	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
 	suffix := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:12])
-	return parent.ID[:min(len(parent.ID), maxInstanceID-len(suffix)-1)] + "." + suffix
+	prefix := parent.ID[:min(len(parent.ID), maxInstanceID-len(suffix)-1)]
+	return strings.TrimRight(prefix, "._~:-") + "." + suffix
 }

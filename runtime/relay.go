@@ -10,13 +10,19 @@ import (
 )
 
 // relay brings entries of the partition's outbox to where they belong, in order, and deletes them. What fails stays
-// and is tried again.
+// and is tried again; the entries behind it that go elsewhere do not wait for it.
 func (p *partition) relay(ctx context.Context, entries []Outgoing) {
 	var done []string
+	stuck := map[string]bool{}
 	for _, e := range entries {
+		to := destination(e)
+		if stuck[to] {
+			continue
+		}
 		if err := p.w.relay.Bring(ctx, e); err != nil {
 			p.w.c.Log.Warn("relay", "partition", p.n, "entry", e.ID, "error", err)
-			break
+			stuck[to] = true
+			continue
 		}
 		done = append(done, e.ID)
 	}
@@ -28,6 +34,21 @@ func (p *partition) relay(ctx context.Context, entries []Outgoing) {
 		return
 	}
 	p.nudge()
+}
+
+// destination tells where an entry goes: entries of one destination keep their order.
+func destination(e Outgoing) string {
+	var o outgoing
+	if json.Unmarshal(e.Data, &o) != nil {
+		return "?"
+	}
+	switch {
+	case o.Child != nil:
+		return Instance{o.Child.Workflow.Namespace, o.Child.ID}.String()
+	case o.Deliver != nil:
+		return o.Deliver.To.String()
+	}
+	return "events"
 }
 
 // Relay brings what leaves an instance to where it belongs.
@@ -80,8 +101,12 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 	if err != nil {
 		return err
 	}
+	child := Instance{reference.Namespace, c.ID}
+	if err := child.Check(); err != nil {
+		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
+	}
 	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent}
-	_, err = NewClient(ClientConfig{Store: r.Store}).start(ctx, Instance{reference.Namespace, c.ID}, info, StartOptions{})
+	_, err = NewClient(ClientConfig{Store: r.Store}).start(ctx, child, info, StartOptions{})
 	if RefusedAs(err) == Conflict {
 		return r.orphan(ctx, id, c, errors.Configurationf("there is another instance called %s", c.ID))
 	}
