@@ -404,7 +404,7 @@ func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 		var failing atomic.Bool
 		failing.Store(true)
 		var sent []string
-		defer h.work(runtime.WorkerConfig{Publish: func(_ context.Context, event json.RawMessage) error {
+		stop := h.work(runtime.WorkerConfig{Publish: func(_ context.Context, event json.RawMessage) error {
 			if failing.Load() {
 				return io.ErrClosedPipe
 			}
@@ -412,7 +412,7 @@ func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 			err := json.Unmarshal(event, &e)
 			sent = append(sent, e.Type)
 			return err
-		}})()
+		}})
 		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
 		i := h.start("do: [{e: {emit: {event: {with: {type: one}}}}}, {f: {emit: {event: {with: {type: two}}}}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
@@ -420,6 +420,7 @@ func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 		}
 		failing.Store(false)
 		time.Sleep(10 * time.Second)
+		stop()
 		if strings.Join(sent, " ") != "one two" {
 			t.Errorf("sent were %q", sent)
 		}
