@@ -2,7 +2,6 @@ package faults
 
 import (
 	"io"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -14,8 +13,9 @@ type proxy struct {
 	addr   string
 	target string
 
-	// drop is how many of a thousand pieces of reply are swallowed, with their connection.
+	// drop says that each drop-th piece of reply is swallowed, with its connection; 0 for none.
 	drop    atomic.Int64
+	replies atomic.Int64
 	dropped atomic.Int64
 	// bytes counts what has passed in both directions.
 	bytes atomic.Int64
@@ -68,7 +68,7 @@ func (p *proxy) pass(to, from net.Conn, reply bool) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		if n > 0 && reply && rand.Int64N(1000) < p.drop.Load() {
+		if n > 0 && reply && p.swallows() {
 			p.dropped.Add(1)
 			err = io.EOF
 		} else if n > 0 {
@@ -83,6 +83,12 @@ func (p *proxy) pass(to, from net.Conn, reply bool) {
 			return
 		}
 	}
+}
+
+// swallows reports whether the next piece of reply is swallowed.
+func (p *proxy) swallows() bool {
+	each := p.drop.Load()
+	return each > 0 && p.replies.Add(1)%each == 0
 }
 
 func (p *proxy) keep(conns ...net.Conn) {

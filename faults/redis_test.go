@@ -30,7 +30,7 @@ func TestLostReplies(t *testing.T) {
 	w := newWorld(t, time.Millisecond)
 	const each = 10
 	w.start(of(100), calls(each))
-	w.proxy.drop.Store(20)
+	w.proxy.drop.Store(23)
 	w.work()
 	w.work()
 	w.during(50*time.Millisecond, func() bool { return false })

@@ -19,15 +19,14 @@ import (
 // Poll implements runtime.Reader.
 func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
 	k := &s.keys.partitions[partition]
-	var ready *redis.StringSliceCmd
-	var due, closed *redis.ZSliceCmd
+	var ready, due, closed *redis.ZSliceCmd
 	var outbox *redis.XMessageSliceCmd
 	var now *redis.TimeCmd
 	var meta *redis.SliceCmd
 	last := int64(n) - 1
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "clock", "offset")
-		ready = p.ZRange(ctx, k.ready, 0, last)
+		ready = p.ZRangeWithScores(ctx, k.ready, 0, last)
 		due = p.ZRangeWithScores(ctx, k.due, 0, last+1)
 		if expired {
 			closed = p.ZRangeWithScores(ctx, k.closed, 0, last)
@@ -38,8 +37,11 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 		return runtime.Work{}, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
 	w := runtime.Work{At: partitionTime(now.Val(), meta.Val())}
-	for _, member := range ready.Val() {
-		w.Ready = append(w.Ready, instanceOf(member))
+	for _, z := range ready.Val() {
+		w.Ready = append(w.Ready, instanceOf(z.Member.(string)))
+		if z.Score < 0 {
+			w.Begun++
+		}
 	}
 	for _, z := range due.Val() {
 		if math.IsInf(z.Score, 1) {

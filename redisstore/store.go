@@ -94,7 +94,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 	n, k := s.of(c.Instance)
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
 		[]string{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
-		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline))
+		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), flag(c.Timed))
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
 

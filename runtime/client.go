@@ -181,7 +181,7 @@ func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOption
 	if info.Parent != nil && (deadline.IsZero() || !info.Parent.Deadline.IsZero() && info.Parent.Deadline.Before(deadline)) {
 		deadline = info.Parent.Deadline
 	}
-	return c.store.Start(ctx, Start{Instance: i, Info: data, Delay: o.Delay, Deadline: deadline})
+	return c.store.Start(ctx, Start{Instance: i, Info: data, Delay: o.Delay, Deadline: deadline, Timed: info.Accepted || !deadline.IsZero()})
 }
 
 // Cancel asks an instance to end: what is in progress is cancelled, and its children are as they say.

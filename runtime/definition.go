@@ -108,7 +108,7 @@ func (p *programs) program(ctx context.Context, digest string) (*interpreter.Pro
 		p.compiled[digest] = c
 	}
 	p.mu.Unlock()
-	c.once.Do(func() { c.program, c.err = p.load(ctx, digest) })
+	c.once.Do(func() { c.program, c.err = p.load(context.WithoutCancel(ctx), digest) })
 	if c.err != nil { // it may be there next time
 		p.mu.Lock()
 		delete(p.compiled, digest)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +22,9 @@ type holding struct {
 	ended     chan interpreter.Finished
 	flights   sync.WaitGroup
 	cancels   map[interpreter.EffectID]context.CancelCauseFunc
-	broken    chan error // a performer has failed as such
+	broken    chan error           // a performer has failed as such
+	slotted   bool                 // it may perform effects
+	waiting   []interpreter.Effect // for a slot
 
 	mu    sync.Mutex
 	asked time.Time // when the lease that is trusted was asked for
@@ -31,15 +34,18 @@ type holding struct {
 var errLost = errors.New("the lease is lost")
 
 // hold runs a claimed instance until it waits, ends or is lost.
-func (p *partition) hold(c Claimed, sent time.Time) {
+func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	h := &holding{
 		partition: p, mailed: make(chan struct{}, 1), ended: make(chan interpreter.Finished), broken: make(chan error, 1),
-		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent,
+		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent, slotted: slotted,
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
 	defer func() {
 		h.revoke(errUnwanted)
 		h.flights.Wait()
+		if h.slotted && !slotted {
+			p.w.slots.release(1)
+		}
 	}()
 	log := p.w.c.Log.With("instance", c.Instance.String())
 	defer func() {
@@ -97,11 +103,13 @@ func (h *holding) run() error {
 			return err
 		case <-h.mailed:
 			h.session.wants.Mail = true
+		case h.slot() <- struct{}{}:
+			h.slotted = true
 		case <-timer:
 			h.session.Tick()
 		case <-draining:
 			draining = nil
-			h.session.Drain()
+			h.drain()
 		case <-leaving:
 			leaving = nil
 			h.session.HandOver()
@@ -122,9 +130,7 @@ func (h *holding) act() (done bool, err error) {
 			h.cancel(id)
 		}
 		wants.Cancel = nil
-		for _, e := range wants.Perform {
-			h.perform(e)
-		}
+		h.performAll(wants.Perform)
 		wants.Perform = nil
 		switch {
 		case wants.Done:
@@ -262,17 +268,63 @@ func (h *holding) fetch() error {
 	return h.session.Mail(c.Inbox)
 }
 
+// slot returns where to ask for a slot; nil if none is needed.
+func (h *holding) slot() chan<- struct{} {
+	if h.slotted || len(h.waiting) == 0 {
+		return nil
+	}
+	return h.partition.w.slots.places
+}
+
+// performAll starts effects, or keeps them until there is a slot: so long the instance's timers go on.
+func (h *holding) performAll(effects []interpreter.Effect) {
+	for _, e := range effects {
+		if e.Detached { // the instance may be over before there is a slot
+			h.perform(e)
+		} else {
+			h.waiting = append(h.waiting, e)
+		}
+	}
+	if h.slot() != nil {
+		select {
+		case h.slot() <- struct{}{}:
+			h.slotted = true
+		default:
+		}
+	}
+	if h.slotted {
+		for _, e := range h.waiting {
+			h.perform(e)
+		}
+		h.waiting = nil
+	}
+}
+
+// drain makes the session end as soon as nothing is in flight. What waits for a slot is left to another worker, unless
+// it is known to be started: then no other would.
+func (h *holding) drain() {
+	var kept []interpreter.Effect
+	for _, e := range h.waiting {
+		if e.Once {
+			kept = append(kept, e)
+		} else {
+			delete(h.session.flights, e.ID)
+		}
+	}
+	h.waiting = kept
+	h.session.Drain()
+}
+
 // perform starts an effect.
 func (h *holding) perform(e interpreter.Effect) {
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	if e.Detached { // it goes on without the instance
 		ctx, cancel = context.WithCancelCause(h.partition.w.effects)
 	}
-	h.cancels[e.ID] = cancel
 	perform := h.session.program.Performer(e.Kind)
 	run := func() {
 		defer cancel(nil)
-		result, err := perform(ctx, e.Request)
+		result, err := contained(ctx, perform, e.Request)
 		ev := interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}
 		if e.Detached {
 			return
@@ -287,12 +339,21 @@ func (h *holding) perform(e interpreter.Effect) {
 		}
 	}
 	if e.Detached {
-		delete(h.session.flights, e.ID)
-		delete(h.cancels, e.ID)
 		h.partition.w.detached.Go(run)
 		return
 	}
+	h.cancels[e.ID] = cancel
 	h.flights.Go(run)
+}
+
+// contained performs a request; a panic is an error of the performer as such.
+func contained(ctx context.Context, perform interpreter.Performer, r interpreter.Request) (result any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return perform(ctx, r)
 }
 
 // failed takes in that an effect came to no result: it was cancelled, or its performer failed as such, which is no
@@ -318,6 +379,7 @@ func (h *holding) cancel(id interpreter.EffectID) {
 		cancel(errUnwanted)
 		delete(h.cancels, id)
 	}
+	h.waiting = slices.DeleteFunc(h.waiting, func(e interpreter.Effect) bool { return e.ID == id })
 	delete(h.session.flights, id)
 }
 

@@ -301,7 +301,7 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 		defer done()
 		turn()
 		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID}, detached: e.Detached}
-		result, err := perform(ctx, e.Request)
+		result, err := contained(ctx, perform, e.Request)
 		if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && ctx.Err() == nil {
 			f.host = err
 		}

@@ -15,6 +15,7 @@ type partition struct {
 	clock    *storeClock
 	nudged   chan struct{}
 	relaying sync.Mutex
+	starting sync.Mutex
 
 	mu   sync.Mutex
 	next time.Time // when something is due, by the store's clock; zero for never
@@ -23,22 +24,19 @@ type partition struct {
 const (
 	batchSize = 100 // of what a partition is asked for at a time
 	claimSize = 32
-	// claimTogether is how many free slots are worth waiting for.
-	claimTogether = 12
 )
 
 // run works on the partition until ctx ends.
 func (p *partition) run(ctx context.Context) {
 	var failures int
-	var relays sync.WaitGroup
-	defer relays.Wait()
+	var aside sync.WaitGroup
+	defer aside.Wait()
 	for ctx.Err() == nil {
-		more, err := p.work(ctx, &relays)
+		more, err := p.work(ctx, &aside)
 		switch {
-		case err != nil && ctx.Err() == nil:
+		case err != nil:
 			failures++
-			p.w.c.Log.Warn("work on a partition", "partition", p.n, "error", err)
-			p.refused(ctx, err)
+			p.failed(ctx, err)
 			p.pause(ctx, backoff(failures))
 		case !more:
 			failures = 0
@@ -47,12 +45,17 @@ func (p *partition) run(ctx context.Context) {
 	}
 }
 
-// refused takes in that the store has lost writes: nothing that is held counts any more.
-func (p *partition) refused(ctx context.Context, err error) {
+// failed takes in that the store could not be worked with. If it has lost writes, nothing that is held counts any more.
+func (p *partition) failed(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
 	if RefusedAs(err) == RolledBack {
 		p.w.c.Log.Error("the store has lost writes that it had confirmed", "partition", p.n, "error", err)
 		p.scrub(ctx, true)
+		return
 	}
+	p.w.c.Log.Warn("work on a partition", "partition", p.n, "error", err)
 }
 
 // backoff returns how long to wait after some failures in a row.
@@ -110,8 +113,8 @@ func (p *partition) due(at time.Time) {
 	}
 }
 
-// work does what there is to do, and reports whether there may be more.
-func (p *partition) work(ctx context.Context, relays *sync.WaitGroup) (more bool, err error) {
+// work does what there is to do, and reports whether there may be more at once.
+func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool, err error) {
 	store := p.w.c.Store
 	work, err := store.Poll(ctx, p.n, batchSize, p.w.c.Retention > 0)
 	if err != nil {
@@ -120,7 +123,7 @@ func (p *partition) work(ctx context.Context, relays *sync.WaitGroup) (more bool
 	p.clock.hear(work.At)
 	p.expect(work.Next)
 	if len(work.Outbox) > 0 && p.relaying.TryLock() {
-		relays.Go(func() {
+		aside.Go(func() {
 			defer p.relaying.Unlock()
 			p.relay(ctx, work.Outbox)
 		})
@@ -136,11 +139,25 @@ func (p *partition) work(ctx context.Context, relays *sync.WaitGroup) (more bool
 	if err := p.expire(ctx, work); err != nil {
 		return false, err
 	}
-	ready := p.w.chosen(append(work.Due, work.Ready...))
-	if len(ready) == 0 {
-		return false, nil
+	p.begin(ctx, p.w.chosen(work.Ready[work.Begun:]), aside)
+	begun := p.w.chosen(slices.Concat(work.Due, work.Ready[:work.Begun]))
+	return len(begun) > 0, p.claim(ctx, p.w.begun, begun)
+}
+
+// begin takes new instances, which may have to wait for a place: nothing else waits for them.
+func (p *partition) begin(ctx context.Context, instances []Instance, aside *sync.WaitGroup) {
+	if len(instances) == 0 || !p.starting.TryLock() {
+		return
 	}
-	return true, p.claim(ctx, ready)
+	aside.Go(func() {
+		err := p.claim(ctx, p.w.slots, instances)
+		p.starting.Unlock()
+		if err != nil {
+			p.failed(ctx, err)
+			p.pause(ctx, backoff(1))
+		}
+		p.nudge()
+	})
 }
 
 // chosen returns the instances that the worker runs.
@@ -170,10 +187,10 @@ func (p *partition) expire(ctx context.Context, work Work) error {
 	return err
 }
 
-// claim takes instances as far as there are slots for them, and looks again if none becomes free for a while.
-func (p *partition) claim(ctx context.Context, ready []Instance) error {
+// claim takes instances as far as there are places for them in a lane.
+func (p *partition) claim(ctx context.Context, l *lane, ready []Instance) error {
 	for len(ready) > 0 {
-		n := p.w.acquire(ctx, min(len(ready), claimSize))
+		n := l.acquire(ctx, min(len(ready), claimSize))
 		if n == 0 {
 			return nil
 		}
@@ -181,68 +198,19 @@ func (p *partition) claim(ctx context.Context, ready []Instance) error {
 		ready = ready[n:]
 		sent := p.w.c.Now()
 		claimed, err := p.w.c.Store.Claim(ctx, Claim{Partition: p.n, Instances: some, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease})
-		p.w.release(n - len(claimed))
+		l.release(n - len(claimed))
 		if err != nil {
 			return err
 		}
 		for _, c := range claimed {
 			p.clock.hear(c.At)
 			p.w.sessions.Go(func() {
-				defer p.w.release(1)
-				p.hold(c, sent)
+				defer l.release(1)
+				p.hold(c, sent, l == p.w.slots)
 			})
 		}
 	}
 	return nil
-}
-
-const (
-	patience = 250 * time.Millisecond // how long a partition waits for a slot before it looks again at what is due
-	together = 3 * time.Millisecond   // how long it then waits for more of them: what is claimed together costs less
-)
-
-// acquire returns how many slots, at most n, are free now. If there are none it waits a moment.
-func (w *Worker) acquire(ctx context.Context, n int) int {
-	select {
-	case w.turn <- struct{}{}: // one partition at a time, so that slots are not handed out one by one
-		defer func() { <-w.turn }()
-	case <-ctx.Done():
-		return 0
-	}
-	got := 0
-	for ; got < n; got++ {
-		select {
-		case w.slots <- struct{}{}:
-			continue
-		default:
-		}
-		break
-	}
-	wait := patience
-	if got > 0 {
-		wait = together
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for got < min(n, claimTogether) {
-		select {
-		case w.slots <- struct{}{}:
-			if got++; got == 1 {
-				timer.Reset(together)
-			}
-		case <-timer.C:
-			return got
-		case <-ctx.Done():
-			return got
-		}
-	}
-	return got
-}
-
-func (w *Worker) release(n int) {
-	for range n {
-		<-w.slots
-	}
 }
 
 // scrub compares the partition's instances with its indexes.

@@ -441,3 +441,168 @@ func TestLongIDs(t *testing.T) {
 		}
 	})
 }
+
+// TestSaturated: deadlines of runs that have begun hold although every slot is taken by others, and so do those of runs
+// whose time runs before they begin.
+func TestSaturated(t *testing.T) {
+	for name, c := range map[string]struct {
+		document string
+		options  runtime.StartOptions
+		after    time.Duration
+	}{
+		"a run that waits":                    {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1M}}]", runtime.StartOptions{}, 3 * time.Second},
+		"a run that waits for a slot":         {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1.5S}}, {a: " + task + "}]", runtime.StartOptions{}, 3 * time.Second},
+		"a run that waits for its child":      {"timeout: {after: PT3S}\ndo: [{w: {run: {workflow: {namespace: test, name: child, version: latest}}}}, {a: " + task + "}]", runtime.StartOptions{}, 3 * time.Second},
+		"a start whose timeout runs at once":  {"do: [{a: " + task + "}]", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true}, 5 * time.Second},
+		"a start that has to end before long": {"do: [{a: " + task + "}]", runtime.StartOptions{Deadline: time.Date(2000, 1, 1, 0, 0, 6, 0, time.UTC)}, 6 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // it begins at 2000-01-01T00:00:00Z
+				h := newHost(t)
+				h.perform = hanging
+				h.deploy("child", "do: [{a: {wait: PT2S}}]")
+				began := time.Now()
+				defer h.work(runtime.WorkerConfig{Concurrency: 1})()
+				var i runtime.Instance
+				early := strings.HasPrefix(name, "a run")
+				if early {
+					i = h.start(c.document, c.options)
+					time.Sleep(time.Second)
+				}
+				h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "it-has-the-slot"})
+				time.Sleep(100 * time.Millisecond)
+				if !early {
+					i = h.start(c.document, c.options)
+				}
+				o := h.wait(i)
+				if took := o.EndedAt.Sub(began); o.Fault == nil || o.Fault.Status != 408 || took.Round(500*time.Millisecond) != c.after {
+					t.Errorf("got %+v after %s", o, took)
+				}
+			})
+		})
+	}
+}
+
+// TestDrainIsQuiet: while a worker waits for what is in flight, it stores what has happened once, and leaves the rest.
+func TestDrainIsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
+			performed.Add(1)
+			if strings.Contains(string(r.Path), "long") {
+				time.Sleep(20 * time.Second)
+			} else {
+				time.Sleep(2 * time.Second)
+			}
+			return "done", nil
+		}
+		stop := h.work(runtime.WorkerConfig{})
+		i := h.start("do: [{f: {fork: {branches: [{long: "+task+"}, {two: {do: [{a: "+task+"}, {b: "+task+"}]}}]}}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		stop()
+		if r := h.record(i); r.Version > 5 || performed.Load() != 2 || r.Ready == 0 {
+			t.Errorf("%d effects were performed; the record is %+v", performed.Load(), r)
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 3 {
+			t.Errorf("got %+v after %d calls", o, performed.Load())
+		}
+	})
+}
+
+// TestDrainLosesNothing: what must not be repeated is performed even by a worker that stops, since nobody after it could.
+func TestDrainLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			performed.Add(1)
+			time.Sleep(2 * time.Second)
+			return "done", nil
+		}
+		stop := h.work(runtime.WorkerConfig{})
+		i := h.start("do: [{a: "+task+"}, {b: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		stop()
+		defer h.work(runtime.WorkerConfig{})()
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 2 {
+			t.Errorf("got %+v after %d calls", o, performed.Load())
+		}
+	})
+}
+
+// TestNobodyWaits: an effect that nobody waits for is performed, also as the last thing that a run does.
+func TestNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			time.Sleep(time.Second)
+			performed.Add(1)
+			return "done", nil
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+		time.Sleep(2 * time.Second)
+		if performed.Load() != 1 {
+			t.Errorf("it was performed %d times", performed.Load())
+		}
+	})
+}
+
+// TestPanicsAreContained: a performer that panics takes only its instance down, which is quarantined in the end.
+func TestPanicsAreContained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
+			if strings.Contains(string(r.Path), "bad") {
+				panic("a bug")
+			}
+			return "done", nil
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		bad := h.start("do: [{bad: "+task+"}]", runtime.StartOptions{})
+		good := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		if o := h.wait(good); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+		time.Sleep(2 * time.Minute)
+		if r := h.record(bad); r.Reason != runtime.Quarantined {
+			t.Errorf("the record is %+v", r)
+		}
+		if err := h.client.Terminate(t.Context(), bad, ""); err != nil {
+			t.Fatal(err)
+		}
+		if o := h.wait(bad); o.Status != interpreter.StatusCancelled {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestChildOfLatest: a child that was started is this child, whatever has been deployed before that is known.
+func TestChildOfLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.deploy("child", "do: [{a: {wait: PT10S}}]")
+		stop := h.work(runtime.WorkerConfig{})
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		stop()
+		relay := runtime.Relay{Store: h.store}
+		start := `{"child":{"id":"` + h.child(i).ID + `","workflow":"test/child:latest","input":{},"parent":{"i":{"Namespace":"test","ID":"` + i.ID + `"},"e":1}}}`
+		if _, err := h.client.Deploy(t.Context(), runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := relay.Bring(t.Context(), runtime.Outgoing{ID: "again", Data: []byte(start)}); err != nil {
+			t.Fatal(err)
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
+}

@@ -20,7 +20,7 @@ type Record struct {
 	Version  int64  // grows with each commit
 	Wake     int64  // when the instance wants to be looked at
 	Deadline int64  // the earliest deadline in force
-	Ready    int64  // its place among the ready; 0 for not ready
+	Ready    int64  // its place among the ready, since when, less Urgency if it has begun; 0 for not ready
 	Mail     int64  // messages that were ever delivered
 	Read     int64  // messages that were ever consumed
 	Deaths   int64  // owners lost since the last progress
@@ -81,7 +81,7 @@ func (r *Record) Commit(c *Commit, now int64) {
 	case c.Release:
 		r.Lease = 0
 		if c.Ready || r.Mail > r.Read {
-			r.Ready = now
+			r.Ready = now - Urgency
 		}
 	}
 }

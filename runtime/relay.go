@@ -108,9 +108,25 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent}
 	_, err = NewClient(ClientConfig{Store: r.Store}).start(ctx, child, info, StartOptions{})
 	if RefusedAs(err) == Conflict {
+		if theirs, err := r.started(ctx, child, c); theirs || err != nil {
+			return err
+		}
 		return r.orphan(ctx, id, c, errors.Configurationf("there is another instance called %s", c.ID))
 	}
 	return err
+}
+
+// started reports whether a child has been started already, maybe of a version that was the latest then.
+func (r *Relay) started(ctx context.Context, child Instance, c *childStart) (bool, error) {
+	l, err := r.Store.Load(ctx, child)
+	if err != nil {
+		return false, err
+	}
+	info, err := ParseInfo(l.Info)
+	if err != nil || c.Parent == nil || info.Parent == nil {
+		return false, err
+	}
+	return info.Parent.Instance == c.Parent.Instance && info.Parent.Effect == c.Parent.Effect, nil
 }
 
 // orphan tells a parent that its child cannot be started.

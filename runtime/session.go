@@ -33,7 +33,8 @@ type Session struct {
 	children map[interpreter.EffectID]child
 	batch    batch
 	again    bool // the last step has left work to do
-	draining bool // nothing more is started
+	draining bool // nothing more is started that another owner could start
+	leaving  bool // nothing more is started
 	killed   bool // the cancel that ended it was a terminate
 
 	wants Wants
@@ -210,7 +211,7 @@ func (s *Session) Drain() {
 
 // HandOver gives the instance back as it is: what is in flight is cancelled, and another owner performs it again.
 func (s *Session) HandOver() {
-	s.draining = true
+	s.draining, s.leaving = true, true
 	for id := range s.flights {
 		s.wants.Cancel = append(s.wants.Cancel, id)
 	}
@@ -344,7 +345,7 @@ func (s *Session) decide(now time.Time) {
 	switch {
 	case s.state.Status.Final():
 		s.propose(true)
-	case s.draining && len(s.flights) == 0:
+	case s.draining && len(s.flights) == 0 && (s.leaving || !s.mustBegin()):
 		s.propose(true)
 	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.records >= maxBatch:
 		s.propose(false)
@@ -355,9 +356,14 @@ func (s *Session) decide(now time.Time) {
 	case s.batch.firm || len(s.batch.outbox) > 0 || idle && len(s.batch.entries) > 0:
 		s.propose(false)
 	default:
-		s.begunEffects()
+		s.begin(false)
 		s.wait(wake)
 	}
+}
+
+// mustBegin reports whether there is an effect that no other owner would perform once it is stored.
+func (s *Session) mustBegin() bool {
+	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Once })
 }
 
 // wait asks to be called when the next wait ends, and when what is in flight has to be made visible.
@@ -390,10 +396,14 @@ func (s *Session) wake() time.Time {
 	return wake
 }
 
-// begunEffects starts what may be started.
-func (s *Session) begunEffects() {
+// begin starts what may be started; over says that the session ends.
+func (s *Session) begin(over bool) {
 	for _, e := range s.batch.effects {
-		if e.Detached || s.state.Awaits(e.ID) {
+		switch {
+		case e.Detached: // nobody after this would know of it
+			s.wants.Perform = append(s.wants.Perform, e)
+		case over || s.leaving || s.draining && !e.Once || !s.state.Awaits(e.ID): // the next owner starts it, or nobody
+		default:
 			s.wants.Perform = append(s.wants.Perform, e)
 			s.flights[e.ID] = true
 		}
@@ -418,8 +428,9 @@ func (s *Session) Committed(c Committed, err error) {
 		s.fail(err)
 		return
 	}
-	effects, resumed := s.batch.effects, s.batch.resumed
-	s.batch = batch{at: s.batch.at, effects: effects, resumed: resumed && len(effects) > 0}
+	over := sent.Release || sent.Status.Final()
+	s.begin(over)
+	s.batch = batch{at: s.batch.at}
 	s.record.Version, s.refused = sent.Next, 0
 	s.record.Status, s.record.Wake, s.record.Deadline = sent.Status, Millis(sent.Wake), Millis(sent.Deadline)
 	s.record.Records += int64(sent.Records)
@@ -428,12 +439,9 @@ func (s *Session) Committed(c Committed, err error) {
 			s.wants.Cancel = append(s.wants.Cancel, id)
 		}
 	}
-	if sent.Release || sent.Status.Final() {
+	if over {
 		s.wants.Done = true
 		return
-	}
-	if !s.draining {
-		s.begunEffects()
 	}
 	s.wants.Mail = c.Mail
 	s.advance()

@@ -113,6 +113,7 @@ type Start struct {
 	Info     []byte        // everything that makes this start what it is; opaque to the store
 	Delay    time.Duration // before the instance is ready
 	Deadline time.Time     // when the instance ends in any case; zero for never
+	Timed    bool          // its time runs already, so that it is as urgent as what has begun
 }
 
 // Started is the answer to Start.
@@ -214,6 +215,9 @@ type Promoted struct {
 	Next  time.Time // when the next instance of the partition is due; zero for never
 }
 
+// Urgency is what the place of an instance among the ready is less if it has begun: that sorts before all that is new.
+const Urgency = 10_000_000_000_000
+
 // Grace is how long an owner may let a wake-up or deadline pass before the instance is taken from it.
 const Grace = 2 * time.Second
 
@@ -273,7 +277,8 @@ type Remove struct {
 // Work is what there is to do in a partition.
 type Work struct {
 	At      time.Time
-	Ready   []Instance // the most urgent first
+	Ready   []Instance // what has begun first, whose deadlines do not wait, and of that what time has made ready
+	Begun   int        // how many of Ready have begun
 	Due     []Instance // whose time has come, the longest overdue first
 	Next    time.Time  // when the first instance that is not among Due will be due; zero for never
 	Outbox  []Outgoing

@@ -17,7 +17,7 @@ type WorkerConfig struct {
 	Store   Store
 	Compile Compile
 
-	Concurrency int           // instances at a time; default 1000
+	Concurrency int           // instances that perform something at a time; default 1000
 	Lease       time.Duration // default 10 s: how long the work of a worker that has died lies idle
 	Poll        time.Duration // default 1 s: how late it is seen what nobody gave a hint of
 	Linger      time.Duration // default 1 s: shorter waits stay in memory
@@ -44,8 +44,8 @@ type Worker struct {
 	relay      Relay
 	programs   programs
 	partitions []*partition
-	slots      chan struct{}
-	turn       chan struct{} // to acquire slots
+	slots      *lane // for instances that are new or perform something
+	begun      *lane // for instances that have begun: their deadlines do not wait for a slot
 	sessions   sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	effects    context.Context
@@ -56,6 +56,9 @@ type Worker struct {
 	mu   sync.Mutex
 	held map[Instance]*holding
 }
+
+// maxBegun bounds the memory for instances that have begun and wait for a slot.
+const maxBegun = 10_000
 
 // errShutdown is why effects are cancelled that nobody waits for when a worker stops.
 var errShutdown = errors.New("the worker stops")
@@ -91,7 +94,8 @@ func NewWorker(c WorkerConfig) *Worker {
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},
 		programs: programs{catalog: c.Store, compile: c.Compile},
-		slots:    make(chan struct{}, c.Concurrency), turn: make(chan struct{}, 1), draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
+		slots:    newLane(c.Concurrency), begun: newLane(maxBegun),
+		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
 	}
 	for n := range c.Store.Layout().Partitions {
 		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1)})

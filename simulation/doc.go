@@ -2,7 +2,7 @@
 // and a real store, between which messages are lost, doubled, delayed and reordered, while workers crash, stop and have
 // clocks that run wrong. Everything comes from one seed, so that a failure can be repeated:
 //
-//	go test ./simulation -run TestSeeds -seed 1234 -trace
+//	go test ./simulation -run TestSeeds -seed 1234 -tell -v
 //
 // With the build tag planted it also holds itself to account: bugs are planted one by one, and each has to be found.
 package simulation

@@ -21,6 +21,7 @@ type worker struct {
 	latest  time.Time
 	held    []*holding
 	polling bool
+	leaving bool // it is about to stop, and takes nothing more
 }
 
 // holding is an instance in a worker's hands.
@@ -47,7 +48,7 @@ const (
 
 func (k *worker) boot() {
 	k.rate = 1 + k.w.knobs.skew*(2*k.w.rng.Float64()-1)
-	k.held, k.heard, k.latest, k.polling = nil, time.Time{}, time.Time{}, false
+	k.held, k.heard, k.latest, k.polling, k.leaving = nil, time.Time{}, time.Time{}, false, false
 	k.later(time.Duration(k.w.rng.IntN(100))*time.Millisecond, "boot", k.poll)
 	k.later(k.w.knobs.lease/3, "renew", k.renew)
 	k.later(time.Second, "fate", k.fate)
@@ -82,11 +83,36 @@ func (k *worker) fate() {
 		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "reboot", k.boot)
 		return
 	}
+	if w.faulty && !k.leaving && w.rng.Float64() < w.knobs.leave {
+		k.leave()
+	}
 	if w.faulty && w.rng.Float64() < w.knobs.pause {
 		k.paused = w.now + time.Duration(w.rng.IntN(6000))*time.Millisecond
 		w.note("worker %d stands still until %s", k.n, k.paused)
 	}
 	k.later(time.Second, "fate", k.fate)
+}
+
+// leave stops the worker as SIGTERM does: it takes nothing more, lets what is in flight end for a while, hands over the
+// rest, and comes back.
+func (k *worker) leave() {
+	k.w.note("worker %d leaves", k.n)
+	k.leaving = true
+	all := func(tell func(*runtime.Session)) {
+		for _, h := range append([]*holding{}, k.held...) {
+			if !h.gone && !k.lost(h) {
+				tell(h.session)
+				k.act(h)
+			}
+		}
+	}
+	all((*runtime.Session).Drain)
+	patience := time.Duration(k.w.rng.IntN(400)) * time.Millisecond
+	k.later(patience, "hand over", func() { all((*runtime.Session).HandOver) })
+	k.later(patience+time.Second, "reboot", func() {
+		k.life++
+		k.boot()
+	})
 }
 
 // call sends an operation to the store and hands the answer to then: it may be lost on the way there or back, happen
@@ -153,7 +179,7 @@ func (k *worker) poll() {
 }
 
 func (k *worker) pollPartition(p int) {
-	if p == k.w.knobs.partitions {
+	if p == k.w.knobs.partitions || k.leaving {
 		k.polling = false
 		k.later(pollEvery, "poll", k.poll)
 		return
@@ -184,7 +210,7 @@ func (k *worker) promote(p int, work runtime.Work) {
 }
 
 func (k *worker) claim(p int, ready []runtime.Instance) {
-	if len(ready) == 0 {
+	if len(ready) == 0 || k.leaving {
 		return
 	}
 	nonce, asked := k.w.nonce(), k.local()
@@ -216,6 +242,9 @@ func (k *worker) hold(c runtime.Claimed, asked time.Duration) {
 	if err := h.session.Begin(c); err != nil {
 		k.w.problem("%s: %s", c.Instance, err)
 		return
+	}
+	if k.leaving {
+		h.session.Drain()
 	}
 	k.act(h)
 }

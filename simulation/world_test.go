@@ -47,7 +47,7 @@ type knobs struct {
 	lease               time.Duration
 	latency             time.Duration // of a message, on average
 	drop, double        float64       // of messages
-	crash, pause        float64       // of workers, per second
+	crash, pause, leave float64       // of workers, per second
 	skew                float64       // how much clocks run wrong
 	faults              time.Duration // for how long things go wrong
 }
@@ -110,7 +110,7 @@ func (w *world) draw() knobs {
 	return knobs{
 		workers: 1 + w.rng.IntN(3), partitions: 1 + w.rng.IntN(3), lease: time.Duration(1+w.rng.IntN(4)) * time.Second,
 		latency: time.Duration(1+w.rng.IntN(30)) * time.Millisecond, drop: chance(0.1), double: chance(0.1), crash: chance(0.5),
-		pause: chance(0.3), skew: chance(0.02), faults: time.Duration(3+w.rng.IntN(8)) * time.Second,
+		pause: chance(0.3), leave: chance(0.3), skew: chance(0.02), faults: time.Duration(3+w.rng.IntN(8)) * time.Second,
 	}
 }
 

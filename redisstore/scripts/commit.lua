@@ -68,7 +68,7 @@ if final(r) then
   r.lease, r.closed = 0, now
 elseif release == '1' then
   r.lease = 0
-  if again == '1' or r.mail > r.read then r.ready = now end
+  if again == '1' or r.mail > r.read then r.ready = now - URGENCY end
 end
 local becomes = text(r)
 

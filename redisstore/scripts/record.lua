@@ -62,6 +62,6 @@ end
 
 -- wake makes an instance ready, unless somebody holds it or it is quarantined.
 local function wake(r)
-  if r.lease == 0 and r.ready == 0 and r.reason ~= 'quarantined' then r.ready = now end
+  if r.lease == 0 and r.ready == 0 and r.reason ~= 'quarantined' then r.ready = now - URGENCY end
 end
 

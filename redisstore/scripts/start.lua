@@ -1,11 +1,11 @@
 -- start makes an instance (runtime.Store.Start).
 -- KEYS: meta, ready, due, index, instance
--- ARGV: ..., member, info, delay in ms, deadline in ms or 0
+-- ARGV: ..., member, info, delay in ms, deadline in ms or 0, 1 if its time runs already
 -- Reply: OK; OK_DUP if the instance is there with the same info; CONFLICT with another one
 -- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local index, instance = KEYS[4], KEYS[5]
-local member, info, delay, deadline = unpack(ARGV, ARGS)
+local member, info, delay, deadline, timed = unpack(ARGV, ARGS)
 delay, deadline = tonumber(delay), tonumber(deadline)
 
 local known = redis.call('HGET', instance, 's')
@@ -18,7 +18,7 @@ local r = {
   records = 0, entries = 0,
 }
 if delay <= 0 then
-  r.ready = now
+  r.ready = timed == '1' and now - URGENCY or now
 else
   r.wake = r.started
   if deadline ~= 0 and deadline < r.wake then r.wake = deadline end

@@ -15,9 +15,6 @@ type partition struct {
 	now    int64
 }
 
-// urgency makes what time has made ready sort before all that is new.
-const urgency = 10_000_000_000_000
-
 func (p *partition) counter(name string) int64 {
 	value, _ := p.Get(p.prefix + name)
 	n, _ := strconv.ParseInt(string(value), 10, 64) // absent is 0
@@ -122,14 +119,14 @@ func (p *partition) deliver(i runtime.Instance, r *runtime.Record, m runtime.Mes
 	before := *r
 	r.Mail++
 	p.Put(p.key(i, "inbox/"+number(r.Mail)), m)
-	p.wake(r, p.now)
+	p.wake(r)
 	p.put(i, &before, r)
 }
 
 // wake makes an instance ready unless somebody holds it, who will be told, or it is quarantined.
-func (p *partition) wake(r *runtime.Record, score int64) {
+func (p *partition) wake(r *runtime.Record) {
 	if !r.Held() && r.Ready == 0 && r.Reason != runtime.Quarantined {
-		r.Ready = score
+		r.Ready = p.now - runtime.Urgency
 	}
 }
 

@@ -22,7 +22,10 @@ func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w runtime.Work
 
 func (p *partition) poll(of, n int, expired bool) runtime.Work {
 	w := runtime.Work{At: runtime.Moment(p.now)}
-	p.first("ready/", n, func(_ int64, i runtime.Instance) bool {
+	p.first("ready/", n, func(at int64, i runtime.Instance) bool {
+		if at < 0 {
+			w.Begun++
+		}
 		w.Ready = append(w.Ready, i)
 		return true
 	})

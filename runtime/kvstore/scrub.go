@@ -49,7 +49,7 @@ func (p *partition) scrub(i runtime.Instance, adopt bool, done *runtime.Scrubbed
 	if adopt && r.Held() {
 		before := r
 		r.Lease = 0
-		p.wake(&r, p.now)
+		p.wake(&r)
 		p.put(i, &before, &r)
 	}
 	place := p.place(i, &r)

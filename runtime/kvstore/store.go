@@ -93,6 +93,9 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 		}
 		if start.Delay <= 0 {
 			r.Ready = p.now
+			if start.Timed {
+				r.Ready -= runtime.Urgency
+			}
 		} else if r.Wake = r.Started; r.Deadline != 0 {
 			r.Wake = min(r.Wake, r.Deadline)
 		}
@@ -270,7 +273,7 @@ func (p *partition) promote(i runtime.Instance) bool {
 			return false
 		}
 	}
-	r.Ready = due - urgency
+	r.Ready = due - runtime.Urgency
 	p.put(i, &before, &r)
 	return true
 }
@@ -343,7 +346,7 @@ func (p *partition) command(c runtime.Command, r runtime.Record) {
 	if c.Verb != runtime.VerbSuspend && c.Verb != runtime.VerbResume && r.Reason == runtime.Quarantined {
 		before := r
 		r.Reason, r.Deaths = "", 0
-		p.wake(&r, p.now)
+		p.wake(&r)
 		p.put(c.To, &before, &r)
 	}
 	if c.Verb != runtime.VerbRetry {

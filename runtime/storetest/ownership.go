@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -282,17 +283,45 @@ func overdueFirst(s *suite) {
 	c.Release, c.Wake = true, c.At.Add(time.Second)
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	var other runtime.Instance
-	for n := 0; ; n++ { // one of the same partition
-		if other = instance(fmt.Sprintf("b%d", n)); s.partition(other) == s.partition(first) {
-			s.start(other.ID)
-			break
-		}
-	}
+	s.start(s.neighbour(first, "b").ID)
 	s.Advance(2 * time.Second)
 	s.promote(first)
 	if ready := s.poll(first).Ready; len(ready) != 2 || ready[0] != first {
 		s.Errorf("ready are %v", ready)
+	}
+}
+
+// neighbour returns the name of another instance of the same partition.
+func (s *suite) neighbour(of runtime.Instance, prefix string) runtime.Instance {
+	for n := 0; ; n++ {
+		if i := instance(fmt.Sprintf("%s%d", prefix, n)); s.partition(i) == s.partition(of) {
+			return i
+		}
+	}
+}
+
+// begunFirst: what was handed over, got a message or is timed already comes before what is merely new.
+func begunFirst(s *suite) {
+	fresh := s.start("a")
+	handed := s.start(s.neighbour(fresh, "b").ID)
+	c := commit(s.claim(handed))
+	c.Release, c.Ready = true, true
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.Advance(time.Millisecond)
+	told := s.start(s.neighbour(fresh, "c").ID)
+	c = commit(s.claim(told))
+	c.Release = true
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: told, ID: "m", Message: runtime.Message("m")}))
+	s.Advance(time.Millisecond)
+	timed := s.neighbour(fresh, "d")
+	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: timed, Timed: true})
+	s.must(err)
+	w := s.poll(fresh)
+	if want := []runtime.Instance{handed, told, timed, fresh}; w.Begun != 3 || !slices.Equal(w.Ready, want) {
+		s.Errorf("%d of %v have begun, want %v", w.Begun, w.Ready, want)
 	}
 }
 

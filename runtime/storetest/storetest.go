@@ -65,6 +65,7 @@ func cases() []testCase {
 		{"progress forgets deaths", progress},
 		{"promote what is due", promoteDue},
 		{"what time made ready comes first", overdueFirst},
+		{"what has begun comes before what is new", begunFirst},
 		{"deliver once", deliverOnce},
 		{"deliver to the owner", deliverHeld},
 		{"deliver to a closed instance", deliverClosed},
