@@ -7,11 +7,11 @@ local SEEN, ECHO = tonumber(ARGV[1]), ARGV[2]
 local ARGS = 3 -- where a script's own arguments begin
 
 local meta = KEYS[1]
-local now, seq
+local now, moment, seq -- moment is now as text
 do
-  local time = redis.call('TIME')
-  local clock, offset, writes = unpack(redis.call('HMGET', meta, 'clock', 'offset', 'seq'))
-  clock, offset, seq = tonumber(clock or 0), tonumber(offset or 0), tonumber(writes or 0)
+  local time, known = redis.call('TIME'), redis.call('HMGET', meta, 'clock', 'offset', 'seq')
+  local clock, offset = tonumber(known[1] or 0), tonumber(known[2] or 0)
+  seq = tonumber(known[3] or 0)
   local server = time[1] * 1000 + math.floor(time[2] / 1000)
   now = server + offset
   if now < clock - 1000 then -- the server's clock went back: time goes on from where it was
@@ -19,10 +19,11 @@ do
     redis.call('HINCRBY', meta, 'jumps', 1)
   end
   if now < clock then now = clock end
+  moment = string.format('%d', now)
 end
 
 local function head(code)
-  return string.format('%s %d %d %s', code, now, seq, ECHO)
+  return code .. ' ' .. moment .. ' ' .. seq .. ' ' .. ECHO
 end
 
 local function reply(code, ...)
@@ -32,7 +33,7 @@ end
 -- wrote notes that the script has written, which it does only after all checks.
 local function wrote()
   seq = seq + 1
-  redis.call('HSET', meta, 'clock', string.format('%d', now), 'seq', seq)
+  redis.call('HSET', meta, 'clock', moment, 'seq', seq)
 end
 
 if seq < SEEN and not ADOPTS then return reply('ROLLED_BACK') end

@@ -22,7 +22,7 @@ if verb ~= 'retry' then
   redis.call('RPUSH', inbox, message)
 end
 wake(r)
-redis.call('ZADD', seen, string.format('%d', now), id)
+redis.call('ZADD', seen, moment, id)
 redis.call('HSET', instance, 'k', text(r))
 move(indexes, member, index, score, r)
 wrote()

@@ -21,20 +21,20 @@ local stored = redis.call('HGET', instance, 'k')
 
 if #KEYS <= 5 then
   if stored ~= ARGV[3] then return head('LOOK') end
-  local guard, at, time, moves = tonumber(ARGV[5]), tonumber(ARGV[6]), string.format('%d', now), #KEYS == 5
-  if at > now then return head('GUARD') end
+  local guard, moves = tonumber(ARGV[5]), #KEYS == 5
+  if tonumber(ARGV[6]) > now then return head('GUARD') end
   if guard ~= 0 and now >= guard then return head('TIMED_OUT') end
   local becomes, first, unsets = ARGV[4], moves and 13 or 10, tonumber(ARGV[9])
-  if moves and ARGV[10] ~= '' then becomes = becomes .. time .. ARGV[10] end
+  if moves and ARGV[10] ~= '' then becomes = becomes .. moment .. ARGV[10] end
   local last = first - 1 + ARGV[8]
   redis.call('HSET', instance, 'k', becomes, unpack(ARGV, first, last))
   if unsets > 0 then redis.call('HDEL', instance, unpack(ARGV, last + 1, last + unsets)) end
   for n = last + unsets + 1, #ARGV do
-    redis.call('RPUSH', history, time .. ARGV[7] .. ARGV[n])
+    redis.call('RPUSH', history, moment .. ARGV[7] .. ARGV[n])
   end
   if moves then
     if KEYS[4] ~= KEYS[5] then redis.call('ZREM', KEYS[4], ARGV[11]) end
-    redis.call('ZADD', KEYS[5], ARGV[12] == '' and time or ARGV[12], ARGV[11])
+    redis.call('ZADD', KEYS[5], ARGV[12] == '' and moment or ARGV[12], ARGV[11])
   end
   wrote()
   return head('OK')
@@ -84,7 +84,7 @@ end
 redis.call('HSET', instance, 'k', becomes)
 each(tonumber(sets), function(from, to) redis.call('HSET', instance, unpack(ARGV, from, to)) end)
 each(tonumber(unsets), function(from, to) redis.call('HDEL', instance, unpack(ARGV, from, to)) end)
-local stamp = string.format('%d %d %s ', now, epoch, nonce)
+local stamp = moment .. ' ' .. epoch .. ' ' .. nonce .. ' '
 each(entries, function(from, to)
   for n = from, to do redis.call('RPUSH', history, stamp .. ARGV[n]) end
 end)

@@ -15,7 +15,7 @@ if redis.call('ZSCORE', seen, id) then return reply('OK_DUP') end
 local index, score = place(r)
 r.mail = r.mail + 1
 wake(r)
-redis.call('ZADD', seen, string.format('%d', now), id)
+redis.call('ZADD', seen, moment, id)
 redis.call('RPUSH', inbox, message)
 redis.call('HSET', instance, 'k', text(r))
 move(indexes, member, index, score, r)
