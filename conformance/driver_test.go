@@ -24,6 +24,7 @@ type driver struct {
 	between func(*interpreter.State) *interpreter.State
 	cancel  time.Time // when the run is cancelled from outside; zero for never
 	nudge   bool      // wake instances needlessly
+	pause   bool      // suspend instances while something happens
 	reverse bool      // of the effects in flight the newest ends first
 	history bool      // keep the entries of each instance's history
 
@@ -70,7 +71,7 @@ func (d *driver) run() []*instance {
 	d.t.Helper()
 	root := d.start(d.c.mustProgram(d.t, d.outside), "case", nil)
 	d.step(root, interpreter.Start{Input: d.c.input(d.t)})
-	for range 100_000 {
+	for range 10_000 {
 		if len(d.live) == 0 && len(d.flying) == 0 {
 			return d.all
 		}
@@ -162,6 +163,20 @@ func (d *driver) start(p *interpreter.Program, id string, parent *flight) *insta
 }
 
 func (d *driver) step(i *instance, ev interpreter.Event) {
+	d.t.Helper()
+	_, cancels := ev.(interpreter.Cancel)
+	if !d.pause || cancels || i.again {
+		d.take(i, ev)
+		return
+	}
+	for _, ev := range []interpreter.Event{interpreter.Suspend{}, ev, interpreter.Resume{}} {
+		if !i.state.Status.Final() {
+			d.take(i, ev)
+		}
+	}
+}
+
+func (d *driver) take(i *instance, ev interpreter.Event) {
 	d.t.Helper()
 	result := interpreter.Step(i.program, i.state, ev, d.now)
 	i.again = result.Again

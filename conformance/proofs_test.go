@@ -29,6 +29,7 @@ func TestProofs(t *testing.T) {
 			verifyStored(t, c, want)
 			verifyNudged(t, c, want)
 			verifyReversed(t, c)
+			verifySuspended(t, c)
 			verifyHidden(t, c, want)
 			verifyFolded(t, c)
 			for _, i := range want {
@@ -48,8 +49,16 @@ func verifyAgain(t *testing.T, c testCase, want []*instance) {
 func verifyStored(t *testing.T, c testCase, want []*instance) {
 	t.Helper()
 	d := newDriver(t, c)
+	d.between = mustStoreEach(t)
+	compareRuns(t, "stored after every step", want, d.run())
+	c.verify(t, d.ending())
+}
+
+// mustStoreEach returns what stores the changes of a state, and reads it again.
+func mustStoreEach(t *testing.T) func(*interpreter.State) *interpreter.State {
 	kept := map[*interpreter.State]interpreter.Stored{}
-	d.between = func(s *interpreter.State) *interpreter.State {
+	return func(s *interpreter.State) *interpreter.State {
+		t.Helper()
 		stored := kept[s]
 		delete(kept, s)
 		mustStore(t, s, &stored)
@@ -63,8 +72,19 @@ func verifyStored(t *testing.T, c testCase, want []*instance) {
 		kept[read] = stored
 		return read
 	}
-	compareRuns(t, "stored after every step", want, d.run())
-	c.verify(t, d.ending())
+}
+
+// verifySuspended runs the case with the run suspended whenever something happens, and resumed right after: with
+// nothing surviving in between but what is stored, it comes to the same end.
+func verifySuspended(t *testing.T, c testCase) {
+	t.Helper()
+	d := newDriver(t, c)
+	d.pause = true
+	d.between = mustStoreEach(t)
+	for _, i := range d.run() {
+		verifyBalanced(t, i)
+	}
+	c.outcome().verify(t, d.ending().outcome())
 }
 
 // mustStore adds to what is stored the changes of a step.
@@ -100,15 +120,24 @@ func verifyReversed(t *testing.T, c testCase) {
 	d := newDriver(t, c)
 	d.reverse = true
 	d.run()
-	got := d.ending()
-	got.records, got.events = nil, nil // their order may differ
+	c.outcome().verify(t, d.ending().outcome())
+}
+
+// outcome is the part of a case that does not depend on the order in which things happen.
+func (c testCase) outcome() testCase {
 	outcome := testCase{files: map[string]string{}}
 	for _, name := range []string{"output.json", "error.json", "elapsed.txt"} {
 		if text, ok := c.files[name]; ok {
 			outcome.files[name] = text
 		}
 	}
-	outcome.verify(t, got)
+	return outcome
+}
+
+// outcome is the same part of what a run came to.
+func (e ending) outcome() ending {
+	e.records, e.events = nil, nil
+	return e
 }
 
 // verifyHidden looks for what must not be stored in everything that is.

@@ -94,6 +94,7 @@ func (e Entry) reason() string {
 // Fold repeats a run from its history: it takes s from its beginning to where the entries end,
 // and returns it as it is then.
 func Fold(p *Program, s *State, start Start, entries []Entry) (*State, error) {
+	s.Input = start.Input // which a run has also if it never started
 	for _, e := range entries {
 		if e.State == nil {
 			Step(p, s, e.cause(start), e.At)

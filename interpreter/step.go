@@ -286,6 +286,7 @@ func (m *machine) run() {
 		m.s.queued = m.s.queued[1:]
 		if f.Queued {
 			f.Queued = false
+			f.changed()
 			m.advance(f)
 		}
 	}

@@ -606,3 +606,58 @@ func TestChildOfLatest(t *testing.T) {
 		}
 	})
 }
+
+// TestOrdersBeforeTheStart: what is cancelled or suspended before a worker takes it starts no task.
+func TestOrdersBeforeTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		document := "do: [{a: {set: {x: 1}}}, {b: " + task + "}]"
+		cancelled, suspended := h.start(document, runtime.StartOptions{}), h.start(document, runtime.StartOptions{})
+		if err := errors.Join(h.client.Cancel(t.Context(), cancelled, ""), h.client.Suspend(t.Context(), suspended, "")); err != nil {
+			t.Fatal(err)
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		if o := h.wait(cancelled); o.Status != interpreter.StatusCancelled {
+			t.Errorf("got %+v", o)
+		}
+		time.Sleep(time.Minute)
+		for _, i := range []runtime.Instance{cancelled, suspended} {
+			for _, r := range h.records(i) {
+				if strings.HasPrefix(r, "task.") {
+					t.Errorf("a task ran: %s", r)
+				}
+			}
+		}
+		if err := h.client.Resume(t.Context(), suspended, ""); err != nil {
+			t.Fatal(err)
+		}
+		if o := h.wait(suspended); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestPerformingNothing: a worker without slots gets on with everything but effects.
+func TestPerformingNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = hanging
+		stop := h.work(runtime.WorkerConfig{Drain: time.Millisecond})
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		stop()
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			t.Error("something is performed")
+			return nil, nil
+		}
+		defer h.work(runtime.WorkerConfig{Concurrency: -1})()
+		time.Sleep(time.Second)
+		if err := h.client.Cancel(t.Context(), i, ""); err != nil {
+			t.Fatal(err)
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCancelled {
+			t.Errorf("got %+v", o)
+		}
+	})
+}

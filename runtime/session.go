@@ -33,6 +33,7 @@ type Session struct {
 	children map[interpreter.EffectID]child
 	batch    batch
 	again    bool // the last step has left work to do
+	ordered  bool // messages came before anybody could start it: they are heard first
 	draining bool // nothing more is started that another owner could start
 	leaving  bool // nothing more is started
 	killed   bool // the cancel that ended it was a terminate
@@ -97,6 +98,7 @@ const maxBatch = 2000
 // Begin takes up a claimed instance.
 func (s *Session) Begin(c Claimed) error {
 	s.flights = map[interpreter.EffectID]bool{}
+	s.ordered = c.Token.Epoch == 1 && len(c.Inbox) > 0
 	if err := s.restore(c); err != nil {
 		return err
 	}
@@ -113,11 +115,15 @@ func (s *Session) restore(c Claimed) (err error) {
 	} else if s.state, err = interpreter.Restore(s.instance.Namespace, s.instance.ID, s.info.Input.V, c.State); err != nil {
 		return err
 	}
-	if s.state.Status == interpreter.StatusPending && s.starts() {
+	starts := s.state.Status == interpreter.StatusPending && s.starts()
+	if starts && !s.ordered {
 		s.queue = append(s.queue, s.info.Start(s.program, s.record))
 	}
 	if err := s.receive(c.Inbox); err != nil {
 		return err
+	}
+	if starts && s.ordered {
+		s.queue = append(s.queue, s.info.Start(s.program, s.record))
 	}
 	s.resume()
 	s.again = s.state.Status == interpreter.StatusRunning // a step may have stopped in the middle of its work

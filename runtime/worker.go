@@ -17,7 +17,7 @@ type WorkerConfig struct {
 	Store   Store
 	Compile Compile
 
-	Concurrency int           // instances that perform something at a time; default 1000
+	Concurrency int           // instances that perform something at a time; default 1000; negative for none at all
 	Lease       time.Duration // default 10 s: how long the work of a worker that has died lies idle
 	Poll        time.Duration // default 1 s: how late it is seen what nobody gave a hint of
 	Linger      time.Duration // default 1 s: shorter waits stay in memory
@@ -94,7 +94,7 @@ func NewWorker(c WorkerConfig) *Worker {
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},
 		programs: programs{catalog: c.Store, compile: c.Compile},
-		slots:    newLane(c.Concurrency), begun: newLane(maxBegun),
+		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
 	}
 	for n := range c.Store.Layout().Partitions {

@@ -14,6 +14,7 @@ type workload struct {
 	output string // as JSON; empty if it has none
 	or     string // output that is as good
 	cancel bool   // it may be cancelled
+	pause  bool   // it may be suspended for a while
 }
 
 // run is one instance of a workload.
@@ -40,9 +41,9 @@ func documents() []workload {
 func workloads() []workload {
 	done := interpreter.StatusCompleted
 	return []workload{
-		{name: "calls", cancel: true, status: done, output: `{"at":"/do/2/c"}`,
+		{name: "calls", cancel: true, pause: true, status: done, output: `{"at":"/do/2/c"}`,
 			body: "do: [{a: " + request + "a'}}}, {b: " + request + "b'}}}, {c: " + request + "c'}}}]"},
-		{name: "waits", status: done, output: `{"at":"/do/2/c"}`,
+		{name: "waits", pause: true, status: done, output: `{"at":"/do/2/c"}`,
 			body: "do: [{a: {wait: PT0.7S}}, {b: {wait: PT2.5S}}, {c: " + request + "c'}}}]"},
 		{name: "timeout", status: done, output: `{"at":"/do/0/t/catch/do/0/d"}`,
 			body: "do: [{t: {try: [{a: " + request + "hang'}, timeout: {after: PT0.6S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
@@ -52,11 +53,11 @@ func workloads() []workload {
 			body: "do: [{t: {try: [{o: {do: [{i: " + request + "hang'}, timeout: {after: PT5S}}}], timeout: {after: PT1S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
 		{name: "race", status: done, output: `{"at":"/do/1/z"}`,
 			body: "do: [{t: {try: [{a: " + request + "a'}, timeout: {after: PT0.1S}}}], catch: {}}}, {z: " + request + "z'}}}]"},
-		{name: "fork", status: done, output: `[{"at":"/do/0/f/fork/branches/0/a"},{"at":"/do/0/f/fork/branches/1/b"}]`,
+		{name: "fork", pause: true, status: done, output: `[{"at":"/do/0/f/fork/branches/0/a"},{"at":"/do/0/f/fork/branches/1/b"}]`,
 			body: "do: [{f: {fork: {branches: [{a: " + request + "a'}}}, {b: " + request + "b'}}}]}}}]"},
-		{name: "retry", status: done, output: `{"at":"/do/0/t/try/0/a"}`,
+		{name: "retry", pause: true, status: done, output: `{"at":"/do/0/t/try/0/a"}`,
 			body: "do: [{t: {try: [{a: " + request + "flaky'}}}], catch: {retry: {delay: PT0.3S, limit: {attempt: {count: 5}}}}}}]"},
-		{name: "once", status: done, output: `{"at":"/do/0/t/try/0/once"}`, or: `{"at":"unknown"}`,
+		{name: "once", pause: true, status: done, output: `{"at":"/do/0/t/try/0/once"}`, or: `{"at":"unknown"}`,
 			body: "do: [{t: {try: [{once: {call: http, with: {method: get, endpoint: 'http://sim.test/once'}, metadata: {swrun: {delivery: at-most-once}}}}], " +
 				"catch: {as: e, do: [{d: {set: {at: '${ $e.outcome }'}}}]}}}]"},
 		{name: "loop", cancel: true, status: done, output: `{"at":"/do/0/l/do/0/a"}`,

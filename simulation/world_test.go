@@ -185,6 +185,9 @@ func (w *world) start(r *run) {
 	}
 	r.instance = i
 	w.note("start %s (%s)", r.id, r.kind.name)
+	if r.kind.pause && w.rng.IntN(3) == 0 {
+		w.pause(r)
+	}
 	if r.kind.cancel && w.rng.IntN(2) == 0 {
 		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "cancel", func() {
 			if err := w.client.Cancel(context.Background(), i, "the simulation wants it"); err == nil {
@@ -193,6 +196,21 @@ func (w *world) start(r *run) {
 			}
 		})
 	}
+}
+
+// pause suspends a run for a while.
+func (w *world) pause(r *run) {
+	from := time.Duration(w.rng.IntN(2000)) * time.Millisecond
+	to := from + time.Duration(w.rng.IntN(3000))*time.Millisecond
+	give := func(what string, order func(context.Context, runtime.Instance, string) error) func() {
+		return func() {
+			if err := order(context.Background(), r.instance, "the simulation wants it"); err == nil {
+				w.note("%s %s", what, r.id)
+			}
+		}
+	}
+	w.after(from, "suspend", give("suspend", w.client.Suspend))
+	w.after(to, "resume", give("resume", w.client.Resume))
 }
 
 // over reports whether every instance has ended and nothing is on its way.
