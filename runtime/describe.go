@@ -67,7 +67,7 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	for _, in := range interpreter.Deadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
-	d.Why, d.Then = d.why(), d.then()
+	d.Why, d.Then = d.why()+d.mail(), d.then()
 	return d, nil
 }
 
@@ -126,6 +126,18 @@ func (d *Description) why() string {
 		all = append(all, d.waitsFor(o))
 	}
 	return "it is in several places at once: " + strings.Join(all, "; ") + "."
+}
+
+// mail tells of messages that nobody has read.
+func (d *Description) mail() string {
+	n := d.Record.Mail - d.Record.Read
+	switch {
+	case d.Record.Status.Final() || d.Record.Held() || n <= 0:
+		return ""
+	case n == 1:
+		return " A message to it waits for a worker."
+	}
+	return fmt.Sprintf(" %d messages to it wait for a worker.", n)
 }
 
 func (d *Description) places() string {

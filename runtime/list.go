@@ -102,10 +102,13 @@ func (f *feed) fill(ctx context.Context) error {
 
 func (f *feed) head() time.Time { return f.items[0].Record.CreatedAt() }
 
+// longLease is longer than leases are: what somebody holds may stand at the end of its lease.
+const longLease = time.Minute
+
 // Upcoming calls yield with the instances of which a deadline passes before a time, in no order.
 func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(Instance) error) error {
 	for p := range c.store.Layout().Partitions {
-		instances, err := c.store.Upcoming(ctx, p, until)
+		instances, err := c.store.Upcoming(ctx, p, until.Add(longLease))
 		if err != nil {
 			return err
 		}

@@ -475,6 +475,9 @@ func TestSaturated(t *testing.T) {
 					i = h.start(c.document, c.options)
 				}
 				o := h.wait(i)
+				if early {
+					began = o.StartedAt
+				}
 				if took := o.EndedAt.Sub(began); o.Fault == nil || o.Fault.Status != 408 || took.Round(500*time.Millisecond) != c.after {
 					t.Errorf("got %+v after %s", o, took)
 				}
@@ -656,6 +659,22 @@ func TestPerformingNothing(t *testing.T) {
 		if err := h.client.Cancel(t.Context(), i, ""); err != nil {
 			t.Fatal(err)
 		}
+		if o := h.wait(i); o.Status != interpreter.StatusCancelled {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestCancelledWhileSuspended: a run that was suspended before it started can be cancelled.
+func TestCancelledWhileSuspended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		i := h.start("do: [{a: {set: {x: 1}}}, {b: "+task+"}]", runtime.StartOptions{})
+		if err := errors.Join(h.client.Suspend(t.Context(), i, ""), h.client.Cancel(t.Context(), i, "")); err != nil {
+			t.Fatal(err)
+		}
+		defer h.work(runtime.WorkerConfig{Concurrency: -1})()
 		if o := h.wait(i); o.Status != interpreter.StatusCancelled {
 			t.Errorf("got %+v", o)
 		}

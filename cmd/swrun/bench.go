@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -154,7 +156,15 @@ func (o *operation) bench(f *benchFlags) error {
 
 func (o *operation) report(m *measured) error {
 	if o.flags.output == "json" {
-		return writeJSON(o.out, m)
+		data, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		v, err := expr.Decode(data)
+		if err != nil {
+			return err
+		}
+		return o.print(v)
 	}
 	fmt.Fprintf(o.out, "%-11s %d runs, %d steps in %.2fs: %.0f steps/s", m.Scenario, m.Instances, m.Steps, m.Seconds, m.StepsPerS)
 	if m.RawEvalPerS > 0 {

@@ -373,8 +373,8 @@ func (b *bench) spawn() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command(self, "bench", "worker", "--store", b.store.url, "--concurrency", fmt.Sprint(b.flags.concurrency))
-	c.Env = append(os.Environ(), benchWorker+"=1")
+	c := exec.Command(self, "bench", "worker", "--concurrency", fmt.Sprint(b.flags.concurrency))
+	c.Env = append(os.Environ(), benchWorker+"=1", "SWRUN_STORE="+b.store.url) // the URL may hold a password
 	c.Stderr = b.err
 	return c, c.Start()
 }

@@ -14,19 +14,20 @@ import (
 // order is one of those verbs.
 type order struct {
 	use, short, done string
+	ends             bool // the run
 	give             func(c *runtime.Client, ctx context.Context, i runtime.Instance, reason string) error
 }
 
 func orders() []order {
 	return []order{
-		{"cancel", "End runs: what is in progress is cancelled", "cancelling", (*runtime.Client).Cancel},
-		{"terminate", "End runs and all that they have started", "terminating", (*runtime.Client).Terminate},
-		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", (*runtime.Client).Suspend},
-		{"resume", "Let suspended runs go on", "resuming", (*runtime.Client).Resume},
-		{"retry", "Release runs that are quarantined because they killed their workers", "released", func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+		{"cancel", "End runs: what is in progress is cancelled", "cancelling", true, (*runtime.Client).Cancel},
+		{"terminate", "End runs and all that they have started", "terminating", true, (*runtime.Client).Terminate},
+		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", false, (*runtime.Client).Suspend},
+		{"resume", "Let suspended runs go on", "resuming", false, (*runtime.Client).Resume},
+		{"retry", "Release runs that are quarantined because they killed their workers", "released", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
 			return c.Retry(ctx, i)
 		}},
-		{"delete", "Delete runs that have ended, with their history", "deleted", func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+		{"delete", "Delete runs that have ended, with their history", "deleted", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
 			return c.Delete(ctx, i)
 		}},
 	}
@@ -69,7 +70,7 @@ func (o *operation) order(v order, runs []runtime.Instance, reason string) error
 	var first error
 	for _, i := range runs {
 		err := v.give(o.client, o.ctx, i, reason)
-		if err == nil && v.use != "delete" {
+		if err == nil && v.ends && o.store.local {
 			err = o.settle(i)
 		}
 		if err == nil {

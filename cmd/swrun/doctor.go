@@ -39,6 +39,10 @@ func (p *program) doctor(f *operateFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	q, err := compileQuery("--jq", f.jq, p.now)
+	if err != nil {
+		return err
+	}
 	ctx, _, stop := p.interruptible()
 	defer stop()
 	var found []finding
@@ -47,10 +51,10 @@ func (p *program) doctor(f *operateFlags) error {
 		found = append(found, finding{"SD001", levelError, err.Error(), "correct the server or --store, and run doctor again"})
 	} else {
 		defer s.Close() // it was only looked at
-		found = append(found, finding{"SD001", levelOK, "the store " + redacted(s.url) + " can be opened and written to", ""})
+		found = append(found, finding{"SD001", levelOK, "the store " + s.String() + " can be opened and written to", ""})
 		found = append(found, p.examine(ctx, s)...)
 	}
-	return p.diagnose(f, found)
+	return (&operation{program: p, flags: f, query: q}).diagnose(found)
 }
 
 // examine looks at a store that could be opened.
@@ -142,26 +146,26 @@ func health(ctx context.Context, s *openedStore) finding {
 	return finding{"SD006", levelOK, what, ""}
 }
 
-func (p *program) diagnose(f *operateFlags, found []finding) error {
+func (o *operation) diagnose(found []finding) error {
 	worst := levelOK
 	values := []any{}
-	l := p.outLook()
+	l := o.outLook()
 	for _, x := range found {
 		if x.level == levelError || worst == levelOK {
 			worst = x.level
 		}
-		o := object{"code": x.code, "level": x.level, "what": x.what}
-		o.set("fix", x.fix)
-		values = append(values, map[string]any(o))
-		if f.output == "human" {
-			fmt.Fprintln(p.out, l.text(fmt.Sprintf("%-8s %s  %s", x.level, x.code, printable(x.what))))
+		v := object{"code": x.code, "level": x.level, "what": x.what}
+		v.set("fix", x.fix)
+		values = append(values, map[string]any(v))
+		if o.flags.output == "human" {
+			fmt.Fprintln(o.out, l.text(fmt.Sprintf("%-8s %s  %s", x.level, x.code, printable(x.what))))
 			if x.fix != "" {
-				fmt.Fprintln(p.out, l.text("         fix: "+printable(x.fix)))
+				fmt.Fprintln(o.out, l.text("         fix: "+printable(x.fix)))
 			}
 		}
 	}
-	if f.output == "json" {
-		if err := writeJSON(p.out, map[string]any{"schema": "swrun/v1/doctor", "level": worst, "findings": values}); err != nil {
+	if o.flags.output == "json" {
+		if err := o.print(object{"schema": "swrun/v1/doctor", "level": worst, "findings": values}); err != nil {
 			return err
 		}
 	}

@@ -93,12 +93,9 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	return d.AddTo(epoch).Sub(epoch), nil
 }
 
-// settle lets a command that was sent take effect. An embedded store has no worker of its own, so this process does
-// what the run wants now.
+// settle ends a run that was told to end. An embedded store has no worker of its own, so this process does it, and
+// performs nothing else: it knows neither the run's secrets nor what it may do.
 func (o *operation) settle(i runtime.Instance) error {
-	if !o.store.local {
-		return nil
-	}
 	if err := o.store.takeOver(o.ctx); err != nil {
 		return err
 	}
@@ -106,18 +103,28 @@ func (o *operation) settle(i runtime.Instance) error {
 	defer stop()
 	done := make(chan error, 1)
 	worker := runtime.NewWorker(runtime.WorkerConfig{
-		Store: o.store, Compile: host{processes: true, files: true}.compile, Only: only(i), Drain: 2 * time.Second,
+		Store: o.store, Compile: host{}.compile, Only: only(i), Concurrency: -1, Drain: 2 * time.Second,
 	})
 	go func() { done <- worker.Run(ctx) }()
 	for range 100 {
 		l, err := o.store.Load(o.ctx, i)
-		if err != nil || l.Record.Status.Final() || l.Record.Mail == l.Record.Read {
+		if err != nil || l.Record.Status.Final() && o.quiet() {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	stop()
 	return <-done
+}
+
+// quiet reports whether nothing is on its way from one run to another.
+func (o *operation) quiet() bool {
+	for p := range o.store.Layout().Partitions {
+		if work, err := o.store.Poll(o.ctx, p, 1, false); err != nil || len(work.Outbox)+work.Begun > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // only returns what chooses a run and the runs that it starts.

@@ -87,7 +87,7 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 	for _, sibling := range siblings {
 		reference, err := r.client.Deploy(ctx, sibling)
 		if runtime.RefusedAs(err) == runtime.Conflict {
-			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", reference, redacted(r.store.url)), hint: "give the document a new version"}
+			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", reference, r.store), hint: "give the document a new version"}
 		}
 		if err != nil {
 			return refusalError(err)
@@ -198,7 +198,7 @@ func (r *durableRun) workerConfig() runtime.WorkerConfig {
 func (p *program) kept(i runtime.Instance, f *runFlags, d *document, s os.Signal) error {
 	again := fmt.Sprintf("swrun run %s --id %s", shellWord(d.file), i.ID)
 	if f.store.url != "" {
-		again += " --store " + shellWord(f.store.url)
+		again += " --store " + shellWord(redacted(f.store.url))
 	}
 	l := p.errLook()
 	fmt.Fprintln(p.err, l.text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, printable(again))))

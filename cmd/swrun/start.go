@@ -95,7 +95,7 @@ func (o *operation) start(name string, f *startFlags) error {
 	}
 	i, err := o.client.Start(o.ctx, reference, input, options)
 	if runtime.RefusedAs(err) == runtime.NoSuch {
-		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", reference, o.store.url), hint: "swrun deploy DOC makes it known"}
+		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", reference, o.store), hint: "swrun deploy DOC makes it known"}
 	}
 	if err != nil {
 		return err

@@ -87,6 +87,9 @@ type openedStore struct {
 	closed func() error
 }
 
+// String names the store for people, without a password.
+func (s *openedStore) String() string { return redacted(s.url) }
+
 // Close lets go of the store.
 func (s *openedStore) Close() error { return s.closed() }
 
@@ -206,7 +209,7 @@ func (s *openedStore) one(ctx context.Context, c *runtime.Client, name, namespac
 	found, err := c.Find(ctx, name, namespace)
 	switch {
 	case runtime.RefusedAs(err) == runtime.NoSuch || err == nil && len(found) == 0:
-		return runtime.Instance{}, &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, s.url), hint: "swrun ls lists the runs"}
+		return runtime.Instance{}, &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, s), hint: "swrun ls lists the runs"}
 	case err != nil:
 		return runtime.Instance{}, err
 	case len(found) > 1:

@@ -107,7 +107,7 @@ func (o *operation) work(f *workerFlags) error {
 	if err := o.store.takeOver(o.ctx); err != nil {
 		return err
 	}
-	config.Log.Info("the worker is ready", "store", redacted(o.store.url), "concurrency", config.Concurrency, "partitions", o.store.Layout().Partitions)
+	config.Log.Info("the worker is ready", "store", o.store.String(), "concurrency", config.Concurrency, "partitions", o.store.Layout().Partitions)
 	err = runtime.NewWorker(config).Run(o.ctx)
 	config.Log.Info("the worker has handed over")
 	return err

@@ -60,8 +60,8 @@ local function move(indexes, member, index, score, r)
   end
 end
 
--- wake makes an instance ready, unless somebody holds it or it is quarantined.
+-- wake makes an instance ready, before all that is new, unless somebody holds it or it is quarantined.
 local function wake(r)
-  if r.lease == 0 and r.ready == 0 and r.reason ~= 'quarantined' then r.ready = now - URGENCY end
+  if r.lease == 0 and r.ready >= 0 and r.reason ~= 'quarantined' then r.ready = now - URGENCY end
 end
 

@@ -123,9 +123,10 @@ func (p *partition) deliver(i runtime.Instance, r *runtime.Record, m runtime.Mes
 	p.put(i, &before, r)
 }
 
-// wake makes an instance ready unless somebody holds it, who will be told, or it is quarantined.
+// wake makes an instance ready, before all that is new, unless somebody holds it, who will be told, or it is
+// quarantined.
 func (p *partition) wake(r *runtime.Record) {
-	if !r.Held() && r.Ready == 0 && r.Reason != runtime.Quarantined {
+	if !r.Held() && r.Ready >= 0 && r.Reason != runtime.Quarantined {
 		r.Ready = p.now - runtime.Urgency
 	}
 }

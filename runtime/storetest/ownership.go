@@ -300,7 +300,7 @@ func (s *suite) neighbour(of runtime.Instance, prefix string) runtime.Instance {
 	}
 }
 
-// begunFirst: what was handed over, got a message or is timed already comes before what is merely new.
+// begunFirst: what was handed over, got a message or an order, or is timed already comes before what is merely new.
 func begunFirst(s *suite) {
 	fresh := s.start("a")
 	handed := s.start(s.neighbour(fresh, "b").ID)
@@ -319,8 +319,11 @@ func begunFirst(s *suite) {
 	timed := s.neighbour(fresh, "d")
 	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: timed, Timed: true})
 	s.must(err)
+	s.Advance(time.Millisecond)
+	ordered := s.start(s.neighbour(fresh, "e").ID)
+	s.must(s.Store.Command(s.ctx(), runtime.Command{To: ordered, ID: "o", Verb: runtime.VerbCancel}))
 	w := s.poll(fresh)
-	if want := []runtime.Instance{handed, told, timed, fresh}; w.Begun != 3 || !slices.Equal(w.Ready, want) {
+	if want := []runtime.Instance{handed, told, timed, ordered, fresh}; w.Begun != 4 || !slices.Equal(w.Ready, want) {
 		s.Errorf("%d of %v have begun, want %v", w.Begun, w.Ready, want)
 	}
 }

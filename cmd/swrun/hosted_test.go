@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/redisstore/redistest"
+)
+
+// hosted is a store on Redis with a worker, looked after by the command.
+type hosted struct {
+	*testing.T
+	url string
+}
+
+func newHosted(t *testing.T) *hosted {
+	return &hosted{t, redistest.Start(t).URL()}
+}
+
+// swrun runs the command and returns its exit code and standard output.
+func (h *hosted) swrun(args ...string) (int, string) {
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	c.now = time.Now
+	code := run(args, c.streams)
+	return code, c.stdout.String()
+}
+
+// work runs a worker until the test ends.
+func (h *hosted) work() {
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	signals := make(chan os.Signal, 1)
+	c.now, c.signals = time.Now, func() (<-chan os.Signal, func()) { return signals, func() {} }
+	var working sync.WaitGroup
+	working.Go(func() {
+		if code := run([]string{"worker"}, c.streams); code != exitOK && code != 130 {
+			h.Errorf("the worker ended with %d: %s", code, c.stderr.String())
+		}
+	})
+	h.Cleanup(func() { signals <- os.Interrupt; working.Wait() })
+}
+
+// until repeats a command until it prints a text.
+func (h *hosted) until(text string, args ...string) {
+	h.Helper()
+	var out string
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, out = h.swrun(args...); strings.Contains(out, text) {
+			return
+		}
+	}
+	h.Fatalf("swrun %s does not print %q:\n%s", strings.Join(args, " "), text, out)
+}
+
+// exits checks the exit code of a command.
+func (h *hosted) exits(want int, args ...string) string {
+	h.Helper()
+	code, out := h.swrun(args...)
+	if code != want {
+		h.Fatalf("swrun %s ended with %d, not %d", strings.Join(args, " "), code, want)
+	}
+	return out
+}
+
+const napText = `document: {dsl: 1.0.3, namespace: demo, name: nap, version: 0.1.0}
+do:
+- t:
+    try: [{nap: {wait: PT2H, timeout: {after: PT1H}}}]
+    catch: {do: [{late: {set: {late: true}}}]}
+`
+
+// TestLookedAfter is a run's life on Redis, from its start to its end, with a worker at it.
+func TestLookedAfter(t *testing.T) {
+	h := newHosted(t)
+	h.work()
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "nap-1")
+	h.until("waiting for the timer of /do/0/t/try/0/nap (line 4)", "describe", "nap-1")
+	h.until("the timeout of /do/0/t/try/0/nap (line 4) fires, and the catch of /do/0/t (line 3) takes it", "describe", "nap-1")
+	if got := h.exits(exitOK, "deadlines", "--within", "2h", "-o", "json", "--jq", "map([.run, .pointer, .caughtBy])"); got != `[["demo/nap-1","/do/0/t/try/0/nap","/do/0/t"]]`+"\n" {
+		t.Errorf("the deadlines are %s", got)
+	}
+	if got := h.exits(exitOK, "deadlines", "--within", "1m", "-o", "json"); got != "[]\n" {
+		t.Errorf("the deadlines within a minute are %s", got)
+	}
+	h.exits(exitOK, "suspend", "nap-1", "--reason", "lunch")
+	h.until("it is suspended", "describe", "nap-1")
+	h.exits(exitOK, "resume", "nap-1")
+	h.until("waiting for the timer", "describe", "nap-1")
+	h.exits(exitConflict, "delete", "nap-1")
+	h.exits(exitOK, "cancel", "nap-1", "--reason", "enough")
+	h.exits(exitCancelled, "wait", "nap-1")
+	h.exits(exitConflict, "cancel", "nap-1")
+	h.exits(exitOK, "delete", "nap-1")
+	h.exits(exitNotFound, "describe", "nap-1")
+}
