@@ -2,10 +2,14 @@ package faults
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -155,4 +159,80 @@ func (w *world) requests(path string) (n int) {
 		}
 	}
 	return n
+}
+
+// trouble is a state in which a server refuses what it is asked for.
+type trouble struct {
+	name        string
+	begin, over []string // as commands
+	hold        func(context.Context, *redis.Client)
+}
+
+func troubles() []trouble {
+	return []trouble{
+		{name: "OOM", begin: []string{"CONFIG SET maxmemory 1"}, over: []string{"CONFIG SET maxmemory 0"}},
+		{name: "READONLY", begin: []string{"REPLICAOF 127.0.0.1 1"}, over: []string{"REPLICAOF NO ONE"}},
+		{name: "NOREPLICAS", begin: []string{"CONFIG SET min-replicas-to-write 1"}, over: []string{"CONFIG SET min-replicas-to-write 0"}},
+		{name: "NOPERM on scripts", begin: []string{"ACL SETUSER default -evalsha -eval"}, over: []string{"ACL SETUSER default +@all"}},
+		{name: "NOPERM on reads", begin: []string{"ACL SETUSER default -hget"}, over: []string{"ACL SETUSER default +@all"}},
+		{name: "NOAUTH", begin: []string{"CONFIG SET requirepass secret", "CLIENT KILL TYPE normal SKIPME yes"}, over: []string{"CONFIG SET requirepass "}},
+		{name: "BUSY", begin: []string{"CONFIG SET busy-reply-threshold 10"}, hold: func(ctx context.Context, admin *redis.Client) {
+			_ = admin.Eval(ctx, "local t = redis.call('TIME') while redis.call('TIME')[1] - t[1] < 2 do end", nil).Err() // it is the trouble
+		}},
+		{name: "no connections", begin: []string{"CONFIG SET maxclients 1", "CLIENT KILL TYPE normal SKIPME yes"}, over: []string{"CONFIG SET maxclients 10000"}},
+	}
+}
+
+// TestServerErrors (F18b): the server refuses everything for a while, in each of its ways. Nothing is lost, nothing is
+// put aside, and nobody has to do anything when it is over.
+func TestServerErrors(t *testing.T) {
+	for _, trouble := range troubles() {
+		t.Run(trouble.name, func(t *testing.T) {
+			w := newWorld(t, 10*time.Millisecond)
+			admin := w.redisClient()
+			admin.Ping(t.Context()) // it is connected before all others
+			const each = 20
+			w.start(of(40), calls(each))
+			w.work("--concurrency", "5") // so that it has to claim as well while the trouble lasts
+			for deadline := time.Now().Add(20 * time.Second); w.progressed() < each; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("nothing happens")
+				}
+			}
+			w.give(admin, trouble.begin)
+			if trouble.hold != nil {
+				trouble.hold(t.Context(), admin)
+			} else {
+				time.Sleep(time.Second)
+			}
+			w.give(admin, trouble.over)
+			if w.closed() == int64(len(w.runs)) {
+				t.Fatal("all runs had ended before it was over: nothing was tested")
+			}
+			w.settle(time.Minute)
+			w.audit(interpreter.StatusCompleted, nil)
+			if keys, _ := w.sink.counts(); keys != len(w.runs)*each {
+				t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
+			}
+			for _, i := range w.runs {
+				if l, err := w.store.Load(t.Context(), i); err != nil || l.Record.Deaths > 0 {
+					t.Errorf("the run is %+v, %v", l.Record, err)
+				}
+			}
+		})
+	}
+}
+
+// give has the server carry out commands.
+func (w *world) give(admin *redis.Client, commands []string) {
+	w.Helper()
+	for _, text := range commands {
+		var args []any
+		for _, word := range strings.Split(text, " ") {
+			args = append(args, word)
+		}
+		if err := admin.Do(context.Background(), args...).Err(); err != nil && !errors.Is(err, redis.Nil) {
+			w.Fatalf("%s: %v", text, err)
+		}
+	}
 }

@@ -119,8 +119,11 @@ func (p *programs) program(ctx context.Context, digest string) (*interpreter.Pro
 
 func (p *programs) load(ctx context.Context, digest string) (*interpreter.Program, error) {
 	data, err := p.catalog.Definition(ctx, digestKey+digest)
-	if err != nil {
+	switch {
+	case RefusedAs(err) != "":
 		return nil, err
+	case err != nil:
+		return nil, &unavailableError{digest, err}
 	}
 	var d Definition
 	if err := json.Unmarshal(data, &d); err != nil {
@@ -128,3 +131,14 @@ func (p *programs) load(ctx context.Context, digest string) (*interpreter.Progra
 	}
 	return p.compile(d)
 }
+
+// unavailableError is a definition that the store could not be asked for.
+type unavailableError struct {
+	digest string
+	err    error
+}
+
+func (e *unavailableError) Error() string {
+	return "ask for the definition " + e.digest + ": " + e.err.Error()
+}
+func (e *unavailableError) Unwrap() error { return e.err }

@@ -74,13 +74,36 @@ func (h *holding) begin(c Claimed) error {
 		return err
 	}
 	w := h.partition.w
-	program, err := w.programs.program(h.ctx, info.Definition)
+	program, err := h.program(c, info.Definition)
 	if err != nil {
 		return err
 	}
 	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Records: w.c.Records}
 	h.session = NewSession(config, c, info, program)
 	return h.session.Begin(c)
+}
+
+// program returns what the instance runs. As long as the store cannot tell, it is asked again; then the instance is given
+// back, since that is no fault of it.
+func (h *holding) program(c Claimed, digest string) (*interpreter.Program, error) {
+	w := h.partition.w
+	for failures := 1; ; failures++ {
+		p, err := w.programs.program(h.ctx, digest)
+		var unknown *unavailableError
+		if err == nil || !errors.As(err, &unknown) {
+			return p, err
+		}
+		if left := h.trusted().Sub(w.c.Now()); left > 0 {
+			h.wait(min(backoff(failures), left))
+			continue
+		}
+		_, giving := w.c.Store.Commit(h.ctx, Commit{
+			Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1,
+			At: h.partition.clock.estimate(), Status: c.Record.Status, Reason: c.Record.Reason, Wake: Moment(c.Record.Wake),
+			Deadline: Moment(c.Record.Deadline), Release: true, Ready: true,
+		})
+		return nil, errors.Join(err, giving)
+	}
 }
 
 // run does what the session wants until it is over.

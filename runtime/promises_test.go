@@ -680,3 +680,34 @@ func TestCancelledWhileSuspended(t *testing.T) {
 		}
 	})
 }
+
+// mute is a store that does not tell definitions for a while.
+type mute struct {
+	runtime.Store
+	until time.Time
+}
+
+func (m *mute) Definition(ctx context.Context, key string) ([]byte, error) {
+	if time.Now().Before(m.until) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return m.Store.Definition(ctx, key)
+}
+
+// TestDefinitionsOutOfReach: that definitions cannot be read for a while is no fault of an instance.
+func TestDefinitionsOutOfReach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		h.store = &mute{h.store, time.Now().Add(5 * time.Minute)}
+		defer h.work(runtime.WorkerConfig{})()
+		time.Sleep(4 * time.Minute)
+		if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
+			t.Errorf("the record is %+v", r)
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
+}

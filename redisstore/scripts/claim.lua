@@ -10,7 +10,7 @@ local nonce, lease = ARGV[ARGS], tonumber(ARGV[ARGS + 1])
 local claimed, size, changed = {}, 0, false
 for n = 1, #ARGV - ARGS - 1 do
   local member, instance, inbox = ARGV[ARGS + 1 + n], KEYS[2 + 2 * n], KEYS[3 + 2 * n]
-  local r = record(redis.pcall('HGET', instance, 'k'))
+  local r = kept(instance)
   if not r then -- it cannot be read: out of the way with it; scrub tells
     redis.call('ZREM', indexes.ready, member)
     redis.call('ZADD', indexes.due, '+inf', member)

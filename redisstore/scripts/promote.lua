@@ -8,7 +8,7 @@ local indexes = {ready = KEYS[2], due = KEYS[3]}
 local ready, changed = 0, false
 for n = 1, #KEYS - 3 do
   local member, instance = ARGV[ARGS + n - 1], KEYS[3 + n]
-  local r = record(redis.pcall('HGET', instance, 'k'))
+  local r = kept(instance)
   local at = r and due(r)
   if not r then
     redis.call('ZADD', indexes.due, '+inf', member)

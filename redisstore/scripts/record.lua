@@ -25,6 +25,14 @@ local function record(text)
   }
 end
 
+-- kept reads the record of an instance; nil if what is there is none. Whatever else the server says ends the script.
+local function kept(instance)
+  local is = redis.pcall('HGET', instance, 'k')
+  if type(is) == 'table' and string.find(is.err, '^WRONGTYPE') then return nil end
+  if type(is) == 'table' then error(is) end
+  return record(is)
+end
+
 local function text(r)
   return string.format('%s %s %d %s %d %d %d %d %d %d %d %d %s %d %d %d %d', r.status, r.reason, r.epoch, r.nonce,
     r.lease, r.version, r.wake, r.deadline, r.ready, r.mail, r.read, r.deaths, r.slot, r.started, r.closed,

@@ -8,7 +8,7 @@ local age = tonumber(ARGV[ARGS])
 local removed = 0
 for n = 1, (#KEYS - 3) / 4 do
   local member, first = ARGV[ARGS + n], 4 * n
-  local r = record(redis.pcall('HGET', KEYS[first], 'k'))
+  local r = kept(KEYS[first])
   if r and final(r) and now - r.closed >= age then
     redis.call('ZREM', KEYS[2], member)
     redis.call('XDEL', KEYS[3], r.slot)

@@ -9,7 +9,7 @@ local lease = tonumber(ARGV[ARGS])
 local renewed = {}
 for n = 1, #KEYS - 3 do
   local member, epoch, nonce = unpack(ARGV, ARGS + 3 * n - 2, ARGS + 3 * n)
-  local r = record(redis.pcall('HGET', KEYS[3 + n], 'k'))
+  local r = kept(KEYS[3 + n])
   if r and r.lease ~= 0 and r.epoch == tonumber(epoch) and r.nonce == nonce then
     local index, score = place(r)
     r.lease = now + lease

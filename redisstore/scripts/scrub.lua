@@ -15,7 +15,7 @@ if adopt and seq < SEEN then
 end
 for n = 1, #KEYS - 5 do
   local member, instance = ARGV[ARGS + n], KEYS[5 + n]
-  local r = record(redis.pcall('HGET', instance, 'k'))
+  local r = kept(instance)
   if not r then
     repaired[#repaired + 1] = member .. ': its record cannot be read'
   else
