@@ -127,5 +127,22 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	}
 	s.keys = newKeys(s.layout)
 	s.seen = make([]atomic.Int64, s.layout.Partitions)
-	return s, s.fix(ctx)
+	if err := s.fix(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.probe(ctx); err != nil {
+		_ = s.Close() // the first error matters
+		return nil, err
+	}
+	return s, nil
+}
+
+// probe finds out whether the user may do all that the scripts do.
+func (s *Store) probe(ctx context.Context) error {
+	k := &s.keys.partitions[0]
+	r, err := s.call(ctx, &s.scripts.probe, 0, "of permissions", []string{k.meta, k.prefix + "probe"}, s.keys.hints())
+	if r.code == "DENIED" {
+		return fmt.Errorf("the server's user may not do what is needed: allow it, see ACL SETUSER (%v)", r.values[0])
+	}
+	return err
 }

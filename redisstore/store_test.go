@@ -90,6 +90,10 @@ func TestUnsafeServersAreRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "maxmemory-policy noeviction") {
 		t.Errorf("got %v", err)
 	}
+	weak := redistest.Start(t, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-ltrim")
+	if _, err = redisstore.Open(t.Context(), weak.URL(), redisstore.Config{}); err == nil || !strings.Contains(err.Error(), "LTRIM") {
+		t.Errorf("got %v", err)
+	}
 	for _, c := range []struct {
 		args []string
 		want redisstore.Durability
