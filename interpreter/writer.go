@@ -52,8 +52,8 @@ func (w *writer) moment(name string, t time.Time) {
 		return
 	}
 	w.key(name)
-	w.b = strconv.AppendInt(w.b, t.UnixNano()/int64(time.Millisecond), 10)
-	if rest := t.UnixNano() % int64(time.Millisecond); rest != 0 {
+	w.b = strconv.AppendInt(w.b, t.UnixMilli(), 10)
+	if rest := t.Nanosecond() % int(time.Millisecond); rest != 0 {
 		w.b = fmt.Appendf(w.b, ".%06d", rest)
 	}
 }
@@ -118,23 +118,22 @@ func (w *writer) fail(err error) {
 
 func (w *writer) end() ([]byte, error) { return append(w.b, '}'), w.err }
 
-// moment is a time as a writer writes it, in nanoseconds.
-type moment int64
+// moment is a time as a writer writes it.
+type moment time.Time
 
 // UnmarshalJSON reads what a writer wrote.
 func (m *moment) UnmarshalJSON(data []byte) error {
 	whole, rest, _ := strings.Cut(string(data), ".")
-	n, err := strconv.ParseInt(whole+(rest + "000000")[:6], 10, 64)
-	*m = moment(n)
+	ms, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return err
+	}
+	ns, err := strconv.Atoi((rest + "000000")[:6])
+	*m = moment(time.UnixMilli(ms).Add(time.Duration(ns)).UTC())
 	return err
 }
 
-func (m moment) time() time.Time {
-	if m == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(m)).UTC()
-}
+func (m moment) time() time.Time { return time.Time(m) }
 
 // storedDeadline is a Deadline as a writer writes it.
 type storedDeadline struct {

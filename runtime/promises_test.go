@@ -711,3 +711,15 @@ func TestDefinitionsOutOfReach(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadlineFarAway: a deadline at the end of all calendars is one that does not pass.
+func TestDeadlineFarAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("do: [{a: {wait: PT1H}}, {b: {set: {done: true}}}]", runtime.StartOptions{Deadline: time.Date(9999, 12, 31, 23, 59, 59, 123456789, time.UTC)})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
