@@ -188,6 +188,7 @@ func troubles() []trouble {
 func TestServerErrors(t *testing.T) {
 	for _, trouble := range troubles() {
 		t.Run(trouble.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, 10*time.Millisecond)
 			admin := w.redisClient()
 			admin.Ping(t.Context()) // it is connected before all others

@@ -62,7 +62,7 @@ func (p *program) serveCommand() *cobra.Command {
 
 func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.concurrency, "concurrency", 1000, "runs in hand at a time")
+	flags.IntVar(&f.concurrency, "concurrency", 1000, "runs that perform something at a time")
 	flags.StringVar(&f.drain, "drain", "30s", "how long effects in flight may go on when it is stopped")
 	flags.StringVar(&f.lease, "lease", "10s", "after which the runs of a worker that has died are taken over")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
