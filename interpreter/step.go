@@ -246,7 +246,7 @@ func isComposite(f *Frame) bool {
 func (m *machine) finished(ev Finished) {
 	i := slices.IndexFunc(m.s.frames, func(f *Frame) bool { return f.Effect != nil && f.Effect.ID == ev.Effect })
 	if i < 0 {
-		m.record(Record{Type: ResultLate, Effect: ev.Effect, Data: ev.Result, Error: ev.Error})
+		m.record(Record{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
 		return
 	}
 	f := m.s.frames[i]
