@@ -250,12 +250,10 @@ func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool,
 	}, true, nil
 }
 
-// Wait returns how an instance ends. It looks again whenever the store gives a hint, and at intervals.
+// Wait returns how an instance ends. It looks at intervals, at first short ones: hints are about what is ready, and on
+// a busy store there are too many of them.
 func (c *Client) Wait(ctx context.Context, i Instance) (Outcome, error) {
-	watch, stop := context.WithCancel(ctx)
-	defer stop()
-	hints := c.store.Hints(watch)
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		o, done, err := c.Outcome(ctx, i)
 		if done || err != nil {
 			return o, err
@@ -266,8 +264,6 @@ func (c *Client) Wait(ctx context.Context, i Instance) (Outcome, error) {
 			timer.Stop()
 			return Outcome{}, context.Cause(ctx)
 		case <-timer.C:
-		case <-hints:
-			timer.Stop()
 		}
 	}
 }

@@ -41,31 +41,34 @@ func (c *Client) History(ctx context.Context, i Instance, from int, f func(Histo
 	}
 }
 
-// Follow is History that goes on until the instance has ended or ctx ends. It looks again when the store gives a hint,
-// and at intervals.
+// Follow is History that goes on until the instance has ended or ctx ends. It looks at intervals, short ones as long as
+// something happens.
 func (c *Client) Follow(ctx context.Context, i Instance, from int, f func(HistoryEntry) error) error {
-	watch, stop := context.WithCancel(ctx)
-	defer stop()
-	hints := c.store.Hints(watch)
+	pause := followAtOnce
 	for {
 		l, err := c.store.Load(ctx, i)
 		if err != nil {
 			return err
 		}
-		if from, err = c.History(ctx, i, from, f); err != nil || l.Record.Status.Final() {
+		next, err := c.History(ctx, i, from, f)
+		if err != nil || l.Record.Status.Final() {
 			return err
 		}
-		timer := time.NewTimer(followPause)
+		if pause = min(2*pause, followLater); next != from {
+			from, pause = next, followAtOnce
+		}
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
 		case <-timer.C:
-		case <-hints:
-			timer.Stop()
 		}
 	}
 }
 
-// followPause is how long new history may go unnoticed.
-const followPause = 50 * time.Millisecond
+// How long new history may go unnoticed: right after something has happened, and later.
+const (
+	followAtOnce = time.Millisecond
+	followLater  = 100 * time.Millisecond
+)

@@ -104,8 +104,8 @@ func NewWorker(c WorkerConfig) *Worker {
 }
 
 // Run works until ctx ends, and then hands over what it holds: idle instances at once, the others when their effects
-// have ended or Drain is over. The error says why it could not work at all.
-func (w *Worker) Run(ctx context.Context) error {
+// have ended or Drain is over. What goes wrong meanwhile is logged and tried again.
+func (w *Worker) Run(ctx context.Context) {
 	w.effects, w.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer w.stop(errShutdown)
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -134,7 +134,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	renewals.Wait()
 	w.stop(errShutdown)
 	w.detached.Wait()
-	return nil
 }
 
 func (w *Worker) register(h *holding) {

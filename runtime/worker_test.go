@@ -56,9 +56,7 @@ func (h *host) work(c runtime.WorkerConfig) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := runtime.NewWorker(c).Run(ctx); err != nil {
-			h.Error(err)
-		}
+		runtime.NewWorker(c).Run(ctx)
 	}()
 	return func() { cancel(); <-done }
 }

@@ -102,7 +102,7 @@ func (b *bench) work(c runtime.WorkerConfig) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = runtime.NewWorker(c).Run(ctx) // it only ends because it is stopped
+		runtime.NewWorker(c).Run(ctx)
 	}()
 	return func() { cancel(); <-done }
 }

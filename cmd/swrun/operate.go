@@ -101,11 +101,11 @@ func (o *operation) settle(i runtime.Instance) error {
 	}
 	ctx, stop := context.WithCancel(o.ctx)
 	defer stop()
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	worker := runtime.NewWorker(runtime.WorkerConfig{
 		Store: o.store, Compile: host{}.compile, Only: only(i), Concurrency: -1, Drain: 2 * time.Second,
 	})
-	go func() { done <- worker.Run(ctx) }()
+	go func() { worker.Run(ctx); close(done) }()
 	for range 100 {
 		l, err := o.store.Load(o.ctx, i)
 		if err != nil || l.Record.Status.Final() && o.quiet() {
@@ -114,7 +114,8 @@ func (o *operation) settle(i runtime.Instance) error {
 		time.Sleep(10 * time.Millisecond)
 	}
 	stop()
-	return <-done
+	<-done
+	return nil
 }
 
 // quiet reports whether nothing is on its way from one run to another.

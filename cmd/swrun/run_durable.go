@@ -123,11 +123,7 @@ func (r *durableRun) drive(ctx context.Context) (runtime.Outcome, os.Signal, err
 	defer leave()
 	worker := runtime.NewWorker(r.workerConfig())
 	var group sync.WaitGroup
-	group.Go(func() {
-		if err := worker.Run(working); err != nil {
-			leave()
-		}
-	})
+	group.Go(func() { worker.Run(working) })
 	ended := make(chan error, 1)
 	group.Go(func() {
 		ended <- r.client.Follow(following, r.instance, 0, func(e runtime.HistoryEntry) error {

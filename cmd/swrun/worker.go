@@ -108,9 +108,9 @@ func (o *operation) work(f *workerFlags) error {
 		return err
 	}
 	config.Log.Info("the worker is ready", "store", o.store.String(), "concurrency", config.Concurrency, "partitions", o.store.Layout().Partitions)
-	err = runtime.NewWorker(config).Run(o.ctx)
+	runtime.NewWorker(config).Run(o.ctx)
 	config.Log.Info("the worker has handed over")
-	return err
+	return nil
 }
 
 // collectLess trades memory, of which a worker needs little, for less work of the garbage collector. GOGC says
