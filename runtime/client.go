@@ -52,7 +52,7 @@ func (c *Client) Deploy(ctx context.Context, d Definition) (Reference, error) {
 
 // Reference returns what the definition's document is called.
 func (d Definition) Reference() (Reference, error) {
-	w, found := dsl.Parse("definition", []byte(d.Document))
+	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
 		return Reference{}, err
 	}

@@ -17,12 +17,22 @@ import (
 // Definition is a workflow as it was deployed: its document and every external resource that it is compiled with, so
 // that an instance always continues as it began.
 type Definition struct {
-	Document  string            `json:"document"` // YAML
+	File      string            `json:"file,omitempty"` // what the document's file is called, for people; not part of its identity
+	Document  string            `json:"document"`       // YAML
 	Resources map[string][]byte `json:"resources,omitempty"`
+}
+
+// Name returns what the document is called in messages.
+func (d Definition) Name() string {
+	if d.File == "" {
+		return "definition"
+	}
+	return d.File
 }
 
 // Digest identifies the definition by its content.
 func (d Definition) Digest() string {
+	d.File = ""
 	data, _ := json.Marshal(d) // text and bytes always encode
 	sum := sha256.Sum256(data)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
@@ -43,7 +53,10 @@ func define(ctx context.Context, c Catalog, d Definition) (digest string, err er
 		return "", fmt.Errorf("write the definition: %w", err)
 	}
 	digest = d.Digest()
-	return digest, c.Define(ctx, digestKey+digest, data)
+	if err = c.Define(ctx, digestKey+digest, data); RefusedAs(err) == Conflict {
+		err = nil // the same, from a file of another name
+	}
+	return digest, err
 }
 
 // resolve returns the digest of what is deployed under a reference, and the reference with its version.

@@ -30,6 +30,7 @@ type Description struct {
 // DescribedDeadline is a deadline in force, and what its passing leads to.
 type DescribedDeadline struct {
 	interpreter.InForce
+	File     string        // of the document
 	Line     int           // of the scope in the document; 0 for the workflow as a whole
 	Left     time.Duration // until it passes; negative if it is overdue
 	CaughtBy dsl.Pointer   // the try that would take the timeout; empty if the instance would fault
@@ -71,9 +72,15 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	return d, nil
 }
 
+// Source returns where something stands in the document, as file:line.
+func (d *Description) Source(at dsl.Pointer) string {
+	source := d.Program.Workflow.Source
+	return fmt.Sprintf("%s:%d", source.File, source.Key(at).Start.Line)
+}
+
 func (d *Description) deadline(in interpreter.InForce) DescribedDeadline {
 	w := d.Program.Workflow
-	described := DescribedDeadline{InForce: in, Left: in.At.Sub(d.At)}
+	described := DescribedDeadline{InForce: in, File: w.Source.File, Left: in.At.Sub(d.At)}
 	if in.Pointer != "" {
 		described.Line = w.Source.Key(in.Origin).Start.Line
 		described.CaughtBy, described.Perhaps = taker(w, in)
@@ -160,7 +167,7 @@ func (d *Description) single(o interpreter.Open) string {
 }
 
 func (d *Description) waitsFor(o interpreter.Open) string {
-	at := fmt.Sprintf("%s (line %d)", o.Pointer, d.Program.Workflow.Source.Key(o.Origin).Start.Line)
+	at := fmt.Sprintf("%s (%s)", o.Pointer, d.Source(o.Origin))
 	switch {
 	case o.Ready:
 		return "ready to go on in " + at + ", for a worker that takes it"
@@ -184,13 +191,13 @@ func (d *Description) then() string {
 		return ""
 	}
 	first := d.Deadlines[0]
-	scope := fmt.Sprintf("the timeout of %s (line %d) fires", first.Pointer, first.Line)
+	scope := fmt.Sprintf("the timeout of %s (%s) fires", first.Pointer, d.Source(first.Origin))
 	if first.Pointer == "" {
 		scope = "the workflow's timeout fires"
 	}
 	consequence := "it faults with `timeout`: no catch takes it"
 	if first.CaughtBy != "" {
-		consequence = fmt.Sprintf("the catch of %s (line %d) takes it", first.CaughtBy, d.Program.Workflow.Source.Key(first.CaughtBy).Start.Line)
+		consequence = fmt.Sprintf("the catch of %s (%s) takes it", first.CaughtBy, d.Source(first.CaughtBy))
 		if first.Perhaps {
 			consequence += " if its condition holds"
 		}

@@ -59,7 +59,7 @@ func (o *operation) deadlines(within time.Duration) error {
 		return cmp.Or(a.in.At.Compare(b.in.At), cmp.Compare(a.run.Instance.String(), b.run.Instance.String()))
 	})
 	if o.flags.output == "human" {
-		w := newTable(o.out, "RUN", "SCOPE", "LINE", "KIND", "AT", "LEFT", "CAUGHT BY")
+		w := newTable(o.out, "RUN", "SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY")
 		for _, u := range all {
 			row := deadlineRow(u.in)
 			row[0] = row[0][2:]

@@ -69,7 +69,7 @@ func describeText(d *runtime.Description) string {
 	line("You can:", "%s", strings.Join(possible(d), " · "))
 	if len(d.Deadlines) > 0 {
 		b.WriteString("Deadlines, the first to fire first:\n")
-		w := newTable(&b, "  SCOPE", "LINE", "KIND", "AT", "LEFT", "CAUGHT BY")
+		w := newTable(&b, "  SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY")
 		for _, in := range d.Deadlines {
 			w.row(deadlineRow(in)...)
 		}
@@ -79,9 +79,9 @@ func describeText(d *runtime.Description) string {
 }
 
 func deadlineRow(in runtime.DescribedDeadline) []string {
-	scope, line, by := "the workflow", "-", "nothing: the run faults"
+	scope, source, by := "the workflow", "-", "nothing: the run faults"
 	if in.Pointer != "" {
-		scope, line = string(in.Pointer), fmt.Sprint(in.Line)
+		scope, source = string(in.Pointer), fmt.Sprintf("%s:%d", in.File, in.Line)
 	}
 	if in.CaughtBy != "" {
 		by = string(in.CaughtBy)
@@ -89,7 +89,7 @@ func deadlineRow(in runtime.DescribedDeadline) []string {
 	if in.Perhaps {
 		by += " (if its condition holds)"
 	}
-	return []string{"  " + scope, line, in.Kind, moment(in.At), left(in.Left), by}
+	return []string{"  " + scope, source, in.Kind, moment(in.At), left(in.Left), by}
 }
 
 // possible returns the verbs that the run's state allows.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 
 	"github.com/swrun/swrun/dsl"
@@ -26,7 +27,7 @@ type host struct {
 
 // compile makes a definition ready to run: with its own resources, and nothing else that could change.
 func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
-	w, found := dsl.Parse("definition", []byte(d.Document))
+	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
@@ -52,6 +53,9 @@ func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
 // definition makes a document a definition: every resource that it is compiled with is read, once, and kept.
 func (d *document) definition() (runtime.Definition, error) {
 	definition := runtime.Definition{Document: string(d.text), Resources: map[string][]byte{}}
+	if d.file != stdinName {
+		definition.File = filepath.Base(d.file)
+	}
 	config := compileConfig(d.file, tasks.Config{Processes: true})
 	read := config.Load
 	config.Load = func(uri string) ([]byte, error) {

@@ -76,9 +76,10 @@ func TestLookedAfter(t *testing.T) {
 	h := newHosted(t)
 	h.work()
 	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h.exits(exitOK, "deploy", mustWriteFile(t, "renamed.yaml", napText)) // it is the same
 	h.exits(exitOK, "start", "demo/nap", "--id", "nap-1")
-	h.until("waiting for the timer of /do/0/t/try/0/nap (line 4)", "describe", "nap-1")
-	h.until("the timeout of /do/0/t/try/0/nap (line 4) fires, and the catch of /do/0/t (line 3) takes it", "describe", "nap-1")
+	h.until("waiting for the timer of /do/0/t/try/0/nap (nap.yaml:4)", "describe", "nap-1")
+	h.until("the timeout of /do/0/t/try/0/nap (nap.yaml:4) fires, and the catch of /do/0/t (nap.yaml:3) takes it", "describe", "nap-1")
 	if got := h.exits(exitOK, "deadlines", "--within", "2h", "-o", "json", "--jq", "map([.run, .pointer, .caughtBy])"); got != `[["demo/nap-1","/do/0/t/try/0/nap","/do/0/t"]]`+"\n" {
 		t.Errorf("the deadlines are %s", got)
 	}

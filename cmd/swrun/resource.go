@@ -95,7 +95,7 @@ func description(d *runtime.Description) object {
 	}
 	var open []any
 	for _, t := range d.Open {
-		task := object{"kind": string(t.Kind), "pointer": string(t.Pointer), "line": d.Program.Workflow.Source.Key(t.Origin).Start.Line}
+		task := object{"kind": string(t.Kind), "pointer": string(t.Pointer), "file": d.Program.Workflow.Source.File, "line": d.Program.Workflow.Source.Key(t.Origin).Start.Line}
 		if string(t.Path) != string(t.Pointer) {
 			task["path"] = string(t.Path)
 		}
@@ -138,7 +138,7 @@ func deadlineValues(d *runtime.Description) (all []any) {
 		v := object{"kind": in.Kind, "at": moment(in.At), "startedAt": moment(in.StartedAt), "leftSeconds": in.Left.Seconds(), "firesFirst": n == 0}
 		v.set("pointer", string(in.Pointer))
 		if in.Line > 0 {
-			v["line"] = in.Line
+			v["file"], v["line"] = in.File, in.Line
 		}
 		if in.CaughtBy == "" {
 			v["uncaught"] = true
