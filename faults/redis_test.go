@@ -90,6 +90,52 @@ func TestRedisRestarts(t *testing.T) {
 	}
 }
 
+// TestRedisLosesWrites (F22): Redis comes back as it was some time ago. That is noticed, nobody's token counts any more,
+// and everything goes on from there: effects may be repeated, and each is committed once.
+func TestRedisLosesWrites(t *testing.T) {
+	w := newWorld(t, 10*time.Millisecond, "--appendonly", "no")
+	const each = 20
+	w.start(of(40), calls(each))
+	w.work("--concurrency", "10")
+	for back := range 2 {
+		w.reach((back + 1) * len(w.runs) * each / 8)
+		if err := w.redisClient().Save(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		w.reach((back + 3) * len(w.runs) * each / 8)
+		w.redis.Kill()
+		w.redis.Run()
+	}
+	w.settle(time.Minute)
+	w.audit(interpreter.StatusCompleted, nil)
+	keys, again := w.sink.counts()
+	if keys != len(w.runs)*each {
+		t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
+	}
+	var losses int64
+	for p := range w.store.Layout().Partitions {
+		st, err := w.store.Statistics(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		losses += st.Losses
+	}
+	if losses == 0 {
+		t.Fatal("no partition has noticed a loss")
+	}
+	t.Logf("%d losses were noticed, %d effects repeated", losses, again)
+}
+
+// reach waits until so many effects have been asked for.
+func (w *world) reach(n int) {
+	w.Helper()
+	for deadline := time.Now().Add(30 * time.Second); w.progressed() < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("%d of %d effects were asked for", w.progressed(), n)
+		}
+	}
+}
+
 // TestScriptFlush (F37): Redis forgets the scripts all the time.
 func TestScriptFlush(t *testing.T) {
 	w := newWorld(t, 2*time.Millisecond)
@@ -195,11 +241,7 @@ func TestServerErrors(t *testing.T) {
 			const each = 20
 			w.start(of(40), calls(each))
 			w.work("--concurrency", "5") // so that it has to claim as well while the trouble lasts
-			for deadline := time.Now().Add(20 * time.Second); w.progressed() < each; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("nothing happens")
-				}
-			}
+			w.reach(each)
 			w.give(admin, trouble.begin)
 			if trouble.hold != nil {
 				trouble.hold(t.Context(), admin)

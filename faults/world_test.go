@@ -69,9 +69,13 @@ type world struct {
 // lease is short, so that tests are.
 const lease = 2 * time.Second
 
-func newWorld(t *testing.T, delay time.Duration) *world {
+// newWorld starts a server, which keeps everything unless persistence says otherwise.
+func newWorld(t *testing.T, delay time.Duration, persistence ...string) *world {
 	t.Helper()
-	w := &world{T: t, redis: redistest.Start(t, "--appendonly", "yes"), sink: startSink(t, delay)}
+	if persistence == nil {
+		persistence = []string{"--appendonly", "yes"}
+	}
+	w := &world{T: t, redis: redistest.Start(t, persistence...), sink: startSink(t, delay)}
 	w.proxy = startProxy(t, w.redis.Addr)
 	var err error
 	if w.store, err = redisstore.Open(t.Context(), w.redis.URL(), redisstore.Config{Partitions: 8}); err != nil {
