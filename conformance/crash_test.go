@@ -109,15 +109,6 @@ func TestCrashesOnRedis(t *testing.T) {
 func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) bench {
 	t.Helper()
 	name := fmt.Sprintf("case%d", n)
-	s, err := redisstore.Open(t.Context(), url, redisstore.Config{Deployment: name, Partitions: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	const behind = 900
 	clock := epoch()
 	set := func() {
@@ -129,7 +120,16 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 			}
 		}
 	}
-	set()
+	set() // before the store has seen another time
+	s, err := redisstore.Open(t.Context(), url, redisstore.Config{Deployment: name, Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	advance := func(d time.Duration) {
 		clock = clock.Add(d)
 		set()

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
 )
 
 // during runs f again and again until all runs have ended, and returns how often it did harm.
@@ -276,6 +278,55 @@ func (w *world) give(admin *redis.Client, commands []string) {
 		}
 		if err := admin.Do(context.Background(), args...).Err(); err != nil && !errors.Is(err, redis.Nil) {
 			w.Fatalf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestServerClockJumps (F27, F28): the server's clock goes an hour ahead, and later an hour back, under load. No timeout
+// fires because of it, none is lost, and time goes on.
+func TestServerClockJumps(t *testing.T) {
+	w := newWorld(t, 5*time.Millisecond)
+	w.start(of(30), "timeout: {after: PT1M}\ndo:\n"+
+		"- a: {call: http, with: {method: get, endpoint: '@SINK/a'}}\n- n: {wait: PT3S}\n- b: {call: http, with: {method: get, endpoint: '@SINK/b'}}\n"+
+		"- m: {wait: PT3S}\n- t: {try: [{l: {wait: PT1M, timeout: {after: PT2S}}}], catch: {do: [{c: {call: http, with: {method: get, endpoint: '@SINK/c'}}}]}}\n")
+	w.work()
+	w.work()
+	w.reach(len(w.runs))
+	time.Sleep(time.Second)
+	w.jump(time.Hour)
+	w.reach(2 * len(w.runs))
+	time.Sleep(time.Second)
+	w.jump(-time.Hour)
+	w.settle(time.Minute)
+	w.audit(interpreter.StatusCompleted, func(i runtime.Instance, entries []runtime.HistoryEntry) {
+		took := entries[len(entries)-1].CommittedAt.Sub(entries[0].CommittedAt)
+		if took < 8*time.Second || took > 50*time.Second {
+			t.Errorf("%s took %s", i, took)
+		}
+	})
+	if keys, _ := w.sink.counts(); keys != 3*len(w.runs) {
+		t.Errorf("%d different effects, want %d", keys, 3*len(w.runs))
+	}
+	var jumps int64
+	for p := range w.store.Layout().Partitions {
+		st, err := w.store.Statistics(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jumps += st.Jumps
+	}
+	if jumps == 0 {
+		t.Fatal("no partition has noticed a jump")
+	}
+}
+
+// jump sets the time of every partition as if the server's clock had been set.
+func (w *world) jump(d time.Duration) {
+	w.Helper()
+	admin := w.redisClient()
+	for p := range w.store.Layout().Partitions {
+		if err := admin.HIncrBy(w.Context(), fmt.Sprintf("swrun:{swrun:%d}:meta", p), "offset", d.Milliseconds()).Err(); err != nil {
+			w.Fatal(err)
 		}
 	}
 }

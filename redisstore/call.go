@@ -133,12 +133,12 @@ func (s *Store) try(ctx context.Context, c *script, partition int, keys []string
 		return reply{}, err
 	}
 	echo := strconv.FormatUint(s.calls.Add(1), 36)
-	all := make([]any, 0, 8+len(keys)+len(args))
+	all := make([]any, 0, 9+len(keys)+len(args))
 	all = append(all, "evalsha", c.sha, len(keys))
 	for _, key := range keys {
 		all = append(all, key)
 	}
-	all = append(all, s.seen[partition].Load(), echo)
+	all = append(all, s.seen[partition].Load(), echo, s.clocks[partition].expected(s.now()))
 	all = append(all, args...)
 	r := &request{args: all, s: c, done: make(chan struct{})}
 	if err := s.send(ctx, n, r); err != nil {
@@ -201,6 +201,7 @@ func (s *Store) read(cmd *redis.Cmd, partition int, echo string) (reply, error) 
 			break
 		}
 	}
+	s.clocks[partition].hear(now, s.now())
 	return reply{code: code, at: runtime.Moment(now), values: values}, nil
 }
 

@@ -21,6 +21,7 @@ type Config struct {
 	Partitions int    // of a new deployment; default runtime.DefaultPartitions; 0 takes what is there
 	// Require refuses a server that may lose more than this; default DurabilityMemory.
 	Require Durability
+	Now     func() time.Time // default time.Now; only differences of it count
 }
 
 // Durability is what survives a crash of the server.
@@ -119,14 +120,17 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	if err := facts.check(c.Require); err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, now: c.Now}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = runtime.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: runtime.Schema}
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
 	s.keys = newKeys(s.layout)
-	s.seen = make([]atomic.Int64, s.layout.Partitions)
+	s.seen, s.clocks = make([]atomic.Int64, s.layout.Partitions), make([]clock, s.layout.Partitions)
 	if err := s.fix(ctx); err != nil {
 		return nil, err
 	}

@@ -18,13 +18,29 @@ import (
 
 // Poll implements runtime.Reader.
 func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
+	w, at, err := s.poll(ctx, partition, n, expired)
+	if err == nil && s.clocks[partition].jumped(at, s.now()) {
+		k := &s.keys.partitions[partition] // any script sets the time right
+		if _, err := s.call(ctx, &s.scripts.relay, partition, "the clock", []string{k.meta, k.outbox}); err != nil {
+			return runtime.Work{}, err
+		}
+		w, _, err = s.poll(ctx, partition, n, expired)
+	}
+	if err == nil {
+		s.clocks[partition].hear(w.At.UnixMilli(), s.now())
+	}
+	return w, err
+}
+
+// poll also returns what the time is made of.
+func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w runtime.Work, at reading, err error) {
 	k := &s.keys.partitions[partition]
 	var ready, due, closed *redis.ZSliceCmd
 	var outbox *redis.XMessageSliceCmd
 	var now *redis.TimeCmd
 	var meta *redis.SliceCmd
 	last := int64(n) - 1
-	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "clock", "offset")
 		ready = p.ZRangeWithScores(ctx, k.ready, 0, last)
 		due = p.ZRangeWithScores(ctx, k.due, 0, last+1)
@@ -34,9 +50,10 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 		outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
 	})
 	if err != nil {
-		return runtime.Work{}, fmt.Errorf("poll partition %d: %w", partition, err)
+		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
-	w := runtime.Work{At: partitionTime(now.Val(), meta.Val())}
+	at = reading{server: now.Val().UnixMilli() + integer(meta.Val()[1]), written: integer(meta.Val()[0])}
+	w.At = runtime.Moment(max(at.server, at.written)) // as scripts see it
 	for _, z := range ready.Val() {
 		w.Ready = append(w.Ready, instanceOf(z.Member.(string)))
 		if z.Score < 0 {
@@ -47,9 +64,9 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 		if math.IsInf(z.Score, 1) {
 			break
 		}
-		at := runtime.Moment(int64(z.Score))
-		if at.After(w.At) || len(w.Due) == n {
-			w.Next = at
+		due := runtime.Moment(int64(z.Score))
+		if due.After(w.At) || len(w.Due) == n {
+			w.Next = due
 			break
 		}
 		w.Due = append(w.Due, instanceOf(z.Member.(string)))
@@ -61,7 +78,7 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 		data, _ := m.Values["d"].(string)
 		w.Outbox = append(w.Outbox, runtime.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
 	}
-	return w, nil
+	return w, at, nil
 }
 
 // members returns the members of an index, and the time of the first.
@@ -73,12 +90,6 @@ func members(all []redis.Z) (instances []runtime.Instance, first time.Time) {
 		instances = append(instances, instanceOf(z.Member.(string)))
 	}
 	return instances, first
-}
-
-// partitionTime is the time of a partition as scripts see it.
-func partitionTime(server time.Time, meta []any) time.Time {
-	at := server.UnixMilli() + integer(meta[1])
-	return runtime.Moment(max(at, integer(meta[0])))
 }
 
 // entryID is the id of an outbox entry within its partition.
@@ -290,14 +301,14 @@ func (s *Store) Statistics(ctx context.Context, partition int) (runtime.Statisti
 	var meta *redis.SliceCmd
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		ready, due, closed = p.ZCard(ctx, k.ready), p.ZCard(ctx, k.due), p.ZCard(ctx, k.closed)
-		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses")
+		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses", "jumps")
 	})
 	if err != nil {
 		return runtime.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
 	}
 	return runtime.Statistics{
 		Ready: ready.Val(), Waiting: due.Val(), Closed: closed.Val(), Outbox: outbox.Val(),
-		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]),
+		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: integer(meta.Val()[2]),
 	}, nil
 }
 

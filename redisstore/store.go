@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,6 +23,8 @@ type Store struct {
 	scripts scripts
 	calls   atomic.Uint64
 	seen    []atomic.Int64 // highest seq of each partition
+	clocks  []clock        // of each partition
+	now     func() time.Time
 	known   knowledge
 
 	mu      sync.Mutex

@@ -44,14 +44,25 @@ func contract(t *testing.T, url string, client redis.UniversalClient) {
 			s := mustOpen(t, url, redisstore.Config{Deployment: name, Partitions: partitions})
 			return storetest.Opened{Store: s, Advance: func(d time.Duration) {
 				for p := range partitions {
-					key := fmt.Sprintf("swrun:{%s:%d}:meta", name, p)
-					if err := client.HIncrBy(context.Background(), key, "offset", d.Milliseconds()).Err(); err != nil {
-						t.Fatal(err)
-					}
+					advance(t, client, fmt.Sprintf("swrun:{%s:%d}:meta", name, p), d)
 				}
 			}}
 		})
 	})
+}
+
+// advance moves a partition's time, and has it look as if somebody had written meanwhile: otherwise it would be a jump of
+// the server's clock.
+func advance(t *testing.T, client redis.UniversalClient, meta string, d time.Duration) {
+	t.Helper()
+	ctx := context.Background()
+	offset, err := client.HIncrBy(ctx, meta, "offset", d.Milliseconds()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.HSet(ctx, meta, "clock", time.Now().UnixMilli()+offset).Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func mustOpen(t *testing.T, url string, c redisstore.Config) *redisstore.Store {

@@ -318,6 +318,7 @@ type Statistics struct {
 	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.
 	Repairs int64
 	Losses  int64 // how often the partition was found to have lost writes
+	Jumps   int64 // how often the store's clock has jumped, and time in the partition has not followed
 }
 
 // ParseEntry reads an entry as stores keep it: time, epoch and nonce of its commit, and its data, a space between.

@@ -135,11 +135,14 @@ func health(ctx context.Context, s *openedStore) finding {
 		all.Outbox += st.Outbox
 		all.Repairs += st.Repairs
 		all.Losses += st.Losses
+		all.Jumps += st.Jumps
 	}
 	what := fmt.Sprintf("%d runs ready, %d waiting or in hand, %d ended, %d messages on their way", all.Ready, all.Waiting, all.Closed, all.Outbox)
 	switch {
 	case all.Losses > 0:
 		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %d time(s)", what, all.Losses), "set appendfsync always, and check failovers and restores of the server"}
+	case all.Jumps > 0:
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server's clock jumped, in %d partition(s) or times", what, all.Jumps), "time went on in the store; see why the server's clock is set"}
 	case all.Repairs > 0:
 		return finding{"SD006", levelWarning, fmt.Sprintf("%s; %d repairs of indexes", what, all.Repairs), "repairs are signs of lost writes or of a bug: please report them"}
 	}

@@ -1,10 +1,11 @@
 -- What all scripts share; it stands before each of them.
 -- Every script gets the partition's meta as KEYS[1], and as the first arguments the highest seq that the caller has
--- seen of the partition, and an echo that tells its reply from others.
+-- seen of the partition, an echo that tells its reply from others, and what time the caller expects it to be or 0.
 -- Every reply is "code now seq echo", or an array that begins so.
 
-local SEEN, ECHO = tonumber(ARGV[1]), ARGV[2]
-local ARGS = 3 -- where a script's own arguments begin
+local SEEN, ECHO, EXPECTED = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local ARGS = 4 -- where a script's own arguments begin
+local JUMP, BACK = 30000, 1000
 
 local meta = KEYS[1]
 local now, moment, seq -- moment is now as text
@@ -14,8 +15,16 @@ do
   seq = tonumber(known[3] or 0)
   local server = time[1] * 1000 + math.floor(time[2] / 1000)
   now = server + offset
-  if now < clock - 1000 then -- the server's clock went back: time goes on from where it was
+  if now < clock - BACK then -- the server's clock went back: time goes on from where it was
     redis.call('HSET', meta, 'offset', string.format('%d', clock - server))
+    redis.call('HINCRBY', meta, 'jumps', 1)
+  elseif EXPECTED > 0 and now > EXPECTED + JUMP and clock <= EXPECTED + JUMP then -- it leapt ahead: time does not follow
+    now = EXPECTED
+    redis.call('HSET', meta, 'offset', string.format('%d', now - server))
+    redis.call('HINCRBY', meta, 'jumps', 1)
+  elseif EXPECTED > 0 and now < EXPECTED - JUMP then -- it fell back while nobody wrote, or was held back for nothing
+    now = EXPECTED
+    redis.call('HSET', meta, 'offset', string.format('%d', now - server), 'clock', string.format('%d', now))
     redis.call('HINCRBY', meta, 'jumps', 1)
   end
   if now < clock then now = clock end

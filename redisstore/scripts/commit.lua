@@ -20,21 +20,21 @@ local instance, history = KEYS[2], KEYS[3]
 local stored = redis.call('HGET', instance, 'k')
 
 if #KEYS <= 5 then
-  if stored ~= ARGV[3] then return head('LOOK') end
-  local guard, moves = tonumber(ARGV[5]), #KEYS == 5
-  if tonumber(ARGV[6]) > now then return head('GUARD') end
+  if stored ~= ARGV[4] then return head('LOOK') end
+  local guard, moves = tonumber(ARGV[6]), #KEYS == 5
+  if tonumber(ARGV[7]) > now then return head('GUARD') end
   if guard ~= 0 and now >= guard then return head('TIMED_OUT') end
-  local becomes, first, unsets = ARGV[4], moves and 13 or 10, tonumber(ARGV[9])
-  if moves and ARGV[10] ~= '' then becomes = becomes .. moment .. ARGV[10] end
-  local last = first - 1 + ARGV[8]
+  local becomes, first, unsets = ARGV[5], moves and 14 or 11, tonumber(ARGV[10])
+  if moves and ARGV[11] ~= '' then becomes = becomes .. moment .. ARGV[11] end
+  local last = first - 1 + ARGV[9]
   redis.call('HSET', instance, 'k', becomes, unpack(ARGV, first, last))
   if unsets > 0 then redis.call('HDEL', instance, unpack(ARGV, last + 1, last + unsets)) end
   for n = last + unsets + 1, #ARGV do
-    redis.call('RPUSH', history, moment .. ARGV[7] .. ARGV[n])
+    redis.call('RPUSH', history, moment .. ARGV[8] .. ARGV[n])
   end
   if moves then
-    if KEYS[4] ~= KEYS[5] then redis.call('ZREM', KEYS[4], ARGV[11]) end
-    redis.call('ZADD', KEYS[5], ARGV[12] == '' and moment or ARGV[12], ARGV[11])
+    if KEYS[4] ~= KEYS[5] then redis.call('ZREM', KEYS[4], ARGV[12]) end
+    redis.call('ZADD', KEYS[5], ARGV[13] == '' and moment or ARGV[13], ARGV[12])
   end
   wrote()
   return head('OK')
