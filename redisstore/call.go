@@ -114,7 +114,7 @@ type reply struct {
 
 // call runs a script of a partition, and repeats the same operation while it is not answered for a reason that may
 // pass. Its error is a *runtime.Refusal, or leaves open whether the script has run.
-func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []string, args ...any) (reply, error) {
+func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []any, args ...any) (reply, error) {
 	for failures := 1; ; failures++ {
 		r, err := s.try(ctx, c, partition, keys, args)
 		if err == nil {
@@ -127,7 +127,7 @@ func (s *Store) call(ctx context.Context, c *script, partition int, subject stri
 	}
 }
 
-func (s *Store) try(ctx context.Context, c *script, partition int, keys []string, args []any) (reply, error) {
+func (s *Store) try(ctx context.Context, c *script, partition int, keys, args []any) (reply, error) {
 	n, err := s.node(ctx, partition)
 	if err != nil {
 		return reply{}, err
@@ -135,9 +135,7 @@ func (s *Store) try(ctx context.Context, c *script, partition int, keys []string
 	echo := strconv.FormatUint(s.calls.Add(1), 36)
 	all := make([]any, 0, 9+len(keys)+len(args))
 	all = append(all, "evalsha", c.sha, len(keys))
-	for _, key := range keys {
-		all = append(all, key)
-	}
+	all = append(all, keys...)
 	all = append(all, s.seen[partition].Load(), echo, s.clocks[partition].expected(s.now()))
 	all = append(all, args...)
 	r := &request{args: all, s: c, done: make(chan struct{})}
@@ -188,14 +186,16 @@ func (s *Store) read(cmd *redis.Cmd, partition int, echo string) (reply, error) 
 		head, ok = values[0].(string)
 		values = values[1:]
 	}
-	parts := strings.Split(head, " ")
-	if !ok || len(parts) != 4 {
+	code, rest, _ := strings.Cut(head, " ")
+	moment, rest, _ := strings.Cut(rest, " ")
+	writes, echoed, whole := strings.Cut(rest, " ")
+	if !ok || !whole {
 		return reply{}, fmt.Errorf("%v is no reply of a script", cmd.Val())
 	}
-	if parts[3] != echo {
+	if echoed != echo {
 		return reply{}, errMixedUp
 	}
-	code, now, seq := parts[0], integer(parts[1]), integer(parts[2])
+	now, seq := number(moment), number(writes)
 	for seen := s.seen[partition].Load(); seq > seen && code != string(runtime.RolledBack); seen = s.seen[partition].Load() {
 		if s.seen[partition].CompareAndSwap(seen, seq) {
 			break
@@ -253,8 +253,13 @@ func integer(v any) int64 {
 	case int64:
 		return v
 	case string:
-		n, _ := strconv.ParseInt(v, 10, 64) // written by a script
-		return n
+		return number(v)
 	}
 	return 0
+}
+
+// number reads what a script has written.
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64) // what is none counts as 0
+	return n
 }

@@ -2,8 +2,10 @@ package redisstore
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -17,6 +19,7 @@ type keys struct {
 type partitionKeys struct {
 	prefix                                            string
 	meta, ready, due, closed, index, outbox, seenKeys string
+	metaKey                                           any // meta, as an argument
 }
 
 func newKeys(l runtime.Layout) keys {
@@ -25,7 +28,7 @@ func newKeys(l runtime.Layout) keys {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
 		k.partitions = append(k.partitions, partitionKeys{
 			prefix: prefix, meta: prefix + "meta", ready: prefix + "ready", due: prefix + "due", closed: prefix + "closed",
-			index: prefix + "index", outbox: prefix + "outbox", seenKeys: prefix + "seen",
+			metaKey: prefix + "meta", index: prefix + "index", outbox: prefix + "outbox", seenKeys: prefix + "seen",
 		})
 	}
 	return k
@@ -53,4 +56,21 @@ const (
 func instanceOf(member string) runtime.Instance {
 	namespace, id, _ := strings.Cut(member, "/")
 	return runtime.Instance{Namespace: namespace, ID: id}
+}
+
+// frameFields are the fields of the first slots, made once.
+type frameFields [64]any
+
+func newFrameFields() (all frameFields) {
+	for slot := range all {
+		all[slot] = fieldFrame + strconv.Itoa(slot)
+	}
+	return all
+}
+
+func (all *frameFields) field(slot interpreter.Slot) any {
+	if int(slot) < len(all) {
+		return all[slot]
+	}
+	return fieldFrame + strconv.Itoa(int(slot))
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,10 +21,23 @@ type knownRecord struct {
 	token  runtime.Token
 	record runtime.Record
 	text   string
+	spoken *spoken
+}
+
+// spoken is what every commit of a token says of its instance, made once.
+type spoken struct {
+	subject           string
+	instance, history any // keys
+	stamp             any // what entries begin with after the time
+}
+
+func (p *partitionKeys) spoken(i runtime.Instance, t runtime.Token) *spoken {
+	return &spoken{"instance " + i.String(), p.instance(i), p.history(i), fmt.Sprintf(" %d %s ", t.Epoch, t.Nonce)}
 }
 
 // known is what a commit may assume: the record's text, and what the commit makes of it.
 type known struct {
+	*spoken
 	text          string
 	becomes, rest string         // the time of the commit stands between them, unless rest is empty
 	guard         int64          // the time that the commit must come before; 0 for none
@@ -50,7 +64,7 @@ func (k *knowledge) of(c *runtime.Commit) *known {
 	}
 	becomes := now.record
 	becomes.Commit(c, commitTime)
-	kn := &known{text: now.text, becomes: becomes.String(), guard: now.record.Guard(c), record: becomes}
+	kn := &known{spoken: now.spoken, text: now.text, becomes: becomes.String(), guard: now.record.Guard(c), record: becomes}
 	if c.Status.Final() {
 		kn.becomes, kn.rest, _ = strings.Cut(kn.becomes, strconv.FormatInt(commitTime, 10))
 	}
@@ -118,42 +132,42 @@ func (k *knowledge) assumed(c *runtime.Commit, a *known) {
 		k.forget(c.Instance)
 		return
 	}
-	k.learn(c, a.record, a.becomes)
+	k.learn(c, knownRecord{c.Token, a.record, a.becomes, a.spoken})
 }
 
 // committed learns from the answer to a commit in the general form.
-func (k *knowledge) committed(c *runtime.Commit, r reply) {
+func (k *knowledge) committed(c *runtime.Commit, p *partitionKeys, r reply) {
 	text, _ := r.values[1].(string)
 	record, err := runtime.ParseRecord(text)
 	if c.Release || c.Status.Final() || err != nil {
 		k.forget(c.Instance)
 		return
 	}
-	k.learn(c, record, text)
+	k.learn(c, knownRecord{c.Token, record, text, p.spoken(c.Instance, c.Token)})
 }
 
-func (k *knowledge) learn(c *runtime.Commit, record runtime.Record, text string) {
+func (k *knowledge) learn(c *runtime.Commit, known knownRecord) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.records == nil || len(k.records) >= maxKnown {
 		k.records = map[runtime.Instance]*knownRecord{}
 	}
 	if now := k.records[c.Instance]; now != nil {
-		now.token, now.record, now.text = c.Token, record, text
+		*now = known
 		return
 	}
-	k.records[c.Instance] = &knownRecord{token: c.Token, record: record, text: text}
+	k.records[c.Instance] = &known
 }
 
 // claimed learns from a claim.
-func (k *knowledge) claimed(all []runtime.Claimed) {
+func (k *knowledge) claimed(all []runtime.Claimed, p *partitionKeys) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.records == nil || len(k.records)+len(all) >= maxKnown {
 		k.records = map[runtime.Instance]*knownRecord{}
 	}
 	for _, c := range all {
-		k.records[c.Instance] = &knownRecord{token: c.Token, record: c.Record, text: c.Record.String()}
+		k.records[c.Instance] = &knownRecord{c.Token, c.Record, c.Record.String(), p.spoken(c.Instance, c.Token)}
 	}
 }
 

@@ -21,7 +21,7 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 	w, at, err := s.poll(ctx, partition, n, expired)
 	if err == nil && s.clocks[partition].jumped(at, s.now()) {
 		k := &s.keys.partitions[partition] // any script sets the time right
-		if _, err := s.call(ctx, &s.scripts.relay, partition, "the clock", []string{k.meta, k.outbox}); err != nil {
+		if _, err := s.call(ctx, &s.scripts.relay, partition, "the clock", []any{k.meta, k.outbox}); err != nil {
 			return runtime.Work{}, err
 		}
 		w, _, err = s.poll(ctx, partition, n, expired)

@@ -25,6 +25,7 @@ type Store struct {
 	seen    []atomic.Int64 // highest seq of each partition
 	clocks  []clock        // of each partition
 	now     func() time.Time
+	frames  frameFields
 	known   knowledge
 
 	mu      sync.Mutex
@@ -96,7 +97,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 	}
 	n, k := s.of(c.Instance)
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
-		[]string{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
+		[]any{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
 		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), flag(c.Timed))
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
@@ -104,7 +105,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 // Claim implements runtime.Store.
 func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []string{k.meta, k.ready, k.due}
+	keys := []any{k.meta, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Nonce, c.Lease.Milliseconds()}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i), k.inbox(i))
@@ -115,7 +116,7 @@ func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, 
 		return nil, err
 	}
 	claimed, err := readClaimed(r)
-	s.known.claimed(claimed)
+	s.known.claimed(claimed, k)
 	return claimed, err
 }
 
@@ -149,13 +150,12 @@ func readClaimed(r reply) ([]runtime.Claimed, error) {
 func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
 	i := c.Instance
 	n, k := s.of(i)
-	subject := "instance " + i.String()
 	if known := s.known.of(&c); known != nil {
-		keys := []string{k.meta, k.instance(i), k.history(i)}
+		keys := append(make([]any, 0, 5), k.metaKey, known.instance, known.history)
 		if known.moves() {
 			keys = append(keys, k.of(known.from), k.of(known.to))
 		}
-		r, err := s.call(ctx, &s.scripts.commit, n, subject, keys, knownArgs(&c, known)...)
+		r, err := s.call(ctx, &s.scripts.commit, n, known.subject, keys, s.knownArgs(&c, known)...)
 		if err != nil {
 			s.known.forget(i)
 			return runtime.Committed{At: r.at}, err
@@ -165,26 +165,25 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 			return runtime.Committed{At: r.at}, nil
 		}
 	}
-	r, err := s.call(ctx, &s.scripts.commit, n, subject,
-		[]string{k.meta, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, s.commitArgs(n, &c)...)
+	r, err := s.call(ctx, &s.scripts.commit, n, "instance "+i.String(),
+		[]any{k.meta, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, s.commitArgs(n, &c)...)
 	if err != nil {
 		s.known.forget(i)
 		return runtime.Committed{At: r.at}, err
 	}
-	s.known.committed(&c, r)
+	s.known.committed(&c, k, r)
 	return runtime.Committed{At: r.at, Mail: integer(r.values[0]) == 1}, nil
 }
 
 // knownArgs are the arguments of the short form.
-func knownArgs(c *runtime.Commit, known *known) []any {
-	sets, setCount := changed(c)
-	args := make([]any, 0, 10+setCount+len(c.Changes.Ended)+len(c.Entries))
-	args = append(args, known.text, known.becomes, known.guard, c.At.UnixMilli(),
-		fmt.Appendf(nil, " %d %s ", c.Token.Epoch, c.Token.Nonce), setCount, len(c.Changes.Ended))
+func (s *Store) knownArgs(c *runtime.Commit, known *known) []any {
+	sets := setCount(c)
+	args := make([]any, 0, 11+sets+len(c.Changes.Ended)+len(c.Entries))
+	args = append(args, known.text, known.becomes, known.guard, c.At.UnixMilli(), known.stamp, sets, len(c.Changes.Ended))
 	if known.moves() {
 		args = append(args, known.rest, c.Instance.String(), known.score)
 	}
-	return appendEntries(sets(args), c)
+	return s.appendChanges(args, c)
 }
 
 // commitArgs are the arguments of the general form.
@@ -193,12 +192,12 @@ func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 	if reason == "" {
 		reason = "-"
 	}
-	sets, setCount := changed(c)
-	args := make([]any, 0, 22+setCount+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
+	sets := setCount(c)
+	args := make([]any, 0, 22+sets+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
 	args = append(args, s.keys.hints(), hint(partition), c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version, c.Next,
 		c.At.UnixMilli(), runtime.Millis(c.Guard), string(c.Status), reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release),
-		flag(c.Ready), c.Read, c.Records, setCount, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
-	args = appendEntries(sets(args), c)
+		flag(c.Ready), c.Read, c.Records, sets, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
+	args = s.appendChanges(args, c)
 	for _, o := range c.Outbox {
 		args = append(args, o)
 	}
@@ -208,8 +207,8 @@ func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 	return args
 }
 
-// changed returns what appends the fields and values to set, and how many arguments that makes.
-func changed(c *runtime.Commit) (func([]any) []any, int) {
+// setCount returns how many arguments the fields and values to set are.
+func setCount(c *runtime.Commit) int {
 	n := 2 * len(c.Changes.Frames)
 	if c.Changes.Head != nil {
 		n += 2
@@ -217,24 +216,22 @@ func changed(c *runtime.Commit) (func([]any) []any, int) {
 	if c.Changes.Context != nil {
 		n += 2
 	}
-	return func(args []any) []any {
-		if c.Changes.Head != nil {
-			args = append(args, fieldHead, c.Changes.Head)
-		}
-		if c.Changes.Context != nil {
-			args = append(args, fieldContext, c.Changes.Context)
-		}
-		for _, f := range c.Changes.Frames {
-			args = append(args, fieldFrame+strconv.Itoa(int(f.Slot)), f.Data)
-		}
-		return args
-	}, n
+	return n
 }
 
-// appendEntries appends the fields to delete and the entries of history.
-func appendEntries(args []any, c *runtime.Commit) []any {
-	for _, id := range c.Changes.Ended {
-		args = append(args, fieldFrame+strconv.Itoa(int(id)))
+// appendChanges appends the fields and values to set, the fields to delete, and the entries of history.
+func (s *Store) appendChanges(args []any, c *runtime.Commit) []any {
+	if c.Changes.Head != nil {
+		args = append(args, fieldHead, c.Changes.Head)
+	}
+	if c.Changes.Context != nil {
+		args = append(args, fieldContext, c.Changes.Context)
+	}
+	for _, f := range c.Changes.Frames {
+		args = append(args, s.frames.field(f.Slot), f.Data)
+	}
+	for _, slot := range c.Changes.Ended {
+		args = append(args, s.frames.field(slot))
 	}
 	for _, e := range c.Entries {
 		args = append(args, e)
@@ -252,7 +249,7 @@ func flag(b bool) int {
 // Renew implements runtime.Store.
 func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []string{k.meta, k.ready, k.due}
+	keys := []any{k.meta, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Lease.Milliseconds()}
 	for _, h := range c.Held {
 		keys = append(keys, k.instance(h.Instance))
@@ -277,7 +274,7 @@ func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, 
 // Promote implements runtime.Store.
 func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promoted, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []string{k.meta, k.ready, k.due}
+	keys := []any{k.meta, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition)}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i))
@@ -297,7 +294,7 @@ func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promote
 func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
 	n, k := s.of(d.To)
 	_, err := s.call(ctx, &s.scripts.deliver, n, "instance "+d.To.String(),
-		[]string{k.meta, k.ready, k.due, k.seenKeys, k.instance(d.To), k.inbox(d.To)},
+		[]any{k.meta, k.ready, k.due, k.seenKeys, k.instance(d.To), k.inbox(d.To)},
 		s.keys.hints(), mailHint(n, d.To), d.To.String(), d.ID, []byte(d.Message))
 	return err
 }
@@ -306,7 +303,7 @@ func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
 func (s *Store) Command(ctx context.Context, c runtime.Command) error {
 	n, k := s.of(c.To)
 	_, err := s.call(ctx, &s.scripts.command, n, "instance "+c.To.String(),
-		[]string{k.meta, k.ready, k.due, k.seenKeys, k.instance(c.To), k.inbox(c.To)},
+		[]any{k.meta, k.ready, k.due, k.seenKeys, k.instance(c.To), k.inbox(c.To)},
 		s.keys.hints(), mailHint(n, c.To), c.To.String(), c.ID, string(c.Verb), []byte(c.Message))
 	return err
 }
@@ -321,7 +318,7 @@ func (s *Store) Relay(ctx context.Context, partition int, entries []string) erro
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := s.call(ctx, &s.scripts.relay, partition, "outbox", []string{k.meta, k.outbox}, args...)
+	_, err := s.call(ctx, &s.scripts.relay, partition, "outbox", []any{k.meta, k.outbox}, args...)
 	return err
 }
 
@@ -332,7 +329,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 		return runtime.Scrubbed{}, err
 	}
 	k := &s.keys.partitions[c.Partition]
-	keys := []string{k.meta, k.ready, k.due, k.closed, k.seenKeys}
+	keys := []any{k.meta, k.ready, k.due, k.closed, k.seenKeys}
 	args := []any{s.keys.hints(), hint(c.Partition), flag(c.Adopt)}
 	for _, i := range instances {
 		keys = append(keys, k.instance(i))
@@ -353,7 +350,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 // Remove implements runtime.Store.
 func (s *Store) Remove(ctx context.Context, c runtime.Remove) (int, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []string{k.meta, k.closed, k.index}
+	keys := []any{k.meta, k.closed, k.index}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Age.Milliseconds()}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i), k.history(i), k.inbox(i), k.payloads(i))

@@ -192,9 +192,7 @@ func (h *holding) timer() (<-chan time.Time, func()) {
 func (h *holding) commit() {
 	c := h.session.wants.Commit
 	for failures := 1; ; failures++ {
-		ctx, cancel := context.WithDeadline(h.ctx, h.trusted())
-		done, err := h.partition.w.c.Store.Commit(ctx, *c)
-		cancel()
+		done, err := h.partition.w.c.Store.Commit(h.ctx, *c) // which ends when the lease cannot be trusted any more
 		var refusal *Refusal
 		switch {
 		case err == nil:

@@ -19,10 +19,10 @@ import (
 // workerFlags are the flags of worker and serve.
 type workerFlags struct {
 	operateFlags
-	concurrency                    int
-	drain, lease, retention        string
-	network, secrets, js, logLevel string
-	processes, files, publish      bool
+	concurrency                     int
+	drain, lease, linger, retention string
+	network, secrets, js, logLevel  string
+	processes, files, publish       bool
 }
 
 func (p *program) workerCommand() *cobra.Command {
@@ -65,6 +65,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.IntVar(&f.concurrency, "concurrency", 1000, "runs that perform something at a time")
 	flags.StringVar(&f.drain, "drain", "30s", "how long effects in flight may go on when it is stopped")
 	flags.StringVar(&f.lease, "lease", "10s", "after which the runs of a worker that has died are taken over")
+	flags.StringVar(&f.linger, "linger", "1s", "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
 	flags.StringVar(&f.network, "network", networkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
@@ -149,7 +150,7 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	for _, span := range []struct {
 		flag, text string
 		to         *time.Duration
-	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--retention", f.retention, &c.Retention}} {
+	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--linger", f.linger, &c.Linger}, {"--retention", f.retention, &c.Retention}} {
 		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
 			return c, err
 		}
