@@ -29,6 +29,10 @@ type node struct {
 	client   *redis.Client
 	requests chan *request
 	senders  sync.WaitGroup
+
+	mu    sync.Mutex
+	asked time.Time // when the server was asked about its memory
+	full  bool
 }
 
 const (
@@ -98,6 +102,21 @@ func (n *node) unknown(batch []*request) {
 	if len(again) > 0 {
 		n.pipeline(again, true)
 	}
+}
+
+// askEvery is how old knowledge of a server's memory may be.
+const askEvery = 5 * time.Second
+
+// isFull reports whether the server's memory is to be left to what is under way.
+func (n *node) isFull(ctx context.Context, now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.asked.IsZero() || now.Sub(n.asked) > askEvery {
+		n.asked = now
+		facts, err := inspect(ctx, n.client)
+		n.full = err == nil && facts.Used() > Full
+	}
+	return n.full
 }
 
 func (n *node) close() {

@@ -20,7 +20,20 @@ type Facts struct {
 	Memory     int64  // used, bytes
 	MaxMemory  int64  // bytes; 0 for no limit
 	Durability Durability
-	Cluster    bool
+	Replica    bool // it only follows another server
+	Replicas   int  // that follow it
+	Servers    int  // of a cluster; 0 for a single one
+}
+
+// Full is how much of the memory may be used before new runs are refused, so that those under way can end.
+const Full = 0.8
+
+// Used returns how much of the memory that the server may use is used; 0 if there is no limit.
+func (f Facts) Used() float64 {
+	if f.MaxMemory == 0 {
+		return 0
+	}
+	return float64(f.Memory) / float64(f.MaxMemory)
 }
 
 // Inspect asks a server, of a cluster all of them, and returns the facts of the weakest.
@@ -37,12 +50,14 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Facts, error) {
 	})
 	close(all)
 	var weakest Facts
+	servers := 0
 	for f := range all {
+		servers++
 		if weakest.Version == "" || f.Policy != "noeviction" || f.Durability.rank() < weakest.Durability.rank() {
 			weakest = f
 		}
 	}
-	weakest.Cluster = true
+	weakest.Servers = servers
 	return weakest, err
 }
 
@@ -57,7 +72,9 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 		values[name] = value
 	}
 	f := Facts{Version: values["redis_version"], Policy: values["maxmemory_policy"], Durability: DurabilityMemory}
-	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // 0 if the server does not tell
+	f.Replica = values["role"] == "slave"
+	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not tell
+	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // the same
 	f.MaxMemory, _ = strconv.ParseInt(values["maxmemory"], 10, 64) // the same
 	if values["aof_enabled"] != "1" {
 		return f, nil
@@ -76,6 +93,8 @@ func (f Facts) check(require Durability) error {
 	switch {
 	case major < 7:
 		return fmt.Errorf("the server is Redis %s: 7.0 or later is needed", f.Version)
+	case f.Replica:
+		return errors.New("the server is a replica, which takes no writes: name its primary")
 	case f.Policy != "noeviction":
 		return fmt.Errorf("the server evicts keys when its memory is full (maxmemory-policy %s), which would lose workflows: run `redis-cli config set maxmemory-policy noeviction`", f.Policy)
 	case f.Durability.rank() < require.rank():

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -96,10 +97,26 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 		return runtime.Started{}, err
 	}
 	n, k := s.of(c.Instance)
+	if err := s.room(ctx, n, c.Instance); err != nil {
+		return runtime.Started{}, err
+	}
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
 		[]any{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
 		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), flag(c.Timed))
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
+}
+
+// room refuses a new instance if the server's memory is nearly full; one that is there is none.
+func (s *Store) room(ctx context.Context, partition int, i runtime.Instance) error {
+	n, err := s.node(ctx, partition)
+	if err != nil || !n.isFull(ctx, s.now()) {
+		return err
+	}
+	there, err := n.client.Exists(ctx, s.keys.partitions[partition].instance(i)).Result()
+	if err == nil && there == 0 {
+		err = &runtime.Refusal{Code: runtime.Limit, Detail: fmt.Sprintf("instance %s: more than %.0f %% of the server's memory is used", i, 100*Full)}
+	}
+	return err
 }
 
 // Claim implements runtime.Store.
@@ -365,11 +382,17 @@ func (s *Store) Remove(ctx context.Context, c runtime.Remove) (int, error) {
 
 // Define implements runtime.Catalog.
 func (s *Store) Define(ctx context.Context, key string, data []byte) error {
-	created, err := s.client.HSetNX(ctx, s.keys.definitions(), key, data).Result()
-	if err != nil || created {
-		return err
+	kept, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // first, since a server that is full takes no writes
+	if errors.Is(err, redis.Nil) {
+		created, err := s.client.HSetNX(ctx, s.keys.definitions(), key, data).Result()
+		if err != nil || created {
+			return err
+		}
+		kept, err = s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // another process was faster
+		if err != nil {
+			return err
+		}
 	}
-	kept, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes()
 	if err == nil && string(kept) != string(data) {
 		err = &runtime.Refusal{Code: runtime.Conflict, Detail: "definition " + key}
 	}
@@ -381,15 +404,21 @@ func (s *Store) Layout() runtime.Layout { return s.layout }
 
 // fix writes the layout of a new deployment, or checks that of one that is there.
 func (s *Store) fix(ctx context.Context) error {
-	data, err := json.Marshal(s.layout)
-	if err != nil {
-		return err
+	text, err := s.client.Get(ctx, s.keys.layout()).Bytes() // first, since a server that is full takes no writes
+	if errors.Is(err, redis.Nil) {
+		var data []byte
+		if data, err = json.Marshal(s.layout); err != nil {
+			return err
+		}
+		created, err := s.client.SetNX(ctx, s.keys.layout(), data, 0).Result()
+		if err != nil || created {
+			return err
+		}
+		text, err = s.client.Get(ctx, s.keys.layout()).Bytes() // another process was faster
+		if err != nil {
+			return err
+		}
 	}
-	created, err := s.client.SetNX(ctx, s.keys.layout(), data, 0).Result()
-	if err != nil || created {
-		return err
-	}
-	text, err := s.client.Get(ctx, s.keys.layout()).Bytes()
 	if err != nil {
 		return err
 	}

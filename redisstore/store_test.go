@@ -94,6 +94,61 @@ func TestLayoutIsFixed(t *testing.T) {
 	}
 }
 
+// TestRoomForWhatIsUnderWay (F17b): a server whose memory is nearly full takes no new runs, and those under way go on.
+// When it is full they cannot even be taken, and nothing is lost.
+func TestRoomForWhatIsUnderWay(t *testing.T) {
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
+	defer client.Close() // the server is gone then
+	fill := func(share float64) *redisstore.Store {
+		s := mustOpen(t, server.URL(), redisstore.Config{Partitions: 1})
+		facts, err := s.Facts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(int64(float64(facts.Memory)/share))).Err(); err != nil {
+			t.Fatal(err)
+		}
+		return mustOpen(t, server.URL(), redisstore.Config{Partitions: 1}) // which asks anew
+	}
+	start := func(s *redisstore.Store, id string) error {
+		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Info: []byte("{}")})
+		return err
+	}
+	s := fill(0.5)
+	for _, id := range []string{"a", "b"} {
+		if err := start(s, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = fill(0.9)
+	if err := start(s, "c"); runtime.RefusedAs(err) != runtime.Limit {
+		t.Errorf("got %v", err)
+	}
+	if err := start(s, "a"); err != nil {
+		t.Errorf("what is there cannot be started again: %v", err)
+	}
+	claim := func(s *redisstore.Store, id string) ([]runtime.Claimed, error) {
+		return s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{{Namespace: "test", ID: id}}, Nonce: id, Lease: time.Hour})
+	}
+	claimed, err := claim(s, "a")
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(claimed, err)
+	}
+	s = fill(1.5) // more than full
+	if _, err := claim(s, "b"); err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("got %v", err)
+	}
+	c := runtime.Commit{Instance: claimed[0].Instance, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: "completed", Reason: "completed", Entries: [][]byte{[]byte("{}")}}
+	if _, err := s.Commit(t.Context(), c); err != nil {
+		t.Errorf("what is under way cannot end: %v", err)
+	}
+	s = fill(0.5)
+	if claimed, err := claim(s, "b"); err != nil || len(claimed) != 1 {
+		t.Errorf("got %v, %v", claimed, err)
+	}
+}
+
 // TestUnsafeServersAreRefused: a server that would lose what it is given is not used.
 func TestUnsafeServersAreRefused(t *testing.T) {
 	evicting := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")

@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/url"
+	"strings"
 	"time"
 
+	"github.com/Masterminds/semver/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/redisstore"
@@ -51,7 +55,7 @@ func (p *program) doctor(f *operateFlags) error {
 		found = append(found, finding{"SD001", levelError, err.Error(), "correct the server or --store, and run doctor again"})
 	} else {
 		defer s.Close() // it was only looked at
-		found = append(found, finding{"SD001", levelOK, "the store " + s.String() + " can be opened and written to", ""})
+		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("the store %s can be opened and written to: %s", s, layoutText(s.Layout())), ""})
 		found = append(found, p.examine(ctx, s)...)
 	}
 	return (&operation{program: p, flags: f, query: q}).diagnose(found)
@@ -66,13 +70,22 @@ func (p *program) examine(ctx context.Context, s *openedStore) []finding {
 			return append(found, finding{"SD002", levelError, err.Error(), "let the user of the store read INFO"})
 		}
 		found = append(found, persistence(facts), room(facts))
+		found = append(found, exposure(facts, s.url)...)
 	}
 	found = append(found, p.clocks(ctx, s)...)
 	return append(found, health(ctx, s))
 }
 
+func layoutText(l runtime.Layout) string {
+	return fmt.Sprintf("deployment %s, %d partitions, schema %d", l.Deployment, l.Partitions, l.Schema)
+}
+
 func persistence(f redisstore.Facts) finding {
-	what := fmt.Sprintf("Redis %s, durability %s, maxmemory-policy %s", f.Version, f.Durability, f.Policy)
+	servers := "one server"
+	if f.Servers > 0 {
+		servers = fmt.Sprintf("a cluster of %d", f.Servers)
+	}
+	what := fmt.Sprintf("Redis %s, %s with %d replica(s), durability %s, maxmemory-policy %s", f.Version, servers, f.Replicas, f.Durability, f.Policy)
 	switch f.Durability {
 	case redisstore.DurabilityMemory:
 		return finding{"SD002", levelWarning, what + ": a crash of the server loses everything that was not saved", "set appendonly yes"}
@@ -86,15 +99,45 @@ func room(f redisstore.Facts) finding {
 	if f.MaxMemory == 0 {
 		return finding{"SD003", levelWarning, fmt.Sprintf("%d MB in use, without a limit", f.Memory>>20), "set maxmemory below the machine's memory, so that the server refuses writes before the machine kills it"}
 	}
-	used := float64(f.Memory) / float64(f.MaxMemory)
+	used := f.Used()
 	what := fmt.Sprintf("%d of %d MB in use", f.Memory>>20, f.MaxMemory>>20)
 	switch {
-	case used > 0.8:
-		return finding{"SD003", levelError, what, "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"}
+	case used > redisstore.Full:
+		return finding{"SD003", levelError, what + ": no new runs are taken", "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"}
 	case used > 0.7:
 		return finding{"SD003", levelWarning, what, "raise maxmemory soon"}
 	}
 	return finding{"SD003", levelOK, what, ""}
+}
+
+// exposure tells what lets others at the server.
+func exposure(f redisstore.Facts, location string) (found []finding) {
+	if !patched(f.Version) {
+		found = append(found, finding{"SD007", levelWarning, "Redis " + f.Version + " is older than the corrections of CVE-2025-49844, with which a user who may run scripts takes over the server",
+			"use 7.2.11, 7.4.6, 8.0.4, 8.2.2 or later, or see whether your distribution has corrected this one"})
+	}
+	u, err := url.Parse(location)
+	if err != nil || strings.HasPrefix(u.Scheme, "rediss") {
+		return found
+	}
+	if address := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (address == nil || !address.IsLoopback()) {
+		found = append(found, finding{"SD008", levelWarning, "what is sent to the server is not encrypted", "use rediss:// unless nobody else is on the way"})
+	}
+	return found
+}
+
+// patched reports whether a version of Redis has the corrections of CVE-2025-49844.
+func patched(version string) bool {
+	v, err := semver.NewVersion(version)
+	if err != nil {
+		return true // nobody knows
+	}
+	for _, corrected := range []string{">=8.2.2", ">=8.0.4 <8.1", ">=7.4.6 <7.5", ">=7.2.11 <7.3"} {
+		if c, err := semver.NewConstraint(corrected); err == nil && c.Check(v) {
+			return true
+		}
+	}
+	return false
 }
 
 // clocks compares the store's clock with this machine's, and measures how fast it answers.
