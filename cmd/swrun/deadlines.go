@@ -20,6 +20,9 @@ func (p *program) deadlinesCommand() *cobra.Command {
   swrun deadlines -o json`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			span, err := parseSpan("--within", within)
+			if err == nil && span <= 0 {
+				err = usagef("for example 5m", "--within must be longer than nothing, got %s", within)
+			}
 			if err != nil {
 				return err
 			}

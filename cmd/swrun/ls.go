@@ -33,13 +33,21 @@ func (p *program) lsCommand() *cobra.Command {
 	}
 	f.add(cmd, "human", "json", "yaml", "name")
 	flags := cmd.Flags()
-	flags.StringVar(&f.filter.Status, "status", "", "only this status: pending, running, waiting, suspended, completed, faulted, cancelled, quarantined")
+	flags.StringVar(&f.filter.Status, "status", "", "only this status: "+strings.Join(statuses(), ", "))
 	flags.StringVar(&f.filter.Workflow, "workflow", "", "only runs of namespace/name or namespace/name:version")
 	flags.StringVar(&f.filter.BusinessKey, "business-key", "", "only runs with this business key")
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with this label, name=value (repeatable)")
 	flags.StringVar(&f.where, "where", "", whereUsage)
 	flags.IntVar(&f.limit, "limit", 50, "at most so many")
 	return cmd
+}
+
+// statuses are what a run's status may be.
+func statuses() []string {
+	return []string{
+		string(interpreter.StatusPending), string(interpreter.StatusRunning), string(interpreter.StatusWaiting), string(interpreter.StatusSuspended),
+		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), string(interpreter.StatusCancelled), runtime.Quarantined,
+	}
 }
 
 func (o *operation) list(f *lsFlags) error {
@@ -49,6 +57,12 @@ func (o *operation) list(f *lsFlags) error {
 	}
 	chosen, err := parseWhere(f.where)
 	if err != nil {
+		return err
+	}
+	if f.filter.Status != "" {
+		err = oneOf("--status", f.filter.Status, statuses()...)
+	}
+	if err = firstError(err, atLeast("--limit", f.limit, 1)); err != nil {
 		return err
 	}
 	f.filter.Namespace, f.filter.Labels = f.namespace, labels

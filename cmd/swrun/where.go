@@ -38,6 +38,11 @@ func parseWhere(text string) (whereConditions, error) {
 				return nil, err
 			}
 		}
+		if c.field == "status" && !strings.ContainsAny(value, "*?[") {
+			if err := oneOf("--where status", value, statuses()...); err != nil {
+				return nil, err
+			}
+		}
 		all = append(all, c)
 	}
 	return all, nil
