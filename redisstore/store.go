@@ -148,7 +148,7 @@ func readClaimed(r reply) ([]runtime.Claimed, error) {
 		fields, _ := entry[1].([]any)
 		l, err := readLoaded(fields)
 		if err != nil {
-			return nil, err
+			continue // it is left to its lease, and put aside if this goes on; the others are well
 		}
 		c := runtime.Claimed{
 			Instance: instanceOf(fmt.Sprint(entry[0])), Token: runtime.Token{Epoch: l.Record.Epoch, Nonce: l.Record.Nonce},

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -15,7 +16,9 @@ import (
 // holding is an instance that a worker holds: it does what the instance's session wants.
 type holding struct {
 	partition *partition
-	session   *Session
+	instance  Instance
+	token     Token
+	session   *Session        // nil until it is known what the instance runs
 	ctx       context.Context // ends when the instance is lost
 	revoke    context.CancelCauseFunc
 	mailed    chan struct{}
@@ -24,6 +27,7 @@ type holding struct {
 	cancels   map[interpreter.EffectID]context.CancelCauseFunc
 	broken    chan error           // a performer has failed as such
 	slotted   bool                 // it may perform effects
+	releasing atomic.Bool          // a commit that gives the token back is on its way
 	waiting   []interpreter.Effect // for a slot
 
 	mu    sync.Mutex
@@ -36,7 +40,7 @@ var errLost = errors.New("the lease is lost")
 // hold runs a claimed instance until it waits, ends or is lost.
 func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	h := &holding{
-		partition: p, mailed: make(chan struct{}, 1), ended: make(chan interpreter.Finished), broken: make(chan error, 1),
+		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), ended: make(chan interpreter.Finished), broken: make(chan error, 1),
 		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent, slotted: slotted,
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
@@ -53,12 +57,12 @@ func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
+	p.w.register(h)
+	defer p.w.unregister(h)
 	if err := h.begin(c); err != nil {
 		log.Error("take up an instance", "error", err)
 		return
 	}
-	p.w.register(h)
-	defer p.w.unregister(h)
 	switch err := h.run(); {
 	case err == nil:
 	case errors.Is(err, errLost), RefusedAs(err) == Fenced, RefusedAs(err) == Closed:
@@ -87,23 +91,35 @@ func (h *holding) begin(c Claimed) error {
 // back, since that is no fault of it.
 func (h *holding) program(c Claimed, digest string) (*interpreter.Program, error) {
 	w := h.partition.w
+	until := h.trusted() // however often the lease is renewed
 	for failures := 1; ; failures++ {
 		p, err := w.programs.program(h.ctx, digest)
 		var unknown *unavailableError
 		if err == nil || !errors.As(err, &unknown) {
 			return p, err
 		}
-		if left := h.trusted().Sub(w.c.Now()); left > 0 {
+		if lost := context.Cause(h.ctx); lost != nil {
+			return nil, lost
+		}
+		if left := until.Sub(w.c.Now()); left > 0 && !w.isLeaving() {
 			h.wait(min(backoff(failures), left))
 			continue
 		}
-		_, giving := w.c.Store.Commit(h.ctx, Commit{
-			Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1,
-			At: h.partition.clock.estimate(), Status: c.Record.Status, Reason: c.Record.Reason, Wake: Moment(c.Record.Wake),
-			Deadline: Moment(c.Record.Deadline), Release: true, Ready: true,
-		})
-		return nil, errors.Join(err, giving)
+		return nil, errors.Join(err, h.giveBack(c))
 	}
+}
+
+// giveBack lets go of an instance as it was claimed.
+func (h *holding) giveBack(c Claimed) error {
+	w := h.partition.w
+	ctx, cancel := context.WithTimeout(h.ctx, w.c.Lease/5)
+	defer cancel()
+	_, err := w.c.Store.Commit(ctx, Commit{
+		Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1,
+		At: h.partition.clock.estimate(), Status: c.Record.Status, Reason: c.Record.Reason, Wake: Moment(c.Record.Wake),
+		Deadline: Moment(c.Record.Deadline), Release: true, Ready: true,
+	})
+	return err
 }
 
 // run does what the session wants until it is over.
@@ -191,6 +207,8 @@ func (h *holding) timer() (<-chan time.Time, func()) {
 // lease can be trusted.
 func (h *holding) commit() {
 	c := h.session.wants.Commit
+	h.releasing.Store(c.Release || c.Status.Final())
+	defer h.releasing.Store(false)
 	for failures := 1; ; failures++ {
 		done, err := h.partition.w.c.Store.Commit(h.ctx, *c) // which ends when the lease cannot be trusted any more
 		var refusal *Refusal

@@ -24,6 +24,8 @@ type partition struct {
 const (
 	batchSize = 100 // of what a partition is asked for at a time
 	claimSize = 32
+	// chosenSize is the same for a worker that runs only some instances, which others may stand before.
+	chosenSize = 10_000
 )
 
 // run works on the partition until ctx ends.
@@ -116,7 +118,11 @@ func (p *partition) due(at time.Time) {
 // work does what there is to do, and reports whether there may be more at once.
 func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool, err error) {
 	store := p.w.c.Store
-	work, err := store.Poll(ctx, p.n, batchSize, p.w.c.Retention > 0)
+	n := batchSize
+	if p.w.c.Only != nil {
+		n = chosenSize
+	}
+	work, err := store.Poll(ctx, p.n, n, p.w.c.Retention > 0)
 	if err != nil {
 		return false, err
 	}
@@ -197,7 +203,10 @@ func (p *partition) claim(ctx context.Context, l *lane, ready []Instance) error 
 		some := ready[:n]
 		ready = ready[n:]
 		sent := p.w.c.Now()
-		claimed, err := p.w.c.Store.Claim(ctx, Claim{Partition: p.n, Instances: some, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease})
+		// What is claimed is heard of also while the worker stops, so that it can be handed over.
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.c.Lease/3)
+		claimed, err := p.w.c.Store.Claim(call, Claim{Partition: p.n, Instances: some, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease})
+		cancel()
 		l.release(n - len(claimed))
 		if err != nil {
 			return err

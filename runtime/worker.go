@@ -120,15 +120,20 @@ func (w *Worker) Run(ctx context.Context) {
 	<-ctx.Done()
 	loops.Wait()
 	close(w.draining)
-	drained := make(chan struct{})
-	go func() { w.sessions.Wait(); close(drained) }()
+	handed, drained := make(chan struct{}), make(chan struct{})
+	go func() {
+		w.sessions.Wait()
+		close(handed)
+		w.detached.Wait()
+		close(drained)
+	}()
 	grace := time.NewTimer(w.c.Drain)
 	defer grace.Stop()
 	select {
 	case <-drained:
 	case <-grace.C:
 		close(w.leaving)
-		<-drained
+		<-handed
 	}
 	end()
 	renewals.Wait()
@@ -136,18 +141,32 @@ func (w *Worker) Run(ctx context.Context) {
 	w.detached.Wait()
 }
 
+// isLeaving reports whether what is in flight is given up.
+func (w *Worker) isLeaving() bool {
+	select {
+	case <-w.leaving:
+		return true
+	default:
+		return false
+	}
+}
+
+// register makes h known. One that held the same instance before has lost it.
 func (w *Worker) register(h *holding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held[h.session.instance] = h
+	if before := w.held[h.instance]; before != nil {
+		before.revoke(errLost)
+	}
+	w.held[h.instance] = h
 }
 
 // unregister forgets h, but not one that has taken its place.
 func (w *Worker) unregister(h *holding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held[h.session.instance] == h {
-		delete(w.held, h.session.instance)
+	if w.held[h.instance] == h {
+		delete(w.held, h.instance)
 	}
 }
 
@@ -204,7 +223,7 @@ func (w *Worker) renewAll(ctx context.Context, n int, all []*holding) {
 		all = all[len(some):]
 		request := Renew{Partition: n, Lease: w.c.Lease}
 		for _, h := range some {
-			request.Held = append(request.Held, Held{h.session.instance, h.session.token})
+			request.Held = append(request.Held, Held{h.instance, h.token})
 		}
 		sent := w.c.Now()
 		call, cancel := context.WithTimeout(ctx, w.c.Lease/3)
@@ -224,9 +243,11 @@ func (w *Worker) renewed(sent time.Time, asked []*holding, renewed []Renewed) {
 		answers[r.Instance] = r
 	}
 	for _, h := range asked {
-		r, ok := answers[h.session.instance]
+		r, ok := answers[h.instance]
 		if !ok {
-			h.revoke(errLost)
+			if !h.releasing.Load() { // then the answer to its commit tells
+				h.revoke(errLost)
+			}
 			continue
 		}
 		h.extend(sent)
