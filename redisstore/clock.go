@@ -44,14 +44,21 @@ func (c *clock) expected(now time.Time) int64 {
 
 // reading is what a partition's time is made of, in milliseconds.
 type reading struct {
-	server  int64 // the server's clock, with the partition's offset
-	written int64 // when the partition was written to last
+	server, offset int64 // the server's clock, and what makes the partition's time of it
+	written        int64 // when the partition was written to last
 }
 
-// jumped reports whether the server's clock has jumped, so that a script has to set the partition's time right.
-func (c *clock) jumped(r reading, now time.Time) bool {
+func (r reading) time() int64 { return r.server + r.offset }
+
+// fell reports whether the server's clock has gone back behind what was written: any script sets that right.
+func (r reading) fell() bool { return r.time() < r.written-back }
+
+// jumped returns by how much the server's clock is off; 0 if it is right, or if others have written at that time.
+func (c *clock) jumped(r reading, now time.Time) int64 {
 	expected := c.expected(now)
-	ahead := r.server > expected+jump && r.written <= expected+jump
-	behind := r.server < expected-jump
-	return r.server < r.written-back || expected > 0 && (ahead || behind)
+	ahead := r.time() > expected+jump && r.written <= expected+jump
+	if behind := r.time() < expected-jump; expected == 0 || !ahead && !behind {
+		return 0
+	}
+	return r.time() - expected
 }

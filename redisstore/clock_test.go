@@ -100,3 +100,35 @@ func TestClockHeldBackForNothing(t *testing.T) {
 		t.Errorf("it is %s from what it was", now.Sub(at))
 	}
 }
+
+// TestClockBehindTheLastWrite: the server's clock goes back further than the partition was written to last.
+func TestClockBehindTheLastWrite(t *testing.T) {
+	j := newJumping(t, redisstore.Config{})
+	at := j.time()
+	if err := j.client.HSet(t.Context(), "swrun:{D:0}:meta", "clock", at.Add(-20*time.Minute).UnixMilli()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	j.jump(-time.Hour)
+	for range 3 {
+		if now := j.time(); now.Sub(at) < -10*time.Second {
+			t.Errorf("time fell back by %s", at.Sub(now))
+		}
+	}
+}
+
+// TestStalledServer: a call is so long on its way that what it expects is long past. Time is not held back for it.
+func TestStalledServer(t *testing.T) {
+	asleep := time.Duration(0)
+	j := newJumping(t, redisstore.Config{Now: func() time.Time { return time.Now().Add(-asleep) }})
+	j.time()
+	asleep = 50 * time.Second // the call says what was expected then
+	if _, err := j.Promote(t.Context(), runtime.Promote{}); err != nil {
+		t.Fatal(err)
+	}
+	asleep = 0
+	for range 3 {
+		if behind := time.Since(j.time()); behind > 10*time.Second {
+			t.Errorf("the partition is %s behind", behind)
+		}
+	}
+}

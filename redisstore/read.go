@@ -19,17 +19,21 @@ import (
 // Poll implements runtime.Reader.
 func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
 	w, at, err := s.poll(ctx, partition, n, expired)
-	if err == nil && s.clocks[partition].jumped(at, s.now()) {
-		k := &s.keys.partitions[partition] // any script sets the time right
-		if _, err := s.call(ctx, &s.scripts.relay, partition, "the clock", []any{k.meta, k.outbox}); err != nil {
+	if err != nil {
+		return w, err
+	}
+	off := s.clocks[partition].jumped(at, s.now())
+	if off != 0 || at.fell() {
+		// What is sent is a difference, and not a time: it may be long on its way.
+		if _, err := s.call(ctx, &s.scripts.hold, partition, "the clock", []any{s.keys.partitions[partition].meta}, off, at.offset); err != nil {
 			return runtime.Work{}, err
 		}
-		w, _, err = s.poll(ctx, partition, n, expired)
+		if w, at, err = s.poll(ctx, partition, n, expired); err != nil {
+			return w, err
+		}
 	}
-	if err == nil {
-		s.clocks[partition].hear(w.At.UnixMilli(), s.now())
-	}
-	return w, err
+	s.clocks[partition].hear(w.At.UnixMilli(), s.now())
+	return w, nil
 }
 
 // poll also returns what the time is made of.
@@ -52,8 +56,8 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	if err != nil {
 		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
-	at = reading{server: now.Val().UnixMilli() + integer(meta.Val()[1]), written: integer(meta.Val()[0])}
-	w.At = runtime.Moment(max(at.server, at.written)) // as scripts see it
+	at = reading{server: now.Val().UnixMilli(), offset: integer(meta.Val()[1]), written: integer(meta.Val()[0])}
+	w.At = runtime.Moment(max(at.time(), at.written)) // as scripts see it
 	for _, z := range ready.Val() {
 		w.Ready = append(w.Ready, instanceOf(z.Member.(string)))
 		if z.Score < 0 {

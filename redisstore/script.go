@@ -17,7 +17,7 @@ type script struct {
 
 // scripts are all transitions. Those that only go on with what is there, or make room, also run when memory is full.
 type scripts struct {
-	start, claim, commit, renew, promote, deliver, command, relay, scrub, remove, probe script
+	start, claim, commit, renew, promote, deliver, command, relay, scrub, remove, probe, hold script
 }
 
 func newScripts() scripts {
@@ -27,12 +27,12 @@ func newScripts() scripts {
 		start: newScript("start", room), claim: newScript("claim", room), deliver: newScript("deliver", room),
 		command: newScript("command", room),
 		commit:  newScript("commit", full), renew: newScript("renew", full), promote: newScript("promote", full),
-		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full), probe: newScript("probe", full),
+		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full), probe: newScript("probe", full), hold: newScript("hold", full),
 	}
 }
 
 func (s *scripts) all() []script {
-	return []script{s.start, s.claim, s.commit, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe}
+	return []script{s.start, s.claim, s.commit, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold}
 }
 
 func newScript(name, first string) script {

@@ -15,17 +15,13 @@ do
   seq = tonumber(known[3] or 0)
   local server = time[1] * 1000 + math.floor(time[2] / 1000)
   now = server + offset
+  local expected = EXPECTED > 0 and EXPECTED or nil
   if now < clock - BACK then -- the server's clock went back: time goes on from where it was
-    redis.call('HSET', meta, 'offset', string.format('%d', clock - server))
-    redis.call('HINCRBY', meta, 'jumps', 1)
-  elseif EXPECTED > 0 and now > EXPECTED + JUMP and clock <= EXPECTED + JUMP then -- it leapt ahead: time does not follow
-    now = EXPECTED
+    now = math.max(clock, EXPECTED)
     redis.call('HSET', meta, 'offset', string.format('%d', now - server))
     redis.call('HINCRBY', meta, 'jumps', 1)
-  elseif EXPECTED > 0 and now < EXPECTED - JUMP then -- it fell back while nobody wrote, or was held back for nothing
-    now = EXPECTED
-    redis.call('HSET', meta, 'offset', string.format('%d', now - server), 'clock', string.format('%d', now))
-    redis.call('HINCRBY', meta, 'jumps', 1)
+  elseif expected and (now > expected + JUMP and clock <= expected + JUMP or now < expected - JUMP) then
+    now = expected -- a jump, or a call that was long on its way: the caller finds out, and hold sets it right
   end
   if now < clock then now = clock end
   moment = string.format('%d', now)
