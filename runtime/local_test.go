@@ -14,9 +14,18 @@ import (
 )
 
 // effect is a kind that does what the test wants.
-type effect struct{}
+type effect struct{ detached bool }
 
-func (effect) Enter(*interpreter.Scope) interpreter.Next { return interpreter.Perform(nil) }
+func newEffect(_ *interpreter.Builder, t dsl.Task) interpreter.Body {
+	return effect{t.(*dsl.RunShell).Detached}
+}
+
+func (e effect) Enter(*interpreter.Scope) interpreter.Next {
+	if e.detached {
+		return interpreter.Detach(nil, nil)
+	}
+	return interpreter.Perform(nil)
+}
 
 func (effect) Finish(_ *interpreter.Scope, result any) interpreter.Next {
 	return interpreter.Done(result)
@@ -29,7 +38,7 @@ func mustProgram(t *testing.T, text string, perform interpreter.Performer) *inte
 		t.Fatal(err)
 	}
 	kinds := []interpreter.Kind{{
-		Kind: dsl.KindRunShell, Compile: func(*interpreter.Builder, dsl.Task) interpreter.Body { return effect{} }, Perform: perform,
+		Kind: dsl.KindRunShell, Compile: newEffect, Perform: perform,
 	}}
 	for _, k := range tasks.All(tasks.Config{}) {
 		if k.Kind != dsl.KindRunShell {

@@ -34,7 +34,7 @@ func (h *host) compile(d runtime.Definition) (*interpreter.Program, error) {
 		return nil, err
 	}
 	kinds := []interpreter.Kind{{
-		Kind: dsl.KindRunShell, Compile: func(*interpreter.Builder, dsl.Task) interpreter.Body { return effect{} },
+		Kind: dsl.KindRunShell, Compile: newEffect,
 		Perform: func(ctx context.Context, r interpreter.Request) (any, error) { return h.perform(ctx, r) },
 	}}
 	for _, k := range tasks.All(tasks.Config{}) {

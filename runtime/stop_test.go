@@ -1,0 +1,212 @@
+package runtime_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime"
+)
+
+// TestOneHolding: a worker that takes an instance again, after its lease was ended, gives up what it held before.
+func TestOneHolding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var active atomic.Int64
+		h.perform = func(ctx context.Context, _ interpreter.Request) (any, error) {
+			active.Add(1)
+			defer active.Add(-1)
+			return hanging(ctx, interpreter.Request{})
+		}
+		defer h.work(runtime.WorkerConfig{Drain: time.Millisecond})()
+		h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		for p := range 2 {
+			if _, err := h.store.Scrub(t.Context(), runtime.Scrub{Partition: p, N: 100, Adopt: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		if active.Load() != 1 {
+			t.Errorf("an effect is performed %d times at once", active.Load())
+		}
+	})
+}
+
+// gone is a store that is out of reach for a while, from the first claim on.
+type gone struct {
+	runtime.Store
+	is atomic.Bool
+}
+
+func (g *gone) Definition(ctx context.Context, key string) ([]byte, error) {
+	if g.is.Load() {
+		return nil, errors.New("connection refused")
+	}
+	return g.Store.Definition(ctx, key)
+}
+
+func (g *gone) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
+	if g.is.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	claimed, err := g.Store.Claim(ctx, c)
+	g.is.Store(g.is.Load() || len(claimed) > 0)
+	return claimed, err
+}
+
+func (g *gone) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
+	if g.is.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return g.Store.Renew(ctx, c)
+}
+
+func (g *gone) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+	for g.is.Load() { // as a store repeats what is not answered
+		select {
+		case <-ctx.Done():
+			return runtime.Committed{}, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return g.Store.Commit(ctx, c)
+}
+
+// TestStopWithoutStore: a worker can be stopped while its store is out of reach.
+func TestStopWithoutStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		h.store = &gone{Store: h.store}
+		stop := h.work(runtime.WorkerConfig{})
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// slow is a store whose first claim is answered late: the worker is told to stop meanwhile.
+type slow struct {
+	runtime.Store
+	once atomic.Bool
+	stop func()
+}
+
+func (s *slow) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
+	claimed, err := s.Store.Claim(context.WithoutCancel(ctx), c)
+	if !s.once.CompareAndSwap(false, true) {
+		return claimed, err
+	}
+	s.stop()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(time.Second):
+	}
+	return claimed, err
+}
+
+// TestClaimAtStop: what is claimed while a worker stops is handed over.
+func TestClaimAtStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &slow{Store: h.store, stop: cancel}
+		runtime.NewWorker(runtime.WorkerConfig{Store: s, Compile: h.compile}).Run(ctx)
+		defer h.work(runtime.WorkerConfig{})()
+		began := time.Now()
+		h.wait(i)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it lay idle for %s", took)
+		}
+	})
+}
+
+// TestDetachedAtStop: an effect that nobody waits for has the grace of all others when a worker stops.
+func TestDetachedAtStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var ended atomic.Int64
+		h.perform = func(ctx context.Context, _ interpreter.Request) (any, error) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(5 * time.Second):
+				ended.Add(1)
+			}
+			return nil, nil
+		}
+		stop := h.work(runtime.WorkerConfig{})
+		h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		stop()
+		if ended.Load() != 1 {
+			t.Error("it was cut off")
+		}
+	})
+}
+
+// late is a store that answers commits that end a run so late that leases are renewed meanwhile.
+type late struct{ runtime.Store }
+
+func (s *late) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+	done, err := s.Store.Commit(ctx, c)
+	if c.Status.Final() {
+		select {
+		case <-time.After(6 * time.Second):
+		case <-ctx.Done():
+			return runtime.Committed{}, ctx.Err()
+		}
+	}
+	return done, err
+}
+
+// TestRenewalDuringTheEnd: that a run is not held any more, because it has ended, is not that it was lost.
+func TestRenewalDuringTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed, observed atomic.Int64
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			performed.Add(1)
+			return nil, nil
+		}
+		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		h.store = &late{h.store}
+		defer h.work(runtime.WorkerConfig{Observe: func(runtime.Instance, []interpreter.Record) { observed.Add(1) }})()
+		h.wait(i)
+		time.Sleep(time.Minute)
+		if performed.Load() != 1 || observed.Load() == 0 {
+			t.Errorf("it was performed %d times, and %d commits were told", performed.Load(), observed.Load())
+		}
+	})
+}
+
+// TestOnlyBehindOthers: a worker that runs only one instance finds it behind many others.
+func TestOnlyBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New(memstore.Config{Partitions: 1})
+		h := &host{T: t, store: store, client: runtime.NewClient(runtime.ClientConfig{Store: store})}
+		for range 150 {
+			h.start("do: [{b: {set: {x: 1}}}]", runtime.StartOptions{})
+		}
+		i := h.start("do: [{b: {set: {x: 1}}}]", runtime.StartOptions{})
+		defer h.work(runtime.WorkerConfig{Only: func(other runtime.Instance) bool { return other == i }})()
+		time.Sleep(time.Minute)
+		if r := h.record(i); !r.Status.Final() {
+			t.Errorf("after a minute it is %s", r.Status)
+		}
+	})
+}
