@@ -133,8 +133,19 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	if err := start("c"); runtime.RefusedAs(err) != runtime.RolledBack {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := s.Scrub(t.Context(), runtime.Scrub{N: 100, Adopt: true}); err != nil {
-		t.Fatal(err)
+	if done, err := s.Scrub(t.Context(), runtime.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || !done.Adopted {
+		t.Fatal(done, err)
+	}
+	claimed, err := s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{{Namespace: "test", ID: "a"}}, Nonce: "n", Lease: time.Hour})
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(claimed, err)
+	}
+	if done, err := s.Scrub(t.Context(), runtime.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || done.Adopted { // another has adopted it
+		t.Fatal(done, err)
+	}
+	held := []runtime.Held{{Instance: claimed[0].Instance, Token: claimed[0].Token}}
+	if renewed, err := s.Renew(t.Context(), runtime.Renew{Held: held, Lease: time.Hour}); err != nil || len(renewed) != 1 {
+		t.Errorf("what was claimed since is lost: %v, %v", renewed, err)
 	}
 	if err := start("c"); err != nil {
 		t.Error(err)

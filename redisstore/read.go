@@ -78,11 +78,33 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	if expired {
 		w.Expired, w.Closed = members(closed.Val())
 	}
-	for _, m := range outbox.Val() {
-		data, _ := m.Values["d"].(string)
-		w.Outbox = append(w.Outbox, runtime.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
-	}
+	w.Outbox = outgoing(partition, outbox.Val())
 	return w, at, nil
+}
+
+// outgoing reads entries of a partition's outbox.
+func outgoing(partition int, entries []redis.XMessage) (all []runtime.Outgoing) {
+	for _, m := range entries {
+		data, _ := m.Values["d"].(string)
+		all = append(all, runtime.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
+	}
+	return all
+}
+
+// Outbox implements runtime.Reader.
+func (s *Store) Outbox(ctx context.Context, partition int, after string, n int) ([]runtime.Outgoing, error) {
+	from := "-"
+	if after != "" {
+		from = "(" + entryID(after)
+	}
+	var entries *redis.XMessageSliceCmd
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		entries = p.XRangeN(ctx, s.keys.partitions[partition].outbox, from, "+", int64(n))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the outbox of partition %d: %w", partition, err)
+	}
+	return outgoing(partition, entries.Val()), nil
 }
 
 // members returns the members of an index, and the time of the first.

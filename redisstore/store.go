@@ -347,7 +347,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 	}
 	k := &s.keys.partitions[c.Partition]
 	keys := []any{k.meta, k.ready, k.due, k.closed, k.seenKeys}
-	args := []any{s.keys.hints(), hint(c.Partition), flag(c.Adopt)}
+	args := []any{s.keys.hints(), hint(c.Partition), flag(c.Adopt) + flag(c.Adopt && c.Loss)}
 	for _, i := range instances {
 		keys = append(keys, k.instance(i))
 		args = append(args, i.String())
@@ -361,6 +361,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 	for _, v := range all {
 		done.Repaired = append(done.Repaired, fmt.Sprint(v))
 	}
+	done.Adopted = len(r.values) > 1 && integer(r.values[1]) == 1
 	return done, nil
 }
 

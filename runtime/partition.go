@@ -222,10 +222,12 @@ func (p *partition) claim(ctx context.Context, l *lane, ready []Instance) error 
 	return nil
 }
 
-// scrub compares the partition's instances with its indexes.
+// scrub compares the partition's instances with its indexes. With adopt it accepts a loss of writes, unless somebody else
+// has: what was claimed since is not to be taken away.
 func (p *partition) scrub(ctx context.Context, adopt bool) {
-	for cursor := ""; ; {
-		done, err := p.w.c.Store.Scrub(ctx, Scrub{Partition: p.n, Cursor: cursor, N: batchSize, Adopt: adopt})
+	request := Scrub{Partition: p.n, N: batchSize, Adopt: adopt, Loss: adopt}
+	for {
+		done, err := p.w.c.Store.Scrub(ctx, request)
 		if err != nil {
 			p.w.c.Log.Warn("scrub a partition", "partition", p.n, "error", err)
 			return
@@ -233,8 +235,9 @@ func (p *partition) scrub(ctx context.Context, adopt bool) {
 		for _, what := range done.Repaired {
 			p.w.c.Log.Error("an index had to be repaired", "partition", p.n, "what", what)
 		}
-		if cursor = done.Cursor; cursor == "" {
+		if request.Cursor = done.Cursor; request.Cursor == "" {
 			return
 		}
+		request.Adopt, request.Loss = done.Adopted, false
 	}
 }

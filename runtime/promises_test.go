@@ -723,3 +723,16 @@ func TestDeadlineFarAway(t *testing.T) {
 		}
 	})
 }
+
+// TestOutboxBehindWhatIsStuck: however many events cannot be sent, what stands behind them and goes elsewhere does.
+func TestOutboxBehindWhatIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
+		defer h.work(runtime.WorkerConfig{Publish: func(context.Context, json.RawMessage) error { return io.ErrClosedPipe }})()
+		i := h.start("do: [{l: {for: {each: x, in: '${ [range(250)] }'}, do: [{e: {emit: {event: {with: {type: a}}}}}]}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
+}

@@ -10,10 +10,29 @@ import (
 )
 
 // relay brings entries of the partition's outbox to where they belong, in order, and deletes them. What fails stays
-// and is tried again; the entries behind it that go elsewhere do not wait for it.
+// and is tried again; the entries behind it that go elsewhere do not wait for it, however many it is.
 func (p *partition) relay(ctx context.Context, entries []Outgoing) {
-	var done []string
 	stuck := map[string]bool{}
+	for len(entries) > 0 && ctx.Err() == nil {
+		before := len(stuck)
+		if err := p.relayAll(ctx, entries, stuck); err != nil {
+			p.w.c.Log.Warn("relay", "partition", p.n, "error", err)
+			return
+		}
+		if len(entries) < batchSize || before == 0 && len(stuck) == 0 {
+			return // the next look finds the rest
+		}
+		var err error
+		if entries, err = p.w.c.Store.Outbox(ctx, p.n, entries[len(entries)-1].ID, batchSize); err != nil {
+			p.w.c.Log.Warn("relay", "partition", p.n, "error", err)
+			return
+		}
+	}
+}
+
+// relayAll brings some entries; stuck are the destinations at which something waits.
+func (p *partition) relayAll(ctx context.Context, entries []Outgoing, stuck map[string]bool) error {
+	var done []string
 	for _, e := range entries {
 		to := destination(e)
 		if stuck[to] {
@@ -27,13 +46,10 @@ func (p *partition) relay(ctx context.Context, entries []Outgoing) {
 		done = append(done, e.ID)
 	}
 	if len(done) == 0 {
-		return
+		return nil
 	}
-	if err := p.w.c.Store.Relay(ctx, p.n, done); err != nil {
-		p.w.c.Log.Warn("relay", "partition", p.n, "error", err)
-		return
-	}
-	p.nudge()
+	defer p.nudge()
+	return p.w.c.Store.Relay(ctx, p.n, done)
 }
 
 // destination tells where an entry goes: entries of one destination keep their order.

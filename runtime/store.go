@@ -61,6 +61,9 @@ type Catalog interface {
 type Reader interface {
 	// Poll returns what there is to do in a partition, at most n of each kind; what may be removed only if asked for.
 	Poll(ctx context.Context, partition, n int, expired bool) (Work, error)
+	// Outbox returns at most n entries of a partition's outbox, in their order, behind the one with the given ID; an empty
+	// one begins at the beginning.
+	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
 	// Load returns an instance; an unknown one is refused as NoSuch.
 	Load(context.Context, Instance) (Loaded, error)
 	// List returns instances of a partition, newest first, before a cursor that an earlier call returned; an empty
@@ -256,8 +259,9 @@ type Scrub struct {
 	Partition int
 	Cursor    string
 	N         int
-	// Adopt accepts that the partition has lost writes: it is taken as it is, and nobody's token counts any more.
-	Adopt bool
+	// Adopt takes the partition as it is: nobody's token counts any more. With Loss it does so only if the partition has
+	// lost writes and nobody has adopted it since; the answer tells.
+	Adopt, Loss bool
 }
 
 // Scrubbed is the answer to Scrub.
@@ -265,6 +269,7 @@ type Scrubbed struct {
 	Cursor   string // for the next call; empty at the end
 	Compared int
 	Repaired []string // what was wrong, for people
+	Adopted  bool
 }
 
 // Remove names closed instances of one partition.

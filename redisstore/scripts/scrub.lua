@@ -1,14 +1,15 @@
 -- scrub compares instances with the indexes and repairs what differs (runtime.Store.Scrub).
 -- KEYS: meta, ready, due, closed, seen, then the instances
--- ARGV: ..., 1 to accept that writes were lost, then the members
--- Reply: OK, then what was wrong
+-- ARGV: ..., 1 to adopt the partition, 2 to do so if writes were lost and nobody has since, then the members
+-- Reply: OK, then what was wrong, and 1 if it was adopted
 -- include record
 local DAY = 86400000
 local indexes = {ready = KEYS[2], due = KEYS[3], closed = KEYS[4]}
-local seen, adopt = KEYS[5], ARGV[ARGS] == '1'
+local seen, lost = KEYS[5], seq < SEEN
+local adopt = ARGV[ARGS] == '1' or ARGV[ARGS] == '2' and lost
 
 local repaired, changed = {}, false
-if adopt and seq < SEEN then
+if adopt and lost then
   seq = SEEN
   redis.call('HINCRBY', meta, 'losses', 1)
   changed = true
@@ -44,4 +45,4 @@ if changed or #repaired > 0 then
   wrote()
   hint()
 end
-return reply('OK', repaired)
+return reply('OK', repaired, adopt and 1 or 0)

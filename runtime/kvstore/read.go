@@ -43,13 +43,30 @@ func (p *partition) poll(of, n int, expired bool) runtime.Work {
 	if expired {
 		w.Expired, w.Closed = p.closed(n)
 	}
-	prefix := p.prefix + "outbox/"
-	p.Scan(prefix, prefix, func(key string, value []byte) bool {
-		id := fmt.Sprintf("%d-%d", of, parseNumber(strings.TrimPrefix(key, prefix)))
-		w.Outbox = append(w.Outbox, runtime.Outgoing{ID: id, Data: clone(value)})
-		return len(w.Outbox) < n
-	})
+	w.Outbox = p.outbox(of, 0, n)
 	return w
+}
+
+// outbox returns entries of the outbox from a number on.
+func (p *partition) outbox(of int, from int64, n int) (all []runtime.Outgoing) {
+	prefix := p.prefix + "outbox/"
+	p.Scan(prefix, prefix+number(from), func(key string, value []byte) bool {
+		id := fmt.Sprintf("%d-%d", of, parseNumber(strings.TrimPrefix(key, prefix)))
+		all = append(all, runtime.Outgoing{ID: id, Data: clone(value)})
+		return len(all) < n
+	})
+	return all
+}
+
+// Outbox implements runtime.Reader.
+func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []runtime.Outgoing, err error) {
+	err = s.view(of, func(p *partition) error {
+		_, last := cutLast(after)
+		behind, _ := strconv.ParseInt(last, 10, 64) // 0 for none: entries count from 1
+		all = p.outbox(of, behind+1, n)
+		return nil
+	})
+	return all, err
 }
 
 // closed returns the instances that closed first, and when the first of them did.

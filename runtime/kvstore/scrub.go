@@ -15,7 +15,8 @@ const remembered = 24 * time.Hour
 // Scrub implements runtime.Store.
 func (s *Store) Scrub(_ context.Context, c runtime.Scrub) (done runtime.Scrubbed, err error) {
 	err = s.update(c.Partition, func(p *partition) error {
-		done = runtime.Scrubbed{}
+		adopt := c.Adopt && !c.Loss // it loses no writes
+		done = runtime.Scrubbed{Adopted: adopt}
 		prefix := p.prefix + "index/"
 		var instances []runtime.Instance
 		p.Scan(prefix, prefix+c.Cursor, func(key string, _ []byte) bool {
@@ -29,7 +30,7 @@ func (s *Store) Scrub(_ context.Context, c runtime.Scrub) (done runtime.Scrubbed
 			return true
 		})
 		for _, i := range instances {
-			p.scrub(i, c.Adopt, &done)
+			p.scrub(i, adopt, &done)
 		}
 		p.forget()
 		p.setCounter("repairs", p.counter("repairs")+int64(len(done.Repaired)))

@@ -105,6 +105,21 @@ func outbox(s *suite) {
 	if out := s.poll(i).Outbox; len(out) != 1 || string(out[0].Data) != "two" {
 		s.Errorf("the outbox is %q", out)
 	}
+	c.Version, c.Next = c.Version+1, c.Next+1
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	after := ""
+	var got string
+	for range 5 { // page by page
+		out, err := s.Store.Outbox(s.ctx(), s.partition(i), after, 2)
+		s.must(err)
+		for _, o := range out {
+			got, after = got+string(o.Data)+" ", o.ID
+		}
+	}
+	if got != "two one two three " {
+		s.Errorf("the outbox is %q", got)
+	}
 }
 
 func history(s *suite) {
