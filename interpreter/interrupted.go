@@ -25,8 +25,10 @@ func Interrupted(p *Program, s *State) []Interruption {
 		if f.Effect == nil {
 			continue
 		}
-		f.Effect.Attempt++
-		f.changed()
+		if again := !f.Effect.Once && f.node.kind.Perform != nil; again {
+			f.Effect.Attempt++
+			f.changed()
+		}
 		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Once: f.Effect.Once}}
 		body := f.Effect.Request
 		if body == nil && !f.Effect.Once {

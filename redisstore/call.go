@@ -258,7 +258,7 @@ func (s *Store) passes(ctx context.Context, err error) bool {
 
 // pause waits, longer after each failure.
 func pause(ctx context.Context, failures int) {
-	d := min(10*time.Millisecond<<min(failures, 8), 2*time.Second)
+	d := min(10*time.Millisecond<<min(failures, 8), 500*time.Millisecond)
 	timer := time.NewTimer(d/2 + rand.N(d/2))
 	defer timer.Stop()
 	select {

@@ -148,12 +148,25 @@ func (c *Client) begin(ctx context.Context, r Reference, definition string, inpu
 	}
 	started, err := c.start(ctx, i, info, o)
 	if RefusedAs(err) == Conflict && o.OnDuplicate == OnDuplicateReturnExisting {
-		return i, nil
+		return i, c.same(ctx, i, r)
 	}
 	if err == nil && started.Again && o.OnDuplicate == OnDuplicateReject {
 		err = Refuse(Conflict, started.At, "instance %s", i)
 	}
 	return i, err
+}
+
+// same refuses an instance of another workflow.
+func (c *Client) same(ctx context.Context, i Instance, r Reference) error {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return err
+	}
+	info, err := ParseInfo(l.Info)
+	if err == nil && (info.Workflow.Namespace != r.Namespace || info.Workflow.Name != r.Name) {
+		err = Refuse(Conflict, time.Time{}, "instance %s is one of %s", i, info.Workflow)
+	}
+	return err
 }
 
 // crockford is the alphabet of ULIDs: digits and letters that cannot be mistaken for each other.

@@ -180,7 +180,7 @@ func (d *Description) waitsFor(o interpreter.Open) string {
 	case o.Effect != 0 && d.Record.Held():
 		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", strings.ReplaceAll(string(o.Kind), "_", " "), at, d.At.Sub(o.StartedAt).Round(time.Millisecond), o.Attempt)
 	case o.Effect != 0:
-		return fmt.Sprintf("performing %s was interrupted, and waits for a worker that does it again", at)
+		return fmt.Sprintf("%s waits for a worker that performs it", at)
 	}
 	return "at " + at
 }

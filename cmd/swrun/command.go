@@ -14,20 +14,21 @@ import (
 // order is one of those verbs.
 type order struct {
 	use, short, done string
-	ends             bool // the run
+	fits             string // a status that it is for
+	ends             bool   // the run
 	give             func(c *runtime.Client, ctx context.Context, i runtime.Instance, reason string) error
 }
 
 func orders() []order {
 	return []order{
-		{"cancel", "End runs: what is in progress is cancelled", "cancelling", true, (*runtime.Client).Cancel},
-		{"terminate", "End runs and all that they have started", "terminating", true, (*runtime.Client).Terminate},
-		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", false, (*runtime.Client).Suspend},
-		{"resume", "Let suspended runs go on", "resuming", false, (*runtime.Client).Resume},
-		{"retry", "Release runs that are quarantined because they killed their workers", "released", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+		{"cancel", "End runs: what is in progress is cancelled", "cancelling", "waiting", true, (*runtime.Client).Cancel},
+		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, (*runtime.Client).Terminate},
+		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, (*runtime.Client).Suspend},
+		{"resume", "Let suspended runs go on", "resuming", "suspended", false, (*runtime.Client).Resume},
+		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
 			return c.Retry(ctx, i)
 		}},
-		{"delete", "Delete runs that have ended, with their history", "deleted", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
 			return c.Delete(ctx, i)
 		}},
 	}
@@ -46,7 +47,7 @@ func (p *program) orderCommand(v order) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: v.use + " RUN...", Short: v.short,
-		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=waiting'", v.use, v.use),
+		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.use, v.use, v.fits),
 		Args:    chosen.arguments, RunE: verb(func(args []string) error {
 			return p.operate(f, func(o *operation) error {
 				runs, err := o.selected(chosen, args, v.use)
@@ -77,11 +78,28 @@ func (o *operation) order(v order, runs []runtime.Instance, reason string) error
 			fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
 			continue
 		}
-		if err = refusalError(err); first == nil {
+		if err = o.unfit(v, i, err); first == nil {
 			first = err
 		} else {
 			fmt.Fprintf(o.err, "%s\n", printable(err.Error()))
 		}
 	}
 	return first
+}
+
+// unfit tells what is in the way of an order that was refused.
+func (o *operation) unfit(v order, i runtime.Instance, err error) error {
+	if runtime.RefusedAs(err) != runtime.Conflict {
+		return refusalError(err)
+	}
+	l, loading := o.store.Load(o.ctx, i)
+	if loading != nil {
+		return refusalError(err)
+	}
+	found := runtime.Found{Instance: i, Record: l.Record}
+	hint := "swrun " + v.use + " is for runs that are " + v.fits
+	if v.use == "delete" {
+		hint = "swrun cancel or terminate it first"
+	}
+	return &exitError{code: exitConflict, message: fmt.Sprintf("the run %s is %s", i, found.Status()), hint: hint}
 }

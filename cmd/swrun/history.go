@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ func (o *operation) history(name string, follow bool) error {
 		for _, r := range e.Records {
 			switch o.flags.output {
 			case "human":
-				err = write(o.out, historyLine(r))
+				err = write(o.out, historyLine(r, e.CommittedAt))
 			case "ndjson":
 				err = o.print(recordResource(r, e))
 			default:
@@ -64,9 +65,15 @@ func (o *operation) read(i runtime.Instance, follow bool, each func(runtime.Hist
 	return err
 }
 
+// notable is from when on it is told that something was stored later than it happened.
+const notable = 100 * time.Millisecond
+
 // historyLine is a record for people: when, what, where, and the gist of its data.
-func historyLine(r interpreter.Record) string {
+func historyLine(r interpreter.Record, stored time.Time) string {
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
+	if late := stored.Sub(r.At); late >= notable {
+		words = append(words, "(stored "+elapsed(late)+" later)")
+	}
 	if r.Path != "" {
 		words = append(words, printable(string(r.Path)))
 	}

@@ -57,6 +57,9 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	if err != nil {
 		return err
 	}
+	if q != nil && f.output == "human" {
+		f.output = "json" // which is what there is to reshape
+	}
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
 		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile})
 		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, query: q})
@@ -83,6 +86,9 @@ func parseSpan(flag, text string) (time.Duration, error) {
 		return 0, nil
 	}
 	if d, err := time.ParseDuration(text); err == nil {
+		if d < 0 {
+			return 0, usagef("", "%s must not be negative, got %s", flag, text)
+		}
 		return d, nil
 	}
 	d, err := dsl.ParseDuration(text)

@@ -97,6 +97,9 @@ func (o *operation) start(name string, f *startFlags) error {
 	if runtime.RefusedAs(err) == runtime.NoSuch {
 		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", reference, o.store), hint: "swrun deploy DOC makes it known"}
 	}
+	if runtime.RefusedAs(err) == runtime.Conflict {
+		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s already", i), hint: "choose another --id, or --on-duplicate return-existing for a run of the same workflow"}
+	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/runtime"
 )
@@ -88,7 +89,7 @@ func (o *operation) deployFolders(folders []string) error {
 		for _, entry := range entries {
 			file := filepath.Join(folder, entry.Name())
 			extension := strings.ToLower(filepath.Ext(file))
-			if entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" || title(file) == nil {
+			if entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" || foreign(file) {
 				continue
 			}
 			if err := o.deploy([]string{file}); err != nil {
@@ -97,6 +98,17 @@ func (o *operation) deployFolders(folders []string) error {
 		}
 	}
 	return nil
+}
+
+// foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may
+// be a document with a mistake, and is told so.
+func foreign(file string) bool {
+	if title(file) != nil {
+		return false
+	}
+	text, err := os.ReadFile(file)
+	var any yaml.Node
+	return err == nil && yaml.Unmarshal(text, &any) == nil
 }
 
 func (o *operation) work(f *workerFlags) error {
