@@ -74,13 +74,17 @@ func TestRedisRestarts(t *testing.T) {
 	w := newWorld(t, 20*time.Millisecond)
 	const each = 20
 	w.start(of(60), calls(each))
-	w.work()
+	k := w.work()
 	restarts := 0
 	for restarts < 3 && w.progressed() < len(w.runs)*each {
 		time.Sleep(200 * time.Millisecond)
 		w.redis.Kill()
+		time.Sleep(time.Second)
 		w.redis.Run()
 		restarts++
+	}
+	if told := strings.Join(k.lines(), "\n"); !strings.Contains(told, "the store does not answer") {
+		t.Errorf("the worker does not tell of it:\n%s", told)
 	}
 	if w.closed() == int64(len(w.runs)) {
 		t.Log("all runs had ended before the last restart")

@@ -137,11 +137,13 @@ func (s *Store) call(ctx context.Context, c *script, partition int, subject stri
 	for failures := 1; ; failures++ {
 		r, err := s.try(ctx, c, partition, keys, args)
 		if err == nil {
+			s.outage.ended(s.now())
 			return r, refusal(r, subject)
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
 			return reply{}, fmt.Errorf("%s %s: %w", c.name, subject, err)
 		}
+		s.outage.began(s.now(), err)
 		pause(ctx, failures)
 	}
 }

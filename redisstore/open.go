@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ type Config struct {
 	// Require refuses a server that may lose more than this; default DurabilityMemory.
 	Require Durability
 	Now     func() time.Time // default time.Now; only differences of it count
+	Log     *slog.Logger     // told when the server does not answer; default discards
 }
 
 // Durability is what survives a crash of the server.
@@ -123,7 +125,10 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, now: c.Now, frames: newFrameFields()}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, now: c.Now, frames: newFrameFields(), outage: outage{log: c.Log}}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = runtime.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: runtime.Schema}
 	if err := s.settle(ctx); err != nil {

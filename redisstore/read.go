@@ -134,11 +134,13 @@ func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipel
 			_, err = pipe.Exec(ctx)
 		}
 		if err == nil || errors.Is(err, redis.Nil) {
+			s.outage.ended(s.now())
 			return nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
 			return err
 		}
+		s.outage.began(s.now(), err)
 		pause(ctx, failures)
 	}
 }

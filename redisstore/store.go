@@ -27,6 +27,7 @@ type Store struct {
 	clocks  []clock        // of each partition
 	now     func() time.Time
 	frames  frameFields
+	outage  outage
 	known   knowledge
 
 	mu      sync.Mutex

@@ -99,6 +99,9 @@ func parseLabels(given []string) (map[string]string, error) {
 		if !ok || name == "" {
 			return nil, usagef("for example --label team=billing", "%q is no label", text)
 		}
+		if _, twice := labels[name]; twice {
+			return nil, usagef("", "the label %q is given twice", name)
+		}
 		if labels == nil {
 			labels = map[string]string{}
 		}

@@ -93,15 +93,59 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 			return refusalError(err)
 		}
 	}
+	if err := r.takeInput(ctx, definition); err != nil {
+		return err
+	}
 	r.instance, err = r.client.StartDefinition(ctx, definition, r.input, runtime.StartOptions{ID: r.flags.id})
 	if runtime.RefusedAs(err) == runtime.Conflict {
-		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s of another document or with another input", r.instance), hint: "choose another --id, or swrun describe " + r.instance.ID}
+		return r.conflict(ctx, definition)
 	}
 	r.subject.id = r.instance.ID
 	if err != nil {
 		return refusalError(err)
 	}
 	return r.resumed(ctx)
+}
+
+// takeInput takes the input of a run that is there, if none is given: then it only goes on.
+func (r *durableRun) takeInput(ctx context.Context, d runtime.Definition) error {
+	if len(r.flags.inputs) > 0 || r.flags.id == "" {
+		return nil
+	}
+	info, err := r.info(ctx, d)
+	if err == nil && info != nil {
+		r.input = info.Input.V
+	}
+	return err
+}
+
+// info returns what is fixed about the run, or nil if there is none yet.
+func (r *durableRun) info(ctx context.Context, d runtime.Definition) (*runtime.Info, error) {
+	reference, err := d.Reference()
+	if err != nil {
+		return nil, err
+	}
+	i := runtime.Instance{Namespace: reference.Namespace, ID: r.flags.id}
+	if i.Check() != nil {
+		return nil, nil // starting it tells
+	}
+	l, err := r.store.Load(ctx, i)
+	if runtime.RefusedAs(err) == runtime.NoSuch {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return runtime.ParseInfo(l.Info)
+}
+
+// conflict tells what is different in the run that is there.
+func (r *durableRun) conflict(ctx context.Context, d runtime.Definition) error {
+	what := "another input, or other options"
+	if info, err := r.info(ctx, d); err == nil && info != nil && info.Definition != d.Digest() {
+		what = "another document, or another version of this one"
+	}
+	return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s with %s", r.instance, what), hint: "choose another --id, or swrun describe " + r.instance.ID}
 }
 
 // resumed tells that the run has been under way before.

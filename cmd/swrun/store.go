@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 type storeFlags struct {
 	url     string
 	require string
+	log     *slog.Logger // nil for none
 }
 
 const storeUsage = "where instances live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH, memory: (also SWRUN_STORE)"
@@ -106,7 +108,7 @@ func (f *storeFlags) open(ctx context.Context, p *program, folder string) (*open
 	switch scheme {
 	case "redis", "rediss", "redis+cluster", "rediss+cluster":
 		logging.Disable() // the client library would write to standard error what is retried anyway
-		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require)})
+		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require), Log: f.log})
 		if err != nil {
 			return nil, storeError(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -34,6 +35,9 @@ func (p *program) workerCommand() *cobra.Command {
 		Long: `Any number of workers may share a store on Redis; each may be killed at any moment, and another one goes on.
 SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perform has ended or --drain is over.`,
 		Args: exactly(), RunE: verb(func([]string) error {
+			if err := f.logTo(p.err); err != nil {
+				return err
+			}
 			return p.operate(&f.operateFlags, func(o *operation) error { return o.work(f) })
 		}),
 	}
@@ -48,6 +52,9 @@ func (p *program) serveCommand() *cobra.Command {
 		Use: "serve [FOLDER...]", Short: "Deploy the documents of folders, and run the runs of a store",
 		Example: "  swrun serve workflows/ --store redis://localhost:6379",
 		RunE: verb(func(folders []string) error {
+			if err := f.logTo(p.err); err != nil {
+				return err
+			}
 			return p.told("human", p.operate(&f.operateFlags, func(o *operation) error {
 				if err := o.deployFolders(folders); err != nil {
 					return err
@@ -77,6 +84,16 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	completeValues(cmd, "network", []string{networkAny, networkPublic, networkDeny})
 	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
+}
+
+// logTo makes the log of a worker and its store.
+func (f *workerFlags) logTo(w io.Writer) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
+	}
+	f.log = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	return nil
 }
 
 // deployFolders deploys every workflow document in some folders.
@@ -144,16 +161,12 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return c, usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
-	}
 	js := f.js
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name
 	}
 	c = runtime.WorkerConfig{
-		Store: o.store, Concurrency: f.concurrency, Log: slog.New(slog.NewTextHandler(o.err, &slog.HandlerOptions{Level: level})),
+		Store: o.store, Concurrency: f.concurrency, Log: f.log,
 		Compile: host{secrets: given.lookup, transport: transport, processes: f.processes, files: f.files, js: js}.compile,
 	}
 	if f.publish {

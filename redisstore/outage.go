@@ -1,0 +1,47 @@
+package redisstore
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// outage tells, once, that the server does not do what it is asked for, and that it does again. Calls are repeated
+// meanwhile.
+type outage struct {
+	log     *slog.Logger
+	failing atomic.Bool // the last call did
+
+	mu    sync.Mutex
+	since time.Time
+	told  bool
+}
+
+// outageAfter is how long it may last before it is worth telling: single connections break all the time.
+const outageAfter = 500 * time.Millisecond
+
+func (o *outage) began(now time.Time, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.failing.Load() {
+		o.failing.Store(true)
+		o.since = now
+	} else if now.Sub(o.since) > outageAfter && !o.told {
+		o.told = true
+		o.log.Warn("the store does not answer; it is asked again and again", "error", err)
+	}
+}
+
+func (o *outage) ended(now time.Time) {
+	if !o.failing.Load() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.told {
+		o.log.Info("the store answers again", "after", now.Sub(o.since).Round(time.Millisecond).String())
+	}
+	o.failing.Store(false)
+	o.told = false
+}
