@@ -20,6 +20,7 @@ changes afterwards: deploying another document under the same three is refused (
 		}),
 	}
 	f.add(cmd)
+	f.makes = true
 	return cmd
 }
 

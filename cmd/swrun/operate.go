@@ -18,6 +18,7 @@ type operateFlags struct {
 	storeFlags
 	namespace, output, jq string
 	forms                 []string
+	makes                 bool // it makes a store that is not there
 }
 
 func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
@@ -60,6 +61,7 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	if q != nil && f.output == "human" {
 		f.output = "json" // which is what there is to reshape
 	}
+	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
 		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile})
 		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, query: q})

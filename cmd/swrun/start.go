@@ -29,6 +29,7 @@ func (p *program) startCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "name", "json", "yaml")
+	f.makes = true
 	f.options(cmd)
 	return cmd
 }

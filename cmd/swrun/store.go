@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -26,6 +27,7 @@ type storeFlags struct {
 	url     string
 	require string
 	log     *slog.Logger // nil for none
+	looks   bool         // it is only looked at, so that no file is made
 }
 
 const storeUsage = "where instances live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH, memory: (also SWRUN_STORE)"
@@ -118,6 +120,9 @@ func (f *storeFlags) open(ctx context.Context, p *program, folder string) (*open
 		if u, err := url.Parse(at); err == nil && u.Path != "" {
 			path = u.Path
 		}
+		if _, err := os.Stat(path); f.looks && errors.Is(err, fs.ErrNotExist) {
+			return f.nothing(p, at, path)
+		}
 		s, err := boltstore.Open(ctx, path, boltstore.Config{Now: p.now})
 		if err != nil {
 			return nil, storeError(err)
@@ -127,6 +132,14 @@ func (f *storeFlags) open(ctx context.Context, p *program, folder string) (*open
 		return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, closed: func() error { return nil }}, nil
 	}
 	return nil, usagef("stores: redis://, rediss://, redis+cluster://, file:PATH, memory:", "%q is no kind of store", scheme)
+}
+
+// nothing is what is found in a file that is not there: nothing yet in the embedded store, and a mistake elsewhere.
+func (f *storeFlags) nothing(p *program, at, path string) (*openedStore, error) {
+	if fromEnv, _ := p.env("SWRUN_STORE"); f.url != "" || fromEnv != "" {
+		return nil, &exitError{code: exitStore, message: "there is no store " + path, hint: "swrun start, run, worker and serve make one"}
+	}
+	return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, closed: func() error { return nil }}, nil
 }
 
 // storeError tells what is wrong with a store, with the exit code for it.

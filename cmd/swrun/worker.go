@@ -42,6 +42,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 		}),
 	}
 	f.add(cmd)
+	f.makes = true
 	f.options(cmd)
 	return cmd
 }
@@ -64,6 +65,7 @@ func (p *program) serveCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd)
+	f.makes = true
 	f.options(cmd)
 	return cmd
 }
