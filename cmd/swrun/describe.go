@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +55,9 @@ func describeText(d *runtime.Description) string {
 	line("Created:", "%s", moment(d.Record.CreatedAt().Truncate(time.Millisecond)))
 	if d.Info.BusinessKey != "" {
 		line("Key:", "%s", d.Info.BusinessKey)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Info.Labels)) {
+		line("Label:", "%s=%s", name, d.Info.Labels[name])
 	}
 	if d.Info.Parent != nil {
 		line("Parent:", "%s", d.Info.Parent.Instance)

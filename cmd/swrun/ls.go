@@ -146,6 +146,9 @@ func nextOf(d *runtime.Description) string {
 		return d.Record.Reason
 	}
 	var all []string
+	if starts := runtime.Moment(d.Record.Started); d.Record.Status == interpreter.StatusPending && starts.After(d.At) {
+		all = append(all, "starts in "+left(starts.Sub(d.At)))
+	}
 	for _, t := range d.Open {
 		if !t.Until.IsZero() {
 			what := "timer"

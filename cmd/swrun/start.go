@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,7 +97,7 @@ func (o *operation) start(name string, f *startFlags) error {
 	}
 	i, err := o.client.Start(o.ctx, reference, input, options)
 	if runtime.RefusedAs(err) == runtime.NoSuch {
-		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", reference, o.store), hint: "swrun deploy DOC makes it known"}
+		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", strings.TrimSuffix(reference.String(), ":"+runtime.Latest), o.store), hint: "swrun deploy DOC makes it known"}
 	}
 	if runtime.RefusedAs(err) == runtime.Conflict {
 		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s already", i), hint: "choose another --id, or --on-duplicate return-existing for a run of the same workflow"}

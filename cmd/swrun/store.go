@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
@@ -157,7 +158,7 @@ func refusalError(err error) error {
 	case "":
 		var option *runtime.OptionError
 		if errors.As(err, &option) {
-			return usagef("", "%s", option)
+			return usagef("", "--%s: %s", kebab(option.Field), option.Detail)
 		}
 		return err
 	case runtime.NoSuch:
@@ -166,6 +167,18 @@ func refusalError(err error) error {
 		return &exitError{code: exitConflict, message: err.Error()}
 	}
 	return &exitError{code: exitStore, message: err.Error()}
+}
+
+// kebab writes a name as flags are written: onDuplicate is on-duplicate.
+func kebab(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
 
 // withStore opens the store of the working folder for what do does with it.

@@ -34,7 +34,7 @@ func parseWhere(text string) (whereConditions, error) {
 		switch {
 		case strings.HasPrefix(c.field, "label."):
 		default:
-			if err := oneOf("--where", c.field, "status", "workflow", "namespace", "id", "key"); err != nil {
+			if err := oneOf("--where", c.field, "status", "workflow", "namespace", "id", "key", "label.NAME"); err != nil {
 				return nil, err
 			}
 		}
