@@ -134,8 +134,9 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 			p.relay(ctx, work.Outbox)
 		})
 	}
-	if len(work.Due) > 0 {
-		promoted, err := store.Promote(ctx, Promote{Partition: p.n, Instances: work.Due})
+	due := p.w.chosen(work.Due)
+	if len(due) > 0 {
+		promoted, err := store.Promote(ctx, Promote{Partition: p.n, Instances: due})
 		if err != nil {
 			return false, err
 		}
@@ -146,7 +147,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 		return false, err
 	}
 	p.begin(ctx, p.w.chosen(work.Ready[work.Begun:]), aside)
-	begun := p.w.chosen(slices.Concat(work.Due, work.Ready[:work.Begun]))
+	begun := slices.Concat(due, p.w.chosen(work.Ready[:work.Begun]))
 	return len(begun) > 0, p.claim(ctx, p.w.begun, begun)
 }
 

@@ -155,7 +155,7 @@ func (w *Worker) isLeaving() bool {
 func (w *Worker) register(h *holding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if before := w.held[h.instance]; before != nil {
+	if before := w.held[h.instance]; before != nil && !before.releasing.Load() { // who gives it back is about to be told
 		before.revoke(errLost)
 	}
 	w.held[h.instance] = h
