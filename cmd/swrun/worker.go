@@ -126,8 +126,8 @@ func foreign(file string) bool {
 		return false
 	}
 	text, err := os.ReadFile(file)
-	var any yaml.Node
-	return err == nil && yaml.Unmarshal(text, &any) == nil
+	var content yaml.Node
+	return err == nil && yaml.Unmarshal(text, &content) == nil
 }
 
 func (o *operation) work(f *workerFlags) error {
