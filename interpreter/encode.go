@@ -183,7 +183,7 @@ type storedHead struct {
 }
 
 func (s *State) encodeHead() ([]byte, error) {
-	w := newWriter(nil)
+	w := newWriter(make([]byte, 0, 96))
 	w.text("s", string(s.Status))
 	w.flag("z", s.Suspended)
 	w.moment("t", s.StartedAt)

@@ -343,6 +343,9 @@ func (m *machine) record(r Record) {
 	m.s.lastRecord++
 	m.s.head = true
 	r.Seq, r.At = m.s.lastRecord, m.now
+	if m.result.Records == nil {
+		m.result.Records = make([]Record, 0, 4) // what a task that ends and the next one that starts write
+	}
 	m.result.Records = append(m.result.Records, r)
 }
 

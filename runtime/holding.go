@@ -22,10 +22,10 @@ type holding struct {
 	ctx       context.Context // ends when the instance is lost
 	revoke    context.CancelCauseFunc
 	mailed    chan struct{}
-	ended     chan interpreter.Finished
+	landed    chan landing
 	flights   sync.WaitGroup
 	cancels   map[interpreter.EffectID]context.CancelCauseFunc
-	broken    chan error           // a performer has failed as such
+	alarm     *time.Timer          // made once it is needed
 	slotted   bool                 // it may perform effects
 	releasing atomic.Bool          // a commit that gives the token back is on its way
 	waiting   []interpreter.Effect // for a slot
@@ -34,13 +34,19 @@ type holding struct {
 	asked time.Time // when the lease that is trusted was asked for
 }
 
+// landing is the end of an effect, or why its performer has failed as such.
+type landing struct {
+	interpreter.Finished
+	failed error
+}
+
 // errLost is why a holding ends when its lease cannot be trusted any more.
 var errLost = errors.New("the lease is lost")
 
 // hold runs a claimed instance until it waits, ends or is lost.
 func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	h := &holding{
-		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), ended: make(chan interpreter.Finished), broken: make(chan error, 1),
+		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing),
 		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent, slotted: slotted,
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
@@ -124,36 +130,30 @@ func (h *holding) giveBack(c Claimed) error {
 
 // run does what the session wants until it is over.
 func (h *holding) run() error {
-	draining, leaving := h.partition.w.draining, h.partition.w.leaving
+	var stopping <-chan struct{} = h.partition.w.draining
 	for {
 		done, err := h.act()
 		if done || err != nil {
 			return err
 		}
-		timer, stop := h.timer()
 		select {
 		case <-h.ctx.Done():
-			stop()
 			return context.Cause(h.ctx)
-		case ev := <-h.ended:
-			h.landed(ev)
-		case err := <-h.broken:
-			stop()
-			return err
+		case end := <-h.landed:
+			if end.failed != nil {
+				return end.failed
+			}
+			delete(h.cancels, end.Effect)
+			h.session.Finished(end.Finished)
 		case <-h.mailed:
 			h.session.wants.Mail = true
 		case h.slot() <- struct{}{}:
 			h.slotted = true
-		case <-timer:
+		case <-h.timer():
 			h.session.Tick()
-		case <-draining:
-			draining = nil
-			h.drain()
-		case <-leaving:
-			leaving = nil
-			h.session.HandOver()
+		case <-stopping:
+			stopping = h.stop(stopping)
 		}
-		stop()
 	}
 }
 
@@ -193,14 +193,29 @@ func (h *holding) act() (done bool, err error) {
 	}
 }
 
+// stop makes the session drain and then leave; it returns what to wait for next.
+func (h *holding) stop(now <-chan struct{}) (next <-chan struct{}) {
+	if now == h.partition.w.leaving {
+		h.session.HandOver()
+		return nil
+	}
+	h.drain()
+	return h.partition.w.leaving
+}
+
 // timer returns a channel that is ready when the session wants to be called.
-func (h *holding) timer() (<-chan time.Time, func()) {
+func (h *holding) timer() <-chan time.Time {
 	at := h.session.wants.Tick
 	if at.IsZero() {
-		return nil, func() {}
+		return nil
 	}
-	timer := time.NewTimer(h.partition.clock.until(at))
-	return timer.C, func() { timer.Stop() }
+	left := h.partition.clock.until(at)
+	if h.alarm == nil {
+		h.alarm = time.NewTimer(left)
+	} else {
+		h.alarm.Reset(left)
+	}
+	return h.alarm.C
 }
 
 // commit stores what the session wants to be stored. It repeats the same operation while it is not answered and the
@@ -364,16 +379,15 @@ func (h *holding) perform(e interpreter.Effect) {
 	run := func() {
 		defer cancel(nil)
 		result, err := contained(ctx, perform, e.Request)
-		ev := interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}
-		if e.Detached {
-			return
+		if e.Detached || err != nil && ctx.Err() != nil {
+			return // nobody waits for it
 		}
-		if err != nil && (ev.Error == nil || ctx.Err() != nil) {
-			h.failed(ctx, fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err))
-			return
+		end := landing{Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
+		if err != nil && end.Error == nil { // which is no matter of the workflow
+			end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)
 		}
 		select {
-		case h.ended <- ev:
+		case h.landed <- end:
 		case <-h.ctx.Done():
 		}
 	}
@@ -393,24 +407,6 @@ func contained(ctx context.Context, perform interpreter.Performer, r interpreter
 		}
 	}()
 	return perform(ctx, r)
-}
-
-// failed takes in that an effect came to no result: it was cancelled, or its performer failed as such, which is no
-// matter of the workflow.
-func (h *holding) failed(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	select {
-	case h.broken <- err:
-	default:
-	}
-}
-
-// landed takes in the end of an effect.
-func (h *holding) landed(ev interpreter.Finished) {
-	delete(h.cancels, ev.Effect)
-	h.session.Finished(ev)
 }
 
 func (h *holding) cancel(id interpreter.EffectID) {

@@ -73,7 +73,7 @@ func (s *Session) reason() string {
 
 func (s *Session) encodeEntries(c *Commit) error {
 	for _, e := range s.batch.entries {
-		data, err := e.Encode(nil, apartFrom, func(data []byte) string {
+		data, err := e.Encode(make([]byte, 0, 512), apartFrom, func(data []byte) string {
 			if c.Payloads == nil {
 				c.Payloads = map[string][]byte{}
 			}

@@ -255,10 +255,11 @@ func (s *Session) limit() {
 }
 
 func (s *Session) step(ev interpreter.Event) {
-	at := s.Clock()
+	now := s.Clock()
+	at := now
 	switch e := ev.(type) {
 	case interpreter.Start:
-		at = s.startTime(at)
+		at = s.startTime(now)
 	case received:
 		ev = e.Event
 		s.batch.read++
@@ -270,7 +271,7 @@ func (s *Session) step(ev interpreter.Event) {
 		at = s.batch.at
 	}
 	if s.batch.begun.IsZero() {
-		s.batch.begun = s.Clock()
+		s.batch.begun = now
 	}
 	if d := s.state.NextDeadline(); at.Before(d) && (s.batch.guard.IsZero() || d.Before(s.batch.guard)) {
 		s.batch.guard = d
@@ -363,7 +364,7 @@ func (s *Session) decide(now time.Time) {
 		s.propose(false)
 	default:
 		s.begin(false)
-		s.wait(wake)
+		s.wait(wake, now)
 	}
 }
 
@@ -373,11 +374,11 @@ func (s *Session) mustBegin() bool {
 }
 
 // wait asks to be called when the next wait ends, and when what is in flight has to be made visible.
-func (s *Session) wait(wake time.Time) {
+func (s *Session) wait(wake, now time.Time) {
 	s.wants.Tick = wake
 	if len(s.batch.entries) > 0 || s.batch.resumed {
 		visible := s.batch.begun.Add(s.Visible)
-		if !s.Clock().Before(visible) {
+		if !now.Before(visible) {
 			s.propose(false)
 		} else if wake.IsZero() || visible.Before(wake) {
 			s.wants.Tick = visible
