@@ -131,13 +131,18 @@ type reply struct {
 	values []any
 }
 
-// call runs a script of a partition, and repeats the same operation while it is not answered for a reason that may
-// pass. Its error is a *runtime.Refusal, or leaves open whether the script has run.
+// call runs a script of a partition with keys and arguments.
 func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []any, args ...any) (reply, error) {
+	return s.run(ctx, c, partition, subject, append(c.arguments(len(args), keys...), args...))
+}
+
+// run runs a script of a partition, and repeats the same operation while it is not answered for a reason that may pass.
+// args begin with the script's arguments. Its error is a *runtime.Refusal, or leaves open whether the script has run.
+func (s *Store) run(ctx context.Context, c *script, partition int, subject string, args []any) (reply, error) {
 	for failures := 1; ; failures++ {
-		r, err := s.try(ctx, c, partition, keys, args)
+		r, err := s.try(ctx, c, partition, args)
 		if err == nil {
-			s.outage.ended(s.now())
+			s.outage.ended(s.now)
 			return r, refusal(r, subject)
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
@@ -148,18 +153,14 @@ func (s *Store) call(ctx context.Context, c *script, partition int, subject stri
 	}
 }
 
-func (s *Store) try(ctx context.Context, c *script, partition int, keys, args []any) (reply, error) {
+func (s *Store) try(ctx context.Context, c *script, partition int, args []any) (reply, error) {
 	n, err := s.node(ctx, partition)
 	if err != nil {
 		return reply{}, err
 	}
 	echo := strconv.FormatUint(s.calls.Add(1), 36)
-	all := make([]any, 0, 9+len(keys)+len(args))
-	all = append(all, "evalsha", c.sha, len(keys))
-	all = append(all, keys...)
-	all = append(all, s.seen[partition].Load(), echo, s.clocks[partition].expected(s.now()))
-	all = append(all, args...)
-	r := &request{args: all, s: c, done: make(chan struct{})}
+	c.address(args, s.seen[partition].Load(), echo, s.clocks[partition].expected(s.now()))
+	r := &request{args: args, s: c, done: make(chan struct{})}
 	if err := s.send(ctx, n, r); err != nil {
 		return reply{}, err
 	}

@@ -54,17 +54,17 @@ const maxKnown = 100_000
 // maxKnownChanges bounds the fields of a commit in the short form.
 const maxKnownChanges = 200
 
-// of returns what is known for a commit, or nil.
-func (k *knowledge) of(c *runtime.Commit) *known {
+// of returns what is known for a commit, if it is enough.
+func (k *knowledge) of(c *runtime.Commit) (known, bool) {
 	now := k.read(c.Instance)
 	if now.token != c.Token || now.record.Version != c.Version || c.Ready || now.record.Mail != now.record.Read ||
 		c.Read > 0 || len(c.Outbox) > 0 || len(c.Payloads) > 0 || len(c.Changes.Frames)+len(c.Changes.Ended) > maxKnownChanges ||
 		c.Status.Final() && now.record.Mail > 0 {
-		return nil
+		return known{}, false
 	}
 	becomes := now.record
 	becomes.Commit(c, commitTime)
-	kn := &known{spoken: now.spoken, text: now.text, becomes: becomes.String(), guard: now.record.Guard(c), record: becomes}
+	kn := known{spoken: now.spoken, text: now.text, becomes: becomes.String(), guard: now.record.Guard(c), record: becomes}
 	if c.Status.Final() {
 		kn.becomes, kn.rest, _ = strings.Cut(kn.becomes, strconv.FormatInt(commitTime, 10))
 	}
@@ -76,7 +76,7 @@ func (k *knowledge) of(c *runtime.Commit) *known {
 			kn.score = after
 		}
 	}
-	return kn
+	return kn, true
 }
 
 func (k *knowledge) read(i runtime.Instance) knownRecord {

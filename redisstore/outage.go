@@ -33,14 +33,14 @@ func (o *outage) began(now time.Time, err error) {
 	}
 }
 
-func (o *outage) ended(now time.Time) {
+func (o *outage) ended(now func() time.Time) {
 	if !o.failing.Load() {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.told {
-		o.log.Info("the store answers again", "after", now.Sub(o.since).Round(time.Millisecond).String())
+		o.log.Info("the store answers again", "after", now().Sub(o.since).Round(time.Millisecond).String())
 	}
 	o.failing.Store(false)
 	o.told = false

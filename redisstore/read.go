@@ -134,7 +134,7 @@ func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipel
 			_, err = pipe.Exec(ctx)
 		}
 		if err == nil || errors.Is(err, redis.Nil) {
-			s.outage.ended(s.now())
+			s.outage.ended(s.now)
 			return nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {

@@ -35,6 +35,22 @@ func (s *scripts) all() []script {
 	return []script{s.start, s.claim, s.commit, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold}
 }
 
+// arguments returns EVALSHA's arguments up to those of the script itself, with room for so many of them; address fills
+// in the rest.
+func (s *script) arguments(room int, keys ...any) []any {
+	args := make([]any, 0, 6+len(keys)+room)
+	args = append(args, nil, nil, len(keys))
+	args = append(args, keys...)
+	return append(args, nil, nil, nil)
+}
+
+// address makes arguments those of one try: what clock.lua asks for is new in each.
+func (s *script) address(args []any, seen int64, echo string, expected int64) {
+	args[0], args[1] = "evalsha", s.sha
+	first := 3 + args[2].(int)
+	args[first], args[first+1], args[first+2] = seen, echo, expected
+}
+
 func newScript(name, first string) script {
 	own := strings.Replace(mustSource(name), includeRecord, mustSource("record"), 1)
 	source := first + "local ADOPTS = " + adopts(name) + "\n" + mustSource("clock") + own

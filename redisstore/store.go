@@ -168,18 +168,14 @@ func readClaimed(r reply) ([]runtime.Claimed, error) {
 func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
 	i := c.Instance
 	n, k := s.of(i)
-	if known := s.known.of(&c); known != nil {
-		keys := append(make([]any, 0, 5), k.metaKey, known.instance, known.history)
-		if known.moves() {
-			keys = append(keys, k.of(known.from), k.of(known.to))
-		}
-		r, err := s.call(ctx, &s.scripts.commit, n, known.subject, keys, s.knownArgs(&c, known)...)
+	if known, ok := s.known.of(&c); ok {
+		r, err := s.run(ctx, &s.scripts.commit, n, known.subject, s.knownArgs(&c, k, &known))
 		if err != nil {
 			s.known.forget(i)
 			return runtime.Committed{At: r.at}, err
 		}
 		if r.code != look {
-			s.known.assumed(&c, known)
+			s.known.assumed(&c, &known)
 			return runtime.Committed{At: r.at}, nil
 		}
 	}
@@ -194,9 +190,13 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 }
 
 // knownArgs are the arguments of the short form.
-func (s *Store) knownArgs(c *runtime.Commit, known *known) []any {
+func (s *Store) knownArgs(c *runtime.Commit, k *partitionKeys, known *known) []any {
 	sets := setCount(c)
-	args := make([]any, 0, 11+sets+len(c.Changes.Ended)+len(c.Entries))
+	keys := append(make([]any, 0, 5), k.metaKey, known.instance, known.history)
+	if known.moves() {
+		keys = append(keys, k.of(known.from), k.of(known.to))
+	}
+	args := s.scripts.commit.arguments(10+sets+len(c.Changes.Ended)+len(c.Entries), keys...)
 	args = append(args, known.text, known.becomes, known.guard, c.At.UnixMilli(), known.stamp, sets, len(c.Changes.Ended))
 	if known.moves() {
 		args = append(args, known.rest, c.Instance.String(), known.score)
