@@ -28,7 +28,8 @@ func (p *program) benchCommand() *cobra.Command {
 		Use: "bench [SCENARIO...]", Short: "Measure how fast a store and this machine run workflows",
 		Example: `  swrun bench --store redis://localhost:6379 -o json
   swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
-		Long: "Scenarios:\n" + benchHelp() + "\nEach run measures the store's bare scripts beside it. Its runs are removed afterwards.",
+		Long: "Scenarios:\n" + benchHelp() + "\nthroughput is the median of three rounds, with the store's bare scripts measured before and after them. p50, p99 and max are\n" +
+			"how late something was that was due, and elsewhere how long a step took. All runs are removed afterwards.",
 		RunE: verb(func(args []string) error {
 			f.scenarios = args
 			return p.operate(&f.operateFlags, func(o *operation) error { return o.bench(f) })
@@ -74,7 +75,8 @@ func benchHelp() string {
 	return b.String()
 }
 
-// measured is what a scenario came to. Lateness is from when something was due to when it was stored.
+// measured is what a scenario came to. The percentiles are of lateness, from when
+// something was due to when it was stored; of what a step took where nothing is due.
 type measured struct {
 	Scenario      string  `json:"scenario"`
 	Instances     int     `json:"instances"`

@@ -274,7 +274,7 @@ func (b *bench) raw() (float64, error) {
 	if !ok {
 		return 0, nil
 	}
-	return s.RawRate(b.ctx, bytes.Repeat([]byte("x"), 1000), time.Duration(float64(2*time.Second)*min(1, max(b.flags.size, 0.1))))
+	return s.RawRate(b.ctx, bytes.Repeat([]byte("x"), 1000), time.Duration(float64(time.Second)*min(1, max(b.flags.size, 0.1))))
 }
 
 // memory returns how many bytes the store's servers use; 0 where that is not told.
