@@ -158,7 +158,7 @@ func tail(s string) string {
 
 // errNoProcesses is what a task gets where processes are not granted.
 func errNoProcesses() *errors.Error {
-	return errors.Configurationf("running processes is switched off here; the operator may grant it")
+	return errors.Configurationf("running processes is not granted here; a worker grants it with --allow-processes")
 }
 
 // execute runs argv to its end. When ctx ends first, the process and everything it has started get SIGTERM, and
