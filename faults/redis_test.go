@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -289,7 +289,7 @@ func (w *world) give(admin *redis.Client, commands []string) {
 // TestServerClockJumps (F27, F28): the server's clock goes an hour ahead, and later an hour back, under load. No timeout
 // fires because of it, none is lost, and time goes on.
 func TestServerClockJumps(t *testing.T) {
-	w := newWorld(t, 5*time.Millisecond)
+	w := newWorldOn(t, redistest.StartWithClock(t, "--appendonly", "yes"), 5*time.Millisecond)
 	w.start(of(30), "timeout: {after: PT1M}\ndo:\n"+
 		"- a: {call: http, with: {method: get, endpoint: '@SINK/a'}}\n- n: {wait: PT3S}\n- b: {call: http, with: {method: get, endpoint: '@SINK/b'}}\n"+
 		"- m: {wait: PT3S}\n- t: {try: [{l: {wait: PT1M, timeout: {after: PT2S}}}], catch: {do: [{c: {call: http, with: {method: get, endpoint: '@SINK/c'}}}]}}\n")
@@ -297,10 +297,10 @@ func TestServerClockJumps(t *testing.T) {
 	w.work()
 	w.reach(len(w.runs))
 	time.Sleep(time.Second)
-	w.jump(time.Hour)
+	w.redis.Jump(time.Hour)
 	w.reach(2 * len(w.runs))
 	time.Sleep(time.Second)
-	w.jump(-time.Hour)
+	w.redis.Jump(-time.Hour)
 	w.settle(time.Minute)
 	w.audit(interpreter.StatusCompleted, func(i runtime.Instance, entries []runtime.HistoryEntry) {
 		took := entries[len(entries)-1].CommittedAt.Sub(entries[0].CommittedAt)
@@ -321,16 +321,5 @@ func TestServerClockJumps(t *testing.T) {
 	}
 	if jumps == 0 {
 		t.Fatal("no partition has noticed a jump")
-	}
-}
-
-// jump sets the time of every partition as if the server's clock had been set.
-func (w *world) jump(d time.Duration) {
-	w.Helper()
-	admin := w.redisClient()
-	for p := range w.store.Layout().Partitions {
-		if err := admin.HIncrBy(w.Context(), fmt.Sprintf("swrun:{swrun:%d}:meta", p), "offset", d.Milliseconds()).Err(); err != nil {
-			w.Fatal(err)
-		}
 	}
 }

@@ -75,7 +75,12 @@ func newWorld(t *testing.T, delay time.Duration, persistence ...string) *world {
 	if persistence == nil {
 		persistence = []string{"--appendonly", "yes"}
 	}
-	w := &world{T: t, redis: redistest.Start(t, persistence...), sink: startSink(t, delay)}
+	return newWorldOn(t, redistest.Start(t, persistence...), delay)
+}
+
+func newWorldOn(t *testing.T, server *redistest.Server, delay time.Duration) *world {
+	t.Helper()
+	w := &world{T: t, redis: server, sink: startSink(t, delay)}
 	w.proxy = startProxy(t, w.redis.Addr)
 	var err error
 	if w.store, err = redisstore.Open(t.Context(), w.redis.URL(), redisstore.Config{Partitions: 8}); err != nil {

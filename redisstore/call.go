@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ import (
 
 // request is one run of a script on its way.
 type request struct {
-	args  []any // of EVALSHA
+	ctx   context.Context // of who waits for it: what is queued after its end is not sent
+	args  []any           // of EVALSHA
 	s     *script
 	reply *redis.Cmd
 	err   error
@@ -30,8 +32,11 @@ type node struct {
 	requests chan *request
 	senders  sync.WaitGroup
 
+	outage outage
+	closed bool // no requests are taken any more; Store.closing guards it
+
 	mu    sync.Mutex
-	asked time.Time // when the server was asked about its memory
+	asked time.Duration // when the server was asked about its memory; 0 for never
 	full  bool
 }
 
@@ -40,8 +45,9 @@ const (
 	maxBatch = 128 // requests of a pipeline
 )
 
-func newNode(client *redis.Client) *node {
+func newNode(client *redis.Client, log *slog.Logger) *node {
 	n := &node{client: client, requests: make(chan *request, 4*maxBatch)}
+	n.outage.log = log.With("server", client.Options().Addr)
 	for range senders {
 		n.senders.Go(n.send)
 	}
@@ -50,7 +56,7 @@ func newNode(client *redis.Client) *node {
 
 // send sends what has come together until requests is closed.
 func (n *node) send() {
-	batch := make([]*request, 0, maxBatch)
+	batch, wanted := make([]*request, 0, maxBatch), make([]*request, 0, maxBatch)
 	for first := range n.requests {
 		batch = append(batch[:0], first)
 	gather:
@@ -65,12 +71,25 @@ func (n *node) send() {
 				break gather
 			}
 		}
-		n.pipeline(batch, false)
-		n.unknown(batch)
+		if wanted = stillWanted(wanted[:0], batch); len(wanted) > 0 {
+			n.pipeline(wanted, false)
+			n.unknown(wanted)
+		}
 		for _, r := range batch {
 			close(r.done)
 		}
 	}
+}
+
+// stillWanted appends the requests that somebody waits for. What nobody hears of must not happen late: an instance would
+// be claimed for nobody.
+func stillWanted(wanted, batch []*request) []*request {
+	for _, r := range batch {
+		if r.err = r.ctx.Err(); r.err == nil {
+			wanted = append(wanted, r)
+		}
+	}
+	return wanted
 }
 
 // pipeline sends a batch; each reply has its own error.
@@ -108,10 +127,10 @@ func (n *node) unknown(batch []*request) {
 const askEvery = 5 * time.Second
 
 // isFull reports whether the server's memory is to be left to what is under way.
-func (n *node) isFull(ctx context.Context, now time.Time) bool {
+func (n *node) isFull(ctx context.Context, now time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.asked.IsZero() || now.Sub(n.asked) > askEvery {
+	if n.asked == 0 || now-n.asked > askEvery {
 		n.asked = now
 		facts, err := inspect(ctx, n.client)
 		n.full = err == nil && facts.Used() > Full
@@ -120,6 +139,7 @@ func (n *node) isFull(ctx context.Context, now time.Time) bool {
 }
 
 func (n *node) close() {
+	n.closed = true
 	close(n.requests)
 	n.senders.Wait()
 }
@@ -140,42 +160,43 @@ func (s *Store) call(ctx context.Context, c *script, partition int, subject stri
 // args begin with the script's arguments. Its error is a *runtime.Refusal, or leaves open whether the script has run.
 func (s *Store) run(ctx context.Context, c *script, partition int, subject string, args []any) (reply, error) {
 	for failures := 1; ; failures++ {
-		r, err := s.try(ctx, c, partition, args)
+		n, err := s.node(ctx, partition)
+		var r reply
 		if err == nil {
-			s.outage.ended(s.now)
+			r, err = s.try(ctx, n, c, partition, args)
+		}
+		if err == nil {
+			n.outage.ended(s.uptime)
 			return r, refusal(r, subject)
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
 			return reply{}, fmt.Errorf("%s %s: %w", c.name, subject, err)
 		}
-		s.outage.began(s.now(), err)
+		s.failed(n, err)
 		pause(ctx, failures)
 	}
 }
 
-func (s *Store) try(ctx context.Context, c *script, partition int, args []any) (reply, error) {
-	n, err := s.node(ctx, partition)
-	if err != nil {
-		return reply{}, err
-	}
+func (s *Store) try(ctx context.Context, n *node, c *script, partition int, args []any) (reply, error) {
 	echo := strconv.FormatUint(s.calls.Add(1), 36)
-	c.address(args, s.seen[partition].Load(), echo, s.clocks[partition].expected(s.now()))
-	r := &request{args: args, s: c, done: make(chan struct{})}
+	sent := s.uptime()
+	c.address(args, s.seen[partition].Load(), echo, s.clocks[partition].expected(sent))
+	r := &request{ctx: ctx, args: args, s: c, done: make(chan struct{})}
 	if err := s.send(ctx, n, r); err != nil {
 		return reply{}, err
 	}
 	if r.err != nil {
 		return reply{}, r.err
 	}
-	return s.read(r.reply, partition, echo)
+	return s.read(r.reply, partition, echo, sent)
 }
 
 // send waits for the answer to a request, as long as ctx allows.
 func (s *Store) send(ctx context.Context, n *node, r *request) error {
 	s.closing.RLock()
-	if s.closed {
+	if s.closed || n.closed {
 		s.closing.RUnlock()
-		return errClosed
+		return redis.ErrClosed
 	}
 	select {
 	case n.requests <- r:
@@ -192,7 +213,31 @@ func (s *Store) send(ctx context.Context, n *node, r *request) error {
 	}
 }
 
-var errClosed = errors.New("the store is closed")
+// failed takes in that a server, if one is known, was not to be worked with. One that has left the cluster is forgotten.
+func (s *Store) failed(n *node, err error) {
+	if n == nil {
+		return // the cluster is asked where the partition is
+	}
+	n.outage.began(s.uptime(), err)
+	if !errors.Is(err, redis.ErrClosed) {
+		return
+	}
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nodes[n.client] == n {
+		delete(s.nodes, n.client)
+		n.close()
+	}
+}
+
+// isClosed reports whether the store was closed.
+func (s *Store) isClosed() bool {
+	s.closing.RLock()
+	defer s.closing.RUnlock()
+	return s.closed
+}
 
 // errMixedUp is a reply that belongs to another request: the connection cannot be relied on.
 var errMixedUp = errors.New("the reply belongs to another request")
@@ -200,8 +245,8 @@ var errMixedUp = errors.New("the reply belongs to another request")
 // look is the code of a commit whose record is another one than the owner knows.
 const look = "LOOK"
 
-// read checks the shape of a reply, and keeps the highest seq of the partition.
-func (s *Store) read(cmd *redis.Cmd, partition int, echo string) (reply, error) {
+// read checks the shape of a reply to what was sent, and keeps the highest seq of the partition.
+func (s *Store) read(cmd *redis.Cmd, partition int, echo string, sent time.Duration) (reply, error) {
 	head, ok := cmd.Val().(string)
 	values, isArray := cmd.Val().([]any)
 	if isArray && len(values) > 0 {
@@ -223,7 +268,7 @@ func (s *Store) read(cmd *redis.Cmd, partition int, echo string) (reply, error) 
 			break
 		}
 	}
-	s.clocks[partition].hear(now, s.now())
+	s.clocks[partition].hear(now, sent, s.uptime())
 	return reply{code: code, at: runtime.Moment(now), values: values}, nil
 }
 
@@ -239,8 +284,8 @@ func refusal(r reply, subject string) error {
 // passes reports whether an error is likely to pass, so that the same operation is worth repeating
 // (reliability.md 3.2).
 func (s *Store) passes(ctx context.Context, err error) bool {
-	if errors.Is(err, errClosed) {
-		return false
+	if errors.Is(err, redis.ErrClosed) {
+		return !s.isClosed() // otherwise the server has left the cluster
 	}
 	var answered redis.Error
 	if !errors.As(err, &answered) {

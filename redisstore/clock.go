@@ -6,37 +6,43 @@ import (
 )
 
 // clock knows what time it was in a partition, and so what time it should be now. The server's clock may jump: scripts
-// compare (see scripts/clock.lua), so that no jump makes deadlines pass.
+// compare (see scripts/clock.lua), so that no jump makes deadlines pass (docs/decisions/0009).
 type clock struct {
-	mu    sync.Mutex
-	at    int64     // by the partition, in milliseconds; 0 for not known
-	heard time.Time // when it was heard
+	mu      sync.Mutex
+	at      int64         // by the partition, in milliseconds; 0 for not known
+	heard   time.Duration // when it was heard, by this machine's uptime
+	vouched time.Duration // when the partition's time was vouched for, or what it was became known; 0 for never
 }
 
 const (
-	// drift is how much this machine's two ways of measuring time may differ. If they differ by more, it slept, or its
-	// clock was set, and it knows nothing.
-	drift = 5 * time.Second
+	// slow is how long an answer may take to be worth anything: nobody knows when it was right. The scripts have the same.
+	slow = 5 * time.Second
 	// fresh is how long what was heard is worth anything: no clock goes wrong by a jump within it.
 	fresh = time.Minute
 	// jump is what time may be off, in milliseconds, before it counts as a jump; the scripts have the same.
 	jump = 30_000
 	back = 1000 // the same, against what was written
+	// vouchEvery is how often it is written that time goes on as expected, for others who do not know: they have been
+	// stopped without knowing it. It is less than jump.
+	vouchEvery = 10 * time.Second
 )
 
-func (c *clock) hear(at int64, now time.Time) {
+// hear takes in an answer to what was sent.
+func (c *clock) hear(at int64, sent, now time.Duration) {
+	if now-sent > slow {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at, c.heard = at, now
 }
 
 // expected returns what time it should be in the partition, in milliseconds; 0 if that is not known.
-func (c *clock) expected(now time.Time) int64 {
+func (c *clock) expected(now time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	passed := now.Sub(c.heard)                   // by the clock that cannot be set
-	byWall := now.Round(0).Sub(c.heard.Round(0)) // by the one that can
-	if c.at == 0 || (passed-byWall).Abs() > drift || passed > fresh {
+	passed := now - c.heard
+	if c.at == 0 || passed > fresh {
 		return 0
 	}
 	return c.at + passed.Milliseconds()
@@ -48,17 +54,39 @@ type reading struct {
 	written        int64 // when the partition was written to last
 }
 
+func newReading(server, offset, written int64) reading {
+	if offset > 0 && server >= written {
+		offset = 0 // the server's clock has come back
+	}
+	return reading{server, offset, written}
+}
+
 func (r reading) time() int64 { return r.server + r.offset }
 
 // fell reports whether the server's clock has gone back behind what was written: any script sets that right.
 func (r reading) fell() bool { return r.time() < r.written-back }
 
-// jumped returns by how much the server's clock is off; 0 if it is right, or if others have written at that time.
-func (c *clock) jumped(r reading, now time.Time) int64 {
-	expected := c.expected(now)
-	ahead := r.time() > expected+jump && r.written <= expected+jump
-	if behind := r.time() < expected-jump; expected == 0 || !ahead && !behind {
+// jumped returns by how much the server's clock is ahead, as it was read by what was sent; 0 if it is right, or if others
+// have written since at a later time than is expected.
+func (c *clock) jumped(r reading, sent, now time.Duration) int64 {
+	expected := c.expected(sent)
+	switch {
+	case expected == 0, now-sent > slow, r.time() <= expected+jump:
+		return 0
+	case r.written > expected+slow.Milliseconds(): // this machine was stopped from outside
 		return 0
 	}
 	return r.time() - expected
+}
+
+// vouches reports whether it is time to write that time goes on as expected.
+func (c *clock) vouches(now time.Duration) bool {
+	known := c.expected(now) != 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first := c.vouched == 0; first || !known || now-c.vouched >= vouchEvery {
+		c.vouched = now
+		return known && !first
+	}
+	return false
 }

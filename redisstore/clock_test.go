@@ -1,7 +1,7 @@
 package redisstore_test
 
 import (
-	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,22 +16,24 @@ import (
 type jumping struct {
 	*testing.T
 	*redisstore.Store
+	server *redistest.Server
 	client *redis.Client
 }
 
 func newJumping(t *testing.T, c redisstore.Config) *jumping {
-	server := redistest.Start(t)
+	t.Helper()
+	server := redistest.StartWithClock(t)
 	c.Deployment, c.Partitions = "D", 1
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DisableIdentity: true})
 	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
-	return &jumping{t, mustOpen(t, server.URL(), c), client}
+	return &jumping{t, mustOpen(t, server.URL(), c), server, client}
 }
 
-func (j *jumping) jump(d time.Duration) {
+// another opens the deployment once more, as another process does.
+func (j *jumping) another(c redisstore.Config) *jumping {
 	j.Helper()
-	if err := j.client.HIncrBy(context.Background(), "swrun:{D:0}:meta", "offset", d.Milliseconds()).Err(); err != nil {
-		j.Fatal(err)
-	}
+	c.Deployment, c.Partitions = "D", 1
+	return &jumping{j.T, mustOpen(j.T, j.server.URL(), c), j.server, j.client}
 }
 
 // time is what the partition tells by reading and by writing.
@@ -56,7 +58,7 @@ func TestClockJumps(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	began, at := time.Now(), j.time()
 	for _, d := range []time.Duration{time.Hour, -time.Hour, -2 * time.Hour, 2 * time.Hour, 31 * time.Second, 24 * 365 * time.Hour} {
-		j.jump(d)
+		j.server.Jump(d)
 		now := j.time()
 		if passed := now.Sub(at) - time.Since(began); passed < 0 && -passed > 10*time.Second || passed > 40*time.Second || now.Before(at) {
 			t.Errorf("after a jump by %s it is %s, %s from what it was", d, now, now.Sub(at))
@@ -67,37 +69,74 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestClockJumpsForOneWhoSlept: who does not know how much time has passed takes the server's word for it.
-func TestClockJumpsForOneWhoSlept(t *testing.T) {
-	slept := time.Duration(0)
-	j := newJumping(t, redisstore.Config{Now: func() time.Time { return time.Now().Round(0).Add(slept) }})
+// TestClockOfOneWhoSlept: while a machine sleeps, its uptime goes on, and so does the server.
+func TestClockOfOneWhoSlept(t *testing.T) {
+	var up uptime
+	j := newJumping(t, redisstore.Config{Uptime: up.read})
 	at := j.time()
-	j.jump(time.Hour)
-	slept = time.Hour
-	if now := j.time(); now.Sub(at) < time.Hour {
+	up.add(50 * time.Second)
+	j.server.Jump(50 * time.Second)
+	if now := j.time(); now.Sub(at) < 50*time.Second {
 		t.Errorf("it is %s from what it was", now.Sub(at))
 	}
 }
 
-// TestClockOfOthers: if others have written meanwhile, time has passed, and who thinks otherwise was asleep.
+// uptime is a clock of a machine that a test moves.
+type uptime struct{ added atomic.Int64 }
+
+var booted = time.Now()
+
+func (u *uptime) read() time.Duration { return time.Since(booted) + time.Duration(u.added.Load()) }
+func (u *uptime) add(d time.Duration) { u.added.Add(int64(d)) }
+
+// TestClockOfOthers: one who was stopped from outside does not hold time back, since another has vouched for it. Neither
+// has written anything else.
 func TestClockOfOthers(t *testing.T) {
-	j := newJumping(t, redisstore.Config{})
+	var stopped, alive uptime
+	j := newJumping(t, redisstore.Config{Uptime: stopped.read})
+	other := j.another(redisstore.Config{Uptime: alive.read})
 	at := j.time()
-	advance(t, j.client, "swrun:{D:0}:meta", time.Hour)
-	if now := j.time(); now.Sub(at) < time.Hour {
-		t.Errorf("it is %s from what it was", now.Sub(at))
+	for range 8 {
+		if _, err := other.Poll(t.Context(), 0, 10, false); err != nil {
+			t.Fatal(err)
+		}
+		alive.add(5 * time.Second)
+		j.server.Jump(5 * time.Second)
+	}
+	for _, one := range []*jumping{j, other, j} {
+		if now := one.time(); now.Sub(at) < 40*time.Second {
+			t.Errorf("it is %s from what it was", now.Sub(at))
+		}
+	}
+	if st, err := j.Statistics(t.Context(), 0); err != nil || st.Jumps != 0 {
+		t.Errorf("the statistics are %+v, %v", st, err)
 	}
 }
 
-// TestClockHeldBackForNothing: one who was asleep has held time back, and one who was not puts it right.
-func TestClockHeldBackForNothing(t *testing.T) {
+// TestClockOfANewcomer: one who has come after the clock had jumped knows no other time. As soon as another has set it
+// right, it makes no deadline pass.
+func TestClockOfANewcomer(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
-	at := j.time()
-	if err := j.client.HSet(t.Context(), "swrun:{D:0}:meta", "offset", -time.Hour.Milliseconds(), "clock", at.Add(-time.Hour).UnixMilli()).Err(); err != nil {
+	at, sleeper := j.time(), runtime.Instance{Namespace: "test", ID: "a"}
+	if _, err := j.Start(t.Context(), runtime.Start{Instance: sleeper, Info: []byte("{}"), Delay: 30 * time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	if now := j.time(); now.Before(at) {
-		t.Errorf("it is %s from what it was", now.Sub(at))
+	j.server.Jump(time.Hour)
+	newcomer := j.another(redisstore.Config{})
+	if _, err := newcomer.Poll(t.Context(), 0, 10, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []*jumping{j, newcomer, j, newcomer} {
+		if now := one.time(); now.Sub(at) > time.Minute {
+			t.Errorf("it is %s from what it was", now.Sub(at))
+		}
+	}
+	p, err := newcomer.Promote(t.Context(), runtime.Promote{Instances: []runtime.Instance{sleeper}})
+	if err != nil || p.Ready != 0 {
+		t.Errorf("%d ready, %v: a wait of 30 minutes is over after %s", p.Ready, err, p.At.Sub(at))
+	}
+	if st, err := j.Statistics(t.Context(), 0); err != nil || st.Jumps != 1 {
+		t.Errorf("the statistics are %+v, %v", st, err)
 	}
 }
 
@@ -105,10 +144,10 @@ func TestClockHeldBackForNothing(t *testing.T) {
 func TestClockBehindTheLastWrite(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	at := j.time()
-	if err := j.client.HSet(t.Context(), "swrun:{D:0}:meta", "clock", at.Add(-20*time.Minute).UnixMilli()).Err(); err != nil {
+	if err := j.client.HSet(t.Context(), "swrun:{D:0}:meta", "clock", at.Add(-5*time.Second).UnixMilli()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	j.jump(-time.Hour)
+	j.server.Jump(-time.Hour)
 	for range 3 {
 		if now := j.time(); now.Sub(at) < -10*time.Second {
 			t.Errorf("time fell back by %s", at.Sub(now))
@@ -116,19 +155,35 @@ func TestClockBehindTheLastWrite(t *testing.T) {
 	}
 }
 
-// TestStalledServer: a call is so long on its way that what it expects is long past. Time is not held back for it.
-func TestStalledServer(t *testing.T) {
-	asleep := time.Duration(0)
-	j := newJumping(t, redisstore.Config{Now: func() time.Time { return time.Now().Add(-asleep) }})
-	j.time()
-	asleep = 50 * time.Second // the call says what was expected then
-	if _, err := j.Promote(t.Context(), runtime.Promote{}); err != nil {
-		t.Fatal(err)
-	}
-	asleep = 0
-	for range 3 {
-		if behind := time.Since(j.time()); behind > 10*time.Second {
-			t.Errorf("the partition is %s behind", behind)
+// TestClockOfAStoppedProcess: a process that is stopped before it sends, or before it takes in the answer, does not take
+// the time of the answer for that of the moment in which it goes on.
+func TestClockOfAStoppedProcess(t *testing.T) {
+	for _, reads := range []int64{1, 2, 3} { // of the clock, until it is stopped
+		for name, ask := range map[string]func(*jumping) error{
+			"read":  func(j *jumping) error { _, err := j.Poll(t.Context(), 0, 10, false); return err },
+			"write": func(j *jumping) error { _, err := j.Promote(t.Context(), runtime.Promote{}); return err },
+		} {
+			var up uptime
+			var left atomic.Int64
+			var j *jumping
+			j = newJumping(t, redisstore.Config{Uptime: func() time.Duration {
+				if left.Add(-1) == 0 {
+					up.add(55 * time.Second)
+					j.server.Jump(55 * time.Second) // the server goes on meanwhile
+				}
+				return up.read()
+			}})
+			at, began := j.time(), time.Now()
+			left.Store(reads)
+			if err := ask(j); err != nil {
+				t.Fatal(err)
+			}
+			if left.Load() > 0 {
+				continue // it does not look so often
+			}
+			if behind := 55*time.Second + time.Since(began) - j.time().Sub(at); behind > 10*time.Second {
+				t.Errorf("%s, stopped after %d looks at the clock: the partition is %s behind", name, reads, behind)
+			}
 		}
 	}
 }

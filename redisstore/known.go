@@ -57,7 +57,7 @@ const maxKnownChanges = 200
 // of returns what is known for a commit, if it is enough.
 func (k *knowledge) of(c *runtime.Commit) (known, bool) {
 	now := k.read(c.Instance)
-	if now.token != c.Token || now.record.Version != c.Version || c.Ready || now.record.Mail != now.record.Read ||
+	if now.spoken == nil || now.token != c.Token || now.record.Version != c.Version || c.Ready || now.record.Mail != now.record.Read ||
 		c.Read > 0 || len(c.Outbox) > 0 || len(c.Payloads) > 0 || len(c.Changes.Frames)+len(c.Changes.Ended) > maxKnownChanges ||
 		c.Status.Final() && now.record.Mail > 0 {
 		return known{}, false

@@ -22,8 +22,9 @@ type Config struct {
 	Partitions int    // of a new deployment; default runtime.DefaultPartitions; 0 takes what is there
 	// Require refuses a server that may lose more than this; default DurabilityMemory.
 	Require Durability
-	Now     func() time.Time // default time.Now; only differences of it count
-	Log     *slog.Logger     // told when the server does not answer; default discards
+	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
+	Uptime func() time.Duration
+	Log    *slog.Logger // told when the server does not answer; default discards
 }
 
 // Durability is what survives a crash of the server.
@@ -122,13 +123,13 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	if err := facts.check(c.Require); err != nil {
 		return nil, err
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.Uptime == nil {
+		c.Uptime = uptime
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, now: c.Now, frames: newFrameFields(), outage: outage{log: c.Log}}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = runtime.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: runtime.Schema}
 	if err := s.settle(ctx); err != nil {

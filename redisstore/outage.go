@@ -14,33 +14,33 @@ type outage struct {
 	failing atomic.Bool // the last call did
 
 	mu    sync.Mutex
-	since time.Time
+	since time.Duration
 	told  bool
 }
 
 // outageAfter is how long it may last before it is worth telling: single connections break all the time.
 const outageAfter = 500 * time.Millisecond
 
-func (o *outage) began(now time.Time, err error) {
+func (o *outage) began(now time.Duration, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.failing.Load() {
 		o.failing.Store(true)
 		o.since = now
-	} else if now.Sub(o.since) > outageAfter && !o.told {
+	} else if now-o.since > outageAfter && !o.told {
 		o.told = true
 		o.log.Warn("the store does not answer; it is asked again and again", "error", err)
 	}
 }
 
-func (o *outage) ended(now func() time.Time) {
+func (o *outage) ended(now func() time.Duration) {
 	if !o.failing.Load() {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.told {
-		o.log.Info("the store answers again", "after", now().Sub(o.since).Round(time.Millisecond).String())
+		o.log.Info("the store answers again", "after", (now() - o.since).Round(time.Millisecond).String())
 	}
 	o.failing.Store(false)
 	o.told = false

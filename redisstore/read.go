@@ -18,21 +18,26 @@ import (
 
 // Poll implements runtime.Reader.
 func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
+	sent := s.uptime()
 	w, at, err := s.poll(ctx, partition, n, expired)
 	if err != nil {
 		return w, err
 	}
-	off := s.clocks[partition].jumped(at, s.now())
-	if off != 0 || at.fell() {
+	off := s.clocks[partition].jumped(at, sent, s.uptime())
+	wrong := off != 0 || at.fell()
+	if wrong || s.clocks[partition].vouches(sent) {
 		// What is sent is a difference, and not a time: it may be long on its way.
 		if _, err := s.call(ctx, &s.scripts.hold, partition, "the clock", []any{s.keys.partitions[partition].meta}, off, at.offset); err != nil {
 			return runtime.Work{}, err
 		}
+	}
+	if wrong {
+		sent = s.uptime()
 		if w, at, err = s.poll(ctx, partition, n, expired); err != nil {
 			return w, err
 		}
 	}
-	s.clocks[partition].hear(w.At.UnixMilli(), s.now())
+	s.clocks[partition].hear(w.At.UnixMilli(), sent, s.uptime())
 	return w, nil
 }
 
@@ -44,8 +49,9 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	var now *redis.TimeCmd
 	var meta *redis.SliceCmd
 	last := int64(n) - 1
+	seen := s.seen[partition].Load() // before it is asked
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "clock", "offset")
+		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "clock", "offset", "seq")
 		ready = p.ZRangeWithScores(ctx, k.ready, 0, last)
 		due = p.ZRangeWithScores(ctx, k.due, 0, last+1)
 		if expired {
@@ -56,7 +62,10 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	if err != nil {
 		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
-	at = reading{server: now.Val().UnixMilli(), offset: integer(meta.Val()[1]), written: integer(meta.Val()[0])}
+	if integer(meta.Val()[2]) < seen {
+		return w, at, &runtime.Refusal{Code: runtime.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
+	}
+	at = newReading(now.Val().UnixMilli(), integer(meta.Val()[1]), integer(meta.Val()[0]))
 	w.At = runtime.Moment(max(at.time(), at.written)) // as scripts see it
 	for _, z := range ready.Val() {
 		w.Ready = append(w.Ready, instanceOf(z.Member.(string)))
@@ -127,20 +136,20 @@ func entryID(id string) string {
 // pipelined sends commands to the server of a partition, and repeats them while the connection fails.
 func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipeliner)) error {
 	for failures := 1; ; failures++ {
-		client, err := s.server(ctx, partition)
+		n, err := s.node(ctx, partition)
 		if err == nil {
-			pipe := client.Pipeline()
+			pipe := n.client.Pipeline()
 			f(pipe)
 			_, err = pipe.Exec(ctx)
 		}
 		if err == nil || errors.Is(err, redis.Nil) {
-			s.outage.ended(s.now)
+			n.outage.ended(s.uptime)
 			return nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
 			return err
 		}
-		s.outage.began(s.now(), err)
+		s.failed(n, err)
 		pause(ctx, failures)
 	}
 }
@@ -187,7 +196,11 @@ func (s *Store) Load(ctx context.Context, i runtime.Instance) (runtime.Loaded, e
 	for name, value := range fields.Val() {
 		flat = append(flat, name, value)
 	}
-	return readLoaded(flat)
+	l, err := readLoaded(flat)
+	if err != nil {
+		err = runtime.Refuse(runtime.Corrupt, time.Time{}, "instance %s: %s", i, err)
+	}
+	return l, err
 }
 
 // List implements runtime.Reader.
@@ -245,8 +258,14 @@ func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (a
 	return all, err
 }
 
+// slot is an instance's place in the list of all.
+type slot struct {
+	id       string
+	instance runtime.Instance
+}
+
 // scan returns instances of a partition in the order of creation.
-func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (all []runtime.Instance, next string, err error) {
+func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (all []slot, next string, err error) {
 	from := "-"
 	if cursor != "" {
 		from = "(" + cursor
@@ -259,7 +278,7 @@ func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (
 		return nil, "", err
 	}
 	for _, m := range slots.Val() {
-		all = append(all, instanceOf(m.Values["i"].(string)))
+		all = append(all, slot{m.ID, instanceOf(m.Values["i"].(string))})
 		next = m.ID
 	}
 	if len(all) < n {

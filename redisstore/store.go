@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -25,9 +27,9 @@ type Store struct {
 	calls   atomic.Uint64
 	seen    []atomic.Int64 // highest seq of each partition
 	clocks  []clock        // of each partition
-	now     func() time.Time
+	uptime  func() time.Duration
 	frames  frameFields
-	outage  outage
+	log     *slog.Logger
 	known   knowledge
 
 	mu      sync.Mutex
@@ -72,7 +74,7 @@ func (s *Store) node(ctx context.Context, partition int) (*node, error) {
 	defer s.mu.Unlock()
 	n := s.nodes[client]
 	if n == nil {
-		n = newNode(client)
+		n = newNode(client, s.log)
 		s.nodes[client] = n
 	}
 	return n, nil
@@ -110,7 +112,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 // room refuses a new instance if the server's memory is nearly full; one that is there is none.
 func (s *Store) room(ctx context.Context, partition int, i runtime.Instance) error {
 	n, err := s.node(ctx, partition)
-	if err != nil || !n.isFull(ctx, s.now()) {
+	if err != nil || !n.isFull(ctx, s.uptime()) {
 		return err
 	}
 	there, err := n.client.Exists(ctx, s.keys.partitions[partition].instance(i)).Result()
@@ -342,22 +344,22 @@ func (s *Store) Relay(ctx context.Context, partition int, entries []string) erro
 
 // Scrub implements runtime.Store.
 func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, error) {
-	instances, cursor, err := s.scan(ctx, c.Partition, c.Cursor, c.N)
+	slots, cursor, err := s.scan(ctx, c.Partition, c.Cursor, c.N)
 	if err != nil {
 		return runtime.Scrubbed{}, err
 	}
 	k := &s.keys.partitions[c.Partition]
-	keys := []any{k.meta, k.ready, k.due, k.closed, k.seenKeys}
-	args := []any{s.keys.hints(), hint(c.Partition), flag(c.Adopt) + flag(c.Adopt && c.Loss)}
-	for _, i := range instances {
-		keys = append(keys, k.instance(i))
-		args = append(args, i.String())
+	keys := []any{k.meta, k.ready, k.due, k.closed, k.seenKeys, k.index}
+	args := []any{s.keys.hints(), hint(c.Partition), flag(c.Adopt) + flag(c.Adopt && c.Loss), rand.Uint64()}
+	for _, at := range slots {
+		keys = append(keys, k.instance(at.instance))
+		args = append(args, at.instance.String(), at.id)
 	}
 	r, err := s.call(ctx, &s.scripts.scrub, c.Partition, "partition", keys, args...)
 	if err != nil {
 		return runtime.Scrubbed{}, err
 	}
-	done := runtime.Scrubbed{Cursor: cursor, Compared: len(instances)}
+	done := runtime.Scrubbed{Cursor: cursor, Compared: len(slots)}
 	all, _ := r.values[0].([]any)
 	for _, v := range all {
 		done.Repaired = append(done.Repaired, fmt.Sprint(v))

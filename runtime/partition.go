@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/swrun/swrun/errors"
 )
 
 // partition is a worker's view of one partition: it looks for what there is to do.
@@ -143,12 +145,9 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 		p.clock.hear(promoted.At)
 		p.expect(promoted.Next)
 	}
-	if err := p.expire(ctx, work); err != nil {
-		return false, err
-	}
 	p.begin(ctx, p.w.chosen(work.Ready[work.Begun:]), aside)
 	begun := slices.Concat(due, p.w.chosen(work.Ready[:work.Begun]))
-	return len(begun) > 0, p.claim(ctx, p.w.begun, begun)
+	return len(begun) > 0, errors.Join(p.claim(ctx, p.w.begun, begun), p.expire(ctx, work))
 }
 
 // begin takes new instances, which may have to wait for a place: nothing else waits for them.

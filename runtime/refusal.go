@@ -20,6 +20,7 @@ const (
 	Guard      Code = "GUARD"       // the store's clock has not come that far, or has jumped
 	RolledBack Code = "ROLLED_BACK" // the store has lost writes
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
+	Corrupt    Code = "CORRUPT"     // what is there cannot be read
 )
 
 // Refusal is a transition that a store has not made.
@@ -33,7 +34,7 @@ func (r *Refusal) Error() string {
 	meaning := map[Code]string{
 		Fenced: "another worker has taken it over", Closed: "it has ended", TimedOut: "its time is over",
 		Conflict: "it conflicts with what is there", Limit: "a limit is reached", Guard: "the store's clock forbids it",
-		RolledBack: "the store has lost writes", NoSuch: "it is not there",
+		RolledBack: "the store has lost writes", NoSuch: "it is not there", Corrupt: "what is stored of it cannot be read",
 	}[r.Code]
 	return fmt.Sprintf("%s: %s", r.Detail, meaning)
 }

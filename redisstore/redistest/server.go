@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -22,14 +23,22 @@ type Server struct {
 	t       testing.TB
 	dir     string
 	args    []string
+	env     []string
 	command *exec.Cmd
+	clock   string // the file that moves its clock
+	ahead   time.Duration
 }
 
 // Start starts a server; args are further arguments, for example "--appendonly", "yes". The test fails if there is no
 // redis-server: install Debian's redis-server package.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, dir: t.TempDir(), Addr: "127.0.0.1:" + strconv.Itoa(freePort(t))}
+	return start(t, "", nil, args...)
+}
+
+func start(t testing.TB, clock string, env []string, args ...string) *Server {
+	t.Helper()
+	s := &Server{t: t, clock: clock, env: env, dir: t.TempDir(), Addr: "127.0.0.1:" + strconv.Itoa(freePort(t))}
 	_, port, _ := net.SplitHostPort(s.Addr)
 	s.args = append([]string{
 		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--daemonize", "no", "--logfile", filepath.Join(s.dir, "log"),
@@ -69,6 +78,7 @@ func (s *Server) URL() string { return "redis://" + s.Addr }
 func (s *Server) Run() {
 	s.t.Helper()
 	s.command = exec.Command("redis-server", s.args...)
+	s.command.Env = append(os.Environ(), s.env...)
 	if err := s.command.Start(); err != nil {
 		s.t.Fatalf("start redis-server (install the package redis-server): %v", err)
 	}

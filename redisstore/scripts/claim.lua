@@ -11,9 +11,8 @@ local claimed, size, changed = {}, 0, false
 for n = 1, #ARGV - ARGS - 1 do
   local member, instance, inbox = ARGV[ARGS + 1 + n], KEYS[2 + 2 * n], KEYS[3 + 2 * n]
   local r = kept(instance)
-  if not r then -- it cannot be read: out of the way with it; scrub tells
-    redis.call('ZREM', indexes.ready, member)
-    redis.call('ZADD', indexes.due, '+inf', member)
+  if not r then
+    away(indexes, member, instance)
   elseif size < MAX_REPLY then
     local again = r.lease ~= 0 and r.nonce == nonce
     if again or not final(r) and r.lease == 0 and r.ready ~= 0 then

@@ -5,22 +5,23 @@
 
 local SEEN, ECHO, EXPECTED = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local ARGS = 4 -- where a script's own arguments begin
-local JUMP, BACK = 30000, 1000
+local JUMP, BACK, SLOW = 30000, 1000, 5000
 
 local meta = KEYS[1]
-local now, moment, seq -- moment is now as text
+local server, offset, clock, seq -- the server's clock, what makes now of it, when the partition was written to last
+local now, moment -- moment is now as text
 do
   local time, known = redis.call('TIME'), redis.call('HMGET', meta, 'clock', 'offset', 'seq')
-  local clock, offset = tonumber(known[1] or 0), tonumber(known[2] or 0)
-  seq = tonumber(known[3] or 0)
-  local server = time[1] * 1000 + math.floor(time[2] / 1000)
+  clock, offset, seq = tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(known[3] or 0)
+  server = time[1] * 1000 + math.floor(time[2] / 1000)
+  if offset > 0 and server >= clock then offset = 0 end -- the server's clock has come back
   now = server + offset
   local expected = EXPECTED > 0 and EXPECTED or nil
   if now < clock - BACK then -- the server's clock went back: time goes on from where it was
-    now = math.max(clock, EXPECTED)
-    redis.call('HSET', meta, 'offset', string.format('%d', now - server))
+    now, offset = clock, clock - server
+    redis.call('HSET', meta, 'offset', string.format('%d', offset))
     redis.call('HINCRBY', meta, 'jumps', 1)
-  elseif expected and (now > expected + JUMP and clock <= expected + JUMP or now < expected - JUMP) then
+  elseif expected and now > expected + JUMP and clock <= expected + SLOW then
     now = expected -- a jump, or a call that was long on its way: the caller finds out, and hold sets it right
   end
   if now < clock then now = clock end

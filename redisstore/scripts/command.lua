@@ -1,15 +1,15 @@
 -- command puts an operator's command into an instance's inbox (runtime.Store.Command).
 -- KEYS: meta, ready, due, seen, instance, inbox
 -- ARGV: ..., member, id, verb, message
--- Reply: OK; OK_DUP; NO_SUCH, CLOSED, CONFLICT
+-- Reply: OK; OK_DUP; NO_SUCH, CORRUPT, CLOSED, CONFLICT
 -- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local seen, instance, inbox = KEYS[4], KEYS[5], KEYS[6]
 local member, id, verb, message = unpack(ARGV, ARGS)
 
 if redis.call('ZSCORE', seen, id) then return reply('OK_DUP') end
-local r = record(redis.call('HGET', instance, 'k'))
-if not r then return reply('NO_SUCH') end
+local r = kept(instance)
+if not r then return reply(missing(instance)) end
 if final(r) then return reply('CLOSED') end
 if verb == 'retry' and r.reason ~= 'quarantined' then return reply('CONFLICT') end
 

@@ -14,8 +14,8 @@
 --       records;
 --       numbers of: fields and values to set, fields to delete, entries, outbox entries, references and payloads;
 --       then these
--- Reply: OK or OK_DUP, 1 if there are unread messages, and the record; NO_SUCH, CLOSED, FENCED, CONFLICT, ROLLED_BACK, GUARD,
---       TIMED_OUT
+-- Reply: OK or OK_DUP, 1 if there are unread messages, and the record; NO_SUCH, CORRUPT, CLOSED, FENCED, CONFLICT,
+--       ROLLED_BACK, GUARD, TIMED_OUT
 local instance, history = KEYS[2], KEYS[3]
 local stored = redis.call('HGET', instance, 'k')
 
@@ -49,7 +49,7 @@ epoch, version, becoming, at = tonumber(epoch), tonumber(version), tonumber(beco
 guard, read, entries = tonumber(guard), tonumber(read), tonumber(entries)
 
 local r = record(stored)
-if not r then return reply('NO_SUCH') end
+if not r then return reply(missing(instance)) end
 local mine = r.epoch == epoch and r.nonce == nonce
 if mine and r.version == becoming then return reply('OK_DUP', r.mail > r.read and 1 or 0, stored) end
 if final(r) then return reply('CLOSED') end

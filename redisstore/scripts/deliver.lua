@@ -1,14 +1,14 @@
 -- deliver puts a message into an instance's inbox (runtime.Store.Deliver).
 -- KEYS: meta, ready, due, seen, instance, inbox
 -- ARGV: ..., member, id, message
--- Reply: OK; OK_DUP; NO_SUCH, CLOSED
+-- Reply: OK; OK_DUP; NO_SUCH, CORRUPT, CLOSED
 -- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local seen, instance, inbox = KEYS[4], KEYS[5], KEYS[6]
 local member, id, message = unpack(ARGV, ARGS)
 
-local r = record(redis.call('HGET', instance, 'k'))
-if not r then return reply('NO_SUCH') end
+local r = kept(instance)
+if not r then return reply(missing(instance)) end
 if final(r) then return reply('CLOSED') end
 if redis.call('ZSCORE', seen, id) then return reply('OK_DUP') end
 

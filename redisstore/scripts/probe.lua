@@ -4,10 +4,10 @@
 -- Reply: OK; DENIED, the command
 local key = KEYS[2]
 local commands = {
-  {'HSET', key, 'a', '1'}, {'HINCRBY', key, 'a', '1'}, {'HGET', key, 'a'}, {'HGETALL', key}, {'HDEL', key, 'b'}, {'DEL', key},
+  {'HSET', key, 'a', '1'}, {'HINCRBY', key, 'a', '1'}, {'HGET', key, 'a'}, {'HGETALL', key}, {'HDEL', key, 'b'}, {'EXISTS', key}, {'DEL', key},
   {'RPUSH', key, 'a'}, {'LRANGE', key, '0', '-1'}, {'LTRIM', key, '0', '-1'}, {'DEL', key},
   {'ZADD', key, '1', 'a'}, {'ZSCORE', key, 'a'}, {'ZRANGE', key, '0', '0'}, {'ZREMRANGEBYSCORE', key, '2', '3'}, {'ZREM', key, 'a'},
-  {'XADD', key, '1-1', 'a', '1'}, {'XDEL', key, '1-1'}, {'UNLINK', key}, {'PUBLISH', ARGV[ARGS], ''},
+  {'XADD', key, '1-1', 'a', '1'}, {'XRANGE', key, '-', '+'}, {'XDEL', key, '1-1'}, {'UNLINK', key}, {'PUBLISH', ARGV[ARGS], ''},
 }
 for _, command in ipairs(commands) do
   local is = redis.pcall(unpack(command))

@@ -11,7 +11,7 @@ for n = 1, #KEYS - 3 do
   local r = kept(instance)
   local at = r and due(r)
   if not r then
-    redis.call('ZADD', indexes.due, '+inf', member)
+    away(indexes, member, instance)
   elseif not final(r) and r.ready == 0 and at ~= 0 and at <= now and r.reason ~= 'quarantined' then
     local index, score = place(r)
     if r.lease ~= 0 then -- its owner is dead or hangs

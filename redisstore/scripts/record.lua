@@ -33,6 +33,11 @@ local function kept(instance)
   return record(is)
 end
 
+-- missing tells why an instance has no record.
+local function missing(instance)
+  return redis.call('EXISTS', instance) == 1 and 'CORRUPT' or 'NO_SUCH'
+end
+
 local function text(r)
   return string.format('%s %s %d %s %d %d %d %d %d %d %d %d %s %d %d %d %d', r.status, r.reason, r.epoch, r.nonce,
     r.lease, r.version, r.wake, r.deadline, r.ready, r.mail, r.read, r.deaths, r.slot, r.started, r.closed,
@@ -65,6 +70,17 @@ local function move(indexes, member, index, score, r)
   if index and index ~= to then redis.call('ZREM', indexes[index], member) end
   if index ~= to or score ~= at then
     redis.call('ZADD', indexes[to], type(at) == 'number' and string.format('%d', at) or at, member)
+  end
+end
+
+-- away takes an instance out of the way whose record cannot be read: it stands where nothing is ever due, and scrub tells.
+-- One that has been removed meanwhile stands nowhere.
+local function away(indexes, member, instance)
+  redis.call('ZREM', indexes.ready, member)
+  if missing(instance) == 'CORRUPT' then
+    redis.call('ZADD', indexes.due, '+inf', member)
+  else
+    redis.call('ZREM', indexes.due, member)
   end
 end
 

@@ -2,5 +2,9 @@
 -- KEYS: meta, outbox
 -- ARGV: ..., then the ids of the entries
 -- Reply: OK
-if #ARGV >= ARGS and redis.call('XDEL', KEYS[2], unpack(ARGV, ARGS)) > 0 then wrote() end
+local deleted = 0
+for from = ARGS, #ARGV, 500 do
+  deleted = deleted + redis.call('XDEL', KEYS[2], unpack(ARGV, from, math.min(from + 499, #ARGV)))
+end
+if deleted > 0 then wrote() end
 return reply('OK')

@@ -1,25 +1,31 @@
 -- scrub compares instances with the indexes and repairs what differs (runtime.Store.Scrub).
--- KEYS: meta, ready, due, closed, seen, then the instances
--- ARGV: ..., 1 to adopt the partition, 2 to do so if writes were lost and nobody has since, then the members
+-- KEYS: meta, ready, due, closed, seen, index, then the instances
+-- ARGV: ..., 1 to adopt the partition, 2 to do so if writes were lost and nobody has since, an id of the call, then member
+--       and slot of each
 -- Reply: OK, then what was wrong, and 1 if it was adopted
 -- include record
 local DAY = 86400000
 local indexes = {ready = KEYS[2], due = KEYS[3], closed = KEYS[4]}
-local seen, lost = KEYS[5], seq < SEEN
-local adopt = ARGV[ARGS] == '1' or ARGV[ARGS] == '2' and lost
+local seen, slots, lost = KEYS[5], KEYS[6], seq < SEEN
+local how, id = ARGV[ARGS], ARGV[ARGS + 1]
+if how == '2' and redis.call('HGET', meta, 'adopted') == id then -- the answer was lost
+  return reply('OK', {}, 1)
+end
+local adopt = how == '1' or how == '2' and lost
 
 local repaired, changed = {}, false
 if adopt and lost then
   seq = SEEN
   redis.call('HINCRBY', meta, 'losses', 1)
+  redis.call('HSET', meta, 'adopted', id)
   changed = true
 end
-for n = 1, #KEYS - 5 do
-  local member, instance = ARGV[ARGS + n], KEYS[5 + n]
+for n = 1, #KEYS - 6 do
+  local member, slot, instance = ARGV[ARGS + 2 * n], ARGV[ARGS + 2 * n + 1], KEYS[6 + n]
   local r = kept(instance)
-  if not r then
+  if not r and #redis.call('XRANGE', slots, slot, slot) > 0 then -- otherwise it has been removed meanwhile
     repaired[#repaired + 1] = member .. ': its record cannot be read'
-  else
+  elseif r then
     if adopt and r.lease ~= 0 then
       r.lease = 0
       wake(r)

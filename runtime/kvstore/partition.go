@@ -13,6 +13,32 @@ type partition struct {
 	Tx
 	prefix string
 	now    int64
+	offset int64 // what makes now of the clock
+	fell   bool  // the clock has just been found to have gone back
+}
+
+// back is how much time may be behind what was written, in milliseconds, before the clock counts as gone back.
+const back = 1000
+
+// tell finds out the time: that of the clock, plus an offset while the clock is behind what was written. So time goes on
+// where it was when the clock goes back (reliability.md 1.3.1).
+func (p *partition) tell(clock int64) {
+	written := p.counter("clock")
+	if p.offset = p.counter("offset"); clock >= written-back {
+		p.offset = 0 // it has come back
+	} else if p.fell = clock+p.offset < written-back; p.fell {
+		p.offset = written - clock
+	}
+	p.now = max(clock+p.offset, written)
+}
+
+// told keeps the time.
+func (p *partition) told() {
+	p.setCounter("clock", p.now)
+	if p.fell {
+		p.setCounter("offset", p.offset)
+		p.setCounter("jumps", p.counter("jumps")+1)
+	}
 }
 
 func (p *partition) counter(name string) int64 {
@@ -35,7 +61,9 @@ func (p *partition) record(i runtime.Instance) (r runtime.Record, ok bool, err e
 	if !ok {
 		return r, false, nil
 	}
-	r, err = runtime.ParseRecord(string(value))
+	if r, err = runtime.ParseRecord(string(value)); err != nil {
+		err = runtime.Refuse(runtime.Corrupt, runtime.Moment(p.now), "instance %s: %s", i, err)
+	}
 	return r, true, err
 }
 
@@ -111,6 +139,7 @@ func (p *partition) seen(id string) bool {
 	}
 	p.Put(key, strconv.AppendInt(nil, p.now, 10))
 	p.Put(p.prefix+"seen-at/"+number(p.now)+"/"+id, nil)
+	p.forget(2) // so that there are never more than come in a day
 	return false
 }
 

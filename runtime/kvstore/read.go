@@ -127,29 +127,25 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page runt
 		if cursor == "" {
 			to = prefix + "~"
 		}
-		var bad error
+		looked := 0
 		p.ScanBack(prefix, to, func(key string, _ []byte) bool {
 			slot, name, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-			if len(page.Items) == n {
+			if looked == n {
 				return false
 			}
+			looked++
 			i := instanceOf(name)
-			r, ok, err := p.record(i)
-			if err != nil {
-				bad = err
-				return false
-			}
-			if ok {
+			if r, ok, err := p.record(i); ok && err == nil { // otherwise scrub tells
 				info, _ := p.Get(p.key(i, "info"))
 				page.Items = append(page.Items, runtime.Listed{Instance: i, Record: r, Info: clone(info)})
 			}
 			page.Cursor = slot + "/"
 			return true
 		})
-		if len(page.Items) < n {
+		if looked < n {
 			page.Cursor = ""
 		}
-		return bad
+		return nil
 	})
 	return page, err
 }
@@ -254,7 +250,7 @@ func (s *Store) Define(_ context.Context, key string, data []byte) error {
 // Statistics implements runtime.Reader.
 func (s *Store) Statistics(_ context.Context, of int) (st runtime.Statistics, err error) {
 	err = s.view(of, func(p *partition) error {
-		st.Repairs = p.counter("repairs")
+		st.Repairs, st.Jumps = p.counter("repairs"), p.counter("jumps")
 		for prefix, count := range map[string]*int64{"ready/": &st.Ready, "due/": &st.Waiting, "closed/": &st.Closed, "outbox/": &st.Outbox} {
 			p.Scan(p.prefix+prefix, p.prefix+prefix, func(string, []byte) bool {
 				*count++

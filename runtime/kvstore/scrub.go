@@ -32,7 +32,7 @@ func (s *Store) Scrub(_ context.Context, c runtime.Scrub) (done runtime.Scrubbed
 		for _, i := range instances {
 			p.scrub(i, adopt, &done)
 		}
-		p.forget()
+		p.forget(1000)
 		p.setCounter("repairs", p.counter("repairs")+int64(len(done.Repaired)))
 		return nil
 	})
@@ -60,13 +60,13 @@ func (p *partition) scrub(i runtime.Instance, adopt bool, done *runtime.Scrubbed
 	}
 }
 
-// forget deletes what need not be remembered any longer.
-func (p *partition) forget() {
+// forget deletes up to n operations that need not be remembered any longer.
+func (p *partition) forget(n int) {
 	prefix := p.prefix + "seen-at/"
 	var old []string
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
-		n, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		if p.now-parseNumber(n) < remembered.Milliseconds() || len(old) == 1000 {
+		at, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		if p.now-parseNumber(at) < remembered.Milliseconds() || len(old) == n {
 			return false
 		}
 		old = append(old, key)

@@ -47,7 +47,7 @@ func (s *Store) update(n int, f func(*partition) error) error {
 		p := s.partition(tx, n)
 		refused = f(p)
 		if refused == nil {
-			p.setCounter("clock", p.now)
+			p.told()
 		}
 		return nil
 	})
@@ -63,7 +63,7 @@ func (s *Store) view(n int, f func(*partition) error) error {
 
 func (s *Store) partition(tx Tx, n int) *partition {
 	p := &partition{Tx: tx, prefix: fmt.Sprintf("p/%04d/", n)}
-	p.now = max(s.now().UnixMilli(), p.counter("clock"))
+	p.tell(s.now().UnixMilli())
 	return p
 }
 
@@ -373,10 +373,7 @@ func (s *Store) Remove(_ context.Context, c runtime.Remove) (removed int, err er
 		removed = 0
 		for _, i := range c.Instances {
 			r, ok, err := p.record(i)
-			if err != nil {
-				return err
-			}
-			if !ok || !r.Status.Final() || p.now-r.Closed < c.Age.Milliseconds() {
+			if err != nil || !ok || !r.Status.Final() || p.now-r.Closed < c.Age.Milliseconds() {
 				continue
 			}
 			p.Delete(p.place(i, &r))

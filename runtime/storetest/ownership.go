@@ -102,8 +102,21 @@ func claimNotReady(s *suite) {
 	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
 		s.Error("claimed an instance that waits")
 	}
-	if got := s.tryClaim(instance("unknown"), s.nonce()); len(got) > 0 {
+	unknown := instance("unknown")
+	if got := s.tryClaim(unknown, s.nonce()); len(got) > 0 {
 		s.Error("claimed an instance that is not there")
+	}
+	p, err := s.Promote(s.ctx(), runtime.Promote{Partition: s.partition(unknown), Instances: []runtime.Instance{unknown}})
+	s.must(err)
+	if p.Ready > 0 {
+		s.Error("promoted an instance that is not there")
+	}
+	for n := range s.Layout().Partitions {
+		st, err := s.Statistics(s.ctx(), n)
+		s.must(err)
+		if st.Ready > 0 || st.Waiting > 1 || st.Waiting == 1 && n != s.partition(i) {
+			s.Errorf("partition %d has %+v", n, st)
+		}
 	}
 }
 

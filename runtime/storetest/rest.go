@@ -122,6 +122,14 @@ func outbox(s *suite) {
 	}
 }
 
+func relayMany(s *suite) {
+	entries := make([]string, 9000)
+	for n := range entries {
+		entries[n] = fmt.Sprintf("0:%d-1", n+1)
+	}
+	s.must(s.Relay(s.ctx(), 0, entries))
+}
+
 func history(s *suite) {
 	i := s.start("a")
 	claimed := s.claim(i)

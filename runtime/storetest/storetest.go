@@ -73,6 +73,7 @@ func cases() []testCase {
 		{"command", command},
 		{"command to a closed instance", commandClosed},
 		{"outbox", outbox},
+		{"relay thousands", relayMany},
 		{"history", history},
 		{"payload", payload},
 		{"values are bytes", anyBytes},

@@ -1,0 +1,221 @@
+package redisstore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime"
+)
+
+func instance(id string) runtime.Instance { return runtime.Instance{Namespace: "test", ID: id} }
+
+func (j *jumping) start(ids ...string) (all []runtime.Instance) {
+	j.Helper()
+	for _, id := range ids {
+		if _, err := j.Start(j.Context(), runtime.Start{Instance: instance(id), Info: []byte("{}")}); err != nil {
+			j.Fatal(err)
+		}
+		all = append(all, instance(id))
+	}
+	return all
+}
+
+// TestClosedStore: what is asked of a closed store is refused at once.
+func TestClosedStore(t *testing.T) {
+	server := redistest.Start(t)
+	s, err := redisstore.Open(t.Context(), server.URL(), redisstore.Config{Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(context.Background(), instance("a")); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("reading: %v", err)
+	}
+	if _, err := s.Promote(context.Background(), runtime.Promote{}); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("writing: %v", err)
+	}
+}
+
+// TestLossOfAnIdlePartition: a partition in which nothing is due, and that has lost writes, is found by looking at it.
+func TestLossOfAnIdlePartition(t *testing.T) {
+	j := newJumping(t, redisstore.Config{})
+	j.start("a")
+	if err := j.client.HIncrBy(t.Context(), "swrun:{D:0}:meta", "seq", -1).Err(); err != nil { // as a failover does
+		t.Fatal(err)
+	}
+	if _, err := j.Poll(t.Context(), 0, 10, false); runtime.RefusedAs(err) != runtime.RolledBack {
+		t.Errorf("got %v", err)
+	}
+	if done, err := j.Scrub(t.Context(), runtime.Scrub{N: 10, Adopt: true, Loss: true}); err != nil || !done.Adopted {
+		t.Errorf("got %+v, %v", done, err)
+	}
+	if _, err := j.Poll(t.Context(), 0, 10, false); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRemovedMeanwhile: an instance that was removed after it was listed is no sign of a damage, and stands nowhere.
+func TestRemovedMeanwhile(t *testing.T) {
+	j := newJumping(t, redisstore.Config{})
+	i := j.start("a")[0]
+	key := "swrun:{D:0}:i:" + i.String()
+	slot := j.client.XRange(t.Context(), "swrun:{D:0}:index", "-", "+").Val()[0]
+	forget := func() {
+		j.client.XDel(t.Context(), "swrun:{D:0}:index", slot.ID)
+		j.client.Del(t.Context(), key)
+	}
+	record := j.client.HGetAll(t.Context(), key).Val()
+	forget()
+	for name, f := range map[string]func() error{
+		"claim": func() error {
+			_, err := j.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Minute})
+			return err
+		},
+		"promote": func() error {
+			_, err := j.Promote(t.Context(), runtime.Promote{Instances: []runtime.Instance{i}})
+			return err
+		},
+	} {
+		if err := f(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if st, err := j.Statistics(t.Context(), 0); err != nil || st.Ready+st.Waiting > 0 {
+			t.Errorf("after %s: %+v, %v", name, st, err)
+		}
+	}
+	if done, err := j.Scrub(t.Context(), runtime.Scrub{N: 10}); err != nil || len(done.Repaired) > 0 {
+		t.Errorf("scrub tells %v, %v", done.Repaired, err)
+	}
+	j.client.XAdd(t.Context(), &redis.XAddArgs{Stream: "swrun:{D:0}:index", ID: "99999999999999-1", Values: []string{"i", i.String()}})
+	if done, err := j.Scrub(t.Context(), runtime.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
+		t.Errorf("of a record that is lost scrub tells %v, %v (%v)", done.Repaired, err, record)
+	}
+}
+
+// TestMessagesToACorruptInstance are not taken for delivered.
+func TestMessagesToACorruptInstance(t *testing.T) {
+	j := newJumping(t, redisstore.Config{})
+	i := j.start("a")[0]
+	if err := j.client.HSet(t.Context(), "swrun:{D:0}:i:"+i.String(), "k", "nonsense").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func() error{
+		"deliver": func() error { return j.Deliver(t.Context(), runtime.Delivery{To: i, ID: "d", Message: []byte("m")}) },
+		"command": func() error { return j.Command(t.Context(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbCancel}) },
+		"load":    func() error { _, err := j.Load(t.Context(), i); return err },
+		"commit": func() error {
+			_, err := j.Commit(t.Context(), runtime.Commit{Instance: i, Status: "running"})
+			return err
+		},
+	} {
+		if err := f(); runtime.RefusedAs(err) != runtime.Corrupt {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNobodyWaits: what is still queued when its caller goes is not done later. An instance would be claimed for nobody.
+func TestNobodyWaits(t *testing.T) {
+	j := newJumping(t, redisstore.Config{})
+	i := j.start("a")[0]
+	if err := j.client.Do(t.Context(), "client", "pause", 1000, "all").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // which fill the pipelines
+		go j.Promote(context.Background(), runtime.Promote{})
+		time.Sleep(20 * time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := j.Claim(ctx, runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Minute}); err == nil {
+		t.Fatal("the server has answered")
+	}
+	if _, err := j.Promote(t.Context(), runtime.Promote{}); err != nil { // behind it
+		t.Fatal(err)
+	}
+	if l, err := j.Load(t.Context(), i); err != nil || l.Record.Held() {
+		t.Errorf("it is held: %+v, %v", l.Record, err)
+	}
+}
+
+// TestAdoptionIsRepeated: if the answer that a partition was adopted is lost, the same call is answered so again, and
+// another one is not.
+func TestAdoptionIsRepeated(t *testing.T) {
+	j := newJumping(t, redisstore.Config{})
+	line := newLine(t, j.server.Addr)
+	far := mustOpen(t, "redis://"+line.addr, redisstore.Config{Deployment: "D", Partitions: 1})
+	j.start("a", "b")
+	if _, err := far.Promote(t.Context(), runtime.Promote{}); err != nil { // it has seen them
+		t.Fatal(err)
+	}
+	if err := j.client.HIncrBy(t.Context(), "swrun:{D:0}:meta", "seq", -1).Err(); err != nil {
+		t.Fatal(err)
+	}
+	line.cut.Store(true)
+	loss := runtime.Scrub{N: 1, Adopt: true, Loss: true}
+	if done, err := far.Scrub(t.Context(), loss); err != nil || !done.Adopted || line.cut.Load() {
+		t.Errorf("got %+v, %v; was a line cut: %v", done, err, !line.cut.Load())
+	}
+	if done, err := far.Scrub(t.Context(), loss); err != nil || done.Adopted {
+		t.Errorf("another call: %+v, %v", done, err)
+	}
+	if st, err := j.Statistics(t.Context(), 0); err != nil || st.Losses != 1 {
+		t.Errorf("the statistics are %+v, %v", st, err)
+	}
+}
+
+// line is a way to a server that can be cut.
+type line struct {
+	addr string
+	cut  atomic.Bool // with the next answer
+}
+
+func newLine(t *testing.T, to string) *line {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() }) // nobody calls any more
+	n := &line{addr: l.Addr().String()}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", to)
+			if err != nil {
+				near.Close()
+				return
+			}
+			go func() { _, _ = io.Copy(far, near); far.Close() }()
+			go func() { _, _ = io.Copy(answers{near, n}, far); near.Close() }()
+		}
+	}()
+	return n
+}
+
+// answers are what goes back.
+type answers struct {
+	io.Writer
+	*line
+}
+
+func (a answers) Write(data []byte) (int, error) {
+	if bytes.Contains(data, []byte("OK 1")) && a.cut.CompareAndSwap(true, false) { // of a script
+		return 0, io.ErrClosedPipe
+	}
+	return a.Writer.Write(data)
+}
