@@ -42,6 +42,9 @@ func Interrupted(p *Program, s *State) []Interruption {
 
 // requestAgain makes a request that was not stored because it holds a secret, from the same input at the same time.
 func (m *machine) requestAgain(f *Frame) ([]byte, *errors.Error) {
+	if err := m.grant(f.node); err != nil { // this owner may have other secrets
+		return nil, err.At(f.pointer().Instance())
+	}
 	m.now = f.Effect.StartedAt
 	n := f.node.body.Enter(m.bodyScope(f))
 	if n.kind != nextPerform {

@@ -278,9 +278,7 @@ func (m *machine) run() {
 	for len(m.s.queued) > 0 && !m.s.Status.Final() && !m.s.Suspended {
 		if m.result.Spent >= stepLimit {
 			m.result.Again = true
-			// The order must not depend on whether the state is stored before the next step.
-			slices.SortFunc(m.s.queued, func(a, b *Frame) int { return int(a.ID - b.ID) })
-			return
+			break
 		}
 		f := m.s.queued[0]
 		m.s.queued = m.s.queued[1:]
@@ -290,9 +288,11 @@ func (m *machine) run() {
 			m.advance(f)
 		}
 	}
-	if !m.s.Suspended {
+	if !m.result.Again && !m.s.Suspended {
 		m.s.queued = nil
 	}
+	// The order must not depend on whether the state is stored before the next step.
+	slices.SortFunc(m.s.queued, func(a, b *Frame) int { return int(a.ID - b.ID) })
 }
 
 // effect starts an effect for f.

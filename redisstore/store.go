@@ -105,7 +105,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 	}
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
 		[]any{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
-		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), flag(c.Timed))
+		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Timed))
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
 

@@ -194,7 +194,15 @@ func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOption
 	if info.Parent != nil && (deadline.IsZero() || !info.Parent.Deadline.IsZero() && info.Parent.Deadline.Before(deadline)) {
 		deadline = info.Parent.Deadline
 	}
-	return c.store.Start(ctx, Start{Instance: i, Info: data, Delay: o.Delay, Deadline: deadline, Timed: info.Accepted || !deadline.IsZero()})
+	start := Start{Instance: i, Info: data, Delay: o.Delay, Deadline: deadline, Timed: info.Accepted || !deadline.IsZero()}
+	if info.Accepted {
+		for _, timeout := range []time.Duration{info.ExecutionTimeout, info.RunTimeout} {
+			if timeout > 0 && (start.Timeout == 0 || timeout < start.Timeout) {
+				start.Timeout = timeout
+			}
+		}
+	}
+	return c.store.Start(ctx, start)
 }
 
 // Cancel asks an instance to end: what is in progress is cancelled, and its children are as they say.
@@ -243,9 +251,13 @@ func (c *Client) Delete(ctx context.Context, i Instance) error {
 	return err
 }
 
-// Outcome returns how an instance has ended; done is false while it has not.
+// Outcome returns how an instance has ended; done is false while it has not. One that is quarantined does not end:
+// ErrQuarantined.
 func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
+	if err == nil {
+		err = l.Record.runs(i)
+	}
 	if err != nil || !l.Record.Status.Final() {
 		return Outcome{}, false, err
 	}

@@ -41,7 +41,7 @@ func (c *Client) History(ctx context.Context, i Instance, from int, f func(Histo
 	}
 }
 
-// Follow is History that goes on until the instance has ended or ctx ends. It looks at intervals, short ones as long as
+// Follow is History that goes on until the instance has ended, is quarantined (ErrQuarantined), or ctx ends. It looks at intervals, short ones as long as
 // something happens.
 func (c *Client) Follow(ctx context.Context, i Instance, from int, f func(HistoryEntry) error) error {
 	pause := followAtOnce
@@ -51,6 +51,9 @@ func (c *Client) Follow(ctx context.Context, i Instance, from int, f func(Histor
 			return err
 		}
 		next, err := c.History(ctx, i, from, f)
+		if err == nil {
+			err = l.Record.runs(i)
+		}
 		if err != nil || l.Record.Status.Final() {
 			return err
 		}

@@ -27,6 +27,7 @@ type holding struct {
 	cancels   map[interpreter.EffectID]context.CancelCauseFunc
 	alarm     *time.Timer          // made once it is needed
 	slotted   bool                 // it may perform effects
+	stopping  <-chan struct{}      // closed when the worker drains, and then when it leaves
 	releasing atomic.Bool          // a commit that gives the token back is on its way
 	waiting   []interpreter.Effect // for a slot
 
@@ -47,7 +48,7 @@ var errLost = errors.New("the lease is lost")
 func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	h := &holding{
 		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing),
-		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent, slotted: slotted,
+		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent, slotted: slotted, stopping: p.w.draining,
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
 	defer func() {
@@ -90,6 +91,9 @@ func (h *holding) begin(c Claimed) error {
 	}
 	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Records: w.c.Records}
 	h.session = NewSession(config, c, info, program)
+	if !h.slotted {
+		h.session.Unplaced()
+	}
 	return h.session.Begin(c)
 }
 
@@ -97,7 +101,12 @@ func (h *holding) begin(c Claimed) error {
 // back, since that is no fault of it.
 func (h *holding) program(c Claimed, digest string) (*interpreter.Program, error) {
 	w := h.partition.w
-	until := h.trusted() // however often the lease is renewed
+	until := h.trusted()    // however often the lease is renewed
+	if c.Record.Wake != 0 { // by when its owner must have done something
+		if at := w.c.Now().Add(h.partition.clock.until(Moment(c.Record.Wake)) + Grace/2); at.Before(until) {
+			until = at
+		}
+	}
 	for failures := 1; ; failures++ {
 		p, err := w.programs.program(h.ctx, digest)
 		var unknown *unavailableError
@@ -120,17 +129,12 @@ func (h *holding) giveBack(c Claimed) error {
 	w := h.partition.w
 	ctx, cancel := context.WithTimeout(h.ctx, w.c.Lease/5)
 	defer cancel()
-	_, err := w.c.Store.Commit(ctx, Commit{
-		Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1,
-		At: h.partition.clock.estimate(), Status: c.Record.Status, Reason: c.Record.Reason, Wake: Moment(c.Record.Wake),
-		Deadline: Moment(c.Record.Deadline), Release: true, Ready: true,
-	})
+	_, err := w.c.Store.Commit(ctx, c.Record.giveBack(c.Instance, c.Token, h.partition.clock.estimate()))
 	return err
 }
 
 // run does what the session wants until it is over.
 func (h *holding) run() error {
-	var stopping <-chan struct{} = h.partition.w.draining
 	for {
 		done, err := h.act()
 		if done || err != nil {
@@ -148,11 +152,11 @@ func (h *holding) run() error {
 		case <-h.mailed:
 			h.session.wants.Mail = true
 		case h.slot() <- struct{}{}:
-			h.slotted = true
+			h.placed()
 		case <-h.timer():
 			h.session.Tick()
-		case <-stopping:
-			stopping = h.stop(stopping)
+		case <-h.stopping:
+			h.stop()
 		}
 	}
 }
@@ -161,16 +165,22 @@ func (h *holding) run() error {
 func (h *holding) act() (done bool, err error) {
 	s := h.session
 	for {
+		h.detach()
+		if lost := context.Cause(h.ctx); lost != nil {
+			return false, lost
+		}
 		if !h.partition.w.c.Now().Before(h.trusted()) {
 			return false, errLost // this process may have stood still
 		}
+		h.heed()
 		wants := s.Wants()
 		for _, id := range wants.Cancel {
 			h.cancel(id)
 		}
 		wants.Cancel = nil
-		h.performAll(wants.Perform)
+		perform := wants.Perform
 		wants.Perform = nil
+		h.performAll(perform)
 		switch {
 		case wants.Done:
 			return true, wants.Failed
@@ -187,20 +197,39 @@ func (h *holding) act() (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if lost := context.Cause(h.ctx); lost != nil {
-			return false, lost
-		}
 	}
 }
 
-// stop makes the session drain and then leave; it returns what to wait for next.
-func (h *holding) stop(now <-chan struct{}) (next <-chan struct{}) {
-	if now == h.partition.w.leaving {
-		h.session.HandOver()
-		return nil
+// detach starts the effects that nobody waits for. Nobody else knows of them: they are started also if the lease was lost
+// after they had been stored.
+func (h *holding) detach() {
+	wants := h.session.Wants()
+	for _, e := range wants.Perform {
+		if e.Detached {
+			h.perform(e)
+		}
 	}
+	wants.Perform = slices.DeleteFunc(wants.Perform, func(e interpreter.Effect) bool { return e.Detached })
+}
+
+// stop makes the session drain, and the next time leave.
+func (h *holding) stop() {
+	if h.stopping == h.partition.w.leaving {
+		h.stopping = nil
+		h.session.HandOver()
+		return
+	}
+	h.stopping = h.partition.w.leaving
 	h.drain()
-	return h.partition.w.leaving
+}
+
+// heed stops if it is time to.
+func (h *holding) heed() {
+	select {
+	case <-h.stopping:
+		h.stop()
+	default:
+	}
 }
 
 // timer returns a channel that is ready when the session wants to be called.
@@ -234,8 +263,8 @@ func (h *holding) commit() {
 			h.refused(refusal)
 		case context.Cause(h.ctx) != nil:
 			err = context.Cause(h.ctx)
-		case !h.partition.w.c.Now().Before(h.trusted()):
-			err = errLost
+		case !h.partition.w.c.Now().Before(h.trusted()), failures > 2 && h.partition.w.isLeaving(), failures > maxFailures:
+			err = errors.Join(errLost, err)
 		default:
 			h.partition.w.c.Log.Warn("commit", "instance", c.Instance.String(), "error", err)
 			h.wait(backoff(failures))
@@ -245,6 +274,10 @@ func (h *holding) commit() {
 		return
 	}
 }
+
+// maxFailures is how often a commit may fail, about a minute long, although the lease can be renewed. If it is for the
+// commit itself, its instance is quarantined in the end (reliability.md 3.2).
+const maxFailures = 30
 
 // stored tells what a commit has done.
 func (h *holding) stored(c *Commit, done Committed) {
@@ -266,7 +299,7 @@ func (h *holding) refused(r *Refusal) {
 	switch r.Code {
 	case Guard:
 		h.partition.clock.reset(r.At)
-		h.wait(time.Millisecond)
+		h.wait(min(time.Millisecond<<min(h.session.refused, 8), 200*time.Millisecond))
 	case RolledBack:
 		h.partition.nudge()
 	}
@@ -324,7 +357,7 @@ func (h *holding) fetch() error {
 
 // slot returns where to ask for a slot; nil if none is needed.
 func (h *holding) slot() chan<- struct{} {
-	if h.slotted || len(h.waiting) == 0 {
+	if h.slotted || len(h.waiting) == 0 && !h.session.wants.Place {
 		return nil
 	}
 	return h.partition.w.slots.places
@@ -332,19 +365,11 @@ func (h *holding) slot() chan<- struct{} {
 
 // performAll starts effects, or keeps them until there is a slot: so long the instance's timers go on.
 func (h *holding) performAll(effects []interpreter.Effect) {
-	for _, e := range effects {
-		if e.Detached { // the instance may be over before there is a slot
-			h.perform(e)
-		} else {
-			h.waiting = append(h.waiting, e)
-		}
-	}
-	if h.slot() != nil {
-		select {
-		case h.slot() <- struct{}{}:
-			h.slotted = true
-		default:
-		}
+	h.waiting = append(h.waiting, effects...)
+	select {
+	case h.slot() <- struct{}{}:
+		h.placed()
+	default:
 	}
 	if h.slotted {
 		for _, e := range h.waiting {
@@ -352,6 +377,12 @@ func (h *holding) performAll(effects []interpreter.Effect) {
 		}
 		h.waiting = nil
 	}
+}
+
+// placed takes in that there is a slot.
+func (h *holding) placed() {
+	h.slotted = true
+	h.session.Placed()
 }
 
 // drain makes the session end as soon as nothing is in flight. What waits for a slot is left to another worker, unless

@@ -58,6 +58,19 @@ type Info struct {
 	// Accepted counts the timeouts from when the start was accepted, and not from when a worker takes the instance.
 	Accepted bool    `json:"a,omitempty"`
 	Parent   *Parent `json:"p,omitempty"`
+	// Origin is the instance that has started it and does not wait for it.
+	Origin *Instance `json:"o,omitempty"`
+}
+
+// Starter returns the instance that has started it; ok is false if it was somebody else.
+func (i *Info) Starter() (starter Instance, ok bool) {
+	switch {
+	case i.Parent != nil:
+		return i.Parent.Instance, true
+	case i.Origin != nil:
+		return *i.Origin, true
+	}
+	return Instance{}, false
 }
 
 // Parent is the task that waits for a child workflow.

@@ -67,6 +67,7 @@ type childStart struct {
 	Workflow Reference         `json:"workflow"`
 	Input    interpreter.Value `json:"input"`
 	Parent   *Parent           `json:"parent,omitempty"`
+	Origin   *Instance         `json:"origin,omitempty"`
 }
 
 // outgoingMessage is a message to another instance; with a verb it is a command.

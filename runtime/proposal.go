@@ -135,7 +135,9 @@ func (s *Session) start(e interpreter.Effect) {
 	start := &childStart{
 		ID: childID(s.instance, e.Request.Path), Workflow: Reference{r.Namespace, r.Name, r.Version}, Input: r.Input,
 	}
-	if !e.Detached {
+	if e.Detached {
+		start.Origin = &s.instance
+	} else {
 		start.Parent = &Parent{Instance: s.instance, Effect: e.ID}
 		if r.ParentClose != dsl.ParentCloseAbandon {
 			start.Parent.Deadline = e.Request.Deadline
@@ -169,7 +171,16 @@ func (c child) closing(killed bool) []outgoing {
 // childID is derived from where the child is started, so that starting it again is the same start.
 func childID(parent Instance, path interpreter.Path) string {
 	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
-	suffix := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:12])
-	prefix := parent.ID[:min(len(parent.ID), maxInstanceID-len(suffix)-1)]
-	return strings.TrimRight(prefix, "._~:-") + "." + suffix
+	return childPrefix(parent) + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:childSuffix])
 }
+
+const childSuffix = 12
+
+// childPrefix is what the ids of an instance's children begin with, and those of their children.
+func childPrefix(parent Instance) string {
+	return strings.TrimRight(parent.ID[:min(len(parent.ID), maxInstanceID-childSuffix-1)], "._~:-") + "."
+}
+
+// MayStemFrom reports whether, by its id, an instance may have been started by root, or by what root has started. Only
+// its Info tells whether it was.
+func (i Instance) MayStemFrom(root Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }

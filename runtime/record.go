@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -33,6 +34,17 @@ type Record struct {
 
 // Quarantined is the Reason of an instance that is not run any more because it has killed its owners.
 const Quarantined = "quarantined"
+
+// ErrQuarantined is why there is no use in waiting for an instance: Client.Retry lets it run again.
+var ErrQuarantined = errors.New("it is quarantined: its owners were lost again and again at one step")
+
+// runs returns ErrQuarantined for an instance that nobody runs.
+func (r *Record) runs(i Instance) error {
+	if r.Reason == Quarantined {
+		return fmt.Errorf("instance %s: %w", i, ErrQuarantined)
+	}
+	return nil
+}
 
 // Held reports whether somebody holds the token.
 func (r *Record) Held() bool { return r.Lease != 0 }
@@ -83,6 +95,14 @@ func (r *Record) Commit(c *Commit, now int64) {
 		if c.Ready || r.Mail > r.Read {
 			r.Ready = now - Urgency
 		}
+	}
+}
+
+// giveBack returns the commit that lets go of an instance as it is stored.
+func (r *Record) giveBack(i Instance, t Token, at time.Time) Commit {
+	return Commit{
+		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
+		Wake: Moment(r.Wake), Deadline: Moment(r.Deadline), Release: true, Ready: true,
 	}
 }
 

@@ -38,6 +38,9 @@ type Session struct {
 	leaving  bool // nothing more is started
 	killed   bool // the cancel that ended it was a terminate
 
+	unplaced bool      // its owner has no place to perform effects
+	placeBy  time.Time // when it is given back for want of one
+
 	wants Wants
 }
 
@@ -70,6 +73,7 @@ type Wants struct {
 	Failed  error                  // why, if it could not go on: the instance is left to its lease
 	Reload  bool                   // the instance as it is stored now, for Reloaded
 	Commit  *Commit                // to be stored; the answer goes to Committed
+	Place   bool                   // a place to perform effects, for Placed
 	Mail    bool                   // the messages of the inbox, for Mail
 	Tick    time.Time              // when to call Tick, by the store's clock; zero for never
 }
@@ -91,6 +95,9 @@ type batch struct {
 	read    int       // messages of the inbox that were stepped
 	records int
 }
+
+// maxRefused is how often a commit may be refused while the owner leaves, before the instance is left to its lease.
+const maxRefused = 5
 
 // maxBatch is how many records may wait for a commit while pure work goes on.
 const maxBatch = 2000
@@ -133,7 +140,7 @@ func (s *Session) restore(c Claimed) (err error) {
 // starts reports whether the time of a delayed start has come, or will never come.
 func (s *Session) starts() bool {
 	now := s.Clock()
-	return s.record.Status != interpreter.StatusPending || s.record.Deadline != 0 && !now.Before(Moment(s.record.Deadline))
+	return !now.Before(Moment(s.record.Started)) || s.record.Deadline != 0 && !now.Before(Moment(s.record.Deadline))
 }
 
 // receive queues messages that have not been stepped.
@@ -208,6 +215,18 @@ func (s *Session) Mail(inbox []Message) error {
 
 // Tick takes in that time has passed.
 func (s *Session) Tick() { s.advance() }
+
+// Unplaced says that the owner has no place to perform effects: they may have to wait. What must not be stored as
+// begun before it is, is not stored until Placed.
+func (s *Session) Unplaced() { s.unplaced = true }
+
+// Placed takes in that effects can be performed at once.
+func (s *Session) Placed() {
+	if s.unplaced {
+		s.unplaced, s.wants.Place = false, false
+		s.advance()
+	}
+}
 
 // Drain makes the session end as soon as nothing is in flight.
 func (s *Session) Drain() {
@@ -289,10 +308,10 @@ func (s *Session) step(ev interpreter.Event) {
 
 // startTime is when the instance starts: when its first owner took it, or now if it ends before its time.
 func (s *Session) startTime(now time.Time) time.Time {
-	if s.record.Status == interpreter.StatusPending {
-		return now
+	if at := Moment(s.record.Started); s.record.Status != interpreter.StatusPending && !now.Before(at) {
+		return at
 	}
-	return Moment(s.record.Started)
+	return now
 }
 
 // note keeps what a step has done for the commit.
@@ -352,6 +371,8 @@ func (s *Session) decide(now time.Time) {
 	switch {
 	case s.state.Status.Final():
 		s.propose(true)
+	case s.unplaced && s.promises():
+		s.place(wake, now)
 	case s.draining && len(s.flights) == 0 && (s.leaving || !s.mustBegin()):
 		s.propose(true)
 	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.records >= maxBatch:
@@ -371,6 +392,30 @@ func (s *Session) decide(now time.Time) {
 // mustBegin reports whether there is an effect that no other owner would perform once it is stored.
 func (s *Session) mustBegin() bool {
 	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Once })
+}
+
+// promises reports whether there is an effect that no other owner would perform once what led to it is stored.
+func (s *Session) promises() bool {
+	return s.mustBegin() || slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
+}
+
+// place asks for a place to perform effects. Nothing that was done here is lost if there is none: what led to the effects
+// comes again.
+func (s *Session) place(wake, now time.Time) {
+	if s.placeBy.IsZero() {
+		s.placeBy = now.Add(Grace / 2) // its owner must not seem to hang
+	}
+	if s.draining || !now.Before(s.placeBy) {
+		s.batch = batch{}
+		c := s.record.giveBack(s.instance, s.token, now)
+		c.Next += s.refused
+		s.wants.Commit = &c
+		return
+	}
+	s.wants.Place, s.wants.Tick = true, s.placeBy
+	if !wake.IsZero() && wake.Before(s.placeBy) {
+		s.wants.Tick = wake
+	}
 }
 
 // wait asks to be called when the next wait ends, and when what is in flight has to be made visible.
@@ -429,6 +474,9 @@ func (s *Session) Committed(c Committed, err error) {
 	case TimedOut, Guard, Conflict: // what happened is told again, of what is stored now
 		s.wants.Reload = true
 		s.refused++
+		if s.leaving && s.refused > maxRefused {
+			s.fail(err)
+		}
 		return
 	}
 	if err != nil {

@@ -116,6 +116,7 @@ type Start struct {
 	Info     []byte        // everything that makes this start what it is; opaque to the store
 	Delay    time.Duration // before the instance is ready
 	Deadline time.Time     // when the instance ends in any case; zero for never
+	Timeout  time.Duration // after which it ends in any case, from now on; 0 for never
 	Timed    bool          // its time runs already, so that it is as urgent as what has begun
 }
 

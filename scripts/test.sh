@@ -12,6 +12,7 @@ need() { # need COMMAND PACKAGE
 }
 need redis-server redis-server
 need python3 python3
+need cc gcc
 
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }

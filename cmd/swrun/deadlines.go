@@ -44,8 +44,17 @@ func (o *operation) deadlines(within time.Duration) error {
 	until := o.now().Add(within)
 	var all []upcoming
 	err := o.client.Upcoming(o.ctx, until, func(i runtime.Instance) error {
+		if o.flags.namespace != "" && i.Namespace != o.flags.namespace {
+			return nil
+		}
 		d, err := o.client.Describe(o.ctx, i)
-		if err != nil || o.flags.namespace != "" && i.Namespace != o.flags.namespace {
+		switch {
+		case runtime.RefusedAs(err) == runtime.NoSuch && o.ctx.Err() == nil: // it has just been removed
+			return nil
+		case err != nil && o.ctx.Err() == nil: // the others are well
+			_, err = fmt.Fprintf(o.err, "%s cannot be described: %s\n", i, err)
+			return err
+		case err != nil:
 			return err
 		}
 		for _, in := range d.Deadlines {

@@ -101,8 +101,9 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	return d.AddTo(epoch).Sub(epoch), nil
 }
 
-// settle ends a run that was told to end. An embedded store has no worker of its own, so this process does it, and
-// performs nothing else: it knows neither the run's secrets nor what it may do.
+// settle ends a run that was told to end, and those of its children that it tells to end. An embedded store has no worker
+// of its own, so this process does it. It takes no other run and performs nothing: it knows neither their secrets nor
+// what they may do.
 func (o *operation) settle(i runtime.Instance) error {
 	if err := o.store.takeOver(o.ctx); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (o *operation) settle(i runtime.Instance) error {
 	defer stop()
 	done := make(chan struct{})
 	worker := runtime.NewWorker(runtime.WorkerConfig{
-		Store: o.store, Compile: host{}.compile, Only: only(i), Concurrency: -1, Drain: 2 * time.Second,
+		Store: o.store, Compile: host{}.compile, Only: newFamily(o.ctx, o.store, i).isTold, Concurrency: -1, Drain: 2 * time.Second,
 	})
 	go func() { worker.Run(ctx); close(done) }()
 	for range 100 {
@@ -134,9 +135,4 @@ func (o *operation) quiet() bool {
 		}
 	}
 	return true
-}
-
-// only returns what chooses a run and the runs that it starts.
-func only(root runtime.Instance) func(runtime.Instance) bool {
-	return func(i runtime.Instance) bool { return i == root || strings.HasPrefix(i.ID, root.ID+".") }
 }

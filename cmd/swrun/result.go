@@ -55,6 +55,12 @@ func (o *operation) awaited(i runtime.Instance, wait time.Duration) (runtime.Out
 	if done || err != nil {
 		return outcome, err
 	}
+	if wait > 0 && o.store.local {
+		return outcome, &exitError{
+			code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nobody can work on it while this holds %s", i, o.store),
+			hint: "swrun run DOCUMENT --id " + i.ID + " goes on with it; runs on a Redis go on by themselves",
+		}
+	}
 	if wait > 0 {
 		ctx, cancel := context.WithTimeout(o.ctx, wait)
 		defer cancel()

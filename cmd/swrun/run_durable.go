@@ -165,7 +165,7 @@ func (r *durableRun) drive(ctx context.Context) (runtime.Outcome, os.Signal, err
 	defer stop()
 	following, leave := context.WithCancel(ctx)
 	defer leave()
-	worker := runtime.NewWorker(r.workerConfig())
+	worker := runtime.NewWorker(r.workerConfig(ctx))
 	var group sync.WaitGroup
 	group.Go(func() { worker.Run(working) })
 	ended := make(chan error, 1)
@@ -221,9 +221,9 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 	return first, <-ended
 }
 
-func (r *durableRun) workerConfig() runtime.WorkerConfig {
+func (r *durableRun) workerConfig(ctx context.Context) runtime.WorkerConfig {
 	return runtime.WorkerConfig{
-		Store: r.store, Only: only(r.instance), Compile: r.host.compile, Drain: time.Second,
+		Store: r.store, Only: newFamily(ctx, r.store, r.instance).has, Compile: r.host.compile, Drain: time.Second,
 		Publish: func(_ context.Context, event json.RawMessage) error {
 			v, err := expr.Decode(event)
 			if object, ok := v.(map[string]any); ok && err == nil {

@@ -160,6 +160,9 @@ func refusalError(err error) error {
 		if errors.As(err, &option) {
 			return usagef("", "--%s: %s", kebab(option.Field), option.Detail)
 		}
+		if errors.Is(err, runtime.ErrQuarantined) {
+			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history tells what it did last, its worker's log why it was lost; swrun retry lets it run again"}
+		}
 		return err
 	case runtime.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}

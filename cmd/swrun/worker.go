@@ -182,7 +182,7 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 			return c, err
 		}
 	}
-	c.Linger = max(c.Linger, time.Nanosecond) // 0 is none, and not the default
+	c.Linger, c.Drain = max(c.Linger, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
 	if c.Lease < time.Second {
 		return c, usagef("", "--lease must be at least 1s, got %s", f.lease)
 	}

@@ -1,12 +1,13 @@
 -- start makes an instance (runtime.Store.Start).
 -- KEYS: meta, ready, due, index, instance
--- ARGV: ..., member, info, delay in ms, deadline in ms or 0, 1 if its time runs already
+-- ARGV: ..., member, info, delay in ms, deadline in ms or 0, timeout in ms or 0, 1 if its time runs already
 -- Reply: OK; OK_DUP if the instance is there with the same info; CONFLICT with another one
 -- include record
 local indexes = {ready = KEYS[2], due = KEYS[3]}
 local index, instance = KEYS[4], KEYS[5]
-local member, info, delay, deadline, timed = unpack(ARGV, ARGS)
-delay, deadline = tonumber(delay), tonumber(deadline)
+local member, info, delay, deadline, timeout, timed = unpack(ARGV, ARGS)
+delay, deadline, timeout = tonumber(delay), tonumber(deadline), tonumber(timeout)
+if timeout > 0 and (deadline == 0 or now + timeout < deadline) then deadline = now + timeout end
 
 local known = redis.call('HGET', instance, 's')
 if known then return reply(known == info and 'OK_DUP' or 'CONFLICT') end

@@ -91,6 +91,9 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 			Status: "pending", Started: p.now + start.Delay.Milliseconds(), Deadline: runtime.Millis(start.Deadline),
 			Slot: fmt.Sprintf("%d-%d", p.now, last),
 		}
+		if end := p.now + start.Timeout.Milliseconds(); start.Timeout > 0 && (r.Deadline == 0 || end < r.Deadline) {
+			r.Deadline = end
+		}
 		if start.Delay <= 0 {
 			r.Ready = p.now
 			if start.Timed {

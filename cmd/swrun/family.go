@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// family is a run and all that it has started, and what those have started.
+type family struct {
+	ctx   context.Context
+	store runtime.Store
+	root  runtime.Instance
+
+	mu      sync.Mutex
+	members map[runtime.Instance]bool // what was found out
+}
+
+func newFamily(ctx context.Context, s runtime.Store, root runtime.Instance) *family {
+	return &family{ctx: ctx, store: s, root: root, members: map[runtime.Instance]bool{root: true}}
+}
+
+// has reports whether an instance belongs to the family. As long as the store cannot tell, it does not.
+func (f *family) has(i runtime.Instance) bool {
+	f.mu.Lock()
+	member, known := f.members[i]
+	f.mu.Unlock()
+	if known || !i.MayStemFrom(f.root) {
+		return member
+	}
+	info, _, err := f.look(i)
+	if err != nil {
+		return false
+	}
+	if starter, ok := info.Starter(); ok {
+		member = f.has(starter)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.members[i] = member
+	return member
+}
+
+func (f *family) look(i runtime.Instance) (*runtime.Info, runtime.Record, error) {
+	l, err := f.store.Load(f.ctx, i)
+	if err != nil {
+		return nil, l.Record, err
+	}
+	info, err := runtime.ParseInfo(l.Info)
+	return info, l.Record, err
+}
+
+// isTold reports whether an instance of the family has a message to read.
+func (f *family) isTold(i runtime.Instance) bool {
+	if !f.has(i) {
+		return false
+	}
+	_, r, err := f.look(i)
+	return err == nil && r.Mail > r.Read
+}

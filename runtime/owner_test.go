@@ -1,0 +1,270 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// TestDefinitionsOutOfReachWhenDue: an owner that cannot find out what an instance runs gives it back before it seems to
+// hang, also if something is due.
+func TestDefinitionsOutOfReachWhenDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		stop := h.work(runtime.WorkerConfig{})
+		i := h.start("do: [{a: {wait: PT1M}}]", runtime.StartOptions{})
+		time.Sleep(10 * time.Second)
+		stop()
+		h.store = &mute{h.store, time.Now().Add(5 * time.Minute)}
+		defer h.work(runtime.WorkerConfig{})()
+		time.Sleep(4 * time.Minute)
+		if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
+			t.Errorf("the record is %+v", r)
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("it ended as %+v", o)
+		}
+	})
+}
+
+// TestCommandsToASuspendedDelayedStart: a run that was suspended before its start is no run that has started.
+func TestCommandsToASuspendedDelayedStart(t *testing.T) {
+	const delay = time.Minute
+	for name, command := range map[string]func(*runtime.Client, runtime.Instance) error{
+		"resume":  func(c *runtime.Client, i runtime.Instance) error { return c.Resume(context.Background(), i, "") },
+		"cancel":  func(c *runtime.Client, i runtime.Instance) error { return c.Cancel(context.Background(), i, "") },
+		"suspend": func(c *runtime.Client, i runtime.Instance) error { return c.Suspend(context.Background(), i, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				h.perform = effortless
+				defer h.work(runtime.WorkerConfig{})()
+				began := time.Now()
+				i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: delay})
+				time.Sleep(time.Second)
+				if err := h.client.Suspend(t.Context(), i, ""); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(5 * time.Second)
+				if err := command(h.client, i); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(5 * time.Second)
+				if r := h.record(i); r.Held() {
+					t.Errorf("it is held: %+v", r)
+				}
+				want := interpreter.StatusCancelled
+				if name != "cancel" {
+					if name == "suspend" {
+						time.Sleep(delay)
+						if err := h.client.Resume(t.Context(), i, ""); err != nil {
+							t.Fatal(err)
+						}
+					}
+					want = interpreter.StatusCompleted
+				}
+				if o := h.wait(i); o.Status != want || want == interpreter.StatusCompleted && o.StartedAt.Before(began.Add(delay)) {
+					t.Errorf("it ended as %+v", o)
+				}
+			})
+		})
+	}
+}
+
+// TestAcceptedTimeoutOfADelayedStart: a timeout that counts from the acceptance may pass before the start.
+func TestAcceptedTimeoutOfADelayedStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = hanging
+		defer h.work(runtime.WorkerConfig{})()
+		began := time.Now()
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true, Delay: time.Hour})
+		o := h.wait(i)
+		if took := time.Since(began); o.Status != interpreter.StatusFaulted || took < 5*time.Second || took > 6*time.Second {
+			t.Errorf("after %s it ended as %+v", took, o)
+		}
+	})
+}
+
+// choosy is a store that takes no commits, but everything else.
+type choosy struct{ runtime.Store }
+
+func (choosy) Commit(context.Context, runtime.Commit) (runtime.Committed, error) {
+	return runtime.Committed{}, errors.New("NOPERM")
+}
+
+// TestStopWhileNothingIsStored: a worker whose commits fail comes to its end all the same.
+func TestStopWhileNothingIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		h.store = choosy{h.store}
+		stop := h.work(runtime.WorkerConfig{})
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// TestCommitThatIsNeverTaken: an instance whose commits fail while its lease is renewed is not held for ever.
+func TestCommitThatIsNeverTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		h.store = choosy{h.store}
+		defer h.work(runtime.WorkerConfig{})()
+		time.Sleep(10 * time.Minute)
+		if r := h.record(i); r.Reason != runtime.Quarantined {
+			t.Errorf("the record is %+v", r)
+		}
+	})
+}
+
+// TestQuarantinedIsNotWaitedFor: nobody waits for what does not come.
+func TestQuarantinedIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(context.Context, interpreter.Request) (any, error) { panic("it breaks") }
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		if _, err := h.client.Wait(t.Context(), i); !errors.Is(err, runtime.ErrQuarantined) {
+			t.Errorf("waiting ends with %v", err)
+		}
+		if err := h.client.Follow(t.Context(), i, 0, func(runtime.HistoryEntry) error { return nil }); !errors.Is(err, runtime.ErrQuarantined) {
+			t.Errorf("following ends with %v", err)
+		}
+	})
+}
+
+// onceAfterWait is a document whose second task must not be performed twice.
+const onceAfterWait = "do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]"
+
+// TestOnceIsNotBegunWithoutAPlace: an effect that must not be performed twice is not stored as begun by one who cannot
+// perform it: because it never does, or because all its places are taken when it is stopped.
+func TestOnceIsNotBegunWithoutAPlace(t *testing.T) {
+	for name, second := range map[string]runtime.WorkerConfig{
+		"performs nothing": {Concurrency: -1, Drain: 2 * time.Second},
+		"has no place":     {Concurrency: 1, Drain: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				var performed atomic.Int64
+				h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+					if strings.HasSuffix(string(r.Path), "/a") {
+						performed.Add(1)
+						return "done", nil
+					}
+					return hanging(ctx, r)
+				}
+				stop := h.work(second)
+				i := h.start(onceAfterWait, runtime.StartOptions{})
+				if second.Concurrency < 0 { // which begins nothing
+					first := h.work(runtime.WorkerConfig{})
+					time.Sleep(time.Second)
+					first()
+				}
+				time.Sleep(time.Second)
+				h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+				time.Sleep(20 * time.Second)
+				if r := h.record(i); r.Deaths > 0 || performed.Load() > 0 {
+					t.Errorf("performed %d times, and the record is %+v", performed.Load(), r)
+				}
+				stop()
+				defer h.work(runtime.WorkerConfig{})()
+				if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
+					t.Errorf("performed %d times: %+v", performed.Load(), o)
+				}
+			})
+		})
+	}
+}
+
+// TestOnceGetsItsPlace: as soon as there is one.
+func TestOnceGetsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
+			if !strings.HasSuffix(string(r.Path), "/a") {
+				time.Sleep(20 * time.Second)
+			}
+			return "done", nil
+		}
+		defer h.work(runtime.WorkerConfig{Concurrency: 1})()
+		i := h.start(onceAfterWait, runtime.StartOptions{})
+		time.Sleep(time.Second)
+		began := time.Now()
+		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || time.Since(began) > 22*time.Second {
+			t.Errorf("after %s: %+v", time.Since(began), o)
+		}
+	})
+}
+
+// TestBranchesEndWhileSuspended: the order in which branches go on does not depend on whether the state was stored
+// meanwhile.
+func TestBranchesEndWhileSuspended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
+			d := 10 * time.Second
+			if strings.Contains(string(r.Path), "/slow/") {
+				d = 20 * time.Second
+			}
+			time.Sleep(d)
+			return string(r.Path), nil
+		}
+		defer h.work(runtime.WorkerConfig{})()
+		branch := "{do: [{first: " + task + "}, {second: " + task + "}]}"
+		i := h.start("do: [{f: {fork: {branches: [{slow: "+branch+"}, {fast: "+branch+"}]}}}]", runtime.StartOptions{})
+		time.Sleep(5 * time.Second)
+		for _, command := range []func(context.Context, runtime.Instance, string) error{h.client.Suspend, h.client.Resume} {
+			if err := command(t.Context(), i, ""); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(30 * time.Second)
+		}
+		h.wait(i)
+		l, err := h.store.Load(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := runtime.ParseInfo(l.Info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := runtime.NewClient(runtime.ClientConfig{Store: h.store, Compile: h.compile}).Describe(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var entries []interpreter.Entry
+		if _, err := h.client.History(t.Context(), i, 0, func(e runtime.HistoryEntry) error {
+			entries = append(entries, e.Entry)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		folded, err := interpreter.Fold(d.Program, interpreter.NewState(i.Namespace, i.ID), info.Start(d.Program, l.Record), entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, _ := d.State.MarshalJSON()
+		if again, _ := folded.MarshalJSON(); string(again) != string(stored) {
+			t.Errorf("stored %s\nfolded %s", stored, again)
+		}
+	})
+}
