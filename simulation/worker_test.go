@@ -37,6 +37,7 @@ type holding struct {
 	gone     bool
 	failures int
 	ticking  time.Time
+	unplaced bool // its session has no place for effects
 }
 
 var errLost = errors.New("no answer")
@@ -239,6 +240,11 @@ func (k *worker) hold(c runtime.Claimed, asked time.Duration) {
 	h.session = runtime.NewSession(runtime.SessionConfig{Clock: k.estimate, Linger: time.Second, Visible: 50 * time.Millisecond}, c, info, k.w.program(info))
 	k.held = append(k.held, h)
 	k.w.note("worker %d takes %s, epoch %d", k.n, c.Instance.ID, c.Token.Epoch)
+	if k.w.faulty && k.w.rng.Float64() < 0.2 {
+		h.session.Unplaced()
+		h.unplaced = true
+		k.later(time.Duration(k.w.rng.IntN(3000))*time.Millisecond, "place", func() { k.place(h) })
+	}
 	if err := h.session.Begin(c); err != nil {
 		k.w.problem("%s: %s", c.Instance, err)
 		return
@@ -278,6 +284,14 @@ func (k *worker) act(h *holding) {
 			k.tick(h, wants.Tick)
 			return
 		}
+	}
+}
+
+// place gives a session its place for effects.
+func (k *worker) place(h *holding) {
+	if h.unplaced = false; !h.gone && !k.lost(h) {
+		h.session.Placed()
+		k.act(h)
 	}
 }
 
@@ -322,6 +336,9 @@ func (k *worker) tick(h *holding, at time.Time) {
 
 func (k *worker) perform(h *holding, e interpreter.Effect) {
 	h.flights[e.ID] = true
+	if h.unplaced && e.Once {
+		k.w.problem("%s performs %s without a place for it", h.instance, e.Request.Path)
+	}
 	k.w.calls = append(k.w.calls, call{k.w.now, h.instance, e.Request.Path, h.token.Epoch, k.trusted(h)})
 	took, result, err, ok := k.w.perform(e.Request)
 	if !ok {
