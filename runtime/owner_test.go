@@ -13,28 +13,6 @@ import (
 	"github.com/swrun/swrun/runtime"
 )
 
-// TestDefinitionsOutOfReachWhenDue: an owner that cannot find out what an instance runs gives it back before it seems to
-// hang, also if something is due.
-func TestDefinitionsOutOfReachWhenDue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t)
-		h.perform = effortless
-		stop := h.work(runtime.WorkerConfig{})
-		i := h.start("do: [{a: {wait: PT1M}}]", runtime.StartOptions{})
-		time.Sleep(10 * time.Second)
-		stop()
-		h.store = &mute{h.store, time.Now().Add(5 * time.Minute)}
-		defer h.work(runtime.WorkerConfig{})()
-		time.Sleep(4 * time.Minute)
-		if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
-			t.Errorf("the record is %+v", r)
-		}
-		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
-			t.Errorf("it ended as %+v", o)
-		}
-	})
-}
-
 // TestCommandsToASuspendedDelayedStart: a run that was suspended before its start is no run that has started.
 func TestCommandsToASuspendedDelayedStart(t *testing.T) {
 	const delay = time.Minute

@@ -694,22 +694,32 @@ func (m *mute) Definition(ctx context.Context, key string) ([]byte, error) {
 	return m.Store.Definition(ctx, key)
 }
 
-// TestDefinitionsOutOfReach: that definitions cannot be read for a while is no fault of an instance.
+// TestDefinitionsOutOfReach: that definitions cannot be read for a while is no fault of an instance. Its owner gives it
+// back before it seems to hang, also if something is due.
 func TestDefinitionsOutOfReach(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t)
-		h.perform = effortless
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
-		h.store = &mute{h.store, time.Now().Add(5 * time.Minute)}
-		defer h.work(runtime.WorkerConfig{})()
-		time.Sleep(4 * time.Minute)
-		if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
-			t.Errorf("the record is %+v", r)
-		}
-		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
-			t.Errorf("got %+v", o)
-		}
-	})
+	for name, before := range map[string]time.Duration{"new": 0, "due": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				h.perform = effortless
+				i := h.start("do: [{w: {wait: PT1M}}, {a: "+task+"}]", runtime.StartOptions{})
+				if before > 0 {
+					stop := h.work(runtime.WorkerConfig{})
+					time.Sleep(before)
+					stop()
+				}
+				h.store = &mute{h.store, time.Now().Add(5 * time.Minute)}
+				defer h.work(runtime.WorkerConfig{})()
+				time.Sleep(4 * time.Minute)
+				if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
+					t.Errorf("the record is %+v", r)
+				}
+				if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+					t.Errorf("got %+v", o)
+				}
+			})
+		})
+	}
 }
 
 // TestDeadlineFarAway: a deadline at the end of all calendars is one that does not pass.
