@@ -31,7 +31,7 @@ type Description struct {
 type DescribedDeadline struct {
 	interpreter.InForce
 	File     string        // of the document
-	Line     int           // of the scope in the document; 0 for the workflow as a whole
+	Line     int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
 	Left     time.Duration // until it passes; negative if it is overdue
 	CaughtBy dsl.Pointer   // the try that would take the timeout; empty if the instance would fault
 	Perhaps  bool          // CaughtBy has a condition that decides
@@ -81,9 +81,14 @@ func (d *Description) Source(at dsl.Pointer) string {
 func (d *Description) deadline(in interpreter.InForce) DescribedDeadline {
 	w := d.Program.Workflow
 	described := DescribedDeadline{InForce: in, File: w.Source.File, Left: in.At.Sub(d.At)}
-	if in.Pointer != "" {
+	switch {
+	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
 		described.CaughtBy, described.Perhaps = taker(w, in)
+	case in.Kind == interpreter.DeadlineWorkflow:
+		described.Line = w.Source.Key("/timeout").Start.Line
+	case in.Kind == interpreter.DeadlineRun && d.Info.RunTimeout == 0:
+		described.Line = w.Source.Key("/document/metadata/swrun/runTimeout").Start.Line
 	}
 	return described
 }
@@ -192,7 +197,10 @@ func (d *Description) then() string {
 	}
 	first := d.Deadlines[0]
 	scope := fmt.Sprintf("the timeout of %s (%s) fires", first.Pointer, d.Source(first.Origin))
-	if first.Pointer == "" {
+	switch {
+	case first.Pointer == "" && first.Line > 0:
+		scope = fmt.Sprintf("the workflow's timeout (%s:%d) fires", first.File, first.Line)
+	case first.Pointer == "":
 		scope = "the workflow's timeout fires"
 	}
 	consequence := "it faults with `timeout`: no catch takes it"

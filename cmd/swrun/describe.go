@@ -86,7 +86,10 @@ func describeText(d *runtime.Description) string {
 func deadlineRow(in runtime.DescribedDeadline) []string {
 	scope, source, by := "the workflow", "-", "nothing: the run faults"
 	if in.Pointer != "" {
-		scope, source = string(in.Pointer), fmt.Sprintf("%s:%d", in.File, in.Line)
+		scope = string(in.Pointer)
+	}
+	if in.Line > 0 {
+		source = fmt.Sprintf("%s:%d", in.File, in.Line)
 	}
 	if in.CaughtBy != "" {
 		by = string(in.CaughtBy)

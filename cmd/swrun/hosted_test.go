@@ -71,6 +71,27 @@ do:
     catch: {do: [{late: {set: {late: true}}}]}
 `
 
+const boundedText = `document: {dsl: 1.0.3, namespace: demo, name: bounded, version: 0.1.0, metadata: {swrun: {runTimeout: PT3H}}}
+timeout: {after: PT2H}
+do:
+- nap: {wait: PT5H}
+`
+
+// TestWhereDeadlinesStand: those of the workflow too, unless a start option has set them.
+func TestWhereDeadlinesStand(t *testing.T) {
+	h := newHosted(t)
+	h.work()
+	h.exits(exitOK, "deploy", mustWriteFile(t, "bounded.yaml", boundedText))
+	h.exits(exitOK, "start", "demo/bounded", "--id", "b-1")
+	h.until("the workflow's timeout (bounded.yaml:2) fires", "describe", "b-1")
+	h.exits(exitOK, "start", "demo/bounded", "--id", "b-2", "--execution-timeout", "1h", "--run-timeout", "2h")
+	for id, want := range map[string]string{
+		"b-1": `[["workflow","bounded.yaml",2],["run","bounded.yaml",1]]`, "b-2": `[["execution",null,null],["run",null,null]]`,
+	} {
+		h.until(want, "describe", id, "-o", "json", "--jq", ".deadlines | map([.kind, .file, .line])")
+	}
+}
+
 // TestLookedAfter is a run's life on Redis, from its start to its end, with a worker at it.
 func TestLookedAfter(t *testing.T) {
 	h := newHosted(t)
