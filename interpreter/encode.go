@@ -254,6 +254,7 @@ type storedEffect struct {
 	StartedAt    moment          `json:"t"`
 	Attempt      int             `json:"a"`
 	Once         bool            `json:"1"`
+	Held         bool            `json:"h"`
 	Confidential bool            `json:"s"`
 	Request      json.RawMessage `json:"q"`
 }
@@ -325,6 +326,7 @@ func (f *Frame) encodeEffect(w *writer) {
 	e.moment("t", f.Effect.StartedAt)
 	e.number("a", f.Effect.Attempt)
 	e.flag("1", f.Effect.Once)
+	e.flag("h", f.Effect.Held)
 	e.flag("s", f.Effect.Confidential)
 	e.raw("q", f.Effect.Request)
 	w.b, _ = e.end()
@@ -357,8 +359,8 @@ func decodeFrame(data []byte) (*Frame, error) {
 	}
 	if e := j.Effect; e != nil {
 		f.Effect = &InFlight{
-			ID: e.ID, StartedAt: e.StartedAt.time(), Attempt: e.Attempt, Once: e.Once, Confidential: e.Confidential,
-			Request: e.Request,
+			ID: e.ID, StartedAt: e.StartedAt.time(), Attempt: e.Attempt, Once: e.Once, Held: e.Held,
+			Confidential: e.Confidential, Request: e.Request,
 		}
 	}
 	if j.Then != nil {

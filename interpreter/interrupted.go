@@ -9,6 +9,8 @@ import (
 // Interruption is an effect that was in flight when a driver lost the run.
 type Interruption struct {
 	Effect Effect
+	// Held says that it has never begun: see State.Hold.
+	Held bool
 	// Error is why it cannot be performed again; its task then fails with it. Nil otherwise.
 	Error *errors.Error
 }
@@ -29,9 +31,9 @@ func Interrupted(p *Program, s *State) []Interruption {
 			f.Effect.Attempt++
 			f.changed()
 		}
-		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Once: f.Effect.Once}}
+		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Once: f.Effect.Once}, Held: f.Effect.Held}
 		body := f.Effect.Request
-		if body == nil && !f.Effect.Once {
+		if body == nil && (!f.Effect.Once || f.Effect.Held) {
 			body, i.Error = m.requestAgain(f)
 		}
 		i.Effect.Request = m.request(f, body, f.Effect.Attempt)

@@ -127,6 +127,8 @@ type InFlight struct {
 	Attempt   int
 	// Once says that the effect must not be performed again when nobody knows whether it has been.
 	Once bool
+	// Held says that the effect has not begun, and does not before State.Begin: its driver had no place for it.
+	Held bool
 	// Confidential says that a secret went with the request, so that the answer may repeat it and is not recorded.
 	Confidential bool
 	// Request is the frozen request. It is nil if it holds a secret: then it is made again, at the same clock.
@@ -239,6 +241,28 @@ func (s *State) NextWake() time.Time {
 }
 
 // Awaits reports whether a task still waits for an effect.
-func (s *State) Awaits(id EffectID) bool {
-	return slices.ContainsFunc(s.frames, func(f *Frame) bool { return f.Effect != nil && f.Effect.ID == id })
+func (s *State) Awaits(id EffectID) bool { return s.waiting(id) != nil }
+
+// waiting returns the frame of the task that waits for an effect, or nil.
+func (s *State) waiting(id EffectID) *Frame {
+	for _, f := range s.frames {
+		if f.Effect != nil && f.Effect.ID == id {
+			return f
+		}
+	}
+	return nil
+}
+
+// Hold notes that an effect that a step wants is not begun yet. So it can be stored although it must not be performed
+// twice: whoever restores the state knows that it has not been.
+func (s *State) Hold(id EffectID) { s.hold(id, true) }
+
+// Begin ends Hold: once this is stored, the effect counts as begun.
+func (s *State) Begin(id EffectID) { s.hold(id, false) }
+
+func (s *State) hold(id EffectID, held bool) {
+	if f := s.waiting(id); f != nil && f.Effect.Held != held {
+		f.Effect.Held = held
+		f.changed()
+	}
 }

@@ -244,12 +244,11 @@ func isComposite(f *Frame) bool {
 }
 
 func (m *machine) finished(ev Finished) {
-	i := slices.IndexFunc(m.s.frames, func(f *Frame) bool { return f.Effect != nil && f.Effect.ID == ev.Effect })
-	if i < 0 {
+	f := m.s.waiting(ev.Effect)
+	if f == nil {
 		m.record(Record{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
 		return
 	}
-	f := m.s.frames[i]
 	r := Record{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: ev.Result, Error: ev.Error}
 	if f.Effect.Confidential {
 		r.Data, m.result.Withheld = nil, true

@@ -138,10 +138,10 @@ func (n *node) isFull(ctx context.Context, now time.Duration) bool {
 	return n.full
 }
 
-func (n *node) close() {
+// shut ends the senders as soon as what was sent is answered.
+func (n *node) shut() {
 	n.closed = true
 	close(n.requests)
-	n.senders.Wait()
 }
 
 // reply is what a script has answered.
@@ -228,7 +228,7 @@ func (s *Store) failed(n *node, err error) {
 	defer s.mu.Unlock()
 	if s.nodes[n.client] == n {
 		delete(s.nodes, n.client)
-		n.close()
+		n.shut() // its senders may take a while
 	}
 }
 

@@ -155,6 +155,23 @@ func TestClockBehindTheLastWrite(t *testing.T) {
 	}
 }
 
+// TestClockComesBack: what made up for a clock that had gone back is forgotten when it has come back. When it then goes back
+// by a little, one who knows no time does not take that for then.
+func TestClockComesBack(t *testing.T) {
+	j := newJumping(t, redisstore.Config{})
+	j.start("a")
+	at := j.time()
+	j.server.Jump(-time.Hour)
+	j.time()
+	j.server.Jump(time.Hour + time.Second)
+	j.start("b") // which notes the time
+	j.server.Jump(-500 * time.Millisecond)
+	newcomer := j.another(redisstore.Config{})
+	if p, err := newcomer.Promote(t.Context(), runtime.Promote{}); err != nil || p.At.Sub(at) > time.Minute {
+		t.Errorf("it is %s from what it was, %v", p.At.Sub(at), err)
+	}
+}
+
 // TestClockOfAStoppedProcess: a process that is stopped before it sends, or before it takes in the answer, does not take
 // the time of the answer for that of the moment in which it goes on.
 func TestClockOfAStoppedProcess(t *testing.T) {

@@ -94,7 +94,7 @@ func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 		if err != nil {
 			return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
 		}
-		o.MaxRetries, o.DisableIdentity = -1, true
+		o.MaxRetries, o.DialerRetries, o.DisableIdentity = -1, 1, true
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		return redis.NewClusterClient(o), c, nil
 	}
@@ -102,7 +102,7 @@ func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 	if err != nil {
 		return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
 	}
-	o.MaxRetries, o.DisableIdentity, o.ContextTimeoutEnabled = -1, true, true
+	o.MaxRetries, o.DialerRetries, o.DisableIdentity, o.ContextTimeoutEnabled = -1, 1, true, true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return redis.NewClient(o), c, nil
 }

@@ -52,7 +52,8 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.nodes {
-		n.close()
+		n.shut()
+		n.senders.Wait()
 	}
 	return s.client.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -101,33 +102,51 @@ type programs struct {
 }
 
 type compilation struct {
-	once    sync.Once
+	done    chan struct{} // closed when the rest is known
 	program *interpreter.Program
 	err     error
 }
 
+// loadWithin is how long a definition may be on its way.
+const loadWithin = 30 * time.Second
+
 // maxPrograms is how many programs are kept; more are compiled again when they are needed.
 const maxPrograms = 512
 
-// program returns the program of a definition; instances share it.
+// program returns the program of a definition; instances share it. When ctx ends before it is known, it is an
+// unavailableError, and it goes on being loaded.
 func (p *programs) program(ctx context.Context, digest string) (*interpreter.Program, error) {
+	c := p.compilation(ctx, digest)
+	select {
+	case <-c.done:
+		return c.program, c.err
+	case <-ctx.Done():
+		return nil, &unavailableError{digest, context.Cause(ctx)}
+	}
+}
+
+func (p *programs) compilation(ctx context.Context, digest string) *compilation {
 	p.mu.Lock()
-	c := p.compiled[digest]
-	if c == nil {
-		if len(p.compiled) >= maxPrograms || p.compiled == nil {
-			p.compiled = map[string]*compilation{}
+	defer p.mu.Unlock()
+	if c := p.compiled[digest]; c != nil {
+		return c
+	}
+	if len(p.compiled) >= maxPrograms || p.compiled == nil {
+		p.compiled = map[string]*compilation{}
+	}
+	c := &compilation{done: make(chan struct{})}
+	p.compiled[digest] = c
+	go func() {
+		defer close(c.done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadWithin)
+		defer cancel()
+		if c.program, c.err = p.load(ctx, digest); c.err != nil { // it may be there next time
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.compiled, digest)
 		}
-		c = new(compilation)
-		p.compiled[digest] = c
-	}
-	p.mu.Unlock()
-	c.once.Do(func() { c.program, c.err = p.load(context.WithoutCancel(ctx), digest) })
-	if c.err != nil { // it may be there next time
-		p.mu.Lock()
-		delete(p.compiled, digest)
-		p.mu.Unlock()
-	}
-	return c.program, c.err
+	}()
+	return c
 }
 
 func (p *programs) load(ctx context.Context, digest string) (*interpreter.Program, error) {

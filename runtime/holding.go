@@ -89,7 +89,7 @@ func (h *holding) begin(c Claimed) error {
 	if err != nil {
 		return err
 	}
-	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Records: w.c.Records}
+	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Records: w.c.Records, Idle: w.c.Concurrency < 0}
 	h.session = NewSession(config, c, info, program)
 	if !h.slotted {
 		h.session.Unplaced()
@@ -108,7 +108,9 @@ func (h *holding) program(c Claimed, digest string) (*interpreter.Program, error
 		}
 	}
 	for failures := 1; ; failures++ {
-		p, err := w.programs.program(h.ctx, digest)
+		ctx, cancel := context.WithTimeout(h.ctx, Grace/4) // so that it is not overlooked that the worker leaves
+		p, err := w.programs.program(ctx, digest)
+		cancel()
 		var unknown *unavailableError
 		if err == nil || !errors.As(err, &unknown) {
 			return p, err
@@ -172,15 +174,15 @@ func (h *holding) act() (done bool, err error) {
 		if !h.partition.w.c.Now().Before(h.trusted()) {
 			return false, errLost // this process may have stood still
 		}
-		h.heed()
 		wants := s.Wants()
+		h.waiting = append(h.waiting, wants.Perform...)
+		wants.Perform = nil
+		h.heed()
 		for _, id := range wants.Cancel {
 			h.cancel(id)
 		}
 		wants.Cancel = nil
-		perform := wants.Perform
-		wants.Perform = nil
-		h.performAll(perform)
+		h.performAll()
 		switch {
 		case wants.Done:
 			return true, wants.Failed
@@ -363,9 +365,8 @@ func (h *holding) slot() chan<- struct{} {
 	return h.partition.w.slots.places
 }
 
-// performAll starts effects, or keeps them until there is a slot: so long the instance's timers go on.
-func (h *holding) performAll(effects []interpreter.Effect) {
-	h.waiting = append(h.waiting, effects...)
+// performAll starts the effects that wait, if there is a slot. If there is none, the instance's timers go on so long.
+func (h *holding) performAll() {
 	select {
 	case h.slot() <- struct{}{}:
 		h.placed()

@@ -246,3 +246,108 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		}
 	})
 }
+
+// TestDeadlinesGoOnWithoutAPlace: while one branch waits for a place for an effect that must not be performed twice, the
+// timeout of another is enforced and stored.
+func TestDeadlinesGoOnWithoutAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = hanging
+		defer h.work(runtime.WorkerConfig{Concurrency: 1})()
+		i := h.start("do: [{f: {fork: {branches: [{one: {do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]}},"+
+			"{two: {try: [{w: {wait: PT10M, timeout: {after: PT10S}}}], catch: {do: [{late: {wait: PT1H}}]}}}]}}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		time.Sleep(11 * time.Second)
+		r := h.record(i)
+		if all := strings.Join(h.records(i), " "); r.Deadline != 0 || r.Epoch > 3 || !strings.Contains(all, "task.faulted") {
+			t.Errorf("the record is %+v, the history %s", r, all)
+		}
+	})
+}
+
+// stuck is a store that is asked for definitions and does not answer for a while.
+type stuck struct {
+	runtime.Store
+	until time.Time
+}
+
+func (s *stuck) Definition(ctx context.Context, key string) ([]byte, error) {
+	if time.Now().Before(s.until) {
+		time.Sleep(5 * time.Second)
+		return nil, context.DeadlineExceeded
+	}
+	return s.Store.Definition(ctx, key)
+}
+
+// TestDefinitionsAreNotAnswered: an instance is given back in time, also while the question is still open.
+func TestDefinitionsAreNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		i := h.start("do: [{w: {wait: PT3S}}, {a: "+task+"}]", runtime.StartOptions{})
+		stop := h.work(runtime.WorkerConfig{})
+		time.Sleep(time.Second)
+		stop()
+		h.store = &stuck{h.store, time.Now().Add(time.Minute)}
+		defer h.work(runtime.WorkerConfig{})()
+		time.Sleep(50 * time.Second)
+		if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
+			t.Errorf("the record is %+v", r)
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// sluggish is a store whose commits are answered late.
+type sluggish struct{ runtime.Store }
+
+func (s sluggish) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+	done, err := s.Store.Commit(ctx, c)
+	if len(c.Entries) > 0 && c.Version > 0 {
+		time.Sleep(500 * time.Millisecond)
+	}
+	return done, err
+}
+
+// TestDrainDuringACommit: an effect that would wait for a place when the commit before it is answered is left to others.
+func TestDrainDuringACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = hanging
+		h.store = sluggish{h.store}
+		stop := h.work(runtime.WorkerConfig{Concurrency: 1})
+		i := h.start("do: [{w: {wait: PT5S}}, {a: "+task+"}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		time.Sleep(4*time.Second + 200*time.Millisecond) // the wait is over, and that is being stored
+		stopped := make(chan struct{})
+		go func() { stop(); close(stopped) }()
+		time.Sleep(2 * time.Second)
+		if r := h.record(i); r.Held() {
+			t.Errorf("it is held: %+v", r)
+		}
+		<-stopped
+	})
+}
+
+// TestMessageShortlyBeforeADelayedStart: it starts in time, and there is no busy waiting for it.
+func TestMessageShortlyBeforeADelayedStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		defer h.work(runtime.WorkerConfig{})()
+		began := time.Now()
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: 2 * time.Second})
+		time.Sleep(1500 * time.Millisecond)
+		if err := h.client.Resume(t.Context(), i, ""); err != nil {
+			t.Fatal(err)
+		}
+		o := h.wait(i)
+		if r := h.record(i); r.Epoch != 1 || o.StartedAt.Sub(began) < 2*time.Second || o.EndedAt.Sub(began) > 2100*time.Millisecond {
+			t.Errorf("after %s: %+v, %+v", o.EndedAt.Sub(began), o, r)
+		}
+	})
+}

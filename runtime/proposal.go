@@ -57,7 +57,7 @@ func (s *Session) proposal(release bool) (*Commit, error) {
 
 // parks reports whether nothing has to be done before time has passed or a message arrives.
 func (s *Session) parks() bool {
-	return s.state.Phase() == interpreter.StatusWaiting && len(s.queue) == 0 && len(s.batch.effects) == 0 && !s.again
+	return s.state.Phase() == interpreter.StatusWaiting && len(s.queue) == 0 && len(s.batch.effects)+len(s.held) == 0 && !s.again
 }
 
 // reason tells why the instance is closed (promises.md 203).

@@ -38,8 +38,9 @@ type Session struct {
 	leaving  bool // nothing more is started
 	killed   bool // the cancel that ended it was a terminate
 
-	unplaced bool      // its owner has no place to perform effects
-	placeBy  time.Time // when it is given back for want of one
+	unplaced bool                 // its owner has no place to perform effects
+	held     []interpreter.Effect // that wait for one, and are stored so
+	giveBy   time.Time            // when an idle owner gives it back, since it would have to perform something
 
 	wants Wants
 }
@@ -51,6 +52,8 @@ type SessionConfig struct {
 	Linger  time.Duration // how short a wait has to be for the instance to stay in memory
 	Visible time.Duration // how long an effect may be in flight before it is stored
 	Records int           // how many records a history may have; 0 for any number
+	// Idle says that the owner performs nothing. What somebody has to perform once it is stored is not stored.
+	Idle bool
 }
 
 // NewSession returns the session of an instance that was claimed; Begin comes next. What is stored decides the
@@ -115,7 +118,7 @@ func (s *Session) Begin(c Claimed) error {
 
 // restore makes the session's state of what is stored.
 func (s *Session) restore(c Claimed) (err error) {
-	s.record, s.batch, s.queue = c.Record, batch{}, nil
+	s.record, s.batch, s.queue, s.held = c.Record, batch{}, nil, nil
 	s.children = map[interpreter.EffectID]child{}
 	if c.State.Head == nil {
 		s.state = interpreter.NewState(s.instance.Namespace, s.instance.ID)
@@ -173,6 +176,8 @@ func (s *Session) resume() {
 		case i.Error != nil:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case s.flights[e.ID], s.told(e.ID): // it goes on, or has ended
+		case i.Held:
+			s.held = append(s.held, e)
 		case e.Once:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
 				"it was sent at most once, and nobody knows whether it arrived",
@@ -216,8 +221,8 @@ func (s *Session) Mail(inbox []Message) error {
 // Tick takes in that time has passed.
 func (s *Session) Tick() { s.advance() }
 
-// Unplaced says that the owner has no place to perform effects: they may have to wait. What must not be stored as
-// begun before it is, is not stored until Placed.
+// Unplaced says that the owner has no place to perform effects: they may have to wait. What must not be performed twice
+// is stored as held, and does not begin until Placed.
 func (s *Session) Unplaced() { s.unplaced = true }
 
 // Placed takes in that effects can be performed at once.
@@ -226,6 +231,18 @@ func (s *Session) Placed() {
 		s.unplaced, s.wants.Place = false, false
 		s.advance()
 	}
+}
+
+// unhold lets the held effects begin, once that is stored.
+func (s *Session) unhold() {
+	if s.unplaced || s.draining || len(s.held) == 0 {
+		return
+	}
+	for _, e := range s.held {
+		s.state.Begin(e.ID)
+	}
+	s.batch.effects = append(s.batch.effects, s.held...)
+	s.batch.firm, s.held = true, nil
 }
 
 // Drain makes the session end as soon as nothing is in flight.
@@ -255,10 +272,15 @@ func (s *Session) advance() {
 		s.step(ev)
 	}
 	now := s.Clock()
+	if s.state.Status == interpreter.StatusPending && s.starts() { // a message came shortly before
+		s.batch.firm = true // the store has not fixed the time
+		s.step(s.info.Start(s.program, s.record))
+	}
 	if wake := s.state.NextWake(); s.again || !wake.IsZero() && !now.Before(wake) {
 		s.step(interpreter.Due{})
 	}
 	s.limit()
+	s.unhold()
 	s.decide(now)
 }
 
@@ -343,6 +365,9 @@ func (s *Session) wanted(e interpreter.Effect) {
 		s.batch.outbox = append(s.batch.outbox, outgoing{Publish: e.Request.Body})
 	case e.Kind == dsl.KindRunWorkflow:
 		s.start(e)
+	case e.Once && s.unplaced:
+		s.state.Hold(e.ID)
+		s.held = append(s.held, e)
 	default:
 		s.batch.firm = s.batch.firm || e.Once || e.Detached
 		s.batch.effects = append(s.batch.effects, e)
@@ -355,24 +380,21 @@ func (s *Session) unwanted(id interpreter.EffectID) {
 		delete(s.children, id)
 		s.batch.outbox = append(s.batch.outbox, c.closing(s.killed)...)
 	}
-	for i, e := range s.batch.effects {
-		if e.ID == id {
-			s.batch.effects = append(s.batch.effects[:i:i], s.batch.effects[i+1:]...)
-			return
-		}
-	}
+	is := func(e interpreter.Effect) bool { return e.ID == id }
+	s.batch.effects = slices.DeleteFunc(s.batch.effects, is)
+	s.held = slices.DeleteFunc(s.held, is)
 }
 
 // decide finds out what is next.
 func (s *Session) decide(now time.Time) {
-	s.wants.Tick = time.Time{}
-	idle := len(s.flights) == 0 && len(s.batch.effects) == 0 && !s.again && len(s.queue) == 0
+	s.wants.Tick, s.wants.Place = time.Time{}, len(s.held) > 0
+	idle := len(s.flights) == 0 && len(s.batch.effects) == 0 && len(s.held) == 0 && !s.again && len(s.queue) == 0
 	wake := s.wake()
 	switch {
 	case s.state.Status.Final():
 		s.propose(true)
-	case s.unplaced && s.promises():
-		s.place(wake, now)
+	case s.Idle && s.promises():
+		s.refrain(now)
 	case s.draining && len(s.flights) == 0 && (s.leaving || !s.mustBegin()):
 		s.propose(true)
 	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.records >= maxBatch:
@@ -394,27 +416,21 @@ func (s *Session) mustBegin() bool {
 	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Once })
 }
 
-// promises reports whether there is an effect that no other owner would perform once what led to it is stored.
+// promises reports whether there is an effect of which nobody knows once what led to it is stored.
 func (s *Session) promises() bool {
-	return s.mustBegin() || slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
+	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
 }
 
-// place asks for a place to perform effects. Nothing that was done here is lost if there is none: what led to the effects
-// comes again.
-func (s *Session) place(wake, now time.Time) {
-	if s.placeBy.IsZero() {
-		s.placeBy = now.Add(Grace / 2) // its owner must not seem to hang
+// refrain gives the instance back as it is stored, but not at once: it would be taken again.
+func (s *Session) refrain(now time.Time) {
+	if s.giveBy.IsZero() {
+		s.giveBy = now.Add(Grace / 2) // its owner must not seem to hang
 	}
-	if s.draining || !now.Before(s.placeBy) {
+	if s.wants.Tick = s.giveBy; s.draining || !now.Before(s.giveBy) {
 		s.batch = batch{}
 		c := s.record.giveBack(s.instance, s.token, now)
 		c.Next += s.refused
 		s.wants.Commit = &c
-		return
-	}
-	s.wants.Place, s.wants.Tick = true, s.placeBy
-	if !wake.IsZero() && wake.Before(s.placeBy) {
-		s.wants.Tick = wake
 	}
 }
 

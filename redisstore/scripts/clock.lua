@@ -14,7 +14,10 @@ do
   local time, known = redis.call('TIME'), redis.call('HMGET', meta, 'clock', 'offset', 'seq')
   clock, offset, seq = tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(known[3] or 0)
   server = time[1] * 1000 + math.floor(time[2] / 1000)
-  if offset > 0 and server >= clock then offset = 0 end -- the server's clock has come back
+  if offset > 0 and server >= clock then -- the server's clock has come back
+    offset = 0
+    redis.call('HDEL', meta, 'offset')
+  end
   now = server + offset
   local expected = EXPECTED > 0 and EXPECTED or nil
   if now < clock - BACK then -- the server's clock went back: time goes on from where it was

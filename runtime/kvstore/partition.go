@@ -35,8 +35,10 @@ func (p *partition) tell(clock int64) {
 // told keeps the time.
 func (p *partition) told() {
 	p.setCounter("clock", p.now)
-	if p.fell {
+	if p.offset != p.counter("offset") {
 		p.setCounter("offset", p.offset)
+	}
+	if p.fell {
 		p.setCounter("jumps", p.counter("jumps")+1)
 	}
 }
