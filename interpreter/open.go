@@ -16,6 +16,7 @@ type Open struct {
 	StartedAt time.Time
 	Effect    EffectID  // that it waits for; 0 for none
 	Attempt   int       // of the effect
+	Held      bool      // the effect has not begun: see State.Hold
 	Until     time.Time // when its wait ends; zero if it does not wait for time
 	Retry     bool      // the wait is for the next attempt of a try
 	Ready     bool      // it can go on at once
@@ -46,7 +47,7 @@ func OpenTasks(p *Program, s *State) []Open {
 			Until: f.WakeAt, Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
 		}
 		if f.Effect != nil {
-			o.Effect, o.Attempt = f.Effect.ID, f.Effect.Attempt
+			o.Effect, o.Attempt, o.Held = f.Effect.ID, f.Effect.Attempt, f.Effect.Held
 		}
 		all = append(all, o)
 	}

@@ -182,6 +182,8 @@ func (d *Description) waitsFor(o interpreter.Open) string {
 		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case o.Kind == dsl.KindRunWorkflow:
 		return "waiting for the workflow that " + at + " has started"
+	case o.Held:
+		return fmt.Sprintf("%s waits for a worker with a place for it", at)
 	case o.Effect != 0 && d.Record.Held():
 		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", strings.ReplaceAll(string(o.Kind), "_", " "), at, d.At.Sub(o.StartedAt).Round(time.Millisecond), o.Attempt)
 	case o.Effect != 0:

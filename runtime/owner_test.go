@@ -259,6 +259,10 @@ func TestDeadlinesGoOnWithoutAPlace(t *testing.T) {
 		time.Sleep(time.Second)
 		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
 		time.Sleep(11 * time.Second)
+		d, err := runtime.NewClient(runtime.ClientConfig{Store: h.store, Compile: h.compile}).Describe(t.Context(), i)
+		if err != nil || !strings.Contains(d.Why, "waits for a worker with a place for it") {
+			t.Errorf("it is described so: %+v, %v", d, err)
+		}
 		r := h.record(i)
 		if all := strings.Join(h.records(i), " "); r.Deadline != 0 || r.Epoch > 3 || !strings.Contains(all, "task.faulted") {
 			t.Errorf("the record is %+v, the history %s", r, all)
