@@ -27,7 +27,7 @@ func Interrupted(p *Program, s *State) []Interruption {
 		if f.Effect == nil {
 			continue
 		}
-		if again := !f.Effect.Once && f.node.kind.Perform != nil; again {
+		if again := !f.Effect.Once && !f.Effect.Held && f.node.kind.Perform != nil; again {
 			f.Effect.Attempt++
 			f.changed()
 		}

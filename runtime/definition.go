@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -140,13 +141,23 @@ func (p *programs) compilation(ctx context.Context, digest string) *compilation 
 		defer close(c.done)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadWithin)
 		defer cancel()
-		if c.program, c.err = p.load(ctx, digest); c.err != nil { // it may be there next time
+		if c.program, c.err = p.contained(ctx, digest); c.err != nil { // it may be there next time
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			delete(p.compiled, digest)
 		}
 	}()
 	return c
+}
+
+// contained is load; a panic is a fault of the definition.
+func (p *programs) contained(ctx context.Context, digest string) (program *interpreter.Program, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("compiling the definition %s panicked: %v\n%s", digest, v, debug.Stack())
+		}
+	}()
+	return p.load(ctx, digest)
 }
 
 func (p *programs) load(ctx context.Context, digest string) (*interpreter.Program, error) {

@@ -30,6 +30,7 @@ type holding struct {
 	stopping  <-chan struct{}      // closed when the worker drains, and then when it leaves
 	releasing atomic.Bool          // a commit that gives the token back is on its way
 	waiting   []interpreter.Effect // for a slot
+	patience  time.Time            // when it is given back for want of one; zero if it needs none
 
 	mu    sync.Mutex
 	asked time.Time // when the lease that is trusted was asked for
@@ -156,7 +157,7 @@ func (h *holding) run() error {
 		case h.slot() <- struct{}{}:
 			h.placed()
 		case <-h.timer():
-			h.session.Tick()
+			h.tick()
 		case <-h.stopping:
 			h.stop()
 		}
@@ -218,7 +219,7 @@ func (h *holding) detach() {
 func (h *holding) stop() {
 	if h.stopping == h.partition.w.leaving {
 		h.stopping = nil
-		h.session.HandOver()
+		h.session.HandOver(h.waiting...)
 		return
 	}
 	h.stopping = h.partition.w.leaving
@@ -237,16 +238,30 @@ func (h *holding) heed() {
 // timer returns a channel that is ready when the session wants to be called.
 func (h *holding) timer() <-chan time.Time {
 	at := h.session.wants.Tick
-	if at.IsZero() {
+	if at.IsZero() && h.patience.IsZero() {
 		return nil
 	}
-	left := h.partition.clock.until(at)
+	left := h.patience.Sub(h.partition.w.c.Now())
+	if !at.IsZero() && (h.patience.IsZero() || h.partition.clock.until(at) < left) {
+		left = h.partition.clock.until(at)
+	}
 	if h.alarm == nil {
 		h.alarm = time.NewTimer(left)
 	} else {
 		h.alarm.Reset(left)
 	}
 	return h.alarm.C
+}
+
+// tick takes in that time has passed.
+func (h *holding) tick() {
+	if !h.patience.IsZero() && !h.partition.w.c.Now().Before(h.patience) {
+		h.patience = time.Time{}
+		h.partition.leave(h.instance)
+		h.session.HandOver(h.waiting...)
+		return
+	}
+	h.session.Tick()
 }
 
 // commit stores what the session wants to be stored. It repeats the same operation while it is not answered and the
@@ -371,6 +386,12 @@ func (h *holding) performAll() {
 	case h.slot() <- struct{}{}:
 		h.placed()
 	default:
+	}
+	if h.slot() == nil {
+		h.patience = time.Time{}
+	} else if h.patience.IsZero() {
+		w := h.partition.w
+		h.patience = w.c.Now().Add(w.patience())
 	}
 	if h.slotted {
 		for _, e := range h.waiting {

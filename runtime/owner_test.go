@@ -264,7 +264,7 @@ func TestDeadlinesGoOnWithoutAPlace(t *testing.T) {
 			t.Errorf("it is described so: %+v, %v", d, err)
 		}
 		r := h.record(i)
-		if all := strings.Join(h.records(i), " "); r.Deadline != 0 || r.Epoch > 3 || !strings.Contains(all, "task.faulted") {
+		if all := strings.Join(h.records(i), " "); r.Deadline != 0 || !strings.Contains(all, "task.faulted") {
 			t.Errorf("the record is %+v, the history %s", r, all)
 		}
 	})
@@ -354,4 +354,209 @@ func TestMessageShortlyBeforeADelayedStart(t *testing.T) {
 			t.Errorf("after %s: %+v, %+v", o.EndedAt.Sub(began), o, r)
 		}
 	})
+}
+
+const once = "metadata: {swrun: {delivery: at-most-once}}"
+
+// TestPlacesElsewhere: an instance that waits for a place at a worker that has none goes to one that has.
+func TestPlacesElsewhere(t *testing.T) {
+	for name, full := range map[string]runtime.WorkerConfig{"full": {Concurrency: 1}, "idle": {Concurrency: -1}} {
+		for kind, metadata := range map[string]string{"once": ", " + once, "plain": ""} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := newHost(t)
+					var performed atomic.Int64
+					h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+						if !strings.HasSuffix(string(r.Path), "/a") {
+							return hanging(ctx, r)
+						}
+						if performed.Add(1); r.Attempt != 1 {
+							t.Errorf("it is attempt %d", r.Attempt)
+						}
+						return "done", nil
+					}
+					first := h.work(runtime.WorkerConfig{})
+					i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}"+metadata+"}}]", runtime.StartOptions{})
+					time.Sleep(time.Second)
+					first()
+					defer h.work(full)()
+					if full.Concurrency > 0 {
+						h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+					}
+					time.Sleep(20 * time.Second)
+					defer h.work(runtime.WorkerConfig{})()
+					time.Sleep(20 * time.Second)
+					if r := h.record(i); performed.Load() != 1 || r.Status != interpreter.StatusCompleted {
+						t.Errorf("performed %d times: %+v", performed.Load(), r)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestDetachedOnceIsPerformed also where there is no place: nobody else knows of it.
+func TestDetachedOnceIsPerformed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+			if !strings.HasSuffix(string(r.Path), "/a") {
+				return hanging(ctx, r)
+			}
+			performed.Add(1)
+			return "done", nil
+		}
+		defer h.work(runtime.WorkerConfig{Concurrency: 1})()
+		i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}, await: false}, "+once+"}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		h.wait(i)
+		time.Sleep(time.Second)
+		if performed.Load() != 1 {
+			t.Errorf("performed %d times", performed.Load())
+		}
+	})
+}
+
+// TestOnceIsHandedOver: what a worker that leaves has not begun it hands over as such, and it is performed by the next.
+func TestOnceIsHandedOver(t *testing.T) {
+	t.Run("during the commit", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t)
+			var performed atomic.Int64
+			h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
+				if strings.HasSuffix(string(r.Path), "/b") {
+					performed.Add(1)
+				} else {
+					time.Sleep(time.Second)
+				}
+				return "done", nil
+			}
+			plain := h.store
+			h.store = sluggish{plain}
+			i := h.start("do: [{a: "+task+"}, {b: {run: {shell: {command: x}}, "+once+"}}]", runtime.StartOptions{})
+			stop := h.work(runtime.WorkerConfig{Drain: 300 * time.Millisecond})
+			time.Sleep(900 * time.Millisecond)
+			stop()
+			h.store = plain
+			defer h.work(runtime.WorkerConfig{})()
+			if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
+				t.Errorf("performed %d times: %+v", performed.Load(), o)
+			}
+		})
+	})
+	for n := range 20 { // two things happen in one instant, in either order
+		t.Run("when a wait ends", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				var performed atomic.Int64
+				h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+					if strings.HasSuffix(string(r.Path), "/b") {
+						performed.Add(1)
+						return "done", nil
+					}
+					select {
+					case <-ctx.Done():
+						return nil, context.Cause(ctx)
+					case <-time.After(20 * time.Second):
+						return "done", nil
+					}
+				}
+				i := h.start("do: [{f: {fork: {branches: [{l: "+task+"}, {o: {do: [{w: {wait: PT5S}}, {b: {run: {shell: {command: x}}, "+once+"}}]}}]}}}]", runtime.StartOptions{})
+				stop := h.work(runtime.WorkerConfig{Drain: 2 * time.Second})
+				time.Sleep(time.Second)
+				time.Sleep(time.Until(runtime.Moment(h.record(i).Wake)) - 2*time.Second)
+				stop()
+				defer h.work(runtime.WorkerConfig{})()
+				if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
+					t.Errorf("round %d: performed %d times: %+v", n, performed.Load(), o)
+				}
+			})
+		})
+	}
+}
+
+// TestCompilingPanics: it is a fault of the definition, and not of the worker.
+func TestCompilingPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			compile := func(runtime.Definition) (*interpreter.Program, error) { panic("it is broken") }
+			runtime.NewWorker(runtime.WorkerConfig{Store: h.store, Compile: compile}).Run(ctx)
+		}()
+		time.Sleep(10 * time.Minute)
+		cancel()
+		<-ended
+		if r := h.record(i); r.Reason != runtime.Quarantined {
+			t.Errorf("the record is %+v", r)
+		}
+	})
+}
+
+// TestLateStartIsStored: a start whose time the store has not fixed is stored before anything begins.
+func TestLateStartIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var i runtime.Instance
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			if r := h.record(i); r.Status == interpreter.StatusPending {
+				t.Errorf("the record is %+v", r)
+			}
+			return "done", nil
+		}
+		stop := h.work(runtime.WorkerConfig{})
+		i = h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: 2 * time.Second})
+		time.Sleep(1200 * time.Millisecond)
+		if err := h.client.Resume(t.Context(), i, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond)
+		stop()
+		h.store = &stuckFor{h.store, time.Second}
+		defer h.work(runtime.WorkerConfig{})()
+		h.wait(i)
+	})
+}
+
+// TestIdleOwnerPerformsNothing: not even what nobody waits for, when the run ends or is told to.
+func TestIdleOwnerPerformsNothing(t *testing.T) {
+	for name, tail := range map[string]string{"last": "", "told to end": ", {z: {wait: PT1H}}"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				first := h.work(runtime.WorkerConfig{})
+				i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}, await: false}}}"+tail+"]", runtime.StartOptions{})
+				time.Sleep(time.Second)
+				first()
+				h.perform = func(context.Context, interpreter.Request) (any, error) {
+					t.Error("something is performed")
+					return nil, nil
+				}
+				defer h.work(runtime.WorkerConfig{Concurrency: -1})()
+				time.Sleep(4500 * time.Millisecond)
+				if err := h.client.Cancel(t.Context(), i, ""); err != nil {
+					t.Fatal(err)
+				}
+				if o := h.wait(i); o.Status != interpreter.StatusCancelled {
+					t.Errorf("it ended as %+v", o)
+				}
+			})
+		})
+	}
+}
+
+// stuckFor is a store that takes a while to tell definitions.
+type stuckFor struct {
+	runtime.Store
+	d time.Duration
+}
+
+func (s *stuckFor) Definition(ctx context.Context, key string) ([]byte, error) {
+	time.Sleep(s.d)
+	return s.Store.Definition(ctx, key)
 }

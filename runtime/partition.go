@@ -20,7 +20,8 @@ type partition struct {
 	starting sync.Mutex
 
 	mu   sync.Mutex
-	next time.Time // when something is due, by the store's clock; zero for never
+	next time.Time         // when something is due, by the store's clock; zero for never
+	left map[Instance]bool // to others, for a moment
 }
 
 const (
@@ -146,8 +147,36 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 		p.expect(promoted.Next)
 	}
 	p.begin(ctx, p.w.chosen(work.Ready[work.Begun:]), aside)
-	begun := slices.Concat(due, p.w.chosen(work.Ready[:work.Begun]))
+	begun := slices.Concat(due, p.notLeft(p.w.chosen(work.Ready[:work.Begun])))
 	return len(begun) > 0, errors.Join(p.claim(ctx, p.w.begun, begun), p.expire(ctx, work))
+}
+
+// leaveFor is how long an instance is left to others, who hear at once that there is one.
+const leaveFor = 200 * time.Millisecond
+
+// leave leaves an instance to other workers for a moment.
+func (p *partition) leave(i Instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left == nil {
+		p.left = map[Instance]bool{}
+	}
+	p.left[i] = true
+	time.AfterFunc(leaveFor, func() {
+		p.mu.Lock()
+		delete(p.left, i)
+		p.mu.Unlock()
+		p.nudge()
+	})
+}
+
+func (p *partition) notLeft(all []Instance) []Instance {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.left) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(i Instance) bool { return p.left[i] })
 }
 
 // begin takes new instances, which may have to wait for a place: nothing else waits for them.

@@ -252,8 +252,12 @@ func (s *Session) Drain() {
 }
 
 // HandOver gives the instance back as it is: what is in flight is cancelled, and another owner performs it again.
-func (s *Session) HandOver() {
+// Unbegun are the effects in flight that the owner has not begun.
+func (s *Session) HandOver(unbegun ...interpreter.Effect) {
 	s.draining, s.leaving = true, true
+	for _, e := range unbegun {
+		s.state.Hold(e.ID)
+	}
 	for id := range s.flights {
 		s.wants.Cancel = append(s.wants.Cancel, id)
 	}
@@ -273,7 +277,6 @@ func (s *Session) advance() {
 	}
 	now := s.Clock()
 	if s.state.Status == interpreter.StatusPending && s.starts() { // a message came shortly before
-		s.batch.firm = true // the store has not fixed the time
 		s.step(s.info.Start(s.program, s.record))
 	}
 	if wake := s.state.NextWake(); s.again || !wake.IsZero() && !now.Before(wake) {
@@ -301,6 +304,7 @@ func (s *Session) step(ev interpreter.Event) {
 	switch e := ev.(type) {
 	case interpreter.Start:
 		at = s.startTime(now)
+		s.batch.firm = s.batch.firm || s.record.Status == interpreter.StatusPending // the store has not fixed the time
 	case received:
 		ev = e.Event
 		s.batch.read++
@@ -365,7 +369,7 @@ func (s *Session) wanted(e interpreter.Effect) {
 		s.batch.outbox = append(s.batch.outbox, outgoing{Publish: e.Request.Body})
 	case e.Kind == dsl.KindRunWorkflow:
 		s.start(e)
-	case e.Once && s.unplaced:
+	case e.Once && !e.Detached && (s.unplaced || s.draining):
 		s.state.Hold(e.ID)
 		s.held = append(s.held, e)
 	default:
@@ -387,14 +391,14 @@ func (s *Session) unwanted(id interpreter.EffectID) {
 
 // decide finds out what is next.
 func (s *Session) decide(now time.Time) {
-	s.wants.Tick, s.wants.Place = time.Time{}, len(s.held) > 0
+	s.wants.Tick, s.wants.Place = time.Time{}, len(s.held) > 0 && !s.draining
 	idle := len(s.flights) == 0 && len(s.batch.effects) == 0 && len(s.held) == 0 && !s.again && len(s.queue) == 0
 	wake := s.wake()
 	switch {
-	case s.state.Status.Final():
-		s.propose(true)
 	case s.Idle && s.promises():
 		s.refrain(now)
+	case s.state.Status.Final():
+		s.propose(true)
 	case s.draining && len(s.flights) == 0 && (s.leaving || !s.mustBegin()):
 		s.propose(true)
 	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.records >= maxBatch:
@@ -470,6 +474,8 @@ func (s *Session) begin(over bool) {
 		switch {
 		case e.Detached: // nobody after this would know of it
 			s.wants.Perform = append(s.wants.Perform, e)
+		case e.Once && s.leaving && !over: // what comes next stores that
+			s.state.Hold(e.ID)
 		case over || s.leaving || s.draining && !e.Once || !s.state.Awaits(e.ID): // the next owner starts it, or nobody
 		default:
 			s.wants.Perform = append(s.wants.Perform, e)

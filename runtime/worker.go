@@ -151,6 +151,12 @@ func (w *Worker) isLeaving() bool {
 	}
 }
 
+// patience returns how long an instance waits for a slot before it is given back: another worker may have one. The more
+// wait, the longer, so that not more than twenty a second are.
+func (w *Worker) patience() time.Duration {
+	return max(5*time.Second, time.Duration(w.begun.taken())*50*time.Millisecond)
+}
+
 // register makes h known. One that held the same instance before has lost it.
 func (w *Worker) register(h *holding) {
 	w.mu.Lock()

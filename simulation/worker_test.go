@@ -109,7 +109,7 @@ func (k *worker) leave() {
 	}
 	all((*runtime.Session).Drain)
 	patience := time.Duration(k.w.rng.IntN(400)) * time.Millisecond
-	k.later(patience, "hand over", func() { all((*runtime.Session).HandOver) })
+	k.later(patience, "hand over", func() { all(func(s *runtime.Session) { s.HandOver() }) })
 	k.later(patience+time.Second, "reboot", func() {
 		k.life++
 		k.boot()
