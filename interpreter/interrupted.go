@@ -18,7 +18,9 @@ type Interruption struct {
 // Interrupted returns the effects that tasks of s wait for, in the order in which they were started, each as its next
 // attempt. A driver that takes over a run performs them again, but for those that are in other hands: a child
 // workflow, an effect that must not be repeated.
-func Interrupted(p *Program, s *State) []Interruption {
+//
+// What goes on here, or has ended and is not stepped yet, is no new attempt: goesOn tells.
+func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruption {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
 	m.resume()
@@ -27,7 +29,7 @@ func Interrupted(p *Program, s *State) []Interruption {
 		if f.Effect == nil {
 			continue
 		}
-		if again := !f.Effect.Once && !f.Effect.Held && f.node.kind.Perform != nil; again {
+		if again := !f.Effect.Once && !f.Effect.Held && !goesOn(f.Effect.ID) && f.node.kind.Perform != nil; again {
 			f.Effect.Attempt++
 			f.changed()
 		}

@@ -53,6 +53,7 @@ func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
 	defer func() {
+		h.endure(false)
 		h.revoke(errUnwanted)
 		h.flights.Wait()
 		if h.slotted && !slotted {
@@ -256,7 +257,7 @@ func (h *holding) timer() <-chan time.Time {
 // tick takes in that time has passed.
 func (h *holding) tick() {
 	if !h.patience.IsZero() && !h.partition.w.c.Now().Before(h.patience) {
-		h.patience = time.Time{}
+		h.endure(false)
 		h.partition.leave(h.instance)
 		h.session.HandOver(h.waiting...)
 		return
@@ -388,16 +389,28 @@ func (h *holding) performAll() {
 	default:
 	}
 	if h.slot() == nil {
-		h.patience = time.Time{}
+		h.endure(false)
 	} else if h.patience.IsZero() {
-		w := h.partition.w
-		h.patience = w.c.Now().Add(w.patience())
+		h.endure(true)
 	}
 	if h.slotted {
 		for _, e := range h.waiting {
 			h.perform(e)
 		}
 		h.waiting = nil
+	}
+}
+
+// endure begins or ends waiting for a slot.
+func (h *holding) endure(begins bool) {
+	w := h.partition.w
+	switch {
+	case begins:
+		h.patience = w.c.Now().Add(w.patience())
+		w.waiting.Add(1)
+	case !h.patience.IsZero():
+		h.patience = time.Time{}
+		w.waiting.Add(-1)
 	}
 }
 
@@ -416,6 +429,7 @@ func (h *holding) drain() {
 			kept = append(kept, e)
 		} else {
 			delete(h.session.flights, e.ID)
+			h.session.state.Hold(e.ID)
 		}
 	}
 	h.waiting = kept

@@ -60,9 +60,6 @@ func (l *lane) acquire(ctx context.Context, n int) int {
 	return got
 }
 
-// taken returns how many places are taken.
-func (l *lane) taken() int { return len(l.places) }
-
 func (l *lane) release(n int) {
 	for range n {
 		<-l.places

@@ -560,3 +560,46 @@ func (s *stuckFor) Definition(ctx context.Context, key string) ([]byte, error) {
 	time.Sleep(s.d)
 	return s.Store.Definition(ctx, key)
 }
+
+// TestNotBegunIsNoAttempt: an effect that a stopping worker has not begun is performed by the next one for the first time,
+// and so is one that was handed over as another branch went on.
+func TestNotBegunIsNoAttempt(t *testing.T) {
+	branch := func(wait, name string) string {
+		return "{" + name + name + ": {do: [{w: {wait: " + wait + "}}, {" + name + ": " + task + "}]}}"
+	}
+	for name, document := range map[string]string{
+		"waits":            "do: [{w: {wait: PT5S}}, {a: " + task + "}]",
+		"wanted meanwhile": "do: [{first: {run: {shell: {command: x}}}}, {a: " + task + "}]",
+		"two branches":     "do: [{f: {fork: {branches: [" + branch("PT5S", "a") + ", " + branch("PT10S", "b") + "]}}}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+					switch {
+					case strings.HasSuffix(string(r.Path), "/hog"):
+						return hanging(ctx, r)
+					case strings.HasSuffix(string(r.Path), "/first"):
+						time.Sleep(6500 * time.Millisecond)
+					case r.Attempt != 1:
+						t.Errorf("%s is attempt %d", r.Path, r.Attempt)
+					}
+					return "done", nil
+				}
+				stop := h.work(runtime.WorkerConfig{Concurrency: 1, Drain: time.Second})
+				i := h.start(document, runtime.StartOptions{})
+				time.Sleep(time.Second)
+				h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+				time.Sleep(5 * time.Second)
+				if name == "two branches" {
+					time.Sleep(15 * time.Second)
+				}
+				stop()
+				defer h.work(runtime.WorkerConfig{})()
+				if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+					t.Errorf("got %+v", o)
+				}
+			})
+		})
+	}
+}

@@ -27,6 +27,11 @@ func (s *Session) propose(release bool) {
 }
 
 func (s *Session) proposal(release bool) (*Commit, error) {
+	if release {
+		for _, e := range s.batch.effects { // the next owner begins them
+			s.state.Hold(e.ID)
+		}
+	}
 	changes, err := s.state.TakeChanges()
 	if err != nil {
 		return nil, err

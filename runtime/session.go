@@ -168,14 +168,15 @@ type received struct{ interpreter.Event }
 
 // resume prepares the effects that were in flight when an earlier owner lost the instance.
 func (s *Session) resume() {
-	for _, i := range interpreter.Interrupted(s.program, s.state) {
+	goesOn := func(id interpreter.EffectID) bool { return s.flights[id] || s.told(id) }
+	for _, i := range interpreter.Interrupted(s.program, s.state, goesOn) {
 		e := i.Effect
 		switch {
 		case e.Kind == dsl.KindRunWorkflow:
 			s.adopt(e)
 		case i.Error != nil:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
-		case s.flights[e.ID], s.told(e.ID): // it goes on, or has ended
+		case goesOn(e.ID): // or has ended
 		case i.Held:
 			s.held = append(s.held, e)
 		case e.Once:
@@ -474,9 +475,9 @@ func (s *Session) begin(over bool) {
 		switch {
 		case e.Detached: // nobody after this would know of it
 			s.wants.Perform = append(s.wants.Perform, e)
-		case e.Once && s.leaving && !over: // what comes next stores that
+		case !over && (s.leaving || s.draining && !e.Once): // the next owner starts it; what comes next stores that
 			s.state.Hold(e.ID)
-		case over || s.leaving || s.draining && !e.Once || !s.state.Awaits(e.ID): // the next owner starts it, or nobody
+		case over || !s.state.Awaits(e.ID): // the next owner starts it, or nobody
 		default:
 			s.wants.Perform = append(s.wants.Perform, e)
 			s.flights[e.ID] = true

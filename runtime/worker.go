@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -44,8 +45,9 @@ type Worker struct {
 	relay      Relay
 	programs   programs
 	partitions []*partition
-	slots      *lane // for instances that are new or perform something
-	begun      *lane // for instances that have begun: their deadlines do not wait for a slot
+	slots      *lane        // for instances that are new or perform something
+	begun      *lane        // for instances that have begun: their deadlines do not wait for a slot
+	waiting    atomic.Int64 // instances that wait for a slot
 	sessions   sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	effects    context.Context
@@ -154,7 +156,7 @@ func (w *Worker) isLeaving() bool {
 // patience returns how long an instance waits for a slot before it is given back: another worker may have one. The more
 // wait, the longer, so that not more than twenty a second are.
 func (w *Worker) patience() time.Duration {
-	return max(5*time.Second, time.Duration(w.begun.taken())*50*time.Millisecond)
+	return max(5*time.Second, time.Duration(w.waiting.Load())*50*time.Millisecond)
 }
 
 // register makes h known. One that held the same instance before has lost it.

@@ -40,7 +40,7 @@ func TestTakeoverWithoutTheSecret(t *testing.T) {
 	if s, err = interpreter.Restore("test", "i", map[string]any{}, stored); err != nil {
 		t.Fatal(err)
 	}
-	interrupted := interpreter.Interrupted(compile(func(string) (any, bool) { return nil, false }), s)
+	interrupted := interpreter.Interrupted(compile(func(string) (any, bool) { return nil, false }), s, func(interpreter.EffectID) bool { return false })
 	if len(interrupted) != 1 || interrupted[0].Error == nil || !errors.Same(interrupted[0].Error.Type, errors.Authorization) {
 		t.Errorf("it is %+v", interrupted)
 	}
