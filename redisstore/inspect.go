@@ -20,6 +20,7 @@ type Facts struct {
 	Memory     int64  // used, bytes
 	MaxMemory  int64  // bytes; 0 for no limit
 	Durability Durability
+	Saving     bool // it is writing all that it holds anew
 	Replica    bool // it only follows another server
 	Replicas   int  // that follow it
 	Servers    int  // of a cluster; 0 for a single one
@@ -73,6 +74,7 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 	}
 	f := Facts{Version: values["redis_version"], Policy: values["maxmemory_policy"], Durability: DurabilityMemory}
 	f.Replica = values["role"] == "slave"
+	f.Saving = values["aof_rewrite_in_progress"] == "1" || values["rdb_bgsave_in_progress"] == "1"
 	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not tell
 	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // the same
 	f.MaxMemory, _ = strconv.ParseInt(values["maxmemory"], 10, 64) // the same

@@ -28,7 +28,7 @@ func (p *program) benchCommand() *cobra.Command {
 		Use: "bench [SCENARIO...]", Short: "Measure how fast a store and this machine run workflows",
 		Example: `  swrun bench --store redis://localhost:6379 -o json
   swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
-		Long: "Scenarios:\n" + benchHelp() + "\nthroughput is the median of three rounds, with the store's bare scripts measured before and after them. p50, p99 and max are\n" +
+		Long: "Scenarios:\n" + benchHelp() + "\nthroughput is the median of five rounds, with the store's bare scripts measured before and after them. p50, p99 and max are\n" +
 			"how late something was that was due, and elsewhere how long a step took. All runs are removed afterwards.",
 		RunE: verb(func(args []string) error {
 			f.scenarios = args

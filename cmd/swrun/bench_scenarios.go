@@ -30,7 +30,7 @@ func steps(n int) string {
 func numbered(i int) any { return map[string]any{"n": i} }
 
 // benchRounds is how often throughput is measured, which takes half a second; the median counts.
-const benchRounds = 3
+const benchRounds = 5
 
 func (b *bench) throughput() (*measured, error) {
 	before, err := b.raw()
@@ -43,6 +43,9 @@ func (b *bench) throughput() (*measured, error) {
 	}
 	var rounds []time.Duration
 	for range benchRounds {
+		if err := b.rested(); err != nil {
+			return nil, err
+		}
 		took, err := b.runSteps(m.Instances)
 		if err != nil {
 			return nil, err

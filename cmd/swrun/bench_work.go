@@ -277,6 +277,22 @@ func (b *bench) raw() (float64, error) {
 	return s.RawRate(b.ctx, bytes.Repeat([]byte("x"), 1000), time.Duration(float64(time.Second)*min(1, max(b.flags.size, 0.1))))
 }
 
+// rested waits, for some seconds at most, while the store's server writes all that it holds anew: what it does of itself,
+// after raw too, is not to be measured.
+func (b *bench) rested() error {
+	s, ok := b.store.Store.(*redisstore.Store)
+	if !ok {
+		return nil
+	}
+	for range 100 {
+		if facts, err := s.Facts(b.ctx); err != nil || !facts.Saving {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return nil
+}
+
 // memory returns how many bytes the store's servers use; 0 where that is not told.
 func (b *bench) memory() (int64, error) {
 	s, ok := b.store.Store.(*redisstore.Store)
