@@ -270,20 +270,6 @@ func TestDeadlinesGoOnWithoutAPlace(t *testing.T) {
 	})
 }
 
-// stuck is a store that is asked for definitions and does not answer for a while.
-type stuck struct {
-	runtime.Store
-	until time.Time
-}
-
-func (s *stuck) Definition(ctx context.Context, key string) ([]byte, error) {
-	if time.Now().Before(s.until) {
-		time.Sleep(5 * time.Second)
-		return nil, context.DeadlineExceeded
-	}
-	return s.Store.Definition(ctx, key)
-}
-
 // TestDefinitionsAreNotAnswered: an instance is given back in time, also while the question is still open.
 func TestDefinitionsAreNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -293,7 +279,7 @@ func TestDefinitionsAreNotAnswered(t *testing.T) {
 		stop := h.work(runtime.WorkerConfig{})
 		time.Sleep(time.Second)
 		stop()
-		h.store = &stuck{h.store, time.Now().Add(time.Minute)}
+		h.store = &mute{Store: h.store, until: time.Now().Add(time.Minute), takes: 5 * time.Second}
 		defer h.work(runtime.WorkerConfig{})()
 		time.Sleep(50 * time.Second)
 		if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
@@ -517,7 +503,7 @@ func TestLateStartIsStored(t *testing.T) {
 		}
 		time.Sleep(300 * time.Millisecond)
 		stop()
-		h.store = &stuckFor{h.store, time.Second}
+		h.store = &mute{Store: h.store, takes: time.Second}
 		defer h.work(runtime.WorkerConfig{})()
 		h.wait(i)
 	})
@@ -548,17 +534,6 @@ func TestIdleOwnerPerformsNothing(t *testing.T) {
 			})
 		})
 	}
-}
-
-// stuckFor is a store that takes a while to tell definitions.
-type stuckFor struct {
-	runtime.Store
-	d time.Duration
-}
-
-func (s *stuckFor) Definition(ctx context.Context, key string) ([]byte, error) {
-	time.Sleep(s.d)
-	return s.Store.Definition(ctx, key)
 }
 
 // TestNotBegunIsNoAttempt: an effect that a stopping worker has not begun is performed by the next one for the first time,

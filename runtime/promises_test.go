@@ -681,14 +681,17 @@ func TestCancelledWhileSuspended(t *testing.T) {
 	})
 }
 
-// mute is a store that does not tell definitions for a while.
+// mute is a store that takes its time to answer about definitions, and does not tell them before a moment.
 type mute struct {
 	runtime.Store
 	until time.Time
+	takes time.Duration
 }
 
 func (m *mute) Definition(ctx context.Context, key string) ([]byte, error) {
-	if time.Now().Before(m.until) {
+	untold := time.Now().Before(m.until)
+	time.Sleep(m.takes)
+	if untold {
 		return nil, io.ErrUnexpectedEOF
 	}
 	return m.Store.Definition(ctx, key)
@@ -708,7 +711,7 @@ func TestDefinitionsOutOfReach(t *testing.T) {
 					time.Sleep(before)
 					stop()
 				}
-				h.store = &mute{h.store, time.Now().Add(5 * time.Minute)}
+				h.store = &mute{Store: h.store, until: time.Now().Add(5 * time.Minute)}
 				defer h.work(runtime.WorkerConfig{})()
 				time.Sleep(4 * time.Minute)
 				if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
