@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -115,9 +114,7 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 		for p := range 2 {
 			key := fmt.Sprintf("swrun:{%s:%d}:meta", name, p)
 			offset := clock.UnixMilli() - behind - time.Now().UnixMilli()
-			if err := client.HSet(context.Background(), key, "clock", clock.UnixMilli(), "offset", offset).Err(); err != nil {
-				t.Fatal(err)
-			}
+			redistest.EditMeta(t, client, key, func(m *redistest.Meta) { m.Written, m.Offset = clock.UnixMilli(), offset })
 		}
 	}
 	set() // before the store has seen another time

@@ -52,9 +52,7 @@ func TestClosedStore(t *testing.T) {
 func TestLossOfAnIdlePartition(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	j.start("a")
-	if err := j.client.HIncrBy(t.Context(), "swrun:{D:0}:meta", "seq", -1).Err(); err != nil { // as a failover does
-		t.Fatal(err)
-	}
+	redistest.EditMeta(t, j.client, "swrun:{D:0}:meta", func(m *redistest.Meta) { m.Writes-- }) // as a failover does
 	if _, err := j.Poll(t.Context(), 0, 10, false); runtime.RefusedAs(err) != runtime.RolledBack {
 		t.Errorf("got %v", err)
 	}
@@ -160,9 +158,7 @@ func TestAdoptionIsRepeated(t *testing.T) {
 	if _, err := far.Promote(t.Context(), runtime.Promote{}); err != nil { // it has seen them
 		t.Fatal(err)
 	}
-	if err := j.client.HIncrBy(t.Context(), "swrun:{D:0}:meta", "seq", -1).Err(); err != nil {
-		t.Fatal(err)
-	}
+	redistest.EditMeta(t, j.client, "swrun:{D:0}:meta", func(m *redistest.Meta) { m.Writes-- })
 	line.cut.Store(true)
 	loss := runtime.Scrub{N: 1, Adopt: true, Loss: true}
 	if done, err := far.Scrub(t.Context(), loss); err != nil || !done.Adopted || line.cut.Load() {

@@ -3,11 +3,9 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,134 +13,6 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
-
-// request is one run of a script on its way.
-type request struct {
-	ctx   context.Context // of who waits for it: what is queued after its end is not sent
-	args  []any           // of EVALSHA
-	s     *script
-	reply *redis.Cmd
-	err   error
-	done  chan struct{}
-}
-
-// node is one Redis server. Requests that come while others are on their way share the next pipeline.
-type node struct {
-	client   *redis.Client
-	requests chan *request
-	senders  sync.WaitGroup
-
-	outage outage
-	closed bool // no requests are taken any more; Store.closing guards it
-
-	mu    sync.Mutex
-	asked time.Duration // when the server was asked about its memory; 0 for never
-	full  bool
-}
-
-const (
-	senders  = 3   // pipelines of a node that may be on their way at once
-	maxBatch = 128 // requests of a pipeline
-)
-
-func newNode(client *redis.Client, log *slog.Logger) *node {
-	n := &node{client: client, requests: make(chan *request, 4*maxBatch)}
-	n.outage.log = log.With("server", client.Options().Addr)
-	for range senders {
-		n.senders.Go(n.send)
-	}
-	return n
-}
-
-// send sends what has come together until requests is closed.
-func (n *node) send() {
-	batch, wanted := make([]*request, 0, maxBatch), make([]*request, 0, maxBatch)
-	for first := range n.requests {
-		batch = append(batch[:0], first)
-	gather:
-		for len(batch) < maxBatch {
-			select {
-			case r, ok := <-n.requests:
-				if !ok {
-					break gather
-				}
-				batch = append(batch, r)
-			default:
-				break gather
-			}
-		}
-		if wanted = stillWanted(wanted[:0], batch); len(wanted) > 0 {
-			n.pipeline(wanted, false)
-			n.unknown(wanted)
-		}
-		for _, r := range batch {
-			close(r.done)
-		}
-	}
-}
-
-// stillWanted appends the requests that somebody waits for. What nobody hears of must not happen late: an instance would
-// be claimed for nobody.
-func stillWanted(wanted, batch []*request) []*request {
-	for _, r := range batch {
-		if r.err = r.ctx.Err(); r.err == nil {
-			wanted = append(wanted, r)
-		}
-	}
-	return wanted
-}
-
-// pipeline sends a batch; each reply has its own error.
-func (n *node) pipeline(batch []*request, whole bool) {
-	pipe := n.client.Pipeline()
-	for _, r := range batch {
-		if whole {
-			r.args[0], r.args[1] = "eval", r.s.source
-		}
-		r.reply = pipe.Do(context.Background(), r.args...)
-	}
-	_, err := pipe.Exec(context.Background())
-	for _, r := range batch {
-		r.err = r.reply.Err()
-		if r.err == nil && err != nil && r.reply.Val() == nil {
-			r.err = err
-		}
-	}
-}
-
-// unknown sends again, as a whole, the scripts that the server has forgotten.
-func (n *node) unknown(batch []*request) {
-	var again []*request
-	for _, r := range batch {
-		if r.err != nil && strings.HasPrefix(r.err.Error(), "NOSCRIPT") {
-			again = append(again, r)
-		}
-	}
-	if len(again) > 0 {
-		n.pipeline(again, true)
-	}
-}
-
-// askEvery is how old knowledge of a server's memory may be.
-const askEvery = 5 * time.Second
-
-// isFull reports whether the server's memory is to be left to what is under way.
-func (n *node) isFull(ctx context.Context, now time.Duration) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.asked == 0 || now-n.asked > askEvery {
-		n.asked = now
-		facts, err := inspect(ctx, n.client)
-		n.full = err == nil && facts.Used() > Full
-	}
-	return n.full
-}
-
-// shut ends the senders as soon as what was sent is answered.
-func (n *node) shut() {
-	n.closed = true
-	close(n.requests)
-}
 
 // reply is what a script has answered.
 type reply struct {
@@ -181,7 +51,7 @@ func (s *Store) try(ctx context.Context, n *node, c *script, partition int, args
 	echo := strconv.FormatUint(s.calls.Add(1), 36)
 	sent := s.uptime()
 	c.address(args, s.seen[partition].Load(), echo, s.clocks[partition].expected(sent))
-	r := &request{ctx: ctx, args: args, s: c, done: make(chan struct{})}
+	r := &request{ctx: ctx, partition: partition, s: c, args: args, done: make(chan struct{})}
 	if err := s.send(ctx, n, r); err != nil {
 		return reply{}, err
 	}
@@ -246,9 +116,9 @@ var errMixedUp = errors.New("the reply belongs to another request")
 const look = "LOOK"
 
 // read checks the shape of a reply to what was sent, and keeps the highest seq of the partition.
-func (s *Store) read(cmd *redis.Cmd, partition int, echo string, sent time.Duration) (reply, error) {
-	head, ok := cmd.Val().(string)
-	values, isArray := cmd.Val().([]any)
+func (s *Store) read(answer any, partition int, echo string, sent time.Duration) (reply, error) {
+	head, ok := answer.(string)
+	values, isArray := answer.([]any)
 	if isArray && len(values) > 0 {
 		head, ok = values[0].(string)
 		values = values[1:]
@@ -257,7 +127,7 @@ func (s *Store) read(cmd *redis.Cmd, partition int, echo string, sent time.Durat
 	moment, rest, _ := strings.Cut(rest, " ")
 	writes, echoed, whole := strings.Cut(rest, " ")
 	if !ok || !whole {
-		return reply{}, fmt.Errorf("%v is no reply of a script", cmd.Val())
+		return reply{}, fmt.Errorf("%v is no reply of a script", answer)
 	}
 	if echoed != echo {
 		return reply{}, errMixedUp

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
@@ -51,14 +52,19 @@ func (c *clock) expected(now time.Duration) int64 {
 // reading is what a partition's time is made of, in milliseconds.
 type reading struct {
 	server, offset int64 // the server's clock, and what makes the partition's time of it
-	written        int64 // when the partition was written to last
+	written, seq   int64 // when the partition was written to last, and how often
 }
 
-func newReading(server, offset, written int64) reading {
-	if offset > 0 && server >= written {
-		offset = 0 // the server's clock has come back
+// newReading reads what a partition's meta says of its time, if it says anything.
+func newReading(server int64, meta any) reading {
+	text, _ := meta.(string)
+	written, rest, _ := strings.Cut(text, " ")
+	seq, offset, _ := strings.Cut(rest, " ")
+	r := reading{server: server, offset: number(offset), written: number(written), seq: number(seq)}
+	if r.offset > 0 && server >= r.written {
+		r.offset = 0 // the server's clock has come back
 	}
-	return reading{server, offset, written}
+	return r
 }
 
 func (r reading) time() int64 { return r.server + r.offset }

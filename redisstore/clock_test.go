@@ -144,9 +144,7 @@ func TestClockOfANewcomer(t *testing.T) {
 func TestClockBehindTheLastWrite(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	at := j.time()
-	if err := j.client.HSet(t.Context(), "swrun:{D:0}:meta", "clock", at.Add(-5*time.Second).UnixMilli()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	redistest.EditMeta(t, j.client, "swrun:{D:0}:meta", func(m *redistest.Meta) { m.Written = at.Add(-5 * time.Second).UnixMilli() })
 	j.server.Jump(-time.Hour)
 	for range 3 {
 		if now := j.time(); now.Sub(at) < -10*time.Second {

@@ -1,5 +1,6 @@
 // Package redisstore keeps instances in Redis: one server, Sentinel or Cluster. Each transition of the Store contract
-// is one script in scripts/, and one method here.
+// is one script in scripts/, and one method here; commits, of which there are the most, have two: see
+// docs/decisions/0010.
 //
 // # Layout
 //
@@ -8,7 +9,7 @@
 //
 //	swrun:{D}:layout         string  JSON: deployment, number of partitions, schema; written once
 //	swrun:{D}:definitions    hash    key of a definition -> its data
-//	swrun:{D:p}:meta         hash    clock, offset: the partition's time; seq: number of writes; last: newest instance;
+//	swrun:{D:p}:meta         hash    now: time of the last write, number of writes, and offset; last: newest instance;
 //	                                 repairs, losses, jumps: what went wrong so far; adopted: the last loss that was accepted
 //	swrun:{D:p}:ready        zset    instances that may be claimed, by urgency
 //	swrun:{D:p}:due          zset    instances that somebody has to look at later, by time in ms; +inf for never
@@ -26,6 +27,6 @@
 // "p" or "p i".
 //
 // The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that
-// they have seen in clock. If the server's clock falls behind by more than a second, or leaps ahead of what callers
+// they have seen. If the server's clock falls behind by more than a second, or leaps ahead of what callers
 // expect by more than 30, while nobody has written since, offset makes up for it: no jump makes a deadline pass.
 package redisstore

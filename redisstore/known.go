@@ -10,7 +10,8 @@ import (
 )
 
 // knowledge is what the store knows of the records of instances that this process holds: as long as nobody else
-// writes to one, the script of a commit need not look into its record. It may be wrong; then the script looks.
+// writes to one, its record need not be looked into, and one run of a script stores the commits of many
+// (docs/decisions/0010). It may be wrong; then the record is looked into.
 type knowledge struct {
 	mu      sync.Mutex
 	records map[runtime.Instance]*knownRecord
@@ -51,7 +52,7 @@ func (k *known) moves() bool { return k.to != "" }
 // maxKnown bounds the knowledge of instances whose owners have gone without a word.
 const maxKnown = 100_000
 
-// maxKnownChanges bounds the fields of a commit in the short form.
+// maxKnownChanges bounds the fields of a commit that is stored together with others.
 const maxKnownChanges = 200
 
 // of returns what is known for a commit, if it is enough.
@@ -135,7 +136,7 @@ func (k *knowledge) assumed(c *runtime.Commit, a *known) {
 	k.learn(c, knownRecord{c.Token, a.record, a.becomes, a.spoken})
 }
 
-// committed learns from the answer to a commit in the general form.
+// committed learns from the answer to a commit whose record was looked into.
 func (k *knowledge) committed(c *runtime.Commit, p *partitionKeys, r reply) {
 	text, _ := r.values[1].(string)
 	record, err := runtime.ParseRecord(text)

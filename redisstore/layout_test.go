@@ -127,9 +127,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := client.HSet(t.Context(), "swrun:{D:0}:meta", "seq", 1).Err(); err != nil { // as a restored backup has it
-		t.Fatal(err)
-	}
+	redistest.EditMeta(t, client, "swrun:{D:0}:meta", func(m *redistest.Meta) { m.Writes = 1 }) // as a restored backup has it
 	if err := start("c"); runtime.RefusedAs(err) != runtime.RolledBack {
 		t.Fatalf("got %v", err)
 	}

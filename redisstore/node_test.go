@@ -25,7 +25,7 @@ func TestNodeThatLeaves(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}})
-	n := newNode(gone, slog.New(slog.DiscardHandler))
+	n := newNode(gone, true, slog.New(slog.DiscardHandler))
 	s.mu.Lock()
 	s.nodes[gone] = n
 	s.mu.Unlock()

@@ -51,7 +51,7 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	last := int64(n) - 1
 	seen := s.seen[partition].Load() // before it is asked
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "clock", "offset", "seq")
+		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "now")
 		ready = p.ZRangeWithScores(ctx, k.ready, 0, last)
 		due = p.ZRangeWithScores(ctx, k.due, 0, last+1)
 		if expired {
@@ -62,10 +62,10 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	if err != nil {
 		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
-	if integer(meta.Val()[2]) < seen {
+	at = newReading(now.Val().UnixMilli(), meta.Val()[0])
+	if at.seq < seen {
 		return w, at, &runtime.Refusal{Code: runtime.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 	}
-	at = newReading(now.Val().UnixMilli(), integer(meta.Val()[1]), integer(meta.Val()[0]))
 	w.At = runtime.Moment(max(at.time(), at.written)) // as scripts see it
 	for _, z := range ready.Val() {
 		w.Ready = append(w.Ready, instanceOf(z.Member.(string)))

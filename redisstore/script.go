@@ -13,11 +13,12 @@ var sources embed.FS
 // script is one transition.
 type script struct {
 	name, source, sha string
+	several           bool // it answers the requests of several callers at once, whose keys and arguments stand one after the other
 }
 
 // scripts are all transitions. Those that only go on with what is there, or make room, also run when memory is full.
 type scripts struct {
-	start, claim, commit, renew, promote, deliver, command, relay, scrub, remove, probe, hold script
+	start, claim, commit, commits, renew, promote, deliver, command, relay, scrub, remove, probe, hold script
 }
 
 func newScripts() scripts {
@@ -26,13 +27,13 @@ func newScripts() scripts {
 	return scripts{
 		start: newScript("start", room), claim: newScript("claim", room), deliver: newScript("deliver", room),
 		command: newScript("command", room),
-		commit:  newScript("commit", full), renew: newScript("renew", full), promote: newScript("promote", full),
+		commit:  newScript("commit", full), commits: newScript("commits", full), renew: newScript("renew", full), promote: newScript("promote", full),
 		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full), probe: newScript("probe", full), hold: newScript("hold", full),
 	}
 }
 
 func (s *scripts) all() []script {
-	return []script{s.start, s.claim, s.commit, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold}
+	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold}
 }
 
 // arguments returns EVALSHA's arguments up to those of the script itself, with room for so many of them; address fills
@@ -55,7 +56,7 @@ func newScript(name, first string) script {
 	own := strings.Replace(mustSource(name), includeRecord, mustSource("record"), 1)
 	source := first + "local ADOPTS = " + adopts(name) + "\n" + mustSource("clock") + own
 	sum := sha1.Sum([]byte(source))
-	return script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "commits"}
 }
 
 // includeRecord is where a script wants what deals with records.

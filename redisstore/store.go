@@ -75,7 +75,7 @@ func (s *Store) node(ctx context.Context, partition int) (*node, error) {
 	defer s.mu.Unlock()
 	n := s.nodes[client]
 	if n == nil {
-		n = newNode(client, s.log)
+		n = newNode(client, s.cluster == nil, s.log)
 		s.nodes[client] = n
 	}
 	return n, nil
@@ -172,7 +172,7 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 	i := c.Instance
 	n, k := s.of(i)
 	if known, ok := s.known.of(&c); ok {
-		r, err := s.run(ctx, &s.scripts.commit, n, known.subject, s.knownArgs(&c, k, &known))
+		r, err := s.run(ctx, &s.scripts.commits, n, known.subject, s.knownArgs(&c, k, &known))
 		if err != nil {
 			s.known.forget(i)
 			return runtime.Committed{At: r.at}, err
@@ -192,22 +192,22 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 	return runtime.Committed{At: r.at, Mail: integer(r.values[0]) == 1}, nil
 }
 
-// knownArgs are the arguments of the short form.
+// knownArgs are the arguments of a commit whose record is known.
 func (s *Store) knownArgs(c *runtime.Commit, k *partitionKeys, known *known) []any {
 	sets := setCount(c)
 	keys := append(make([]any, 0, 5), k.metaKey, known.instance, known.history)
 	if known.moves() {
 		keys = append(keys, k.of(known.from), k.of(known.to))
 	}
-	args := s.scripts.commit.arguments(10+sets+len(c.Changes.Ended)+len(c.Entries), keys...)
-	args = append(args, known.text, known.becomes, known.guard, c.At.UnixMilli(), known.stamp, sets, len(c.Changes.Ended))
+	args := s.scripts.commits.arguments(12+sets+len(c.Changes.Ended)+len(c.Entries), keys...)
+	args = append(args, known.text, known.becomes, known.guard, c.At.UnixMilli(), known.stamp, flag(known.moves()), sets, len(c.Changes.Ended), len(c.Entries))
 	if known.moves() {
 		args = append(args, known.rest, c.Instance.String(), known.score)
 	}
 	return s.appendChanges(args, c)
 }
 
-// commitArgs are the arguments of the general form.
+// commitArgs are the arguments of any other commit.
 func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 	reason := c.Reason
 	if reason == "" {

@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -55,14 +54,10 @@ func contract(t *testing.T, url string, client redis.UniversalClient) {
 // the server's clock.
 func advance(t *testing.T, client redis.UniversalClient, meta string, d time.Duration) {
 	t.Helper()
-	ctx := context.Background()
-	offset, err := client.HIncrBy(ctx, meta, "offset", d.Milliseconds()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.HSet(ctx, meta, "clock", time.Now().UnixMilli()+offset).Err(); err != nil {
-		t.Fatal(err)
-	}
+	redistest.EditMeta(t, client, meta, func(m *redistest.Meta) {
+		m.Offset += d.Milliseconds()
+		m.Written = time.Now().UnixMilli() + m.Offset
+	})
 }
 
 func mustOpen(t *testing.T, url string, c redisstore.Config) *redisstore.Store {

@@ -3,36 +3,48 @@
 -- seen of the partition, an echo that tells its reply from others, and what time the caller expects it to be or 0.
 -- Every reply is "code now seq echo", or an array that begins so.
 
-local SEEN, ECHO, EXPECTED = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local ARGS = 4 -- where a script's own arguments begin
 local JUMP, BACK, SLOW = 30000, 1000, 5000
+local format = string.format
 
-local meta = KEYS[1]
-local server, offset, clock, seq -- the server's clock, what makes now of it, when the partition was written to last
-local now, moment -- moment is now as text
+local server -- the server's clock
 do
-  local time, known = redis.call('TIME'), redis.call('HMGET', meta, 'clock', 'offset', 'seq')
-  clock, offset, seq = tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(known[3] or 0)
-  server = time[1] * 1000 + math.floor(time[2] / 1000)
+  local time = redis.call('TIME')
+  server = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+end
+
+local meta, SEEN, ECHO
+local clock, seq, offset -- when the partition was written to last, how often, and what makes now of the server's clock
+local now, moment -- moment is now as text
+
+-- note keeps what the partition's time is made of.
+local function note(at)
+  redis.call('HSET', meta, 'now', format('%d %d %d', at, seq, offset))
+end
+
+-- enter finds out what time it is in a partition.
+local function enter(key, expected)
+  meta = key
+  clock, seq, offset = string.match(redis.call('HGET', meta, 'now') or '', '^(%d+) (%d+) (-?%d+)$')
+  clock, seq, offset = tonumber(clock or 0), tonumber(seq or 0), tonumber(offset or 0)
   if offset > 0 and server >= clock then -- the server's clock has come back
     offset = 0
-    redis.call('HDEL', meta, 'offset')
+    note(clock)
   end
   now = server + offset
-  local expected = EXPECTED > 0 and EXPECTED or nil
   if now < clock - BACK then -- the server's clock went back: time goes on from where it was
     now, offset = clock, clock - server
-    redis.call('HSET', meta, 'offset', string.format('%d', offset))
+    note(clock)
     redis.call('HINCRBY', meta, 'jumps', 1)
-  elseif expected and now > expected + JUMP and clock <= expected + SLOW then
+  elseif expected > 0 and now > expected + JUMP and clock <= expected + SLOW then
     now = expected -- a jump, or a call that was long on its way: the caller finds out, and hold sets it right
   end
   if now < clock then now = clock end
-  moment = string.format('%d', now)
+  moment = format('%d', now)
 end
 
 local function head(code)
-  return code .. ' ' .. moment .. ' ' .. seq .. ' ' .. ECHO
+  return format('%s %s %d %s', code, moment, seq, ECHO)
 end
 
 local function reply(code, ...)
@@ -42,7 +54,9 @@ end
 -- wrote notes that the script has written, which it does only after all checks.
 local function wrote()
   seq = seq + 1
-  redis.call('HSET', meta, 'clock', moment, 'seq', seq)
+  note(now)
 end
 
+SEEN, ECHO = tonumber(ARGV[1]), ARGV[2]
+enter(KEYS[1], tonumber(ARGV[3]))
 if seq < SEEN and not ADOPTS then return reply('ROLLED_BACK') end

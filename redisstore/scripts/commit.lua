@@ -1,14 +1,4 @@
--- commit stores what steps have changed (runtime.Store.Commit). It has two forms.
---
--- If the owner knows the record, it need not be looked into:
--- KEYS: meta, instance, history; and if the instance moves: the index that it leaves, and the one that it goes to
--- ARGV: ..., the record as it is, what it becomes, the time that it must come before or 0, the time of the steps, what
---       entries begin with after the time; numbers of fields and values to set, and of fields to delete; if it moves:
---       what the record becomes after the time of this commit, member, score or nothing for the time of this commit;
---       then fields and values, fields, and entries of history
--- Reply: OK; LOOK if the record is another one; GUARD, TIMED_OUT
---
--- In general:
+-- commit stores what steps have changed (runtime.Store.Commit).
 -- KEYS: meta, instance, history, ready, due, closed, outbox, inbox, payloads
 -- ARGV: ..., member, epoch, nonce, version, next version, at, guard, status, reason, wake, deadline, release, ready, read,
 --       records;
@@ -16,31 +6,8 @@
 --       then these
 -- Reply: OK or OK_DUP, 1 if there are unread messages, and the record; NO_SUCH, CORRUPT, CLOSED, FENCED, CONFLICT,
 --       ROLLED_BACK, GUARD, TIMED_OUT
-local instance, history = KEYS[2], KEYS[3]
-local stored = redis.call('HGET', instance, 'k')
-
-if #KEYS <= 5 then
-  if stored ~= ARGV[4] then return head('LOOK') end
-  local guard, moves = tonumber(ARGV[6]), #KEYS == 5
-  if tonumber(ARGV[7]) > now then return head('GUARD') end
-  if guard ~= 0 and now >= guard then return head('TIMED_OUT') end
-  local becomes, first, unsets = ARGV[5], moves and 14 or 11, tonumber(ARGV[10])
-  if moves and ARGV[11] ~= '' then becomes = becomes .. moment .. ARGV[11] end
-  local last = first - 1 + ARGV[9]
-  redis.call('HSET', instance, 'k', becomes, unpack(ARGV, first, last))
-  if unsets > 0 then redis.call('HDEL', instance, unpack(ARGV, last + 1, last + unsets)) end
-  for n = last + unsets + 1, #ARGV do
-    redis.call('RPUSH', history, moment .. ARGV[8] .. ARGV[n])
-  end
-  if moves then
-    if KEYS[4] ~= KEYS[5] then redis.call('ZREM', KEYS[4], ARGV[12]) end
-    redis.call('ZADD', KEYS[5], ARGV[13] == '' and moment or ARGV[13], ARGV[12])
-  end
-  wrote()
-  return head('OK')
-end
-
 -- include record
+local instance, history = KEYS[2], KEYS[3]
 local indexes = {ready = KEYS[4], due = KEYS[5], closed = KEYS[6]}
 local outbox, inbox, payloads = KEYS[7], KEYS[8], KEYS[9]
 local member, epoch, nonce, version, becoming, at, guard, status, reason, wakes, deadline, release, again, read, records, sets, unsets,
@@ -48,6 +15,7 @@ local member, epoch, nonce, version, becoming, at, guard, status, reason, wakes,
 epoch, version, becoming, at = tonumber(epoch), tonumber(version), tonumber(becoming), tonumber(at)
 guard, read, entries = tonumber(guard), tonumber(read), tonumber(entries)
 
+local stored = redis.call('HGET', instance, 'k')
 local r = record(stored)
 if not r then return reply(missing(instance)) end
 local mine = r.epoch == epoch and r.nonce == nonce
@@ -72,26 +40,30 @@ elseif release == '1' then
 end
 local becomes = text(r)
 
--- each calls f with up to 500 of the next n arguments at a time
-local first = ARGS + 20
-local function each(n, f)
+-- each calls f with up to 500 of n arguments at a time
+local function each(first, n, f)
   for from = first, first + n - 1, 500 do
     f(from, math.min(from + 499, first + n - 1))
   end
-  first = first + n
 end
 
-redis.call('HSET', instance, 'k', becomes)
-each(tonumber(sets), function(from, to) redis.call('HSET', instance, unpack(ARGV, from, to)) end)
-each(tonumber(unsets), function(from, to) redis.call('HDEL', instance, unpack(ARGV, from, to)) end)
+-- The instance comes last: if another key is not what it should be, nothing is taken for stored.
+sets, unsets, outgoing, apart = tonumber(sets), tonumber(unsets), tonumber(outgoing), tonumber(apart)
+local changed = ARGS + 20
+local ended = changed + sets
+local logged = ended + unsets
+local sent = logged + entries
 local stamp = moment .. ' ' .. epoch .. ' ' .. nonce .. ' '
-each(entries, function(from, to)
+each(logged, entries, function(from, to)
   for n = from, to do redis.call('RPUSH', history, stamp .. ARGV[n]) end
 end)
-each(tonumber(outgoing), function(from, to)
+each(sent + outgoing, apart, function(from, to) redis.call('HSET', payloads, unpack(ARGV, from, to)) end)
+each(sent, outgoing, function(from, to)
   for n = from, to do redis.call('XADD', outbox, '*', 'd', ARGV[n]) end
 end)
-each(tonumber(apart), function(from, to) redis.call('HSET', payloads, unpack(ARGV, from, to)) end)
+redis.call('HSET', instance, 'k', becomes)
+each(changed, sets, function(from, to) redis.call('HSET', instance, unpack(ARGV, from, to)) end)
+each(ended, unsets, function(from, to) redis.call('HDEL', instance, unpack(ARGV, from, to)) end)
 if final(r) then
   redis.call('DEL', inbox)
 elseif read > 0 then
@@ -99,5 +71,5 @@ elseif read > 0 then
 end
 move(indexes, member, index, score, r)
 wrote()
-if r.ready ~= 0 or outgoing ~= '0' then hint() end
+if r.ready ~= 0 or outgoing > 0 then hint() end
 return reply('OK', r.mail > r.read and 1 or 0, becomes)

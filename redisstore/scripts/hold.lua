@@ -7,9 +7,8 @@ local right = off ~= 0 and offset == seen
 if right then
   offset = offset - off
   now = math.max(server + offset, clock)
-  moment = string.format('%d', now)
-  redis.call('HSET', meta, 'offset', string.format('%d', offset))
+  moment = format('%d', now)
   redis.call('HINCRBY', meta, 'jumps', 1)
 end
-redis.call('HSET', meta, 'clock', moment)
+note(now)
 return reply('OK', right and 1 or 0)

@@ -39,7 +39,7 @@ local function missing(instance)
 end
 
 local function text(r)
-  return string.format('%s %s %d %s %d %d %d %d %d %d %d %d %s %d %d %d %d', r.status, r.reason, r.epoch, r.nonce,
+  return format('%s %s %d %s %d %d %d %d %d %d %d %d %s %d %d %d %d', r.status, r.reason, r.epoch, r.nonce,
     r.lease, r.version, r.wake, r.deadline, r.ready, r.mail, r.read, r.deaths, r.slot, r.started, r.closed,
     r.records, r.entries)
 end
@@ -69,7 +69,7 @@ local function move(indexes, member, index, score, r)
   local to, at = place(r)
   if index and index ~= to then redis.call('ZREM', indexes[index], member) end
   if index ~= to or score ~= at then
-    redis.call('ZADD', indexes[to], type(at) == 'number' and string.format('%d', at) or at, member)
+    redis.call('ZADD', indexes[to], type(at) == 'number' and format('%d', at) or at, member)
   end
 end
 

@@ -38,14 +38,14 @@ for n = 1, #KEYS - 6 do
         redis.call('ZREM', key, member)
         if not adopt then repaired[#repaired + 1] = member .. ': stood in ' .. name end
       elseif name == index and tonumber(is or '') ~= tonumber(score == '+inf' and math.huge or score) then
-        redis.call('ZADD', key, score == '+inf' and score or string.format('%d', score), member)
+        redis.call('ZADD', key, score == '+inf' and score or format('%d', score), member)
         if not adopt then repaired[#repaired + 1] = member .. ': was missing in ' .. name end
         changed = true
       end
     end
   end
 end
-redis.call('ZREMRANGEBYSCORE', seen, '-inf', string.format('(%d', now - DAY))
+redis.call('ZREMRANGEBYSCORE', seen, '-inf', format('(%d', now - DAY))
 if #repaired > 0 then redis.call('HINCRBY', meta, 'repairs', #repaired) end
 if changed or #repaired > 0 then
   wrote()

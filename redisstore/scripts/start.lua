@@ -15,7 +15,7 @@ if known then return reply(known == info and 'OK_DUP' or 'CONFLICT') end
 local last = redis.call('HINCRBY', meta, 'last', 1)
 local r = {
   status = 'pending', reason = '-', epoch = 0, nonce = '-', lease = 0, version = 0, wake = 0, deadline = deadline,
-  ready = 0, mail = 0, read = 0, deaths = 0, slot = string.format('%d-%d', now, last), started = now + delay, closed = 0,
+  ready = 0, mail = 0, read = 0, deaths = 0, slot = format('%d-%d', now, last), started = now + delay, closed = 0,
   records = 0, entries = 0,
 }
 if delay <= 0 then

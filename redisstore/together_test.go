@@ -1,0 +1,212 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/redisstore/redistest"
+	"github.com/swrun/swrun/runtime"
+)
+
+// TestCommitsTogether: commits that one run of a script stores have each their own outcome.
+func TestCommitsTogether(t *testing.T) {
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
+	commitTogether(t, server.URL(), client, []*redis.Client{client})
+}
+
+// TestCommitsTogetherOnCluster: the same, where only commits of one partition can be stored together.
+func TestCommitsTogetherOnCluster(t *testing.T) {
+	url := redistest.Cluster(t, 3)
+	o, err := redis.ParseClusterURL(strings.Replace(url, "redis+cluster", "redis", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := redis.NewClusterClient(o)
+	t.Cleanup(func() { cluster.Close() }) // the servers are gone then anyway
+	var servers []*redis.Client
+	var mu sync.Mutex
+	if err := cluster.ForEachMaster(t.Context(), func(_ context.Context, c *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		servers = append(servers, c)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	commitTogether(t, url, cluster, servers)
+}
+
+// commitTogether commits to many instances at once while the servers stand still, so that all but the first wait for each
+// other.
+func commitTogether(t *testing.T, url string, client redis.UniversalClient, servers []*redis.Client) {
+	s := mustOpen(t, url, redisstore.Config{Deployment: "D", Partitions: partitions})
+	var all []*together
+	for _, kind := range togetherKinds(t, client) {
+		for range 20 {
+			all = append(all, newTogether(t, s, len(all), kind))
+		}
+	}
+	if runs := runTogether(t, s, servers, all); runs > len(all)/2 {
+		t.Errorf("%d commits took %d runs of scripts: they were not stored together", len(all), runs)
+	}
+	damaged := []*together{newTogether(t, s, len(all), damage(t, client))}
+	for range 50 {
+		damaged = append(damaged, newTogether(t, s, len(all)+len(damaged), togetherKind{name: "beside damage", status: interpreter.StatusRunning}))
+	}
+	runTogether(t, s, servers, damaged)
+}
+
+// runTogether returns how many runs of scripts there were.
+func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all []*together) (runs int) {
+	t.Helper()
+	for _, c := range servers {
+		c.ConfigResetStat(t.Context())
+		if err := c.ClientPause(t.Context(), 500*time.Millisecond).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var group sync.WaitGroup
+	for _, c := range all {
+		group.Go(func() { c.done, c.err = s.Commit(t.Context(), c.commit) })
+	}
+	group.Wait()
+	for _, c := range all {
+		c.check(t, s)
+	}
+	for _, c := range servers {
+		runs += scriptRuns(t, c)
+	}
+	return runs
+}
+
+// together is a commit among others.
+type together struct {
+	kind   togetherKind
+	commit runtime.Commit
+	done   runtime.Committed
+	err    error
+}
+
+type togetherKind struct {
+	name   string
+	change func(*runtime.Commit) // what is special about the commit; nil for nothing
+	before func(key string)      // what happens to the instance before; nil for nothing
+	want   runtime.Code          // what the commit is refused as; empty if it is not
+	fails  bool                  // it fails as such
+	status interpreter.Status    // of the instance afterwards
+}
+
+func togetherKinds(t *testing.T, client redis.UniversalClient) []togetherKind {
+	return []togetherKind{
+		{name: "step", status: interpreter.StatusRunning},
+		{name: "several changes", status: interpreter.StatusRunning, change: func(c *runtime.Commit) {
+			c.Changes.Ended = []interpreter.Slot{1, 2}
+			c.Changes.Context = []byte(`{"x":1}`)
+			c.Entries = append(c.Entries, []byte(`{"e":"second"}`))
+		}},
+		{name: "end", status: interpreter.StatusCompleted, change: func(c *runtime.Commit) { c.Status = interpreter.StatusCompleted }},
+		{name: "timer", status: interpreter.StatusRunning, change: func(c *runtime.Commit) { c.Wake = c.At.Add(time.Second) }},
+		{name: "too late", want: runtime.TimedOut, status: interpreter.StatusRunning, change: func(c *runtime.Commit) { c.Guard = c.At }},
+		{name: "too early", want: runtime.Guard, status: interpreter.StatusRunning, change: func(c *runtime.Commit) { c.At = c.At.Add(time.Hour) }},
+		{name: "no version of this", want: runtime.Conflict, status: interpreter.StatusRunning, before: func(key string) {
+			record := client.HGet(t.Context(), key, "k").Val()
+			fields := strings.Fields(record)
+			fields[5] = "7"
+			if err := client.HSet(t.Context(), key, "k", strings.Join(fields, " ")).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	}
+}
+
+// damage is a commit whose instance has no history that could be written to.
+func damage(t *testing.T, client redis.UniversalClient) togetherKind {
+	return togetherKind{name: "damage", fails: true, before: func(key string) {
+		if err := client.Set(t.Context(), strings.Replace(key, ":i:", ":h:", 1), "no list", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}}
+}
+
+// newTogether starts and claims an instance, and prepares a commit to it.
+func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *together {
+	t.Helper()
+	i := instance(fmt.Sprintf("i%d", n))
+	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	p := i.Partition(partitions)
+	claimed, err := s.Claim(t.Context(), runtime.Claim{Partition: p, Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Hour})
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(claimed, err)
+	}
+	c := &together{kind: kind, commit: runtime.Commit{
+		Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Records: 1,
+		Changes: interpreter.Changes{Head: fmt.Appendf(nil, `{"n":%d}`, n), Frames: []interpreter.StoredFrame{{Slot: 3, Data: []byte(`{}`)}}},
+		Entries: [][]byte{fmt.Appendf(nil, `{"e":"%d"}`, n)},
+	}}
+	if kind.change != nil {
+		kind.change(&c.commit)
+	}
+	if kind.before != nil {
+		kind.before(fmt.Sprintf("swrun:{D:%d}:i:%s", p, i))
+	}
+	return c
+}
+
+// check compares what has become of the commit.
+func (c *together) check(t *testing.T, s *redisstore.Store) {
+	t.Helper()
+	if c.kind.fails {
+		if c.err == nil || runtime.RefusedAs(c.err) != "" {
+			t.Errorf("%s of %s: got %v", c.kind.name, c.commit.Instance, c.err)
+		}
+		return
+	}
+	if c.err != nil != (c.kind.want != "") || runtime.RefusedAs(c.err) != c.kind.want {
+		t.Errorf("%s of %s: got %v, want %q", c.kind.name, c.commit.Instance, c.err, c.kind.want)
+		return
+	}
+	l, err := s.Load(t.Context(), c.commit.Instance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := s.History(t.Context(), c.commit.Instance, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, want := string(l.State.Head), ""
+	if c.kind.want == "" {
+		want = string(c.commit.Changes.Head)
+	} else {
+		c.commit.Entries = nil
+	}
+	if stored != want || l.Record.Status != c.kind.status || len(entries) != len(c.commit.Entries) {
+		t.Errorf("%s of %s: %q is stored, %s, with %d entries", c.kind.name, c.commit.Instance, stored, l.Record.Status, len(entries))
+	}
+}
+
+// scriptRuns returns how many scripts a server has run.
+func scriptRuns(t *testing.T, client *redis.Client) int {
+	t.Helper()
+	info, err := client.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
+	var runs int
+	if _, err := fmt.Sscan(strings.NewReplacer(",", " ").Replace(rest), &runs); rest != "" && err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
