@@ -27,7 +27,8 @@ func (s Status) Final() bool {
 	return s == StatusCancelled || s == StatusFaulted || s == StatusCompleted
 }
 
-// State is a run as data. It belongs to one driver at a time; Step changes it in place. X, and values in it are shared and never written to.
+// State is a run as data. It belongs to one driver at a time; Step changes it in place. X, and values in it are shared
+// and never written to.
 type State struct {
 	ID        string
 	Namespace string

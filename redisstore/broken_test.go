@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime"
@@ -214,4 +215,48 @@ func (a answers) Write(data []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	return a.Writer.Write(data)
+}
+
+// TestDamageIsFoundFirst: a commit that cannot be stored wholly leaves nothing behind, however often it is tried, and is
+// never said to be stored.
+func TestDamageIsFoundFirst(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		key    func(runtime.Instance) string
+		commit func(*runtime.Commit)
+	}{
+		{"payloads", func(i runtime.Instance) string { return "p:" + i.String() }, func(c *runtime.Commit) { c.Payloads = map[string][]byte{"r": []byte("x")} }},
+		{"outbox", func(runtime.Instance) string { return "outbox" }, func(c *runtime.Commit) { c.Outbox = [][]byte{[]byte("{}")} }},
+		{"history", func(i runtime.Instance) string { return "h:" + i.String() }, func(*runtime.Commit) {}},
+		{"index", func(runtime.Instance) string { return "due" }, func(c *runtime.Commit) { c.Wake, c.Release = c.At.Add(time.Second), true }},
+		{"index of the ended", func(runtime.Instance) string { return "closed" }, func(c *runtime.Commit) { c.Status = interpreter.StatusCompleted }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := newJumping(t, redisstore.Config{})
+			commit := newTogether(t, j.Store, 0, togetherKind{}).commit
+			c.commit(&commit)
+			key := "swrun:{D:0}:" + c.key(commit.Instance)
+			j.client.Rename(t.Context(), key, "kept") // if it is there
+			if err := j.client.Set(t.Context(), key, "something else", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if _, err := j.Commit(t.Context(), commit); err == nil {
+					t.Fatal("it is said to be stored")
+				}
+			}
+			j.client.Del(t.Context(), key)
+			j.client.Rename(t.Context(), "kept", key)
+			if _, err := j.Commit(t.Context(), commit); err != nil {
+				t.Fatal(err)
+			}
+			l, err := j.Load(t.Context(), commit.Instance)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h, err := j.History(t.Context(), commit.Instance, 0, 10); err != nil || len(h) != int(l.Record.Entries) {
+				t.Errorf("%d entries, %v; the record says %d", len(h), err, l.Record.Entries)
+			}
+		})
+	}
 }

@@ -23,12 +23,12 @@ type reply struct {
 
 // call runs a script of a partition with keys and arguments.
 func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []any, args ...any) (reply, error) {
-	return s.run(ctx, c, partition, subject, append(c.arguments(len(args), keys...), args...))
+	return s.repeat(ctx, c, partition, subject, append(c.arguments(len(args), keys...), args...))
 }
 
-// run runs a script of a partition, and repeats the same operation while it is not answered for a reason that may pass.
+// repeat runs a script of a partition, and repeats the same operation while it is not answered for a reason that may pass.
 // args begin with the script's arguments. Its error is a *runtime.Refusal, or leaves open whether the script has run.
-func (s *Store) run(ctx context.Context, c *script, partition int, subject string, args []any) (reply, error) {
+func (s *Store) repeat(ctx context.Context, c *script, partition int, subject string, args []any) (reply, error) {
 	for failures := 1; ; failures++ {
 		n, err := s.node(ctx, partition)
 		var r reply
@@ -48,21 +48,34 @@ func (s *Store) run(ctx context.Context, c *script, partition int, subject strin
 }
 
 func (s *Store) try(ctx context.Context, n *node, c *script, partition int, args []any) (reply, error) {
-	echo := strconv.FormatUint(s.calls.Add(1), 36)
-	sent := s.uptime()
-	c.address(args, s.seen[partition].Load(), echo, s.clocks[partition].expected(sent))
-	r := &request{ctx: ctx, partition: partition, s: c, args: args, done: make(chan struct{})}
-	if err := s.send(ctx, n, r); err != nil {
+	r := &request{
+		ctx: ctx, partition: partition, s: c, args: args, echo: strconv.FormatUint(s.calls.Add(1), 36), done: make(chan struct{}),
+	}
+	if err := s.enqueue(ctx, n, r); err != nil {
 		return reply{}, err
 	}
 	if r.err != nil {
 		return reply{}, r.err
 	}
-	return s.read(r.reply, partition, echo, sent)
+	return s.read(r)
 }
 
-// send waits for the answer to a request, as long as ctx allows.
-func (s *Store) send(ctx context.Context, n *node, r *request) error {
+// address completes the arguments of requests that are about to be sent with what scripts/clock.lua asks for. What is known of a
+// partition is the same in all of them that stand together.
+func (s *Store) address(requests []*request) {
+	now := s.uptime()
+	var seen, expected int64
+	for i, r := range requests {
+		if i == 0 || requests[i-1].partition != r.partition {
+			seen, expected = s.seen[r.partition].Load(), s.clocks[r.partition].expected(now)
+		}
+		r.sent = now
+		r.s.address(r.args, seen, r.echo, expected)
+	}
+}
+
+// enqueue waits for the answer to a request, as long as ctx allows.
+func (s *Store) enqueue(ctx context.Context, n *node, r *request) error {
 	s.closing.RLock()
 	if s.closed || n.closed {
 		s.closing.RUnlock()
@@ -115,10 +128,10 @@ var errMixedUp = errors.New("the reply belongs to another request")
 // look is the code of a commit whose record is another one than the owner knows.
 const look = "LOOK"
 
-// read checks the shape of a reply to what was sent, and keeps the highest seq of the partition.
-func (s *Store) read(answer any, partition int, echo string, sent time.Duration) (reply, error) {
-	head, ok := answer.(string)
-	values, isArray := answer.([]any)
+// read checks the shape of the reply to a request, and keeps the highest seq of the partition.
+func (s *Store) read(r *request) (reply, error) {
+	head, ok := r.reply.(string)
+	values, isArray := r.reply.([]any)
 	if isArray && len(values) > 0 {
 		head, ok = values[0].(string)
 		values = values[1:]
@@ -127,18 +140,18 @@ func (s *Store) read(answer any, partition int, echo string, sent time.Duration)
 	moment, rest, _ := strings.Cut(rest, " ")
 	writes, echoed, whole := strings.Cut(rest, " ")
 	if !ok || !whole {
-		return reply{}, fmt.Errorf("%v is no reply of a script", answer)
+		return reply{}, fmt.Errorf("%v is no reply of a script", r.reply)
 	}
-	if echoed != echo {
+	if echoed != r.echo {
 		return reply{}, errMixedUp
 	}
 	now, seq := number(moment), number(writes)
-	for seen := s.seen[partition].Load(); seq > seen && code != string(runtime.RolledBack); seen = s.seen[partition].Load() {
-		if s.seen[partition].CompareAndSwap(seen, seq) {
+	for seen := s.seen[r.partition].Load(); seq > seen && code != string(runtime.RolledBack); seen = s.seen[r.partition].Load() {
+		if s.seen[r.partition].CompareAndSwap(seen, seq) {
 			break
 		}
 	}
-	s.clocks[partition].hear(now, sent, s.uptime())
+	s.clocks[r.partition].hear(now, r.sent, s.uptime())
 	return reply{code: code, at: runtime.Moment(now), values: values}, nil
 }
 
@@ -157,11 +170,10 @@ func (s *Store) passes(ctx context.Context, err error) bool {
 	if errors.Is(err, redis.ErrClosed) {
 		return !s.isClosed() // otherwise the server has left the cluster
 	}
-	var answered redis.Error
-	if !errors.As(err, &answered) {
+	code := codeOf(err)
+	if code == "" {
 		return true // the connection broke
 	}
-	code, _, _ := strings.Cut(answered.Error(), " ")
 	switch code {
 	case "MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "MASTERDOWN":
 		if s.cluster != nil {

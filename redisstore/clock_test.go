@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -200,5 +201,44 @@ func TestClockOfAStoppedProcess(t *testing.T) {
 				t.Errorf("%s, stopped after %d looks at the clock: the partition is %s behind", name, reads, behind)
 			}
 		}
+	}
+}
+
+// TestClockOfWhatWaited: what has waited in this process while the machine slept is no word on what time it is, not for
+// itself and not for what is stored with it.
+func TestClockOfWhatWaited(t *testing.T) {
+	var up uptime
+	j := newJumping(t, redisstore.Config{Uptime: up.read})
+	before, after := newTogether(t, j.Store, 0, togetherKind{}).commit, newTogether(t, j.Store, 1, togetherKind{}).commit
+	at := j.time()
+	for n, c := range []*runtime.Commit{&before, &after} {
+		c.Guard = at.Add(time.Duration(20+n) * time.Second)
+	}
+	if err := j.client.ClientPause(t.Context(), 1500*time.Millisecond).Err(); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 3 { // whatever comes next has to wait
+		group.Go(func() { j.Promote(t.Context(), runtime.Promote{}) }) // nothing is due
+		time.Sleep(30 * time.Millisecond)
+	}
+	commit := func(c runtime.Commit) {
+		group.Go(func() {
+			if _, err := j.Commit(t.Context(), c); runtime.RefusedAs(err) != runtime.TimedOut {
+				t.Errorf("got %v, 20 s late", err)
+			}
+		})
+	}
+	commit(before)
+	time.Sleep(50 * time.Millisecond)
+	up.add(40 * time.Second)
+	j.server.Jump(40 * time.Second)
+	commit(after)
+	group.Wait()
+	if now := j.time(); now.Sub(at) < 40*time.Second {
+		t.Errorf("it is %s later than before", now.Sub(at))
+	}
+	if st, err := j.Statistics(t.Context(), 0); err != nil || st.Jumps != 0 {
+		t.Errorf("the statistics are %+v, %v", st, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,21 +15,27 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// request is one run of a script on its way.
+// request is what one caller wants of a script.
 type request struct {
 	ctx       context.Context // of who waits for it: what is queued after its end is not sent
 	partition int
 	s         *script
-	args      []any // of EVALSHA
-	reply     any
-	err       error
-	done      chan struct{}
+	args      []any // of EVALSHA; see script.arguments
+	echo      string
+
+	sent  time.Duration // by this machine's uptime
+	whole bool          // the server does not know the script
+	alone bool          // it is not to share a run
+	reply any
+	err   error
+	done  chan struct{}
 }
 
 // node is one Redis server. Requests that come while others are on their way share the next pipeline.
 type node struct {
 	client   *redis.Client
-	spread   bool // one script may change several partitions
+	address  func([]*request) // completes the arguments of what is about to be sent
+	spread   atomic.Bool      // one run of a script may change several partitions
 	requests chan *request
 	senders  sync.WaitGroup
 
@@ -48,8 +55,9 @@ const (
 	maxTogether, maxTogetherBytes = 2000, 256 << 10
 )
 
-func newNode(client *redis.Client, spread bool, log *slog.Logger) *node {
-	n := &node{client: client, spread: spread, requests: make(chan *request, 4*maxBatch)}
+func newNode(client *redis.Client, address func([]*request), spread bool, log *slog.Logger) *node {
+	n := &node{client: client, address: address, requests: make(chan *request, 4*maxBatch)}
+	n.spread.Store(spread)
 	n.outage.log = log.With("server", client.Options().Addr)
 	for range senders {
 		n.senders.Go(n.send)
@@ -59,7 +67,7 @@ func newNode(client *redis.Client, spread bool, log *slog.Logger) *node {
 
 // send sends what has come together until requests is closed.
 func (n *node) send() {
-	batch, wanted := make([]*request, 0, maxBatch), make([]*request, 0, maxBatch)
+	batch := make([]*request, 0, maxBatch)
 	for first := range n.requests {
 		batch = append(batch[:0], first)
 	gather:
@@ -74,19 +82,32 @@ func (n *node) send() {
 				break gather
 			}
 		}
-		if wanted = stillWanted(wanted[:0], batch); len(wanted) > 0 {
-			n.answer(n.together(wanted))
-		}
+		n.answer(batch)
 		for _, r := range batch {
 			close(r.done)
 		}
 	}
 }
 
-// stillWanted appends the requests that somebody waits for. What nobody hears of must not happen late: an instance would
+// answer sends requests, some of them again in another way, until each has its reply or error.
+func (n *node) answer(requests []*request) {
+	for len(requests) > 0 {
+		runs := n.together(stillWanted(requests))
+		n.pipeline(runs)
+		requests = nil
+		for _, r := range runs {
+			if !n.deal(r) {
+				requests = append(requests, r.requests...)
+			}
+		}
+	}
+}
+
+// stillWanted returns the requests that somebody waits for. What nobody hears of must not happen late: an instance would
 // be claimed for nobody.
-func stillWanted(wanted, batch []*request) []*request {
-	for _, r := range batch {
+func stillWanted(requests []*request) []*request {
+	wanted := make([]*request, 0, len(requests))
+	for _, r := range requests {
 		if r.err = r.ctx.Err(); r.err == nil {
 			wanted = append(wanted, r)
 		}
@@ -106,6 +127,7 @@ func (n *node) together(requests []*request) []*run {
 	slices.SortFunc(requests, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(flag(a.s.several), flag(b.s.several)), cmp.Compare(a.partition, b.partition))
 	})
+	n.address(requests)
 	runs := make([]*run, 0, len(requests))
 	for len(requests) > 0 {
 		k := n.fitting(requests)
@@ -118,12 +140,14 @@ func (n *node) together(requests []*request) []*run {
 // fitting returns how many of the requests, from the first on, one run may answer.
 func (n *node) fitting(requests []*request) int {
 	first, args, bytes := requests[0], 0, 0
-	if !first.s.several {
+	if !first.s.several || first.alone {
 		return 1
 	}
+	spread := n.spread.Load()
 	for k, r := range requests {
 		args, bytes = args+len(r.args), bytes+sizeOf(r.args)
-		if k > 0 && (!n.spread && r.partition != first.partition || args > maxTogether || bytes > maxTogetherBytes) {
+		differs := r.whole != first.whole || r.alone || !spread && r.partition != first.partition
+		if k > 0 && (differs || args > maxTogether || bytes > maxTogetherBytes) {
 			return k
 		}
 	}
@@ -144,14 +168,19 @@ func sizeOf(args []any) (bytes int) {
 
 // newRun returns the run that answers requests: with the keys and arguments of all of them, one after the other.
 func newRun(requests []*request) *run {
+	first := requests[0]
+	first.args[0], first.args[1] = "evalsha", first.s.sha
+	if first.whole {
+		first.args[0], first.args[1] = "eval", first.s.source
+	}
 	if len(requests) == 1 {
-		return &run{requests: requests, args: requests[0].args}
+		return &run{requests: requests, args: first.args}
 	}
 	n, keys := 3, 0
 	for _, r := range requests {
 		n, keys = n+len(r.args)-3, keys+r.args[2].(int)
 	}
-	args := append(make([]any, 0, n), requests[0].args[0], requests[0].args[1], keys)
+	args := append(make([]any, 0, n), first.args[0], first.args[1], keys)
 	for _, r := range requests {
 		args = append(args, r.args[3:3+r.args[2].(int)]...)
 	}
@@ -159,26 +188,6 @@ func newRun(requests []*request) *run {
 		args = append(args, r.args[3+r.args[2].(int):]...)
 	}
 	return &run{requests: requests, args: args}
-}
-
-// answer sends runs, and gives each request its reply or error.
-func (n *node) answer(runs []*run) {
-	n.pipeline(runs)
-	if forgotten := whole(runs); len(forgotten) > 0 {
-		n.pipeline(forgotten)
-	}
-	var apart []*run
-	for _, r := range runs {
-		if r.deal() {
-			continue
-		}
-		for _, alone := range r.requests { // one of them may have kept the others from being answered
-			apart = append(apart, newRun([]*request{alone}))
-		}
-	}
-	if len(apart) > 0 {
-		n.answer(apart)
-	}
 }
 
 // pipeline sends runs together; each has its own reply.
@@ -195,39 +204,47 @@ func (n *node) pipeline(runs []*run) {
 	}
 }
 
-// whole returns the runs of scripts that the server has forgotten, with their scripts as a whole.
-func whole(runs []*run) []*run {
-	var forgotten []*run
-	for _, r := range runs {
-		if err := r.cmd.Err(); err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
-			r.args[0], r.args[1] = "eval", r.requests[0].s.source
-			forgotten = append(forgotten, r)
-		}
-	}
-	return forgotten
-}
-
-// deal gives the requests of a run what was answered. If it answered several with an error, or together, it reports false.
-func (r *run) deal() bool {
+// deal gives the requests of a run what was answered. It reports false if they are to be sent again, in another way.
+func (n *node) deal(r *run) bool {
 	reply, err := r.cmd.Result()
-	if len(r.requests) == 1 {
-		r.requests[0].reply, r.requests[0].err = reply, err
-		return true
-	}
-	var answered redis.Error
-	if errors.As(err, &answered) {
-		return false
-	}
 	all, _ := reply.([]any)
-	if err == nil && len(all) != len(r.requests) {
+	several := len(r.requests) > 1
+	switch {
+	case codeOf(err) == "NOSCRIPT" && !r.requests[0].whole:
+		for _, one := range r.requests {
+			one.whole = true
+		}
+		return false
+	case several && codeOf(err) == "CROSSSLOT": // the server is part of a cluster
+		n.spread.Store(false)
+		return false
+	case several && (isOfScript(err) || err == nil && len(all) != len(r.requests)):
+		for _, one := range r.requests { // one of them may have kept the others from being answered
+			one.alone = true
+		}
 		return false
 	}
 	for i, one := range r.requests {
-		if one.err = err; err == nil {
+		if one.reply, one.err = reply, err; several && err == nil {
 			one.reply = all[i]
 		}
 	}
 	return true
+}
+
+// codeOf returns what the error of a server begins with; nothing for other errors.
+func codeOf(err error) string {
+	var answered redis.Error
+	if !errors.As(err, &answered) {
+		return ""
+	}
+	code, _, _ := strings.Cut(answered.Error(), " ")
+	return code
+}
+
+// isOfScript reports whether an error has ended a script that had begun: servers then tell where.
+func isOfScript(err error) bool {
+	return codeOf(err) != "" && strings.Contains(err.Error(), "@user_script")
 }
 
 // askEvery is how old knowledge of a server's memory may be.

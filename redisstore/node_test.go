@@ -25,12 +25,12 @@ func TestNodeThatLeaves(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}})
-	n := newNode(gone, true, slog.New(slog.DiscardHandler))
+	n := newNode(gone, s.address, true, slog.New(slog.DiscardHandler))
 	s.mu.Lock()
 	s.nodes[gone] = n
 	s.mu.Unlock()
-	r := &request{ctx: t.Context(), args: []any{"ping"}, s: &s.scripts.promote, done: make(chan struct{})}
-	go s.send(t.Context(), n, r)
+	r := &request{ctx: t.Context(), args: s.scripts.promote.arguments(0), s: &s.scripts.promote, done: make(chan struct{})}
+	go s.enqueue(t.Context(), n, r)
 	<-dialing
 	gone.Close() // as go-redis does with the client of a server that has left
 	s.failed(n, redis.ErrClosed)
@@ -42,7 +42,7 @@ func TestNodeThatLeaves(t *testing.T) {
 		t.Error("it was waited for the server that has left")
 	default:
 	}
-	if err := s.send(t.Context(), n, r); err != redis.ErrClosed {
+	if err := s.enqueue(t.Context(), n, r); err != redis.ErrClosed {
 		t.Errorf("the next request is answered with %v", err)
 	}
 	<-r.done

@@ -45,16 +45,15 @@ func (s *script) arguments(room int, keys ...any) []any {
 	return append(args, nil, nil, nil)
 }
 
-// address makes arguments those of one try: what clock.lua asks for is new in each.
+// address fills in what clock.lua asks for.
 func (s *script) address(args []any, seen int64, echo string, expected int64) {
-	args[0], args[1] = "evalsha", s.sha
 	first := 3 + args[2].(int)
 	args[first], args[first+1], args[first+2] = seen, echo, expected
 }
 
 func newScript(name, first string) script {
 	own := strings.Replace(mustSource(name), includeRecord, mustSource("record"), 1)
-	source := first + "local ADOPTS = " + adopts(name) + "\n" + mustSource("clock") + own
+	source := first + "local STOPS = " + stops(name) + "\n" + mustSource("clock") + own
 	sum := sha1.Sum([]byte(source))
 	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "commits"}
 }
@@ -62,12 +61,13 @@ func newScript(name, first string) script {
 // includeRecord is where a script wants what deals with records.
 const includeRecord = "-- include record\n"
 
-// adopts says whether a script works on a partition that has lost writes.
-func adopts(name string) string {
-	if name == "scrub" {
-		return "true"
+// stops says whether a script stops at once if the partition has lost writes. The others decide themselves.
+func stops(name string) string {
+	switch name {
+	case "scrub", "commits":
+		return "false"
 	}
-	return "false"
+	return "true"
 }
 
 func mustSource(name string) string {

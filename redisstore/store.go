@@ -75,7 +75,7 @@ func (s *Store) node(ctx context.Context, partition int) (*node, error) {
 	defer s.mu.Unlock()
 	n := s.nodes[client]
 	if n == nil {
-		n = newNode(client, s.cluster == nil, s.log)
+		n = newNode(client, s.address, s.cluster == nil, s.log)
 		s.nodes[client] = n
 	}
 	return n, nil
@@ -172,7 +172,7 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 	i := c.Instance
 	n, k := s.of(i)
 	if known, ok := s.known.of(&c); ok {
-		r, err := s.run(ctx, &s.scripts.commits, n, known.subject, s.knownArgs(&c, k, &known))
+		r, err := s.repeat(ctx, &s.scripts.commits, n, known.subject, s.knownArgs(&c, k, &known))
 		if err != nil {
 			s.known.forget(i)
 			return runtime.Committed{At: r.at}, err
@@ -207,7 +207,7 @@ func (s *Store) knownArgs(c *runtime.Commit, k *partitionKeys, known *known) []a
 	return s.appendChanges(args, c)
 }
 
-// commitArgs are the arguments of any other commit.
+// commitArgs are the arguments of a commit whose record is looked into.
 func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 	reason := c.Reason
 	if reason == "" {

@@ -63,7 +63,37 @@ func commitTogether(t *testing.T, url string, client redis.UniversalClient, serv
 	for range 50 {
 		damaged = append(damaged, newTogether(t, s, len(all)+len(damaged), togetherKind{name: "beside damage", status: interpreter.StatusRunning}))
 	}
-	runTogether(t, s, servers, damaged)
+	before := writes(t, client)
+	if runs := runTogether(t, s, servers, damaged); runs > len(damaged)/2 {
+		t.Errorf("%d commits took %d runs of scripts because of one that is damaged", len(damaged), runs)
+	}
+	if written := writes(t, client) - before; written != 50 {
+		t.Errorf("%d writes were counted, of 50", written)
+	}
+}
+
+// writes returns how many writes all partitions have counted.
+func writes(t *testing.T, client redis.UniversalClient) (n int64) {
+	t.Helper()
+	for p := range partitions {
+		redistest.EditMeta(t, client, fmt.Sprintf("swrun:{D:%d}:meta", p), func(m *redistest.Meta) { n += m.Writes })
+	}
+	return n
+}
+
+// TestCommitsTogetherWhereServersAreSeparate: a server that is part of a cluster, and is not called so, stores together
+// what belongs together once it has said so.
+func TestCommitsTogetherWhereServersAreSeparate(t *testing.T) {
+	server := redistest.Start(t, "--cluster-enabled", "yes")
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
+	if err := client.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(client.ClusterInfo(t.Context()).Val(), "cluster_state:ok") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	commitTogether(t, server.URL(), client, []*redis.Client{client})
 }
 
 // runTogether returns how many runs of scripts there were.
@@ -145,7 +175,7 @@ func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *t
 	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	p := i.Partition(partitions)
+	p := i.Partition(s.Layout().Partitions)
 	claimed, err := s.Claim(t.Context(), runtime.Claim{Partition: p, Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
@@ -209,4 +239,22 @@ func scriptRuns(t *testing.T, client *redis.Client) int {
 		t.Fatal(err)
 	}
 	return runs
+}
+
+// TestCommitsBesideADamagedPartition: a partition whose time cannot be read does not keep others from being written to.
+func TestCommitsBesideADamagedPartition(t *testing.T) {
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: partitions})
+	var all []*together
+	for n := range 40 {
+		c := newTogether(t, s, n, togetherKind{name: "beside damage", status: interpreter.StatusRunning})
+		c.kind.fails = c.commit.Instance.Partition(partitions) == 0
+		all = append(all, c)
+	}
+	if err := client.Set(t.Context(), "swrun:{D:0}:meta", "no hash", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	runTogether(t, s, []*redis.Client{client}, all)
 }

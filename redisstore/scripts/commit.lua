@@ -47,13 +47,24 @@ local function each(first, n, f)
   end
 end
 
--- The instance comes last: if another key is not what it should be, nothing is taken for stored.
 sets, unsets, outgoing, apart = tonumber(sets), tonumber(unsets), tonumber(outgoing), tonumber(apart)
 local changed = ARGS + 20
 local ended = changed + sets
 local logged = ended + unsets
 local sent = logged + entries
 local stamp = moment .. ' ' .. epoch .. ' ' .. nonce .. ' '
+
+-- A key that is not what it should be ends the script before anything is written.
+redis.call('ZSCORE', indexes[index], member)
+redis.call('ZSCORE', indexes[place(r)], member)
+if entries > 0 then redis.call('LRANGE', history, 0, 0) end
+if apart > 0 then redis.call('HGET', payloads, '') end
+if outgoing > 0 then redis.call('XRANGE', outbox, '+', '+') end
+if read > 0 then redis.call('LRANGE', inbox, 0, 0) end
+
+redis.call('HSET', instance, 'k', becomes)
+each(changed, sets, function(from, to) redis.call('HSET', instance, unpack(ARGV, from, to)) end)
+each(ended, unsets, function(from, to) redis.call('HDEL', instance, unpack(ARGV, from, to)) end)
 each(logged, entries, function(from, to)
   for n = from, to do redis.call('RPUSH', history, stamp .. ARGV[n]) end
 end)
@@ -61,9 +72,6 @@ each(sent + outgoing, apart, function(from, to) redis.call('HSET', payloads, unp
 each(sent, outgoing, function(from, to)
   for n = from, to do redis.call('XADD', outbox, '*', 'd', ARGV[n]) end
 end)
-redis.call('HSET', instance, 'k', becomes)
-each(changed, sets, function(from, to) redis.call('HSET', instance, unpack(ARGV, from, to)) end)
-each(ended, unsets, function(from, to) redis.call('HDEL', instance, unpack(ARGV, from, to)) end)
 if final(r) then
   redis.call('DEL', inbox)
 elseif read > 0 then
