@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -117,4 +118,31 @@ func TestLookedAfter(t *testing.T) {
 	h.exits(exitConflict, "cancel", "nap-1")
 	h.exits(exitOK, "delete", "nap-1")
 	h.exits(exitNotFound, "describe", "nap-1")
+}
+
+// TestOutputWaits: --wait stands by itself, or before how long.
+func TestOutputWaits(t *testing.T) {
+	h := newHosted(t)
+	h.work()
+	h.exits(exitOK, "deploy", mustWriteFile(t, "short.yaml", `document: {dsl: 1.0.3, namespace: demo, name: short, version: 1.0.0}
+do:
+- nap: {wait: {milliseconds: 300}}
+- made: {set: {done: true}}
+`))
+	h.exits(exitOK, "deploy", mustWriteFile(t, "nap.yaml", napText))
+	h.exits(exitOK, "start", "demo/nap", "--id", "nap-2")
+	for n, wait := range [][]string{{"--wait"}, {"--wait", "30s"}, {"--wait=30s"}, {"--wait", "PT30S"}} {
+		id := fmt.Sprintf("short-%d", n)
+		h.exits(exitOK, "start", "demo/short", "--id", id)
+		for _, args := range [][]string{append([]string{"output", id}, wait...), append(append([]string{"output"}, wait...), id)} {
+			if got := h.exits(exitOK, args...); !strings.Contains(got, `"done": true`) && !strings.Contains(got, `"done":true`) {
+				t.Errorf("%v: got %s", args, got)
+			}
+		}
+	}
+	h.exits(exitWaited, "output", "nap-2", "--wait", "1ms")
+	h.exits(exitWaited, "output", "nap-2", "--wait=1ms")
+	h.exits(exitUsage, "output", "nap-2", "--wait", "soon")
+	h.exits(exitUsage, "output", "nap-2", "nap-3")
+	h.exits(exitUsage, "output", "--wait")
 }
