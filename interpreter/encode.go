@@ -170,7 +170,7 @@ func (s *State) MarshalJSON() ([]byte, error) {
 
 // storedHead is what encodeHead writes.
 type storedHead struct {
-	Status      Status           `json:"s"`
+	Status      Status           `json:"s"` // running if it is left out, as for most
 	Suspended   bool             `json:"z"`
 	StartedAt   moment           `json:"t"`
 	Transformed *Value           `json:"x"`
@@ -184,7 +184,9 @@ type storedHead struct {
 
 func (s *State) encodeHead() ([]byte, error) {
 	w := newWriter(make([]byte, 0, 96))
-	w.text("s", string(s.Status))
+	if s.Status != StatusRunning {
+		w.text("s", string(s.Status))
+	}
 	w.flag("z", s.Suspended)
 	w.moment("t", s.StartedAt)
 	if s.Transformed != nil {
@@ -204,7 +206,7 @@ func (s *State) encodeHead() ([]byte, error) {
 }
 
 func (s *State) decodeHead(data []byte) error {
-	var h storedHead
+	h := storedHead{Status: StatusRunning}
 	if err := json.Unmarshal(data, &h); err != nil {
 		return err
 	}
