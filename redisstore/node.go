@@ -208,14 +208,15 @@ func (n *node) pipeline(runs []*run) {
 func (n *node) deal(r *run) bool {
 	reply, err := r.cmd.Result()
 	all, _ := reply.([]any)
-	several := len(r.requests) > 1
+	first, last := r.requests[0], r.requests[len(r.requests)-1]
+	several := first != last
 	switch {
-	case codeOf(err) == "NOSCRIPT" && !r.requests[0].whole:
+	case codeOf(err) == "NOSCRIPT" && !first.whole:
 		for _, one := range r.requests {
 			one.whole = true
 		}
 		return false
-	case several && codeOf(err) == "CROSSSLOT": // the server is part of a cluster
+	case codeOf(err) == "CROSSSLOT" && first.partition != last.partition: // the server is part of a cluster
 		n.spread.Store(false)
 		return false
 	case several && (isOfScript(err) || err == nil && len(all) != len(r.requests)):
