@@ -83,8 +83,8 @@ func TestRedisRestarts(t *testing.T) {
 		w.redis.Run()
 		restarts++
 	}
-	if told := strings.Join(k.lines(), "\n"); !strings.Contains(told, "the store does not answer") {
-		t.Errorf("the worker does not tell of it:\n%s", told)
+	if !k.told("the store does not answer") {
+		t.Error("the worker does not tell of it")
 	}
 	if w.closed() == int64(len(w.runs)) {
 		t.Log("all runs had ended before the last restart")

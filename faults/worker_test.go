@@ -2,6 +2,7 @@ package faults
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -108,9 +109,9 @@ func TestDrain(t *testing.T) {
 // nothing else of those runs happens.
 func TestAllDown(t *testing.T) {
 	w := newWorld(t, time.Minute)
-	n := of(1000)
+	n := min(of(1000), 3000) // all of them have to begin before the first is over
 	w.start(n, "timeout: {after: PT3S}\ndo:\n- slow: {call: http, with: {method: get, endpoint: '@SINK/slow'}}\n- after: {call: http, with: {method: get, endpoint: '@SINK/after'}}\n")
-	first := w.work()
+	first := w.work("--concurrency", strconv.Itoa(n))
 	for w.progressed() < n {
 		time.Sleep(5 * time.Millisecond)
 	}

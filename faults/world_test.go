@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -127,10 +128,18 @@ func (w *world) work(args ...string) *worker {
 	return k
 }
 
+// lines returns the last lines of the worker's log.
 func (k *worker) lines() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.log[max(0, len(k.log)-30):]
+}
+
+// told reports whether the worker has logged something.
+func (k *worker) told(text string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.ContainsFunc(k.log, func(line string) bool { return strings.Contains(line, text) })
 }
 
 // kill ends the process as kill -9 does, and returns whether it was alive.
@@ -184,9 +193,10 @@ func (w *world) closed() (n int64) {
 	return n
 }
 
-// settle waits until all runs have ended.
+// settle waits until all runs have ended; with -long, ten times as long.
 func (w *world) settle(limit time.Duration) {
 	w.Helper()
+	limit *= time.Duration(of(1))
 	for deadline := time.Now().Add(limit); w.closed() < int64(len(w.runs)); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.unfinished()
