@@ -24,8 +24,10 @@ changes afterwards: deploying another document under the same three is refused (
 	return cmd
 }
 
+// deploy deploys documents; if one of them is faulty, none.
 func (o *operation) deploy(names []string) error {
-	for _, name := range names {
+	definitions := make([]runtime.Definition, len(names))
+	for n, name := range names {
 		file, text, err := readDocument(o.streams, name)
 		if err != nil {
 			return err
@@ -34,23 +36,19 @@ func (o *operation) deploy(names []string) error {
 		if err := d.refused(); err != nil {
 			return err
 		}
-		reference, err := o.deployDocument(d)
+		if definitions[n], err = d.definition(); err != nil {
+			return err
+		}
+	}
+	for n, definition := range definitions {
+		reference, err := o.client.Deploy(o.ctx, definition)
+		if runtime.RefusedAs(err) == runtime.Conflict {
+			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s", reference), hint: "give " + names[n] + " a new version"}
+		}
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(o.out, "%s deployed\n", reference)
 	}
 	return nil
-}
-
-func (o *operation) deployDocument(d *document) (runtime.Reference, error) {
-	definition, err := d.definition()
-	if err != nil {
-		return runtime.Reference{}, err
-	}
-	reference, err := o.client.Deploy(o.ctx, definition)
-	if runtime.RefusedAs(err) == runtime.Conflict {
-		err = &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s", reference), hint: "give " + d.file + " a new version"}
-	}
-	return reference, err
 }

@@ -100,6 +100,7 @@ func (f *workerFlags) logTo(w io.Writer) error {
 
 // deployFolders deploys every workflow document in some folders.
 func (o *operation) deployFolders(folders []string) error {
+	var files []string
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
@@ -111,12 +112,10 @@ func (o *operation) deployFolders(folders []string) error {
 			if entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" || foreign(file) {
 				continue
 			}
-			if err := o.deploy([]string{file}); err != nil {
-				return err
-			}
+			files = append(files, file)
 		}
 	}
-	return nil
+	return o.deploy(files)
 }
 
 // foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may
