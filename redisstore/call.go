@@ -60,8 +60,8 @@ func (s *Store) try(ctx context.Context, n *node, c *script, partition int, args
 	return s.read(r)
 }
 
-// address completes the arguments of requests that are about to be sent with what scripts/clock.lua asks for. What is known of a
-// partition is the same in all of them that stand together.
+// address completes the arguments of requests that are about to be sent with what scripts/clock.lua asks for. Those of a
+// partition that stand together say the same.
 func (s *Store) address(requests []*request) {
 	now := s.uptime()
 	var seen, expected int64

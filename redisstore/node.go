@@ -122,7 +122,7 @@ type run struct {
 	cmd      *redis.Cmd
 }
 
-// together returns the runs that answer the requests, as few as the server allows.
+// together returns the runs that answer the requests: neighbours share one if they may.
 func (n *node) together(requests []*request) []*run {
 	slices.SortFunc(requests, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(flag(a.s.several), flag(b.s.several)), cmp.Compare(a.partition, b.partition))

@@ -50,3 +50,46 @@ func TestNodeThatLeaves(t *testing.T) {
 		t.Errorf("%d servers are known", len(s.nodes))
 	}
 }
+
+// TestWhatOneRunTakes: a run of a script answers what fits: of one partition where partitions are apart, and no more
+// than lets others in soon.
+func TestWhatOneRunTakes(t *testing.T) {
+	scripts := newScripts()
+	of := func(s *script, partition, bytes, more int) *request {
+		args := append(s.arguments(1+more), make([]byte, bytes))
+		return &request{ctx: t.Context(), partition: partition, s: s, args: append(args, make([]any, more)...)}
+	}
+	small := func(partition int) *request { return of(&scripts.commits, partition, 100, 0) }
+	large := func() *request { return of(&scripts.commits, 0, maxTogetherBytes*2/3, 0) }
+	many := func() *request { return of(&scripts.commits, 0, 0, maxTogether*2/3) }
+	other := func() *request { return of(&scripts.claim, 0, 0, 0) }
+	alone, whole := small(0), small(0)
+	alone.alone, whole.whole = true, true
+	for _, c := range []struct {
+		name     string
+		apart    bool
+		requests []*request
+		runs     int
+	}{
+		{"several partitions", false, []*request{small(0), small(1), small(0)}, 1},
+		{"several partitions that are apart", true, []*request{small(0), small(1), small(0)}, 2},
+		{"other scripts between", false, []*request{small(0), other(), small(1), other()}, 3},
+		{"large ones", false, []*request{large(), large(), large()}, 3},
+		{"one that is too large", false, []*request{of(&scripts.commits, 0, 2*maxTogetherBytes, 0)}, 1},
+		{"many arguments", false, []*request{many(), many()}, 2},
+		{"one that is to be alone", false, []*request{small(0), small(0), alone}, 2},
+		{"one of a forgotten script", false, []*request{small(0), small(0), whole}, 2},
+		{"nothing", false, nil, 0},
+	} {
+		n := &node{address: func([]*request) {}}
+		n.spread.Store(!c.apart)
+		answered := 0
+		runs := n.together(c.requests)
+		for _, r := range runs {
+			answered += len(r.requests)
+		}
+		if len(runs) != c.runs || answered != len(c.requests) {
+			t.Errorf("%s: %d runs for %d of %d requests, want %d runs", c.name, len(runs), answered, len(c.requests), c.runs)
+		}
+	}
+}

@@ -274,11 +274,14 @@ func (b *bench) raw() (float64, error) {
 	if !ok {
 		return 0, nil
 	}
+	if err := b.rested(); err != nil {
+		return 0, err
+	}
 	return s.RawRate(b.ctx, bytes.Repeat([]byte("x"), 1000), time.Duration(float64(time.Second)*min(1, max(b.flags.size, 0.1))))
 }
 
-// rested waits, for some seconds at most, while the store's server writes all that it holds anew: what it does of itself,
-// after raw too, is not to be measured.
+// rested waits, ten seconds at most, while the store's server writes all that it holds anew: that is left from what was
+// measured before.
 func (b *bench) rested() error {
 	s, ok := b.store.Store.(*redisstore.Store)
 	if !ok {
