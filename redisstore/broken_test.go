@@ -229,12 +229,19 @@ func TestDamageIsFoundFirst(t *testing.T) {
 		{"outbox", func(runtime.Instance) string { return "outbox" }, func(c *runtime.Commit) { c.Outbox = [][]byte{[]byte("{}")} }},
 		{"history", func(i runtime.Instance) string { return "h:" + i.String() }, func(*runtime.Commit) {}},
 		{"index", func(runtime.Instance) string { return "due" }, func(c *runtime.Commit) { c.Wake, c.Release = c.At.Add(time.Second), true }},
+		{"index that is left", func(runtime.Instance) string { return "due" }, func(c *runtime.Commit) { c.Status = interpreter.StatusCompleted }},
+		{"inbox", func(i runtime.Instance) string { return "n:" + i.String() }, func(c *runtime.Commit) { c.Read = 1 }},
 		{"index of the ended", func(runtime.Instance) string { return "closed" }, func(c *runtime.Commit) { c.Status = interpreter.StatusCompleted }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := newJumping(t, redisstore.Config{})
 			commit := newTogether(t, j.Store, 0, togetherKind{}).commit
 			c.commit(&commit)
+			if commit.Read > 0 {
+				if err := j.Deliver(t.Context(), runtime.Delivery{To: commit.Instance, ID: "m", Message: runtime.Message("{}")}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			key := "swrun:{D:0}:" + c.key(commit.Instance)
 			j.client.Rename(t.Context(), key, "kept") // if it is there
 			if err := j.client.Set(t.Context(), key, "something else", 0).Err(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,5 +92,27 @@ func TestWhatOneRunTakes(t *testing.T) {
 		if len(runs) != c.runs || answered != len(c.requests) {
 			t.Errorf("%s: %d runs for %d of %d requests, want %d runs", c.name, len(runs), answered, len(c.requests), c.runs)
 		}
+	}
+}
+
+// TestRepliesOfOthers: what is no reply to a request is not taken for one.
+func TestRepliesOfOthers(t *testing.T) {
+	s := &Store{seen: make([]atomic.Int64, 1), clocks: make([]clock, 1), uptime: uptime}
+	for _, c := range []struct {
+		reply any
+		ok    bool
+	}{
+		{"OK 1795262210478 7 a", true},
+		{[]any{"OK 1795262210478 8 a", int64(1)}, true},
+		{"OK 1795262210478 9 b", false},
+		{[]any{"OK 1795262210478 9 b"}, false},
+		{"OK", false}, {int64(1), false}, {[]any{}, false}, {nil, false},
+	} {
+		if _, err := s.read(&request{echo: "a", reply: c.reply}); (err == nil) != c.ok {
+			t.Errorf("%v: got %v", c.reply, err)
+		}
+	}
+	if seen := s.seen[0].Load(); seen != 8 {
+		t.Errorf("%d writes were seen, want 8", seen)
 	}
 }

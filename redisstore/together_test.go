@@ -59,9 +59,13 @@ func commitTogether(t *testing.T, url string, client redis.UniversalClient, serv
 	if runs := runTogether(t, s, servers, all); runs > len(all)/2 {
 		t.Errorf("%d commits took %d runs of scripts: they were not stored together", len(all), runs)
 	}
-	damaged := []*together{newTogether(t, s, len(all), damage(t, client))}
-	for range 50 {
-		damaged = append(damaged, newTogether(t, s, len(all)+len(damaged), togetherKind{name: "beside damage", status: interpreter.StatusRunning}))
+	var damaged []*together
+	for n := range 51 {
+		kind := besideDamage
+		if n == 25 {
+			kind = damage(t, client)
+		}
+		damaged = append(damaged, newTogether(t, s, len(all)+n, kind))
 	}
 	before := writes(t, client)
 	if runs := runTogether(t, s, servers, damaged); runs > len(damaged)/2 {
@@ -96,7 +100,7 @@ func TestCommitsTogetherWhereServersAreSeparate(t *testing.T) {
 	commitTogether(t, server.URL(), client, []*redis.Client{client})
 }
 
-// runTogether returns how many runs of scripts there were.
+// runTogether commits to all instances at once, and returns how many runs of scripts that took.
 func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all []*together) (runs int) {
 	t.Helper()
 	for _, c := range servers {
@@ -106,6 +110,13 @@ func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all
 		}
 	}
 	var group sync.WaitGroup
+	for range 3 { // pipelines that are on their way to each server: whatever comes next waits
+		for p := range s.Layout().Partitions {
+			runs--
+			group.Go(func() { s.Promote(t.Context(), runtime.Promote{Partition: p}) }) // nothing is due
+		}
+	}
+	time.Sleep(50 * time.Millisecond)
 	for _, c := range all {
 		group.Go(func() { c.done, c.err = s.Commit(t.Context(), c.commit) })
 	}
@@ -158,6 +169,9 @@ func togetherKinds(t *testing.T, client redis.UniversalClient) []togetherKind {
 		}},
 	}
 }
+
+// besideDamage is a commit to which nothing happens.
+var besideDamage = togetherKind{name: "beside damage", status: interpreter.StatusRunning}
 
 // damage is a commit whose instance has no history that could be written to.
 func damage(t *testing.T, client redis.UniversalClient) togetherKind {
@@ -249,7 +263,7 @@ func TestCommitsBesideADamagedPartition(t *testing.T) {
 	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: partitions})
 	var all []*together
 	for n := range 40 {
-		c := newTogether(t, s, n, togetherKind{name: "beside damage", status: interpreter.StatusRunning})
+		c := newTogether(t, s, n, besideDamage)
 		c.kind.fails = c.commit.Instance.Partition(partitions) == 0
 		all = append(all, c)
 	}
@@ -257,4 +271,26 @@ func TestCommitsBesideADamagedPartition(t *testing.T) {
 		t.Fatal(err)
 	}
 	runTogether(t, s, []*redis.Client{client}, all)
+}
+
+// TestCommitsAfterALoss: commits to partitions that have lost writes are refused, and those beside them are stored.
+func TestCommitsAfterALoss(t *testing.T) {
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { client.Close() }) // the server is gone then anyway
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: partitions})
+	var all []*together
+	for n := range 40 {
+		c := newTogether(t, s, n, besideDamage)
+		if c.commit.Instance.Partition(partitions)%2 == 0 {
+			c.kind.name, c.kind.want = "after a loss", runtime.RolledBack
+		}
+		all = append(all, c)
+	}
+	for p := 0; p < partitions; p += 2 {
+		redistest.EditMeta(t, client, fmt.Sprintf("swrun:{D:%d}:meta", p), func(m *redistest.Meta) { m.Writes-- })
+	}
+	if runs := runTogether(t, s, []*redis.Client{client}, all); runs > len(all)/2 {
+		t.Errorf("%d commits took %d runs of scripts because of partitions that have lost writes", len(all), runs)
+	}
 }
