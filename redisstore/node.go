@@ -221,7 +221,7 @@ func (n *node) deal(r *run) bool {
 		return false
 	case several && (isOfScript(err) || err == nil && len(all) != len(r.requests)):
 		for _, one := range r.requests { // one of them may have kept the others from being answered
-			one.alone = true
+			one.alone, one.whole = true, false
 		}
 		return false
 	}
