@@ -18,7 +18,7 @@ import (
 
 // Config is what a store needs besides its URL. The zero value is useful.
 type Config struct {
-	Deployment string // default swrun: several may share a Redis
+	Deployment string // default DefaultDeployment: several may share a Redis
 	Partitions int    // of a new deployment; default runtime.DefaultPartitions; 0 takes what is there
 	// Require refuses a server that may lose more than this; default DurabilityMemory.
 	Require Durability
@@ -26,6 +26,9 @@ type Config struct {
 	Uptime func() time.Duration
 	Log    *slog.Logger // told when the server does not answer; default discards
 }
+
+// DefaultDeployment is what a deployment is called unless told otherwise.
+const DefaultDeployment = "swrun"
 
 // Durability is what survives a crash of the server.
 type Durability string
@@ -109,7 +112,7 @@ func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 
 func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, error) {
 	if c.Deployment == "" {
-		c.Deployment = "swrun"
+		c.Deployment = DefaultDeployment
 	}
 	if strings.ContainsAny(c.Deployment, "{}:* \t\r\n") {
 		return nil, fmt.Errorf("%q is no name of a deployment: it must not contain braces, colons, stars or spaces", c.Deployment)

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -29,9 +34,15 @@ func (p *program) benchCommand() *cobra.Command {
 		Example: `  swrun bench --store redis://localhost:6379 -o json
   swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
 		Long: "Scenarios:\n" + benchHelp() + "\nthroughput is the median of five rounds, with the store's bare scripts measured before and after them. p50, p99 and max are\n" +
-			"how late something was that was due, and elsewhere how long a step took. All runs are removed afterwards.",
+			"how late something was that was due, and elsewhere how long a step took. On Redis bench works in a deployment of its own, whose\n" +
+			"runs are removed afterwards; of an embedded store it makes another one for itself. Your runs are left alone.",
 		RunE: verb(func(args []string) error {
 			f.scenarios = args
+			leave, err := p.benchApart(f)
+			if err != nil {
+				return err
+			}
+			defer leave()
 			return p.operate(&f.operateFlags, func(o *operation) error { return o.bench(f) })
 		}),
 	}
@@ -41,6 +52,46 @@ func (p *program) benchCommand() *cobra.Command {
 	cmd.Flags().Float64Var(&f.size, "size", 1, "how large: 1 is the full size, 0.1 a tenth of it")
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in hand at a time, for throughput and crash")
 	return cmd
+}
+
+// benchApart makes the flags mean a store of bench's own, where the one is that was asked for: its worker performs nothing
+// that it takes, and must not take what is somebody's. leave removes what need not be kept.
+func (p *program) benchApart(f *benchFlags) (leave func(), err error) {
+	leave = func() {}
+	f.url = f.location(p, ".")
+	scheme, path, _ := strings.Cut(f.url, ":")
+	_, spawned := p.env(benchWorker)
+	switch {
+	case spawned: // by one that has done this
+	case scheme == "file":
+		folder, err := os.MkdirTemp(existing(filepath.Dir(path)), ".swrun-bench-")
+		if err != nil {
+			return leave, storeError(err)
+		}
+		f.url = "file:" + filepath.Join(folder, "store.db")
+		leave = func() { os.RemoveAll(folder) } // what cannot be removed does no harm
+	case strings.HasPrefix(scheme, "redis"):
+		u, err := url.Parse(f.url)
+		if err != nil {
+			return leave, nil // opening it tells
+		}
+		query := u.Query()
+		query.Set("deployment", cmp.Or(query.Get("deployment"), redisstore.DefaultDeployment)+"-bench")
+		u.RawQuery = query.Encode()
+		f.url = u.String()
+	}
+	return leave, nil
+}
+
+// existing returns the nearest folder, from folder upward, that is there.
+func existing(folder string) string {
+	for folder != filepath.Dir(folder) {
+		if _, err := os.Stat(folder); err == nil {
+			break
+		}
+		folder = filepath.Dir(folder)
+	}
+	return folder
 }
 
 // scenario is one thing that bench measures.

@@ -56,7 +56,7 @@ func (b *bench) deploy(name, body string) (runtime.Reference, error) {
 	document := fmt.Sprintf("document: {dsl: 1.0.3, namespace: bench, name: %s, version: 1.0.0}\n%s", name, body)
 	reference, err := b.client.Deploy(b.ctx, runtime.Definition{Document: document})
 	if runtime.RefusedAs(err) == runtime.Conflict {
-		err = errors.New("the store holds another version of bench: use another --store or deployment")
+		err = errors.New("the store holds what another version of bench has left: name another deployment, --store redis://...?deployment=NAME")
 	}
 	return reference, err
 }
@@ -135,7 +135,7 @@ func (c *countdown) wait(ctx context.Context, limit time.Duration) error {
 	case <-c.done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("%d runs have not ended after %s", c.left.Load(), limit)
+		return fmt.Errorf("%d runs have not ended after %s: does another bench work there?", c.left.Load(), limit)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,13 +34,13 @@ func (h *hosted) swrun(args ...string) (int, string) {
 }
 
 // work runs a worker until the test ends.
-func (h *hosted) work() {
+func (h *hosted) work(flags ...string) {
 	c := capture(map[string]string{"SWRUN_STORE": h.url})
 	signals := make(chan os.Signal, 1)
 	c.now, c.signals = time.Now, func() (<-chan os.Signal, func()) { return signals, func() {} }
 	var working sync.WaitGroup
 	working.Go(func() {
-		if code := run([]string{"worker"}, c.streams); code != exitOK && code != 130 {
+		if code := run(append([]string{"worker"}, flags...), c.streams); code != exitOK && code != 130 {
 			h.Errorf("the worker ended with %d: %s", code, c.stderr.String())
 		}
 	})
@@ -145,4 +149,34 @@ do:
 	h.exits(exitUsage, "output", "nap-2", "--wait", "soon")
 	h.exits(exitUsage, "output", "nap-2", "nap-3")
 	h.exits(exitUsage, "output", "--wait")
+}
+
+// TestBenchLeavesRunsAlone: what is measured is not what others have in the store, and their workers do not meet it.
+func TestBenchLeavesRunsAlone(t *testing.T) {
+	var calls atomic.Int64
+	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+	t.Cleanup(service.Close)
+	file := mustWriteFile(t, "real.yaml", `document: {dsl: 1.0.3, namespace: demo, name: real, version: 1.0.0}
+do:
+- pay: {call: http, with: {method: post, endpoint: '`+service.URL+`'}}
+`)
+	bench := []string{"bench", "throughput", "--size", "0.01", "-o", "json", "--jq", "[.lost, .duplicates]"}
+	for name, h := range map[string]*hosted{"Redis": newHosted(t), "a file": {t, "file:" + filepath.Join(t.TempDir(), "runs.db")}} {
+		h.exits(exitOK, "deploy", file)
+		h.exits(exitOK, "start", "demo/real", "--id", "real-1")
+		if got := h.exits(exitOK, bench...); got != "[0,0]\n" {
+			t.Errorf("on %s: lost and doubled are %s", name, got)
+		}
+		if got := h.exits(exitOK, "ls", "-o", "json", "--jq", "map([.id, .status])"); got != `[["real-1","pending"]]`+"\n" {
+			t.Errorf("on %s there is %s", name, got)
+		}
+		if strings.HasPrefix(h.url, "redis") {
+			h.work("--network", "any")
+			h.until("completed", "ls")
+			h.exits(exitOK, bench...)
+		}
+	}
+	if n := calls.Load(); n != 1 {
+		t.Errorf("%d calls", n)
+	}
 }
