@@ -38,6 +38,9 @@ func (p *program) benchCommand() *cobra.Command {
 			"runs are removed afterwards; of an embedded store it makes another one for itself. Your runs are left alone.",
 		RunE: verb(func(args []string) error {
 			f.scenarios = args
+			if err := f.checkSize(); err != nil {
+				return err
+			}
 			leave, err := p.benchApart(f)
 			if err != nil {
 				return err
@@ -52,6 +55,13 @@ func (p *program) benchCommand() *cobra.Command {
 	cmd.Flags().Float64Var(&f.size, "size", 1, "how large: 1 is the full size, 0.1 a tenth of it")
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in hand at a time, for throughput and crash")
 	return cmd
+}
+
+func (f *benchFlags) checkSize() error {
+	if !(f.size > 0) { // NaN neither
+		return usagef("for example --size 0.1", "--size must be above 0, got %g", f.size)
+	}
+	return atLeast("--concurrency", f.concurrency, 1)
 }
 
 // benchApart makes the flags mean a store of bench's own, where the one is that was asked for: its worker performs nothing
