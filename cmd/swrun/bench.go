@@ -57,9 +57,12 @@ func (p *program) benchCommand() *cobra.Command {
 	return cmd
 }
 
+// maxSize is more than any machine measures in a day.
+const maxSize = 1000
+
 func (f *benchFlags) checkSize() error {
-	if !(f.size > 0) { // NaN neither
-		return usagef("for example --size 0.1", "--size must be above 0, got %g", f.size)
+	if !(f.size > 0 && f.size <= maxSize) { // NaN neither
+		return usagef("for example --size 0.1", "--size must be above 0 and at most %d, got %g", maxSize, f.size)
 	}
 	return atLeast("--concurrency", f.concurrency, 1)
 }
