@@ -128,33 +128,37 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(Insta
 	return nil
 }
 
-// Find returns the instances that a name may mean: namespace/id exactly, an id, or the beginning of an id.
-func (c *Client) Find(ctx context.Context, name, namespace string) ([]Instance, error) {
-	if i, err := ParseInstance(name); err == nil {
-		if _, err := c.store.Load(ctx, i); err != nil {
-			return nil, err
-		}
-		return []Instance{i}, nil
+// Find returns the instances whose id is name: of all namespaces, or of one. Only if there are none, it returns those whose
+// id begins with name, at most maxFound, the newest first. A name of the form namespace/id means that instance alone.
+func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun []Instance, err error) {
+	i := Instance{namespace, name}
+	full := namespace != ""
+	if before, id, ok := strings.Cut(name, "/"); ok {
+		i, full = Instance{before, id}, true
 	}
-	if namespace != "" {
-		i := Instance{namespace, name}
-		if _, err := c.store.Load(ctx, i); err == nil {
-			return []Instance{i}, nil
+	if full {
+		_, err := c.store.Load(ctx, i)
+		if err == nil {
+			return []Instance{i}, nil, nil
+		}
+		if RefusedAs(err) != NoSuch || i.ID != name {
+			return nil, nil, err
 		}
 	}
-	var exact, all []Instance
-	err := c.List(ctx, Filter{Namespace: namespace, Prefix: name}, func(f Found) bool {
-		if f.Instance.ID == name {
+	err = c.List(ctx, Filter{Namespace: namespace, Prefix: name}, func(f Found) bool {
+		switch {
+		case f.Instance.ID == name:
 			exact = append(exact, f.Instance)
+		case len(begun) < maxFound:
+			begun = append(begun, f.Instance)
 		}
-		all = append(all, f.Instance)
-		return len(all) < maxFound
+		return true // an older one may have exactly this id
 	})
 	if len(exact) > 0 {
-		return exact, err
+		begun = nil
 	}
-	return all, err
+	return exact, begun, err
 }
 
-// maxFound bounds what Find returns.
+// maxFound bounds how many instances Find returns for the beginning of an id.
 const maxFound = 20

@@ -71,7 +71,7 @@ func (f *benchFlags) checkSize() error {
 // that it takes, and must not take what is somebody's. leave removes what need not be kept.
 func (p *program) benchApart(f *benchFlags) (leave func(), err error) {
 	leave = func() {}
-	f.url = f.location(p, ".")
+	f.url, _ = f.location(p)
 	scheme, path, _ := strings.Cut(f.url, ":")
 	_, spawned := p.env(benchWorker)
 	switch {

@@ -59,6 +59,7 @@ func (p *program) orderCommand(v order) *cobra.Command {
 		}),
 	}
 	f.add(cmd)
+	f.within(cmd)
 	chosen.add(cmd)
 	if v.use != "retry" && v.use != "delete" {
 		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")

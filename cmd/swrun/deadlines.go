@@ -30,6 +30,7 @@ func (p *program) deadlinesCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
+	f.within(cmd)
 	cmd.Flags().StringVar(&within, "within", "5m", "that pass within this time")
 	return cmd
 }

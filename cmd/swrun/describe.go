@@ -18,17 +18,18 @@ func (p *program) describeCommand() *cobra.Command {
 		Use: "describe RUN", Short: "Tell what a run waits for, until when, and what happens then",
 		Example: `  swrun describe order-7
   swrun describe @last -o json --jq .deadlines`,
-		Long: "RUN is an id, the beginning of one, namespace/id, or @last.",
+		Long: runArgument,
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(o *operation) error { return o.describe(args[0]) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
+	f.within(cmd)
 	return cmd
 }
 
 func (o *operation) describe(name string) error {
-	i, err := o.instance(name)
+	i, err := o.seen(name)
 	if err != nil {
 		return err
 	}

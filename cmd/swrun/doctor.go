@@ -50,12 +50,13 @@ func (p *program) doctor(f *operateFlags) error {
 	ctx, _, stop := p.interruptible()
 	defer stop()
 	var found []finding
-	s, err := f.open(ctx, p, ".")
+	_, because := f.location(p)
+	s, err := f.open(ctx, p)
 	if err != nil {
-		found = append(found, finding{"SD001", levelError, err.Error(), "correct the server or --store, and run doctor again"})
+		found = append(found, finding{"SD001", levelError, err.Error() + " (" + because + ")", "correct the server or --store, and run doctor again"})
 	} else {
 		defer s.Close() // it was only looked at
-		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("the store %s can be opened and written to: %s", s, layoutText(s.Layout())), ""})
+		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layoutText(s.Layout()), because), ""})
 		found = append(found, p.examine(ctx, s)...)
 	}
 	return (&operation{program: p, flags: f, query: q}).diagnose(found)

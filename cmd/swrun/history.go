@@ -20,17 +20,19 @@ func (p *program) historyCommand() *cobra.Command {
 		Example: `  swrun history order-7
   swrun history order-7 -o json > order-7.json
   swrun history order-7 --follow`,
+		Long: runArgument,
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(o *operation) error { return o.history(args[0], follow) })
 		}),
 	}
 	f.add(cmd, "human", "json", "ndjson")
+	f.within(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
 	return cmd
 }
 
 func (o *operation) history(name string, follow bool) error {
-	i, err := o.instance(name)
+	i, err := o.seen(name)
 	if err != nil {
 		return err
 	}

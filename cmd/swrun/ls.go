@@ -32,6 +32,7 @@ func (p *program) lsCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml", "name")
+	f.within(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.filter.Status, "status", "", "only this status: "+strings.Join(statuses(), ", "))
 	flags.StringVar(&f.filter.Workflow, "workflow", "", "only runs of namespace/name or namespace/name:version")
@@ -96,7 +97,7 @@ func parseLabels(given []string) (map[string]string, error) {
 	var labels map[string]string
 	for _, text := range given {
 		name, value, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
+		if !ok || strings.TrimSpace(name) == "" || strings.TrimSpace(value) == "" {
 			return nil, usagef("for example --label team=billing", "%q is no label", text)
 		}
 		if _, twice := labels[name]; twice {

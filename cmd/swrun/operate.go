@@ -24,7 +24,6 @@ type operateFlags struct {
 func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
 	f.storeFlags.add(cmd)
 	f.forms = forms
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace of the run, where its id alone is not enough")
 	if len(forms) > 0 {
 		cmd.Flags().StringVarP(&f.output, "output", "o", forms[0], "form of what is printed: "+strings.Join(forms, ", "))
 		cmd.Flags().StringVar(&f.jq, "jq", "", "expression that reshapes JSON and YAML")
@@ -32,7 +31,17 @@ func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
 	}
 }
 
+// within adds -n to a verb that looks for runs.
+func (f *operateFlags) within(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only runs of this namespace")
+}
+
 func (f *operateFlags) check() error {
+	if f.namespace != "" {
+		if err := (runtime.Instance{Namespace: f.namespace, ID: "any"}).Check(); err != nil {
+			return usagef("for example -n demo", "-n: %s", err)
+		}
+	}
 	if len(f.forms) == 0 {
 		return nil
 	}
@@ -66,11 +75,6 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile})
 		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, query: q})
 	})
-}
-
-// instance returns the one run that a name means.
-func (o *operation) instance(name string) (runtime.Instance, error) {
-	return o.store.one(o.ctx, o.client, name, o.flags.namespace)
 }
 
 // print prints data in the form that -o asks for.

@@ -44,6 +44,7 @@ func (p *program) outputCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "json", "yaml")
+	f.within(cmd)
 	cmd.Flags().StringVar(&wait, "wait", "", "wait for the run to end, for example 30s; by itself as long as it takes")
 	cmd.Flags().Lookup("wait").NoOptDefVal = always
 	return cmd
@@ -65,7 +66,7 @@ func spanAmong(args []string) (wait string, rest []string) {
 }
 
 func (o *operation) result(name string, wait time.Duration) error {
-	i, err := o.instance(name)
+	i, err := o.seen(name)
 	if err != nil {
 		return err
 	}
@@ -127,6 +128,7 @@ func (p *program) waitCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd)
+	f.within(cmd)
 	cmd.Flags().StringVar(&timeout, "timeout", "", "how long to wait at most; default as long as it takes")
 	return cmd
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/swrun/swrun/errors"
 )
@@ -95,6 +97,7 @@ Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input r
 		}
 	}
 	group(root)
+	refuseBlanks(root)
 	return root
 }
 
@@ -166,6 +169,39 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return usagef(cmd.CommandPath()+" --help lists the flags", "%s", message)
+}
+
+// refuseBlanks has every command refuse blanks before it looks at its arguments.
+func refuseBlanks(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := nothingBlank(cmd, args); err != nil || check == nil {
+			return err
+		}
+		return check(cmd, args)
+	}
+	for _, below := range cmd.Commands() {
+		refuseBlanks(below)
+	}
+}
+
+// nothingBlank refuses empty arguments and values of flags, whatever they are for: they come from variables that are not
+// set, and nobody means all runs, any namespace or a default by them.
+func nothingBlank(cmd *cobra.Command, args []string) (err error) {
+	isBlank := func(s string) bool { return strings.TrimSpace(s) == "" }
+	if slices.ContainsFunc(args, isBlank) {
+		return usagef("usage: "+cmd.UseLine(), "%s got an empty argument", cmd.CommandPath())
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if err == nil && slices.ContainsFunc(values, isBlank) {
+			err = usagef("leave it out, or give it a value", "--%s is empty", f.Name)
+		}
+	})
+	return err
 }
 
 // exactly requires the arguments that usage names.

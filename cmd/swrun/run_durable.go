@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -35,7 +34,7 @@ func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
 func (j *job) runDurable(d *document) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := j.flags.store.open(ctx, j.program, filepath.Dir(baseFile(d.file)))
+	s, err := j.flags.store.open(ctx, j.program)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +85,9 @@ func (f *startFlags) read() (runtime.StartOptions, error) {
 
 func (o *operation) start(name string, f *startFlags) error {
 	reference, err := runtime.ParseReference(name)
+	if err == nil && strings.ContainsFunc(name, unicode.IsSpace) {
+		err = fmt.Errorf("%q names no workflow: it has a space", name)
+	}
 	if err != nil {
 		return usagef("for example demo/order or demo/order:1.0.0", "%s", err)
 	}

@@ -44,35 +44,57 @@ func durabilities() []string {
 }
 
 // embeddedStore is where instances live unless told otherwise, below the project's folder.
-const embeddedStore = ".swrun/store.db"
+const (
+	embeddedFolder = ".swrun"
+	embeddedStore  = embeddedFolder + "/store.db"
+)
 
-// location returns the URL of the store: the flag, SWRUN_STORE, or the embedded store of the project around folder.
-func (f *storeFlags) location(p *program, folder string) string {
+// location returns the URL of the store, for every verb in the same way: the flag, SWRUN_STORE, or the embedded store of
+// the project around the working folder. The second result tells which of them it was.
+func (f *storeFlags) location(p *program) (at, because string) {
 	if f.url != "" {
-		return f.url
+		return f.url, "named by --store"
 	}
 	if fromEnv, ok := p.env("SWRUN_STORE"); ok && fromEnv != "" {
-		return fromEnv
+		return fromEnv, "named by SWRUN_STORE"
 	}
-	return "file:" + filepath.Join(projectFolder(folder), embeddedStore)
+	folder, mark := projectFolder()
+	because = "the working folder is in no project"
+	if mark != "" {
+		because = "the nearest folder with a " + mark + " is " + folder
+	}
+	return "file:" + filepath.Join(folder, embeddedStore), because
 }
 
-// projectFolder returns the nearest folder, from folder upward, that is the root of a project.
-func projectFolder(folder string) string {
-	absolute, err := filepath.Abs(folder)
+// projectFolder returns the nearest folder, from the working folder upward, that is the root of a project, and what marks
+// it as one. If there is none, it is the working folder.
+func projectFolder() (folder, mark string) {
+	working, err := filepath.Abs(".")
 	if err != nil {
-		return folder
+		return ".", ""
 	}
-	for at := absolute; ; at = filepath.Dir(at) {
-		for _, mark := range []string{".swrun", "swrun.yaml", ".git"} {
+	for at := working; ; at = filepath.Dir(at) {
+		for _, mark := range []string{embeddedFolder, "swrun.yaml", ".git"} {
 			if _, err := os.Stat(filepath.Join(at, mark)); err == nil {
-				return at
+				return at, mark
 			}
 		}
 		if at == filepath.Dir(at) {
-			return absolute
+			return working, ""
 		}
 	}
+}
+
+// makeEmbedded makes the folder of an embedded store that is not there yet. It keeps itself out of git: nobody means to
+// commit runs.
+func makeEmbedded(folder string) error {
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		return nil // opening the store tells what is wrong with it
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o600)
 }
 
 // redacted returns a store's URL without its password.
@@ -99,11 +121,11 @@ func (s *openedStore) String() string { return redacted(s.url) }
 func (s *openedStore) Close() error { return s.closed() }
 
 // open opens the store; what is in the way ends the command with its own exit code.
-func (f *storeFlags) open(ctx context.Context, p *program, folder string) (*openedStore, error) {
+func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error) {
 	if err := oneOf("--require-durability", f.require, durabilities()...); err != nil {
 		return nil, err
 	}
-	at := f.location(p, folder)
+	at, _ := f.location(p)
 	scheme, rest, ok := strings.Cut(at, ":")
 	if !ok {
 		return nil, usagef("for example --store redis://localhost:6379 or --store file:runs.db", "%q is no store: it must be a URL", at)
@@ -123,6 +145,11 @@ func (f *storeFlags) open(ctx context.Context, p *program, folder string) (*open
 		}
 		if _, err := os.Stat(path); f.looks && errors.Is(err, fs.ErrNotExist) {
 			return f.nothing(p, at, path)
+		}
+		if filepath.Base(filepath.Dir(path)) == embeddedFolder {
+			if err := makeEmbedded(filepath.Dir(path)); err != nil {
+				return nil, storeError(err)
+			}
 		}
 		s, err := boltstore.Open(ctx, path, boltstore.Config{Now: p.now})
 		if err != nil {
@@ -188,7 +215,7 @@ func kebab(name string) string {
 func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore) error) (err error) {
 	ctx, interrupted, stop := p.interruptible()
 	defer stop()
-	s, err := f.open(ctx, p, ".")
+	s, err := f.open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -222,33 +249,4 @@ func (s *openedStore) takeOver(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// one returns the instance that a name means: namespace/id, an id, or the beginning of one.
-func (s *openedStore) one(ctx context.Context, c *runtime.Client, name, namespace string) (runtime.Instance, error) {
-	if name == "@last" {
-		var last runtime.Instance
-		err := c.List(ctx, runtime.Filter{Namespace: namespace}, func(f runtime.Found) bool {
-			last = f.Instance
-			return false
-		})
-		if err == nil && last.ID == "" {
-			err = &exitError{code: exitNotFound, message: "there is no run yet"}
-		}
-		return last, err
-	}
-	found, err := c.Find(ctx, name, namespace)
-	switch {
-	case runtime.RefusedAs(err) == runtime.NoSuch || err == nil && len(found) == 0:
-		return runtime.Instance{}, &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, s), hint: "swrun ls lists the runs"}
-	case err != nil:
-		return runtime.Instance{}, err
-	case len(found) > 1:
-		var names []string
-		for _, i := range found {
-			names = append(names, i.String())
-		}
-		return runtime.Instance{}, usagef("name it in full: "+strings.Join(names, ", "), "%q may mean %d runs", name, len(found))
-	}
-	return found[0], nil
 }

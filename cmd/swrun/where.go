@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,57 +29,71 @@ func parseWhere(text string) (whereConditions, error) {
 	for _, word := range strings.Fields(text) {
 		field, value, ok := strings.Cut(word, "=")
 		c := condition{field: strings.TrimSuffix(field, "!"), value: value, negated: strings.HasSuffix(field, "!")}
-		if _, bad := path.Match(value, ""); !ok || bad != nil {
+		if _, bad := path.Match(value, ""); !ok || bad != nil || value == "" || c.field == labelField {
 			return nil, usagef("for example --where 'status=waiting workflow=demo/*'", "--where: %q is no condition", word)
 		}
-		switch {
-		case strings.HasPrefix(c.field, "label."):
-		default:
-			if err := oneOf("--where", c.field, "status", "workflow", "namespace", "id", "key", "label.NAME"); err != nil {
-				return nil, err
-			}
-		}
-		if c.field == "status" && !strings.ContainsAny(value, "*?[") {
-			if err := oneOf("--where status", value, statuses()...); err != nil {
-				return nil, err
-			}
+		if err := c.check(); err != nil {
+			return nil, err
 		}
 		all = append(all, c)
 	}
 	return all, nil
 }
 
+const labelField = "label." // and the label's name
+
+// check refuses fields that no run has, and statuses that no run can be in.
+func (c condition) check() error {
+	if !strings.HasPrefix(c.field, labelField) {
+		if err := oneOf("--where", c.field, "status", "workflow", "namespace", "id", "key", labelField+"NAME"); err != nil {
+			return err
+		}
+	}
+	if c.field == "status" && !strings.ContainsAny(c.value, "*?[") {
+		return oneOf("--where status", c.value, statuses()...)
+	}
+	return nil
+}
+
 // matches reports whether every condition holds for a run.
 func (all whereConditions) matches(f runtime.Found) bool {
 	for _, c := range all {
-		fits := false
-		for _, value := range c.of(f) {
-			ok, _ := path.Match(c.value, value) // parseWhere has checked the pattern
-			fits = fits || ok
-		}
-		if fits == c.negated {
+		if slices.ContainsFunc(c.of(f), c.fits) == c.negated {
 			return false
 		}
 	}
 	return true
 }
 
-// of returns what the condition's field is for a run, in each form in which it may be written.
+// fits reports whether a value is what the condition wants; * and ? stand for a slash too.
+func (c condition) fits(value string) bool {
+	const slash = "\x00"
+	ok, _ := path.Match(strings.ReplaceAll(c.value, "/", slash), strings.ReplaceAll(value, "/", slash)) // parseWhere has checked the pattern
+	return ok
+}
+
+// of returns what the condition's field is for a run, in each form in which it may be written; nothing if it has none.
 func (c condition) of(f runtime.Found) []string {
+	value, present := "", true
 	switch c.field {
 	case "status":
-		return []string{f.Status()}
+		value = f.Status()
 	case "workflow":
 		r := f.Info.Workflow
 		return []string{r.String(), r.Namespace + "/" + r.Name}
 	case "namespace":
-		return []string{f.Instance.Namespace}
+		value = f.Instance.Namespace
 	case "id":
-		return []string{f.Instance.ID}
+		value = f.Instance.ID
 	case "key":
-		return []string{f.Info.BusinessKey}
+		value, present = f.Info.BusinessKey, f.Info.BusinessKey != ""
+	default:
+		value, present = f.Info.Labels[strings.TrimPrefix(c.field, labelField)]
 	}
-	return []string{f.Info.Labels[strings.TrimPrefix(c.field, "label.")]}
+	if !present {
+		return nil
+	}
+	return []string{value}
 }
 
 // selectFlags choose the runs of a verb that takes several.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file finds the run that a name on the command line means.
+
+const lastRun = "@last"
+
+// runArgument is the help on RUN of verbs that only look at a run; the others need the whole id.
+const runArgument = "RUN is an id, namespace/id, @last, or the beginning of an id if there is only one such run."
+
+// instance returns the run with exactly the id name, or @last. Verbs that change a run, or that scripts wait for, use it:
+// the beginning of an id may be the id of a run that is not there yet, or not any more.
+func (o *operation) instance(name string) (runtime.Instance, error) {
+	exact, begun, err := o.find(name)
+	if err == nil && len(exact) == 0 {
+		err = o.noRun(name, begun)
+	}
+	if err != nil {
+		return runtime.Instance{}, err
+	}
+	return single(name, exact)
+}
+
+// seen returns the run that a name means for a verb that only looks at it: the one with exactly this id, and only if there
+// is none the one whose id begins so, which is told.
+func (o *operation) seen(name string) (runtime.Instance, error) {
+	exact, begun, err := o.find(name)
+	if err == nil && len(exact)+len(begun) == 0 {
+		err = o.noRun(name, nil)
+	}
+	if err != nil {
+		return runtime.Instance{}, err
+	}
+	if len(exact) > 0 {
+		return single(name, exact)
+	}
+	i, err := single(name, begun)
+	if err == nil {
+		l := o.errLook()
+		fmt.Fprintln(o.err, l.text(fmt.Sprintf("%s is short for %s, the only run whose id begins so", printable(name), printable(i.String()))))
+	}
+	return i, err
+}
+
+// find returns the runs with exactly the id name, or else those whose id begins so.
+func (o *operation) find(name string) (exact, begun []runtime.Instance, err error) {
+	if name == lastRun {
+		err = o.client.List(o.ctx, runtime.Filter{Namespace: o.flags.namespace}, func(f runtime.Found) bool {
+			exact = []runtime.Instance{f.Instance}
+			return false
+		})
+		if err == nil && len(exact) == 0 {
+			err = &exitError{code: exitNotFound, message: "there is no run yet in " + o.store.String()}
+		}
+		return exact, nil, err
+	}
+	if err := o.checkName(name); err != nil {
+		return nil, nil, err
+	}
+	exact, begun, err = o.client.Find(o.ctx, name, o.flags.namespace)
+	if runtime.RefusedAs(err) == runtime.NoSuch {
+		return nil, nil, o.noRun(name, nil)
+	}
+	return exact, begun, err
+}
+
+// checkName refuses what can be no id, nor the beginning of one.
+func (o *operation) checkName(name string) error {
+	const hint = "a run is named by its id, by namespace/id, or @last"
+	namespace, id, full := strings.Cut(name, "/")
+	if !full {
+		namespace, id = "any", name+"x" // the beginning of an id may end with any character of one
+	} else if o.flags.namespace != "" && o.flags.namespace != namespace {
+		return usagef("leave out -n, or name the run by its id alone", "%s is not in the namespace %s of -n", printable(name), o.flags.namespace)
+	}
+	if len(name) > 0 && (runtime.Instance{Namespace: namespace, ID: id}).Check() == nil {
+		return nil
+	}
+	return usagef(hint, "%q can be no run", bounded(name, 150))
+}
+
+// noRun tells that there is no run of this name. What it may have been meant for is named, but not taken.
+func (o *operation) noRun(name string, begun []runtime.Instance) error {
+	hint := "swrun ls lists the runs"
+	if len(begun) > 0 {
+		hint = "this needs the whole id; ids that begin so: " + names(begun)
+	}
+	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, o.store), hint: hint}
+}
+
+func single(name string, found []runtime.Instance) (runtime.Instance, error) {
+	if len(found) > 1 {
+		return runtime.Instance{}, usagef("name it in full: "+names(found), "%q may mean %s", name, counted(len(found), "run"))
+	}
+	return found[0], nil
+}
+
+// shownNames bounds how many runs a hint names.
+const shownNames = 5
+
+func names(found []runtime.Instance) string {
+	var all []string
+	for _, i := range found[:min(len(found), shownNames)] {
+		all = append(all, i.String())
+	}
+	if more := len(found) - shownNames; more > 0 {
+		all = append(all, "…")
+	}
+	return strings.Join(all, ", ")
+}
