@@ -33,7 +33,7 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 	} else if o.value("uri") != nil { // the form of published pages (semantics 1.7b)
 		p.add(Diagnostic{
 			Code: "SW117", Message: "`uri` is `endpoint` now", Pointer: o.at.Key("uri"), Range: p.src.span(o.key("uri")),
-			Label: "did you mean `endpoint`?", Fix: p.respelt(o.key("uri"), "endpoint"),
+			Label: didYouMean("endpoint"), Fix: p.src.respelt(o.key("uri"), "endpoint"),
 		})
 		c.Endpoint = o.endpointOr("uri")
 		return c

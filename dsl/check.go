@@ -3,6 +3,10 @@ package dsl
 import (
 	"fmt"
 	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // Facts is what can be told of an expression without evaluating it.
@@ -115,11 +119,10 @@ func (c *checker) addAs(severity Severity, d Diagnostic) {
 	c.found = append(c.found, d)
 }
 
-// meant completes d with what was probably meant, which replaces the value of d's pointer.
-func (c *checker) meant(d Diagnostic, name string, candidates []string) Diagnostic {
-	if meant := Suggest(name, candidates); meant != "" {
-		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = c.respelt(d.Pointer, meant)
+// meant completes d, whose pointer is that of a name, with the one of the author's names that was probably meant.
+func (c *checker) meant(d Diagnostic, names []string) Diagnostic {
+	if _, n, exact := c.w.Source.find(d.Pointer); exact && n.Kind == yaml.ScalarNode {
+		return c.w.Source.suggested(d, n, names, suggest.Name)
 	}
 	return d
 }

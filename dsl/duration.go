@@ -202,7 +202,7 @@ func (p *parser) literalDuration(n *yaml.Node, at Pointer) Duration {
 	d := Diagnostic{Code: "SW110", Message: err.Error(), Pointer: at, Range: p.src.span(n),
 		Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"}
 	if meant := meantDuration(n.Value); meant != "" {
-		d.Label, d.Fix = fmt.Sprintf("did you mean `%s`?", meant), p.respelt(n, meant)
+		d.Label, d.Fix = didYouMean(meant), p.src.respelt(n, meant)
 	}
 	p.add(d)
 	return parsed
@@ -259,9 +259,5 @@ func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 		Code: "SW110", Message: fmt.Sprintf("`%s` is not a duration unit", key.Value), Pointer: at, Range: p.src.span(key),
 		Expected: unitNames(), Help: "allowed: " + strings.Join(unitNames(), " ") + ", or ISO 8601 such as PT2S",
 	}
-	if meant := (&object{}).meant(key.Value, unitNames()); meant != "" {
-		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = p.respelt(key, meant)
-	}
-	p.add(d)
+	p.add(p.src.otherKey(d, key, unitNames()))
 }

@@ -231,12 +231,11 @@ func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) 
 func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if slices.Contains(append(baseProperties(), "do"), key.Value) || (&object{}).meant(key.Value, []string{"for"}) == "" {
+		if slices.Contains(append(baseProperties(), "do"), key.Value) || otherKeyFor(key.Value, []string{"for"}) == "" {
 			continue
 		}
 		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is no keyword of a task", key.Value), Pointer: at, Range: p.src.span(key)}
-		d.Label, d.Fix = "did you mean `for`?", p.respelt(key, "for")
-		p.add(d)
+		p.add(p.src.otherKey(d, key, []string{"for"}))
 		return []string{key.Value, "while"}
 	}
 	return nil
@@ -252,16 +251,13 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.span(key),
 		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),
 	}
-	o := &object{p: p, node: n, at: at}
 	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
 			continue
 		}
 		d.Range, d.Message = p.src.span(key), fmt.Sprintf("`%s` is no keyword of a task", key.Value)
-		if meant := o.meant(key.Value, names); meant != "" {
-			d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-			d.Fix = p.respelt(key, meant)
+		if d = p.src.otherKey(d, key, names); d.Label != "" {
 			break
 		}
 	}

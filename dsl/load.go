@@ -29,12 +29,12 @@ func (p *parser) load() bool {
 		p.atOffset("SW104", 0, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(text), maxSize))
 		return false
 	}
-	p.json = bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
+	p.src.json = bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
 	if !p.checkCharacters(text) {
 		return false
 	}
 	var root *yaml.Node
-	if p.json {
+	if p.src.json {
 		root = p.loadJSON(text)
 	} else {
 		root = p.loadYAML(text)
@@ -59,7 +59,7 @@ func (p *parser) checkCharacters(text []byte) bool {
 			p.atOffset("SW105", i, fmt.Sprintf("the byte 0x%02x is no UTF-8; save the document as UTF-8", text[i]))
 			return false
 		case r == '\r' && !bytes.HasPrefix(text[i:], []byte("\r\n")), r == 0x2028 || r == 0x2029:
-			if p.json {
+			if p.src.json {
 				break
 			}
 			p.atOffset("SW105", i, fmt.Sprintf("U+%04X breaks a line for some readers and not for others; end lines with a line feed", r))

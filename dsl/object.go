@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // object is a mapping of the document whose properties are being decoded. An absent or wrong value decodes as the
@@ -92,19 +94,6 @@ func firstOf(n *yaml.Node) func(i int) *yaml.Node {
 	}
 }
 
-// slips are names from other languages for properties of this one.
-func slips() map[string]string {
-	return map[string]string{
-		"url": "endpoint", "uri": "endpoint", "parallel": "fork", "delay": "wait", "sleep": "wait",
-		"minute": "minutes", "second": "seconds", "hour": "hours", "day": "days", "millisecond": "milliseconds",
-		"ms": "milliseconds", "sec": "seconds", "secs": "seconds", "min": "minutes", "mins": "minutes",
-		"condition": "if", "foreach": "for", "loop": "for", "invoke": "call", "throw": "raise",
-		"retries": "retry", "maxAttempts": "attempt", "attempts": "attempt", "next": "then", "goto": "then",
-		"params": "parameters", "args": "arguments", "env": "environment",
-		"cmd": "command",
-	}
-}
-
 // unknown reports a property that does not exist, with the one that was probably meant.
 func (o *object) unknown(key *yaml.Node, allowed []string) {
 	name := key.Value
@@ -113,7 +102,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		Code: "SW106", Message: fmt.Sprintf("`%s` is no property of %s", name, o.what), Pointer: o.at.Key(name),
 		Range: o.p.src.span(key), Expected: allowed,
 	}
-	meant := o.meant(name, allowed)
+	meant := otherKeyFor(name, allowed)
 	if meant == "" {
 		d.Help = "allowed: " + strings.Join(allowed, " ")
 	} else {
@@ -121,19 +110,11 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 			o.misspelt = map[string]bool{}
 		}
 		o.misspelt[meant] = true
-		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		if o.value(meant) == nil {
-			d.Fix = o.p.respelt(key, meant)
+		if d = o.p.src.otherKey(d, key, allowed); o.value(meant) != nil {
+			d.Fix = nil
 		}
 	}
 	o.p.add(d)
-}
-
-func (o *object) meant(name string, allowed []string) string {
-	if slip := slips()[name]; slices.Contains(allowed, slip) {
-		return slip
-	}
-	return Suggest(name, allowed)
 }
 
 // key returns the node of a key, or nil.
@@ -171,14 +152,13 @@ func (o *object) require(names ...string) {
 func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 	for i := 0; o.open && i+1 < len(o.node.Content); i += 2 {
 		key := o.node.Content[i]
-		meant := Suggest(key.Value, missing)
+		meant := suggest.Nearest(key.Value, missing)
 		if key.Kind != yaml.ScalarNode || meant == "" || meant == key.Value {
 			continue
 		}
-		d.Range, d.Label = o.p.src.span(key), fmt.Sprintf("did you mean `%s`?", meant)
+		d.Range = o.p.src.span(key)
 		o.p.found = slices.DeleteFunc(o.p.found, func(w Diagnostic) bool { return w.Code == "SW128" && w.Range == d.Range })
-		d.Fix = o.p.respelt(key, meant)
-		break
+		return o.p.src.suggested(d, key, missing, suggest.Word)
 	}
 	return d
 }
@@ -228,8 +208,9 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 			Code: "SW128", Message: fmt.Sprintf("`%s` means nothing in %s", key.Value, what), Pointer: at.Key(key.Value),
 			Range: p.src.span(key), Expected: known, Help: "known: " + strings.Join(known, " "),
 		}
-		if meant := Suggest(key.Value, known); meant != "" && o.value(meant) == nil {
-			d.Label, d.Fix = fmt.Sprintf("did you mean `%s`?", meant), p.respelt(key, meant)
+		if meant := suggest.Nearest(key.Value, known); o.value(meant) == nil {
+			d = p.src.suggested(d, key, known, suggest.Word)
+			d.Fix = onlyIf(false, d.Fix) // the document is valid as it is
 		}
 		p.add(d)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -35,7 +34,6 @@ type parser struct {
 	src        *Source
 	found      Diagnostics
 	severities map[string]Severity
-	json       bool // the text is JSON
 }
 
 // add reports d; its severity is that of its rule.
@@ -57,20 +55,6 @@ func oneLine(text string) string {
 		}
 		return '\uFFFD'
 	}, text)
-}
-
-func (p *parser) respelt(n *yaml.Node, text string) []Edit { return p.src.respelt(n, text) }
-
-// inQuotes replaces a plain scalar by text in quotes.
-func (p *parser) inQuotes(n *yaml.Node, text string) []Edit {
-	quote := "'"
-	if p.json {
-		quote = `"`
-	}
-	if n.Style != 0 {
-		return p.respelt(n, text)
-	}
-	return []Edit{{Range: p.src.span(n), NewText: quote + text + quote, Safe: true}}
 }
 
 func (p *parser) atOffset(code string, offset int, message string) {
@@ -261,58 +245,4 @@ func (p *parser) schedule(parent *object) *Schedule {
 		o.report("SW124", "read", "`read` tells how the events of `on` are read, and there is no `on`")
 	}
 	return s
-}
-
-// Suggest returns the candidate that name most likely stands for, or "".
-func Suggest(name string, candidates []string) string {
-	best, distance := "", 3
-	for _, c := range candidates {
-		d := editDistance(strings.ToLower(name), strings.ToLower(c))
-		if len(name) <= 3 || len(c) <= 3 { // of a short word two edits leave nothing
-			d *= 2
-			if d == 2 && len(name) > 1 {
-				d = 1
-			}
-		}
-		if d < distance {
-			best, distance = c, d
-		}
-	}
-	if best == "" && len(name) >= 3 {
-		i := slices.IndexFunc(candidates, func(c string) bool {
-			return strings.HasPrefix(c, name) || len(c) >= 3 && strings.HasPrefix(name, c)
-		})
-		if i >= 0 {
-			return candidates[i]
-		}
-	}
-	return best
-}
-
-// editDistance counts the insertions, deletions, replacements and swaps of neighbours that make b of a.
-func editDistance(a, b string) int {
-	if d := len(a) - len(b); d > 2 || d < -2 {
-		return 3
-	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			replace := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				replace++
-			}
-			rows[i][j] = min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // checkFilters: SW401 to SW405, catches that cannot match, or that match everything.
@@ -85,7 +86,7 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	}
 	last := path.Base(u.Path)
 	standardHost := (u.Host == "serverlessworkflow.io" || u.Host == "open-workflow-specification.org") && standardFolder.MatchString(u.Path)
-	meant := Suggest(last, standardNames())
+	meant := suggest.Nearest(last, standardNames())
 	switch {
 	case u.Scheme != "" && !standardHost:
 		c.neverRaised(try, at, uri)
@@ -100,8 +101,8 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 		i := strings.LastIndex(uri, last)
 		d.Range = c.w.Source.Within(at, i, i+len(last))
 		if meant != "" {
-			d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-			d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+			d.Label = didYouMean(meant)
+			d.Fix = onlyIf(suggest.Word(last, standardNames()) == meant, []Edit{{Range: d.Range, NewText: meant, Safe: true}})
 		}
 		c.add(d)
 	}

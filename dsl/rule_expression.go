@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // checkExpressions: SW501 what is no jq, SW502 unknown functions, SW503 variables that are not there.
@@ -57,8 +59,8 @@ func (c *checker) unknownFunction(s site, f Name) {
 	case f.Reason != "":
 		d.Message = "jq: " + f.Reason
 	default:
-		if meant := Suggest(f.Name, c.analyzer.Functions()); meant != "" {
-			d.Label = fmt.Sprintf("did you mean `%s`?", meant)
+		if meant := suggest.Nearest(f.Name, c.analyzer.Functions()); meant != "" {
+			d.Label = didYouMean(meant)
 			if f.Offset >= 0 {
 				d.Fix = []Edit{{Range: d.Range, NewText: meant}}
 			}
@@ -86,8 +88,8 @@ func (c *checker) variable(s site, v Name) {
 	case slices.Contains(known, v.Name):
 	default:
 		d := Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("`$%s` is not defined here", v.Name)}
-		if meant := Suggest(v.Name, known); meant != "" {
-			d.Label = fmt.Sprintf("did you mean `$%s`?", meant)
+		if meant := suggest.Nearest(v.Name, known); meant != "" {
+			d.Label = didYouMean("$" + meant)
 			if v.Offset >= 0 {
 				d.Fix = []Edit{{Range: d.Range, NewText: "$" + meant}}
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // checkNames: SW204, one name for two tasks of a list.
@@ -74,8 +76,8 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 	}
 	d.Help = fmt.Sprintf("tasks here: %s; or continue, exit, end", strings.Join(names(siblings), ", "))
 	candidates := append(names(siblings), ThenContinue, ThenExit, ThenEnd)
-	d = c.meant(d, then, candidates)
-	if i := siblings.Index(Suggest(then, candidates)); i >= 0 {
+	d = c.meant(d, candidates)
+	if i := siblings.Index(suggest.Nearest(then, candidates)); i >= 0 {
 		task := siblings[i].Base()
 		d.Label = fmt.Sprintf("did you mean `%s` (line %d)?", task.Name, c.w.Source.Key(task.Pointer).Start.Line)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // checkSecrets: SW601 secrets where they would be stored, SW602 secrets that are not declared.
@@ -36,7 +38,7 @@ func (c *checker) undeclared(s site, v Name) {
 	}
 	d := Diagnostic{Code: "SW602", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("the secret `%s` is not declared", v.Path[0]),
 		Help: "add it to use.secrets"}
-	if meant := Suggest(v.Path[0], c.w.Use.Secrets); meant != "" {
+	if meant := suggest.Nearest(v.Path[0], c.w.Use.Secrets); meant != "" {
 		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
 	}
 	c.add(d)

@@ -3,6 +3,8 @@ package dsl
 import (
 	"fmt"
 	"strings"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // reference is a place that names something under use.
@@ -131,9 +133,9 @@ func checkReferences(c *checker) {
 		case "catalogs":
 			d = c.catalog(d, r.name, defined[r.section])
 		case "functions":
-			d = c.meant(d, r.name, append(defined[r.section], "a2a", "asyncapi", "grpc", "http", "mcp", "openapi"))
+			d = c.meant(d, append(defined[r.section], "a2a", "asyncapi", "grpc", "http", "mcp", "openapi"))
 		default:
-			d = c.meant(d, r.name, defined[r.section])
+			d = c.meant(d, defined[r.section])
 		}
 		if len(defined[r.section]) > 0 {
 			d.Help = "defined: " + strings.Join(defined[r.section], ", ")
@@ -149,9 +151,8 @@ func (c *checker) catalog(d Diagnostic, name string, candidates []string) Diagno
 	text, _ := c.w.Source.Data(d.Pointer).(string)
 	i := strings.LastIndexByte(text, '@') + 1
 	d.Range = c.w.Source.Within(d.Pointer, i, len(text))
-	if meant := Suggest(name, candidates); meant != "" {
-		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = []Edit{{Range: d.Range, NewText: meant, Safe: true}}
+	if meant := suggest.Nearest(name, candidates); meant != "" {
+		d.Label, d.Fix = didYouMean(meant), onlyIf(suggest.Name(name, candidates) == meant, []Edit{{Range: d.Range, NewText: meant, Safe: true}})
 	}
 	return d
 }
@@ -170,7 +171,7 @@ func checkUnused(c *checker) {
 	used, defined := map[string]bool{}, c.defined()
 	for _, r := range c.references() {
 		used[r.section+"/"+r.name] = true
-		used[r.section+"/"+Suggest(r.name, defined[r.section])] = true // it is misspelt, which is one mistake
+		used[r.section+"/"+suggest.Nearest(r.name, defined[r.section])] = true // it is misspelt, which is one mistake
 	}
 	c.unusedSecrets(used)
 	for _, section := range []string{"authentications", "catalogs", "errors", "functions", "retries", "timeouts"} {
@@ -195,8 +196,7 @@ func (c *checker) unusedSecrets(used map[string]bool) {
 				continue
 			}
 			used["secrets/"+v.Path[0]] = true
-			used["secrets/"+Suggest(v.Path[0], c.w.Use.Secrets)] = true
-			used["secrets/"+Suggest(v.Path[0], c.w.Use.Secrets)] = true
+			used["secrets/"+suggest.Nearest(v.Path[0], c.w.Use.Secrets)] = true
 		}
 	})
 	for i, name := range c.w.Use.Secrets {

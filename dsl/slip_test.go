@@ -53,23 +53,3 @@ func keysOf(v any, at dsl.Pointer) []dsl.Pointer {
 	}
 	return all
 }
-
-// TestSuggest finds what was probably meant.
-func TestSuggest(t *testing.T) {
-	for _, c := range []struct{ name, candidates, want string }{
-		{"second", "seconds hours", "seconds"},
-		{"tri", "try do wait", "try"},
-		{"cal", "call catch", "call"},
-		{"Timeout", "timeout then", "timeout"},
-		{"tiemout", "timeout then", "timeout"},
-		{"operation", "operationId document", "operationId"},
-		{"xyz", "timeout then", ""},
-		{"", "timeout", ""},
-		{"a", "if do", ""},
-		{"shipp", "ship pay", "ship"},
-	} {
-		if got := dsl.Suggest(c.name, split(c.candidates)); got != c.want {
-			t.Errorf("%q among %q: got %q, want %q", c.name, c.candidates, got, c.want)
-		}
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"sort"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -15,6 +14,7 @@ type Source struct {
 	File string
 	Text []byte
 
+	json   bool       // the text is JSON
 	root   *yaml.Node // nil if the text is no YAML at all
 	lines  []int      // offset of each line's first byte
 	broken []Pointer  // where Parse has found errors
@@ -229,17 +229,4 @@ func (s *Source) lastLine(n *yaml.Node) int {
 		line = max(line, s.lastLine(c))
 	}
 	return line
-}
-
-// respelt replaces a scalar of one line by other text in the same quotes.
-func (s *Source) respelt(n *yaml.Node, text string) []Edit {
-	switch {
-	case n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || strings.ContainsAny(n.Value, "\r\n"):
-		return nil
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		text = `"` + text + `"`
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		text = "'" + text + "'"
-	}
-	return []Edit{{Range: s.span(n), NewText: text, Safe: true}}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
@@ -171,11 +173,7 @@ func (o *object) enum(name string, values ...string) string {
 		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, quoted(text)), Pointer: o.at.Key(name),
 		Range: o.p.src.span(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
 	}
-	if meant := Suggest(text, values); meant != "" {
-		d.Label = fmt.Sprintf("did you mean `%s`?", meant)
-		d.Fix = o.p.respelt(n, meant)
-	}
-	o.p.add(d)
+	o.p.add(o.p.src.suggested(d, n, values, suggest.Word))
 	return values[0]
 }
 
@@ -230,14 +228,9 @@ func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	if m := foreign.FindStringSubmatch(n.Value); m != nil && n.Style != 0 {
 		d := Diagnostic{
 			Code: "SW129", Message: fmt.Sprintf("`{{ %s }}` is plain text here", m[1]), Pointer: at, Range: p.src.span(n),
-			Label: fmt.Sprintf("did you mean `${ %s }`?", m[1]),
+			Label: didYouMean("${ " + m[1] + " }"),
 		}
-		if !strings.ContainsAny(m[1], `'"\`) {
-			d.Fix = p.respelt(n, "${ "+m[1]+" }")
-		}
-		for i := range d.Fix {
-			d.Fix[i].Safe = false // the text may be meant for a template of somebody else
-		}
+		d.Fix = onlyIf(false, p.src.respelt(n, "${ "+m[1]+" }")) // the text may be meant for a template of somebody else
 		p.add(d)
 	}
 	if n.Style != 0 {

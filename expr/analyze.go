@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // Facts is what can be told of an expression without evaluating it.
@@ -121,7 +123,7 @@ func unavailable(m mention) string {
 	case m.isVariable() || slices.Contains(arities, m.arity):
 		return ""
 	case !known:
-		if near := nearest(m.name); near != "" {
+		if near := suggest.Nearest(m.name, Functions()); near != "" {
 			return "unknown function " + shorten(m.name) + ", did you mean " + near + "?"
 		}
 		return "unknown function " + shorten(m.name)
@@ -140,44 +142,4 @@ func counts(arities []int) string {
 		text += "s"
 	}
 	return text
-}
-
-// nearest returns the function whose name is most like name, or "".
-func nearest(name string) string {
-	if len(name) > 64 {
-		return ""
-	}
-	best, least := "", 1+max(1, len(name)/3)
-	for _, candidate := range Functions() {
-		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to insert, delete, replace or swap with the next one.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			least := min(change, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				least = min(least, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = least
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 func (p *program) explainCommand() *cobra.Command {
@@ -51,7 +52,7 @@ func (p *program) explain(what string) error {
 		}
 	}
 	hint := "swrun lint prints codes; types: " + strings.Join(typeNames(), ", ")
-	if near := nearest(what, explainable()); near != "" {
+	if near := suggest.Nearest(what, explainable()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is nothing called %q to explain", what), hint: hint}

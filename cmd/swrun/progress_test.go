@@ -235,17 +235,6 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"run", "validate", "lint", "progress", "no-color"}
-	for _, c := range []struct{ word, want string }{
-		{"rnu", "run"}, {"valdate", "validate"}, {"val", "validate"}, {"progres", "progress"}, {"xyzzy", ""}, {"r", ""}, {"no-colour", "no-color"},
-	} {
-		if got := nearest(c.word, names); got != c.want {
-			t.Errorf("nearest(%q) = %q, want %q", c.word, got, c.want)
-		}
-	}
-}
-
 func TestTreeTellsOfRetries(t *testing.T) {
 	var b bytes.Buffer
 	v := newTreeView(&b, quoteSubject(), look{})

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // program is one call of swrun: its surroundings and the flags that all verbs share.
@@ -154,7 +155,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near := nearest(name, names); near != "" {
+	if near := suggest.Nearest(name, names); near != "" {
 		return usagef(parent.CommandPath()+" --help lists the commands", "unknown command %q, did you mean %q?", name, near)
 	}
 	return usagef("commands: "+strings.Join(names, ", "), "unknown command %q", name)
@@ -164,7 +165,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	message := err.Error()
 	if name, ok := strings.CutPrefix(message, "unknown flag: --"); ok {
-		if near := nearest(name, flagNames(cmd)); near != "" {
+		if near := suggest.Nearest(name, flagNames(cmd)); near != "" {
 			message += ", did you mean --" + near + "?"
 		}
 	}
@@ -252,7 +253,7 @@ func oneOf(flag, value string, allowed ...string) error {
 		}
 	}
 	hint := "allowed: " + strings.Join(allowed, ", ")
-	if near := nearest(value, allowed); near != "" {
+	if near := suggest.Nearest(value, allowed); near != "" {
 		return usagef(hint, "%s %q, did you mean %q?", flag, value, near)
 	}
 	return usagef(hint, "%s does not know %q", flag, value)
@@ -261,4 +262,12 @@ func oneOf(flag, value string, allowed ...string) error {
 func write(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	add := func(f *pflag.Flag) { names = append(names, f.Name) }
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return names
 }
