@@ -112,9 +112,9 @@ func mustDeployment(t *testing.T, url string, client *redis.Client, n int64) ben
 	clock := epoch()
 	set := func() {
 		for p := range 2 {
-			key := fmt.Sprintf("swrun:{%s:%d}:meta", name, p)
+			key := fmt.Sprintf("swrun:{%s:%d}:time", name, p)
 			offset := clock.UnixMilli() - behind - time.Now().UnixMilli()
-			redistest.EditMeta(t, client, key, func(m *redistest.Meta) { m.Written, m.Offset = clock.UnixMilli(), offset })
+			redistest.EditTime(t, client, key, func(m *redistest.Time) { m.Written, m.Offset = clock.UnixMilli(), offset })
 		}
 	}
 	set() // before the store has seen another time

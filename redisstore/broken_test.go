@@ -53,7 +53,7 @@ func TestClosedStore(t *testing.T) {
 func TestLossOfAnIdlePartition(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	j.start("a")
-	redistest.EditMeta(t, j.client, "swrun:{D:0}:meta", func(m *redistest.Meta) { m.Writes-- }) // as a failover does
+	redistest.EditTime(t, j.client, "swrun:{D:0}:time", func(m *redistest.Time) { m.Writes-- }) // as a failover does
 	if _, err := j.Poll(t.Context(), 0, 10, false); runtime.RefusedAs(err) != runtime.RolledBack {
 		t.Errorf("got %v", err)
 	}
@@ -159,7 +159,7 @@ func TestAdoptionIsRepeated(t *testing.T) {
 	if _, err := far.Promote(t.Context(), runtime.Promote{}); err != nil { // it has seen them
 		t.Fatal(err)
 	}
-	redistest.EditMeta(t, j.client, "swrun:{D:0}:meta", func(m *redistest.Meta) { m.Writes-- })
+	redistest.EditTime(t, j.client, "swrun:{D:0}:time", func(m *redistest.Time) { m.Writes-- })
 	line.cut.Store(true)
 	loss := runtime.Scrub{N: 1, Adopt: true, Loss: true}
 	if done, err := far.Scrub(t.Context(), loss); err != nil || !done.Adopted || line.cut.Load() {

@@ -53,14 +53,16 @@ func (c *clock) expected(now time.Duration) int64 {
 type reading struct {
 	server, offset int64 // the server's clock, and what makes the partition's time of it
 	written, seq   int64 // when the partition was written to last, and how often
+	jumps          int64 // how often the server's clock has jumped
 }
 
-// newReading reads what a partition's meta says of its time, if it says anything.
-func newReading(server int64, meta any) reading {
-	text, _ := meta.(string)
+// newReading reads what a partition's key says of its time, if it says anything.
+func newReading(server int64, key any) reading {
+	text, _ := key.(string)
 	written, rest, _ := strings.Cut(text, " ")
-	seq, offset, _ := strings.Cut(rest, " ")
-	r := reading{server: server, offset: number(offset), written: number(written), seq: number(seq)}
+	seq, rest, _ := strings.Cut(rest, " ")
+	offset, jumps, _ := strings.Cut(rest, " ")
+	r := reading{server: server, offset: number(offset), written: number(written), seq: number(seq), jumps: number(jumps)}
 	if r.offset > 0 && server >= r.written {
 		r.offset = 0 // the server's clock has come back
 	}
@@ -68,6 +70,9 @@ func newReading(server int64, meta any) reading {
 }
 
 func (r reading) time() int64 { return r.server + r.offset }
+
+// now returns the time as scripts see it.
+func (r reading) now() int64 { return max(r.time(), r.written) }
 
 // fell reports whether the server's clock has gone back behind what was written: any script sets that right.
 func (r reading) fell() bool { return r.time() < r.written-back }
@@ -85,14 +90,18 @@ func (c *clock) jumped(r reading, sent, now time.Duration) int64 {
 	return r.time() - expected
 }
 
-// vouches reports whether it is time to write that time goes on as expected.
-func (c *clock) vouches(now time.Duration) bool {
-	known := c.expected(now) != 0
+// vouches reports whether it is time to write that time goes on as expected: nobody has written lately.
+func (c *clock) vouches(r reading, now time.Duration) bool {
+	known, recent := c.expected(now) != 0, r.time()-r.written < vouchEvery.Milliseconds()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first := c.vouched == 0; first || !known || now-c.vouched >= vouchEvery {
+	switch {
+	case c.vouched == 0, !known:
 		c.vouched = now
-		return known && !first
+		return false
+	case recent, now-c.vouched < vouchEvery:
+		return false
 	}
-	return false
+	c.vouched = now
+	return true
 }

@@ -145,7 +145,7 @@ func TestClockOfANewcomer(t *testing.T) {
 func TestClockBehindTheLastWrite(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	at := j.time()
-	redistest.EditMeta(t, j.client, "swrun:{D:0}:meta", func(m *redistest.Meta) { m.Written = at.Add(-5 * time.Second).UnixMilli() })
+	redistest.EditTime(t, j.client, "swrun:{D:0}:time", func(m *redistest.Time) { m.Written = at.Add(-5 * time.Second).UnixMilli() })
 	j.server.Jump(-time.Hour)
 	for range 3 {
 		if now := j.time(); now.Sub(at) < -10*time.Second {

@@ -9,8 +9,9 @@
 //
 //	swrun:{D}:layout         string  JSON: deployment, number of partitions, schema; written once
 //	swrun:{D}:definitions    hash    key of a definition -> its data
-//	swrun:{D:p}:meta         hash    now: time of the last write, number of writes, and offset; last: newest instance;
-//	                                 repairs, losses, jumps: what went wrong so far; adopted: the last loss that was accepted
+//	swrun:{D:p}:time         string  time of the last write, number of writes, offset, and how often the clock has jumped
+//	swrun:{D:p}:meta         hash    last: newest instance; repairs, losses: what went wrong so far; adopted: the last
+//	                                 loss that was accepted
 //	swrun:{D:p}:ready        zset    instances that may be claimed, by urgency
 //	swrun:{D:p}:due          zset    instances that somebody has to look at later, by time in ms; +inf for never
 //	swrun:{D:p}:closed       zset    instances that have ended, by time in ms

@@ -19,6 +19,7 @@ type Facts struct {
 	Policy     string // maxmemory-policy
 	Memory     int64  // used, bytes
 	MaxMemory  int64  // bytes; 0 for no limit
+	Commands   int64  // run so far, those of scripts among them
 	Durability Durability
 	Saving     bool // it is writing all that it holds anew
 	Replica    bool // it only follows another server
@@ -78,6 +79,7 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not tell
 	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // the same
 	f.MaxMemory, _ = strconv.ParseInt(values["maxmemory"], 10, 64) // the same
+	f.Commands, _ = strconv.ParseInt(values["total_commands_processed"], 10, 64)
 	if values["aof_enabled"] != "1" {
 		return f, nil
 	}

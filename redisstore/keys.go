@@ -17,9 +17,9 @@ type keys struct {
 
 // partitionKeys are the keys of one partition.
 type partitionKeys struct {
-	prefix                                            string
-	meta, ready, due, closed, index, outbox, seenKeys string
-	metaKey                                           any // meta, as an argument
+	prefix                                                  string
+	time, meta, ready, due, closed, index, outbox, seenKeys string
+	timeKey                                                 any // time, as an argument
 }
 
 func newKeys(l runtime.Layout) keys {
@@ -27,8 +27,8 @@ func newKeys(l runtime.Layout) keys {
 	for p := range l.Partitions {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
 		k.partitions = append(k.partitions, partitionKeys{
-			prefix: prefix, meta: prefix + "meta", ready: prefix + "ready", due: prefix + "due", closed: prefix + "closed",
-			metaKey: prefix + "meta", index: prefix + "index", outbox: prefix + "outbox", seenKeys: prefix + "seen",
+			prefix: prefix, time: prefix + "time", meta: prefix + "meta", ready: prefix + "ready", due: prefix + "due", closed: prefix + "closed",
+			timeKey: prefix + "time", index: prefix + "index", outbox: prefix + "outbox", seenKeys: prefix + "seen",
 		})
 	}
 	return k

@@ -25,9 +25,9 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 	}
 	off := s.clocks[partition].jumped(at, sent, s.uptime())
 	wrong := off != 0 || at.fell()
-	if wrong || s.clocks[partition].vouches(sent) {
+	if wrong || s.clocks[partition].vouches(at, sent) {
 		// What is sent is a difference, and not a time: it may be long on its way.
-		if _, err := s.call(ctx, &s.scripts.hold, partition, "the clock", []any{s.keys.partitions[partition].meta}, off, at.offset); err != nil {
+		if _, err := s.call(ctx, &s.scripts.hold, partition, "the clock", []any{s.keys.partitions[partition].time}, off, at.offset); err != nil {
 			return runtime.Work{}, err
 		}
 	}
@@ -47,11 +47,11 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	var ready, due, closed *redis.ZSliceCmd
 	var outbox *redis.XMessageSliceCmd
 	var now *redis.TimeCmd
-	var meta *redis.SliceCmd
+	var kept *redis.StringCmd
 	last := int64(n) - 1
 	seen := s.seen[partition].Load() // before it is asked
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		now, meta = p.Time(ctx), p.HMGet(ctx, k.meta, "now")
+		now, kept = p.Time(ctx), p.Get(ctx, k.time) // before all else: what is written meanwhile counts as not seen
 		ready = p.ZRangeWithScores(ctx, k.ready, 0, last)
 		due = p.ZRangeWithScores(ctx, k.due, 0, last+1)
 		if expired {
@@ -62,11 +62,11 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	if err != nil {
 		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
-	at = newReading(now.Val().UnixMilli(), meta.Val()[0])
+	at = newReading(now.Val().UnixMilli(), kept.Val())
 	if at.seq < seen {
 		return w, at, &runtime.Refusal{Code: runtime.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 	}
-	w.At = runtime.Moment(max(at.time(), at.written)) // as scripts see it
+	w.At, w.Writes = runtime.Moment(at.now()), at.seq
 	for _, z := range ready.Val() {
 		w.Ready = append(w.Ready, instanceOf(z.Member.(string)))
 		if z.Score < 0 {
@@ -346,16 +346,18 @@ func (s *Store) Statistics(ctx context.Context, partition int) (runtime.Statisti
 	k := &s.keys.partitions[partition]
 	var ready, due, closed, outbox *redis.IntCmd
 	var meta *redis.SliceCmd
+	var kept *redis.StringCmd
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		ready, due, closed = p.ZCard(ctx, k.ready), p.ZCard(ctx, k.due), p.ZCard(ctx, k.closed)
-		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses", "jumps")
+		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses")
+		kept = p.Get(ctx, k.time)
 	})
 	if err != nil {
 		return runtime.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
 	}
 	return runtime.Statistics{
 		Ready: ready.Val(), Waiting: due.Val(), Closed: closed.Val(), Outbox: outbox.Val(),
-		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: integer(meta.Val()[2]),
+		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: newReading(0, kept.Val()).jumps,
 	}, nil
 }
 

@@ -18,7 +18,7 @@ type script struct {
 
 // scripts are all transitions. Those that only go on with what is there, or make room, also run when memory is full.
 type scripts struct {
-	start, claim, commit, commits, renew, promote, deliver, command, relay, scrub, remove, probe, hold script
+	start, claim, commit, commits, renew, promote, deliver, command, relay, scrub, remove, probe, hold, vouch script
 }
 
 func newScripts() scripts {
@@ -29,11 +29,12 @@ func newScripts() scripts {
 		command: newScript("command", room),
 		commit:  newScript("commit", full), commits: newScript("commits", full), renew: newScript("renew", full), promote: newScript("promote", full),
 		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full), probe: newScript("probe", full), hold: newScript("hold", full),
+		vouch: newScript("vouch", full),
 	}
 }
 
 func (s *scripts) all() []script {
-	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold}
+	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold, s.vouch}
 }
 
 // arguments returns EVALSHA's arguments up to those of the script itself, with room for so many of them; address fills
@@ -64,7 +65,7 @@ const includeRecord = "-- include record\n"
 // stops says whether a script stops at once if the partition has lost writes. The others decide themselves.
 func stops(name string) string {
 	switch name {
-	case "scrub", "commits":
+	case "scrub", "commits", "vouch":
 		return "false"
 	}
 	return "true"

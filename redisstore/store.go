@@ -63,7 +63,7 @@ func (s *Store) server(ctx context.Context, partition int) (*redis.Client, error
 	if s.cluster == nil {
 		return s.client.(*redis.Client), nil
 	}
-	return s.cluster.MasterForKey(ctx, s.keys.partitions[partition].meta)
+	return s.cluster.MasterForKey(ctx, s.keys.partitions[partition].time)
 }
 
 func (s *Store) node(ctx context.Context, partition int) (*node, error) {
@@ -105,7 +105,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 		return runtime.Started{}, err
 	}
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
-		[]any{k.meta, k.ready, k.due, k.index, k.instance(c.Instance)},
+		[]any{k.time, k.ready, k.due, k.index, k.instance(c.Instance), k.meta},
 		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Timed))
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
@@ -126,7 +126,7 @@ func (s *Store) room(ctx context.Context, partition int, i runtime.Instance) err
 // Claim implements runtime.Store.
 func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []any{k.meta, k.ready, k.due}
+	keys := []any{k.time, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Nonce, c.Lease.Milliseconds()}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i), k.inbox(i))
@@ -183,7 +183,7 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 		}
 	}
 	r, err := s.call(ctx, &s.scripts.commit, n, "instance "+i.String(),
-		[]any{k.meta, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, s.commitArgs(n, &c)...)
+		[]any{k.time, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, s.commitArgs(n, &c)...)
 	if err != nil {
 		s.known.forget(i)
 		return runtime.Committed{At: r.at}, err
@@ -195,7 +195,7 @@ func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed
 // knownArgs are the arguments of a commit whose record is known.
 func (s *Store) knownArgs(c *runtime.Commit, k *partitionKeys, known *known) []any {
 	sets := setCount(c)
-	keys := append(make([]any, 0, 5), k.metaKey, known.instance, known.history)
+	keys := append(make([]any, 0, 5), k.timeKey, known.instance, known.history)
 	if known.moves() {
 		keys = append(keys, k.of(known.from), k.of(known.to))
 	}
@@ -270,7 +270,7 @@ func flag(b bool) int {
 // Renew implements runtime.Store.
 func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []any{k.meta, k.ready, k.due}
+	keys := []any{k.time, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Lease.Milliseconds()}
 	for _, h := range c.Held {
 		keys = append(keys, k.instance(h.Instance))
@@ -295,7 +295,7 @@ func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, 
 // Promote implements runtime.Store.
 func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promoted, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []any{k.meta, k.ready, k.due}
+	keys := []any{k.time, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition)}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i))
@@ -315,7 +315,7 @@ func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promote
 func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
 	n, k := s.of(d.To)
 	_, err := s.call(ctx, &s.scripts.deliver, n, "instance "+d.To.String(),
-		[]any{k.meta, k.ready, k.due, k.seenKeys, k.instance(d.To), k.inbox(d.To)},
+		[]any{k.time, k.ready, k.due, k.seenKeys, k.instance(d.To), k.inbox(d.To)},
 		s.keys.hints(), mailHint(n, d.To), d.To.String(), d.ID, []byte(d.Message))
 	return err
 }
@@ -324,7 +324,7 @@ func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
 func (s *Store) Command(ctx context.Context, c runtime.Command) error {
 	n, k := s.of(c.To)
 	_, err := s.call(ctx, &s.scripts.command, n, "instance "+c.To.String(),
-		[]any{k.meta, k.ready, k.due, k.seenKeys, k.instance(c.To), k.inbox(c.To)},
+		[]any{k.time, k.ready, k.due, k.seenKeys, k.instance(c.To), k.inbox(c.To)},
 		s.keys.hints(), mailHint(n, c.To), c.To.String(), c.ID, string(c.Verb), []byte(c.Message))
 	return err
 }
@@ -339,7 +339,7 @@ func (s *Store) Relay(ctx context.Context, partition int, entries []string) erro
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := s.call(ctx, &s.scripts.relay, partition, "outbox", []any{k.meta, k.outbox}, args...)
+	_, err := s.call(ctx, &s.scripts.relay, partition, "outbox", []any{k.time, k.outbox}, args...)
 	return err
 }
 
@@ -350,7 +350,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 		return runtime.Scrubbed{}, err
 	}
 	k := &s.keys.partitions[c.Partition]
-	keys := []any{k.meta, k.ready, k.due, k.closed, k.seenKeys, k.index}
+	keys := []any{k.time, k.ready, k.due, k.closed, k.seenKeys, k.index, k.meta}
 	args := []any{s.keys.hints(), hint(c.Partition), flag(c.Adopt) + flag(c.Adopt && c.Loss), rand.Uint64()}
 	for _, at := range slots {
 		keys = append(keys, k.instance(at.instance))
@@ -372,7 +372,7 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 // Remove implements runtime.Store.
 func (s *Store) Remove(ctx context.Context, c runtime.Remove) (int, error) {
 	k := &s.keys.partitions[c.Partition]
-	keys := []any{k.meta, k.closed, k.index}
+	keys := []any{k.time, k.closed, k.index}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Age.Milliseconds()}
 	for _, i := range c.Instances {
 		keys = append(keys, k.instance(i), k.history(i), k.inbox(i), k.payloads(i))

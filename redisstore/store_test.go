@@ -43,7 +43,7 @@ func contract(t *testing.T, url string, client redis.UniversalClient) {
 			s := mustOpen(t, url, redisstore.Config{Deployment: name, Partitions: partitions})
 			return storetest.Opened{Store: s, Advance: func(d time.Duration) {
 				for p := range partitions {
-					advance(t, client, fmt.Sprintf("swrun:{%s:%d}:meta", name, p), d)
+					advance(t, client, fmt.Sprintf("swrun:{%s:%d}:time", name, p), d)
 				}
 			}}
 		})
@@ -52,9 +52,9 @@ func contract(t *testing.T, url string, client redis.UniversalClient) {
 
 // advance moves a partition's time, and has it look as if somebody had written meanwhile: otherwise it would be a jump of
 // the server's clock.
-func advance(t *testing.T, client redis.UniversalClient, meta string, d time.Duration) {
+func advance(t *testing.T, client redis.UniversalClient, key string, d time.Duration) {
 	t.Helper()
-	redistest.EditMeta(t, client, meta, func(m *redistest.Meta) {
+	redistest.EditTime(t, client, key, func(m *redistest.Time) {
 		m.Offset += d.Milliseconds()
 		m.Written = time.Now().UnixMilli() + m.Offset
 	})

@@ -81,7 +81,7 @@ func commitTogether(t *testing.T, url string, client redis.UniversalClient, serv
 func writes(t *testing.T, client redis.UniversalClient) (n int64) {
 	t.Helper()
 	for p := range partitions {
-		redistest.EditMeta(t, client, fmt.Sprintf("swrun:{D:%d}:meta", p), func(m *redistest.Meta) { n += m.Writes })
+		redistest.EditTime(t, client, fmt.Sprintf("swrun:{D:%d}:time", p), func(m *redistest.Time) { n += m.Writes })
 	}
 	return n
 }
@@ -275,7 +275,7 @@ func TestCommitsBesideADamagedPartition(t *testing.T) {
 		c.kind.fails = c.commit.Instance.Partition(partitions) == 0
 		all = append(all, c)
 	}
-	if err := client.Set(t.Context(), "swrun:{D:0}:meta", "no hash", 0).Err(); err != nil {
+	if err := client.Rename(t.Context(), "swrun:{D:0}:index", "swrun:{D:0}:time").Err(); err != nil {
 		t.Fatal(err)
 	}
 	runTogether(t, s, []*redis.Client{client}, all)
@@ -296,7 +296,7 @@ func TestCommitsAfterALoss(t *testing.T) {
 		all = append(all, c)
 	}
 	for p := 0; p < partitions; p += 2 {
-		redistest.EditMeta(t, client, fmt.Sprintf("swrun:{D:%d}:meta", p), func(m *redistest.Meta) { m.Writes-- })
+		redistest.EditTime(t, client, fmt.Sprintf("swrun:{D:%d}:time", p), func(m *redistest.Time) { m.Writes-- })
 	}
 	if runs := runTogether(t, s, []*redis.Client{client}, all); runs > len(all)/2 {
 		t.Errorf("%d commits took %d runs of scripts because of partitions that have lost writes", len(all), runs)

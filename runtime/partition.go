@@ -19,9 +19,12 @@ type partition struct {
 	relaying sync.Mutex
 	starting sync.Mutex
 
-	mu   sync.Mutex
-	next time.Time         // when something is due, by the store's clock; zero for never
-	left map[Instance]bool // to others, for a moment
+	mu     sync.Mutex
+	next   time.Time         // when something is due, by the store's clock; zero for never
+	expiry time.Time         // when the first instance may be removed, the same
+	writes int64             // to the partition when it was polled last; see Written
+	rest   bool              // the last poll has left nothing behind
+	left   map[Instance]bool // to others, for a moment
 }
 
 const (
@@ -57,7 +60,7 @@ func (p *partition) failed(ctx context.Context, err error) {
 	}
 	if RefusedAs(err) == RolledBack {
 		p.w.c.Log.Error("the store has lost writes that it had confirmed", "partition", p.n, "error", err)
-		p.scrub(ctx, true)
+		p.adopt(ctx)
 		return
 	}
 	p.w.c.Log.Warn("work on a partition", "partition", p.n, "error", err)
@@ -83,15 +86,39 @@ func (p *partition) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// restPolls is how many times longer a partition rests in which there is nothing to do: the worker looks after all of
+// them together for what is written (Worker.watch).
+const restPolls = 60
+
 // idle returns how long nothing is to be expected.
 func (p *partition) idle() time.Duration {
-	d := p.w.c.Poll - rand.N(p.w.c.Poll/4)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.next.IsZero() {
-		d = min(d, p.clock.until(p.next))
+	d := p.w.c.Poll
+	if p.rest {
+		d *= restPolls
+	}
+	d -= rand.N(d / 4)
+	for _, at := range []time.Time{p.next, p.expiry} {
+		if !at.IsZero() {
+			d = min(d, p.clock.until(at))
+		}
 	}
 	return d
+}
+
+// watched takes in what was written to the partition, and makes it look again if there may be something to do.
+func (p *partition) watched(now Written) {
+	p.clock.hear(now.At)
+	p.mu.Lock()
+	news := now.Writes != p.writes
+	for _, at := range []time.Time{p.next, p.expiry} {
+		news = news || !at.IsZero() && p.clock.until(at) <= 0 // the store's clock is ahead of what was expected
+	}
+	p.mu.Unlock()
+	if news {
+		p.nudge()
+	}
 }
 
 // nudge makes the partition look again.
@@ -130,7 +157,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 		return false, err
 	}
 	p.clock.hear(work.At)
-	p.expect(work.Next)
+	p.polled(work)
 	if len(work.Outbox) > 0 && p.relaying.TryLock() {
 		aside.Go(func() {
 			defer p.relaying.Unlock()
@@ -203,6 +230,17 @@ func (w *Worker) chosen(all []Instance) []Instance {
 	return slices.DeleteFunc(all, func(i Instance) bool { return !w.c.Only(i) })
 }
 
+// polled takes in what there is to do.
+func (p *partition) polled(work Work) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next, p.writes, p.expiry = work.Next, work.Writes, time.Time{}
+	p.rest = len(work.Ready)+len(work.Due)+len(work.Outbox) == 0
+	if keep := p.w.c.Retention; keep > 0 && len(work.Expired) > 0 {
+		p.expiry = work.Closed.Add(keep)
+	}
+}
+
 func (p *partition) expect(next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,7 +254,10 @@ func (p *partition) expire(ctx context.Context, work Work) error {
 		return nil
 	}
 	removed, err := p.w.c.Store.Remove(ctx, Remove{Partition: p.n, Instances: work.Expired, Age: keep})
-	if removed == batchSize {
+	p.mu.Lock()
+	p.expiry = time.Time{} // the next poll tells; what cannot be removed is not tried again and again
+	p.mu.Unlock()
+	if removed > 0 {
 		p.nudge()
 	}
 	return err
@@ -249,24 +290,4 @@ func (p *partition) claim(ctx context.Context, l *lane, ready []Instance) error 
 		}
 	}
 	return nil
-}
-
-// scrub compares the partition's instances with its indexes. With adopt it accepts a loss of writes, unless somebody else
-// has: what was claimed since is not to be taken away.
-func (p *partition) scrub(ctx context.Context, adopt bool) {
-	request := Scrub{Partition: p.n, N: batchSize, Adopt: adopt, Loss: adopt}
-	for {
-		done, err := p.w.c.Store.Scrub(ctx, request)
-		if err != nil {
-			p.w.c.Log.Warn("scrub a partition", "partition", p.n, "error", err)
-			return
-		}
-		for _, what := range done.Repaired {
-			p.w.c.Log.Error("an index had to be repaired", "partition", p.n, "what", what)
-		}
-		if request.Cursor = done.Cursor; request.Cursor == "" {
-			return
-		}
-		request.Adopt, request.Loss = done.Adopted, false
-	}
 }

@@ -61,6 +61,12 @@ type Catalog interface {
 type Reader interface {
 	// Poll returns what there is to do in a partition, at most n of each kind; what may be removed only if asked for.
 	Poll(ctx context.Context, partition, n int, expired bool) (Work, error)
+	// Written returns of each partition how often it was written to: while that is what Poll has told, there is nothing
+	// else to do than what it has told. It costs little, however many partitions there are.
+	Written(ctx context.Context) ([]Written, error)
+	// Drift returns how many more instances a partition has than entries in its indexes, of which each has one. It is 0
+	// unless an index has to be repaired, or something is written meanwhile.
+	Drift(ctx context.Context, partition int) (int64, error)
 	// Outbox returns at most n entries of a partition's outbox, in their order, behind the one with the given ID; an empty
 	// one begins at the beginning.
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
@@ -280,9 +286,16 @@ type Remove struct {
 	Age       time.Duration // since they closed
 }
 
+// Written says how often a partition was written to.
+type Written struct {
+	Writes int64 // another number after each write; never negative, unless the partition has to be polled in any case
+	At     time.Time
+}
+
 // Work is what there is to do in a partition.
 type Work struct {
 	At      time.Time
+	Writes  int64      // to the partition before; see Written
 	Ready   []Instance // what has begun first, whose deadlines do not wait, and of that what time has made ready
 	Begun   int        // how many of Ready have begun
 	Due     []Instance // whose time has come, the longest overdue first

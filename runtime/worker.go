@@ -2,9 +2,10 @@ package runtime
 
 import (
 	"context"
-	"crypto/rand"
+	crypto "crypto/rand"
 	"encoding/json"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,7 @@ type WorkerConfig struct {
 	Visible     time.Duration // default 50 ms: effects that take longer are stored as being in flight
 	Drain       time.Duration // default 30 s: for effects in flight when the worker stops
 	Retention   time.Duration // of instances that have ended; default 0 keeps them
-	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes
+	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
 	Records     int           // of an instance's history, at most; default 1 000 000
 
 	// Only chooses the instances that this worker runs; nil chooses all.
@@ -91,7 +92,7 @@ func NewWorker(c WorkerConfig) *Worker {
 		c.Now = time.Now
 	}
 	if c.Nonce == nil {
-		c.Nonce = func() string { return rand.Text()[:16] }
+		c.Nonce = func() string { return crypto.Text()[:16] }
 	}
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},
@@ -117,7 +118,9 @@ func (w *Worker) Run(ctx context.Context) {
 		loops.Go(func() { p.run(ctx) })
 	}
 	loops.Go(func() { w.listen(ctx) })
-	loops.Go(func() { w.scrub(ctx) })
+	loops.Go(func() { w.watch(ctx) })
+	loops.Go(func() { w.check(ctx) })
+	loops.Go(func() { w.sweep(ctx) })
 	renewals.Go(func() { w.renew(background) }) // also while draining
 	<-ctx.Done()
 	loops.Wait()
@@ -266,16 +269,18 @@ func (w *Worker) renewed(sent time.Time, asked []*holding, renewed []Renewed) {
 	}
 }
 
-// scrub compares all instances with the indexes, a few at a time.
-func (w *Worker) scrub(ctx context.Context) {
-	for {
-		for _, p := range w.partitions {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(w.c.Scrubbing / time.Duration(len(w.partitions))):
+// watch asks the store what was written, for all partitions together: what nobody gave a hint of is seen so.
+func (w *Worker) watch(ctx context.Context) {
+	for sleep(ctx, w.c.Poll-rand.N(w.c.Poll/4)) {
+		all, err := w.c.Store.Written(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				w.c.Log.Warn("ask the store what was written", "error", err)
 			}
-			p.scrub(ctx, false)
+			continue
+		}
+		for n, now := range all {
+			w.partitions[n].watched(now)
 		}
 	}
 }

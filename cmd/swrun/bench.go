@@ -120,6 +120,7 @@ func scenarios() []scenario {
 		{"timeouts", "2 000 timeouts of 2 s on a task that blocks 60 s, 500 a second", (*bench).timeouts},
 		{"sleepers", "what 100 000 sleeping runs take of the store's and the worker's memory", (*bench).sleepers},
 		{"long", "one run of 10 000 durable steps: what a step takes at the end and at the beginning", (*bench).long},
+		{"idle", "what a worker costs that has nothing to do, with 1 000 sleeping runs: the store's operations and its own CPU", (*bench).idle},
 		{"crash", "throughput with the only worker killed in the middle, and another a second later", (*bench).crash},
 	}
 }
@@ -159,6 +160,8 @@ type measured struct {
 	RatioToRaw    float64 `json:"ratio_to_raw"`
 	GrowthPerStep float64 `json:"cost_at_end_to_beginning,omitempty"`
 	Recovery      float64 `json:"recovery_seconds,omitempty"`
+	StoreOpsPerS  float64 `json:"store_ops_per_s,omitempty"`
+	WorkerCPU     float64 `json:"worker_cpu_percent,omitempty"`
 }
 
 // latencies fills in the percentiles of some latenesses.
@@ -248,6 +251,9 @@ func (o *operation) report(m *measured) error {
 	}
 	if m.Recovery > 0 {
 		fmt.Fprintf(o.out, ", recovered in %.2fs", m.Recovery)
+	}
+	if m.WorkerCPU+m.StoreOpsPerS > 0 {
+		fmt.Fprintf(o.out, ", %.0f operations/s of the store and %.2f%% of a core by an idle worker", m.StoreOpsPerS, m.WorkerCPU)
 	}
 	_, err := fmt.Fprintf(o.out, ", lost %d, twice %d, worker %.0f MB\n", m.Lost, m.Duplicates, float64(m.WorkerRSS)/1e6)
 	return err

@@ -240,7 +240,7 @@ func (b *bench) sleepers() (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	resident, stop, err := b.apart()
+	pid, stop, err := b.apart()
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (b *bench) sleepers() (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, began := resident(), time.Now()
+	before, began := residentOf(pid), time.Now()
 	if err := b.start(r, m.Instances, numbered); err != nil {
 		return nil, err
 	}
@@ -265,23 +265,23 @@ func (b *bench) sleepers() (*measured, error) {
 	m.took(time.Since(began), m.Instances)
 	after, err := b.memory()
 	m.RedisBytes = float64(after-memory) / float64(m.Instances)
-	m.WorkerRSS = resident() - before
+	m.WorkerRSS = residentOf(pid) - before
 	if err != nil {
 		return nil, err
 	}
 	return m, b.endAll()
 }
 
-// apart runs a worker in a process of its own, if the store allows it, and returns what tells its resident memory.
-func (b *bench) apart() (resident func() int64, stop func(), err error) {
+// apart runs a worker in a process of its own, if the store allows it, and returns its process.
+func (b *bench) apart() (pid int, stop func(), err error) {
 	if b.store.local {
-		return rss, b.work(runtime.WorkerConfig{Compile: b.compile(effortless)}), nil
+		return os.Getpid(), b.work(runtime.WorkerConfig{Compile: b.compile(effortless)}), nil
 	}
 	worker, err := b.spawn()
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, err
 	}
-	return func() int64 { return residentOf(worker.Process.Pid) }, func() {
+	return worker.Process.Pid, func() {
 		worker.Process.Kill() // its work is done
 		_ = worker.Wait()
 	}, nil

@@ -1,5 +1,5 @@
 -- What all scripts share; it stands before each of them.
--- Every script gets the partition's meta as KEYS[1], and as the first arguments the highest seq that the caller has
+-- Every script gets the key of the partition's time as KEYS[1], and as the first arguments the highest seq that the caller has
 -- seen of the partition, an echo that tells its reply from others, and what time the caller expects it to be or 0.
 -- Every reply is "code now seq echo", or an array that begins so. commits gets and replies all this several times.
 
@@ -13,29 +13,33 @@ do
   server = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
 end
 
-local meta, SEEN, ECHO
-local clock, seq, offset -- when the partition was written to last, how often, and what makes now of the server's clock
+local timeKey, SEEN, ECHO
+-- when the partition was written to last, how often, what makes now of the server's clock, and how often that has jumped
+local clock, seq, offset, jumps
 local now, moment -- moment is now as text
 
--- note keeps what the partition's time is made of.
-local function note(at)
-  redis.call('HSET', meta, 'now', format('%d %d %d', at, seq, offset))
+-- time writes what the partition's time is made of.
+local function time(at)
+  return format('%d %d %d %d', at, seq, offset, jumps)
 end
 
--- enter finds out what time it is in a partition.
-local function enter(key, expected)
-  meta = key
-  clock, seq, offset = string.match(redis.call('HGET', meta, 'now') or '', '^(%d+) (%d+) (-?%d+)$')
-  clock, seq, offset = tonumber(clock or 0), tonumber(seq or 0), tonumber(offset or 0)
+local function note(at)
+  redis.call('SET', timeKey, time(at))
+end
+
+-- enter finds out what time it is in a partition, from what its key says.
+local function enter(key, expected, kept)
+  timeKey = key
+  clock, seq, offset, jumps = string.match(kept or redis.call('GET', key) or '', '^(%d+) (%d+) (-?%d+) (%d+)$')
+  clock, seq, offset, jumps = tonumber(clock or 0), tonumber(seq or 0), tonumber(offset or 0), tonumber(jumps or 0)
   if offset > 0 and server >= clock then -- the server's clock has come back
     offset = 0
     note(clock)
   end
   now = server + offset
   if now < clock - BACK then -- the server's clock went back: time goes on from where it was
-    now, offset = clock, clock - server
+    now, offset, jumps = clock, clock - server, jumps + 1
     note(clock)
-    redis.call('HINCRBY', meta, 'jumps', 1)
   elseif expected > 0 and now > expected + JUMP and clock <= expected + SLOW then
     now = expected -- a jump, or a call that was long on its way: the caller finds out, and hold sets it right
   end

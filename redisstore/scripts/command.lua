@@ -1,5 +1,5 @@
 -- command puts an operator's command into an instance's inbox (runtime.Store.Command).
--- KEYS: meta, ready, due, seen, instance, inbox
+-- KEYS: time, ready, due, seen, instance, inbox
 -- ARGV: ..., member, id, verb, message
 -- Reply: OK; OK_DUP; NO_SUCH, CORRUPT, CLOSED, CONFLICT
 -- include record

@@ -1,5 +1,5 @@
 -- commit stores what steps have changed (runtime.Store.Commit).
--- KEYS: meta, instance, history, ready, due, closed, outbox, inbox, payloads
+-- KEYS: time, instance, history, ready, due, closed, outbox, inbox, payloads
 -- ARGV: ..., member, epoch, nonce, version, next version, at, guard, status, reason, wake, deadline, release, ready, read,
 --       records;
 --       numbers of: fields and values to set, fields to delete, entries, outbox entries, references and payloads;

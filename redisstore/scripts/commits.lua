@@ -1,6 +1,6 @@
 -- commits stores what steps of several instances have changed whose records their owners know (runtime.Store.Commit):
 -- they need not be looked into.
--- KEYS: of each: meta, instance, history; and if the instance moves: the index that it leaves, and the one that it goes to
+-- KEYS: of each: time, instance, history; and if the instance moves: the index that it leaves, and the one that it goes to
 -- ARGV: of each: what every script gets; the record as it is, what it becomes, the time that it must come before or 0, the
 --       time of the steps, what entries begin with after the time; 1 if it moves, numbers of fields and values to set, of
 --       fields to delete and of entries of history;
@@ -44,7 +44,7 @@ local function commit(moves, sets, unsets, entries)
 end
 
 while k <= #KEYS do
-  if KEYS[k] ~= meta then
+  if KEYS[k] ~= timeKey then
     leave()
     enter(KEYS[k], tonumber(ARGV[a + 2]))
     lost = seq < tonumber(ARGV[a])

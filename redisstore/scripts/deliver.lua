@@ -1,5 +1,5 @@
 -- deliver puts a message into an instance's inbox (runtime.Store.Deliver).
--- KEYS: meta, ready, due, seen, instance, inbox
+-- KEYS: time, ready, due, seen, instance, inbox
 -- ARGV: ..., member, id, message
 -- Reply: OK; OK_DUP; NO_SUCH, CORRUPT, CLOSED
 -- include record

@@ -1,14 +1,13 @@
 -- hold sets a partition's time right after the server's clock has jumped ahead, and notes what time it is.
--- KEYS: meta
+-- KEYS: time
 -- ARGV: ..., by how much it is ahead in ms, the offset that the caller has seen
 -- Reply: OK, 1 if it was set right; another caller may have done it before
 local off, seen = tonumber(ARGV[ARGS]), tonumber(ARGV[ARGS + 1])
 local right = off ~= 0 and offset == seen
 if right then
-  offset = offset - off
+  offset, jumps = offset - off, jumps + 1
   now = math.max(server + offset, clock)
   moment = format('%d', now)
-  redis.call('HINCRBY', meta, 'jumps', 1)
 end
 note(now)
 return reply('OK', right and 1 or 0)

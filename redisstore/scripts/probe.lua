@@ -1,12 +1,13 @@
 -- probe uses every command that the scripts use: a user who lacks one is found before a script stops in its middle.
--- KEYS: meta, a key that is deleted again
+-- KEYS: time, a key that is deleted again
 -- ARGV: ..., the channel of hints
 -- Reply: OK; DENIED, the command
 local key = KEYS[2]
 local commands = {
+  {'SET', key, 'a'}, {'GET', key}, {'MSET', key, 'a'}, {'MGET', key}, {'DEL', key},
   {'HSET', key, 'a', '1'}, {'HINCRBY', key, 'a', '1'}, {'HGET', key, 'a'}, {'HGETALL', key}, {'HDEL', key, 'b'}, {'EXISTS', key}, {'DEL', key},
   {'RPUSH', key, 'a'}, {'LRANGE', key, '0', '-1'}, {'LTRIM', key, '0', '-1'}, {'DEL', key},
-  {'ZADD', key, '1', 'a'}, {'ZSCORE', key, 'a'}, {'ZRANGE', key, '0', '0'}, {'ZREMRANGEBYSCORE', key, '2', '3'}, {'ZREM', key, 'a'},
+  {'ZADD', key, '1', 'a'}, {'ZSCORE', key, 'a'}, {'ZMSCORE', key, 'a'}, {'ZRANGE', key, '0', '0'}, {'ZREMRANGEBYSCORE', key, '2', '3'}, {'ZREM', key, 'a'},
   {'XADD', key, '1-1', 'a', '1'}, {'XRANGE', key, '-', '+'}, {'XDEL', key, '1-1'}, {'UNLINK', key}, {'PUBLISH', ARGV[ARGS], ''},
 }
 for _, command in ipairs(commands) do

@@ -1,5 +1,5 @@
 -- promote makes instances ready whose time has come (runtime.Store.Promote).
--- KEYS: meta, ready, due, then the instances
+-- KEYS: time, ready, due, then the instances
 -- ARGV: ..., then the members
 -- Reply: OK, number of instances that became ready, when the next one is due or 0
 -- include record

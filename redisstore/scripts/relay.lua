@@ -1,5 +1,5 @@
 -- relay deletes outbox entries that have been delivered (runtime.Store.Relay).
--- KEYS: meta, outbox
+-- KEYS: time, outbox
 -- ARGV: ..., then the ids of the entries
 -- Reply: OK
 local deleted = 0

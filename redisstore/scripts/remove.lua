@@ -1,5 +1,5 @@
 -- remove deletes instances that have ended long enough ago (runtime.Store.Remove).
--- KEYS: meta, closed, index, then instance, history, inbox and payloads of each
+-- KEYS: time, closed, index, then instance, history, inbox and payloads of each
 -- ARGV: ..., age in ms, then the members
 -- Reply: OK, number of instances removed
 -- include record

@@ -1,5 +1,5 @@
 -- renew prolongs leases (runtime.Store.Renew).
--- KEYS: meta, ready, due, then the instances
+-- KEYS: time, ready, due, then the instances
 -- ARGV: ..., lease in ms, then member, epoch and nonce of each
 -- Reply: OK, then for each that is still held: {member, 1 if there are unread messages}
 -- include record

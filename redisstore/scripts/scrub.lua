@@ -1,12 +1,12 @@
 -- scrub compares instances with the indexes and repairs what differs (runtime.Store.Scrub).
--- KEYS: meta, ready, due, closed, seen, index, then the instances
+-- KEYS: time, ready, due, closed, seen, index, meta, then the instances
 -- ARGV: ..., 1 to adopt the partition, 2 to do so if writes were lost and nobody has since, an id of the call, then member
 --       and slot of each
 -- Reply: OK, then what was wrong, and 1 if it was adopted
 -- include record
 local DAY = 86400000
 local indexes = {ready = KEYS[2], due = KEYS[3], closed = KEYS[4]}
-local seen, slots, lost = KEYS[5], KEYS[6], seq < SEEN
+local seen, slots, meta, lost = KEYS[5], KEYS[6], KEYS[7], seq < SEEN
 local how, id = ARGV[ARGS], ARGV[ARGS + 1]
 if how == '2' and redis.call('HGET', meta, 'adopted') == id then -- the answer was lost
   return reply('OK', {}, 1)
@@ -20,8 +20,13 @@ if adopt and lost then
   redis.call('HSET', meta, 'adopted', id)
   changed = true
 end
-for n = 1, #KEYS - 6 do
-  local member, slot, instance = ARGV[ARGS + 2 * n], ARGV[ARGS + 2 * n + 1], KEYS[6 + n]
+local members, scores = {}, {} -- where each stands
+for n = 1, #KEYS - 7 do members[n] = ARGV[ARGS + 2 * n] end
+if #members > 0 then
+  for name, key in pairs(indexes) do scores[name] = redis.call('ZMSCORE', key, unpack(members)) end
+end
+for n, member in ipairs(members) do
+  local slot, instance = ARGV[ARGS + 2 * n + 1], KEYS[7 + n]
   local r = kept(instance)
   if not r and #redis.call('XRANGE', slots, slot, slot) > 0 then -- otherwise it has been removed meanwhile
     repaired[#repaired + 1] = member .. ': its record cannot be read'
@@ -33,7 +38,7 @@ for n = 1, #KEYS - 6 do
     end
     local index, score = place(r)
     for name, key in pairs(indexes) do
-      local is = redis.call('ZSCORE', key, member)
+      local is = scores[name][n]
       if name ~= index and is then
         redis.call('ZREM', key, member)
         if not adopt then repaired[#repaired + 1] = member .. ': stood in ' .. name end

@@ -1,5 +1,5 @@
 -- start makes an instance (runtime.Store.Start).
--- KEYS: meta, ready, due, index, instance
+-- KEYS: time, ready, due, index, instance, meta
 -- ARGV: ..., member, info, delay in ms, deadline in ms or 0, timeout in ms or 0, 1 if its time runs already
 -- Reply: OK; OK_DUP if the instance is there with the same info; CONFLICT with another one
 -- include record
@@ -12,7 +12,7 @@ if timeout > 0 and (deadline == 0 or now + timeout < deadline) then deadline = n
 local known = redis.call('HGET', instance, 's')
 if known then return reply(known == info and 'OK_DUP' or 'CONFLICT') end
 
-local last = redis.call('HINCRBY', meta, 'last', 1)
+local last = redis.call('HINCRBY', KEYS[6], 'last', 1)
 local r = {
   status = 'pending', reason = '-', epoch = 0, nonce = '-', lease = 0, version = 0, wake = 0, deadline = deadline,
   ready = 0, mail = 0, read = 0, deaths = 0, slot = format('%d-%d', now, last), started = now + delay, closed = 0,

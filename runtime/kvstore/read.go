@@ -13,12 +13,29 @@ import (
 
 // Poll implements runtime.Reader.
 func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w runtime.Work, err error) {
+	writes := s.writes[of].Load() // before it is read
 	err = s.view(of, func(p *partition) error {
 		w = p.poll(of, n, expired)
+		w.Writes = writes
 		return nil
 	})
 	return w, err
 }
+
+// Written implements runtime.Reader.
+func (s *Store) Written(context.Context) (all []runtime.Written, err error) {
+	err = s.db.View(func(tx Tx) error {
+		for n := range s.writes {
+			all = append(all, runtime.Written{Writes: s.writes[n].Load(), At: runtime.Moment(s.partition(tx, n).now)})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Drift implements runtime.Reader. A record and its index are changed in one transaction, and counting would mean to
+// read them all: what differs all the same is left to Scrub.
+func (s *Store) Drift(context.Context, int) (int64, error) { return 0, nil }
 
 func (p *partition) poll(of, n int, expired bool) runtime.Work {
 	w := runtime.Work{At: runtime.Moment(p.now)}

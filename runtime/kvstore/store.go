@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/runtime"
@@ -15,12 +16,13 @@ type Store struct {
 	db     Database
 	layout runtime.Layout
 	now    func() time.Time
+	writes []atomic.Int64 // to each partition since the store was opened
 	hints  hints
 }
 
 // Open makes a store of a database. An empty database gets the layout; one that has another layout is refused.
 func Open(db Database, layout runtime.Layout, now func() time.Time) (*Store, error) {
-	s := &Store{db: db, layout: layout, now: now}
+	s := &Store{db: db, layout: layout, now: now, writes: make([]atomic.Int64, layout.Partitions)}
 	err := db.Update(func(tx Tx) error {
 		value, ok := tx.Get(layoutKey)
 		if !ok {
@@ -51,6 +53,9 @@ func (s *Store) update(n int, f func(*partition) error) error {
 		}
 		return nil
 	})
+	if err != nil || refused == nil {
+		s.writes[n].Add(1) // after the write: who has read it before does not know this number
+	}
 	if err != nil {
 		return err
 	}

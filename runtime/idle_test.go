@@ -1,0 +1,158 @@
+package runtime_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime"
+)
+
+// counting is a store that counts the commands which a store on Redis needs for what it is asked (redisstore
+// TestCommandsOfAnIdleWorker), and gives no hints. Its indexes may be said to have lost entries.
+type counting struct {
+	runtime.Store
+	mu       sync.Mutex
+	commands int
+	lost     map[int]int64 // by partition; scrubbing repairs them
+}
+
+func (c *counting) count(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commands += n
+}
+
+func (c *counting) Hints(ctx context.Context) <-chan runtime.Hint {
+	none := make(chan runtime.Hint)
+	context.AfterFunc(ctx, func() { close(none) })
+	return none
+}
+
+func (c *counting) Written(ctx context.Context) ([]runtime.Written, error) {
+	c.count(2)
+	return c.Store.Written(ctx)
+}
+
+func (c *counting) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
+	c.count(6)
+	return c.Store.Poll(ctx, partition, n, expired)
+}
+
+func (c *counting) Drift(_ context.Context, partition int) (int64, error) {
+	c.count(4)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost[partition], nil
+}
+
+func (c *counting) Scrub(ctx context.Context, s runtime.Scrub) (runtime.Scrubbed, error) {
+	done, err := c.Store.Scrub(ctx, s)
+	c.count(10 + done.Compared)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost[s.Partition] = 0
+	return done, err
+}
+
+// idling makes a host of 64 partitions whose commands are counted.
+func idling(t *testing.T) (*host, *counting) {
+	h := newHost(t)
+	c := &counting{Store: memstore.New(memstore.Config{Partitions: runtime.DefaultPartitions}), lost: map[int]int64{}}
+	h.store, h.client = c, runtime.NewClient(runtime.ClientConfig{Store: c})
+	return h, c
+}
+
+// TestIdleWorker: workers that have nothing to do ask the store for little, whether or not instances sleep there.
+func TestIdleWorker(t *testing.T) {
+	for name, c := range map[string]struct{ sleepers, workers int }{
+		"nothing": {0, 1}, "many sleep": {7_000, 1}, "several workers": {100, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, counted := idling(t)
+				for range c.sleepers {
+					h.start("do: [{w: {wait: P30D}}]", runtime.StartOptions{})
+				}
+				for range c.workers {
+					defer h.work(runtime.WorkerConfig{Retention: time.Hour})()
+				}
+				time.Sleep(2 * time.Minute)
+				counted.mu.Lock()
+				before := counted.commands
+				counted.mu.Unlock()
+				const lasting = 30 * time.Minute
+				time.Sleep(lasting)
+				counted.mu.Lock()
+				defer counted.mu.Unlock()
+				if rate := float64(counted.commands-before) / lasting.Seconds() / float64(c.workers); rate > 45 || rate < 2 {
+					t.Errorf("%.1f commands a second and worker", rate)
+				}
+			})
+		})
+	}
+}
+
+// TestWithoutHints: hints only make things prompt. What was written to a partition that rests is seen within a poll.
+func TestWithoutHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := idling(t)
+		h.perform = effortless
+		defer h.work(runtime.WorkerConfig{})()
+		for range 20 {
+			time.Sleep(10 * time.Minute)
+			began := time.Now()
+			i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+			if o := h.wait(i); o.Status != interpreter.StatusCompleted || time.Since(began) > 1200*time.Millisecond {
+				t.Errorf("it ended after %s: %+v", time.Since(began), o)
+			}
+		}
+	})
+}
+
+// TestRestingPartitionIsInTime: what is due in a partition that rests is not late.
+func TestRestingPartitionIsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := idling(t)
+		defer h.work(runtime.WorkerConfig{Retention: 90 * time.Second})()
+		began := time.Now()
+		i := h.start("do: [{w: {wait: PT7M}}]", runtime.StartOptions{})
+		o := h.wait(i)
+		if late := o.EndedAt.Sub(o.StartedAt) - 7*time.Minute; late < 0 || late > 10*time.Millisecond {
+			t.Errorf("it woke %s late, after %s", late, time.Since(began))
+		}
+		time.Sleep(90*time.Second - time.Since(o.EndedAt) - time.Second)
+		if _, err := h.store.Load(t.Context(), i); err != nil {
+			t.Errorf("before its retention is over: %v", err)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		if _, err := h.store.Load(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch {
+			t.Errorf("after its retention: %v", err)
+		}
+	})
+}
+
+// TestLostEntriesAreFound: an entry of an index that is lost is found within a minute of the worker's start, or of the
+// loss.
+func TestLostEntriesAreFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, c := idling(t)
+		c.lost[0], c.lost[31], c.lost[63] = 1, -1, 3
+		defer h.work(runtime.WorkerConfig{})()
+		for range 3 {
+			time.Sleep(time.Minute)
+			c.mu.Lock()
+			for p, drift := range c.lost {
+				if drift != 0 {
+					t.Errorf("partition %d still lacks %d", p, drift)
+				}
+			}
+			c.lost[17], c.lost[40] = 2, 1
+			c.mu.Unlock()
+		}
+	})
+}
