@@ -66,7 +66,7 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 }
 
 func (s *Store) open(c Config) error {
-	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), c.Now().Format(time.DateTime))
+	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), c.Now().UTC().Format(time.RFC3339))
 	if err := os.WriteFile(s.owner, []byte(who), 0o600); err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func (d *Description) waitsFor(o interpreter.Open) string {
 	case o.Held:
 		return fmt.Sprintf("%s waits for a worker with a place for it", at)
 	case o.Effect != 0 && d.Record.Held():
-		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", strings.ReplaceAll(string(o.Kind), "_", " "), at, d.At.Sub(o.StartedAt).Round(time.Millisecond), o.Attempt)
+		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", strings.ReplaceAll(string(o.Kind), "_", " "), at, dsl.RoughSpan(d.At.Sub(o.StartedAt)), o.Attempt)
 	case o.Effect != 0:
 		return fmt.Sprintf("%s waits for a worker that performs it", at)
 	}
@@ -215,15 +215,14 @@ func (d *Description) then() string {
 	return fmt.Sprintf("If nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, consequence)
 }
 
-func (d *Description) in(at time.Time) string {
-	left := at.Sub(d.At).Round(time.Millisecond)
-	if left > 10*time.Second || left < -10*time.Second {
-		left = left.Round(time.Second)
-	}
+func (d *Description) in(at time.Time) string { return Due(at.Sub(d.At)) }
+
+// Due tells when something happens that has so much time left: in 5s, or overdue by 5s.
+func Due(left time.Duration) string {
 	if left < 0 {
-		return fmt.Sprintf("%s overdue", -left)
+		return "overdue by " + dsl.RoughSpan(-left)
 	}
-	return fmt.Sprintf("in %s", left)
+	return "in " + dsl.RoughSpan(left)
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

@@ -98,7 +98,15 @@ func deadlineRow(in runtime.DescribedDeadline) []string {
 	if in.Perhaps {
 		by += " (if its condition holds)"
 	}
-	return []string{"  " + scope, source, in.Kind, moment(in.At), left(in.Left), by}
+	return []string{"  " + scope, source, in.Kind, moment(in.At), leftOrOverdue(in.Left), by}
+}
+
+// leftOrOverdue shows how much time there is, or by how much it is over.
+func leftOrOverdue(d time.Duration) string {
+	if d < 0 {
+		return runtime.Due(d)
+	}
+	return elapsed(d)
 }
 
 // possible returns the verbs that the run's state allows.

@@ -160,7 +160,7 @@ func (p *program) clocks(ctx context.Context, s *openedStore) []finding {
 		answer = finding{"SD005", levelWarning, answer.what, "run the workers nearer to the store: a durable step takes at least that long"}
 	}
 	if skew.Abs() > time.Second {
-		return []finding{answer, {"SD004", levelWarning, fmt.Sprintf("the store's clock differs from this machine's by %s", skew.Round(time.Millisecond)), "deadlines follow the store's clock; synchronize both with NTP"}}
+		return []finding{answer, {"SD004", levelWarning, fmt.Sprintf("the store's clock differs from this machine's by %s", elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
 	}
 	return []finding{answer, {"SD004", levelOK, "the store's clock agrees with this machine's", ""}}
 }

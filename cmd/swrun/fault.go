@@ -153,7 +153,7 @@ func (f failure) timeout() string {
 	if scope == "" {
 		scope = "a timeout"
 	}
-	text := fmt.Sprintf("%s of %s, from %v to %v", scope, span(length), fault.Extensions["startedAt"], fault.Extensions["deadline"])
+	text := fmt.Sprintf("%s of %s, from %v to %v", scope, dsl.Span(length), fault.Extensions["startedAt"], fault.Extensions["deadline"])
 	if running, ok := fault.Extensions["running"].([]any); ok && len(running) > 0 {
 		text += "; running: " + strings.Join(texts(running, 5), ", ")
 	}

@@ -148,7 +148,7 @@ func nextOf(d *runtime.Description) string {
 	}
 	var all []string
 	if starts := runtime.Moment(d.Record.Started); d.Record.Status == interpreter.StatusPending && starts.After(d.At) {
-		all = append(all, "starts in "+left(starts.Sub(d.At)))
+		all = append(all, "starts "+runtime.Due(starts.Sub(d.At)))
 	}
 	for _, t := range d.Open {
 		if !t.Until.IsZero() {
@@ -156,7 +156,7 @@ func nextOf(d *runtime.Description) string {
 			if t.Retry {
 				what = "retry"
 			}
-			all = append(all, fmt.Sprintf("%s in %s", what, left(t.Until.Sub(d.At))))
+			all = append(all, what+" "+runtime.Due(t.Until.Sub(d.At)))
 			break
 		}
 	}
@@ -165,7 +165,7 @@ func nextOf(d *runtime.Description) string {
 		if d.Deadlines[0].Pointer == "" {
 			scope = "run deadline"
 		}
-		all = append(all, fmt.Sprintf("%s in %s", scope, left(d.Deadlines[0].Left)))
+		all = append(all, scope+" "+runtime.Due(d.Deadlines[0].Left))
 	}
 	if len(all) == 0 {
 		return "-"

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -84,25 +83,6 @@ func (o *operation) print(v any) error {
 		return usagef("", "--jq fails: %s", err)
 	}
 	return writeOutput(o.out, v, o.flags.output)
-}
-
-// parseSpan reads a duration as people write it (2h30m), or as the DSL does (PT2H30M).
-func parseSpan(flag, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil {
-		if d < 0 {
-			return 0, usagef("", "%s must not be negative, got %s", flag, text)
-		}
-		return d, nil
-	}
-	d, err := dsl.ParseDuration(text)
-	if err != nil {
-		return 0, usagef("for example 90s, 2h30m or PT2H30M", "%s: %q is no duration", flag, text)
-	}
-	epoch := time.Unix(0, 0)
-	return d.AddTo(epoch).Sub(epoch), nil
 }
 
 // settle ends a run that was told to end, and those of its children that it tells to end. An embedded store has no worker

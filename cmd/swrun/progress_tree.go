@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -195,14 +196,14 @@ func remaining(o *occurrence, now time.Time) string {
 	var parts []string
 	switch {
 	case o.retry > 0 && !o.waits.IsZero():
-		parts = append(parts, fmt.Sprintf("attempt %d in %s", o.retry, left(o.waits.Sub(now))))
+		parts = append(parts, fmt.Sprintf("attempt %d in %s", o.retry, elapsed(o.waits.Sub(now))))
 	case !o.waits.IsZero():
-		parts = append(parts, fmt.Sprintf("⏱ %s left of %s", left(o.waits.Sub(now)), span(o.waits.Sub(o.started))))
+		parts = append(parts, fmt.Sprintf("⏱ %s left of %s", elapsed(o.waits.Sub(now)), dsl.Span(o.waits.Sub(o.started))))
 	case len(o.children) == 0:
 		parts = append(parts, elapsed(now.Sub(o.started)))
 	}
 	if !o.deadline.IsZero() {
-		parts = append(parts, "⏱ times out in "+left(o.deadline.Sub(now)))
+		parts = append(parts, "⏱ times out in "+elapsed(o.deadline.Sub(now)))
 	}
 	return strings.Join(parts, "  ")
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -96,7 +95,7 @@ func (o *operation) awaited(i runtime.Instance, wait time.Duration) (runtime.Out
 		ctx, cancel := context.WithTimeout(o.ctx, wait)
 		defer cancel()
 		outcome, err = o.client.Wait(ctx, i)
-		if !errors.Is(err, context.DeadlineExceeded) {
+		if err == nil || ctx.Err() == nil || o.ctx.Err() != nil { // what it was doing when its time was over may fail in its own way
 			return outcome, err
 		}
 	}

@@ -220,7 +220,7 @@ func shortError(e *errors.Error) string {
 		return ""
 	}
 	if d, ok := timeoutLength(e); ok {
-		return "timed out after " + span(d)
+		return "timed out after " + dsl.Span(d)
 	}
 	text := printable(bounded(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
 	if e.Detail != "" {
