@@ -44,7 +44,7 @@ func (o *object) objectOrText(name string) any {
 		return nil
 	}
 	if n.Kind == yaml.MappingNode || isText(n) {
-		return o.data(name)
+		return o.dataOrText(name)
 	}
 	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))
 	return nil

@@ -86,7 +86,7 @@ func (p *parser) subscription(n *yaml.Node, at Pointer) *Subscription {
 // delimited decodes an expression that needs its delimiters.
 func (o *object) delimited(name string) Expression {
 	e := o.expression(name)
-	if n := o.value(name); n != nil && isText(n) && !Delimited(string(e)) {
+	if e != "" && !Delimited(string(e)) {
 		o.report("SW109", name, fmt.Sprintf("`%s` must be an expression in ${ }", name))
 	}
 	return e

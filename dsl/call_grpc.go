@@ -32,7 +32,7 @@ func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
 	s := p.object(n, o.at.Key("service"), "`service`", "name", "host", "port", "authentication")
 	s.require("name", "host")
 	c.Service, c.Host, c.Authentication = s.text("name"), s.text("host"), s.authentication("authentication")
-	if n := s.value("host"); n != nil && isText(n) && !hostPattern.MatchString(c.Host) {
+	if c.Host != "" && !hostPattern.MatchString(c.Host) {
 		s.report("SW109", "host", fmt.Sprintf("%s is no name of a host", quoted(c.Host)))
 	}
 	if port := s.integer("port"); port != nil {

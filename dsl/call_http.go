@@ -47,6 +47,9 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 func (o *object) textMap(name string) any {
 	n := o.value(name)
 	if n == nil || n.Kind == yaml.MappingNode || isText(n) && Delimited(n.Value) {
+		if n != nil && name == "headers" {
+			o.p.names(n, o.at.Key(name), "the name of a header")
+		}
 		return o.data(name)
 	}
 	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))

@@ -64,14 +64,14 @@ func (p *parser) mcpTransport(c *CallMCP, n *yaml.Node, at Pointer) {
 	if n := o.value("stdio"); n != nil {
 		s := p.openObject(n, at.Key("stdio"), "`stdio`", "command", "arguments", "environment")
 		s.require("command")
-		c.Stdio = &MCPStdio{Command: s.text("command"), Arguments: s.texts("arguments"), Environment: s.stringMap("environment")}
+		c.Stdio = &MCPStdio{Command: s.text("command"), Arguments: s.textsBy("arguments", p.anyText), Environment: s.stringMap("environment")}
 	}
 }
 
 // stringMap decodes an object of strings.
 func (o *object) stringMap(name string) map[string]any {
 	for _, e := range o.entries(name) {
-		o.p.text(e.value, e.at, e.key.Value)
+		o.p.anyText(e.value, e.at, e.key.Value)
 	}
 	if n := o.value(name); n == nil || n.Kind != yaml.MappingNode {
 		return nil

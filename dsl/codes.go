@@ -71,6 +71,10 @@ func formRules() []Rule {
 			"The DSL lets this object have any property, but gives a meaning to some only. Most often this one is misspelt.\n\n    bad:   errors: {with: {statuss: 404}}\n    good:  errors: {with: {status: 404}}"},
 		{"SW129", SeverityWarning, "an expression of another language",
 			"Other tools put expressions in {{ }}. Here that is plain text, which nothing evaluates.\n\n    bad:   set: {name: '{{ .name }}'}\n    good:  set: {name: '${ .name }'}"},
+		{"SW130", SeverityError, "text with nothing in it",
+			"Empty text, blank text and an empty expression are no values: they stand neither for the default nor for the input. Leave the property out, or say what is meant.\n\n    bad:   if: ''\n    bad:   command: ${ }\n    good:  command: ${ .command }"},
+		{"SW131", SeverityWarning, "a property without a value",
+			"`null`, and nothing at all, mean that the property is absent. Where nothing follows the colon, something was probably forgotten; `null` says that it was not.\n\n    bad:   timeout:\n    good:  timeout: {after: PT5S}\n    good:  timeout: null"},
 	}
 }
 

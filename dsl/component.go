@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -10,7 +11,7 @@ import (
 // Delimited reports whether s is one runtime expression as a whole: ${ ... } but for white space around it.
 func Delimited(s string) bool {
 	s = strings.TrimSpace(s)
-	return len(s) > 3 && strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")
+	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")
 }
 
 func (p *parser) input(parent *object) *Input {
@@ -47,7 +48,7 @@ func (o *object) transform(name string) any {
 		return nil
 	}
 	if n.Kind == yaml.MappingNode || isText(n) {
-		return o.data(name)
+		return o.dataOrText(name)
 	}
 	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
 	return nil
@@ -109,7 +110,7 @@ func (o *object) endpoint(name string) *Endpoint {
 // uri decodes a URI, a template or an expression.
 func (p *parser) uri(n *yaml.Node, at Pointer, name string) string {
 	text := p.text(n, at, name)
-	if isText(n) && !Delimited(text) && (text == "" || strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
+	if text != "" && !Delimited(text) && (strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
 		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is no URI", quoted(text)), Pointer: at, Range: p.src.span(n),
 			Help: "a URI holds no white space; an expression is ${ ... } as a whole"})
 	}
@@ -129,8 +130,7 @@ func (o *object) authentication(name string) *Authentication {
 	}
 	at := o.at.Key(name)
 	if isText(n) { // the shorthand of the reference's AsyncAPI table (semantics 17.2)
-		o.notEmpty(name, n.Value)
-		return &Authentication{Pointer: at, Use: n.Value}
+		return &Authentication{Pointer: at, Use: o.text(name)}
 	}
 	return o.p.authentication(n, at, true)
 }
@@ -157,7 +157,6 @@ func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authenti
 	case "":
 	case "use":
 		a.Use = o.text("use")
-		o.notEmpty("use", a.Use)
 	default:
 		a.Scheme = scheme
 		o.scheme(a)
@@ -165,17 +164,11 @@ func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authenti
 	return a
 }
 
-func (o *object) notEmpty(name, text string) {
-	if n := o.value(name); n != nil && isText(n) && text == "" {
-		o.report("SW109", name, fmt.Sprintf("`%s` must not be empty", name))
-	}
-}
-
 // scheme decodes the properties of the policy's scheme.
 func (o *object) scheme(a *Authentication) {
 	n, at := o.value(a.Scheme), o.at.Key(a.Scheme)
 	if a.Scheme == "bearer" && isText(n) { // as in the specification's prose (semantics 1.7)
-		a.Properties = map[string]any{"token": n.Value}
+		a.Properties = map[string]any{"token": o.text(a.Scheme)}
 		return
 	}
 	switch a.Scheme {
@@ -193,7 +186,6 @@ func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...s
 	o := p.object(n, at, fmt.Sprintf("`%s`", scheme), append([]string{"use"}, names...)...)
 	if o.value("use") != nil {
 		secret = o.text("use")
-		o.notEmpty("use", secret)
 		for _, name := range names {
 			if o.value(name) != nil {
 				o.report("SW124", name, fmt.Sprintf("`%s` cannot stand beside `use`: the secret holds it", name))
@@ -206,9 +198,22 @@ func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...s
 	}
 	properties = map[string]any{}
 	for _, name := range names {
-		properties[name] = o.text(name)
+		properties[name] = o.credential(name)
 	}
 	return "", properties
+}
+
+// credential decodes a text of a policy. A user's name or password may be empty: there are servers that take one of them
+// only.
+func (o *object) credential(name string) string {
+	n := o.value(name)
+	switch {
+	case n == nil:
+		return ""
+	case name == "username" || name == "password":
+		return o.p.anyText(n, o.at.Key(name), name)
+	}
+	return o.text(name)
 }
 
 func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret string, properties map[string]any) {
@@ -219,7 +224,6 @@ func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret string,
 	o := p.object(n, at, fmt.Sprintf("`%s`", scheme), append([]string{"use"}, names...)...)
 	if o.value("use") != nil {
 		secret = o.text("use")
-		o.notEmpty("use", secret)
 		for _, name := range names {
 			if o.value(name) != nil {
 				o.report("SW124", name, fmt.Sprintf("`%s` cannot stand beside `use`: the secret holds it", name))
@@ -244,8 +248,8 @@ func (o *object) oauth2Parts() {
 	for _, name := range []string{"issuers", "scopes", "audiences"} {
 		o.texts(name)
 	}
-	o.text("username")
-	o.text("password")
+	o.credential("username")
+	o.credential("password")
 	if n := o.value("client"); n != nil {
 		c := p.object(n, o.at.Key("client"), "`client`", "id", "secret", "assertion", "authentication")
 		c.text("id")
@@ -279,7 +283,7 @@ func (p *parser) timeout(parent *object) *Timeout {
 	}
 	at := parent.at.Key("timeout")
 	if isText(n) {
-		return &Timeout{Pointer: at, Use: n.Value}
+		return &Timeout{Pointer: at, Use: parent.text("timeout")}
 	}
 	return p.timeoutDefinition(n, at)
 }
@@ -318,7 +322,7 @@ func (p *parser) errorFilter(parent *object) *ErrorFilter {
 		return nil
 	}
 	o := p.openObject(with, outer.at.Key("with"), "an error filter", "type", "status", "title", "detail", "details", "instance")
-	if with.Kind == yaml.MappingNode && len(with.Content) == 0 {
+	if with.Kind == yaml.MappingNode && !slices.ContainsFunc(o.keys(), func(name string) bool { return o.value(name) != nil }) {
 		p.add(Diagnostic{Code: "SW107", Message: "an error filter needs at least one property", Pointer: o.at, Range: p.src.span(with),
 			Help: "leave `errors` out to catch every error"})
 	}

@@ -182,6 +182,7 @@ func (o *object) duration(name string) *Duration {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		d = o.p.inlineDuration(n, at)
+	case isText(n) && o.p.empty(n, at, name):
 	case isText(n) && Delimited(n.Value):
 		d.Expression = n.Value
 	case isText(n):

@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -33,7 +34,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 // checkTime reports a literal time of an event that is none.
 func (o *object) checkTime() {
 	n := o.value("time")
-	if n == nil || !isText(n) || Delimited(n.Value) {
+	if n == nil || !isText(n) || Delimited(n.Value) || strings.TrimSpace(n.Value) == "" {
 		return
 	}
 	if _, err := time.Parse(time.RFC3339, n.Value); err != nil {

@@ -69,11 +69,12 @@ func (o *object) eventProperties(name string) map[string]any {
 		return nil
 	}
 	e := o.p.object(n, o.at.Key(name), "an event")
-	for _, attribute := range []string{"id", "source", "type", "time", "subject", "datacontenttype", "dataschema"} {
+	o.p.names(e.node, e.at, "the name of an event's attribute")
+	for _, attribute := range []string{"id", "type", "time", "subject", "datacontenttype"} {
 		e.text(attribute)
 	}
 	for _, attribute := range []string{"source", "dataschema"} {
-		if uri := e.value(attribute); uri != nil && isText(uri) {
+		if uri := e.value(attribute); uri != nil {
 			o.p.uri(uri, e.at.Key(attribute), attribute)
 		}
 	}

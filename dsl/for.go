@@ -24,7 +24,7 @@ func parseFor(p *parser, o *object, base TaskBase) Task {
 	switch n := f.value("in"); {
 	case n == nil:
 	case n.Kind == yaml.SequenceNode || isText(n):
-		t.In = f.data("in")
+		t.In = f.dataOrText("in")
 	default:
 		p.wrongType(n, f.at.Key("in"), "`in` must be an expression or a list")
 	}

@@ -52,7 +52,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 	case slices.Contains([]string{ThenContinue, ThenExit, ThenEnd}, name):
 		d.Message = fmt.Sprintf("a task cannot be called `%s`: `then: %s` means something else", name, name)
 		d.Help = "give it another name"
-	case name == "":
+	case strings.TrimSpace(name) == "":
 		d.Message = "a task must have a name"
 	case utf8.RuneCountInString(name) > maxName:
 		d.Message = fmt.Sprintf("the name of a task has at most %d characters, got %d", maxName, utf8.RuneCountInString(name))
@@ -70,6 +70,9 @@ func (p *parser) item(n *yaml.Node, at Pointer, what string) (entry, bool) {
 	if n.Kind != yaml.MappingNode {
 		p.wrongType(n, at, what+" in a list must be an object with one key, its name")
 		return entry{}, false
+	}
+	if what != "a task" {
+		p.names(n, at, "the name of "+what)
 	}
 	if len(n.Content) == 2 {
 		key := n.Content[0]
@@ -186,7 +189,12 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	if k.name == "do" {
 		allowed = append(allowed, p.misspeltFor(n, at)...)
 	}
-	o := p.object(n, at, fmt.Sprintf("a `%s` task", k.name), append(allowed, baseProperties()...)...)
+	what := fmt.Sprintf("a `%s` task", k.name)
+	if key, value := child(n, k.name); isNull(value) {
+		(&object{p: p, node: n, at: at, what: what}).valueless(key)
+		return unknown
+	}
+	o := p.object(n, at, what, append(allowed, baseProperties()...)...)
 	base := TaskBase{
 		Pointer: at, Name: name, If: o.expression("if"), Input: p.input(o), Output: p.output(o), Export: p.export(o),
 		Timeout: p.timeout(o), Then: o.text("then"), Metadata: o.mapping("metadata"), Engine: o.taskEngine(),
@@ -266,10 +274,11 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 
 // variable decodes the name of a variable that expressions see (semantics 1.5).
 func (o *object) variable(name, otherwise string) string {
-	variable := strings.TrimPrefix(o.textOr(name, otherwise), "$")
-	if n := o.value(name); n == nil || !isText(n) {
+	text := o.textOr(name, otherwise)
+	if n := o.value(name); n == nil || text == "" { // absent, or reported
 		return otherwise
 	}
+	variable := strings.TrimPrefix(text, "$")
 	switch {
 	case !variablePattern.MatchString(variable):
 		o.report("SW120", name, fmt.Sprintf("%s is no name of a variable: letters, digits and _ are allowed", quoted(variable)))

@@ -44,8 +44,12 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		if n.Content[i].Kind == yaml.ScalarNode && !slices.Contains(allowed, name) && !slices.Contains(allowed, "?"+name) {
+		switch {
+		case n.Content[i].Kind != yaml.ScalarNode:
+		case !slices.Contains(allowed, name) && !slices.Contains(allowed, "?"+name):
 			o.unknown(n.Content[i], allowed)
+		case isNull(n.Content[i+1]) && n.Content[i+1].Value == "":
+			o.forgotten(n.Content[i])
 		}
 	}
 	return o
@@ -117,22 +121,46 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	o.p.add(d)
 }
 
+// forgotten reports a property without a value, which is as good as no property, and seldom meant.
+func (o *object) forgotten(key *yaml.Node) {
+	o.p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, as if it were not there", key.Value), Pointer: o.at.Key(key.Value),
+		Range: o.p.src.span(key), Help: "give it a value, leave it out, or write `null` if that is meant"})
+}
+
 // key returns the node of a key, or nil.
 func (o *object) key(name string) *yaml.Node {
 	key, _ := child(o.node, name)
 	return key
 }
 
-// value returns the node of a value, or nil if there is none.
+// keys returns the names of the properties that are there, with or without a value.
+func (o *object) keys() []string {
+	var all []string
+	for i := 0; i+1 < len(o.node.Content); i += 2 {
+		all = append(all, o.node.Content[i].Value)
+	}
+	return all
+}
+
+// value returns the node of a value, or nil if there is none: null is as good as nothing (semantics 1.3a).
 func (o *object) value(name string) *yaml.Node {
 	_, value := child(o.node, name)
+	if value != nil && isNull(value) {
+		return nil
+	}
 	return value
 }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && scalarTypeOf(n) == nullScalar }
 
 // require reports every property that is missing.
 func (o *object) require(names ...string) {
 	for _, name := range names {
 		if o.broken || o.value(name) != nil || o.misspelt[name] {
+			continue
+		}
+		if key := o.key(name); key != nil {
+			o.valueless(key)
 			continue
 		}
 		at := o.p.src.span(o.node)
@@ -163,6 +191,13 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 	return d
 }
 
+// valueless reports a property that is needed and is null.
+func (o *object) valueless(key *yaml.Node) {
+	at := o.at.Key(key.Value)
+	o.p.found = slices.DeleteFunc(o.p.found, func(d Diagnostic) bool { return d.Code == "SW131" && d.Pointer == at })
+	o.p.add(Diagnostic{Code: "SW107", Message: fmt.Sprintf("`%s` of %s has no value", key.Value, o.what), Pointer: at, Range: o.p.src.span(key)})
+}
+
 // report adds a diagnostic at the value of a property.
 func (o *object) report(code, name, message string) {
 	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.span(o.value(name))})
@@ -178,6 +213,10 @@ func (o *object) exactlyOne(names ...string) string {
 	}
 	if o.broken || len(present) == 1 || len(present) == 0 && slices.ContainsFunc(names, func(n string) bool { return o.misspelt[n] }) {
 		return append(present, "")[0]
+	}
+	if i := slices.IndexFunc(names, func(n string) bool { return o.key(n) != nil }); i >= 0 && len(present) == 0 {
+		o.valueless(o.key(names[i]))
+		return ""
 	}
 	d := Diagnostic{
 		Code: "SW122", Message: fmt.Sprintf("%s needs exactly one of `%s`", o.what, strings.Join(names, "`, `")),

@@ -13,7 +13,7 @@ import (
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
 // as complete as the text allows, and all that is wrong with the text's form, sorted by position.
 func Parse(file string, text []byte) (*Workflow, Diagnostics) {
-	p := &parser{src: newSource(file, text), severities: map[string]Severity{}}
+	p := &parser{src: newSource(file, text), severities: map[string]Severity{}, told: map[*yaml.Node]bool{}}
 	for _, r := range Rules() {
 		p.severities[r.Code] = r.Severity
 	}
@@ -34,6 +34,7 @@ type parser struct {
 	src        *Source
 	found      Diagnostics
 	severities map[string]Severity
+	told       map[*yaml.Node]bool // empty expressions that were reported: some values are read twice
 }
 
 // add reports d; its severity is that of its rule.

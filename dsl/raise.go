@@ -18,7 +18,7 @@ func parseRaise(p *parser, o *object, base TaskBase) Task {
 	case n == nil:
 		t.Error = &ErrorDefinition{Pointer: r.at.Key("error")}
 	case isText(n):
-		t.Use = n.Value
+		t.Use = r.text("error")
 	default:
 		t.Error = p.errorDefinition(n, r.at.Key("error"))
 	}

@@ -40,8 +40,11 @@ func parseRun(p *parser, o *object, base TaskBase) Task {
 // process decodes what the processes share. Arguments may be a list or, as up to 1.0.1, a map (semantics 1.7).
 func (o *object) process() Process {
 	process := Process{Environment: o.mapping("environment")}
+	if n := o.value("environment"); n != nil {
+		o.p.names(n, o.at.Key("environment"), "the name of an environment variable")
+	}
 	if o.value("stdin") != nil {
-		process.Stdin = o.text("stdin")
+		process.Stdin = o.p.anyText(o.value("stdin"), o.at.Key("stdin"), "stdin")
 	}
 	switch n := o.value("arguments"); {
 	case n == nil:
@@ -49,7 +52,7 @@ func (o *object) process() Process {
 		process.Arguments = o.data("arguments")
 	default:
 		arguments := []any{}
-		for _, text := range o.texts("arguments") {
+		for _, text := range o.textsBy("arguments", o.p.anyText) {
 			arguments = append(arguments, text)
 		}
 		process.Arguments = arguments

@@ -18,7 +18,7 @@ func parseSet(p *parser, o *object, base TaskBase) Task {
 	case n.Kind == yaml.MappingNode && len(n.Content) == 0:
 		o.report("SW107", "set", "`set` needs at least one property")
 	case n.Kind == yaml.MappingNode || isText(n):
-		t.Set = o.data("set")
+		t.Set = o.dataOrText("set")
 	default:
 		p.wrongType(n, o.at.Key("set"), "`set` must be an object or an expression")
 	}

@@ -38,7 +38,7 @@ func parseTry(p *parser, o *object, base TaskBase) Task {
 	switch retry := c.value("retry"); {
 	case retry == nil:
 	case isText(retry):
-		t.Catch.RetryUse = retry.Value
+		t.Catch.RetryUse = c.text("retry")
 	default:
 		t.Catch.Retry = p.retryPolicy(retry, c.at.Key("retry"))
 	}

@@ -39,7 +39,7 @@ func isText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && scalarTypeOf(n) == textScalar
 }
 
-// text decodes a string.
+// text decodes a string that says something: "" is an absent one, or one that was reported.
 func (o *object) text(name string) string { return o.textOr(name, "") }
 
 // textOr decodes a string that has a default.
@@ -51,7 +51,59 @@ func (o *object) textOr(name, otherwise string) string {
 	return o.p.text(n, o.at.Key(name), name)
 }
 
+// text decodes a string; it reports one that is empty, which is not the same as an absent one (semantics 1.3a).
 func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
+	text := p.anyText(n, at, name)
+	if isText(n) && p.empty(n, at, name) {
+		return ""
+	}
+	return text
+}
+
+// empty reports text that says nothing: it is no value, and only an absent property stands for its default.
+func (p *parser) empty(n *yaml.Node, at Pointer, name string) bool {
+	switch {
+	case strings.TrimSpace(n.Value) == "":
+		p.emptyName(n, at, fmt.Sprintf("`%s`", name))
+		return true
+	case emptyExpression(n.Value):
+		p.emptyExpression(n, at, name)
+		return true
+	}
+	return false
+}
+
+// names reports the keys of a mapping that are no names, because there is nothing in them.
+func (p *parser) names(n *yaml.Node, at Pointer, what string) {
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		if key := n.Content[i]; key.Kind == yaml.ScalarNode && strings.TrimSpace(key.Value) == "" {
+			p.emptyName(key, at.Key(key.Value), what)
+		}
+	}
+}
+
+func (p *parser) emptyName(n *yaml.Node, at Pointer, what string) {
+	p.add(Diagnostic{Code: "SW130", Message: what + " must not be empty", Pointer: at, Range: p.src.span(n),
+		Help: "leave it out if nothing is meant"})
+}
+
+// emptyExpression reports whether text is an expression with nothing in it.
+func emptyExpression(text string) bool {
+	text = strings.TrimSpace(text)
+	return Delimited(text) && strings.TrimSpace(text[len("${"):len(text)-len("}")]) == ""
+}
+
+func (p *parser) emptyExpression(n *yaml.Node, at Pointer, name string) {
+	if p.told[n] {
+		return
+	}
+	p.told[n] = true
+	p.add(Diagnostic{Code: "SW130", Message: fmt.Sprintf("the expression of `%s` is empty", name), Pointer: at, Range: p.src.span(n),
+		Help: "write `${ . }` for the input itself"})
+}
+
+// anyText decodes a string that may be empty, because it is data: a password, an argument, the input of a process.
+func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	if isText(n) {
 		return n.Value
 	}
@@ -102,7 +154,7 @@ func (o *object) name(property string) string {
 		return ""
 	}
 	name := o.text(property)
-	if isText(n) && !namePattern.MatchString(name) {
+	if name != "" && !namePattern.MatchString(name) {
 		o.report("SW112", property, fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, quoted(name)))
 	}
 	return name
@@ -166,7 +218,10 @@ func (o *object) enum(name string, values ...string) string {
 		return values[0]
 	}
 	text := o.text(name)
-	if !isText(n) || slices.Contains(values, text) {
+	switch {
+	case text == "": // reported
+		return values[0]
+	case slices.Contains(values, text):
 		return text
 	}
 	d := Diagnostic{
@@ -225,6 +280,10 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 var foreign = regexp.MustCompile(`^\s*\{\{\s*([.$][^{}]*?)\s*\}\}\s*$`)
 
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
+	if emptyExpression(n.Value) && isText(n) {
+		tokens := at.Tokens()
+		p.emptyExpression(n, at, tokens[len(tokens)-1])
+	}
 	if m := foreign.FindStringSubmatch(n.Value); m != nil && n.Style != 0 {
 		d := Diagnostic{
 			Code: "SW129", Message: fmt.Sprintf("`{{ %s }}` is plain text here", m[1]), Pointer: at, Range: p.src.span(n),
@@ -254,6 +313,14 @@ func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	}
 }
 
+// dataOrText decodes data, in the place of which text must say something: an expression.
+func (o *object) dataOrText(name string) any {
+	if n := o.value(name); isText(n) && o.p.empty(n, o.at.Key(name), name) {
+		return nil
+	}
+	return o.data(name)
+}
+
 // list decodes a list into its nodes.
 func (o *object) list(name string) []*yaml.Node {
 	n := o.value(name)
@@ -268,10 +335,13 @@ func (o *object) list(name string) []*yaml.Node {
 }
 
 // texts decodes a list of strings.
-func (o *object) texts(name string) []string {
+func (o *object) texts(name string) []string { return o.textsBy(name, o.p.text) }
+
+// textsBy decodes a list of strings, each by decode.
+func (o *object) textsBy(name string, decode func(*yaml.Node, Pointer, string) string) []string {
 	var texts []string
 	for i, n := range o.list(name) {
-		texts = append(texts, o.p.text(n, o.at.Key(name).Index(i), fmt.Sprintf("%s[%d]", name, i)))
+		texts = append(texts, decode(n, o.at.Key(name).Index(i), fmt.Sprintf("%s[%d]", name, i)))
 	}
 	return texts
 }
@@ -283,6 +353,7 @@ func (o *object) entries(name string) []entry {
 		return nil
 	}
 	inner := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name))
+	o.p.names(inner.node, inner.at, fmt.Sprintf("a name in `%s`", name))
 	entries := []entry{}
 	for i := 0; i+1 < len(inner.node.Content); i += 2 {
 		key := inner.node.Content[i]

@@ -37,7 +37,7 @@ func (b *Builder) Condition(at dsl.Pointer, e dsl.Expression) *expr.Code {
 }
 
 // Value compiles a property that is either an always-expression (a string) or data whose ${ } strings are evaluated:
-// input.from, output.as, export.as, set, for.in. It returns nil for an absent one (nil).
+// input.from, output.as, export.as, set, for.in. Only who calls it knows what an absent one means.
 func (b *Builder) Value(at dsl.Pointer, v any) *expr.Template {
 	if text, ok := v.(string); ok && !expr.Delimited(text) {
 		return b.template(at, delimit(text), -len("${"))
@@ -52,13 +52,10 @@ func delimit(text string) string {
 	return "${" + text + "}"
 }
 
-// Template compiles data whose ${ } strings are evaluated. It returns nil for nil.
+// Template compiles data whose ${ } strings are evaluated.
 func (b *Builder) Template(at dsl.Pointer, v any) *expr.Template { return b.template(at, v, 0) }
 
 func (b *Builder) template(at dsl.Pointer, v any, shift int) *expr.Template {
-	if v == nil {
-		return nil
-	}
 	t, err := expr.CompileTemplate(v, b.c.workflow.Evaluate.Loose)
 	if err != nil {
 		b.c.templateErrors(at, err, shift)
@@ -68,12 +65,16 @@ func (b *Builder) template(at dsl.Pointer, v any, shift int) *expr.Template {
 	return t
 }
 
-// Text compiles a string property that may be a ${ } expression and is never evaluated otherwise, even in loose mode.
-// It returns nil for an empty one.
-func (b *Builder) Text(at dsl.Pointer, text string) *expr.Template {
-	if text == "" {
+// Optional compiles data as Template does; it returns nil for an absent one (nil), which must not be evaluated.
+func (b *Builder) Optional(at dsl.Pointer, v any) *expr.Template {
+	if v == nil {
 		return nil
 	}
+	return b.Template(at, v)
+}
+
+// Text compiles a string property that may be a ${ } expression and is never evaluated otherwise, even in loose mode.
+func (b *Builder) Text(at dsl.Pointer, text string) *expr.Template {
 	t, err := expr.CompileTemplate(text, false)
 	if err != nil {
 		b.c.templateErrors(at, err, 0)
@@ -125,7 +126,13 @@ func (b *Builder) Duration(d *dsl.Duration) *Duration {
 	if d.Expression == "" {
 		return &Duration{literal: *d}
 	}
-	return &Duration{code: b.Text(d.Pointer, d.Expression)}
+	return &Duration{code: b.Text(d.Pointer, d.Expression), property: property(d.Pointer)}
+}
+
+// property names what stands at a pointer, for messages: after.
+func property(at dsl.Pointer) string {
+	tokens := at.Tokens()
+	return tokens[len(tokens)-1]
 }
 
 // List compiles a list of child tasks that stands below the task at slot, for example "do" or "catch/do".

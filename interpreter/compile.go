@@ -82,7 +82,7 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 	n.input = c.input(b, base.Input, at.Key("input"))
 	n.output = c.output(b, base.Output, at.Key("output"))
 	if base.Export != nil {
-		n.export = transform{c.schema(base.Export.Schema), b.Value(at.Key("export").Key("as"), base.Export.As)}
+		n.export = c.transform(b, base.Export.Schema, at.Key("export").Key("as"), base.Export.As)
 	}
 	n.timeout = c.timeout(b, base.Timeout)
 	n.once = base.Engine.Delivery == dsl.DeliverAtMostOnce
@@ -110,14 +110,23 @@ func (c *compiler) input(b *Builder, input *dsl.Input, at dsl.Pointer) transform
 	if input == nil {
 		return transform{}
 	}
-	return transform{c.schema(input.Schema), b.Value(at.Key("from"), input.From)}
+	return c.transform(b, input.Schema, at.Key("from"), input.From)
 }
 
 func (c *compiler) output(b *Builder, output *dsl.Output, at dsl.Pointer) transform {
 	if output == nil {
 		return transform{}
 	}
-	return transform{c.schema(output.Schema), b.Value(at.Key("as"), output.As)}
+	return c.transform(b, output.Schema, at.Key("as"), output.As)
+}
+
+// transform compiles a schema and what reshapes data (at as), each of which may be absent.
+func (c *compiler) transform(b *Builder, schema *dsl.Schema, at dsl.Pointer, as any) transform {
+	t := transform{schema: c.schema(schema)}
+	if as != nil {
+		t.value = b.Value(at, as)
+	}
+	return t
 }
 
 func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {

@@ -114,7 +114,14 @@ func (n *node) list(slot string) *List {
 // transform reshapes a value and validates it.
 type transform struct {
 	schema *Schema
-	value  *expr.Template
+	value  *expr.Template // nil leaves the value as it is
+}
+
+func (t transform) apply(s *Scope, v any) (any, *errors.Error) {
+	if t.value == nil {
+		return v, nil
+	}
+	return s.Eval(t.value, v)
 }
 
 // extension is a compiled extension; before and after may be nil.
@@ -145,8 +152,9 @@ const (
 
 // Duration is a compiled duration.
 type Duration struct {
-	literal dsl.Duration
-	code    *expr.Template // nil for a literal
+	literal  dsl.Duration
+	code     *expr.Template // nil for a literal
+	property string         // that the code stands in
 }
 
 // Eval returns the duration; a duration that an expression yields may be wrong.
@@ -163,9 +171,9 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	case err == nil:
 		return yielded, nil
 	case isNegative(v):
-		return dsl.Duration{}, errors.Validationf("%s", err)
+		return dsl.Duration{}, errors.Validationf("`%s`: %s", d.property, err)
 	}
-	return dsl.Duration{}, errors.Expressionf("%s", err)
+	return dsl.Duration{}, errors.Expressionf("`%s`: %s", d.property, err)
 }
 
 // isNegative reports whether what should be a duration counts a unit below zero (semantics 9.4).

@@ -114,12 +114,12 @@ func (t transform) in(s *Scope, raw any) (any, *errors.Error) {
 	if err := t.schema.Validate("the input", raw); err != nil {
 		return nil, err
 	}
-	return s.Eval(t.value, raw)
+	return t.apply(s, raw)
 }
 
 // out applies an output transform: as, then schema on the result.
 func (t transform) out(s *Scope, raw any) (any, *errors.Error) {
-	output, err := s.Eval(t.value, raw)
+	output, err := t.apply(s, raw)
 	if err != nil {
 		return nil, err
 	}

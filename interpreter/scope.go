@@ -43,11 +43,9 @@ func (s *Scope) Instance() string { return s.m.s.ID }
 // Workflow returns the document.
 func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 
-// Eval evaluates a template for input; an absent template yields input itself.
+// Eval evaluates a template for input. There must be one: what an absent property means is for the task to say, and never
+// that the input stands in for it unasked.
 func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
-	if t == nil {
-		return input, nil
-	}
 	v, err := t.Eval(s, input)
 	if err != nil {
 		return nil, asExpression(err)

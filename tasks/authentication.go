@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/go-resty/resty/v2"
 	"github.com/icholy/digest"
@@ -82,6 +83,9 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 		if !ok {
 			return errors.Authenticationf("%s authentication needs a %s, got %s", c.Scheme, name, kindOf(properties[name]))
 		}
+		if name == "token" && strings.TrimSpace(text) == "" {
+			return errors.Authenticationf("the token of %s authentication must not be empty", c.Scheme)
+		}
 		*field = text
 	}
 	return nil
@@ -101,9 +105,8 @@ func (c *credential) resolve(secrets interpreter.Secrets) *errors.Error {
 }
 
 func (c *credential) fromSecret(v any) *errors.Error {
-	if text, ok := v.(string); ok && c.Scheme == "bearer" { // a secret that is nothing but the token
-		c.Token = text
-		return nil
+	if _, ok := v.(string); ok && c.Scheme == "bearer" { // a secret that is nothing but the token
+		v = map[string]any{"token": v}
 	}
 	properties, ok := v.(map[string]any)
 	if !ok {

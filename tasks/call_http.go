@@ -24,9 +24,9 @@ func compileCallHTTP(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	return &callHTTPBody{
 		method:         b.Text(with.Key("method"), call.Method),
 		uri:            compileURI(b, call.Endpoint),
-		headers:        b.Template(with.Key("headers"), call.Headers),
-		query:          b.Template(with.Key("query"), call.Query),
-		body:           b.Template(with.Key("body"), call.Body),
+		headers:        b.Optional(with.Key("headers"), call.Headers),
+		query:          b.Optional(with.Key("query"), call.Query),
+		body:           b.Optional(with.Key("body"), call.Body),
 		format:         call.Format,
 		redirect:       call.Redirect,
 		authentication: compileAuthentication(b, call.Endpoint.Authentication),
@@ -65,16 +65,15 @@ func (c *callHTTPBody) Enter(s *interpreter.Scope) interpreter.Next {
 
 func (c *callHTTPBody) prepare(s *interpreter.Scope) (*httpRequest, *errors.Error) {
 	input := s.Input()
-	method, err := s.Eval(c.method, input)
+	method, err := evalText(s, c.method, "the method")
 	if err != nil {
 		return nil, err
 	}
 	r := &httpRequest{Format: c.format, Redirect: c.redirect}
-	name, ok := method.(string)
-	if !ok || !isToken(name) {
-		return nil, errors.Expressionf("an HTTP method must be a word such as GET, got %v", method)
+	if !isToken(method) {
+		return nil, errors.Expressionf("the method must be a word such as GET, got %s", quote(method))
 	}
-	r.Method = strings.ToUpper(name)
+	r.Method = strings.ToUpper(method)
 	if r.URI, err = c.uri.expand(s, input); err != nil {
 		return nil, err
 	}

@@ -60,8 +60,10 @@ func complete(s *interpreter.Scope, given map[string]any) (map[string]any, *erro
 		}
 		event[name] = value
 	}
-	if text, ok := event["type"].(string); !ok || text == "" {
-		return nil, errors.Expressionf("an event's type must be text, got %s", kindOf(event["type"]))
+	for _, name := range []string{"type", "id", "source"} {
+		if _, err := asText(event[name], "the event's "+name); err != nil {
+			return nil, err
+		}
 	}
 	if _, ok := event["data"]; ok && event["datacontenttype"] == nil {
 		event["datacontenttype"] = "application/json"

@@ -34,9 +34,9 @@ type process struct {
 func compileProcess(b *interpreter.Builder, at dsl.Pointer, base dsl.RunBase, p dsl.Process) process {
 	compiled := process{
 		base:        base,
-		stdin:       b.Template(at.Key("stdin"), p.Stdin),
-		arguments:   b.Template(at.Key("arguments"), p.Arguments),
-		environment: b.Template(at.Key("environment"), anyMap(p.Environment)),
+		stdin:       b.Optional(at.Key("stdin"), p.Stdin),
+		arguments:   b.Optional(at.Key("arguments"), p.Arguments),
+		environment: b.Optional(at.Key("environment"), anyMap(p.Environment)),
 	}
 	_, compiled.mapped = p.Arguments.(map[string]any)
 	return compiled

@@ -31,7 +31,7 @@ func compileRaise(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	for name, text := range map[string]string{
 		"title": definition.Title, "detail": definition.Detail, "instance": definition.Instance,
 	} {
-		if text != "" {
+		if text != "" { // absent
 			members[name] = text
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/swrun/swrun/dsl"
@@ -35,7 +36,9 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		return body
 	}
 	if data, ok := b.Load(task.Source); ok {
-		body.code = b.Text(at.Key("source"), string(data))
+		if body.loaded = string(data); strings.TrimSpace(body.loaded) == "" {
+			b.Report("SW802", task.Source.Endpoint.Pointer, "the script at "+task.Source.Endpoint.URI+" is empty")
+		}
 		return body
 	}
 	body.source = compileURI(b, task.Source.Endpoint)
@@ -46,8 +49,17 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 type runScriptBody struct {
 	process
 	language string
-	code     *expr.Template
-	source   *uri // nil if the code is known
+	code     *expr.Template // nil if there is a source
+	loaded   string         // the source's code, if it could be read before the run: never evaluated
+	source   *uri           // nil if the code is known
+}
+
+// text returns the script's code, which is known before it runs.
+func (r *runScriptBody) text(s *interpreter.Scope) (string, *errors.Error) {
+	if r.code == nil {
+		return r.loaded, nil
+	}
+	return evalText(s, r.code, "the code")
 }
 
 type scriptRequest struct {
@@ -70,11 +82,9 @@ func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
 		}
 		return r.next(s, request)
 	}
-	code, err := s.Eval(r.code, s.Input())
-	if err != nil {
+	if request.Code, err = r.text(s); err != nil {
 		return interpreter.Fail(err)
 	}
-	request.Code = stringify(code)
 	return r.next(s, request)
 }
 
@@ -116,7 +126,9 @@ func (c Config) performScript(ctx context.Context, r interpreter.Request) (any, 
 		if err != nil {
 			return nil, interpreter.FailLoad(request.Source, err)
 		}
-		request.Code = string(code)
+		if request.Code = string(code); strings.TrimSpace(request.Code) == "" {
+			return nil, interpreter.FailLoad(request.Source, errors.New("the script is empty"))
+		}
 	}
 	run := map[string]func(context.Context, scriptRequest) (ended, error){"js": c.runJS, "python": c.runPython}[request.Language]
 	end, err := run(ctx, request)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -42,13 +41,9 @@ func (r *runShellBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	v, err := s.Eval(r.command, s.Input())
+	command, err := evalText(s, r.command, "the command")
 	if err != nil {
 		return interpreter.Fail(err)
-	}
-	command, ok := v.(string)
-	if !ok || strings.TrimSpace(command) == "" {
-		return interpreter.Fail(errors.Expressionf("a shell command must be text, got %s", kindOf(v)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(prepared.Globals)) { // a map stands for `key value` pairs
 		prepared.Arguments = append(prepared.Arguments, name)

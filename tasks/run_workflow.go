@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -9,7 +10,7 @@ import (
 func runWorkflow() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindRunWorkflow, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.RunWorkflow)
-		return &runWorkflowBody{task: task, input: b.Template(task.Pointer.Key("run").Key("workflow").Key("input"), task.With)}
+		return &runWorkflowBody{task: task, input: b.Optional(task.Pointer.Key("run").Key("workflow").Key("input"), task.With)}
 	}}
 }
 
@@ -30,9 +31,12 @@ type workflowRequest struct {
 }
 
 func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
-	input, err := s.Eval(r.input, s.Input())
-	if err != nil {
-		return interpreter.Fail(err)
+	input := s.Input()
+	if r.input != nil {
+		var err *errors.Error
+		if input, err = s.Eval(r.input, s.Input()); err != nil {
+			return interpreter.Fail(err)
+		}
 	}
 	request := workflowRequest{
 		r.task.Namespace, r.task.Workflow, r.task.Version, interpreter.Value{V: input}, r.task.Engine.ParentClose,

@@ -76,8 +76,8 @@ func (t *tryBody) Enter(s *interpreter.Scope) interpreter.Next {
 		if err != nil {
 			return interpreter.Fail(err)
 		}
-		if limit != nil {
-			s.Limit("retry", *limit)
+		if !limit.IsZero() {
+			s.Limit("retry", limit)
 		}
 	}
 	return t.attempt(s, 0)
@@ -201,16 +201,12 @@ type retry struct {
 	jitterFrom, jitterTo           *interpreter.Duration
 }
 
-// limit returns the bound on all attempts together, or nil.
-func (r *retry) limit(s *interpreter.Scope) (*dsl.Duration, *errors.Error) {
+// limit returns the bound on all attempts together; zero is none.
+func (r *retry) limit(s *interpreter.Scope) (dsl.Duration, *errors.Error) {
 	if r.limitDuration == nil {
-		return nil, nil
+		return dsl.Duration{}, nil
 	}
-	d, err := r.limitDuration.Eval(s, s.Input())
-	if err != nil || d.IsZero() {
-		return nil, err
-	}
-	return &d, nil
+	return r.limitDuration.Eval(s, s.Input())
 }
 
 // maxDelay keeps a growing delay from overflowing: a hundred years.

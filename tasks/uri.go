@@ -48,17 +48,13 @@ func parseTemplate(text string) (*uri, error) {
 
 func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 	if u.expression != nil {
-		v, err := s.Eval(u.expression, input)
-		if err != nil {
-			return "", err
-		}
-		text, ok := v.(string)
-		if !ok {
-			return "", errors.Expressionf("an endpoint must be a URI, got %s", kindOf(v))
-		}
-		return text, nil
+		return evalText(s, u.expression, "the endpoint")
 	}
-	return u.fill(input)
+	text, err := u.fill(input)
+	if err == nil && strings.TrimSpace(text) == "" {
+		return "", errors.Expressionf("the endpoint must not be empty: nothing is left of %s", quote(u.template))
+	}
+	return text, err
 }
 
 // fill expands the template with the properties of input.

@@ -34,7 +34,7 @@ func callTasks() properties {
 		})),
 		"callMCP": call("mcp", callMCP(maybeText)),
 		"callFunction": task(needs("call"), properties{
-			"call": shape{"type": "string", "not": shape{"enum": []string{"asyncapi", "grpc", "http", "openapi", "a2a", "mcp"}}}.
+			"call": shape{"type": "string", "pattern": `\S`, "not": shape{"enum": []string{"asyncapi", "grpc", "http", "openapi", "a2a", "mcp"}}}.
 				about("A function of `use.functions`, or of a catalog: `name:1.0.0@catalog`."),
 			"with": anyObject().about("The function's arguments."),
 		}),
@@ -108,7 +108,7 @@ func callAsyncAPI() shape {
 }
 
 func callMCP(parameters shape) shape {
-	texts := mapOf(text())
+	texts := mapOf(anyText())
 	return object(needs("method", "transport"), properties{
 		"protocolVersion": text().about("The version of the protocol."),
 		"method": enum("tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",
@@ -121,7 +121,7 @@ func callMCP(parameters shape) shape {
 			}).open().about("A server that is reached over HTTP."),
 			"stdio": object(needs("command"), properties{
 				"command":     text().about("The command that starts the server."),
-				"arguments":   listOf(text()).about("The command's arguments."),
+				"arguments":   listOf(anyText()).about("The command's arguments."),
 				"environment": texts.about("Environment variables of the server."),
 			}).open().about("A server that is started for the call."),
 			"options": texts.about("Options of the transport."),
@@ -135,8 +135,8 @@ func callMCP(parameters shape) shape {
 // run is what a run task runs; arguments may be a map, as up to 1.0.1.
 func run() shape {
 	process := properties{
-		"stdin":       text().about("The standard input; text, or an expression."),
-		"arguments":   anyOf(listOf(text()), anyObject(), use("expression")).about("The arguments."),
+		"stdin":       anyText().about("The standard input; text, or an expression."),
+		"arguments":   anyOf(listOf(anyText()), anyObject(), use("expression")).about("The arguments."),
 		"environment": anyObject().about("Environment variables."),
 	}
 	lifetime := object(needs("cleanup"), properties{

@@ -25,7 +25,6 @@ func connectionDefinitions() properties {
 	names := needs("basic", "bearer", "digest", "oauth2", "oidc")
 	all["policy"] = object(nil, schemes).exactlyOne(names...)
 	named := text()
-	named["minLength"] = 1
 	all["policyOrName"] = anyOf(named, object(nil, schemes.with(properties{
 		"use": named.about("The name of a policy in `use.authentications`."),
 	})).exactlyOne(append(needs("use"), names...)...)).about("How to authenticate: a policy, or the name of one in `use.authentications`.")
@@ -37,15 +36,17 @@ func credentials(names ...string) shape {
 	about := map[string]string{"username": "The name of the user.", "password": "The user's password.", "token": "The token to send."}
 	members := properties{}
 	for _, name := range names {
-		members[name] = text().about(about[name] + " Take it from a secret: `${ $secrets.name }`.")
+		member := anyText() // there are servers that take a name only, or a password only
+		if name == "token" {
+			member = text()
+		}
+		members[name] = member.about(about[name] + " Take it from a secret: `${ $secrets.name }`.")
 	}
 	return anyOf(secret(), object(names, members))
 }
 
 func secret() shape {
-	name := text()
-	name["minLength"] = 1
-	return object(needs("use"), properties{"use": name.about("The name of the secret that holds the properties.")})
+	return object(needs("use"), properties{"use": text().about("The name of the secret that holds the properties.")})
 }
 
 func oauth2(endpoints bool) shape {
@@ -63,8 +64,8 @@ func oauth2(endpoints bool) shape {
 		"issuers":   listOf(text()).about("The issuers whose tokens are taken."),
 		"scopes":    listOf(text()).about("The scopes to ask for."),
 		"audiences": listOf(text()).about("The audiences to ask for."),
-		"username":  text().about("The name of the user, for the password grant."),
-		"password":  text().about("The user's password, for the password grant."),
+		"username":  anyText().about("The name of the user, for the password grant."),
+		"password":  anyText().about("The user's password, for the password grant."),
 		"subject":   token.about("On whose behalf a token is exchanged."),
 		"actor":     token.about("Who acts on the subject's behalf."),
 	}

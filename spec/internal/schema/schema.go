@@ -136,7 +136,7 @@ func dataDefinitions() properties {
 		"timeoutOrName": anyOf(use("timeout"), text()).about("A timeout, or the name of one in `use.timeouts`."),
 		"schema": object(nil, properties{
 			"format":   text().about("json, or json:2020-12 and the like."),
-			"document": anything().about("The JSON Schema itself."),
+			"document": shape{"not": shape{"type": "null"}}.about("The JSON Schema itself."),
 			"resource": use("resource").about("Where the JSON Schema is."),
 		}).exactlyOne("document", "resource").about("A JSON Schema that data are held against."),
 		"input":  object(nil, properties{"schema": use("schema"), "from": transform.about("An expression on the raw input.")}).about("How the input is validated and reshaped."),

@@ -45,7 +45,11 @@ func single(member shape) shape {
 
 func listOf(item shape) shape { return shape{"type": "array", "items": item} }
 
-func text() shape { return shape{"type": "string"} }
+// text is a string that says something: a blank one is no value.
+func text() shape { return pattern(`\S`) }
+
+// anyText is a string that may be empty, because it is data.
+func anyText() shape { return shape{"type": "string"} }
 
 func pattern(p string) shape { return shape{"type": "string", "pattern": p} }
 

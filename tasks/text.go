@@ -1,0 +1,40 @@
+package tasks
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// evalText evaluates a template for the task's input; what names the property, which must be text that says something.
+func evalText(s *interpreter.Scope, t *expr.Template, what string) (string, *errors.Error) {
+	v, err := s.Eval(t, s.Input())
+	if err != nil {
+		return "", err
+	}
+	return asText(v, what)
+}
+
+// asText returns what an expression has yielded for a property that must be text, and must not be empty (semantics 1.3a).
+func asText(v any, what string) (string, *errors.Error) {
+	text, ok := v.(string)
+	switch {
+	case !ok:
+		return "", errors.Expressionf("%s must be text, got %s", what, kindOf(v))
+	case strings.TrimSpace(text) == "":
+		return "", errors.Expressionf("%s must not be empty", what)
+	}
+	return text, nil
+}
+
+// quote shows a text in a message, cut to a size that is read.
+func quote(text string) string {
+	const most = 100
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return strconv.Quote(text)
+}
