@@ -35,7 +35,7 @@ type outside struct {
 // newOutside returns an outside in which the files of a case are external resources.
 func newOutside(files map[string]string) *outside {
 	o := &outside{}
-	read := func(uri string) ([]byte, error) {
+	read := func(_ context.Context, uri string) ([]byte, error) {
 		if text, ok := files[uri]; ok {
 			return []byte(text), nil
 		}

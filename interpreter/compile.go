@@ -1,20 +1,34 @@
 package interpreter
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 )
 
+// maxLoading is how long the resources of one document may take together: whoever loads a document does not wait for
+// servers that do not answer.
+const maxLoading = 30 * time.Second
+
 // Compile turns a document without errors into a program. Everything that can be found out before a run is: every
 // expression is compiled, every reference and flow directive resolved, every literal external resource read. The
 // program is nil if the diagnostics hold an error.
 func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
+	ctx, loaded := context.WithTimeout(context.Background(), maxLoading)
+	defer loaded()
 	c := &compiler{workflow: w, config: config, functions: map[function]*List{}, origins: map[dsl.Pointer]bool{}}
+	c.load = func(uri string) ([]byte, error) {
+		if config.Load == nil {
+			return nil, errors.New("external resources are not available here")
+		}
+		return config.Load(ctx, uri)
+	}
 	c.program = &Program{Workflow: w, config: config}
 	b := &Builder{c: c, node: workflowNode}
 	c.program.input = c.input(b, w.Input, "/input")
@@ -35,6 +49,7 @@ type compiler struct {
 	config      Config
 	program     *Program
 	diagnostics dsl.Diagnostics
+	load        func(uri string) ([]byte, error) // all loading of a document shares one bound
 	functions   map[function]*List
 	origins     map[dsl.Pointer]bool // of the tasks compiled
 	extensions  []*compiledExtension
@@ -177,13 +192,6 @@ func (c *compiler) function(origin dsl.Pointer, task dsl.Task) *List {
 	list.tasks = []*node{{task: task, origin: origin, segment: "()"}}
 	c.task(list.tasks[0], nil)
 	return list
-}
-
-func (c *compiler) load(uri string) ([]byte, error) {
-	if c.config.Load == nil {
-		return nil, errors.New("external resources are not available here")
-	}
-	return c.config.Load(uri)
 }
 
 func (c *compiler) resource(r *dsl.ExternalResource) ([]byte, bool) {

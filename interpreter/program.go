@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -38,8 +39,8 @@ type Config struct {
 // Secrets returns the value of a secret that the workflow declares, and whether there is one.
 type Secrets func(name string) (value any, ok bool)
 
-// Loader reads an external resource; uri is absolute, or relative to the workflow's own file.
-type Loader func(uri string) ([]byte, error)
+// Loader reads an external resource, and gives up when ctx ends; uri is absolute, or relative to the workflow's own file.
+type Loader func(ctx context.Context, uri string) ([]byte, error)
 
 // List is a compiled list of tasks: one of a task's own lists, or the workflow's.
 type List struct {

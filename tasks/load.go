@@ -1,31 +1,36 @@
 package tasks
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/swrun/swrun/interpreter"
 )
 
-// maxResource bounds an external resource: 4 MiB.
-const maxResource = 4 << 20
+// Bounds of an external resource: its size, and how long its server may take.
+const (
+	maxResource = 4 << 20
+	maxLoading  = 10 * time.Second
+)
 
 // Loader reads external resources by http and https through transport, and files, which a server does not grant.
 // Relative references are resolved against the document's own file, or its URL if it came from one (semantics 1.9).
 func Loader(document string, transport http.RoundTripper, files bool) interpreter.Loader {
 	client := &http.Client{Transport: transport}
-	return func(reference string) ([]byte, error) {
+	return func(ctx context.Context, reference string) ([]byte, error) {
 		u, err := locate(document, reference)
 		if err != nil {
 			return nil, err
 		}
 		switch u.Scheme {
 		case "http", "https":
-			return loadURL(client, u)
+			return loadURL(ctx, client, u)
 		case "file":
 			if !files {
 				return nil, fmt.Errorf("files may not be read here")
@@ -49,8 +54,23 @@ func locate(document, reference string) (*url.URL, error) {
 	return base.Parse(reference)
 }
 
-func loadURL(client *http.Client, u *url.URL) ([]byte, error) {
-	response, err := client.Get(u.String())
+func loadURL(ctx context.Context, client *http.Client, u *url.URL) ([]byte, error) {
+	slow := fmt.Errorf("the server has not sent it within %s", maxLoading)
+	ctx, cancel := context.WithTimeoutCause(ctx, maxLoading, slow)
+	defer cancel()
+	data, err := fetch(ctx, client, u)
+	if err != nil && context.Cause(ctx) == slow {
+		return nil, slow
+	}
+	return data, err
+}
+
+func fetch(ctx context.Context, client *http.Client, u *url.URL) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}

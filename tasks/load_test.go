@@ -1,13 +1,18 @@
 package tasks_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -45,7 +50,7 @@ func TestLoader(t *testing.T) {
 		{"another scheme", document, "ftp://example.com/x", true, "", `"ftp"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := tasks.Loader(c.document, nil, c.files)(c.reference)
+			got, err := tasks.Loader(c.document, nil, c.files)(t.Context(), c.reference)
 			if c.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
 					t.Errorf("got %q, %v; want an error with %q", got, err, c.wantErr)
@@ -57,4 +62,53 @@ func TestLoader(t *testing.T) {
 			}
 		})
 	}
+}
+
+// silent is a transport to a server that takes every connection and never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestLoadingHasABound: a server that never answers ends neither a load of its own, nor that of many resources.
+func TestLoadingHasABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		load := tasks.Loader("workflow.yaml", silent{}, true)
+		if _, err := load(t.Context(), "http://silent.test/script.js"); err == nil || !strings.Contains(err.Error(), "within 10s") {
+			t.Errorf("got %v", err)
+		}
+		document := header
+		for i := range 100 {
+			document += fmt.Sprintf("  - t%d: { run: { script: { language: js, source: { endpoint: 'http://silent.test/%[1]d.js' } } } }\n", i)
+		}
+		w, found := dsl.Parse("t.yaml", []byte(document))
+		if err := found.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, found = interpreter.Compile(w, interpreter.Config{Kinds: tasks.All(tasks.Config{}), Load: load}); found.Err() == nil {
+			t.Error("it compiles")
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// TestTimeoutCutsLoading: a script whose server takes the connection and never answers does not outlive its task.
+func TestTimeoutCutsLoading(t *testing.T) {
+	cut := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		close(cut)
+	}))
+	defer server.Close()
+	outcome := runDocument(t, tasks.Config{Processes: true, Load: tasks.Loader("t.yaml", nil, false)}, fmt.Sprintf(`  - work:
+      run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
+      timeout: { after: PT0.1S }
+`, server.URL))
+	wantTimeout(t, outcome, "/do/0/work")
+	<-cut
 }

@@ -122,7 +122,10 @@ func (c Config) performScript(ctx context.Context, r interpreter.Request) (any, 
 		if c.Load == nil {
 			return nil, interpreter.FailLoad(request.Source, errors.New("external resources are not available here"))
 		}
-		code, err := c.Load(request.Source)
+		code, err := c.Load(ctx, request.Source)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err != nil {
 			return nil, interpreter.FailLoad(request.Source, err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -31,7 +32,7 @@ func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
-	frozen := func(uri string) ([]byte, error) {
+	frozen := func(_ context.Context, uri string) ([]byte, error) {
 		if data, ok := d.Resources[uri]; ok {
 			return data, nil
 		}
@@ -58,8 +59,8 @@ func (d *document) definition() (runtime.Definition, error) {
 	}
 	config := compileConfig(d.file, tasks.Config{Processes: true})
 	read := config.Load
-	config.Load = func(uri string) ([]byte, error) {
-		data, err := read(uri)
+	config.Load = func(ctx context.Context, uri string) ([]byte, error) {
+		data, err := read(ctx, uri)
 		if err == nil {
 			definition.Resources[uri] = data
 		}
