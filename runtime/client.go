@@ -19,12 +19,15 @@ type ClientConfig struct {
 	Store   Store
 	Compile Compile       // only Describe needs it
 	Nonce   func() string // default random; ids of commands
+	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
+	Alone bool
 }
 
 // Client starts instances and asks about them.
 type Client struct {
 	store    Store
 	nonce    func() string
+	alone    bool
 	programs programs
 }
 
@@ -33,7 +36,7 @@ func NewClient(c ClientConfig) *Client {
 	if c.Nonce == nil {
 		c.Nonce = rand.Text
 	}
-	return &Client{store: c.Store, nonce: c.Nonce, programs: programs{catalog: c.Store, compile: c.Compile}}
+	return &Client{store: c.Store, nonce: c.Nonce, alone: c.Alone, programs: programs{catalog: c.Store, compile: c.Compile}}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is

@@ -23,6 +23,8 @@ type Description struct {
 
 	Open      []interpreter.Open
 	Deadlines []DescribedDeadline
+	Gone      bool   // the worker that held it is gone, and no other one has taken it over
+	Reason    string // what those said who have cancelled or suspended it
 	Why       string // what it waits for, until when, and whether anything else can move it
 	Then      string // what happens when the first deadline passes; empty if there is none
 }
@@ -65,6 +67,10 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 		d.Status = Quarantined
 	}
 	d.Open = interpreter.OpenTasks(d.Program, d.State)
+	d.Gone = d.gone(c.alone)
+	if d.Reason, err = c.told(ctx, d); err != nil {
+		return nil, err
+	}
 	for _, in := range interpreter.Deadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
@@ -121,15 +127,15 @@ func (d *Description) why() string {
 	r := &d.Record
 	switch {
 	case r.Status.Final():
-		return fmt.Sprintf("it has ended (%s) at %s.", r.Reason, clockTime(Moment(r.Closed)))
+		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(Moment(r.Closed)), because(d.Reason))
 	case d.Status == Quarantined:
 		return fmt.Sprintf("%d workers in a row were lost while they ran %s: it is not run any more until it is released.", r.Deaths, d.places())
 	case d.State.Suspended:
-		return "it is suspended: no task starts until it is resumed. Its deadlines go on."
+		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
 	case r.Status == interpreter.StatusPending && r.Started > Millis(d.At):
 		return fmt.Sprintf("it starts at %s, %s.", clockTime(Moment(r.Started)), d.in(Moment(r.Started)))
 	case len(d.Open) == 0:
-		return "it is ready and waits for a worker to take it."
+		return d.waitsForWorker()
 	case len(d.Open) == 1:
 		return d.single(d.Open[0])
 	}
@@ -144,7 +150,7 @@ func (d *Description) why() string {
 func (d *Description) mail() string {
 	n := d.Record.Mail - d.Record.Read
 	switch {
-	case d.Record.Status.Final() || d.Record.Held() || n <= 0:
+	case d.Record.Status.Final() || d.attended() || n <= 0:
 		return ""
 	case n == 1:
 		return " A message to it waits for a worker."
@@ -184,8 +190,10 @@ func (d *Description) waitsFor(o interpreter.Open) string {
 		return "waiting for the workflow that " + at + " has started"
 	case o.Held:
 		return fmt.Sprintf("%s waits for a worker with a place for it", at)
-	case o.Effect != 0 && d.Record.Held():
+	case o.Effect != 0 && d.attended():
 		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", strings.ReplaceAll(string(o.Kind), "_", " "), at, dsl.RoughSpan(d.At.Sub(o.StartedAt)), o.Attempt)
+	case o.Effect != 0 && d.Gone:
+		return fmt.Sprintf("%s was in progress when its worker was lost, and waits for another one", at)
 	case o.Effect != 0:
 		return fmt.Sprintf("%s waits for a worker that performs it", at)
 	}
@@ -211,6 +219,9 @@ func (d *Description) then() string {
 		if first.Perhaps {
 			consequence += " if its condition holds"
 		}
+	}
+	if !first.At.After(d.At) {
+		return fmt.Sprintf("It is %s (%s): as soon as a worker takes the run, %s, and %s.", d.in(first.At), clockTime(first.At), scope, consequence)
 	}
 	return fmt.Sprintf("If nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, consequence)
 }

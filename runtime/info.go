@@ -73,6 +73,12 @@ func (i *Info) Starter() (starter Instance, ok bool) {
 	return Instance{}, false
 }
 
+// Plain reports whether the instance was started with nothing but an input, and by nobody else's instance.
+func (i *Info) Plain() bool {
+	_, started := i.Starter()
+	return !started && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.Accepted
+}
+
 // Parent is the task that waits for a child workflow.
 type Parent struct {
 	Instance Instance             `json:"i"`

@@ -78,7 +78,10 @@ func (o *operation) deadlines(within time.Duration) error {
 			row[0] = row[0][2:]
 			w.row(append([]string{u.run.Instance.ID}, row...)...)
 		}
-		return w.Flush()
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		return o.undriven(len(all) > 0)
 	}
 	values := []any{}
 	for _, u := range all {

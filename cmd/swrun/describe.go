@@ -40,10 +40,24 @@ func (o *operation) describe(name string) error {
 	if o.flags.output != "human" {
 		return o.print(description(d))
 	}
-	return write(o.out, o.outLook().text(describeText(d)))
+	return write(o.out, o.outLook().text(describeText(d, o.driver(d))))
 }
 
-func describeText(d *runtime.Description) string {
+// driver tells what will move a run on an embedded store, which nobody works on while this command has it. Empty if
+// somebody may, or if it has ended.
+func (o *operation) driver(d *runtime.Description) string {
+	if !o.store.local || d.Record.Status.Final() || d.Status == runtime.Quarantined {
+		return ""
+	}
+	store := o.storeFlag()
+	text := "nothing drives this store now: swrun worker" + store + " drives all of its runs"
+	if file := d.Program.Workflow.Source.File; d.Info.Plain() && file != "" {
+		text += fmt.Sprintf(", swrun run %s --id %s%s this one", shellWord(file), d.Instance.ID, store)
+	}
+	return text
+}
+
+func describeText(d *runtime.Description, driver string) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, printable(fmt.Sprintf(format, args...)))
@@ -66,8 +80,14 @@ func describeText(d *runtime.Description) string {
 	if d.State.Fault != nil {
 		line("Failure:", "%s", d.State.Fault)
 	}
+	if d.Info.Parent == nil && d.Info.Origin != nil {
+		line("Started:", "by %s, which does not wait for it", d.Info.Origin)
+	}
 	if d.Record.Held() {
-		line("Worker:", "holds it until %s", moment(runtime.Moment(d.Record.Lease)))
+		line("Worker:", "%s", workerText(d))
+	}
+	if driver != "" {
+		line("To go on:", "%s", driver)
 	}
 	if d.Record.Deaths > 0 {
 		line("Lost:", "%d worker(s) in a row", d.Record.Deaths)
@@ -99,6 +119,18 @@ func deadlineRow(in runtime.DescribedDeadline) []string {
 		by += " (if its condition holds)"
 	}
 	return []string{"  " + scope, source, in.Kind, moment(in.At), leftOrOverdue(in.Left), by}
+}
+
+// workerText tells whether the worker that has a run is there.
+func workerText(d *runtime.Description) string {
+	lease := runtime.Moment(d.Record.Lease)
+	switch {
+	case d.Gone && lease.After(d.At):
+		return "gone: no other process has the store open"
+	case d.Gone:
+		return fmt.Sprintf("gone: it was last heard of before %s; its lease ended %s ago", moment(lease), elapsed(d.At.Sub(lease)))
+	}
+	return fmt.Sprintf("has it until %s, and longer as long as it is there", moment(lease))
 }
 
 // leftOrOverdue shows how much time there is, or by how much it is over.

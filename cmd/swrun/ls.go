@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -72,10 +73,14 @@ func (o *operation) list(f *lsFlags) error {
 		if chosen.matches(r) {
 			found = append(found, r)
 		}
-		return len(found) < f.limit
+		return len(found) <= f.limit
 	})
 	if err != nil {
 		return err
+	}
+	if len(found) > f.limit {
+		found = found[:f.limit]
+		fmt.Fprintln(o.err, o.errLook().text(fmt.Sprintf("these are the newest %d, and there are more; --limit lists more of them", f.limit)))
 	}
 	switch f.output {
 	case "name":
@@ -121,7 +126,20 @@ func (o *operation) table(found []runtime.Found) error {
 		}
 		w.row(r.Instance.ID, r.Info.Workflow.String(), r.Status(), at, elapsed(o.now().Sub(r.Record.CreatedAt())), next)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return o.undriven(slices.ContainsFunc(found, func(r runtime.Found) bool { return !r.Record.Status.Final() }))
+}
+
+// undriven tells people that what is listed and has not ended does not go on by itself on an embedded store.
+func (o *operation) undriven(open bool) error {
+	if !open || !o.store.local {
+		return nil
+	}
+	l := o.errLook()
+	_, err := fmt.Fprintln(o.err, l.dim(l.text("nothing drives this store now: swrun worker"+o.storeFlag()+" drives all of its runs, swrun describe RUN tells more")))
+	return err
 }
 
 func whereabouts(d *runtime.Description) string {
@@ -140,13 +158,27 @@ func whereabouts(d *runtime.Description) string {
 
 // nextOf tells in a few words what happens next.
 func nextOf(d *runtime.Description) string {
-	if d.Record.Status.Final() {
-		if d.Record.Status == interpreter.StatusCompleted {
-			return "-"
-		}
-		return d.Record.Reason
+	said := ""
+	if d.Reason != "" {
+		said = ": " + bounded(d.Reason, 60)
+	}
+	switch {
+	case d.Record.Status == interpreter.StatusCompleted:
+		return "-"
+	case d.Record.Status.Final():
+		return d.Record.Reason + said
 	}
 	var all []string
+	switch {
+	case d.Status == runtime.Quarantined:
+		all = append(all, "nothing until swrun retry")
+	case d.State.Suspended:
+		all = append(all, "nothing until swrun resume"+said)
+	case d.Gone:
+		all = append(all, "its worker is gone")
+	case d.Record.Ready != 0:
+		all = append(all, "waits for a worker")
+	}
 	if starts := runtime.Moment(d.Record.Started); d.Record.Status == interpreter.StatusPending && starts.After(d.At) {
 		all = append(all, "starts "+runtime.Due(starts.Sub(d.At)))
 	}

@@ -57,6 +57,14 @@ type operation struct {
 	query  *query
 }
 
+// storeFlag is what another command needs to find the same store: nothing, unless --store was given.
+func (o *operation) storeFlag() string {
+	if o.flags.url == "" {
+		return ""
+	}
+	return " --store " + shellWord(o.store.String())
+}
+
 // operate opens the store for what do does with it.
 func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	if err := f.check(); err != nil {
@@ -71,7 +79,7 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	}
 	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
-		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile})
+		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile, Alone: s.local})
 		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, query: q})
 	})
 }

@@ -84,6 +84,10 @@ func closedReason(r runtime.Record) string {
 // description is a run with everything that can be told of it.
 func description(d *runtime.Description) object {
 	o := runResource(d.Instance, d.Record, d.Info, d.Status)
+	o.set("reason", d.Reason)
+	if d.Gone {
+		o["workerGone"] = true
+	}
 	o.set("why", d.Why)
 	o.set("then", d.Then)
 	o["input"] = d.Info.Input.V
