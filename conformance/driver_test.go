@@ -21,7 +21,7 @@ type driver struct {
 	outside *outside
 	now     time.Time
 	// between replaces the state after each step; nil keeps it.
-	between func(*interpreter.State) *interpreter.State
+	between func(*interpreter.Program, *interpreter.State) *interpreter.State
 	cancel  time.Time // when the run is cancelled from outside; zero for never
 	nudge   bool      // wake instances needlessly
 	pause   bool      // suspend instances while something happens
@@ -186,7 +186,7 @@ func (d *driver) take(i *instance, ev interpreter.Event) {
 		d.keep(i, interpreter.NewEntry(ev, d.now, result), result.Withheld)
 	}
 	if d.between != nil {
-		i.state = d.between(i.state)
+		i.state = d.between(i.program, i.state)
 	}
 	for _, id := range result.Cancels {
 		d.drop(i, id)

@@ -410,7 +410,7 @@ func (d *durable) verifyInstance(i runtime.Instance) {
 	program := d.program(info)
 	folded, err := interpreter.Fold(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Record), entries)
 	d.must(err)
-	stored, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	stored, err := interpreter.Restore(program, i.Namespace, i.ID, info.Input.V, l.State)
 	d.must(err)
 	if diff := cmp.Diff(mustJSON(d.t, stored), mustJSON(d.t, folded)); diff != "" {
 		d.t.Errorf("%s: the history does not make the state (-want +got):\n%s", i, diff)

@@ -55,14 +55,14 @@ func verifyStored(t *testing.T, c testCase, want []*instance) {
 }
 
 // mustStoreEach returns what stores the changes of a state, and reads it again.
-func mustStoreEach(t *testing.T) func(*interpreter.State) *interpreter.State {
+func mustStoreEach(t *testing.T) func(*interpreter.Program, *interpreter.State) *interpreter.State {
 	kept := map[*interpreter.State]interpreter.Stored{}
-	return func(s *interpreter.State) *interpreter.State {
+	return func(p *interpreter.Program, s *interpreter.State) *interpreter.State {
 		t.Helper()
 		stored := kept[s]
 		delete(kept, s)
 		mustStore(t, s, &stored)
-		read, err := interpreter.Restore(s.Namespace, s.ID, s.Input, stored)
+		read, err := interpreter.Restore(p, s.Namespace, s.ID, s.Input, stored)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -295,7 +295,7 @@ func (w *world) auditState(i runtime.Instance, l runtime.Loaded, entries []inter
 	if err != nil {
 		w.Fatal(err)
 	}
-	stored, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	stored, err := interpreter.Restore(p, i.Namespace, i.ID, info.Input.V, l.State)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/redact"
 )
 
 // maxLoading is how long the resources of one document may take together: whoever loads a document does not wait for
@@ -29,7 +30,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 		}
 		return config.Load(ctx, uri)
 	}
-	c.program = &Program{Workflow: w, config: config}
+	c.program = &Program{Workflow: w, config: config, redacted: new(redact.Cache)}
 	b := &Builder{c: c, node: workflowNode}
 	c.program.input = c.input(b, w.Input, "/input")
 	c.program.output = c.output(b, w.Output, "/output")

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/redact"
 )
 
 // Stored is a State as drivers keep it: in parts, so that a step writes only what it has changed. Input, namespace
@@ -57,12 +58,12 @@ func (s *State) Snapshot() (stored Stored, err error) {
 	if stored.Head, err = s.encodeHead(); err != nil {
 		return stored, err
 	}
-	if stored.Context, err = expr.Encode(s.Context); err != nil {
+	if stored.Context, err = expr.Encode(s.redact.Seal(s.Context)); err != nil {
 		return stored, err
 	}
 	stored.Frames = make(map[Slot][]byte, len(s.frames))
 	for i, f := range s.frames {
-		if stored.Frames[Slot(i+1)], err = f.encode(); err != nil {
+		if stored.Frames[Slot(i+1)], err = f.encode(s.redact); err != nil {
 			return stored, err
 		}
 	}
@@ -78,7 +79,7 @@ func (s *State) TakeChanges() (c Changes, err error) {
 		}
 	}
 	if s.contextChanged {
-		if c.Context, err = expr.Encode(s.Context); err != nil {
+		if c.Context, err = expr.Encode(s.redact.Seal(s.Context)); err != nil {
 			return Changes{}, err
 		}
 	}
@@ -86,7 +87,7 @@ func (s *State) TakeChanges() (c Changes, err error) {
 		if !f.touched && f.slot != 0 {
 			continue
 		}
-		data, err := f.encode()
+		data, err := f.encode(s.redact)
 		if err != nil {
 			return Changes{}, err
 		}
@@ -114,11 +115,12 @@ func (s *State) takeSlot() (slot Slot) {
 	return s.lastSlot
 }
 
-// Restore makes a state of what was stored.
-func Restore(namespace, id string, input any, stored Stored) (*State, error) {
+// Restore makes a state of p's of what was stored. Without p it is for reading only: secrets stay references.
+func Restore(p *Program, namespace, id string, input any, stored Stored) (*State, error) {
 	s := NewState(namespace, id)
 	s.head = false
-	s.Input = input
+	s.redact = p.redactions()
+	s.Input = s.redact.Take(input)
 	if err := s.decodeHead(stored.Head); err != nil {
 		return nil, fmt.Errorf("decode the state of %s: %w", id, err)
 	}
@@ -127,10 +129,10 @@ func Restore(namespace, id string, input any, stored Stored) (*State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("decode the context of %s: %w", id, err)
 		}
-		s.Context = context
+		s.Context = s.redact.Open(context)
 	}
 	for slot, data := range stored.Frames {
-		f, err := decodeFrame(data)
+		f, err := decodeFrame(data, s.redact)
 		if err != nil {
 			return nil, fmt.Errorf("decode a frame of %s: %w", id, err)
 		}
@@ -153,14 +155,15 @@ func (s *State) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	w := newWriter(nil)
+	w.redact = s.redact
 	w.text("id", s.ID)
 	w.text("namespace", s.Namespace)
-	w.always("input", s.Input)
-	w.always("context", s.Context)
+	w.data("input", s.Input)
+	w.data("context", s.Context)
 	w.raw("head", head)
 	frames := make([]json.RawMessage, len(s.frames))
 	for i, f := range s.frames {
-		if frames[i], err = f.encode(); err != nil {
+		if frames[i], err = f.encode(s.redact); err != nil {
 			return nil, err
 		}
 	}
@@ -184,13 +187,14 @@ type storedHead struct {
 
 func (s *State) encodeHead() ([]byte, error) {
 	w := newWriter(make([]byte, 0, 96))
+	w.redact = s.redact
 	if s.Status != StatusRunning {
 		w.text("s", string(s.Status))
 	}
 	w.flag("z", s.Suspended)
 	w.moment("t", s.StartedAt)
 	if s.Transformed != nil {
-		w.always("x", s.Transformed.V)
+		w.data("x", s.Transformed.V)
 	}
 	w.deadlines("d", s.Deadlines)
 	if s.Status == StatusCompleted {
@@ -210,7 +214,10 @@ func (s *State) decodeHead(data []byte) error {
 	if err := json.Unmarshal(data, &h); err != nil {
 		return err
 	}
-	s.Status, s.Suspended, s.StartedAt, s.Transformed = h.Status, h.Suspended, h.StartedAt.time(), h.Transformed
+	s.Status, s.Suspended, s.StartedAt = h.Status, h.Suspended, h.StartedAt.time()
+	if h.Transformed != nil {
+		s.Transformed = &Value{s.redact.Open(h.Transformed.V)}
+	}
 	s.Deadlines, s.Fault = restoreDeadlines(h.Deadlines), h.Fault
 	s.lastFrame, s.lastEffect, s.lastRecord = h.LastFrame, h.LastEffect, h.LastRecord
 	if h.Output != nil {
@@ -266,8 +273,9 @@ type storedJump struct {
 	Index     int       `json:"i,omitempty"`
 }
 
-func (f *Frame) encode() ([]byte, error) {
+func (f *Frame) encode(set *redact.Set) ([]byte, error) {
 	w := newWriter(make([]byte, 0, 256))
+	w.redact = set
 	w.number("i", int(f.ID))
 	w.number("u", int(f.Parent))
 	w.text("p", string(f.Origin))
@@ -276,18 +284,18 @@ func (f *Frame) encode() ([]byte, error) {
 		w.always("h", string(f.Path))
 	}
 	w.number("f", int(f.Phase))
-	w.value("r", f.Raw)
+	w.given("r", f.Raw)
 	if f.Phase >= PhaseBody && !same(f.Input, f.Raw) {
-		w.always("I", f.Input)
+		w.data("I", f.Input)
 	}
 	if f.Phase == PhaseAfter && !same(f.RawOutput, f.Output) {
-		w.always("O", f.RawOutput)
+		w.data("O", f.RawOutput)
 	}
-	w.value("o", f.Output)
+	w.given("o", f.Output)
 	w.moment("t", f.StartedAt)
 	w.number("b", f.Branch)
 	w.flag("C", f.Isolated)
-	w.value("c", f.Context)
+	w.given("c", f.Context)
 	f.encodeProgress(w)
 	w.moment("w", f.WakeAt)
 	f.encodeEffect(w)
@@ -301,7 +309,7 @@ func (f *Frame) encode() ([]byte, error) {
 	w.number("@", f.At)
 	w.number("L", f.Lap)
 	if len(f.Vars) > 0 {
-		w.always("v", map[string]any(f.Vars))
+		w.data("v", map[string]any(f.Vars))
 	}
 	w.deadlines("d", f.Deadlines)
 	w.flag("q", f.Queued)
@@ -312,9 +320,14 @@ func (f *Frame) encodeProgress(w *writer) {
 	switch p := f.Progress.(type) {
 	case nil:
 	case json.RawMessage:
-		w.raw("g", p)
+		w.sealed("g", p)
 	default:
-		w.marshal("g", p)
+		data, err := json.Marshal(p)
+		if err != nil {
+			w.fail(err)
+			return
+		}
+		w.sealed("g", data)
 	}
 }
 
@@ -324,27 +337,27 @@ func (f *Frame) encodeEffect(w *writer) {
 	}
 	w.key("e")
 	e := newWriter(w.b)
+	e.redact = w.redact
 	e.number("i", int(f.Effect.ID))
 	e.moment("t", f.Effect.StartedAt)
 	e.number("a", f.Effect.Attempt)
 	e.flag("1", f.Effect.Once)
 	e.flag("h", f.Effect.Held)
 	e.flag("s", f.Effect.Confidential)
-	e.raw("q", f.Effect.Request)
+	e.sealed("q", f.Effect.Request)
 	w.b, _ = e.end()
 }
 
-func loaded(v *Value) any {
-	if v == nil {
-		return nil
-	}
-	return v.V
-}
-
-func decodeFrame(data []byte) (*Frame, error) {
+func decodeFrame(data []byte, set *redact.Set) (*Frame, error) {
 	var j storedFrame
 	if err := json.Unmarshal(data, &j); err != nil {
 		return nil, err
+	}
+	loaded := func(v *Value) any {
+		if v == nil {
+			return nil
+		}
+		return set.Open(v.V)
 	}
 	f := &Frame{
 		ID: j.ID, Parent: j.Parent, Origin: j.Origin, Prefix: j.Prefix, Path: Path(j.Origin), Phase: j.Phase,
@@ -355,9 +368,6 @@ func decodeFrame(data []byte) (*Frame, error) {
 	}
 	if j.Path != nil {
 		f.Path = *j.Path
-	}
-	if j.Progress != nil {
-		f.Progress = j.Progress
 	}
 	if e := j.Effect; e != nil {
 		f.Effect = &InFlight{
@@ -371,17 +381,30 @@ func decodeFrame(data []byte) (*Frame, error) {
 	if len(j.Vars) > 0 {
 		f.Vars = make(Vars, len(j.Vars))
 		for name, v := range j.Vars {
-			f.Vars[name] = v.V
+			f.Vars[name] = set.Open(v.V)
 		}
 	}
-	return f, f.decodeData(j)
+	return f, f.decodeData(j, set)
 }
 
 // decodeData reads what is left out where it equals something else.
-func (f *Frame) decodeData(j storedFrame) (err error) {
+func (f *Frame) decodeData(j storedFrame, set *redact.Set) (err error) {
+	if j.Progress != nil {
+		progress, err := opened(set, j.Progress)
+		if err != nil {
+			return err
+		}
+		f.Progress = json.RawMessage(progress)
+	}
+	if f.Effect != nil {
+		if f.Effect.Request, err = opened(set, f.Effect.Request); err != nil {
+			return err
+		}
+	}
 	switch {
 	case j.Input != nil:
 		f.Input, err = expr.Decode(j.Input)
+		f.Input = set.Open(f.Input)
 	case j.Phase >= PhaseBody:
 		f.Input = f.Raw
 	}
@@ -391,6 +414,7 @@ func (f *Frame) decodeData(j storedFrame) (err error) {
 	switch {
 	case j.RawOutput != nil:
 		f.RawOutput, err = expr.Decode(j.RawOutput)
+		f.RawOutput = set.Open(f.RawOutput)
 	case j.Phase == PhaseAfter:
 		f.RawOutput = f.Output
 	}

@@ -94,14 +94,14 @@ func (e Entry) reason() string {
 // Fold repeats a run from its history: it takes s from its beginning to where the entries end,
 // and returns it as it is then.
 func Fold(p *Program, s *State, start Start, entries []Entry) (*State, error) {
-	s.Input = start.Input // which a run has also if it never started
+	s.Input = p.redactions().Take(start.Input) // which a run has also if it never started
 	for _, e := range entries {
 		if e.State == nil {
 			Step(p, s, e.cause(start), e.At)
 			continue
 		}
 		var err error
-		if s, err = Restore(s.Namespace, s.ID, start.Input, *e.State); err != nil {
+		if s, err = Restore(p, s.Namespace, s.ID, start.Input, *e.State); err != nil {
 			return nil, err
 		}
 	}

@@ -88,7 +88,7 @@ func (m *machine) end(f *Frame, output any) {
 
 // fail ends f with an error and looks for what handles it.
 func (m *machine) fail(f *Frame, err *errors.Error) {
-	err = errors.Rebase(err.At(f.pointer().Instance()), m.p.config.ErrorBase)
+	err = m.raised(err.At(f.pointer().Instance()))
 	for {
 		m.cancelChildrenBy(f, err)
 		if f.Effect != nil { // its time is over
@@ -110,7 +110,7 @@ func (m *machine) fail(f *Frame, err *errors.Error) {
 				m.next(parent, n)
 				return
 			}
-			err = errors.Rebase(n.err.At(parent.pointer().Instance()), m.p.config.ErrorBase)
+			err = m.raised(n.err.At(parent.pointer().Instance()))
 		}
 		f = parent
 	}
@@ -169,7 +169,7 @@ func (m *machine) cancelAll() {
 }
 
 func (m *machine) fault(err *errors.Error) {
-	err = errors.Rebase(err, m.p.config.ErrorBase)
+	err = m.raised(err)
 	m.cause = err
 	m.cancelAll()
 	m.cause = nil
@@ -190,6 +190,7 @@ func (m *machine) completeWorkflow(raw any) {
 		return
 	}
 	m.cancelAll()
+	output = m.s.redact.Value(output) // whoever reads it need not know the secrets
 	m.s.Status, m.s.Output, m.s.head = StatusCompleted, output, true
 	m.record(Record{Type: WorkflowCompleted, Data: output})
 }

@@ -14,6 +14,8 @@ type Kind struct {
 	Kind    dsl.Kind
 	Compile func(*Builder, dsl.Task) Body
 	Perform Performer // nil for kinds without effects
+	// Shared says that requests are stored for others to read: they must not hold a secret.
+	Shared bool
 }
 
 // Body is the compiled logic of one task of a workflow. Its methods are pure functions of the Scope.

@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/redact"
 )
 
 // Program is a workflow that is ready to run. It is read-only and shared by all of its instances.
@@ -22,6 +23,7 @@ type Program struct {
 	// definitions are the parts of the document that expressions can see: the whole by the empty pointer, and each
 	// task, if any expression uses $workflow or $task.
 	definitions map[dsl.Pointer]any
+	redacted    *redact.Cache // the values of the secrets that it declares
 }
 
 // Config is what a program needs from around it. The zero value knows no kind of task and no secret.

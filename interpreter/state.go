@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/redact"
 )
 
 // Status is where a run stands: the DSL's status phases.
@@ -54,6 +55,7 @@ type State struct {
 	head           bool     // whether anything but frames and context has changed since then
 	contextChanged bool     // since then
 	queued         []*Frame // frames that can go on without an event
+	redact         *redact.Set
 }
 
 // FrameID identifies a frame within a run. A child's is always greater than its parent's.

@@ -93,7 +93,7 @@ const stepLimit = 1000
 // the records.
 func Step(p *Program, s *State, ev Event, now time.Time) Result {
 	m := &machine{p: p, s: s, now: now}
-	m.scope.m = m
+	m.scope.m, s.redact = m, p.redactions()
 	m.resume()
 	if start, ok := ev.(Start); ok && s.Status == StatusPending {
 		m.start(start)
@@ -152,7 +152,7 @@ func (m *machine) nodeOf(f *Frame) *node {
 var workflowNode = &node{}
 
 func (m *machine) start(ev Start) {
-	s, input := m.s, ev.Input
+	s, input := m.s, m.s.redact.Take(ev.Input)
 	s.Status, s.StartedAt, s.Input, s.head = StatusRunning, m.now, input, true
 	m.record(Record{Type: WorkflowStarted, Data: input})
 	scope := m.workflowScope(input)
@@ -249,8 +249,9 @@ func (m *machine) finished(ev Finished) {
 		m.record(Record{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
 		return
 	}
-	r := Record{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: ev.Result, Error: ev.Error}
-	if f.Effect.Confidential {
+	result := m.s.redact.Take(ev.Result)
+	r := Record{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error}
+	if f.Effect.Confidential || m.s.redact.Holds(result) {
 		r.Data, m.result.Withheld = nil, true
 	}
 	m.record(f.record(r))
@@ -260,7 +261,7 @@ func (m *machine) finished(ev Finished) {
 		m.fail(f, ev.Error.At(f.pointer().Instance()))
 		return
 	}
-	m.next(f, f.node.body.(Leaf).Finish(m.bodyScope(f), ev.Result))
+	m.next(f, f.node.body.(Leaf).Finish(m.bodyScope(f), result))
 }
 
 func (m *machine) cancelled(ev Cancel) {
@@ -301,6 +302,11 @@ func (m *machine) effect(f *Frame, n Next) {
 		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
 		return
 	}
+	held, refused := m.confided(f.node.kind, body)
+	if refused != nil {
+		m.fail(f, refused)
+		return
+	}
 	m.s.lastEffect++
 	m.s.head = true
 	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
@@ -311,7 +317,7 @@ func (m *machine) effect(f *Frame, n Next) {
 		return
 	}
 	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, Once: f.node.once, Request: body}
-	f.Effect.Confidential = m.scope.confidential
+	f.Effect.Confidential = m.scope.confidential || held
 	if m.scope.secret {
 		f.Effect.Request = nil
 	}
@@ -342,6 +348,7 @@ func (m *machine) record(r Record) {
 	m.s.lastRecord++
 	m.s.head = true
 	r.Seq, r.At = m.s.lastRecord, m.now
+	r.Data, r.Error = m.s.redact.Value(r.Data), m.s.redact.Error(r.Error)
 	if m.result.Records == nil {
 		m.result.Records = make([]Record, 0, 4) // what a task that ends and the next one that starts write
 	}

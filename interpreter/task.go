@@ -44,16 +44,6 @@ func (m *machine) begin(f *Frame, scope *Scope) {
 	m.before(f, 0)
 }
 
-// grant checks that every secret which the task's expressions name is there.
-func (m *machine) grant(n *node) *errors.Error {
-	for _, name := range n.secrets {
-		if _, err := m.secret(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // arm sets the deadline of a task that has a timeout.
 func (m *machine) arm(f *Frame, scope *Scope) *errors.Error {
 	if f.node.timeout == nil {

@@ -3,8 +3,6 @@ package interpreter
 import (
 	"maps"
 	"time"
-
-	"github.com/swrun/swrun/errors"
 )
 
 // rawScope is the scope of what is evaluated on the raw input: if, input.from and a timeout's expression. Its
@@ -75,31 +73,6 @@ func (m *machine) setContext(f *Frame, v any) {
 		}
 	}
 	m.s.Context, m.s.contextChanged = v, true
-}
-
-// secret returns a declared secret's value.
-func (m *machine) secret(name string) (any, *errors.Error) {
-	for _, declared := range m.p.Workflow.Use.Secrets {
-		if declared != name || m.p.config.Secrets == nil {
-			continue
-		}
-		if value, ok := m.p.config.Secrets(name); ok {
-			return value, nil
-		}
-	}
-	return nil, errors.Authorizationf("the secret %q is not available: declare it in use.secrets and provide it", name)
-}
-
-// secrets is $secrets: what is declared and available. That an expression's secrets are among them is checked before
-// the task starts.
-func (m *machine) secrets() map[string]any {
-	values := map[string]any{}
-	for _, name := range m.p.Workflow.Use.Secrets {
-		if value, err := m.secret(name); err == nil {
-			values[name] = value
-		}
-	}
-	return values
 }
 
 // task is $task: the spec's descriptor, and the members of the task's definition where they are free

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/redact"
 )
 
 // writer writes one JSON object member by member. Members that are zero are left out: what is stored stays small, and
@@ -15,6 +16,8 @@ import (
 type writer struct {
 	b   []byte
 	err error // the first one
+	// redact makes references of secrets in data of the workflow.
+	redact *redact.Set
 }
 
 func newWriter(b []byte) *writer { return &writer{b: append(b, '{')} }
@@ -58,14 +61,34 @@ func (w *writer) moment(name string, t time.Time) {
 	}
 }
 
-// value writes data of the workflow; nil is left out.
+// given is data; nil is left out.
+func (w *writer) given(name string, v any) {
+	if v != nil {
+		w.data(name, v)
+	}
+}
+
+// data writes data of the workflow as it may be stored, also null.
+func (w *writer) data(name string, v any) { w.always(name, w.redact.Seal(v)) }
+
+// sealed writes JSON text that holds data of the workflow as it may be stored.
+func (w *writer) sealed(name string, text []byte) {
+	text, err := sealed(w.redact, text)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.raw(name, text)
+}
+
+// value is always; nil is left out.
 func (w *writer) value(name string, v any) {
 	if v != nil {
 		w.always(name, v)
 	}
 }
 
-// always writes data of the workflow, also null.
+// always writes what holds no secret, also null.
 func (w *writer) always(name string, v any) {
 	w.key(name)
 	b, err := expr.Append(w.b, v)

@@ -268,7 +268,7 @@ func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool,
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	s, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	s, err := interpreter.Restore(nil, i.Namespace, i.ID, info.Input.V, l.State)
 	if err != nil {
 		return Outcome{}, false, err
 	}

@@ -59,7 +59,7 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	}
 	d.State = interpreter.NewState(i.Namespace, i.ID)
 	if l.State.Head != nil {
-		if d.State, err = interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State); err != nil {
+		if d.State, err = interpreter.Restore(nil, i.Namespace, i.ID, info.Input.V, l.State); err != nil {
 			return nil, err
 		}
 	}

@@ -122,7 +122,7 @@ func (s *Session) restore(c Claimed) (err error) {
 	s.children = map[interpreter.EffectID]child{}
 	if c.State.Head == nil {
 		s.state = interpreter.NewState(s.instance.Namespace, s.instance.ID)
-	} else if s.state, err = interpreter.Restore(s.instance.Namespace, s.instance.ID, s.info.Input.V, c.State); err != nil {
+	} else if s.state, err = interpreter.Restore(s.program, s.instance.Namespace, s.instance.ID, s.info.Input.V, c.State); err != nil {
 		return err
 	}
 	starts := s.state.Status == interpreter.StatusPending && s.starts()

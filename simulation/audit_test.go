@@ -225,7 +225,7 @@ func (w *world) auditState(item runtime.Listed, entries []runtime.HistoryEntry) 
 	if l.State.Head == nil {
 		return // it has not begun
 	}
-	stored, err := interpreter.Restore(i.Namespace, i.ID, info.Input.V, l.State)
+	stored, err := interpreter.Restore(p, i.Namespace, i.ID, info.Input.V, l.State)
 	if err != nil {
 		w.problem("I2: the state of %s cannot be read: %s", i, err)
 		return

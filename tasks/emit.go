@@ -13,7 +13,7 @@ import (
 
 func emit(c Config) interpreter.Kind {
 	return interpreter.Kind{
-		Kind: dsl.KindEmit,
+		Kind: dsl.KindEmit, Shared: true,
 		Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 			at := t.Base().Pointer.Key("emit").Key("event").Key("with")
 			return &emitBody{event: b.Template(at, t.(*dsl.EmitTask).With)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -25,6 +24,7 @@ type workerFlags struct {
 	drain, lease, linger, retention string
 	network, secrets, js, logLevel  string
 	processes, files, publish       bool
+	given                           secrets
 }
 
 func (p *program) workerCommand() *cobra.Command {
@@ -35,7 +35,7 @@ func (p *program) workerCommand() *cobra.Command {
 		Long: `Any number of workers may share a store on Redis; each may be killed at any moment, and another one goes on.
 SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perform has ended or --drain is over.`,
 		Args: exactly(), RunE: verb(func([]string) error {
-			if err := f.logTo(p.err); err != nil {
+			if err := f.logTo(p); err != nil {
 				return err
 			}
 			return p.operate(&f.operateFlags, func(o *operation) error { return o.work(f) })
@@ -53,7 +53,7 @@ func (p *program) serveCommand() *cobra.Command {
 		Use: "serve [FOLDER...]", Short: "Deploy the documents of folders, and run the runs of a store",
 		Example: "  swrun serve workflows/ --store redis://localhost:6379",
 		RunE: verb(func(folders []string) error {
-			if err := f.logTo(p.err); err != nil {
+			if err := f.logTo(p); err != nil {
 				return err
 			}
 			return p.told("human", p.operate(&f.operateFlags, func(o *operation) error {
@@ -88,13 +88,16 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 }
 
-// logTo makes the log of a worker and its store.
-func (f *workerFlags) logTo(w io.Writer) error {
+// logTo makes the log of a worker and its store, without secrets.
+func (f *workerFlags) logTo(p *program) (err error) {
+	if f.given, err = readSecrets(p.env, f.secrets); err != nil {
+		return err
+	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
 	}
-	f.log = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	f.log = slog.New(slog.NewTextHandler(f.given.log(p.err), &slog.HandlerOptions{Level: level}))
 	return nil
 }
 
@@ -158,17 +161,13 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	given, err := readSecrets(o.env, f.secrets)
-	if err != nil {
-		return c, err
-	}
 	js := f.js
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name
 	}
 	c = runtime.WorkerConfig{
 		Store: o.store, Concurrency: f.concurrency, Log: f.log,
-		Compile: host{secrets: given.lookup, transport: transport, processes: f.processes, files: f.files, js: js}.compile,
+		Compile: host{secrets: f.given.lookup, transport: transport, processes: f.processes, files: f.files, js: js}.compile,
 	}
 	if f.publish {
 		c.Publish = o.printEvent

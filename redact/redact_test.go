@@ -1,0 +1,130 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/errors"
+)
+
+const pem = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n"
+
+func set() *Set {
+	return New(map[string]any{
+		"api": "s3cr/t+va\"lue", "db": map[string]any{"user": "pg", "password": "pä55 w<o>rd'&"}, "pin": 123456, "big": "12345678901234567890",
+		"key": pem, "longer": "s3cr/t+va\"lue and more", "odd name!": "odd value", "odd name?": "other value", "empty": "", "zero": nil,
+	}, true)
+}
+
+func TestWhatASecretMayLookLike(t *testing.T) {
+	s := set()
+	const api = "s3cr/t+va\"lue"
+	for name, text := range map[string]string{
+		"raw": api, "in JSON": `{"a":"s3cr/t+va\"lue"}`, "in JSON in JSON": `{\"a\":\"s3cr/t+va\\\"lue\"}`,
+		"in a query": "s3cr%2Ft%2Bva%22lue", "in upper case": strings.ToUpper(api), "in hex": hex.EncodeToString([]byte(api)),
+		"base64": base64.StdEncoding.EncodeToString([]byte(api)), "base64 for URLs": base64.RawURLEncoding.EncodeToString([]byte(api)),
+		"basic":          base64.StdEncoding.EncodeToString([]byte("me:" + api)),
+		"basic of three": base64.StdEncoding.EncodeToString([]byte("ada:" + api)), "in HTML": "va&#34;lue s3cr/t+va&#34;lue",
+	} {
+		if got := s.Text("<" + text + ">"); !strings.Contains(got, "redacted: api›") || strings.Contains(got, "s3cr") {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		data, out any
+	}{
+		{"the longer of two that contain each other", `s3cr/t+va"lue and more`, "‹redacted: longer›"},
+		{"a number", 123456, "‹redacted: pin›"},
+		{"a number of another type", 123456.0, "‹redacted: pin›"},
+		{"another number", 1234567, 1234567},
+		{"a line of a key", "bad line MIIEvQIBADANBgkq", "bad line ‹redacted: key›"},
+		{"a line that every key has", "-----BEGIN KEY-----", "-----BEGIN KEY-----"},
+		{"a short secret that is the whole value", "pg", "‹redacted: db›"},
+		{"a short secret inside of text", "pgsql", "pgsql"},
+		{"a short secret as a name", map[string]any{"pg": 1}, map[string]any{"pg": 1}},
+		{"a name of a member", map[string]any{"odd value": 1}, map[string]any{"‹redacted: secret›": 1}},
+		{"deep inside", []any{map[string]any{"a": []any{123456}}}, []any{map[string]any{"a": []any{"‹redacted: pin›"}}}},
+		{"nothing", []any{"", nil, true, 1.5, map[string]any{}}, []any{"", nil, true, 1.5, map[string]any{}}},
+	} {
+		if diff := cmp.Diff(c.out, set().Value(c.data)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+func TestWhatIsSealedIsOpened(t *testing.T) {
+	s := set()
+	for _, v := range []any{
+		`s3cr/t+va"lue`, "a s3cr/t+va\"lue and more b", 123456, pem, "pg", "pä55 w<o>rd'&", "P%C3%A455+w%3Co%3Erd%27%26", "odd value", "other value",
+		"‹redacted: api›", "‹redacted : api›", "‹redacted›‹redacted", "‹‹redacted: pin, number›", base64.StdEncoding.EncodeToString([]byte("x:odd value")),
+		map[string]any{"odd value": []any{"other value", 1, "MIIEvQIBADANBgkq"}, "‹redacted: api›": nil},
+	} {
+		sealed := s.Seal(v)
+		if text := fmt.Sprint(sealed); strings.Contains(text, "s3cr") || strings.Contains(text, "123456") || strings.Contains(text, "MII") || strings.Contains(text, " value") {
+			t.Errorf("%v is sealed as %s", v, text)
+		}
+		if diff := cmp.Diff(v, s.Open(sealed)); diff != "" {
+			t.Errorf("%v comes back otherwise: %s", v, diff)
+		}
+	}
+}
+
+// TestNoReferenceIsForged gives data that looks like a reference to an owner that does not know the secret, and lets
+// one that knows it open what was stored.
+func TestNoReferenceIsForged(t *testing.T) {
+	without, with := New(map[string]any{}, false), New(map[string]any{"api": "s3cret"}, true)
+	stored := without.Seal(without.Take("‹redacted: api›"))
+	if got := with.Open(stored); got != "‹redacted: api›" {
+		t.Errorf("it became %v", got)
+	}
+	kept := without.Seal(without.Open(with.Seal("Bearer s3cret")))
+	if got := with.Open(kept); got != "Bearer s3cret" {
+		t.Errorf("a reference became %v", got)
+	}
+}
+
+func TestErrorsThatWereCut(t *testing.T) {
+	s := New(map[string]any{"token": "abcdefghijklmnopqrstuvwxyz0123456789"}, true)
+	for detail, want := range map[string]string{
+		`cannot use: string ("abcdefghijklmnopqr...)`: `cannot use: string ("‹redacted›...)`,
+		"the token is abcdefghij…":                    "the token is ‹redacted›…",
+		"the token is abcdefghij":                     "the token is ‹redacted›",
+		"…wxyz0123456789 was refused":                 "…‹redacted› was refused",
+		"uvwxyz0123456789 was refused":                "‹redacted› was refused",
+		"abc is nothing":                              "abc is nothing",
+	} {
+		e := s.Error(errors.Runtimef("%s", detail).With("x", []any{detail}))
+		if e.Detail != want || e.Extensions["x"].([]any)[0] != want {
+			t.Errorf("%s became %s and %v", detail, e.Detail, e.Extensions)
+		}
+	}
+}
+
+func TestANilSetHidesNothing(t *testing.T) {
+	var s *Set
+	e := errors.Runtimef("x")
+	if s.Text("a") != "a" || s.Value(1) != 1 || s.Seal("a") != "a" || s.Open("a") != "a" || s.Error(e) != e || s.Held("a") != "" {
+		t.Error("it changes something")
+	}
+}
+
+func TestWhatDataHolds(t *testing.T) {
+	s := set()
+	for _, c := range []struct {
+		data any
+		want string
+	}{{"x odd value", "secret"}, {map[string]any{"a": 123456}, "pin"}, {"pg", ""}, {map[string]any{"odd value": 1}, "secret"}, {"none", ""}} {
+		if got := s.Held(c.data); got != c.want {
+			t.Errorf("%v holds %q", c.data, got)
+		}
+	}
+}
