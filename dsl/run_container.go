@@ -41,7 +41,7 @@ func (p *parser) lifetime(c *RunContainer, n *yaml.Node, at Pointer) {
 	c.Cleanup, c.CleanupAfter = o.enum("cleanup", "never", "always", "eventually"), o.duration("after")
 	if c.Cleanup == "eventually" {
 		o.require("after")
-	} else if c.CleanupAfter != nil && !o.misspelt["cleanup"] {
+	} else if cleanup := o.value("cleanup"); c.CleanupAfter != nil && cleanup != nil && cleanup.Value == c.Cleanup {
 		o.report("SW124", "after", "`after` goes with `cleanup: eventually` only")
 	}
 }

@@ -105,6 +105,10 @@ func (p *parser) emptyExpression(n *yaml.Node, at Pointer, name string) {
 // anyText decodes a string that may be empty, because it is data: a password, an argument, the input of a process.
 func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	if isText(n) {
+		if emptyExpression(n.Value) {
+			p.emptyExpression(n, at, name)
+			return ""
+		}
 		return n.Value
 	}
 	d := Diagnostic{
@@ -145,7 +149,14 @@ func (o *object) version(name string) string {
 	return version
 }
 
-func quoted(s string) string { return strconv.Quote(s) }
+// quoted shows a text in a message, cut to a length that is read.
+func quoted(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strconv.Quote(s)
+}
 
 // name decodes a namespace or the name of a workflow.
 func (o *object) name(property string) string {
