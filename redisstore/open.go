@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -60,24 +61,16 @@ func Open(ctx context.Context, rawURL string, c Config) (*Store, error) {
 	s, err := open(ctx, client, c)
 	if err != nil {
 		client.Close() // the first error matters
-		return nil, fmt.Errorf("open the store %s: %w", redacted(rawURL), err)
+		return nil, fmt.Errorf("open the store %s: %w", errors.MaskURL(rawURL), err)
 	}
 	return s, nil
-}
-
-func redacted(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return "on Redis"
-	}
-	return u.Redacted()
 }
 
 // connect makes the client. Its own retries are off: this package repeats an operation under the same id.
 func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
+		return nil, c, unreadable(rawURL, err)
 	}
 	query := u.Query()
 	if name := query.Get("deployment"); name != "" {
@@ -95,7 +88,7 @@ func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 		u.Scheme = strings.TrimSuffix(u.Scheme, "+cluster")
 		o, err := redis.ParseClusterURL(u.String())
 		if err != nil {
-			return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
+			return nil, c, unreadable(rawURL, err)
 		}
 		o.MaxRetries, o.DialerRetries, o.DisableIdentity = -1, 1, true
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -103,11 +96,21 @@ func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 	}
 	o, err := redis.ParseURL(u.String())
 	if err != nil {
-		return nil, c, fmt.Errorf("the store's URL cannot be read: %w", err)
+		return nil, c, unreadable(rawURL, err)
 	}
 	o.MaxRetries, o.DialerRetries, o.DisableIdentity, o.ContextTimeoutEnabled = -1, 1, true, true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return redis.NewClient(o), c, nil
+}
+
+// unreadable tells that a URL cannot be read. Why is left out if there may be a password in it: the reason quotes what it
+// stumbles over.
+func unreadable(rawURL string, err error) error {
+	shown := errors.MaskURL(rawURL)
+	if strings.Contains(rawURL, "@") {
+		return fmt.Errorf("the store's URL %s cannot be read: in a user and a password, each of / ? # @ : %% [ ] and space is written as %% and two digits, such as %%2F for /", shown)
+	}
+	return fmt.Errorf("the store's URL %s cannot be read: %w", shown, err)
 }
 
 func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, error) {

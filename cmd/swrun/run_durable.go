@@ -237,7 +237,7 @@ func (r *durableRun) workerConfig(ctx context.Context) runtime.WorkerConfig {
 func (p *program) kept(i runtime.Instance, f *runFlags, d *document, s os.Signal) error {
 	again := fmt.Sprintf("swrun run %s --id %s", shellWord(d.file), i.ID)
 	if f.store.url != "" {
-		again += " --store " + shellWord(redacted(f.store.url))
+		again += " --store " + shellWord(errors.MaskURL(f.store.url))
 	}
 	l := p.errLook()
 	fmt.Fprintln(p.err, l.text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, printable(again))))

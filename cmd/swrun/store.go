@@ -97,15 +97,6 @@ func makeEmbedded(folder string) error {
 	return os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o600)
 }
 
-// redacted returns a store's URL without its password.
-func redacted(location string) string {
-	u, err := url.Parse(location)
-	if err != nil {
-		return "?"
-	}
-	return u.Redacted()
-}
-
 // openedStore is a store that has to be closed.
 type openedStore struct {
 	runtime.Store
@@ -115,7 +106,7 @@ type openedStore struct {
 }
 
 // String names the store for people, without a password.
-func (s *openedStore) String() string { return redacted(s.url) }
+func (s *openedStore) String() string { return errors.MaskURL(s.url) }
 
 // Close lets go of the store.
 func (s *openedStore) Close() error { return s.closed() }
@@ -128,7 +119,7 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 	at, _ := f.location(p)
 	scheme, rest, ok := strings.Cut(at, ":")
 	if !ok {
-		return nil, usagef("for example --store redis://localhost:6379 or --store file:runs.db", "%q is no store: it must be a URL", at)
+		return nil, usagef("for example --store redis://localhost:6379 or --store file:runs.db", "%q is no store: it must be a URL", errors.MaskURL(at))
 	}
 	switch scheme {
 	case "redis", "rediss", "redis+cluster", "rediss+cluster":
