@@ -47,12 +47,11 @@ func layers() map[string][]string {
 // only returns the packages of others that a single one of ours may import, and those that may.
 func only() map[string][]string {
 	return map[string][]string{
-		"github.com/itchyny/gojq":   {"expr"},
-		"github.com/go-resty/resty": {"tasks"},
-		"github.com/icholy/digest":  {"tasks"},
-		"os/exec":                   {"tasks", "cmd/swrun", "redisstore/redistest"},
-		"net/http":                  {"tasks", "server", "cmd/swrun"},
-		"github.com/spf13/cobra":    {"cmd/swrun"},
+		"github.com/itchyny/gojq":  {"expr"},
+		"github.com/icholy/digest": {"tasks"},
+		"os/exec":                  {"tasks", "cmd/swrun", "redisstore/redistest"},
+		"net/http":                 {"tasks", "server", "cmd/swrun"},
+		"github.com/spf13/cobra":   {"cmd/swrun"},
 	}
 }
 

@@ -45,7 +45,7 @@ func exampleRuns() []exampleRun {
 		{file: "call-http-redirect", input: `{"searchQuery": "luke s"}`, output: search},
 		{file: "conditional-task", input: `{"customer": {"age": 17}}`, fault: `{"type": "https://superbet-casinos.com/customer/access-forbidden", "status": 400, "title": "Access Forbidden"}`},
 		{file: "conditional-task", input: `{"customer": {"age": 18}}`, output: `{"sent": "{\"bet\":\".bet\",\"customer\":\".customer\"}"}`},
-		{file: "do-multiple", input: `{"petId": 3}`, fault: `{"type": "communication", "status": 404, "instance": "/do/1/buyPet"}`},
+		{file: "do-multiple", input: `{"petId": 3}`, fault: `{"type": "expression", "status": 400, "instance": "/do/1/buyPet"}`},
 		{file: "do-single", input: `{"petId": 3}`, output: `{"id": 3, "status": "available", ` + milou + `}`},
 		{file: "for-inline-array", output: `{"processed": [{"name": "red", "hex": "#FF0000"}, {"name": "green", "hex": "#00FF00"}, {"name": "blue", "hex": "#0000FF"}]}`},
 		{file: "fork", input: `{"patient": {"fullName": "Ada"}, "room": {"number": 4}}`, output: `{"sent": "{\"patientId\":\"Ada\",\"room\":4}"}`},

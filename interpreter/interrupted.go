@@ -39,6 +39,7 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 			body, i.Error = m.requestAgain(f)
 		}
 		i.Effect.Request = m.request(f, body, f.Effect.Attempt)
+		i.Effect.Request.Secret = f.Effect.Request == nil // then it is not stored
 		all = append(all, i)
 	}
 	return all

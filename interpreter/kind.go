@@ -68,6 +68,7 @@ type Request struct {
 	Key      string      // the occurrence's idempotency key, the same for every attempt
 	Attempt  int         // counts from 1
 	Deadline time.Time   // of the innermost scope that ends first; zero if there is none
+	Secret   bool        // the task has read a secret, which may stand anywhere in Body
 }
 
 // Performer does one effect. Its result is JSON data in the types of expr.Decode. It returns a *errors.Error for what

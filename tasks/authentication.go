@@ -6,9 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/go-resty/resty/v2"
-	"github.com/icholy/digest"
-
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -115,13 +112,10 @@ func (c *credential) fromSecret(v any) *errors.Error {
 	return c.fill(properties)
 }
 
-// apply puts the credential on a request; base is what digest authentication sends through.
-func (c *credential) apply(client *resty.Client, r *resty.Request, base http.RoundTripper) {
-	switch c.Scheme {
-	case "digest":
-		client.SetTransport(&digest.Transport{Username: c.Username, Password: c.Password, Transport: base})
-	default:
-		r.SetHeader("Authorization", c.header())
+// apply puts the credential on a request, unless it is made of the answer.
+func (c *credential) apply(header http.Header) {
+	if c.Scheme != "digest" {
+		header.Set("Authorization", c.header())
 	}
 }
 

@@ -153,7 +153,7 @@ func (c *callHTTPBody) prepareQuery(s *interpreter.Scope, input any, r *httpRequ
 	query := form(values)
 	u, parseErr := url.Parse(r.URI)
 	if parseErr != nil {
-		return errors.Expressionf("the endpoint %q is no URI", r.URI)
+		return errors.Expressionf("the endpoint %q is no URI", withoutQuery(r.URI))
 	}
 	if encoded := query.Encode(); encoded != "" {
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+encoded, "&")

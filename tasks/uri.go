@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -17,7 +18,14 @@ import (
 type uri struct {
 	expression *expr.Template
 	template   string
-	variables  []string
+	variables  []uriVariable
+}
+
+// uriVariable is a variable of a template, where it stands.
+type uriVariable struct {
+	name     string
+	optional bool // it may be missing: {?a} and {&a} then leave their parameter out, {#a} the fragment
+	inQuery  bool // it may be empty without making the URI another one
 }
 
 var templateExpression = regexp.MustCompile(`\{([^{}]*)\}`)
@@ -36,25 +44,38 @@ func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 // parseTemplate reads a URI template.
 func parseTemplate(text string) (*uri, error) {
 	u := &uri{template: text}
-	for _, m := range templateExpression.FindAllStringSubmatch(text, -1) {
-		for _, name := range strings.Split(strings.TrimLeft(m[1], "+#./;?&"), ",") {
+	for _, at := range templateExpression.FindAllStringSubmatchIndex(text, -1) {
+		inner := text[at[2]:at[3]]
+		before := templateExpression.ReplaceAllString(text[:at[0]], "")
+		optional := inner != "" && strings.ContainsRune("?&#", rune(inner[0]))
+		for _, name := range strings.Split(strings.TrimLeft(inner, "+#./;?&"), ",") {
 			name, _, _ = strings.Cut(name, ":")
-			u.variables = append(u.variables, strings.TrimSuffix(name, "*"))
+			u.variables = append(u.variables, uriVariable{
+				name: strings.TrimSuffix(name, "*"), optional: optional, inQuery: optional || strings.ContainsAny(before, "?#"),
+			})
 		}
 	}
 	_, err := stduritemplate.Expand(text, stduritemplate.Substitutions{})
 	return u, err
 }
 
+// expand returns the URL that is asked for.
 func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
+	text, err := u.evaluate(s, input)
+	if err != nil {
+		return "", err
+	}
+	if parsed, err := url.Parse(text); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
+		return "", errors.Expressionf("the endpoint must be a URL such as https://example.com/path, got %s", quote(withoutQuery(text)))
+	}
+	return text, nil
+}
+
+func (u *uri) evaluate(s *interpreter.Scope, input any) (string, *errors.Error) {
 	if u.expression != nil {
 		return evalText(s, u.expression, "the endpoint")
 	}
-	text, err := u.fill(input)
-	if err == nil && strings.TrimSpace(text) == "" {
-		return "", errors.Expressionf("the endpoint must not be empty: nothing is left of %s", quote(u.template))
-	}
-	return text, err
+	return u.fill(input)
 }
 
 // fill expands the template with the properties of input.
@@ -73,17 +94,32 @@ func (u *uri) fill(input any) (string, *errors.Error) {
 	return expanded, nil
 }
 
-// substitutions returns the variables as text; a missing one is left out.
+// substitutions returns the variables as text. Without a value, or with one that changes the path, the URI would be
+// that of something else: /orders/ instead of /orders/7.
 func (u *uri) substitutions(input any) (stduritemplate.Substitutions, *errors.Error) {
 	properties, _ := input.(map[string]any) // other input has no properties
 	values := stduritemplate.Substitutions{}
-	for _, name := range u.variables {
-		switch v := properties[name].(type) {
+	for _, variable := range u.variables {
+		v, given := properties[variable.name]
+		problem := ""
+		switch v := v.(type) {
 		case nil:
+			if variable.optional {
+				continue
+			}
+			problem = map[bool]string{true: "is null", false: "is missing"}[given]
 		case []any, map[string]any:
-			return nil, errors.Expressionf("the variable %q of the URI template %q is %s; a scalar is needed", name, u.template, kindOf(v))
+			problem = "is " + kindOf(v) + "; a scalar is needed"
 		default:
-			values[name] = stringify(v)
+			text := stringify(v)
+			if !variable.inQuery && (strings.TrimSpace(text) == "" || text == "." || text == "..") {
+				problem = "is " + quote(text)
+			}
+			values[variable.name] = text
+		}
+		if problem != "" {
+			return nil, errors.Expressionf("the variable %q of the URI template %s %s", variable.name, quote(withoutUser(u.template)), problem).
+				With("variable", variable.name)
 		}
 	}
 	return values, nil

@@ -7,14 +7,27 @@ import (
 )
 
 func TestURITemplate(t *testing.T) {
-	input := map[string]any{"id": 7, "name": "Ü b/c", "a.b": "dotted", "flag": true, "list": []any{1}, "large": 9007199254740993, "none": nil}
+	input := map[string]any{"id": 7, "name": "Ü b/c", "a.b": "dotted", "flag": true, "list": []any{1}, "large": 9007199254740993, "none": nil, "empty": "", "blank": " ", "up": "..", "here": "."}
 	for _, c := range []struct{ name, template, want, wantErr string }{
 		{"11.7 a number", "https://x.test/{id}", "https://x.test/7", ""},
 		{"11.7 text is encoded", "https://x.test/{name}", "https://x.test/%C3%9C%20b%2Fc", ""},
 		{"11.7 a name with a dot is one property", "https://x.test/{a.b}", "https://x.test/dotted", ""},
 		{"11.7 a boolean", "https://x.test/{flag}", "https://x.test/true", ""},
-		{"11.7 a missing one is empty", "https://x.test/{missing}/y", "https://x.test//y", ""},
-		{"11.7 null is empty", "https://x.test/{none}/y", "https://x.test//y", ""},
+		{"a missing one is an error", "https://x.test/{missing}/y", "", `"missing" of the URI template "https://x.test/{missing}/y" is missing`},
+		{"null is an error", "https://x.test/{none}/y", "", `"none" of the URI template "https://x.test/{none}/y" is null`},
+		{"empty text is an error in a path", "https://x.test/{empty}", "", `is ""`},
+		{"so is blank text", "https://x.test/{blank}", "", `is " "`},
+		{"so is what leads upward", "https://x.test/a/{up}", "", `is ".."`},
+		{"so is what leads nowhere", "https://x.test/a/{here}/b", "", `is "."`},
+		{"in the host too", "https://{missing}/a", "", "is missing"},
+		{"in a segment of its own", "https://x.test{/missing}", "", "is missing"},
+		{"with reserved characters", "https://x.test/{+empty}", "", `is ""`},
+		{"as one of several", "https://x.test/{id,none}", "", "is null"},
+		{"missing in a query", "https://x.test/?a={missing}", "", "is missing"},
+		{"empty in a query", "https://x.test/?a={empty}", "https://x.test/?a=", ""},
+		{"a parameter that is left out", "https://x.test/{?missing,id}", "https://x.test/?id=7", ""},
+		{"a parameter that is left out of more", "https://x.test/?a=b{&none,id}", "https://x.test/?a=b&id=7", ""},
+		{"the password of a template is not told", "https://ada:p%zw@x.test/{missing}", "", `"https://xxxxx@x.test/{missing}"`},
 		{"11.7 in the query", "https://x.test/?status={id}", "https://x.test/?status=7", ""},
 		{"11.7 digits survive", "https://x.test/{large}", "https://x.test/9007199254740993", ""},
 		{"11.7 several in one", "https://x.test/{id,flag}", "https://x.test/7,true", ""},
@@ -64,6 +77,9 @@ func FuzzURITemplate(f *testing.F) {
 			t.Fatal(err)
 		}
 		expanded, fault := plain.fill(map[string]any{"id": value})
+		if refused := strings.TrimSpace(value) == "" || value == "." || value == ".."; refused != (fault != nil) {
+			t.Errorf("%q: %v", value, fault)
+		}
 		if fault != nil {
 			return
 		}

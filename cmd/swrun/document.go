@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,7 +85,8 @@ func (d *document) add(found dsl.Diagnostics) {
 
 // compileConfig is how programs are made here: a file on the command line is trusted, as a shell script is.
 func compileConfig(file string, c tasks.Config) interpreter.Config {
-	c.Load, c.Processes = tasks.Loader(baseFile(file), http.DefaultTransport, true), true
+	c.Transport = tasks.NewTransport(tasks.TransportConfig{})
+	c.Load, c.Processes = tasks.Loader(baseFile(file), c.Transport, true), true
 	return interpreter.Config{
 		Kinds:   tasks.All(c),
 		Secrets: c.Secrets, Load: c.Load,

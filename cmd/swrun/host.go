@@ -40,7 +40,7 @@ func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
 	}
 	transport := h.transport
 	if transport == nil {
-		transport = http.DefaultTransport
+		transport = tasks.NewTransport(tasks.TransportConfig{})
 	}
 	p, found := interpreter.Compile(w, interpreter.Config{
 		Kinds: tasks.All(tasks.Config{

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"syscall"
-	"time"
 
 	"code.dny.dev/ssrf"
+
+	"github.com/swrun/swrun/tasks"
 )
 
 // This file decides which hosts the tasks of a worker may call.
@@ -23,23 +22,13 @@ const (
 )
 
 // network returns a transport that dials only what the policy allows, by the address that is really dialled: names
-// that resolve to something else, and redirects, come by here too. Proxies of the environment are passed over, since
-// they would dial in its place.
-func network(policy string) (http.RoundTripper, error) {
+// that resolve to something else, and redirects, come by here too. It keeps a connection for each of so many calls.
+func network(policy string, calls int) (http.RoundTripper, error) {
 	control, err := networkControl(policy)
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if control == nil {
-		return transport, nil
-	}
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: control}
-	transport.Proxy = nil
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		return dialer.DialContext(ctx, network, address)
-	}
-	return transport, nil
+	return tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: calls}), nil
 }
 
 // networkControl returns what a dialer asks before it connects; nil allows everything.

@@ -40,7 +40,7 @@ func TestNetworkPolicies(t *testing.T) {
 		{"127.0.0.0/8", private.URL + "/redirect", false},
 		{"10.0.0.0/8", private.URL, false},
 	} {
-		transport, err := network(c.policy)
+		transport, err := network(c.policy, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestNetworkPolicies(t *testing.T) {
 			t.Errorf("%s with %s was reached", c.url, c.policy)
 		}
 	}
-	if _, err := network("everything"); err == nil {
+	if _, err := network("everything", 1); err == nil {
 		t.Error("a policy that does not exist was taken")
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type program struct {
 
 // run does what args ask for and returns the exit code.
 func run(args []string, s streams) (code int) {
+	log.SetOutput(io.Discard) // what libraries would print there is in the errors that they return, or nobody can act on it
 	p := &program{streams: s}
 	defer func() {
 		// Go would exit with 2, which means wrong use here.

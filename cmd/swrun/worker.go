@@ -157,7 +157,7 @@ func (p *program) collectLess() {
 
 func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	var c runtime.WorkerConfig
-	transport, err := network(f.network)
+	transport, err := network(f.network, f.concurrency)
 	if err != nil {
 		return c, err
 	}

@@ -1,0 +1,185 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Limits of a response.
+const (
+	maxResponse = 10 << 20 // bytes of its body, after decompression
+	maxRefusal  = 64 << 10 // bytes that are read of one that is no success
+	maxDetail   = 4 << 10  // bytes of it that an error quotes
+)
+
+// receive reads the response until ctx ends, and makes of it what the task gets.
+func (request *httpRequest) receive(ctx context.Context, response *http.Response, r interpreter.Request) (any, error) {
+	if response.StatusCode == http.StatusSwitchingProtocols { // what follows is no body, and does not end
+		response.Body.Close()
+		return nil, request.failure(response, []byte("the server changes to another protocol, which a call does not speak"))
+	}
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { // not every body heeds its context
+		response.Body.Close()
+		close(closed)
+	})
+	defer func() {
+		if stop() {
+			response.Body.Close()
+		} else {
+			<-closed
+		}
+	}()
+	if !request.succeeds(response.StatusCode) {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // what there is of it
+		return nil, request.failure(response, body)
+	}
+	body, err := request.read(ctx, response, r)
+	if err != nil {
+		return nil, err
+	}
+	return request.result(response, body)
+}
+
+// succeeds reports whether a status is what the task has asked for (semantics 11.5).
+func (request *httpRequest) succeeds(status int) bool {
+	return status >= 200 && (status <= 299 || request.Redirect && status <= 399)
+}
+
+// read returns the body of a success.
+func (request *httpRequest) read(ctx context.Context, response *http.Response, r interpreter.Request) ([]byte, error) {
+	if response.ContentLength > maxResponse {
+		return nil, request.tooLarge(response.ContentLength)
+	}
+	var body bytes.Buffer
+	if response.ContentLength > 0 {
+		body.Grow(int(response.ContentLength) + bytes.MinRead) // so much more that its end is found without growing again
+	}
+	n, err := body.ReadFrom(io.LimitReader(response.Body, maxResponse+1))
+	switch {
+	case err != nil:
+		return nil, errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.told())
+	case n > maxResponse:
+		return nil, request.tooLarge(n)
+	}
+	return body.Bytes(), nil
+}
+
+func (request *httpRequest) tooLarge(n int64) error {
+	return errors.Communicationf("the response of %s is larger than %d bytes", withoutQuery(request.URI), maxResponse).
+		With("request", request.told()).With("limit", "response bytes").With("value", int(n)).With("max", maxResponse)
+}
+
+// cut shortens a text that an error quotes.
+func cut(text string) string {
+	if len(text) <= maxDetail {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxDetail], "") + "…"
+}
+
+// result is what the task gets of a response (semantics 11.3 to 11.6).
+func (request *httpRequest) result(response *http.Response, body []byte) (any, error) {
+	if request.Format == "raw" {
+		return base64.StdEncoding.EncodeToString(body), nil
+	}
+	content, err := decodeContent(response.Header.Get("Content-Type"), body)
+	if err != nil || request.Format != "response" {
+		return content, err
+	}
+	headers := map[string]any{}
+	for name, values := range response.Header {
+		headers[name] = strings.Join(values, ", ")
+	}
+	sent := map[string]any{}
+	for name, value := range request.Headers {
+		if !isCredential(name) { // credentials do not become data
+			sent[name] = value
+		}
+	}
+	return map[string]any{
+		"request":    map[string]any{"method": request.Method, "uri": withoutUser(request.URI), "headers": sent},
+		"statusCode": response.StatusCode,
+		"headers":    headers,
+		"content":    content,
+	}, nil
+}
+
+// told is what an error tells of the request: nothing that may be a credential.
+func (request *httpRequest) told() map[string]any {
+	return map[string]any{"method": request.Method, "uri": withoutQuery(request.URI)}
+}
+
+// failure is the error of a response that is no success; its detail is the body.
+func (request *httpRequest) failure(response *http.Response, body []byte) error {
+	status, contentType := response.StatusCode, response.Header.Get("Content-Type")
+	e := errors.Communicationf("")
+	e.Status, e.Title = status, http.StatusText(status)
+	if e.Title == "" {
+		e.Title = "Status " + strconv.Itoa(status)
+	}
+	switch text := trimPartialRune(body); {
+	case utf8.Valid(text):
+		e.Detail = cut(strings.TrimSpace(string(text)))
+	case len(body) < maxRefusal:
+		e.Detail = strconv.Itoa(len(body)) + " bytes of " + contentType
+	default:
+		e.Detail = "more than " + strconv.Itoa(maxRefusal-1) + " bytes of " + contentType
+	}
+	return e.With("request", request.told()).With("response", map[string]any{"statusCode": status, "contentType": contentType})
+}
+
+// trimPartialRune removes a character from the end of which only the beginning was read.
+func trimPartialRune(body []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(body); i++ {
+		if last := body[len(body)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return body[:len(body)-i]
+			}
+			break
+		}
+	}
+	return body
+}
+
+// decodeContent reads a body as its content type says: JSON as data, text as text, nothing as null, all else as
+// base64.
+func decodeContent(contentType string, body []byte) (any, error) {
+	if len(body) == 0 {
+		return nil, nil
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media = strings.TrimSpace(strings.Split(contentType, ";")[0])
+	}
+	switch {
+	case media == "application/json" || strings.HasSuffix(media, "+json"):
+		v, err := expr.Decode(body)
+		if err != nil {
+			return nil, errors.Communicationf("the response says that it is JSON, and is not: %s", err)
+		}
+		return v, nil
+	case isTextual(media) && utf8.Valid(body):
+		return string(body), nil
+	}
+	return base64.StdEncoding.EncodeToString(body), nil
+}
+
+func isTextual(media string) bool {
+	switch media {
+	case "", "application/xml", "application/yaml", "application/x-yaml", "application/x-www-form-urlencoded":
+		return true
+	}
+	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+yaml")
+}

@@ -1,0 +1,90 @@
+package tasks
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// TransportConfig says how the calls of a process reach the network. The zero value reaches everything.
+type TransportConfig struct {
+	// Control is asked before each connection, with the address that is really dialled; nil allows all. Proxies of the
+	// environment, which would dial in its place, are used only without it.
+	Control func(network, address string, c syscall.RawConn) error
+	// Connections is how many calls there may be at a time: so many connections are kept open for the next ones. At
+	// least 100 are.
+	Connections int
+}
+
+// Limits of a connection. How long an answer takes is up to the task's timeout.
+const (
+	maxDial      = 30 * time.Second // until a server accepts
+	maxHandshake = 10 * time.Second // until it speaks TLS
+	maxIdle      = 90 * time.Second // how long a connection is kept for the next call
+	maxHeader    = 1 << 20          // bytes of an answer's header
+)
+
+// NewTransport returns what calls are sent through. All calls of a process should share one: it keeps their connections.
+func NewTransport(c TransportConfig) *http.Transport {
+	dial := connector{net.Dialer{Timeout: maxDial, KeepAlive: maxDial, Control: c.Control}}
+	t := &http.Transport{
+		DialContext: dial.plain, DialTLSContext: dial.secure, ForceAttemptHTTP2: true, TLSHandshakeTimeout: maxHandshake,
+		ExpectContinueTimeout: time.Second, IdleConnTimeout: maxIdle, MaxIdleConnsPerHost: max(c.Connections, 100),
+		MaxResponseHeaderBytes: maxHeader,
+	}
+	if c.Control == nil {
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	return t
+}
+
+// connector opens connections that end with the call they are for. The transport itself goes on with a connection
+// that nobody waits for any more, since another call might use it: with a server that stalls, for a long time.
+type connector struct{ net.Dialer }
+
+func (d connector) plain(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, done := untilCallEnds(ctx)
+	defer done()
+	return d.DialContext(ctx, network, address)
+}
+
+func (d connector) secure(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, done := untilCallEnds(ctx)
+	defer done()
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxHandshake)
+	defer cancel()
+	secured := tls.Client(plain, &tls.Config{ServerName: host, NextProtos: []string{"h2", "http/1.1"}})
+	if err := secured.HandshakeContext(ctx); err != nil {
+		plain.Close() // the handshake's error tells more
+		return nil, err
+	}
+	return secured, nil
+}
+
+// callEnd is the key under which a request's context knows the context of its call.
+type callEnd struct{}
+
+// withCall lets the connections that are opened for ctx end with it. The transport passes on values, but not the end.
+func withCall(ctx context.Context) context.Context { return context.WithValue(ctx, callEnd{}, ctx) }
+
+// untilCallEnds returns ctx as it ends, at the latest, with the call that it belongs to.
+func untilCallEnds(ctx context.Context) (context.Context, func()) {
+	call, ok := ctx.Value(callEnd{}).(context.Context)
+	if !ok {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(call, func() { cancel(context.Cause(call)) })
+	return ctx, func() { stop(); cancel(nil) }
+}

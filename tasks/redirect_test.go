@@ -1,0 +1,197 @@
+package tasks_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/tasks"
+)
+
+// origins are two servers, of which the first redirects to the second.
+type origins struct {
+	first, second *httptest.Server
+	mu            sync.Mutex
+	reached       []*http.Request // by the second, and by the first below /end
+	bodies        []string
+}
+
+// mustOrigins starts the servers; they do not share a port, and speak TLS if told so.
+func mustOrigins(t *testing.T, secureFirst, secureSecond bool) *origins {
+	t.Helper()
+	o := &origins{}
+	note := func(w http.ResponseWriter, r *http.Request) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		body, _ := io.ReadAll(r.Body) // a broken one shows
+		o.reached, o.bodies = append(o.reached, r), append(o.bodies, string(body))
+	}
+	start := func(secure bool, h http.HandlerFunc) *httptest.Server {
+		server := httptest.NewUnstartedServer(h)
+		if secure {
+			server.StartTLS()
+		} else {
+			server.Start()
+		}
+		t.Cleanup(server.Close)
+		return server
+	}
+	o.second = start(secureSecond, func(w http.ResponseWriter, r *http.Request) {
+		note(w, r)
+		switch r.URL.Path {
+		case "/back":
+			http.Redirect(w, r, o.first.URL+"/end", http.StatusFound)
+		case "/digest":
+			w.Header().Set("WWW-Authenticate", `Digest realm="a", nonce="b", qop="auth", algorithm=SHA-256`)
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	o.first = start(secureFirst, func(w http.ResponseWriter, r *http.Request) {
+		code := http.StatusFound
+		if r.URL.Query().Has("keep") {
+			code = http.StatusTemporaryRedirect
+		}
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, o.second.URL+"/", code)
+		case "/away-and-back":
+			http.Redirect(w, r, o.second.URL+"/back", code)
+		case "/away-digest":
+			http.Redirect(w, r, o.second.URL+"/digest", code)
+		case "/here":
+			http.Redirect(w, r, "/end", code)
+		case "/file":
+			w.Header().Set("Location", "file:///etc/passwd")
+			w.WriteHeader(code)
+		default:
+			note(w, r)
+		}
+	})
+	return o
+}
+
+// told is what the servers have received by name of the header.
+func (o *origins) told(name string) (all []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range o.reached {
+		all = append(all, r.Header[name]...)
+	}
+	return all
+}
+
+const privateHeaders = `headers: {Authorization: Bearer t0ken, Cookie: a=b, Proxy-Authorization: Basic x, X-Api-Key: k3y, Referer: 'http://a.test/?k=k3y', Accept: text/plain, Accept-Language: '${ $secrets.token }'}`
+
+// ask calls path of the first server.
+func (o *origins) ask(t *testing.T, path, with string) *errors.Error {
+	t.Helper()
+	transport := tasks.NewTransport(tasks.TransportConfig{})
+	if o.first.TLS != nil || o.second.TLS != nil {
+		transport.DialTLSContext, transport.TLSClientConfig = nil, &tls.Config{InsecureSkipVerify: true}
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	config := tasks.Config{Transport: transport, Secrets: func(name string) (any, bool) { return "s3cret", name == "token" }}
+	outcome := runDocument(t, config, fmt.Sprintf("  - ask: {call: http, with: {redirect: true, endpoint: {uri: '%s%s'%s}}\nuse: {secrets: [token]}\n", o.first.URL, path, with))
+	return outcome.Fault
+}
+
+// TestRedirectToAnotherOrigin: another port of the same host is another origin, and gets nothing that was for the first.
+func TestRedirectToAnotherOrigin(t *testing.T) {
+	for _, c := range []struct{ name, path, with string }{
+		{"the author's headers", "/away", "}, method: get, " + privateHeaders},
+		{"a policy", "/away", ", authentication: {basic: {username: ada, password: lovelace}}}, method: get"},
+		{"a policy from a secret", "/away", ", authentication: {bearer: {use: token}}}, method: get"},
+		{"by way of the first again", "/away-and-back", "}, method: get, " + privateHeaders},
+		{"a body that becomes none", "/away", "}, method: post, body: s3cret, " + privateHeaders},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := mustOrigins(t, false, false)
+			if fault := o.ask(t, c.path, c.with); fault != nil {
+				t.Fatal(fault)
+			}
+			if len(o.reached) == 0 {
+				t.Fatal("nobody was reached, so that nothing is shown")
+			}
+			for _, r := range o.reached {
+				for name, values := range r.Header {
+					if name != "User-Agent" && name != "Accept-Encoding" || strings.Contains(strings.Join(values, ""), "s3cret") {
+						t.Errorf("%s %s got %s: %q", r.Method, r.URL, name, values)
+					}
+				}
+			}
+			if body := strings.Join(o.bodies, ""); body != "" {
+				t.Errorf("the body %q went along", body)
+			}
+		})
+	}
+}
+
+// TestRedirectWithinAnOrigin: everything goes along, the digest too.
+func TestRedirectWithinAnOrigin(t *testing.T) {
+	o := mustOrigins(t, false, false)
+	if fault := o.ask(t, "/here?keep", "}, method: post, body: whole, "+privateHeaders); fault != nil {
+		t.Fatal(fault)
+	}
+	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "Idempotency-Key", "X-Swrun-Attempt", "Accept-Language"} {
+		if len(o.told(name)) != 1 {
+			t.Errorf("%s: %q", name, o.told(name))
+		}
+	}
+	if strings.Join(o.bodies, "") != "whole" {
+		t.Errorf("got the bodies %q", o.bodies)
+	}
+}
+
+// TestDescriptionsOfContentCrossOrigins: what is no credential and describes the content goes along.
+func TestDescriptionsOfContentCrossOrigins(t *testing.T) {
+	o := mustOrigins(t, false, false)
+	if fault := o.ask(t, "/away?keep", "}, method: post, body: whole, headers: {Accept: text/plain, X-Mine: a}"); fault != nil {
+		t.Fatal(fault)
+	}
+	if len(o.told("Accept")) != 1 || len(o.told("Content-Type")) != 1 || len(o.told("X-Mine"))+len(o.told("Idempotency-Key")) != 0 || strings.Join(o.bodies, "") != "whole" {
+		t.Errorf("got %q with the bodies %q", o.reached[0].Header, o.bodies)
+	}
+}
+
+// TestRedirectsThatAreRefused: nobody is reached by them.
+func TestRedirectsThatAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, path, with, want string
+		secureFirst            bool
+	}{
+		{"the body of a request with a credential", "/away?keep", "}, method: post, body: x, headers: {Authorization: a}", "does not go to another origin", false},
+		{"the body of a request with a policy", "/away?keep", ", authentication: {bearer: {use: token}}}, method: post, body: x", "does not go to another origin", false},
+		{"a body that holds a secret", "/away?keep", "}, method: post, body: '${ $secrets.token }'", "does not go to another origin", false},
+		{"from https to http", "/away", "}, method: get", "from https to http", true},
+		{"to a file", "/file", "}, method: get", "neither http nor https", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := mustOrigins(t, c.secureFirst, false)
+			fault := o.ask(t, c.path, c.with)
+			if fault == nil || !errors.Same(fault.Type, errors.Communication) || !strings.Contains(fault.Detail, c.want) {
+				t.Errorf("got %v", fault)
+			}
+			if len(o.reached) > 0 {
+				t.Errorf("%s was reached", o.reached[0].URL)
+			}
+		})
+	}
+}
+
+// TestDigestAnswersNobodyElse: a challenge of another origin is an answer like any other.
+func TestDigestAnswersNobodyElse(t *testing.T) {
+	o := mustOrigins(t, false, false)
+	fault := o.ask(t, "/away-digest", ", authentication: {digest: {username: ada, password: lovelace}}}, method: get")
+	if fault == nil || fault.Status != http.StatusUnauthorized {
+		t.Errorf("got %v", fault)
+	}
+	if len(o.reached) != 1 || len(o.told("Authorization")) != 0 {
+		t.Errorf("%d requests with %q", len(o.reached), o.told("Authorization"))
+	}
+}
