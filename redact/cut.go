@@ -23,7 +23,7 @@ func (s *Set) cut(text string) string {
 // dots returns where the first dots of a text are, or its end.
 func dots(text string) (at int, mark string) {
 	at = len(text)
-	for _, m := range []string{"…", "..."} {
+	for _, m := range []string{"…", " ...", "..."} {
 		if i := strings.Index(text, m); i >= 0 && i < at {
 			at, mark = i, m
 		}

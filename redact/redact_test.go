@@ -96,6 +96,7 @@ func TestErrorsThatWereCut(t *testing.T) {
 	s := New(map[string]any{"token": "abcdefghijklmnopqrstuvwxyz0123456789"}, true)
 	for detail, want := range map[string]string{
 		`cannot use: string ("abcdefghijklmnopqr...)`: `cannot use: string ("‹redacted›...)`,
+		`cannot use "abcdefghijklmnopqr ..."`:         `cannot use "‹redacted› ..."`,
 		"the token is abcdefghij…":                    "the token is ‹redacted›…",
 		"the token is abcdefghij":                     "the token is ‹redacted›",
 		"…wxyz0123456789 was refused":                 "…‹redacted› was refused",
