@@ -27,6 +27,7 @@ changes afterwards: deploying another document under the same three is refused (
 // deploy deploys documents; if one of them is faulty, none.
 func (o *operation) deploy(names []string) error {
 	definitions := make([]runtime.Definition, len(names))
+	scheduled := make([]bool, len(names))
 	for n, name := range names {
 		file, text, err := readDocument(o.streams, name)
 		if err != nil {
@@ -39,6 +40,7 @@ func (o *operation) deploy(names []string) error {
 		if definitions[n], err = d.definition(); err != nil {
 			return err
 		}
+		scheduled[n] = d.workflow.Schedule != nil
 	}
 	for n, definition := range definitions {
 		reference, err := o.client.Deploy(o.ctx, definition)
@@ -49,6 +51,10 @@ func (o *operation) deploy(names []string) error {
 			return err
 		}
 		fmt.Fprintf(o.out, "%s deployed\n", reference)
+		if scheduled[n] {
+			name := reference.Namespace + "/" + reference.Name
+			fmt.Fprintf(o.err, "%s: its schedule is not followed yet, so that it is not started by it; swrun start %s starts it once\n", reference, name)
+		}
 	}
 	return nil
 }

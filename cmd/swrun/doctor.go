@@ -43,7 +43,7 @@ func (p *program) doctor(f *operateFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	q, err := compileQuery("--jq", f.jq, p.now)
+	printer, err := f.printer(p)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (p *program) doctor(f *operateFlags) error {
 		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layoutText(s.Layout()), because), ""})
 		found = append(found, p.examine(ctx, s)...)
 	}
-	return (&operation{program: p, flags: f, query: q}).diagnose(found)
+	return (&operation{program: p, flags: f, printer: printer}).diagnose(found)
 }
 
 // examine looks at a store that could be opened.

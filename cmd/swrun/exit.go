@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/swrun/swrun/errors"
@@ -28,6 +29,42 @@ const (
 	exitInterrupt = 130
 	exitTerminate = 143
 )
+
+// exitCode is an exit code for people: in a few words, and its story.
+type exitCode struct {
+	code         int
+	title, story string
+}
+
+// exitCodes returns all of them.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{exitOK, "fine", "It was done; a run has completed, a document is valid."},
+		{exitInternal, "internal error", "Something that swrun cannot help, such as a full disk, or a mistake of its own: please report those."},
+		{exitUsage, "wrong use", "The command line cannot be meant so: a verb, a flag or a value that does not exist or is empty. Nothing was done."},
+		{exitInvalid, "invalid document", "The document has errors, each of them shown at its line. Nothing has run."},
+		{exitInput, "input refused", "The input does not fit input.schema of the document. No task has run."},
+		{exitNotFound, "not found", "What was named is not there: a file, a run, a workflow that is not deployed, a code without a story."},
+		{exitConflict, "conflict", "What is there is in the way: an id of another run, another document under the same version, a run in a state that the verb is not for."},
+		{exitStore, "no store", "The store cannot be opened or used; swrun doctor tells why."},
+		{exitWaited, "stopped waiting", "The run has not ended yet, and goes on."},
+		{exitFaulted, "faulted", "The run has ended with an error that nothing in it caught."},
+		{exitCancelled, "cancelled", "The run was cancelled or terminated."},
+		{exitFindings, "findings (--strict, --check)", "lint --strict has found a warning, or fmt --check a file that is not formatted."},
+		{exitTimeout, "timed out", "The run has ended with a timeout that nothing in it caught."},
+		{exitInterrupt, "interrupted by Ctrl-C", "A signal ended the command. A run with --id is kept, and goes on when it is run again."},
+		{exitTerminate, "interrupted by SIGTERM", "A signal ended the command. A run with --id is kept, and goes on when it is run again."},
+	}
+}
+
+// exitLine lists the exit codes for the help.
+func exitLine() string {
+	var all []string
+	for _, c := range exitCodes() {
+		all = append(all, fmt.Sprintf("%d %s", c.code, c.title))
+	}
+	return "Exit codes: " + strings.Join(all, ", ") + "."
+}
 
 // exitError ends the program with a code. An empty message means that all has been said.
 type exitError struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,10 +14,10 @@ import (
 
 func (p *program) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain CODE|TYPE", Short: "Tell the long story of a finding or an error type",
+		Use: "explain CODE|TYPE", Short: "Tell the long story of a finding, an exit code or an error type",
 		Example: `  swrun explain SW401
   swrun explain timeout`,
-		Long: "CODE is a finding's code, TYPE a standard error type: its short name or its URI.",
+		Long: "CODE is the code of a finding of validate, lint or doctor, or an exit code; TYPE is a standard error type: its short name or its URI.",
 		Args: exactly("a code or an error type"), ValidArgsFunction: explainArgs,
 		RunE: verb(func(args []string) error { return p.explain(args[0]) }),
 	}
@@ -32,15 +33,25 @@ func explainable() []string {
 	for _, r := range dsl.Rules() {
 		names = append(names, r.Code)
 	}
-	for _, s := range errors.Standards() {
-		names = append(names, s.Name)
+	for _, c := range doctorChecks() {
+		names = append(names, c.code)
 	}
-	return names
+	return append(names, typeNames()...)
 }
 
 func (p *program) explain(what string) error {
 	if rule, ok := ruleOf(strings.ToUpper(what)); ok {
 		return write(p.out, p.outLook().text(explainRule(rule)))
+	}
+	for _, c := range doctorChecks() {
+		if strings.EqualFold(c.code, what) {
+			return write(p.out, p.outLook().text(fmt.Sprintf("%s (doctor): %s\n\n%s\n", c.code, c.title, c.story)))
+		}
+	}
+	for _, c := range exitCodes() {
+		if what == strconv.Itoa(c.code) {
+			return write(p.out, fmt.Sprintf("exit code %d: %s\n\n%s\n", c.code, c.title, c.story))
+		}
 	}
 	name := errors.StandardName(what)
 	if name == "" {
@@ -51,7 +62,7 @@ func (p *program) explain(what string) error {
 			return write(p.out, explainType(s))
 		}
 	}
-	hint := "swrun lint prints codes; types: " + strings.Join(typeNames(), ", ")
+	hint := "swrun lint and swrun doctor print codes; types: " + strings.Join(typeNames(), ", ")
 	if near := suggest.Nearest(what, explainable()); near != "" {
 		hint = "did you mean " + near + "?"
 	}

@@ -13,6 +13,7 @@ import (
 func (p *program) exprCommand() *cobra.Command {
 	var inputs []string
 	var output string
+	var raw bool
 	cmd := &cobra.Command{
 		Use: "expr EXPRESSION", Short: "Evaluate a runtime expression",
 		Example: `  swrun expr '.items | length' -i '{"items":[1,2]}'
@@ -23,16 +24,17 @@ func (p *program) exprCommand() *cobra.Command {
 			if err := oneOf("-o", output, outputForms()...); err != nil {
 				return err
 			}
-			return p.evaluate(args[0], inputs, output)
+			return p.evaluate(args[0], inputs, &printer{w: p.out, form: output, raw: raw, pretty: p.outTTY})
 		}),
 	}
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
 	cmd.Flags().StringVarP(&output, "output", "o", "json", strings.Join(outputForms(), " or "))
+	cmd.Flags().BoolVarP(&raw, "raw-output", "r", false, "print text as it is, without quotes")
 	completeValues(cmd, "output", outputForms())
 	return cmd
 }
 
-func (p *program) evaluate(source string, inputs []string, output string) error {
+func (p *program) evaluate(source string, inputs []string, printer *printer) error {
 	q, err := compileQuery("the expression", source, p.now)
 	if err != nil {
 		return err
@@ -51,7 +53,7 @@ func (p *program) evaluate(source string, inputs []string, output string) error 
 	if err != nil {
 		return err
 	}
-	return writeOutput(p.out, v, output)
+	return printer.document(v)
 }
 
 // syntaxUsage shows where an expression of the command line is wrong.

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -15,18 +15,15 @@ import (
 // operateFlags are the flags of those verbs.
 type operateFlags struct {
 	storeFlags
-	namespace, output, jq string
-	forms                 []string
-	makes                 bool // it makes a store that is not there
+	outputFlags
+	namespace string
+	makes     bool // it makes a store that is not there
 }
 
 func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
 	f.storeFlags.add(cmd)
-	f.forms = forms
 	if len(forms) > 0 {
-		cmd.Flags().StringVarP(&f.output, "output", "o", forms[0], "form of what is printed: "+strings.Join(forms, ", "))
-		cmd.Flags().StringVar(&f.jq, "jq", "", "expression that reshapes JSON and YAML")
-		completeValues(cmd, "output", forms)
+		f.outputFlags.add(cmd, forms...)
 	}
 }
 
@@ -41,10 +38,7 @@ func (f *operateFlags) check() error {
 			return usagef("for example -n demo", "-n: %s", err)
 		}
 	}
-	if len(f.forms) == 0 {
-		return nil
-	}
-	return oneOf("-o", f.output, f.forms...)
+	return nil
 }
 
 // operation is a verb at work on a store.
@@ -54,7 +48,8 @@ type operation struct {
 	ctx    context.Context
 	store  *openedStore
 	client *runtime.Client
-	query  *query
+
+	printer *printer
 }
 
 // storeFlag is what another command needs to find the same store: nothing, unless --store was given.
@@ -70,27 +65,24 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	q, err := compileQuery("--jq", f.jq, p.now)
+	printer, err := f.printer(p)
 	if err != nil {
 		return err
-	}
-	if q != nil && f.output == "human" {
-		f.output = "json" // which is what there is to reshape
 	}
 	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
 		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile, Alone: s.local})
-		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, query: q})
+		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, printer: printer})
 	})
 }
 
 // print prints data in the form that -o asks for.
 func (o *operation) print(v any) error {
-	v, err := o.query.apply(normal(v))
-	if err != nil {
-		return usagef("", "--jq fails: %s", err)
+	err := o.printer.print(normal(v))
+	if fault := errors.AsError(err); fault != nil {
+		return usagef("", "--jq fails: %s", fault.Detail)
 	}
-	return writeOutput(o.out, v, o.flags.output)
+	return err
 }
 
 // settle ends a run that was told to end, and those of its children that it tells to end. An embedded store has no worker

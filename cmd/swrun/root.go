@@ -70,9 +70,8 @@ func (p *program) root() *cobra.Command {
 		Short: "Run workflows of the CNCF Serverless Workflow DSL",
 		Example: `  swrun init hello.yaml && swrun run hello.yaml -i name=Ada
   swrun validate hello.yaml`,
-		Long: `Standard output carries what was asked for, standard error everything else.
-Exit codes: 0 fine, 1 internal error, 2 wrong use, 3 invalid document, 4 input refused, 5 not found,
-6 conflict, 7 no store, 8 stopped waiting, 10 faulted, 11 cancelled, 13 findings (--strict, --check), 124 timed out, 130 and 143 interrupted.`,
+		Long: "Standard output carries what was asked for, standard error everything else.\n" + exitLine() +
+			"\nswrun explain 7 tells more of a code, swrun explain SW401 of a finding.",
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.Version = programVersion()
@@ -157,10 +156,51 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near := suggest.Nearest(name, names); near != "" {
-		return usagef(parent.CommandPath()+" --help lists the commands", "unknown command %q, did you mean %q?", name, near)
+	meant := otherNames()[strings.ToLower(name)]
+	if !slices.Contains(names, meant) {
+		meant = suggest.Nearest(name, names)
+	}
+	if meant != "" {
+		return usagef(parent.CommandPath()+" --help lists the commands", "unknown command %q, did you mean %q?", name, meant)
 	}
 	return usagef("commands: "+strings.Join(names, ", "), "unknown command %q", name)
+}
+
+// otherNames returns the verbs that other programs call otherwise, by what those call them.
+func otherNames() map[string]string {
+	verbs := map[string]string{}
+	for verb, others := range map[string]string{
+		"ls":        "list ps runs instances",
+		"describe":  "status get show inspect info view",
+		"terminate": "kill abort",
+		"cancel":    "stop",
+		"history":   "log logs events trace journal",
+		"delete":    "rm remove purge prune",
+		"validate":  "check verify",
+		"fmt":       "format",
+		"init":      "new create template",
+		"run":       "exec execute",
+		"start":     "submit trigger launch invoke",
+		"deploy":    "apply push publish register",
+		"suspend":   "pause hold",
+		"resume":    "continue unpause unsuspend",
+		"retry":     "restart rerun release",
+		"output":    "result results",
+		"wait":      "await join watch",
+		"graph":     "draw diagram plot",
+		"expr":      "jq eval",
+		"explain":   "doc docs man why",
+		"doctor":    "health diagnose ping",
+		"serve":     "server up daemon",
+		"worker":    "work agent runner",
+		"deadlines": "timeouts deadline timeout",
+		"bench":     "benchmark perf",
+	} {
+		for _, other := range strings.Fields(others) {
+			verbs[other] = verb
+		}
+	}
+	return verbs
 }
 
 // flagError adds the flag that was probably meant.

@@ -17,9 +17,9 @@ import (
 // runFlags are the flags of run, as given.
 type runFlags struct {
 	inputs, events, workflows                []string
-	secrets, errors, progress, clock, output string
-	js, jq, id                               string
-	store                                    storeFlags
+	secrets, errors, progress, clock, js, id string
+	outputFlags
+	store storeFlags
 }
 
 func (p *program) runCommand() *cobra.Command {
@@ -45,15 +45,13 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for listen tasks (repeatable)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
-	flags.StringVarP(&f.output, "output", "o", "json", "form of the output: "+strings.Join(outputForms(), " or "))
-	flags.StringVar(&f.jq, "jq", "", "expression that reshapes the output")
+	f.outputFlags.add(cmd, outputForms()...)
 	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; run again, it goes on where it was")
 	f.store.add(cmd)
 	completeValues(cmd, "errors", []string{"human", "json"})
 	completeValues(cmd, "progress", progressModes())
 	completeValues(cmd, "clock", []string{"real", "virtual"})
 	completeValues(cmd, "js", []string{"quickjs", "node"})
-	completeValues(cmd, "output", outputForms())
 	return cmd
 }
 
@@ -89,7 +87,7 @@ type job struct {
 	subject subject
 	code    *interpreter.Program
 	input   any
-	query   *query
+	printer *printer
 	mask    *mask
 	others  *library
 	shown   progress // how the run is shown, once it runs
@@ -127,7 +125,7 @@ func (p *program) runDocument(name string, f *runFlags) error {
 // prepare reads everything that a run needs before it starts.
 func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	j := &job{program: p, flags: f}
-	q, err := compileQuery("--jq", f.jq, p.now)
+	printer, err := f.printer(p)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +156,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	if j.others, err = newLibrary(p.streams, d, f.workflows, compile); err != nil {
 		return nil, err
 	}
-	j.query = q
+	j.printer = printer
 	j.host = host{secrets: given.lookup, processes: true, files: true, js: js}
 	j.subject = subject{workflow: d.workflow, virtual: f.clock == "virtual"}
 	return j, nil
@@ -204,12 +202,10 @@ func (j *job) run() error {
 }
 
 func (j *job) print(output any) error {
-	v, err := j.query.apply(output)
+	j.printer.mask = j.mask
+	err := j.printer.print(output)
 	if fault := errors.AsError(err); fault != nil {
 		return usagef("the workflow completed", "--jq fails for its output: %s", j.mask.text(fault.Detail))
 	}
-	if err != nil {
-		return err
-	}
-	return writeOutput(j.program.out, j.mask.value(v), j.flags.output)
+	return err
 }

@@ -77,7 +77,7 @@ func (f *startFlags) read() (runtime.StartOptions, error) {
 	}
 	if f.deadline != "" {
 		if o.Deadline, err = time.Parse(time.RFC3339, f.deadline); err != nil {
-			return o, usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is no time", f.deadline)
+			return o, usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is no time; it needs a date, a time and a zone", f.deadline)
 		}
 	}
 	return o, o.Check()
@@ -94,6 +94,9 @@ func (o *operation) start(name string, f *startFlags) error {
 	options, err := f.read()
 	if err != nil {
 		return err
+	}
+	if late := o.now().Sub(options.Deadline); !options.Deadline.IsZero() && late >= 0 {
+		return usagef("give one that is to come, for example "+moment(o.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, elapsed(late))
 	}
 	input, err := readInput(o.streams, f.inputs)
 	if err != nil {

@@ -1,0 +1,26 @@
+package main
+
+// doctorCheck is one thing that doctor looks at, for explain.
+type doctorCheck struct{ code, title, story string }
+
+// doctorChecks returns all of them, sorted by code.
+func doctorChecks() []doctorCheck {
+	return []doctorCheck{
+		{"SD001", "whether the store can be opened",
+			"Runs live in the store that --store names, or else SWRUN_STORE, or else in .swrun/store.db of the project: the nearest folder,\nfrom the working folder upward, that has a .swrun, a swrun.yaml or a .git. One process at a time has a file; any number of\nworkers share a Redis. Without a store nothing can be started or looked at (exit 7)."},
+		{"SD002", "what is lost when the server of the store crashes",
+			"A run is only as durable as the Redis that keeps it. With `appendonly no` a crash loses everything since the last save; with\n`appendfsync everysec` a crash of the machine loses about a second; with `appendfsync always` nothing that was confirmed.\n--require-durability everysec or fsync refuses a server that promises less."},
+		{"SD003", "how much memory the server has left",
+			"A Redis without maxmemory grows until its machine kills it. With maxmemory and the policy noeviction it refuses writes in time:\nfrom 90 % on no new runs are taken, so that those that are there can end. Delete old runs with swrun worker --retention, or\nraise maxmemory."},
+		{"SD004", "whether the store's clock agrees with this machine's",
+			"Deadlines and leases follow the store's clock alone, so that a wrong clock of a worker ends nothing early. But people read times\nby their own clocks. Synchronize both with NTP."},
+		{"SD005", "how fast the store answers",
+			"A durable step takes at least one answer of the store. More than 20 ms means that the workers are far away from it, or that the\nserver is busy."},
+		{"SD006", "what the store has counted of itself",
+			"Runs that are ready, that wait, and that have ended; messages on their way; and signs of trouble: confirmed writes that were lost\n(a failover or a restore), jumps of the server's clock, and repairs of indexes. Repairs without a loss before them are a bug:\nplease report them."},
+		{"SD007", "whether the server has corrections that matter",
+			"Versions of Redis without the corrections of CVE-2025-49844 let a user who may run scripts take over the server. Some\ndistributions correct older versions without changing their number."},
+		{"SD008", "whether what is sent to the server is encrypted",
+			"Runs, and with them what workflows work on, cross the network in plain text, the password too. Use rediss://, unless server and\nworkers are alone on their network."},
+	}
+}
