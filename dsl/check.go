@@ -116,7 +116,7 @@ func (c *checker) addAs(severity Severity, d Diagnostic) {
 	if d.Range == (Range{}) {
 		d.Range = c.w.Source.Value(d.Pointer)
 	}
-	c.found = append(c.found, d)
+	c.found = append(c.found, c.w.Source.reused(d))
 }
 
 // meant completes d, whose pointer is that of a name, with the one of the author's names that was probably meant.

@@ -29,7 +29,8 @@ func (p *parser) load() bool {
 		p.atOffset("SW104", 0, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(text), maxSize))
 		return false
 	}
-	p.src.json = bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
+	body := text[p.src.lines[0]:]
+	p.src.json = bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) && json.Valid(body)
 	if !p.checkCharacters(text) {
 		return false
 	}
@@ -42,17 +43,23 @@ func (p *parser) load() bool {
 	if root == nil {
 		return false
 	}
-	p.src.root = root
+	if p.src.root = p.expand(root); p.src.root == nil {
+		return false
+	}
 	s := &shape{p: p, told: map[string]bool{}}
-	return s.check(root, 0) && !s.aliases
+	if !s.check(p.src.root, 0) {
+		p.src.root = nil // nothing must go through it
+		return false
+	}
+	return true
 }
 
 func (p *parser) checkCharacters(text []byte) bool {
-	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
-		p.atOffset("SW105", 0, "the document begins with a byte order mark; save it as UTF-8 without one")
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		p.atOffset("SW105", 0, "the document is UTF-16; save it as UTF-8")
 		return false
 	}
-	for i := 0; i < len(text); {
+	for i := p.src.lines[0]; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
@@ -63,6 +70,9 @@ func (p *parser) checkCharacters(text []byte) bool {
 				break
 			}
 			p.atOffset("SW105", i, fmt.Sprintf("U+%04X breaks a line for some readers and not for others; end lines with a line feed", r))
+			return false
+		case r == 0xfeff:
+			p.atOffset("SW105", i, "a byte order mark stands in the middle of the document; take it out")
 			return false
 		case r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f || r >= 0x80 && r < 0xa0:
 			p.atOffset("SW105", i, fmt.Sprintf("the control character U+%04X is not allowed; write it as an escape in double quotes", r))
@@ -77,7 +87,7 @@ func (p *parser) checkCharacters(text []byte) bool {
 }
 
 func (p *parser) loadYAML(text []byte) *yaml.Node {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(text)))
 	var document yaml.Node
 	err := decoder.Decode(&document)
 	if err == io.EOF || err == nil && len(document.Content) == 0 {
@@ -99,6 +109,20 @@ func (p *parser) loadYAML(text []byte) *yaml.Node {
 		p.yamlError(err)
 	}
 	return document.Content[0]
+}
+
+var versionDirective = regexp.MustCompile(`(?m)\A(?:\x{feff})?(?:(?:#.*|%TAG .*|\s*)\r?\n)*%YAML[ \t]+1\.\d`)
+
+// withoutVersion makes a comment of the directive %YAML: the library takes 1.1 only, and this is read as 1.2 whatever the
+// document says.
+func withoutVersion(text []byte) []byte {
+	found := versionDirective.Find(text)
+	if found == nil {
+		return text
+	}
+	changed := bytes.Clone(text)
+	changed[bytes.LastIndexByte(found, '%')] = '#'
+	return changed
 }
 
 var jsonStart = regexp.MustCompile(`^\s*\{\s*"`)
@@ -154,16 +178,17 @@ func yamlHelp(message string) string {
 
 // shape checks what a document is made of before it is decoded.
 type shape struct {
-	p       *parser
-	nodes   int
-	told    map[string]bool
-	aliases bool
+	p     *parser
+	nodes int
+	bytes int
+	told  map[string]bool
 }
 
 // check reports what makes a tree too large or too deep, and what is not taken at all, each once. It returns false if
 // the rest of the tree is not worth a look.
 func (s *shape) check(n *yaml.Node, depth int) bool {
 	s.nodes++
+	s.bytes += len(n.Value)
 	switch {
 	case s.nodes > maxNodes:
 		s.report(n, fmt.Sprintf("the document has more than %d values", maxNodes), "split it into several workflows")
@@ -171,19 +196,13 @@ func (s *shape) check(n *yaml.Node, depth int) bool {
 	case depth > maxDepth:
 		s.report(n, fmt.Sprintf("the document is nested deeper than %d levels", maxDepth), "name the inner tasks under `use.functions`")
 		return false
-	case n.Kind == yaml.AliasNode:
-		s.aliases = true
-		fallthrough
-	case n.Anchor != "":
-		s.report(n, "anchors and aliases are not allowed: a few of them can stand for millions of values",
-			"write the value out, or name it under `use`")
+	case s.bytes > maxSize:
+		s.report(n, fmt.Sprintf("the values of the document have more than %d bytes, aliases written out", maxSize), "name what is used often under `use`")
+		return false
 	case n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str":
 		s.report(n, fmt.Sprintf("the tag `%s` is not allowed: a document holds JSON values only", n.Tag), "leave it out; `!!str` makes text of a value, as quotes do")
 	}
-	for i, c := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Value == "<<" && c.Style == 0 {
-			s.report(c, "the merge key `<<` is not allowed: anchors and aliases are not either", "write the properties out, or put `<<` in quotes")
-		}
+	for _, c := range n.Content {
 		if !s.check(c, depth+1) {
 			return false
 		}
@@ -201,7 +220,7 @@ func (s *shape) report(n *yaml.Node, message, help string) {
 
 // loadJSON builds the same tree as the YAML library from a JSON text: some JSON strings are no YAML.
 func (p *parser) loadJSON(text []byte) *yaml.Node {
-	j := &jsonReader{src: p.src, decoder: json.NewDecoder(bytes.NewReader(text))}
+	j := &jsonReader{src: p.src, decoder: json.NewDecoder(bytes.NewReader(text[p.src.lines[0]:]))}
 	j.decoder.UseNumber()
 	return j.value(0)
 }
@@ -246,7 +265,7 @@ func (j *jsonReader) value(depth int) *yaml.Node {
 
 // next returns the offset of the next token.
 func (j *jsonReader) next() int {
-	offset := int(j.decoder.InputOffset())
+	offset := j.src.lines[0] + int(j.decoder.InputOffset())
 	for offset < len(j.src.Text) && strings.IndexByte(" \t\r\n,:", j.src.Text[offset]) >= 0 {
 		offset++
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -41,6 +42,12 @@ type parser struct {
 func (p *parser) add(d Diagnostic) {
 	d.File, d.Severity = p.src.File, p.severities[d.Code]
 	d.Message, d.Label, d.Help = oneLine(d.Message), oneLine(d.Label), oneLine(d.Help)
+	d = p.src.reused(d)
+	if p.src.anchors != nil && slices.ContainsFunc(p.found, func(f Diagnostic) bool {
+		return f.Code == d.Code && f.Range == d.Range && f.Message == d.Message
+	}) {
+		return // the same text, used once more
+	}
 	p.found = append(p.found, d)
 }
 

@@ -45,9 +45,9 @@ type scalarWalk struct {
 	ends   []int
 }
 
-// skipTag passes over a tag before the scalar.
+// skipTag passes over a tag and an anchor before the scalar.
 func (w *scalarWalk) skipTag() {
-	if w.at >= len(w.text) || w.text[w.at] != '!' {
+	if w.at >= len(w.text) || w.text[w.at] != '!' && w.text[w.at] != '&' {
 		return
 	}
 	for w.at < len(w.text) && !isSpace(w.text[w.at]) {
@@ -59,6 +59,7 @@ func (w *scalarWalk) skipTag() {
 		}
 		w.at++
 	}
+	w.skipTag() // a tag and an anchor may stand in either order
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

@@ -19,6 +19,9 @@ type Source struct {
 	lines  []int      // offset of each line's first byte
 	broken []Pointer  // where Parse has found errors
 
+	via     map[*yaml.Node][]*yaml.Node // the aliases that stand in collections, as the expander found them
+	anchors map[string]*yaml.Node       // nil if there are none
+
 	runes []int // characters before every stride-th byte, so that long lines are no slower
 }
 
@@ -26,6 +29,9 @@ const stride = 256
 
 func newSource(file string, text []byte) *Source {
 	s := &Source{File: file, Text: text, lines: []int{0}}
+	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) { // a byte order mark belongs to no line
+		s.lines[0] = len("\xef\xbb\xbf")
+	}
 	count := 0
 	for i, b := range text {
 		if i%stride == 0 {
@@ -179,7 +185,7 @@ func child(n *yaml.Node, token string) (key, value *yaml.Node) {
 
 // position returns the position of a byte offset.
 func (s *Source) position(offset int) Position {
-	offset = min(max(offset, 0), len(s.Text))
+	offset = min(max(offset, s.lines[0]), len(s.Text))
 	line := sort.SearchInts(s.lines, offset+1)
 	return Position{Line: line, Column: s.runesBefore(offset) - s.runesBefore(s.lines[line-1]) + 1, Offset: offset}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -15,9 +16,26 @@ import (
 
 // format returns the text in its standard form. Formatting twice changes nothing more, and never what a document says.
 func format(file string, text []byte) ([]byte, error) {
-	if strings.EqualFold(filepath.Ext(file), ".json") {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if strings.EqualFold(filepath.Ext(file), ".json") || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && json.Valid(text) {
 		return formatJSON(text)
 	}
+	head, text := directives(text)
+	formatted, err := formatAsYAML(file, text)
+	return append(head, formatted...), err
+}
+
+// directives splits off the lines such as %YAML, up to the one that begins the document; they stay as they are.
+func directives(text []byte) (head, rest []byte) {
+	if at := directiveLines.FindIndex(text); at != nil {
+		return bytes.Clone(text[:at[1]]), text[at[1]:]
+	}
+	return nil, text
+}
+
+var directiveLines = regexp.MustCompile(`\A(?:(?:#.*|\s*)\r?\n)*%(?:.*\n)*?---[ \t]*\r?\n`)
+
+func formatAsYAML(file string, text []byte) ([]byte, error) {
 	var refused error
 	for _, block := range []blockStyle{blocksAsWritten, blocksLiteral, blocksQuoted} {
 		formatted, err := formatYAML(text, block)
@@ -48,6 +66,9 @@ func (s blockStyle) apply(n *yaml.Node) {
 		n.Style = n.Style&^block | yaml.LiteralStyle
 	case s == blocksQuoted && n.Style&block != 0:
 		n.Style = n.Style&^block | yaml.DoubleQuotedStyle
+	}
+	if n.Tag == "!!merge" && n.Style&yaml.TaggedStyle == 0 { // the library would write it
+		n.Tag = ""
 	}
 	for _, child := range n.Content {
 		s.apply(child)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
-	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -148,14 +147,16 @@ func title(file string) *book {
 	if err != nil {
 		return nil
 	}
-	var head struct {
-		Document struct{ Namespace, Name, Version, DSL string }
-	}
-	if yaml.Unmarshal(text, &head) != nil || head.Document.DSL == "" {
+	w, _ := dsl.Parse(file, text)
+	document, _ := w.Source.Data("/document").(map[string]any)
+	if document["dsl"] == nil {
 		return nil
 	}
-	d := head.Document
-	return &book{namespace: d.Namespace, name: d.Name, version: d.Version, file: file}
+	member := func(name string) string { // what is no text is told when the document is opened
+		text, _ := document[name].(string)
+		return text
+	}
+	return &book{namespace: member("namespace"), name: member("name"), version: member("version"), file: file}
 }
 
 // open compiles a book's document.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -128,8 +128,11 @@ func foreign(file string) bool {
 		return false
 	}
 	text, err := os.ReadFile(file)
-	var content yaml.Node
-	return err == nil && yaml.Unmarshal(text, &content) == nil
+	if err != nil {
+		return false
+	}
+	w, _ := dsl.Parse(file, text)
+	return w.Source.Data("") != nil
 }
 
 func (o *operation) work(f *workerFlags) error {
