@@ -21,7 +21,7 @@ func (o *object) tasks(name string) TaskList {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
-			e, ok := o.p.item(item, at.Index(i), "a task")
+			e, ok := o.p.item(item, at.Index(i), listedTask())
 			if !ok {
 				continue
 			}
@@ -65,11 +65,44 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 	return append(list, p.task(e.key.Value, e.value, e.at))
 }
 
+// listed is what stands in a list under a name of its own.
+type listed struct {
+	what    string                // for messages: a task
+	example string                // a name for one
+	own     []string              // the properties that it may have
+	is      func(*yaml.Node) bool // whether a value is one
+}
+
+func listedTask() listed {
+	own := append(baseProperties(), "with", "while", "catch", "foreach")
+	for _, k := range keywords() {
+		own = append(own, k.name)
+	}
+	return listed{"a task", "step1", own, func(n *yaml.Node) bool {
+		return n.Kind == yaml.MappingNode && slices.ContainsFunc(keywords(), func(k keyword) bool {
+			key, _ := child(n, k.name)
+			return key != nil
+		})
+	}}
+}
+
+func listedCase() listed { return listed{"a case", "case1", []string{"when", "then"}, isObject} }
+
+func listedExtension() listed {
+	return listed{"an extension", "extension1", []string{"extend", "when", "before", "after"}, isObject}
+}
+
+func isObject(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
+
 // item decodes a list item that has one key: the name of what its value is.
-func (p *parser) item(n *yaml.Node, at Pointer, what string) (entry, bool) {
+func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
+	what := l.what
 	if n.Kind != yaml.MappingNode {
 		p.wrongType(n, at, what+" in a list must be an object with one key, its name")
 		return entry{}, false
+	}
+	if e, ok := p.nameless(n, at, l); ok {
+		return e, true
 	}
 	if what != "a task" {
 		p.names(n, at, "the name of "+what)
@@ -89,7 +122,7 @@ func (p *parser) item(n *yaml.Node, at Pointer, what string) (entry, bool) {
 	key, value := n.Content[0], n.Content[1]
 	d.Range = p.src.span(n.Content[2])
 	block := n.Style&yaml.FlowStyle == 0
-	if value.Kind == yaml.ScalarNode && scalarTypeOf(value) == nullScalar { // the properties are not indented enough
+	if scalarNull(value) { // the properties are not indented enough
 		d.Label, d.Help = fmt.Sprintf("does this belong to `%s`?", key.Value), "indent the properties deeper than the name"
 		value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Content[2].Line, Column: n.Content[2].Column, Content: n.Content[2:]}
 		if block {
@@ -103,6 +136,30 @@ func (p *parser) item(n *yaml.Node, at Pointer, what string) (entry, bool) {
 	}
 	p.add(d)
 	return entry{key, value, at.Key(key.Value)}, true
+}
+
+// nameless reports an item that holds the properties of what it is without a name around them, and decodes it as if it had one.
+func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
+	if len(n.Content) == 0 || scalarNull(n.Content[1]) {
+		return entry{}, false
+	}
+	complete := true // each value is what a name stands for
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !slices.Contains(l.own, n.Content[i].Value) {
+			return entry{}, false
+		}
+		complete = complete && l.is(n.Content[i+1])
+	}
+	if complete {
+		return entry{}, false
+	}
+	first := n.Content[0]
+	p.add(Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("%s in a list needs a name around its properties", l.what), Pointer: at,
+		Range: p.src.span(first), Label: "its name is missing",
+		Help: fmt.Sprintf("write `- %s:` and indent the properties below it", l.example),
+	})
+	return entry{first, n, at}, true
 }
 
 // indented indents lines by two more spaces.

@@ -225,7 +225,7 @@ func functions(o *object) map[string]Task {
 func (p *parser) extensions(parent *object) []*Extension {
 	var all []*Extension
 	for i, n := range parent.list("extensions") {
-		e, ok := p.item(n, parent.at.Key("extensions").Index(i), "an extension")
+		e, ok := p.item(n, parent.at.Key("extensions").Index(i), listedExtension())
 		if !ok {
 			continue
 		}

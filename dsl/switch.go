@@ -33,7 +33,7 @@ func parseSwitch(p *parser, o *object, base TaskBase) Task {
 		o.report("SW107", "switch", "`switch` needs at least one case")
 	}
 	for i, n := range cases {
-		if e, ok := p.item(n, o.at.Key("switch").Index(i), "a case"); ok {
+		if e, ok := p.item(n, o.at.Key("switch").Index(i), listedCase()); ok {
 			t.Cases = append(t.Cases, p.switchCase(e))
 		}
 	}

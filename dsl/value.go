@@ -35,6 +35,10 @@ func describe(n *yaml.Node) string {
 	return "text"
 }
 
+func scalarNull(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && scalarTypeOf(n) == nullScalar
+}
+
 func isText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && scalarTypeOf(n) == textScalar
 }
