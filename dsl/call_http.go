@@ -22,7 +22,8 @@ type CallHTTP struct {
 func (*CallHTTP) Kind() Kind { return KindCallHTTP }
 
 func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
-	o.allow("method", "endpoint", "?uri", "headers", "body", "query", "output", "redirect")
+	o.allow("method", "endpoint", "?uri", "?authentication", "headers", "body", "query", "output", "redirect")
+	o.misplacedAuthentication()
 	c := &CallHTTP{
 		TaskBase: base, Method: o.text("method"), Headers: o.textMap("headers"), Query: o.textMap("query"), Body: o.data("body"),
 		Format: o.enum("output", "content", "raw", "response"), Redirect: o.boolean("redirect"),
@@ -41,6 +42,23 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 	o.require("endpoint")
 	c.Endpoint = o.endpointOr("endpoint")
 	return c
+}
+
+// misplacedAuthentication reports a policy beside the endpoint instead of in it.
+func (o *object) misplacedAuthentication() {
+	key := o.key("authentication")
+	if key == nil {
+		return
+	}
+	uri := "https://..."
+	if n := o.value("endpoint"); n != nil && isText(n) {
+		uri = n.Value
+	}
+	o.p.add(Diagnostic{
+		Code: "SW106", Message: "`authentication` belongs to `endpoint`", Pointer: o.at.Key("authentication"), Range: o.p.src.span(key),
+		Label: "move it into `endpoint`", Help: fmt.Sprintf("write `endpoint: { uri: %s, authentication: ... }`", o.p.src.quotes(uri)),
+	})
+	o.authentication("authentication") // what is wrong in it is told as well
 }
 
 // textMap decodes headers and query parameters: an object of scalars and lists, or one expression for all of it.

@@ -58,7 +58,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkExpressions, checkLooks, checkInputFields, checkClock,
 		checkSecrets, checkUntrusted,
 		checkCorrelations, checkScheduleEvents,
-		checkEvaluate, checkFormats, checkSchedule,
+		checkEndpoints, checkEvaluate, checkFormats, checkSchedule,
 	} {
 		rule(c)
 	}

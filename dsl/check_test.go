@@ -54,6 +54,18 @@ do:
   - a: { wait: { second: 1 } }
   - b: { set: { a: '${ .a + }' }, then: nowhere }
 `, []string{"SW501", "SW201"}},
+		{"names that nothing has are told beside a misspelt property", `inpt: {}
+do:
+  - a: { set: { x: '${ nofn }' }, ift: .x, then: nowhere, timeout: { after: PT1S } }
+  - b: { wait: { second: 1 }, then: nowhere }
+`, []string{"SW502", "SW201", "SW201"}},
+		{"names that nothing has are told beside a schema in the wrong place", `input: { schema: { type: object } }
+do:
+  - a: { call: nofunction, timeout: nope, then: nowhere }
+`, []string{"SW203", "SW203", "SW201"}},
+		{"a misspelt each leaves a variable unbound", `do:
+  - a: { for: { eachh: x, in: '[]' }, do: [{ b: { set: { y: $x } } }] }
+`, nil},
 		{"what has no connection stays", `do:
   - a: { wait: { second: 1 } }
   - b: { call: http, with: { method: get, endpoint: 'https://example.com' } }

@@ -54,22 +54,6 @@ func (o *object) transform(name string) any {
 	return nil
 }
 
-func (p *parser) schema(parent *object) *Schema {
-	n := parent.value("schema")
-	if n == nil {
-		return nil
-	}
-	o := p.object(n, parent.at.Key("schema"), "a schema", "format", "document", "resource")
-	s := &Schema{Pointer: o.at, Format: o.textOr("format", "json")}
-	switch o.exactlyOne("document", "resource") {
-	case "document":
-		s.Document = o.data("document")
-	case "resource":
-		s.Resource = o.resource("resource")
-	}
-	return s
-}
-
 // resource decodes an external resource.
 func (o *object) resource(name string) *ExternalResource {
 	n := o.value(name)
@@ -289,6 +273,9 @@ func (p *parser) timeout(parent *object) *Timeout {
 }
 
 func (p *parser) timeoutDefinition(n *yaml.Node, at Pointer) *Timeout {
+	if t := p.timeoutWithoutAfter(n, at); t != nil {
+		return t
+	}
 	o := p.object(n, at, "a timeout", "after")
 	o.require("after")
 	t := &Timeout{Pointer: at, After: o.duration("after")}

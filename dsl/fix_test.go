@@ -79,6 +79,15 @@ func TestFixesMakeValid(t *testing.T) {
 			"document:\n  dsl: 1.0.3\n  namespace: test\n  name: bad\n  version: 1.0.0\ndo: []\ntimeout: { after: PT2S }\n"},
 		{"a unit in the singular", head + "do:\n  - a: { wait: { second: 1 } }\n", head + "do:\n  - a: { wait: { seconds: 1 } }\n"},
 		{"a version of two numbers", strings.Replace(head, "version: 1.0.0", "version: 1.0", 1) + "do: []\n", strings.Replace(head, "version: 1.0.0", "version: '1.0.0'", 1) + "do: []\n"},
+		{"a schema without document", head + "input:\n  schema:\n    type: object\n    required: [a]\ndo: []\n",
+			head + "input:\n  schema:\n    document:\n      type: object\n      required: [a]\ndo: []\n"},
+		{"a schema without document in one line", head + "input: { schema: { type: object } }\ndo: []\n",
+			head + "input: { schema: { document: { type: object } } }\ndo: []\n"},
+		{"a timeout without after", head + "timeout:\n  minutes: 5 # five\n  # more\n  seconds: 3\ndo: []\n",
+			head + "timeout:\n  after:\n    minutes: 5 # five\n    # more\n    seconds: 3\ndo: []\n"},
+		{"a timeout without after in JSON", `{"timeout": {"seconds": 5}, "document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": []}`,
+			`{"timeout": { "after": {"seconds": 5} }, "document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": []}`},
+		{"the end of older versions", head + "do:\n  - a:\n      set: { x: 1 }\n      end: true\n", head + "do:\n  - a:\n      set: { x: 1 }\n      then: end\n"},
 		{"a number for a text", strings.Replace(head, "}", ", title: 5 }", 1) + "do: []\n", strings.Replace(head, "}", ", title: '5' }", 1) + "do: []\n"},
 		{"a misspelt key of JSON", `{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": [], "evaluat": {}}`,
 			`{"document": {"dsl": "1.0.3", "namespace": "a", "name": "b", "version": "1.0.0"}, "do": [], "evaluate": {}}`},
@@ -102,3 +111,37 @@ func TestFixesMakeValid(t *testing.T) {
 		})
 	}
 }
+
+// TestNoFixGuesses: what is merely likely is a question, and nothing that `lint --fix` may put in the author's place.
+func TestNoFixGuesses(t *testing.T) {
+	const head = "document: { dsl: 1.0.3, namespace: test, name: bad, version: 1.0.0 }\n"
+	for _, c := range []struct{ name, text string }{
+		{"the nearest of several tasks", head + "do:\n  - a: { set: { x: 1 }, then: c }\n  - b: { set: { x: 1 } }\n  - cc: { set: { x: 1 } }\n"},
+		{"a task with another number", head + "do:\n  - step1: { set: { x: 1 } }\n  - pay: { set: { x: 1 }, then: step2 }\n"},
+		{"a key that begins like another", head + "outputSchemas: {}\ndo: []\n"},
+		{"a version that would be refused too", "document: { dsl: 0.8, namespace: test, name: bad, version: 1.0.0 }\ndo: []\n"},
+		{"a case without its name", head + "do:\n  - s:\n      switch:\n        - when: .a == \"x\"\n          then: end\n"},
+		{"a number without its unit", head + "timeout: 30\ndo: []\n"},
+		{"a key whose value has another shape", head + "do:\n  - a: { sleep: { for: 5 } }\n"},
+		{"text that looks like an expression", head + "do:\n  - a: { set: { x: .a.b } }\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, found := dsl.Parse("bad.yaml", []byte(c.text))
+			found = append(found, dsl.Check(w, noAnalyzer{})...)
+			if len(found) == 0 {
+				t.Error("nothing was found")
+			}
+			for _, d := range found {
+				if slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return e.Safe }) {
+					t.Errorf("%v: %+v", d, d.Fix)
+				}
+			}
+		})
+	}
+}
+
+// noAnalyzer takes every text for an expression.
+type noAnalyzer struct{}
+
+func (noAnalyzer) Analyze(string) (dsl.Facts, error) { return dsl.Facts{}, nil }
+func (noAnalyzer) Functions() []string               { return nil }

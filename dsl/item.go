@@ -74,16 +74,26 @@ type listed struct {
 }
 
 func listedTask() listed {
-	own := append(baseProperties(), "with", "while", "catch", "foreach")
-	for _, k := range keywords() {
-		own = append(own, k.name)
+	own := slices.Concat(baseProperties(), keywordNames(), []string{"with", "while", "catch", "foreach"})
+	return listed{"a task", "step1", own, hasKeyword}
+}
+
+// hasKeyword reports whether an object is a task: one of its keys is a keyword, or a misspelt one.
+func hasKeyword(n *yaml.Node) bool {
+	for i := 0; isObject(n) && i+1 < len(n.Content); i += 2 {
+		if otherKeyFor(n.Content[i].Value, keywordNames()) != "" {
+			return true
+		}
 	}
-	return listed{"a task", "step1", own, func(n *yaml.Node) bool {
-		return n.Kind == yaml.MappingNode && slices.ContainsFunc(keywords(), func(k keyword) bool {
-			key, _ := child(n, k.name)
-			return key != nil
-		})
-	}}
+	return false
+}
+
+func keywordNames() []string {
+	var names []string
+	for _, k := range keywords() {
+		names = append(names, k.name)
+	}
+	return names
 }
 
 func listedCase() listed { return listed{"a case", "case1", []string{"when", "then"}, isObject} }
@@ -122,11 +132,11 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	key, value := n.Content[0], n.Content[1]
 	d.Range = p.src.span(n.Content[2])
 	block := n.Style&yaml.FlowStyle == 0
-	if scalarNull(value) { // the properties are not indented enough
+	if isNull(value) { // the properties are not indented enough
 		d.Label, d.Help = fmt.Sprintf("does this belong to `%s`?", key.Value), "indent the properties deeper than the name"
 		value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Content[2].Line, Column: n.Content[2].Column, Content: n.Content[2:]}
 		if block {
-			d.Fix = p.indented(n.Content[2].Line, p.src.lastLine(n))
+			d.Fix = p.src.indented(n.Content[2].Line, p.src.lastLine(n))
 		}
 	} else {
 		d.Label, d.Help = "a list item of its own?", "begin each with its own `-`"
@@ -140,7 +150,7 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 
 // nameless reports an item that holds the properties of what it is without a name around them, and decodes it as if it had one.
 func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
-	if len(n.Content) == 0 || scalarNull(n.Content[1]) {
+	if len(n.Content) == 0 || isNull(n.Content[1]) {
 		return entry{}, false
 	}
 	complete := true // each value is what a name stands for
@@ -163,11 +173,11 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 }
 
 // indented indents lines by two more spaces.
-func (p *parser) indented(first, last int) []Edit {
+func (s *Source) indented(first, last int) []Edit {
 	var edits []Edit
 	for line := first; line <= last; line++ {
-		if len(p.src.Line(line)) > 0 {
-			start := p.src.position(p.src.lines[line-1])
+		if len(s.Line(line)) > 0 {
+			start := s.position(s.lines[line-1])
 			edits = append(edits, Edit{Range: Range{start, start}, NewText: "  ", Safe: true})
 		}
 	}
@@ -193,7 +203,7 @@ func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			start := p.src.position(p.src.start(n.Content[i]))
 			d.Fix = append(d.Fix, Edit{Range: Range{start, start}, NewText: "- ", Safe: true})
-			d.Fix = append(d.Fix, p.indented(n.Content[i].Line+1, p.src.lastLine(n.Content[i+1]))...)
+			d.Fix = append(d.Fix, p.src.indented(n.Content[i].Line+1, p.src.lastLine(n.Content[i+1]))...)
 		}
 	}
 	p.add(d)
@@ -245,6 +255,9 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	allowed := append([]string{k.name}, k.also...)
 	if k.name == "do" {
 		allowed = append(allowed, p.misspeltFor(n, at)...)
+	}
+	if p.endsByProperty(n, at) {
+		allowed = append(allowed, "?end")
 	}
 	what := fmt.Sprintf("a `%s` task", k.name)
 	if key, value := child(n, k.name); isNull(value) {
@@ -307,10 +320,7 @@ func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 }
 
 func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
-	var names []string
-	for _, k := range keywords() {
-		names = append(names, k.name)
-	}
+	names := keywordNames()
 	key, value, _ := p.src.find(at)
 	d := Diagnostic{
 		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.span(key),

@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 		p.severities[r.Code] = r.Severity
 	}
 	w := &Workflow{}
-	if p.load() {
+	if p.load() && !p.otherLanguage(p.src.root) {
 		w = p.workflow(p.src.root)
 	}
 	w.Source = p.src
@@ -73,6 +72,7 @@ func (p *parser) atOffset(code string, offset int, message string) {
 var (
 	semverPattern   = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$`)
 	variablePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	notInName       = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 	namePattern     = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
 )
 
@@ -112,25 +112,6 @@ func (p *parser) document(parent *object) Document {
 	o.require("dsl", "namespace", "name", "version")
 	p.checkDSL(o, d.DSL)
 	return d
-}
-
-func (p *parser) checkDSL(o *object, version string) {
-	switch {
-	case version == "" || !semverPattern.MatchString(version):
-	case !strings.HasPrefix(version, "1."):
-		o.report("SW116", "dsl", fmt.Sprintf("DSL version %s is another language; this is for 1.x", version))
-	case newer(version):
-		o.report("SW125", "dsl", fmt.Sprintf("DSL version %s is newer than 1.0.3; what it added is not known here", version))
-	}
-}
-
-// newer reports whether a version 1.x.y is above 1.0.3.
-func newer(version string) bool {
-	var minor, patch int
-	if _, err := fmt.Sscanf(version, "1.%d.%d", &minor, &patch); err != nil {
-		return false
-	}
-	return minor > 0 || patch > 3
 }
 
 // misplacedTimeout reports a timeout under document, where a published page shows it (semantics 1.7b).

@@ -2,9 +2,7 @@ package dsl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/swrun/swrun/internal/suggest"
@@ -96,26 +94,6 @@ func (c *checker) variable(s site, v Name) {
 		}
 		d.Help = "variables here: $" + strings.Join(known, " $")
 		c.add(d)
-	}
-}
-
-// bare matches text that is an expression but for its delimiters.
-var bare = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
-
-// checkLooks: SW504, text that looks like an expression and is none.
-func checkLooks(c *checker) {
-	for _, s := range c.places {
-		switch {
-		case s.isExpression() || s.property == "code" || s.property == "event filter":
-		case strings.Contains(s.text, "${"):
-			c.add(Diagnostic{Code: "SW504", Pointer: s.at, Message: "`${ }` inside text is not evaluated: an expression takes the whole value",
-				Help: `write "${ \"text \(.name)\" }", or keep it if the text is meant literally`})
-		case !c.w.Evaluate.Loose && bare.MatchString(s.text):
-			quoted := strconv.Quote("${ " + strings.TrimSpace(s.text) + " }")
-			c.add(Diagnostic{Code: "SW504", Pointer: s.at, Message: fmt.Sprintf("`%s` is text here: an expression needs `${ }`", strings.TrimSpace(s.text)),
-				Label: fmt.Sprintf("did you mean `${ %s }`?", strings.TrimSpace(s.text)),
-				Fix:   []Edit{{Range: c.w.Source.Value(s.at), NewText: quoted}}})
-		}
 	}
 }
 

@@ -137,6 +137,12 @@ func checkReferences(c *checker) {
 		default:
 			d = c.meant(d, defined[r.section])
 		}
+		if r.section == "timeouts" {
+			if duration, ok := c.w.Source.durationForName(d, r.name); ok {
+				c.add(duration)
+				continue
+			}
+		}
 		if len(defined[r.section]) > 0 {
 			d.Help = "defined: " + strings.Join(defined[r.section], ", ")
 		} else {

@@ -89,11 +89,83 @@ func (s *Source) respelt(n *yaml.Node, text string) []Edit {
 	return []Edit{{Range: s.span(n), NewText: text, Safe: true}}
 }
 
+// replaced replaces a scalar of one line by any other value.
+func (s *Source) replaced(n *yaml.Node, value string) []Edit {
+	edits := s.respelt(n, "")
+	for i := range edits {
+		edits[i].NewText = value
+	}
+	return edits
+}
+
+// wrapped puts a key around an object: `{seconds: 5}` becomes `{after: {seconds: 5}}`.
+func (s *Source) wrapped(n *yaml.Node, key string) []Edit {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		return nil
+	}
+	start := s.position(s.start(n))
+	if n.Style&yaml.FlowStyle == 0 {
+		return append([]Edit{{Range: Range{start, start}, NewText: key + ":\n" + strings.Repeat(" ", n.Column+1), Safe: true}},
+			s.indented(n.Content[0].Line+1, s.lastLine(n))...)
+	}
+	end, ok := s.closing(n)
+	if !ok {
+		return nil
+	}
+	return []Edit{
+		{Range: Range{start, start}, NewText: "{ " + s.key(key) + ": ", Safe: true},
+		{Range: Range{end, end}, NewText: " }", Safe: true},
+	}
+}
+
+// closing returns the position after the bracket that ends a collection in flow style, if nothing but white space stands
+// between its last value and the bracket.
+func (s *Source) closing(n *yaml.Node) (Position, bool) {
+	last := n
+	for len(last.Content) > 0 {
+		last = last.Content[len(last.Content)-1]
+	}
+	if last.Kind != yaml.ScalarNode {
+		return Position{}, false
+	}
+	end := s.span(last).End.Offset
+	for depth := s.depthBelow(n); end < len(s.Text); end++ {
+		switch s.Text[end] {
+		case '}', ']':
+			if depth--; depth == 0 {
+				return s.position(end + 1), true
+			}
+		case ' ', '\t', '\r', '\n', ',':
+		default:
+			return Position{}, false
+		}
+	}
+	return Position{}, false
+}
+
+// depthBelow counts the collections from n down to its last scalar.
+func (s *Source) depthBelow(n *yaml.Node) int {
+	depth := 0
+	for len(n.Content) > 0 {
+		depth++
+		n = n.Content[len(n.Content)-1]
+	}
+	return depth
+}
+
+// key writes a word as a key or value: in JSON it stands in quotes.
+func (s *Source) key(word string) string {
+	if s.json {
+		return inDoubleQuotes(word)
+	}
+	return word
+}
+
 // inQuotes replaces a scalar of one line by text in quotes.
-func (p *parser) inQuotes(n *yaml.Node, text string) []Edit {
-	edits := p.src.respelt(n, text)
+func (s *Source) inQuotes(n *yaml.Node, text string) []Edit {
+	edits := s.respelt(n, text)
 	if len(edits) == 1 && n.Style == 0 {
-		edits[0].NewText = p.src.quotes(text)
+		edits[0].NewText = s.quotes(text)
 	}
 	return edits
 }

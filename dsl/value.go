@@ -35,8 +35,9 @@ func describe(n *yaml.Node) string {
 	return "text"
 }
 
-func scalarNull(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && scalarTypeOf(n) == nullScalar
+func scalarIsNumber(n *yaml.Node) bool {
+	t := scalarTypeOf(n)
+	return t == intScalar || t == floatScalar
 }
 
 func isText(n *yaml.Node) bool {
@@ -120,7 +121,7 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	}
 	if n.Kind == yaml.ScalarNode && n.Value != "" {
 		d.Help = "put it in quotes"
-		d.Fix = p.inQuotes(n, n.Value)
+		d.Fix = p.src.inQuotes(n, n.Value)
 	}
 	p.add(d)
 	return ""
@@ -145,7 +146,7 @@ func (o *object) version(name string) string {
 		}
 		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); semverPattern.MatchString(completed) {
 			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
-			d.Fix = o.p.inQuotes(n, completed)
+			d.Fix = o.p.src.inQuotes(n, completed)
 		}
 		o.p.add(d)
 		return ""
@@ -170,9 +171,21 @@ func (o *object) name(property string) string {
 	}
 	name := o.text(property)
 	if name != "" && !namePattern.MatchString(name) {
-		o.report("SW112", property, fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, quoted(name)))
+		o.p.add(Diagnostic{
+			Code: "SW112", Message: fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, quoted(name)),
+			Pointer: o.at.Key(property), Range: o.p.src.span(n), Label: hyphenated(name),
+		})
 	}
 	return name
+}
+
+// hyphenated asks whether a name with hyphens was meant, if they make one of it.
+func hyphenated(name string) string {
+	meant := strings.Trim(notInName.ReplaceAllString(name, "-"), "-")
+	if !namePattern.MatchString(meant) {
+		return ""
+	}
+	return didYouMean(meant)
 }
 
 func (o *object) boolean(name string) bool {

@@ -1,0 +1,57 @@
+package dsl
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// majorVersion matches what begins with the first number of a version.
+var majorVersion = regexp.MustCompile(`^\s*v?(\d+)(?:\.|\s*$)`)
+
+// otherLanguage reports a document of another major version of the DSL. That is all there is to say about it: nothing else in
+// it means here what it meant there (semantics 1.1).
+func (p *parser) otherLanguage(root *yaml.Node) bool {
+	at, n := Pointer("/document/dsl"), (*yaml.Node)(nil)
+	if _, document := child(root, "document"); document != nil {
+		_, n = child(document, "dsl")
+	} else if _, n = child(root, "specVersion"); n != nil { // what 0.x calls it
+		at = "/specVersion"
+	} else if key, states := child(root, "states"); states != nil {
+		p.reportLanguage("/states", key, "DSL 0.x")
+		return true
+	}
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return false
+	}
+	major := majorVersion.FindStringSubmatch(n.Value)
+	if major == nil || major[1] == "1" && at == "/document/dsl" {
+		return false
+	}
+	p.reportLanguage(at, n, "DSL "+strings.TrimSpace(n.Value))
+	return true
+}
+
+func (p *parser) reportLanguage(at Pointer, n *yaml.Node, version string) {
+	p.add(Diagnostic{
+		Code: "SW116", Message: fmt.Sprintf("this document is written in %s, which is another language; swrun runs DSL 1.x", version),
+		Pointer: at, Range: p.src.span(n), Help: "write it anew, with `document`, and tasks under `do`: `swrun init` shows how",
+	})
+}
+
+func (p *parser) checkDSL(o *object, version string) {
+	if version != "" && newer(version) {
+		o.report("SW125", "dsl", fmt.Sprintf("DSL version %s is newer than 1.0.3; what it added is not known here", version))
+	}
+}
+
+// newer reports whether a version 1.x.y is above 1.0.3.
+func newer(version string) bool {
+	var minor, patch int
+	if _, err := fmt.Sscanf(version, "1.%d.%d", &minor, &patch); err != nil {
+		return false
+	}
+	return minor > 0 || patch > 3
+}

@@ -1,0 +1,59 @@
+package dsl
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// checkEndpoints: SW126, a literal endpoint of `call: http` without a scheme, with another one, or without a host. What a
+// template or an expression makes of it is only known when the task runs.
+func checkEndpoints(c *checker) {
+	Walk(c.w, func(t Task) bool {
+		if call, ok := t.(*CallHTTP); ok && call.Endpoint != nil {
+			c.httpEndpoint(call.Endpoint)
+		}
+		return true
+	})
+}
+
+func (c *checker) httpEndpoint(e *Endpoint) {
+	uri := strings.TrimSpace(e.URI)
+	if uri == "" || Delimited(uri) || strings.HasPrefix(uri, "{") || strings.Contains(uri, "${") {
+		return
+	}
+	d := Diagnostic{Code: "SW126", Pointer: e.Pointer}
+	if _, _, object := c.w.Source.find(e.Pointer.Key("uri")); object {
+		d.Pointer = e.Pointer.Key("uri")
+	}
+	parts := urlStart.FindStringSubmatch(uri)
+	const whole = "write the whole URL, such as https://example.com/path"
+	switch {
+	case parts != nil && !strings.EqualFold(parts[1], "http") && !strings.EqualFold(parts[1], "https"):
+		d.Message, d.Help = fmt.Sprintf("`call: http` cannot reach %s", quoted(uri)), "an endpoint begins with https:// or http://"
+	case parts == nil && (strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")), parts != nil && parts[2] == "":
+		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no host", quoted(uri)), whole
+	case parts != nil:
+		return
+	case !startsWithHost.MatchString(uri):
+		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no scheme and no host", quoted(uri)), whole
+	default:
+		d.Message, d.Label = fmt.Sprintf("the endpoint %s has no scheme", quoted(uri)), didYouMean(likelyScheme(uri)+"://"+uri)
+	}
+	c.add(d)
+}
+
+var (
+	urlStart       = regexp.MustCompile(`^(?i:([a-z][a-z0-9+.-]*)://)([^/?#]*)`)
+	startsWithHost = regexp.MustCompile(`^(?:[\w{}-]+\.[\w{}.-]+|localhost|\[[\da-fA-F:]+\]|[\w-]+:\d)`)
+)
+
+// likelyScheme is http for the machine itself, and https for all others.
+func likelyScheme(uri string) string {
+	for _, local := range []string{"localhost", "127.", "[::1]"} {
+		if strings.HasPrefix(uri, local) {
+			return "http"
+		}
+	}
+	return "https"
+}

@@ -1,0 +1,95 @@
+package dsl
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// bare matches text that is an expression but for its delimiters.
+var bare = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
+
+// checkLooks: SW504, text that looks like an expression and is none.
+func checkLooks(c *checker) {
+	for _, s := range c.places {
+		d := Diagnostic{Code: "SW504", Pointer: s.at}
+		switch {
+		case s.isExpression() || s.property == "code" || s.property == "event filter":
+		case strings.Contains(s.text, "${"):
+			d.Message = "`${ }` inside text is not evaluated: an expression takes the whole value"
+			d.Help = "keep it if the text is meant literally"
+			c.add(c.expressionFor(d, interpolated(s.text)))
+		case !c.w.Evaluate.Loose && bare.MatchString(s.text):
+			text := strings.TrimSpace(s.text)
+			d.Message = fmt.Sprintf("`%s` is text here: an expression needs `${ }`", text)
+			c.add(c.expressionFor(d, "${ "+text+" }"))
+		}
+	}
+}
+
+// expressionFor completes d with the expression that its text was probably meant to be. The edit is never made without
+// asking: the text may be meant as it is.
+func (c *checker) expressionFor(d Diagnostic, meant string) Diagnostic {
+	_, n, exact := c.w.Source.find(d.Pointer)
+	facts, err := c.analyze(meant)
+	unknown := slices.ContainsFunc(facts.Functions, func(f Name) bool { return !f.Known })
+	if err != nil || unknown || meant == "" || !exact {
+		return d
+	}
+	d.Label, d.Fix = didYouMean(c.w.Source.quotes(meant)), onlyIf(false, c.w.Source.inQuotes(n, meant))
+	return d
+}
+
+// interpolated returns the expression for a text with expressions in it: `Hello ${ .name }!` is ${ "Hello \(.name)!" }. It is
+// empty if the text has a `${` that nothing ends.
+func interpolated(text string) string {
+	var b strings.Builder
+	b.WriteString(`${ "`)
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		b.WriteString(insideQuotes(before))
+		if !found {
+			break
+		}
+		end := endOfExpression(rest)
+		if end < 0 || strings.TrimSpace(rest[:end]) == "" {
+			return ""
+		}
+		b.WriteString(`\(` + strings.TrimSpace(rest[:end]) + `)`)
+		text = rest[end+1:]
+	}
+	b.WriteString(`" }`)
+	return b.String()
+}
+
+// insideQuotes writes text as it stands between the quotes of a string of jq.
+func insideQuotes(text string) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // text is encoded without errors
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+}
+
+// endOfExpression returns the offset of the bracket that ends an expression, or -1.
+func endOfExpression(text string) int {
+	depth, quoted := 1, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}

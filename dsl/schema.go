@@ -1,0 +1,56 @@
+package dsl
+
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+func (p *parser) schema(parent *object) *Schema {
+	n := parent.value("schema")
+	if n == nil {
+		return nil
+	}
+	at := parent.at.Key("schema")
+	if isBareSchema(n) {
+		p.add(Diagnostic{
+			Code: "SW107", Message: "a schema stands under `document`", Pointer: at, Range: p.src.span(n),
+			Label: "write it below `document`", Fix: p.src.wrapped(n, "document"),
+		})
+		return &Schema{Pointer: at, Format: "json", Document: p.data(n, at)}
+	}
+	o := p.object(n, at, "a schema", "format", "document", "resource")
+	s := &Schema{Pointer: at, Format: o.textOr("format", "json")}
+	switch o.exactlyOne("document", "resource") {
+	case "document":
+		s.Document = o.data("document")
+	case "resource":
+		s.Resource = o.resource("resource")
+	}
+	return s
+}
+
+// isBareSchema reports whether an object is a JSON Schema itself, without the `document` around it.
+func isBareSchema(n *yaml.Node) bool {
+	if n.Kind != yaml.MappingNode {
+		return false
+	}
+	found := false
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		if slices.Contains([]string{"format", "document", "resource"}, key) {
+			return false
+		}
+		found = found || slices.Contains(schemaKeywords(), key)
+	}
+	return found
+}
+
+// schemaKeywords are the keywords that tell a JSON Schema.
+func schemaKeywords() []string {
+	return []string{
+		"$schema", "$id", "$ref", "$defs", "definitions", "type", "properties", "required", "items", "enum", "const",
+		"allOf", "anyOf", "oneOf", "not", "additionalProperties", "patternProperties", "pattern", "minimum", "maximum",
+		"minLength", "maxLength", "minItems", "maxItems",
+	}
+}

@@ -1,0 +1,53 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// timeoutWithoutAfter reports a timeout that is written as the duration alone, and decodes what was meant. It is nil if the
+// timeout is written otherwise.
+func (p *parser) timeoutWithoutAfter(n *yaml.Node, at Pointer) *Timeout {
+	d := Diagnostic{Code: "SW107", Message: "a timeout needs `after` around its duration", Pointer: at, Range: p.src.span(n)}
+	switch {
+	case n.Kind == yaml.ScalarNode && scalarIsNumber(n):
+		d.Label = didYouMean(fmt.Sprintf("{ after: { seconds: %s } }", n.Value))
+		d.Help = "a number alone says no unit"
+		d.Fix = onlyIf(false, p.src.replaced(n, fmt.Sprintf("{ %s: { %s: %s } }", p.src.key("after"), p.src.key("seconds"), n.Value)))
+		p.add(d)
+		return &Timeout{Pointer: at, After: &Duration{Pointer: at.Key("after"), broken: true}}
+	case hasUnit(n):
+		d.Label, d.Fix = "write it below `after`", p.src.wrapped(n, "after")
+		p.add(d)
+		after := p.inlineDuration(n, at)
+		after.Pointer = at
+		return &Timeout{Pointer: at, After: after}
+	}
+	return nil
+}
+
+// hasUnit reports whether an object looks like a duration: one of its keys is a unit, or resembles one.
+func hasUnit(n *yaml.Node) bool {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i].Value; slices.Contains(unitNames(), key) || otherKeyFor(key, unitNames()) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// durationForName completes d, which is about a name that no timeout has, if the name is a duration.
+func (s *Source) durationForName(d Diagnostic, name string) (Diagnostic, bool) {
+	_, n, exact := s.find(d.Pointer)
+	meant := meantDuration(name)
+	if meant == "" || !exact {
+		return d, false
+	}
+	d.Message = fmt.Sprintf("`%s` is a duration, and text here is the name of a timeout", name)
+	d.Label = didYouMean(fmt.Sprintf("{ after: %s }", meant))
+	d.Help = "name timeouts under use.timeouts, or write the timeout here"
+	d.Fix = s.replaced(n, fmt.Sprintf("{ %s: %s }", s.key("after"), s.key(meant)))
+	return d, true
+}
