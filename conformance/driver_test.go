@@ -286,7 +286,7 @@ func (d *driver) performWorkflow(f flight) {
 		f.child = child
 		d.flying = append(d.flying, f)
 	}
-	d.step(child, interpreter.Start{Input: request.Input.V})
+	d.step(child, interpreter.Start{Input: request.Input.V, Depth: f.instance.state.Depth + 1})
 }
 
 // ending returns what the case's own instance came to.

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,6 +14,8 @@ type Deadline struct {
 	Kind      string    `json:"kind"` // one of DeadlineWorkflow...
 	At        time.Time `json:"at"`
 	StartedAt time.Time `json:"startedAt"`
+	// Fixed says that a point in time was asked for, and not a length.
+	Fixed bool `json:"fixed,omitempty"`
 }
 
 // The kinds of deadlines.
@@ -35,7 +38,11 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 		DeadlineWorkflow: "the workflow", DeadlineExecution: "the workflow", DeadlineRun: "the run", DeadlineTask: "the task",
 		DeadlineAttempt: "the attempt", DeadlineRetry: "the task with its retries",
 	}[d.Kind]
-	e := errors.Timeoutf("%s did not finish within %s", scope, d.At.Sub(d.StartedAt)).At(pointer.Instance())
+	text := fmt.Sprintf("within %s", d.At.Sub(d.StartedAt))
+	if d.Fixed {
+		text = "by " + d.At.UTC().Format(time.RFC3339Nano)
+	}
+	e := errors.Timeoutf("%s did not finish %s", scope, text).At(pointer.Instance())
 	e.Extensions = map[string]any{
 		"timeoutKind": d.Kind,
 		"startedAt":   d.StartedAt.UTC().Format(time.RFC3339Nano),
@@ -47,34 +54,109 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 
 // expire ends every scope whose time is over, from the outside in. It reports whether the run goes on.
 func (m *machine) expire() bool {
-	if at := m.passed(m.s.Deadlines); at >= 0 {
-		m.fault(m.s.Deadlines[at].error("", m.running(nil)))
+	if at := passed(m.s.Deadlines, m.now); at >= 0 {
+		m.expired, m.expiredKind = m.s.Deadlines[at].error("", m.running(nil)), m.s.Deadlines[at].Kind
+		m.fault(m.expired)
 		return false
 	}
-	// A parent stands before its children, so the first match is never inside a later one. What an expiry starts
-	// (a catch) is new and in time, hence the scan ends.
-	for i := 0; i < len(m.s.frames); {
-		f := m.s.frames[i]
-		at := slices.IndexFunc(f.Deadlines, func(d Deadline) bool { return !m.now.Before(d.At) })
-		if at < 0 {
-			i++
-			continue
-		}
-		err := f.Deadlines[at].error(f.pointer(), m.running(f))
-		m.fail(f, err)
+	// What an expiry starts (a catch) is new and in time, hence the loop ends.
+	for f, d := m.overdue(); f != nil; f, d = m.overdue() {
+		m.fail(f, m.expiry(f, d))
 		if m.s.Status.Final() {
 			return false
 		}
-		i = 0
 	}
 	return true
 }
 
-// passed returns which of some deadlines has passed first, or -1.
-func (m *machine) passed(all []Deadline) int {
+// overdue returns a scope whose time is over: one whose end is the end of the run, since no try can take it, otherwise
+// the outermost. A parent stands before its children, so the first match is never inside a later one.
+func (m *machine) overdue() (outermost *Frame, passed Deadline) {
+	for _, f := range m.s.frames {
+		at := slices.IndexFunc(f.Deadlines, func(d Deadline) bool { return !m.now.Before(d.At) })
+		if at < 0 {
+			continue
+		}
+		if m.endsRun(f, f.Deadlines[at]) {
+			return f, f.Deadlines[at]
+		}
+		if outermost == nil {
+			outermost, passed = f, f.Deadlines[at]
+		}
+	}
+	return outermost, passed
+}
+
+// expiry returns the error of a deadline of f that has passed.
+func (m *machine) expiry(f *Frame, d Deadline) *errors.Error {
+	m.expired, m.expiredKind = d.error(f.pointer(), m.running(f)), d.Kind
+	return m.expired
+}
+
+// timeoutOf returns the kind of the deadline whose passing err is; empty for any other error.
+func (m *machine) timeoutOf(err *errors.Error) string {
+	if err != nil && err == m.expired {
+		return m.expiredKind
+	}
+	return ""
+}
+
+// located returns err as it goes up from a scope at pointer.
+func (m *machine) located(err *errors.Error, pointer dsl.Pointer) *errors.Error {
+	located := m.raised(err.At(pointer.Instance()))
+	if m.timeoutOf(err) != "" {
+		m.expired = located
+	}
+	return located
+}
+
+// endsRun reports whether the passing of a deadline of f ends the run, whatever expressions say.
+func (m *machine) endsRun(f *Frame, d Deadline) bool {
+	err := m.raised(d.error(f.pointer(), nil))
+	for parent := m.s.frame(f.Parent); parent != nil; f, parent = parent, m.s.frame(parent.Parent) {
+		if parent.isList() || parent.Phase != PhaseBody {
+			continue
+		}
+		if catcher, ok := parent.node.body.(Catcher); ok && catcher.MayCatch(f.List, err) {
+			return false
+		}
+	}
+	return true
+}
+
+// End returns when, at the latest, the run ends because its time is over: the first deadline of its own, or of a task
+// around which no try could take it. It is zero if there is none. Other deadlines lead to work; these do not.
+func End(p *Program, s *State) time.Time {
+	m := &machine{p: p, s: s}
+	m.resume()
+	end := earliest(s.Deadlines)
+	for _, f := range s.frames {
+		for _, d := range f.Deadlines {
+			if (end.IsZero() || d.At.Before(end)) && m.endsRun(f, d) {
+				end = d.At
+			}
+		}
+	}
+	return end
+}
+
+// Begun returns the state of a run just after it has begun, without doing anything of it: its deadlines are in force.
+// The error is why they cannot be told.
+func Begun(p *Program, namespace, id string, ev Start) (*State, *errors.Error) {
+	s := NewState(namespace, id)
+	m := &machine{p: p, s: s, now: ev.At}
+	m.scope.m, s.redact = m, p.redactions()
+	ev.Input = s.redact.Take(ev.Input)
+	s.Input, s.Depth = ev.Input, ev.Depth
+	err := m.armWorkflow(ev)
+	return s, err
+}
+
+// passed returns which of some deadlines has passed first at a time, or -1.
+func passed(all []Deadline, now time.Time) int {
 	found := -1
 	for i, d := range all {
-		if !m.now.Before(d.At) && (found < 0 || d.At.Before(all[found].At)) {
+		if !now.Before(d.At) && (found < 0 || d.At.Before(all[found].At)) {
 			found = i
 		}
 	}

@@ -180,6 +180,8 @@ type storedHead struct {
 	Deadlines   []storedDeadline `json:"d"`
 	Output      *Value           `json:"o"`
 	Fault       *errors.Error    `json:"e"`
+	TimedOut    bool             `json:"T"`
+	Depth       int              `json:"w"`
 	LastFrame   FrameID          `json:"f"`
 	LastEffect  EffectID         `json:"n"`
 	LastRecord  int              `json:"r"`
@@ -203,6 +205,8 @@ func (s *State) encodeHead() ([]byte, error) {
 	if s.Fault != nil {
 		w.marshal("e", s.Fault)
 	}
+	w.flag("T", s.TimedOut)
+	w.number("w", s.Depth)
 	w.number("f", int(s.lastFrame))
 	w.number("n", int(s.lastEffect))
 	w.number("r", s.lastRecord)
@@ -218,7 +222,7 @@ func (s *State) decodeHead(data []byte) error {
 	if h.Transformed != nil {
 		s.Transformed = &Value{s.redact.Open(h.Transformed.V)}
 	}
-	s.Deadlines, s.Fault = restoreDeadlines(h.Deadlines), h.Fault
+	s.Deadlines, s.Fault, s.TimedOut, s.Depth = restoreDeadlines(h.Deadlines), h.Fault, h.TimedOut, h.Depth
 	s.lastFrame, s.lastEffect, s.lastRecord = h.LastFrame, h.LastEffect, h.LastRecord
 	if h.Output != nil {
 		s.Output = h.Output.V

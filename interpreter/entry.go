@@ -159,6 +159,9 @@ type storedRecord struct {
 	Error   *errors.Error   `json:"e"`
 	By      dsl.Pointer     `json:"b"`
 	Until   moment          `json:"u"`
+
+	Timeout   string           `json:"T"`
+	Deadlines []storedDeadline `json:"l"`
 }
 
 // Encode appends the entry to b as JSON. Data whose JSON is longer than limit goes to apart, which returns the
@@ -212,6 +215,8 @@ func (r Record) encode(w *writer, before Record, limit int, apart func([]byte) s
 	}
 	w.text("b", string(r.By))
 	w.moment("u", r.Until)
+	w.text("T", r.Timeout)
+	w.deadlines("l", r.Deadlines)
 	return w.err
 }
 
@@ -269,7 +274,8 @@ func DecodeEntry(data []byte, fetch func(ref string) ([]byte, error)) (Entry, er
 		r := Record{
 			Seq: j.First + i, At: e.At, Type: stored.Type, Kind: stored.Kind, Pointer: stored.Pointer,
 			Path: Path(stored.Pointer), Origin: stored.Origin, Effect: stored.Effect, Attempt: stored.Attempt,
-			Error: stored.Error, By: stored.By, Until: stored.Until.time(),
+			Error: stored.Error, By: stored.By, Until: stored.Until.time(), Timeout: stored.Timeout,
+			Deadlines: restoreDeadlines(stored.Deadlines),
 		}
 		if stored.Path != nil {
 			r.Path = *stored.Path

@@ -88,7 +88,7 @@ func (m *machine) end(f *Frame, output any) {
 
 // fail ends f with an error and looks for what handles it.
 func (m *machine) fail(f *Frame, err *errors.Error) {
-	err = m.raised(err.At(f.pointer().Instance()))
+	err = m.located(err, f.pointer())
 	for {
 		m.cancelChildrenBy(f, err)
 		if f.Effect != nil { // its time is over
@@ -96,7 +96,7 @@ func (m *machine) fail(f *Frame, err *errors.Error) {
 		}
 		m.s.remove(f)
 		if !f.isList() {
-			m.record(f.record(Record{Type: TaskFaulted, Error: err}))
+			m.record(f.record(Record{Type: TaskFaulted, Error: err, Timeout: m.timeoutOf(err)}))
 		}
 		parent := m.s.frame(f.Parent)
 		if parent == nil {
@@ -110,7 +110,7 @@ func (m *machine) fail(f *Frame, err *errors.Error) {
 				m.next(parent, n)
 				return
 			}
-			err = m.raised(n.err.At(parent.pointer().Instance()))
+			err = m.located(n.err, parent.pointer())
 		}
 		f = parent
 	}
@@ -169,12 +169,12 @@ func (m *machine) cancelAll() {
 }
 
 func (m *machine) fault(err *errors.Error) {
-	err = m.raised(err)
+	err = m.located(err, "")
 	m.cause = err
 	m.cancelAll()
 	m.cause = nil
-	m.s.Status, m.s.Fault, m.s.head = StatusFaulted, err, true
-	m.record(Record{Type: WorkflowFaulted, Error: err})
+	m.s.Status, m.s.Fault, m.s.TimedOut, m.s.head = StatusFaulted, err, m.timeoutOf(err) != "", true
+	m.record(Record{Type: WorkflowFaulted, Error: err, Timeout: m.timeoutOf(err)})
 }
 
 func (m *machine) completeWorkflow(raw any) {

@@ -45,6 +45,25 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 	return all
 }
 
+// Children returns the effects that tasks of s wait for and other instances perform, as they were wanted.
+func Children(p *Program, s *State) []Effect {
+	m := &machine{p: p, s: s}
+	m.scope.m = m
+	m.resume()
+	var all []Effect
+	for _, f := range s.frames {
+		if f.Effect == nil || f.node.kind.Perform != nil {
+			continue
+		}
+		body := f.Effect.Request
+		if body == nil {
+			body, _ = m.requestAgain(f) // without it nobody can tell which child it is
+		}
+		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Request: m.request(f, body, f.Effect.Attempt)})
+	}
+	return all
+}
+
 // requestAgain makes a request that was not stored because it holds a secret, from the same input at the same time.
 func (m *machine) requestAgain(f *Frame) ([]byte, *errors.Error) {
 	if err := m.grant(f.node); err != nil { // this owner may have other secrets

@@ -36,6 +36,13 @@ type Composite interface {
 	ChildFailed(*Scope, *errors.Error) Next
 }
 
+// Catcher is a Composite that may go on after a child has failed.
+type Catcher interface {
+	Composite
+	// MayCatch reports whether it may, depending on expressions perhaps, take an error out of a list of its own.
+	MayCatch(list string, err *errors.Error) bool
+}
+
 // Sleeper is a Body that waits for time.
 type Sleeper interface {
 	Body

@@ -27,6 +27,10 @@ type Record struct {
 	By dsl.Pointer `json:"by,omitempty"`
 	// Until is when a wait or retry delay ends, or the deadline of what started.
 	Until time.Time `json:"until,omitzero"`
+	// Timeout is the kind of the deadline whose passing is Error; empty if Error is anything else, whatever it says.
+	Timeout string `json:"timeout,omitempty"`
+	// Deadlines are the run's own, of what starts it.
+	Deadlines []Deadline `json:"deadlines,omitempty"`
 }
 
 // RecordType is what a Record tells.

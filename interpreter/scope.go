@@ -78,7 +78,7 @@ func (s *Scope) TestWith(c *expr.Code, input any, vars Vars) (bool, *errors.Erro
 
 // Caught notes that the task has caught an error.
 func (s *Scope) Caught(err *errors.Error) {
-	s.m.record(s.frame.record(Record{Type: ErrorCaught, Error: err, By: s.frame.pointer()}))
+	s.m.record(s.frame.record(Record{Type: ErrorCaught, Error: err, By: s.frame.pointer(), Timeout: s.m.timeoutOf(err)}))
 }
 
 // Retry waits until a time and then calls Wake for the given attempt.
@@ -97,6 +97,9 @@ func (s *Scope) Calls() int {
 	}
 	return calls
 }
+
+// Depth returns how many workflows have started one another before this one.
+func (s *Scope) Depth() int { return s.m.s.Depth }
 
 // BindAfter makes $name visible to the task's own output.as and export.as.
 func (s *Scope) BindAfter(name string, value any) {

@@ -43,6 +43,11 @@ type State struct {
 	Deadlines   []Deadline // the workflow's own, in no order
 	Output      any        // once completed
 	Fault       *errors.Error
+	// TimedOut says that the run has faulted because a deadline of its own has passed, the workflow's or that of a task
+	// of it which nothing has caught. An error that merely looks so, or comes from somebody else, is none.
+	TimedOut bool
+	// Depth is how many workflows have started one another before this one.
+	Depth int
 
 	frames     []*Frame // in the order of their ids: a child comes after its parent
 	lastFrame  FrameID
@@ -181,18 +186,6 @@ func (s *State) queue(f *Frame) {
 	f.Queued = true
 	f.changed()
 	s.queued = append(s.queued, f)
-}
-
-// TimedOut reports whether the run has faulted because a deadline of its own, not of a task, has passed.
-func (s *State) TimedOut() bool {
-	if s.Fault == nil || s.Fault.Instance != dsl.Pointer("").Instance() {
-		return false
-	}
-	switch s.Fault.Extensions["timeoutKind"] {
-	case DeadlineWorkflow, DeadlineExecution, DeadlineRun:
-		return true
-	}
-	return false
 }
 
 // Phase returns the DSL's status phase: Status, or waiting and suspended, which say more of a run in progress.

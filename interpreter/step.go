@@ -19,6 +19,13 @@ type Start struct {
 	Deadlines []Deadline
 	// Untimed leaves the document's timeout out, because one of Deadlines replaces it.
 	Untimed bool
+	// At is when the run has begun, if that is before the step. A run whose time was over before it began has never
+	// started.
+	At time.Time
+	// From is when the document's timeout begins to count; zero for when the run begins.
+	From time.Time
+	// Depth is how many workflows have started one another before this one.
+	Depth int
 }
 
 // Finished tells that an effect has ended with a result or an error.
@@ -115,6 +122,8 @@ type machine struct {
 
 	workflowValue map[string]any // $workflow, once it is used
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
+	expired       *errors.Error  // the error of the deadline that has passed, as it goes up now
+	expiredKind   string         // of deadline
 }
 
 // resume finds out which task each frame belongs to, after the state was decoded.
@@ -153,16 +162,23 @@ var workflowNode = &node{}
 
 func (m *machine) start(ev Start) {
 	s, input := m.s, m.s.redact.Take(ev.Input)
-	s.Status, s.StartedAt, s.Input, s.head = StatusRunning, m.now, input, true
-	m.record(Record{Type: WorkflowStarted, Data: input})
+	ev.Input = input
+	s.Status, s.Input, s.Depth, s.head = StatusRunning, input, ev.Depth, true
+	invalid := m.armWorkflow(ev)
+	if at := passed(s.Deadlines, s.StartedAt); at >= 0 && s.Deadlines[at].StartedAt.Before(s.StartedAt) {
+		s.StartedAt, s.Deadlines = time.Time{}, s.Deadlines[at:at+1]
+		m.expire()
+		return
+	}
+	m.record(Record{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
+	if invalid != nil {
+		m.fault(invalid.At("/"))
+		return
+	}
+	if !m.expire() {
+		return
+	}
 	scope := m.workflowScope(input)
-	if err := m.armWorkflow(scope, ev); err != nil {
-		m.fault(err.At("/"))
-		return
-	}
-	if !m.expire() { // it is zero
-		return
-	}
 	transformed, err := m.p.input.in(scope, input)
 	if err != nil {
 		m.fault(err.At("/"))
@@ -174,17 +190,26 @@ func (m *machine) start(ev Start) {
 	s.queue(s.push(&Frame{node: workflowNode, List: "do", Raw: transformed}))
 }
 
-// armWorkflow sets the deadlines of the whole run.
-func (m *machine) armWorkflow(scope *Scope, ev Start) *errors.Error {
-	m.s.Deadlines = slices.Clone(ev.Deadlines)
+// armWorkflow sets when the run has begun and the deadlines of the whole of it.
+func (m *machine) armWorkflow(ev Start) *errors.Error {
+	s := m.s
+	s.StartedAt, s.Deadlines = m.now, slices.Clone(ev.Deadlines)
+	if !ev.At.IsZero() {
+		s.StartedAt = ev.At
+	}
 	if m.p.timeout == nil || ev.Untimed {
 		return nil
 	}
-	d, err := m.p.timeout.Eval(scope, ev.Input)
+	d, err := m.p.timeout.Eval(m.workflowScope(ev.Input), ev.Input)
 	if err != nil {
 		return err
 	}
-	m.s.Deadlines = append(m.s.Deadlines, newDeadline(DeadlineWorkflow, d, m.now))
+	from := ev.From
+	if from.IsZero() {
+		from = s.StartedAt
+	}
+	m.workflowValue = nil // it says when the run ends
+	s.Deadlines = append(s.Deadlines, newDeadline(DeadlineWorkflow, d, from))
 	return nil
 }
 

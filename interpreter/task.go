@@ -56,7 +56,7 @@ func (m *machine) arm(f *Frame, scope *Scope) *errors.Error {
 	deadline := newDeadline(DeadlineTask, d, m.now)
 	f.Deadlines = append(f.Deadlines, deadline)
 	if !deadline.At.After(m.now) {
-		return deadline.error(f.pointer(), []any{string(f.pointer())})
+		return m.expiry(f, deadline)
 	}
 	return nil
 }

@@ -127,6 +127,7 @@ func (w *writer) deadlines(name string, all []Deadline) {
 		entry.text("k", d.Kind)
 		entry.moment("a", d.At)
 		entry.moment("s", d.StartedAt)
+		entry.flag("f", d.Fixed)
 		w.b, _ = entry.end()
 	}
 	w.b = append(w.b, ']')
@@ -163,6 +164,7 @@ type storedDeadline struct {
 	Kind      string `json:"k"`
 	At        moment `json:"a"`
 	StartedAt moment `json:"s"`
+	Fixed     bool   `json:"f"`
 }
 
 func restoreDeadlines(stored []storedDeadline) []Deadline {
@@ -171,7 +173,7 @@ func restoreDeadlines(stored []storedDeadline) []Deadline {
 	}
 	all := make([]Deadline, len(stored))
 	for i, d := range stored {
-		all[i] = Deadline{Kind: d.Kind, At: d.At.time(), StartedAt: d.StartedAt.time()}
+		all[i] = Deadline{Kind: d.Kind, At: d.At.time(), StartedAt: d.StartedAt.time(), Fixed: d.Fixed}
 	}
 	return all
 }

@@ -120,7 +120,7 @@ func place(r *runtime.Record) (index, string) {
 		return indexClosed, strconv.FormatInt(r.Closed, 10)
 	case r.Ready != 0:
 		return indexReady, strconv.FormatInt(r.Ready, 10)
-	case due == 0 || r.Reason == runtime.Quarantined:
+	case due == 0:
 		return indexDue, "+inf"
 	default:
 		return indexDue, strconv.FormatInt(due, 10)

@@ -273,7 +273,7 @@ func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool,
 		return Outcome{}, false, err
 	}
 	return Outcome{
-		ID: i.ID, Status: s.Status, Output: s.Output, Fault: s.Fault,
+		ID: i.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
 		StartedAt: s.StartedAt, EndedAt: Moment(l.Record.Closed),
 	}, true, nil
 }

@@ -60,6 +60,7 @@ type Info struct {
 	Parent   *Parent `json:"p,omitempty"`
 	// Origin is the instance that has started it and does not wait for it.
 	Origin *Instance `json:"o,omitempty"`
+	Depth  int       `json:"n,omitempty"` // how many workflows have started one another before it
 }
 
 // Starter returns the instance that has started it; ok is false if it was somebody else.
@@ -101,31 +102,38 @@ func digest(data []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// Start returns the event with which the instance begins.
+// Start returns the event with which the instance begins. Timeouts of one that has ended before its time never counted.
 func (i *Info) Start(p *interpreter.Program, r Record) interpreter.Start {
-	started := Moment(r.Started)
-	from := started
-	if i.Accepted {
-		from = r.CreatedAt()
+	accepted := r.CreatedAt()
+	ev := interpreter.Start{
+		Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), At: Moment(r.Started), Depth: i.Depth,
 	}
-	ev := interpreter.Start{Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero()}
-	add := func(kind string, at time.Time) {
-		ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: kind, At: at, StartedAt: from})
+	from := ev.At
+	if i.Accepted {
+		from, ev.From = accepted, accepted
+	}
+	until := func(kind string, at time.Time) {
+		if !from.IsZero() {
+			ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: kind, At: at, StartedAt: from})
+		}
+	}
+	fixed := func(at time.Time) {
+		if !at.IsZero() {
+			ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: interpreter.DeadlineExecution, At: at, StartedAt: accepted, Fixed: true})
+		}
 	}
 	if i.ExecutionTimeout > 0 {
-		add(interpreter.DeadlineExecution, from.Add(i.ExecutionTimeout))
+		until(interpreter.DeadlineExecution, from.Add(i.ExecutionTimeout))
 	}
-	if !i.Deadline.IsZero() {
-		add(interpreter.DeadlineExecution, i.Deadline)
-	}
+	fixed(i.Deadline)
 	switch documents := p.Workflow.Document.Engine.RunTimeout; {
 	case i.RunTimeout > 0:
-		add(interpreter.DeadlineRun, from.Add(i.RunTimeout))
+		until(interpreter.DeadlineRun, from.Add(i.RunTimeout))
 	case documents != nil:
-		add(interpreter.DeadlineRun, documents.AddTo(from))
+		until(interpreter.DeadlineRun, documents.AddTo(from))
 	}
-	if i.Parent != nil && !i.Parent.Deadline.IsZero() {
-		add(interpreter.DeadlineExecution, i.Parent.Deadline)
+	if i.Parent != nil {
+		fixed(i.Parent.Deadline)
 	}
 	return ev
 }

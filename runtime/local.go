@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type Outcome struct {
 	Status    interpreter.Status // completed, faulted or cancelled
 	Output    any                // if completed
 	Fault     *errors.Error      // if faulted
+	TimedOut  bool               // faulted because a deadline of its own has passed
 	StartedAt time.Time          // on the run's clock
 	EndedAt   time.Time          // on the run's clock
 }
@@ -68,7 +70,8 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outco
 	l.drain()
 	s := root.state
 	return Outcome{
-		ID: c.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, StartedAt: s.StartedAt, EndedAt: root.endedAt,
+		ID: c.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
+		StartedAt: s.StartedAt, EndedAt: root.endedAt,
 	}, err
 }
 
@@ -84,6 +87,7 @@ type local struct {
 	inFlight  sync.WaitGroup
 	flying    int // effects whose end has not been received
 	children  int
+	aborted   bool
 	published chan struct{} // closed when the event emitted last is out; nil before the first
 }
 
@@ -227,7 +231,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 			i.observe(r)
 		}
 	}
-	for _, id := range result.Cancels {
+	for _, id := range result.Cancels { // children end before any of them could start another
 		if cancel := i.cancels[id]; cancel != nil {
 			cancel(errUnwanted)
 			delete(i.cancels, id)
@@ -262,6 +266,20 @@ func (l *local) end(i *instance) {
 	}
 	delete(i.parent.instance.cancels, i.parent.effect)
 	l.post(i.parent.instance, event)
+}
+
+// maxTogether is how many workflows of one run may be in progress at once: most likely each starts several others.
+const maxTogether = 10_000
+
+// abort ends the run, and everything that it has started, with an error that nothing in it can catch.
+func (l *local) abort(why *errors.Error) {
+	if l.aborted {
+		return
+	}
+	l.aborted = true
+	for _, i := range slices.Clone(l.instances) {
+		l.post(i, interpreter.Abort{Error: why})
+	}
 }
 
 func (l *local) cancelAll(cause error) {
@@ -342,12 +360,17 @@ func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
 	if !e.Detached {
 		parent = &waiting{instance: i, effect: e.ID}
 	}
+	if len(l.instances) >= maxTogether {
+		l.abort(errors.Runtimef("the run has more than %d workflows in progress at once", maxTogether).
+			With("limit", "workflows").With("value", len(l.instances)+1).With("max", maxTogether))
+		return
+	}
 	l.children++
 	child := l.start(p, fmt.Sprintf("%s.%d", l.ID, l.children), parent)
 	if parent != nil {
-		i.cancels[e.ID] = func(cause error) { l.post(child, interpreter.Cancel{Reason: cause.Error()}) }
+		i.cancels[e.ID] = func(cause error) { l.step(child, interpreter.Cancel{Reason: cause.Error()}) }
 	}
-	l.post(child, interpreter.Start{Input: input.Input.V})
+	l.post(child, interpreter.Start{Input: input.Input.V, Depth: i.state.Depth + 1})
 }
 
 func (l *local) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {

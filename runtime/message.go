@@ -68,6 +68,7 @@ type childStart struct {
 	Input    interpreter.Value `json:"input"`
 	Parent   *Parent           `json:"parent,omitempty"`
 	Origin   *Instance         `json:"origin,omitempty"`
+	Depth    int               `json:"depth,omitempty"`
 }
 
 // outgoingMessage is a message to another instance; with a verb it is a command.

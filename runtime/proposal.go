@@ -68,7 +68,7 @@ func (s *Session) parks() bool {
 // reason tells why the instance is closed (promises.md 203).
 func (s *Session) reason() string {
 	switch {
-	case s.state.TimedOut():
+	case s.state.TimedOut:
 		return "timed_out"
 	case s.state.Status == interpreter.StatusCancelled && s.killed:
 		return "terminated"
@@ -139,6 +139,7 @@ func (s *Session) start(e interpreter.Effect) {
 	}
 	start := &childStart{
 		ID: childID(s.instance, e.Request.Path), Workflow: Reference{r.Namespace, r.Name, r.Version}, Input: r.Input,
+		Depth: s.info.Depth + 1,
 	}
 	if e.Detached {
 		start.Origin = &s.instance

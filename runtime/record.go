@@ -26,13 +26,15 @@ type Record struct {
 	Read     int64  // messages that were ever consumed
 	Deaths   int64  // owners lost since the last progress
 	Slot     string // its place in the list of all, which begins with when it was created
-	Started  int64  // when its first owner took it; before that, when it may be taken
+	Started  int64  // when its first owner took it; before that, when it may be taken; 0 if it has ended before
 	Closed   int64
 	Records  int64 // of history
 	Entries  int64 // of history
 }
 
-// Quarantined is the Reason of an instance that is not run any more because it has killed its owners.
+// Quarantined is the Reason of an instance whose work does not go on because it has killed its owners. Its time does: it
+// can be claimed, and an owner that finds this Reason does nothing but end it if its time is over, or tell when to look
+// again (Session.confine).
 const Quarantined = "quarantined"
 
 // ErrQuarantined is why there is no use in waiting for an instance: Client.Retry lets it run again.
@@ -78,24 +80,40 @@ func (r *Record) Due() int64 {
 
 // Commit makes of the record what a commit does at a time. Whether it may is for the store to check before.
 func (r *Record) Commit(c *Commit, now int64) {
+	if c.Status.Final() && r.neverStarts(c.At) {
+		r.Started = 0
+	}
+	if len(c.Entries) > 0 && r.Version > 0 { // that it has begun is no progress
+		r.Deaths = 0
+	}
+	released := c.Reason == Quarantined && r.Reason != Quarantined // by a command, meanwhile
 	r.Version = c.Next
 	r.Records += int64(c.Records)
 	r.Entries += int64(len(c.Entries))
 	r.Read += int64(c.Read)
-	r.Status, r.Reason = c.Status, c.Reason
-	r.Wake, r.Deadline = Millis(c.Wake), Millis(c.Deadline)
-	if len(c.Entries) > 0 {
-		r.Deaths = 0
+	if r.Status = c.Status; !released {
+		r.Reason = c.Reason
 	}
+	r.Wake, r.Deadline = Millis(c.Wake), Millis(c.Deadline)
 	switch {
 	case r.Status.Final():
 		r.Lease, r.Closed = 0, now
 	case c.Release:
 		r.Lease = 0
-		if c.Ready || r.Mail > r.Read {
+		if c.Ready || released || r.Mail > r.Read && r.Reason != Quarantined {
 			r.Ready = now - Urgency
 		}
 	}
+}
+
+// expires reports whether an instance that nobody has started is over at a time.
+func (r *Record) expires(at time.Time) bool {
+	return r.Status == interpreter.StatusPending && r.Deadline != 0 && r.Deadline <= at.UnixMilli()
+}
+
+// neverStarts reports whether an instance that ends at a time has not been started before, and is not.
+func (r *Record) neverStarts(at time.Time) bool {
+	return r.expires(at) || r.Status == interpreter.StatusPending && r.Started > at.UnixMilli()
 }
 
 // giveBack returns the commit that lets go of an instance as it is stored.

@@ -121,7 +121,7 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 	if err := child.Check(); err != nil {
 		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin}
+	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth}
 	_, err = NewClient(ClientConfig{Store: r.Store}).start(ctx, child, info, StartOptions{})
 	if RefusedAs(err) == Conflict {
 		if theirs, err := r.started(ctx, child, c); theirs || err != nil {

@@ -125,6 +125,9 @@ func (s *Session) restore(c Claimed) (err error) {
 	} else if s.state, err = interpreter.Restore(s.program, s.instance.Namespace, s.instance.ID, s.info.Input.V, c.State); err != nil {
 		return err
 	}
+	if s.quarantined() {
+		return nil
+	}
 	starts := s.state.Status == interpreter.StatusPending && s.starts()
 	if starts && !s.ordered {
 		s.queue = append(s.queue, s.info.Start(s.program, s.record))
@@ -271,6 +274,10 @@ func (s *Session) advance() {
 	if s.wants.Commit != nil || s.wants.Reload || s.wants.Done {
 		return
 	}
+	if s.quarantined() {
+		s.confine()
+		return
+	}
 	for len(s.queue) > 0 && s.batch.records < maxBatch {
 		ev := s.queue[0]
 		s.queue = s.queue[1:]
@@ -305,7 +312,12 @@ func (s *Session) step(ev interpreter.Event) {
 	switch e := ev.(type) {
 	case interpreter.Start:
 		at = s.startTime(now)
-		s.batch.firm = s.batch.firm || s.record.Status == interpreter.StatusPending // the store has not fixed the time
+		if s.record.expires(at) {
+			e.At = time.Time{}
+			ev = e
+		}
+		// The store has not fixed the time; or whoever comes after this owner has to know the deadlines of what kills it.
+		s.batch.firm = s.batch.firm || s.record.Status == interpreter.StatusPending || s.record.Deaths > 0
 	case received:
 		ev = e.Event
 		s.batch.read++
@@ -333,8 +345,12 @@ func (s *Session) step(ev interpreter.Event) {
 	}
 }
 
-// startTime is when the instance starts: when its first owner took it, or now if it ends before its time.
+// startTime is the time of the step that starts the instance: when its first owner took it, or now if it ends before
+// its time or does nothing but end.
 func (s *Session) startTime(now time.Time) time.Time {
+	if s.quarantined() {
+		return now
+	}
 	if at := Moment(s.record.Started); s.record.Status != interpreter.StatusPending && !now.Before(at) {
 		return at
 	}

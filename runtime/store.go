@@ -234,6 +234,10 @@ const Grace = 2 * time.Second
 // MaxDeaths is how many owners may be lost at one step before the instance is quarantined (reliability.md P14).
 const MaxDeaths = 5
 
+// MaxLosses is how many there may be before nothing looks after an instance any more, not even at its deadline: all the
+// owners that were only to tell when it ends were lost too.
+const MaxLosses = 2 * MaxDeaths
+
 // Delivery is a message on its way to an instance.
 type Delivery struct {
 	To      Instance

@@ -50,7 +50,8 @@ type callFunctionBody struct {
 
 func (c *callFunctionBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if s.Calls() > maxCalls {
-		return interpreter.Fail(errors.Runtimef("the function %q is called from itself more than %d levels deep", c.name, maxCalls))
+		return interpreter.Fail(errors.Runtimef("the function %q is called from itself more than %d levels deep", c.name, maxCalls).
+			With("limit", "calls").With("value", s.Calls()).With("max", maxCalls))
 	}
 	input, err := s.Eval(c.with, s.Input())
 	if err != nil {

@@ -30,7 +30,16 @@ type workflowRequest struct {
 	ParentClose string `json:"parentClose,omitempty"`
 }
 
+// maxStarts is how many workflows may start one another, whether or not they wait.
+const maxStarts = 64
+
 func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
+	if depth := s.Depth() + 1; depth > maxStarts {
+		return interpreter.Fail(errors.Runtimef(
+			"it would be workflow number %d of a chain in which each has started the next; at most %d may follow the first",
+			depth, maxStarts,
+		).With("limit", "starts").With("value", depth).With("max", maxStarts))
+	}
 	input := s.Input()
 	if r.input != nil {
 		var err *errors.Error

@@ -137,6 +137,11 @@ func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpret
 	return interpreter.Run(t.do, s.Input(), interpreter.Pass{}, interpreter.Vars{t.as: caught})
 }
 
+// MayCatch implements interpreter.Catcher.
+func (t *tryBody) MayCatch(list string, err *errors.Error) bool {
+	return list == "try" && filterMatches(t.filter, err)
+}
+
 // matches applies the filter, when and exceptWhen, in this order.
 func (t *tryBody) matches(s *interpreter.Scope, err *errors.Error, caught any) (bool, *errors.Error) {
 	if !filterMatches(t.filter, err) {

@@ -23,7 +23,7 @@ func (f failure) considered() []consideredCatch {
 	for _, try := range enclosingTries(f.subject.workflow, at) {
 		all = append(all, consideredCatch{try.Pointer, f.reason(try, at)})
 	}
-	if kind := f.outcome.Fault.Extensions["timeoutKind"]; kind == "workflow" && at == "" {
+	if f.outcome.TimedOut && at == "" {
 		all = append(all, consideredCatch{"", "the workflow's own timeout ends the whole run; no catch inside can take it"})
 	}
 	return all
@@ -45,7 +45,7 @@ func enclosingTries(w *dsl.Workflow, p dsl.Pointer) []*dsl.TryTask {
 func (f failure) reason(try *dsl.TryTask, at dsl.Pointer) string {
 	where := fmt.Sprintf("catch at line %d", f.subject.workflow.Source.Key(try.Pointer.Key("catch")).Start.Line)
 	switch {
-	case at == try.Pointer && errors.Same(f.outcome.Fault.Type, errors.Timeout):
+	case at == try.Pointer && f.outcome.TimedOut:
 		return where + " does not see the timeout of its own try; put the timeout on a task inside, or a try around it"
 	case at == try.Pointer:
 		return where + " does not see errors of its own try, such as those of its input and output"
@@ -120,7 +120,7 @@ func retryOf(w *dsl.Workflow, try *dsl.TryTask) *dsl.RetryPolicy {
 // remedy proposes what to change so that the error is handled.
 func (f failure) remedy() string {
 	fault, at := f.outcome.Fault, f.pointer()
-	if fault.Extensions["timeoutKind"] == "workflow" && at == "" {
+	if f.outcome.TimedOut && at == "" {
 		return "give the slow task a timeout of its own, inside a try that catches `timeout`"
 	}
 	if at == "" {

@@ -109,7 +109,7 @@ func outcomeExit(o runtime.Outcome, tasksStarted bool, interrupted os.Signal) in
 		return exitCancelled
 	case o.Fault == nil:
 		return exitInternal
-	case errors.Same(o.Fault.Type, errors.Timeout):
+	case o.TimedOut:
 		return exitTimeout
 	case errors.Same(o.Fault.Type, errors.Validation) && o.Fault.Instance == "/" && !tasksStarted:
 		return exitInput

@@ -114,7 +114,7 @@ func typeStory(name string) string {
 	case "authorization":
 		return "Access that the workflow does not have, for example to a secret that was not provided. Provide\nsecrets with SWRUN_SECRET_<NAME> or --secrets FILE."
 	case "timeout":
-		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind tells which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, swrun\nexits with 124."
+		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind tells which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, the run\nis closed as timed_out and swrun exits with 124; an error that only has this type, raised or a child's, is\na fault like any other (10).\n\nOf nested deadlines that have passed, the outermost fires, also if an inner one passed earlier while no\nworker was there: what an inner catch would do belongs to a scope whose time is over."
 	case "communication":
 		return "A remote party could not be reached, or refused; the status is its answer's, or 500."
 	}

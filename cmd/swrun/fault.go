@@ -142,12 +142,12 @@ func (f failure) location() string {
 func (f failure) timeout() string {
 	fault := f.outcome.Fault
 	length, ok := timeoutLength(fault)
-	if !ok {
+	if !ok || !f.outcome.TimedOut {
 		return ""
 	}
 	kind, _ := fault.Extensions["timeoutKind"].(string)
 	scope := map[string]string{
-		"workflow": "the workflow's timeout", "task": "the task's timeout", "attempt": "the limit of one attempt (retry.limit.attempt.duration)",
+		"workflow": "the workflow's timeout", "execution": "the timeout of the execution", "run": "the timeout of the run", "task": "the task's timeout", "attempt": "the limit of one attempt (retry.limit.attempt.duration)",
 		"retry": "the limit of all attempts (retry.limit.duration)",
 	}[kind]
 	if scope == "" {
@@ -196,7 +196,7 @@ func (f failure) extensions() string {
 		delete(members, "request")
 		delete(members, "response")
 	}
-	if _, timeout := timeoutLength(f.outcome.Fault); timeout || len(members) == 0 {
+	if f.outcome.TimedOut || len(members) == 0 {
 		return ""
 	}
 	text, err := expr.Encode(members)

@@ -73,7 +73,7 @@ func TestFaultReport(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := mustFailure(t, c.fault, c.records)
-			f.exit = c.exit
+			f.exit, f.outcome.TimedOut = c.exit, c.exit == exitTimeout
 			mustMatchGolden(t, "fault_"+c.name+".txt", f.text(look{}))
 		})
 	}
@@ -157,6 +157,9 @@ func TestExitCodes(t *testing.T) {
 	faulted := func(e *errors.Error) runtime.Outcome {
 		return runtime.Outcome{Status: interpreter.StatusFaulted, Fault: e}
 	}
+	timedOut := func(e *errors.Error) runtime.Outcome {
+		return runtime.Outcome{Status: interpreter.StatusFaulted, Fault: e, TimedOut: true}
+	}
 	for _, c := range []struct {
 		name    string
 		outcome runtime.Outcome
@@ -170,8 +173,9 @@ func TestExitCodes(t *testing.T) {
 		{"the input is refused", faulted(errors.Validationf("x").At("/")), false, 0, 4},
 		{"the output is refused", faulted(errors.Validationf("x").At("/")), true, 0, 10},
 		{"a task's input is refused", faulted(errors.Validationf("x").At("/do/0/a")), true, 0, 10},
-		{"timed out", faulted(errors.Timeoutf("x").At("/do/0/a")), true, 0, 124},
-		{"timed out, in the other spelling", faulted(&errors.Error{Type: errors.BaseOpenWorkflow + "timeout", Status: 408}), true, 0, 124},
+		{"timed out", timedOut(errors.Timeoutf("x").At("/do/0/a")), true, 0, 124},
+		{"an error that says it is a timeout", faulted(errors.Timeoutf("x").At("/").With("timeoutKind", "workflow")), true, 0, 10},
+		{"timed out, in the other spelling", timedOut(&errors.Error{Type: errors.BaseOpenWorkflow + "timeout", Status: 408}), true, 0, 124},
 		{"cancelled", runtime.Outcome{Status: interpreter.StatusCancelled}, true, 0, 11},
 		{"interrupted", runtime.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGINT, 130},
 		{"terminated", runtime.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGTERM, 143},

@@ -87,8 +87,8 @@ func historyLine(r interpreter.Record, stored time.Time) string {
 	}
 	if r.Error != nil {
 		words = append(words, printable(bounded(r.Error.Error(), 200)))
-		if kind, ok := r.Error.Extensions["timeoutKind"].(string); ok {
-			words = append(words, "timeoutKind="+printable(kind))
+		if r.Timeout != "" {
+			words = append(words, "timeoutKind="+r.Timeout)
 		}
 	}
 	if r.Data != nil {

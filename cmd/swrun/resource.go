@@ -123,8 +123,8 @@ func description(d *runtime.Description) object {
 func failureValue(s *interpreter.State) any {
 	v, _ := errorValue(s.Fault).(map[string]any)
 	failure := map[string]any{"error": v, "category": category(s.Fault)}
-	if kind, ok := s.Fault.Extensions["timeoutKind"].(string); ok {
-		failure["timeoutKind"] = kind
+	if s.TimedOut { // then the member is the engine's own
+		failure["timeoutKind"] = s.Fault.Extensions["timeoutKind"]
 	}
 	return failure
 }
@@ -176,6 +176,7 @@ func recordResource(r interpreter.Record, e runtime.HistoryEntry) object {
 		o["error"] = errorValue(r.Error)
 	}
 	o.set("by", string(r.By))
+	o.set("timeoutKind", r.Timeout)
 	o.set("until", r.Until)
 	if !e.CommittedAt.IsZero() {
 		o["committedAt"] = moment(e.CommittedAt)

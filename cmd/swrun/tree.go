@@ -168,7 +168,7 @@ func (t *tree) fault(o *occurrence, r interpreter.Record) {
 		t.faulted = nil
 	}
 	if len(t.faulted) == 0 {
-		o.note = shortError(r.Error)
+		o.note = shortError(r)
 	}
 	t.faulted = append(t.faulted, o)
 	t.close(o, stateFaulted, r.At)
@@ -214,12 +214,13 @@ func (t *tree) filter(p dsl.Pointer) string {
 	return "by its filter"
 }
 
-// shortError tells an error in a few words.
-func shortError(e *errors.Error) string {
+// shortError tells the error of a record in a few words.
+func shortError(r interpreter.Record) string {
+	e := r.Error
 	if e == nil {
 		return ""
 	}
-	if d, ok := timeoutLength(e); ok {
+	if d, ok := timeoutLength(e); ok && r.Timeout != "" {
 		return "timed out after " + dsl.Span(d)
 	}
 	text := printable(bounded(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
@@ -231,11 +232,11 @@ func shortError(e *errors.Error) string {
 	return text
 }
 
-// timeoutLength returns how long the scope had whose time was over.
+// timeoutLength returns how long the scope had whose time was over, if e is the error of a deadline.
 func timeoutLength(e *errors.Error) (time.Duration, bool) {
 	from, ok := momentOf(e.Extensions["startedAt"])
 	to, ok2 := momentOf(e.Extensions["deadline"])
-	return to.Sub(from), ok && ok2 && errors.Same(e.Type, errors.Timeout)
+	return to.Sub(from), ok && ok2
 }
 
 func momentOf(v any) (time.Time, bool) {

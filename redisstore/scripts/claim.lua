@@ -19,7 +19,7 @@ for n = 1, #ARGV - ARGS - 1 do
       if not again then
         local index, score = place(r)
         r.epoch, r.nonce, r.lease, r.ready = r.epoch + 1, nonce, now + lease, 0
-        if r.status == 'pending' and r.started <= now then
+        if r.status == 'pending' and r.started <= now and (r.deadline == 0 or now < r.deadline) then
           r.status, r.started, r.wake = 'running', now, 0
         end
         if r.wake ~= 0 and r.wake < now then r.wake = now end -- the new owner has its grace from now on

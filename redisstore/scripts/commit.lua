@@ -29,14 +29,18 @@ if r.deadline > at and (guard == 0 or r.deadline < guard) then guard = r.deadlin
 if guard ~= 0 and now >= guard then return reply('TIMED_OUT') end
 
 local index, score = place(r)
+if entries > 0 and r.version > 0 then r.deaths = 0 end -- that it has begun is no progress
+local unstarted = r.status == 'pending' and (r.started > at or r.deadline ~= 0 and r.deadline <= at)
+local released = reason == 'quarantined' and r.reason ~= reason -- by a command, meanwhile
+if released then reason = r.reason end
 r.version, r.records, r.entries, r.read = becoming, r.records + tonumber(records), r.entries + entries, r.read + read
 r.status, r.reason, r.wake, r.deadline = status, reason, tonumber(wakes), tonumber(deadline)
-if entries > 0 then r.deaths = 0 end
 if final(r) then
   r.lease, r.closed = 0, now
+  if unstarted then r.started = 0 end
 elseif release == '1' then
   r.lease = 0
-  if again == '1' or r.mail > r.read then r.ready = now - URGENCY end
+  if again == '1' or released or r.mail > r.read and r.reason ~= 'quarantined' then r.ready = now - URGENCY end
 end
 local becomes = text(r)
 

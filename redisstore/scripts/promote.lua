@@ -12,15 +12,17 @@ for n = 1, #KEYS - 3 do
   local at = r and due(r)
   if not r then
     away(indexes, member, instance)
-  elseif not final(r) and r.ready == 0 and at ~= 0 and at <= now and r.reason ~= 'quarantined' then
+  elseif not final(r) and r.ready == 0 and at ~= 0 and at <= now then
     local index, score = place(r)
     if r.lease ~= 0 then -- its owner is dead or hangs
       r.lease, r.deaths = 0, r.deaths + 1
       if r.deaths >= MAX_DEATHS then r.reason = 'quarantined' end
     end
-    if r.reason ~= 'quarantined' then
+    if r.deaths < MAX_LOSSES then
       r.ready = at - URGENCY
       ready = ready + 1
+    else
+      r.wake = 0
     end
     redis.call('HSET', instance, 'k', text(r))
     move(indexes, member, index, score, r)

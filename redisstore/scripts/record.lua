@@ -4,7 +4,7 @@
 local CHANNEL, HINT = ARGV[ARGS], ARGV[ARGS + 1]
 ARGS = ARGS + 2
 
-local GRACE, MAX_DEATHS, URGENCY = 2000, 5, 10000000000000
+local GRACE, MAX_DEATHS, MAX_LOSSES, URGENCY = 2000, 5, 10, 10000000000000
 
 local function hint()
   redis.call('PUBLISH', CHANNEL, HINT)
@@ -60,7 +60,7 @@ local function place(r)
   if final(r) then return 'closed', r.closed end
   if r.ready ~= 0 then return 'ready', r.ready end
   local at = due(r)
-  if at == 0 or r.reason == 'quarantined' then return 'due', '+inf' end
+  if at == 0 then return 'due', '+inf' end
   return 'due', at
 end
 

@@ -34,6 +34,7 @@ for n, member in ipairs(members) do
     if adopt and r.lease ~= 0 then
       r.lease = 0
       wake(r)
+      if r.reason == 'quarantined' then r.ready = now - URGENCY end -- it has to be looked at again
       redis.call('HSET', instance, 'k', text(r))
     end
     local index, score = place(r)

@@ -76,7 +76,7 @@ func (p *partition) place(i runtime.Instance, r *runtime.Record) string {
 		return p.prefix + "closed/" + number(r.Closed) + "/" + i.String()
 	case r.Ready != 0:
 		return p.prefix + "ready/" + number(r.Ready) + "/" + i.String()
-	case due != 0 && r.Reason != runtime.Quarantined:
+	case due != 0:
 		return p.prefix + "due/" + number(due) + "/" + i.String()
 	}
 	return p.prefix + "due/" + number(never) + "/" + i.String()
@@ -155,7 +155,7 @@ func (p *partition) deliver(i runtime.Instance, r *runtime.Record, m runtime.Mes
 }
 
 // wake makes an instance ready, before all that is new, unless somebody holds it, who will be told, or it is
-// quarantined.
+// quarantined: messages do not end that.
 func (p *partition) wake(r *runtime.Record) {
 	if !r.Held() && r.Ready >= 0 && r.Reason != runtime.Quarantined {
 		r.Ready = p.now - runtime.Urgency

@@ -50,7 +50,9 @@ func (p *partition) scrub(i runtime.Instance, adopt bool, done *runtime.Scrubbed
 	if adopt && r.Held() {
 		before := r
 		r.Lease = 0
-		p.wake(&r)
+		if p.wake(&r); r.Reason == runtime.Quarantined { // it has to be looked at again
+			r.Ready = p.now - runtime.Urgency
+		}
 		p.put(i, &before, &r)
 	}
 	place := p.place(i, &r)

@@ -146,7 +146,7 @@ func (p *partition) claim(i runtime.Instance, c runtime.Claim) *runtime.Claimed 
 		before := r
 		r.Epoch++
 		r.Nonce, r.Lease, r.Ready = c.Nonce, p.now+c.Lease.Milliseconds(), 0
-		if r.Status == "pending" && r.Started <= p.now {
+		if r.Status == "pending" && r.Started <= p.now && (r.Deadline == 0 || p.now < r.Deadline) {
 			r.Status, r.Started, r.Wake = "running", p.now, 0
 		}
 		if r.Wake != 0 { // the new owner has its grace from now on, however overdue the instance is
@@ -269,7 +269,7 @@ func (p *partition) promote(i runtime.Instance) bool {
 		return false
 	}
 	due := r.Due()
-	if r.Status.Final() || r.Ready != 0 || due == 0 || due > p.now || r.Reason == runtime.Quarantined {
+	if r.Status.Final() || r.Ready != 0 || due == 0 || due > p.now {
 		return false
 	}
 	before := r
@@ -277,13 +277,15 @@ func (p *partition) promote(i runtime.Instance) bool {
 		r.Lease = 0
 		if r.Deaths++; r.Deaths >= runtime.MaxDeaths {
 			r.Reason = runtime.Quarantined
-			p.put(i, &before, &r)
-			return false
 		}
 	}
-	r.Ready = due - runtime.Urgency
+	if r.Deaths < runtime.MaxLosses {
+		r.Ready = due - runtime.Urgency
+	} else {
+		r.Wake = 0
+	}
 	p.put(i, &before, &r)
-	return true
+	return r.Ready != 0
 }
 
 // next returns when the first instance is due that is not due yet.

@@ -219,33 +219,25 @@ func overdueOwner(s *suite) {
 	s.must(err)
 }
 
-func quarantine(s *suite) {
-	i := s.start("a")
-	s.die(i, runtime.MaxDeaths)
-	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
-		s.Fatal("claimed a sixth time")
-	}
-	if r := s.load(i).Record; r.Reason != runtime.Quarantined || r.Deaths != runtime.MaxDeaths {
-		s.Errorf("the record is %+v", r)
-	}
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: runtime.Message("m")}))
-	if w := s.poll(i); contains(w.Ready, i) {
-		s.Error("a message wakes what is quarantined")
-	}
-	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
-	c := s.claim(i)
-	if c.Record.Reason != "" || c.Record.Deaths != 0 || len(c.Inbox) != 1 {
-		s.Errorf("claimed %+v", c)
-	}
-}
-
-// die lets n owners of i die.
-func (s *suite) die(i runtime.Instance, n int) {
-	s.Helper()
-	for range n {
-		s.claim(i)
-		s.Advance(lease + time.Millisecond)
+// endsBeforeStart: neither what waits for its time, nor what waits for an owner.
+func endsBeforeStart(s *suite) {
+	for name, delay := range map[string]time.Duration{"delayed": time.Hour, "queued": 0} {
+		i := instance(name)
+		started, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Delay: delay, Deadline: s.poll(i).At.Add(time.Minute)})
+		s.must(err)
+		s.Advance(time.Minute + time.Second)
 		s.promote(i)
+		claimed := s.claim(i)
+		if claimed.Record.Status != interpreter.StatusPending {
+			s.Errorf("%s, started at %s: claimed as %+v", name, started.At, claimed.Record)
+		}
+		c := commit(claimed)
+		c.Status, c.Reason = interpreter.StatusFaulted, "timed_out"
+		_, err = s.Commit(s.ctx(), c)
+		s.must(err)
+		if r := s.load(i).Record; r.Started != 0 || r.Closed == 0 {
+			s.Errorf("%s: the record is %+v", name, r)
+		}
 	}
 }
 
@@ -253,9 +245,12 @@ func progress(s *suite) {
 	i := s.start("a")
 	s.die(i, runtime.MaxDeaths-1)
 	c := commit(s.claim(i))
-	c.Entries, c.Records = [][]byte{[]byte("{}")}, 1
-	_, err := s.Commit(s.ctx(), c)
-	s.must(err)
+	for range 2 { // that it has begun is none
+		c.Entries, c.Records = [][]byte{[]byte("{}")}, 1
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+		c.Version, c.Next = c.Next, c.Next+1
+	}
 	s.Advance(lease + time.Millisecond)
 	s.promote(i)
 	if got := s.claim(i).Record.Deaths; got != 1 {

@@ -1,0 +1,135 @@
+package runtime_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// TestAcceptedCountsEveryTimeout is promise 172: counted from acceptance, all timeouts are, the document's own too.
+func TestAcceptedCountsEveryTimeout(t *testing.T) {
+	for name, c := range map[string]struct {
+		document string
+		options  runtime.StartOptions
+	}{
+		"the document's":                  {"timeout: {after: PT5S}\n", runtime.StartOptions{}},
+		"the document's as an expression": {"timeout: {after: '${ \"PT\\(2 + 3)S\" }'}\n", runtime.StartOptions{}},
+		"the document's by name":          {"use: {timeouts: {t: {after: PT5S}}}\ntimeout: t\n", runtime.StartOptions{}},
+		"the execution's":                 {"", runtime.StartOptions{ExecutionTimeout: 5 * time.Second}},
+		"the run's":                       {"", runtime.StartOptions{RunTimeout: 5 * time.Second}},
+	} {
+		for waited, begins := range map[time.Duration]bool{4 * time.Second: true, 6 * time.Second: false} {
+			t.Run(name+" after "+waited.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := newHost(t)
+					h.perform = hanging
+					c.options.Accepted = true
+					accepted := time.Now()
+					i := h.start(c.document+"do: [{a: "+task+"}]", c.options)
+					time.Sleep(waited)
+					defer h.work(runtime.WorkerConfig{})()
+					o := h.wait(i)
+					if !o.TimedOut || begins && o.EndedAt.Sub(accepted).Round(time.Second) != 5*time.Second || !begins && o.EndedAt.Sub(accepted) > 7*time.Second {
+						t.Errorf("got %+v after %s", o, o.EndedAt.Sub(accepted))
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestNeverStarted is promise 182: what ends before it starts has no start, in any place that tells of it.
+func TestNeverStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: time.Hour, Deadline: time.Now().Add(time.Minute)})
+		o := h.wait(i)
+		if !o.StartedAt.IsZero() || !o.TimedOut || h.record(i).Started != 0 {
+			t.Errorf("got %+v, and the record %+v", o, h.record(i))
+		}
+		if o.Fault.Detail != "the workflow did not finish by 2000-01-01T00:01:00Z" {
+			t.Errorf("the error says: %s", o.Fault.Detail)
+		}
+		if all := h.records(i); len(all) != 1 || all[0] != string(interpreter.WorkflowFaulted) {
+			t.Errorf("the records are %q", all)
+		}
+	})
+}
+
+// TestStartTellsDeadlines is promise 14: what starts a run tells its timeouts and deadlines, and only those it has.
+func TestStartTellsDeadlines(t *testing.T) {
+	for name, c := range map[string]struct {
+		document string
+		options  runtime.StartOptions
+		kinds    []string
+	}{
+		"none":           {"", runtime.StartOptions{}, nil},
+		"the document's": {"timeout: {after: PT5S}\n", runtime.StartOptions{}, []string{"workflow"}},
+		"both":           {"timeout: {after: PT5S}\n", runtime.StartOptions{RunTimeout: time.Minute}, []string{"run", "workflow"}},
+		"fixed":          {"timeout: {after: PT5S}\n", runtime.StartOptions{Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, []string{"execution"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				defer h.work(runtime.WorkerConfig{})()
+				i := h.start(c.document+"do: [{a: {set: {x: 1}}}]", c.options)
+				h.wait(i)
+				var got []interpreter.Deadline
+				if _, err := h.client.History(t.Context(), i, 0, func(e runtime.HistoryEntry) error {
+					for _, r := range e.Records {
+						if r.Type == interpreter.WorkflowStarted {
+							got = r.Deadlines
+						}
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if len(got) != len(c.kinds) {
+					t.Fatalf("got %+v", got)
+				}
+				for n, kind := range c.kinds {
+					if got[n].Kind != kind || !got[n].At.After(got[n].StartedAt) || got[n].Fixed != (name == "fixed") {
+						t.Errorf("got %+v", got[n])
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestOutermostFirst: of several nested deadlines that have passed while nobody was there, the outermost fires, although
+// an inner one passed before.
+func TestOutermostFirst(t *testing.T) {
+	for name, c := range map[string]struct{ document, status, where string }{
+		"the workflow's": {"timeout: {after: PT30M}\ndo: [{t: {try: [{w: {wait: P1D, timeout: {after: PT10M}}}], catch: {}}}]", "faulted", "/"},
+		"a task's":       {"do: [{t: {try: [{o: {do: [{w: {wait: P1D, timeout: {after: PT10M}}}], timeout: {after: PT20M}}}], catch: {as: e, do: [{s: {set: {where: '${ $e.instance }'}}}]}}}]", "completed", "/do/0/t/try/0/o"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				stop := h.work(runtime.WorkerConfig{})
+				i := h.start(c.document, runtime.StartOptions{})
+				time.Sleep(time.Minute)
+				stop()
+				time.Sleep(time.Hour) // nobody is there
+				defer h.work(runtime.WorkerConfig{})()
+				o := h.wait(i)
+				where := ""
+				if o.Fault != nil {
+					where = o.Fault.Instance
+				} else if output, ok := o.Output.(map[string]any); ok {
+					where, _ = output["where"].(string)
+				}
+				if string(o.Status) != c.status || where != c.where {
+					t.Errorf("got %+v", o)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// poisonous makes the performer of h kill the owner of whatever is called bad, and counts how often it has.
+func (h *host) poisonous() *atomic.Int64 {
+	var killed atomic.Int64
+	h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
+		if strings.Contains(string(r.Path), "bad") {
+			killed.Add(1)
+			panic("poison")
+		}
+		return "done", nil
+	}
+	return &killed
+}
+
+// TestQuarantineStopsWorkNotTime is promise 182: a deadline that ends a run ends it also in quarantine, in its time, and
+// without the work that killed its owners.
+func TestQuarantineStopsWorkNotTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		document string
+		options  runtime.StartOptions
+		kind     string
+	}{
+		"the workflow's, at its first step":    {"timeout: {after: PT1H}\ndo: [{bad: " + task + "}]", runtime.StartOptions{}, "workflow"},
+		"the workflow's, later":                {"timeout: {after: PT1H}\ndo: [{w: {wait: PT1M}}, {bad: " + task + "}]", runtime.StartOptions{}, "workflow"},
+		"the workflow's, as an expression":     {"timeout: {after: '${ \"PT1H\" }'}\ndo: [{bad: " + task + "}]", runtime.StartOptions{}, "workflow"},
+		"the execution's":                      {"do: [{bad: " + task + "}]", runtime.StartOptions{ExecutionTimeout: time.Hour}, "execution"},
+		"the run's":                            {"do: [{bad: " + task + "}]", runtime.StartOptions{RunTimeout: time.Hour}, "run"},
+		"a fixed one":                          {"do: [{bad: " + task + "}]", runtime.StartOptions{Deadline: time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)}, "execution"},
+		"a task's that nothing can catch":      {"do: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}]", runtime.StartOptions{}, "task"},
+		"a task's that a filter misses":        {"do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {errors: {with: {status: 500}}}}}]", runtime.StartOptions{}, "task"},
+		"the workflow's, not one that is less": {"timeout: {after: PT1H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: " + task + "}]}}}]", runtime.StartOptions{}, "workflow"},
+		"the limit of all attempts":            {"do: [{t: {try: [{bad: " + task + "}], catch: {retry: {limit: {duration: PT1H}}}}}]", runtime.StartOptions{}, "retry"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				killed := h.poisonous()
+				defer h.work(runtime.WorkerConfig{})()
+				i := h.start(c.document, c.options)
+				time.Sleep(20 * time.Minute)
+				if r := h.record(i); r.Reason != runtime.Quarantined || r.Held() || r.Ready != 0 {
+					t.Fatalf("the record is %+v", r)
+				}
+				kills := killed.Load()
+				time.Sleep(41 * time.Minute)
+				o := h.wait(i)
+				if o.Fault == nil || o.Fault.Extensions["timeoutKind"] != c.kind || !o.TimedOut || o.EndedAt.Sub(o.StartedAt) > time.Hour+2*time.Second {
+					t.Errorf("got %+v after %s", o, o.EndedAt.Sub(o.StartedAt))
+				}
+				if r := h.record(i); r.Reason != "timed_out" || killed.Load() != kills || kills > runtime.MaxDeaths {
+					t.Errorf("%d owners were killed, %d before; closed as %s", killed.Load(), kills, r.Reason)
+				}
+			})
+		})
+	}
+}
+
+// TestQuarantineDecidesNoWork: a deadline that a try may take leads to work, so it is decided when the run is released:
+// then before anything else.
+func TestQuarantineDecidesNoWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		killed := h.poisonous()
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: {set: {late: true}}}]}}}]", runtime.StartOptions{})
+		time.Sleep(2 * time.Hour)
+		kills := killed.Load()
+		if r := h.record(i); r.Reason != runtime.Quarantined || r.Version > 20 {
+			t.Errorf("the record is %+v", r)
+		}
+		if err := h.client.Retry(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || killed.Load() != kills {
+			t.Errorf("got %+v; %d owners were killed, %d before", o, killed.Load(), kills)
+		}
+	})
+}
+
+// TestQuarantinedParentEndsItsChild, and tells its own parent.
+func TestQuarantinedParentEndsItsChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.poisonous()
+		h.deploy("slow", "do: [{w: {wait: P1D}}]")
+		h.deploy("poisoned", "timeout: {after: PT1H}\ndo: [{f: {fork: {branches: [{c: {run: {workflow: {namespace: test, name: slow, version: latest}}}}, {bad: "+task+"}]}}}]")
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: poisoned, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", runtime.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || took(o) > time.Hour+3*time.Second {
+			t.Errorf("got %+v after %s", o, took(o))
+		}
+		time.Sleep(time.Minute)
+		if r := h.record(h.child(i)); !r.Status.Final() { // the newest is the child's
+			t.Errorf("its child is %+v", r)
+		}
+	})
+}

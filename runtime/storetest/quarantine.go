@@ -1,0 +1,109 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+func quarantine(s *suite) {
+	i := s.start("a")
+	s.die(i, runtime.MaxDeaths)
+	s.park(i, time.Time{})
+	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
+		s.Fatal("claimed although nothing is due")
+	}
+	if r := s.load(i).Record; r.Reason != runtime.Quarantined || r.Deaths != runtime.MaxDeaths {
+		s.Errorf("the record is %+v", r)
+	}
+	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: runtime.Message("m")}))
+	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "s", Verb: runtime.VerbSuspend, Message: runtime.Message("s")}))
+	if w := s.poll(i); contains(w.Ready, i) {
+		s.Error("a message wakes what is quarantined")
+	}
+	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
+	c := s.claim(i)
+	if c.Record.Reason != "" || c.Record.Deaths != 0 || len(c.Inbox) != 2 {
+		s.Errorf("claimed %+v", c)
+	}
+}
+
+// park claims what is quarantined, and gives it back to be looked at again at a time.
+func (s *suite) park(i runtime.Instance, wake time.Time) {
+	s.Helper()
+	claimed := s.claim(i)
+	if claimed.Record.Reason != runtime.Quarantined {
+		s.Fatalf("claimed %+v", claimed.Record)
+	}
+	_, err := s.Commit(s.ctx(), parked(claimed, wake))
+	s.must(err)
+}
+
+func parked(claimed runtime.Claimed, wake time.Time) runtime.Commit {
+	c := commit(claimed)
+	c.Status, c.Reason, c.Wake, c.Deadline, c.Release = claimed.Record.Status, runtime.Quarantined, wake, wake, true
+	return c
+}
+
+// quarantinedEnds: time goes on, whatever messages there are.
+func quarantinedEnds(s *suite) {
+	i := s.start("a")
+	s.die(i, runtime.MaxDeaths)
+	end := s.poll(i).At.Add(time.Minute)
+	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: runtime.Message("m")}))
+	s.park(i, end)
+	if w := s.poll(i); contains(w.Ready, i) || !w.Next.Equal(end) {
+		s.Errorf("the work is %+v", w)
+	}
+	upcoming, err := s.Upcoming(s.ctx(), s.partition(i), end)
+	s.must(err)
+	if !contains(upcoming, i) {
+		s.Errorf("upcoming are %v", upcoming)
+	}
+	s.Advance(time.Minute)
+	if p := s.promote(i); p.Ready != 1 {
+		s.Errorf("promoted %+v", p)
+	}
+	c := commit(s.claim(i))
+	c.Status, c.Reason = interpreter.StatusFaulted, "timed_out"
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	if r := s.load(i).Record; r.Reason != "timed_out" || r.Closed == 0 {
+		s.Errorf("the record is %+v", r)
+	}
+}
+
+func releasedMeanwhile(s *suite) {
+	i := s.start("a")
+	s.die(i, runtime.MaxDeaths)
+	claimed := s.claim(i)
+	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
+	_, err := s.Commit(s.ctx(), parked(claimed, time.Time{}))
+	s.must(err)
+	if c := s.claim(i); c.Record.Reason != "" || c.Record.Deaths != 0 {
+		s.Errorf("claimed %+v", c.Record)
+	}
+}
+
+func quarantinedForGood(s *suite) {
+	i := s.start("a")
+	s.die(i, runtime.MaxLosses)
+	if w := s.poll(i); contains(w.Ready, i) || len(w.Due) > 0 || !w.Next.IsZero() {
+		s.Errorf("there is work: %+v", w)
+	}
+	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbCancel, Message: runtime.Message("c")}))
+	if c := s.claim(i); c.Record.Reason != "" || len(c.Inbox) != 1 {
+		s.Errorf("claimed %+v", c)
+	}
+}
+
+// die lets n owners of i die.
+func (s *suite) die(i runtime.Instance, n int) {
+	s.Helper()
+	for range n {
+		s.claim(i)
+		s.Advance(lease + time.Millisecond)
+		s.promote(i)
+	}
+}
