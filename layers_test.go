@@ -28,7 +28,9 @@ func layers() map[string][]string {
 		"expr":                 {"errors", "internal/suggest"},
 		"redact":               {"errors"},
 		"interpreter":          {"errors", "dsl", "expr", "redact"},
-		"tasks":                {"errors", "dsl", "expr", "interpreter"},
+		"process":              nil,
+		"process/processtest":  {"process"},
+		"tasks":                {"errors", "dsl", "expr", "interpreter", "process"},
 		"runtime":              {"errors", "dsl", "interpreter"},
 		"runtime/storetest":    {"errors", "dsl", "interpreter", "runtime"},
 		"memstore":             {"errors", "dsl", "interpreter", "runtime", "runtime/kvstore"},
@@ -49,9 +51,10 @@ func only() map[string][]string {
 	return map[string][]string{
 		"github.com/itchyny/gojq":  {"expr"},
 		"github.com/icholy/digest": {"tasks"},
-		"os/exec":                  {"tasks", "cmd/swrun", "redisstore/redistest"},
+		"os/exec":                  {"process", "tasks", "cmd/swrun", "redisstore/redistest"},
 		"net/http":                 {"tasks", "server", "cmd/swrun"},
 		"github.com/spf13/cobra":   {"cmd/swrun"},
+		"modernc.org/quickjs":      {"process"},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -23,6 +24,9 @@ func load(file, text string, config interpreter.Config) (*interpreter.Program, d
 	p, found := interpreter.Compile(w, config)
 	return p, found.Errors()
 }
+
+// processes is where all cases run their commands and scripts.
+var processes = sync.OnceValue(processtest.NewPool)
 
 // outside is what a case sees of the outside, and what reaches it.
 type outside struct {
@@ -43,7 +47,7 @@ func newOutside(files map[string]string) *outside {
 	}
 	o.config = interpreter.Config{
 		Kinds: tasks.All(tasks.Config{
-			Transport: standIn(), Processes: true, Secrets: secrets, Publish: o.publish, Load: read,
+			Transport: standIn(), Processes: processes(), Secrets: secrets, Publish: o.publish, Load: read,
 		}),
 		Secrets: secrets,
 		Runtime: map[string]any{"name": "swrun", "version": "test"},

@@ -16,6 +16,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/tasks"
 )
@@ -47,7 +48,7 @@ func TestExamples(t *testing.T) {
 func mustRun(t *testing.T, file string, server *url.URL) runtime.Outcome {
 	t.Helper()
 	config := interpreter.Config{
-		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Processes: true}),
+		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Processes: processtest.Pool(t)}),
 		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada"}, true },
 	}
 	workflows := func(_, name, _ string) (*interpreter.Program, *errors.Error) {

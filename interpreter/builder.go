@@ -1,7 +1,9 @@
 package interpreter
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -165,6 +167,14 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 		return nil, false
 	}
 	return data, true
+}
+
+// InOrder returns the names of a map at a pointer in the document's order.
+func (b *Builder) InOrder(at dsl.Pointer, m map[string]any) []string {
+	names := slices.Sorted(maps.Keys(m))
+	place := func(name string) int { return b.c.workflow.Source.Key(at.Key(name)).Start.Offset }
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+	return names
 }
 
 // Report adds an error diagnostic at the value of a pointer.

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/tasks"
 )
@@ -84,7 +85,7 @@ func TestTimeoutCutsResponse(t *testing.T) {
 // TestTimeoutKillsProcessGroup: the shell, and a grandchild that ignores SIGTERM, are gone from the process table.
 func TestTimeoutKillsProcessGroup(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	outcome := runDocument(t, tasks.Config{Processes: true, Grace: 50 * time.Millisecond}, fmt.Sprintf(`  - work:
+	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t), Grace: 50 * time.Millisecond}, fmt.Sprintf(`  - work:
       run:
         shell:
           command: |
@@ -121,7 +122,7 @@ func processesWith(t *testing.T, text string) []string {
 
 // TestTimeoutEndsScript: an endless loop does not outlive its task.
 func TestTimeoutEndsScript(t *testing.T) {
-	outcome := runDocument(t, tasks.Config{Processes: true}, `  - loop:
+	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t)}, `  - loop:
       run:
         script:
           language: js

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process"
 )
 
 // Config is what tasks may use of the outside. The zero value grants nothing but calls over the network.
@@ -13,7 +14,7 @@ type Config struct {
 	Transport http.RoundTripper   // for all calls; nil is net/http's default
 	Secrets   interpreter.Secrets // for policies that name a secret; read when a request is sent, and never stored
 	Load      interpreter.Loader  // for resources whose location only a run knows; nil reads none
-	Processes bool                // whether shell commands and scripts may run
+	Processes *process.Pool       // where shell commands and scripts run; nil refuses them
 	JS        string              // what runs JavaScript: "" is the embedded QuickJS, "node" is Node from PATH
 	Grace     time.Duration       // between SIGTERM and SIGKILL of a process whose task has ended; 2 s unless set
 

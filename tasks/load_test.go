@@ -13,6 +13,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -105,7 +106,7 @@ func TestTimeoutCutsLoading(t *testing.T) {
 		close(cut)
 	}))
 	defer server.Close()
-	outcome := runDocument(t, tasks.Config{Processes: true, Load: tasks.Loader("t.yaml", nil, false)}, fmt.Sprintf(`  - work:
+	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", nil, false)}, fmt.Sprintf(`  - work:
       run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
       timeout: { after: PT0.1S }
 `, server.URL))

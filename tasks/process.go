@@ -1,20 +1,20 @@
 package tasks
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process"
 )
 
 // What is kept of a process's output, each of stdout and stderr, and how much of stderr an error quotes.
@@ -23,22 +23,24 @@ const (
 	maxStderr = 2 << 10
 )
 
-// process is what shell commands and scripts share: how they are started and what becomes of their end
+// processBody is what shell commands and scripts share: how they are started and what becomes of their end
 // (semantics 10.1 to 10.5).
-type process struct {
+type processBody struct {
 	base                          dsl.RunBase
 	stdin, arguments, environment *expr.Template
-	mapped                        bool // arguments are a map
+	order                         []string // of the arguments, if the document has them as a map
 }
 
-func compileProcess(b *interpreter.Builder, at dsl.Pointer, base dsl.RunBase, p dsl.Process) process {
-	compiled := process{
+func compileProcess(b *interpreter.Builder, at dsl.Pointer, base dsl.RunBase, p dsl.Process) processBody {
+	compiled := processBody{
 		base:        base,
 		stdin:       b.Optional(at.Key("stdin"), p.Stdin),
 		arguments:   b.Optional(at.Key("arguments"), p.Arguments),
 		environment: b.Optional(at.Key("environment"), anyMap(p.Environment)),
 	}
-	_, compiled.mapped = p.Arguments.(map[string]any)
+	if m, ok := p.Arguments.(map[string]any); ok {
+		compiled.order = b.InOrder(at.Key("arguments"), m)
+	}
 	return compiled
 }
 
@@ -59,7 +61,7 @@ type processRequest struct {
 	Return      string            `json:"return"`
 }
 
-func (p process) prepare(s *interpreter.Scope) (processRequest, *errors.Error) {
+func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Error) {
 	r := processRequest{Return: p.base.Return, Environment: map[string]string{}}
 	if p.stdin != nil {
 		v, err := s.Eval(p.stdin, s.Input())
@@ -89,6 +91,15 @@ func (p process) prepare(s *interpreter.Scope) (processRequest, *errors.Error) {
 	return r, r.setArguments(v)
 }
 
+// names returns the names of a map of arguments in the document's order; one that an expression has made has none, and
+// is sorted.
+func (p processBody) names(arguments map[string]any) []string {
+	if p.order != nil {
+		return p.order
+	}
+	return slices.Sorted(maps.Keys(arguments))
+}
+
 func (r *processRequest) setArguments(v any) *errors.Error {
 	switch v := v.(type) {
 	case nil:
@@ -101,7 +112,12 @@ func (r *processRequest) setArguments(v any) *errors.Error {
 	default:
 		return errors.Expressionf("the arguments must be a list or an object, got %s", kindOf(v))
 	}
-	for _, argument := range r.Arguments {
+	return nil
+}
+
+// passable refuses arguments that no process can get.
+func passable(arguments []string) *errors.Error {
+	for _, argument := range arguments {
 		if strings.Contains(argument, "\x00") {
 			return errors.Expressionf("an argument must not hold the character NUL")
 		}
@@ -110,14 +126,14 @@ func (r *processRequest) setArguments(v any) *errors.Error {
 }
 
 // next performs the request, or starts it and goes on.
-func (p process) next(s *interpreter.Scope, request any) interpreter.Next {
+func (p processBody) next(s *interpreter.Scope, request any) interpreter.Next {
 	if p.base.Detached {
 		return interpreter.Detach(request, s.Input())
 	}
 	return interpreter.Perform(request)
 }
 
-func (p process) finish(s *interpreter.Scope, result any) interpreter.Next {
+func (p processBody) finish(s *interpreter.Scope, result any) interpreter.Next {
 	if p.base.Return == "none" {
 		return interpreter.Done(s.Input())
 	}
@@ -163,35 +179,42 @@ func errNoProcesses() *errors.Error {
 
 // execute runs argv to its end. When ctx ends first, the process and everything it has started get SIGTERM, and
 // SIGKILL after a grace.
-func (c Config) execute(ctx context.Context, argv []string, r processRequest) (ended, error) {
-	if !c.Processes {
+func (c Config) execute(ctx context.Context, argv []string, files map[string]string, r processRequest) (ended, error) {
+	if c.Processes == nil {
 		return ended{}, errNoProcesses()
 	}
-	command := exec.Command(argv[0], argv[1:]...)
-	command.Env = environment(r.Environment)
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout, stderr := &limitedBuffer{}, &limitedBuffer{}
-	command.Stdout, command.Stderr = stdout, stderr
-	if r.Stdin != nil {
-		command.Stdin = strings.NewReader(*r.Stdin)
-	}
-	// A grandchild may keep the pipes open: do not wait for it longer than this.
-	command.WaitDelay = c.grace()
-	if err := command.Start(); err != nil {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
 		return ended{}, errors.Configurationf("%s cannot be started: %s", argv[0], cause(err))
 	}
-	err := c.await(ctx, command)
+	j := process.Job{Path: path, Arguments: argv, Files: files, Environment: environment(r.Environment)}
+	if r.Stdin != nil {
+		j.Stdin = []byte(*r.Stdin)
+	}
+	return c.run(ctx, argv[0], j)
+}
+
+// run has a job run below a supervisor, and says what became of it.
+func (c Config) run(ctx context.Context, name string, j process.Job) (ended, error) {
+	j.MaxOutput, j.Grace = maxOutput, c.grace()
+	end, err := c.Processes.Run(ctx, j)
 	if ctx.Err() != nil {
 		return ended{}, context.Cause(ctx)
 	}
-	if stdout.over || stderr.over {
-		return ended{}, errors.Runtimef("the process wrote more than %d bytes", maxOutput)
+	var start *process.StartError
+	var limit *process.LimitError
+	var crash *process.CrashError
+	switch {
+	case errors.As(err, &start):
+		return ended{}, errors.Configurationf("%s cannot be started: %s", name, start)
+	case errors.As(err, &limit):
+		return ended{}, errors.Runtimef("%s: %s", name, limit).With("limit", limit.Stream).With("value", limit.Value).With("max", limit.Max)
+	case errors.As(err, &crash):
+		return ended{}, errors.Runtimef("%s: %s", name, crash)
+	case err != nil:
+		return ended{}, err
 	}
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		return ended{}, errors.Runtimef("%s: %s", argv[0], err)
-	}
-	return ended{exitCode(command.ProcessState), stdout.String(), stderr.String()}, nil
+	return ended{end.Code, string(end.Stdout), string(end.Stderr)}, nil
 }
 
 func (c Config) grace() time.Duration {
@@ -199,39 +222,6 @@ func (c Config) grace() time.Duration {
 		return c.Grace
 	}
 	return 2 * time.Second
-}
-
-// await waits for the process, and ends its group when ctx ends.
-func (c Config) await(ctx context.Context, command *exec.Cmd) error {
-	done := make(chan error, 1)
-	go func() { done <- command.Wait() }()
-	group := -command.Process.Pid
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	_ = syscall.Kill(group, syscall.SIGTERM) // it may have ended by itself
-	timer := time.NewTimer(c.grace())
-	defer timer.Stop()
-	var err error
-	select {
-	case err = <-done:
-	case <-timer.C:
-	}
-	_ = syscall.Kill(group, syscall.SIGKILL) // whatever is left of the group
-	if err == nil {
-		err = <-done
-	}
-	return err
-}
-
-// exitCode returns the code as a shell tells it: 128 and the signal for a process that a signal has ended.
-func exitCode(state *os.ProcessState) int {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return state.ExitCode()
 }
 
 // environment is what a process sees: where programs and the user are, the language, and what the task sets. Nothing
@@ -248,19 +238,4 @@ func environment(task map[string]string) []string {
 	}
 	slices.Sort(all[len(all)-len(task):])
 	return all
-}
-
-// limitedBuffer keeps the first maxOutput bytes.
-type limitedBuffer struct {
-	bytes.Buffer
-	over bool
-}
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if room := maxOutput - b.Len(); len(p) > room {
-		b.over = true
-		b.Buffer.Write(p[:max(room, 0)])
-		return len(p), nil
-	}
-	return b.Buffer.Write(p)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -23,7 +21,7 @@ func runScript(c Config) interpreter.Kind {
 func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.RunScript)
 	at := task.Pointer.Key("run").Key("script")
-	body := &runScriptBody{process: compileProcess(b, at, task.RunBase, task.Process), language: task.Language}
+	body := &runScriptBody{processBody: compileProcess(b, at, task.RunBase, task.Process), language: task.Language}
 	switch task.Language {
 	case "js", "javascript":
 		body.language = "js"
@@ -47,7 +45,7 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 
 // runScriptBody runs a script whose code is known, or is read from a place that only the run knows.
 type runScriptBody struct {
-	process
+	processBody
 	language string
 	code     *expr.Template // nil if there is a source
 	loaded   string         // the source's code, if it could be read before the run: never evaluated
@@ -74,7 +72,10 @@ func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	prepared.Arguments = append(prepared.Arguments, flags(prepared.Globals)...)
+	prepared.Arguments = append(prepared.Arguments, flags(r.names(prepared.Globals), prepared.Globals)...)
+	if err := passable(prepared.Arguments); err != nil {
+		return interpreter.Fail(err)
+	}
 	request := scriptRequest{processRequest: prepared, Language: r.language}
 	if r.source != nil {
 		if request.Source, err = r.source.expand(s, s.Input()); err != nil {
@@ -90,9 +91,9 @@ func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
 
 // flags writes a map of arguments as argv: --key value, a bare --key for true, nothing for false and null
 // (semantics 10.5).
-func flags(arguments map[string]any) []string {
+func flags(names []string, arguments map[string]any) []string {
 	var argv []string
-	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+	for _, name := range names {
 		switch v := arguments[name].(type) {
 		case nil:
 		case bool:
@@ -115,7 +116,7 @@ func (c Config) performScript(ctx context.Context, r interpreter.Request) (any, 
 	if err := json.Unmarshal(r.Body, &request); err != nil {
 		return nil, err
 	}
-	if !c.Processes {
+	if c.Processes == nil {
 		return nil, errNoProcesses()
 	}
 	if request.Source != "" {

@@ -3,9 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
@@ -21,13 +19,13 @@ func compileRunShell(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.RunShell)
 	at := task.Pointer.Key("run").Key("shell")
 	return &runShellBody{
-		process: compileProcess(b, at, task.RunBase, task.Process),
-		command: b.Text(at.Key("command"), task.Command),
+		processBody: compileProcess(b, at, task.RunBase, task.Process),
+		command:     b.Text(at.Key("command"), task.Command),
 	}
 }
 
 type runShellBody struct {
-	process
+	processBody
 	command *expr.Template
 }
 
@@ -45,13 +43,16 @@ func (r *runShellBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(prepared.Globals)) { // a map stands for `key value` pairs
+	for _, name := range r.names(prepared.Globals) { // a map stands for `key value` pairs
 		prepared.Arguments = append(prepared.Arguments, name)
 		if value := prepared.Globals[name]; value != nil && value != "" {
 			prepared.Arguments = append(prepared.Arguments, stringify(value))
 		}
 	}
 	prepared.Globals = nil
+	if err := passable(append([]string{command}, prepared.Arguments...)); err != nil {
+		return interpreter.Fail(err)
+	}
 	return r.next(s, shellRequest{prepared, command})
 }
 
@@ -81,7 +82,7 @@ func (c Config) performShell(ctx context.Context, r interpreter.Request) (any, e
 	if err := json.Unmarshal(r.Body, &request); err != nil {
 		return nil, err
 	}
-	end, err := c.execute(ctx, shellArgv(request.Command, request.Arguments), request.processRequest)
+	end, err := c.execute(ctx, shellArgv(request.Command, request.Arguments), nil, request.processRequest)
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,10 @@ package tasks
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/process"
 )
 
 // pythonMain runs a file with the globals that another file holds, as if it were the main program.
@@ -37,16 +36,30 @@ func findPython() (string, error) {
 	return "", errors.Configurationf("Python scripts need python3 on PATH: install it, for example by apt-get install python3")
 }
 
+// runJS runs a script in the embedded engine, or by the host's Node.
+func (c Config) runJS(ctx context.Context, r scriptRequest) (ended, error) {
+	if c.JS == "node" {
+		return c.runNode(ctx, r)
+	}
+	globals, err := r.globals()
+	if err != nil {
+		return ended{}, err
+	}
+	j := process.Job{Script: &process.Script{Code: r.Code, Arguments: r.Arguments, Variables: r.Environment, Globals: globals}}
+	if r.Stdin != nil {
+		j.Stdin = []byte(*r.Stdin)
+	}
+	return c.run(ctx, "the script", j)
+}
+
 // runPython runs a script by the host's Python.
 func (c Config) runPython(ctx context.Context, r scriptRequest) (ended, error) {
 	interpreter, err := c.python()
 	if err != nil {
 		return ended{}, err
 	}
-	return c.inFolder(r, map[string]string{"script.py": r.Code}, func(folder string) (ended, error) {
-		argv := []string{interpreter, "-I", "-B", "-c", pythonMain, filepath.Join(folder, "script.py"), filepath.Join(folder, "globals.json")}
-		return c.execute(ctx, append(argv, r.Arguments...), r.processRequest)
-	})
+	argv := []string{interpreter, "-I", "-B", "-c", pythonMain, process.Folder + "/script.py", process.Folder + "/globals.json"}
+	return c.withFiles(ctx, argv, map[string]string{"script.py": r.Code}, r)
 }
 
 // runNode runs a script by the host's Node.
@@ -55,31 +68,24 @@ func (c Config) runNode(ctx context.Context, r scriptRequest) (ended, error) {
 	if err != nil {
 		return ended{}, errors.Configurationf("running scripts by Node needs node on PATH: install it, or leave --js out")
 	}
-	files := map[string]string{"script.mjs": r.Code, "main.mjs": nodeMain}
-	return c.inFolder(r, files, func(folder string) (ended, error) {
-		argv := []string{node, "--import", filepath.Join(folder, "main.mjs"), filepath.Join(folder, "script.mjs")}
-		return c.execute(ctx, append(argv, r.Arguments...), r.processRequest)
-	})
+	argv := []string{node, "--import", process.Folder + "/main.mjs", process.Folder + "/script.mjs"}
+	return c.withFiles(ctx, argv, map[string]string{"script.mjs": r.Code, "main.mjs": nodeMain}, r)
 }
 
-// inFolder writes the files and the globals into a folder that is gone afterwards.
-func (c Config) inFolder(r scriptRequest, files map[string]string, run func(folder string) (ended, error)) (ended, error) {
-	folder, err := os.MkdirTemp("", "swrun-script-")
+// withFiles runs a script that finds its code and its globals in files.
+func (c Config) withFiles(ctx context.Context, argv []string, files map[string]string, r scriptRequest) (ended, error) {
+	globals, err := r.globals()
 	if err != nil {
 		return ended{}, err
 	}
-	defer os.RemoveAll(folder)
-	globals := []byte("{}")
-	if r.Globals != nil {
-		if globals, err = json.Marshal(r.Globals); err != nil {
-			return ended{}, err
-		}
-	}
 	files["globals.json"] = string(globals)
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			return ended{}, err
-		}
+	return c.execute(ctx, append(argv, r.Arguments...), files, r.processRequest)
+}
+
+// globals returns the variables that a map of arguments makes, as a JSON object.
+func (r processRequest) globals() ([]byte, error) {
+	if r.Globals == nil {
+		return []byte("{}"), nil
 	}
-	return run(folder)
+	return json.Marshal(r.Globals)
 }

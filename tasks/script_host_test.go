@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -28,7 +29,7 @@ func TestPythonThatDoesNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
-	outcome := runDocument(t, tasks.Config{Processes: true}, pythonScript)
+	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t)}, pythonScript)
 	if outcome.Status != interpreter.StatusCompleted || outcome.Output != "42 ['--n', '21']" {
 		t.Errorf("the run is %s with %v, %v", outcome.Status, outcome.Output, outcome.Fault)
 	}
@@ -36,7 +37,7 @@ func TestPythonThatDoesNotRun(t *testing.T) {
 
 func TestNoPython(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	outcome := runDocument(t, tasks.Config{Processes: true}, pythonScript)
+	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t)}, pythonScript)
 	if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Configuration) || !strings.Contains(outcome.Fault.Detail, "install it") {
 		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
 	}

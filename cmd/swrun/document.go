@@ -86,7 +86,7 @@ func (d *document) add(found dsl.Diagnostics) {
 // compileConfig is how programs are made here: a file on the command line is trusted, as a shell script is.
 func compileConfig(file string, c tasks.Config) interpreter.Config {
 	c.Transport = tasks.NewTransport(tasks.TransportConfig{})
-	c.Load, c.Processes = tasks.Loader(baseFile(file), c.Transport, true), true
+	c.Load = tasks.Loader(baseFile(file), c.Transport, true)
 	return interpreter.Config{
 		Kinds:   tasks.All(c),
 		Secrets: c.Secrets, Load: c.Load,

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/process"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/tasks"
 )
@@ -21,7 +22,7 @@ import (
 type host struct {
 	secrets   interpreter.Secrets
 	transport http.RoundTripper
-	processes bool
+	processes *process.Pool // nil if they are not granted
 	js        string
 	files     bool // resources whose location only a run knows may be files
 }
@@ -57,7 +58,7 @@ func (d *document) definition() (runtime.Definition, error) {
 	if d.file != stdinName {
 		definition.File = filepath.Base(d.file)
 	}
-	config := compileConfig(d.file, tasks.Config{Processes: true})
+	config := compileConfig(d.file, tasks.Config{})
 	read := config.Load
 	config.Load = func(ctx context.Context, uri string) ([]byte, error) {
 		data, err := read(ctx, uri)

@@ -71,7 +71,7 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	}
 	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
-		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{processes: true}.compile, Alone: s.local})
+		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{}.compile, Alone: s.local})
 		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, printer: printer})
 	})
 }

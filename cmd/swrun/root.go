@@ -13,18 +13,24 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/suggest"
+	"github.com/swrun/swrun/process"
 )
 
 // program is one call of swrun: its surroundings and the flags that all verbs share.
 type program struct {
 	streams
 	noColor, ascii bool
+	processes      *process.Pool // where the commands and scripts of workflows run
 }
 
 // run does what args ask for and returns the exit code.
 func run(args []string, s streams) (code int) {
+	if len(args) == 1 && args[0] == superviseArgument {
+		return superviseProcesses(s)
+	}
 	log.SetOutput(io.Discard) // what libraries would print there is in the errors that they return, or nobody can act on it
-	p := &program{streams: s}
+	p := &program{streams: s, processes: process.NewPool(supervisor())}
+	defer p.processes.Close()
 	defer func() {
 		// Go would exit with 2, which means wrong use here.
 		if bug := recover(); bug != nil {

@@ -145,7 +145,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		js = "" // what is embedded needs no name
 	}
 	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
-		return interpreter.Compile(w, compileConfig(file, tasks.Config{Secrets: given.lookup, JS: js, Publish: j.publish}))
+		return interpreter.Compile(w, compileConfig(file, tasks.Config{Secrets: given.lookup, JS: js, Processes: p.processes, Publish: j.publish}))
 	}
 	var found dsl.Diagnostics
 	j.code, found = compile(d.file, d.workflow)
@@ -157,7 +157,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		return nil, err
 	}
 	j.printer = printer
-	j.host = host{secrets: given.lookup, processes: true, files: true, js: js}
+	j.host = host{secrets: given.lookup, processes: p.processes, files: true, js: js}
 	j.subject = subject{workflow: d.workflow, virtual: f.clock == "virtual"}
 	return j, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/process"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -168,9 +169,13 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name
 	}
+	var processes *process.Pool
+	if f.processes {
+		processes = o.processes
+	}
 	c = runtime.WorkerConfig{
 		Store: o.store, Concurrency: f.concurrency, Log: f.log,
-		Compile: host{secrets: f.given.lookup, transport: transport, processes: f.processes, files: f.files, js: js}.compile,
+		Compile: host{secrets: f.given.lookup, transport: transport, processes: processes, files: f.files, js: js}.compile,
 	}
 	if f.publish {
 		c.Publish = o.printEvent

@@ -1,0 +1,141 @@
+package process
+
+import (
+	"errors"
+	"syscall"
+	"time"
+)
+
+// command is a command that runs.
+type command struct {
+	job            Job
+	pid            int // and its group
+	stdin          *feed
+	stdout, stderr *capture
+	status         <-chan syscall.WaitStatus // of the command itself
+	alone          <-chan struct{}           // closed when nothing of the job is left below the supervisor
+}
+
+// serveCommand runs a command to its end and ends what it leaves, or all of it when gone is closed.
+func serveCommand(j Job, gone <-chan struct{}) reply {
+	c, err := startCommand(j)
+	if err != nil {
+		return reply{Start: &StartError{err.Error()}}
+	}
+	var status syscall.WaitStatus
+	select {
+	case status = <-c.status:
+		// What still writes into the output may finish that: the other side of a pipe, for example.
+		c.awaitOutput(j.Grace, gone)
+	case <-c.stdout.exceeded:
+	case <-c.stderr.exceeded:
+	case <-gone:
+	}
+	spent := !c.endAll()
+	c.closeAll()
+	for _, out := range []*capture{c.stdout, c.stderr} {
+		if out.over() {
+			return reply{Limit: &LimitError{Stream: out.name, Value: out.total, Max: j.MaxOutput}, Spent: spent}
+		}
+	}
+	return reply{Ended: Ended{exitCode(status), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Spent: spent}
+}
+
+func startCommand(j Job) (*command, error) {
+	c := &command{job: j}
+	var errs [3]error
+	c.stdin, errs[0] = newFeed(j.Stdin)
+	c.stdout, errs[1] = newCapture("stdout", j.MaxOutput)
+	c.stderr, errs[2] = newCapture("stderr", j.MaxOutput)
+	err := errors.Join(errs[:]...)
+	if err != nil {
+		c.closeAll()
+		return nil, err
+	}
+	// The program is started here and not by os/exec, because all that ends below this process is waited for in one
+	// place: the command, and what it has left behind.
+	c.pid, err = syscall.ForkExec(j.Path, j.Arguments, &syscall.ProcAttr{
+		Env: j.Environment, Files: []uintptr{c.stdin.theirs.Fd(), c.stdout.theirs.Fd(), c.stderr.theirs.Fd()}, Sys: attributes(),
+	})
+	if err != nil {
+		c.closeAll()
+		return nil, err
+	}
+	c.stdin.begin()
+	c.stdout.begin()
+	c.stderr.begin()
+	c.status, c.alone = reap(c.pid)
+	return c, nil
+}
+
+func (c *command) closeAll() {
+	c.stdin.close()
+	c.stdout.close()
+	c.stderr.close()
+}
+
+// awaitOutput returns when the output is complete, or after a while: what the command has left may keep it open.
+func (c *command) awaitOutput(atMost time.Duration, gone <-chan struct{}) {
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	for _, out := range []*capture{c.stdout, c.stderr} {
+		select {
+		case <-out.done:
+		case <-timer.C:
+			return
+		case <-gone:
+			return
+		}
+	}
+}
+
+// killing is how long it is tried to kill what is left: processes of another user cannot be.
+const killing = ending * 3 / 4
+
+// endAll ends everything that is left of the job, and reports whether it has.
+func (c *command) endAll() bool {
+	if c.isAlone(0) {
+		return true
+	}
+	if !c.stdout.isOver() && !c.stderr.isOver() {
+		c.terminate()
+		if c.isAlone(c.job.Grace) {
+			return true
+		}
+	}
+	for until := time.Now().Add(killing); time.Now().Before(until); {
+		c.kill()
+		if c.isAlone(10 * time.Millisecond) {
+			return true
+		}
+	}
+	return false
+}
+
+// reap waits for everything that ends below this process: the command, and orphans that it has left.
+func reap(pid int) (<-chan syscall.WaitStatus, <-chan struct{}) {
+	ended, alone := make(chan syscall.WaitStatus, 1), make(chan struct{})
+	go func() {
+		defer close(alone)
+		for {
+			var status syscall.WaitStatus
+			child, err := syscall.Wait4(-1, &status, 0, nil)
+			switch {
+			case err == syscall.EINTR:
+			case err != nil: // there is no child
+				return
+			case child == pid:
+				ended <- status
+			}
+		}
+	}()
+	return ended, alone
+}
+
+// exitCode returns the code as a shell tells it.
+func exitCode(status syscall.WaitStatus) int {
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}

@@ -1,0 +1,175 @@
+package process
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Starter is how a supervisor is started: the path of an executable whose main calls Supervise for these arguments,
+// its own name first.
+type Starter struct {
+	Path      string
+	Arguments []string
+}
+
+// Pool keeps supervisors that have nothing to do, so that a job need not wait for one to start. Its methods may be
+// called from several goroutines.
+type Pool struct {
+	starter Starter
+
+	mu     sync.Mutex
+	idle   []*supervisor
+	closed bool
+}
+
+// NewPool returns a pool that starts supervisors as they are needed. Close ends those that have nothing to do.
+func NewPool(s Starter) *Pool { return &Pool{starter: s} }
+
+// maxJobs is how many jobs a supervisor serves: what an engine might leak does not add up.
+const maxJobs = 1000
+
+// Run runs a job to its end. When ctx ends first, the job and everything that it has started get SIGTERM, after the
+// job's grace SIGKILL, and Run returns the cause once they are gone.
+func (p *Pool) Run(ctx context.Context, j Job) (Ended, error) {
+	if ctx.Err() != nil {
+		return Ended{}, context.Cause(ctx)
+	}
+	s, err := p.take()
+	if err != nil {
+		return Ended{}, &StartError{err.Error()}
+	}
+	answered := make(chan error, 1)
+	var r reply
+	go func() { answered <- s.exchange(j, &r) }()
+	select {
+	case err = <-answered:
+	case <-ctx.Done():
+		s.end(j.Grace)
+		<-answered
+		return Ended{}, context.Cause(ctx)
+	}
+	switch {
+	case err != nil:
+		return Ended{}, s.crash(err)
+	case r.Spent || s.jobs >= maxJobs:
+		s.end(j.Grace)
+	default:
+		p.put(s)
+	}
+	return r.result()
+}
+
+// take returns a supervisor that has nothing to do.
+func (p *Pool) take() (*supervisor, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := len(p.idle) - 1; last >= 0 {
+		s := p.idle[last]
+		p.idle = p.idle[:last]
+		return s, nil
+	}
+	return startSupervisor(p.starter)
+}
+
+// put takes a supervisor back; those beyond what is kept end.
+func (p *Pool) put(s *supervisor) {
+	p.mu.Lock()
+	keep := !p.closed && len(p.idle) < 4*runtime.GOMAXPROCS(0)
+	if keep {
+		p.idle = append(p.idle, s)
+	}
+	p.mu.Unlock()
+	if !keep {
+		s.end(0)
+	}
+}
+
+// Close ends the supervisors that have nothing to do, and lets the others end with their jobs.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.closed = nil, true
+	p.mu.Unlock()
+	for _, s := range idle {
+		s.end(0)
+	}
+}
+
+// supervisor is the program's side of a supervising process.
+type supervisor struct {
+	command *exec.Cmd
+	in      io.WriteCloser
+	encoder *gob.Encoder
+	decoder *gob.Decoder
+	said    *bounded // what it says of its own end
+	exited  chan struct{}
+	jobs    int
+}
+
+func startSupervisor(s Starter) (*supervisor, error) {
+	command := exec.Command(s.Path, s.Arguments[1:]...)
+	command.Args[0] = s.Arguments[0]
+	command.Env = []string{} // nothing of ours
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	v := &supervisor{
+		command: command, in: in, encoder: gob.NewEncoder(in), decoder: gob.NewDecoder(out), said: &bounded{max: 64 << 10}, exited: make(chan struct{}),
+	}
+	command.Stderr = v.said
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("the supervisor of processes cannot be started: %w", err)
+	}
+	return v, nil
+}
+
+// exchange sends a job and waits for the reply.
+func (s *supervisor) exchange(j Job, r *reply) error {
+	s.jobs++
+	if err := s.encoder.Encode(j); err != nil {
+		return err
+	}
+	return s.decoder.Decode(r)
+}
+
+// end orders the supervisor to end what it runs and itself, and makes sure that it does. It may be called once.
+func (s *supervisor) end(grace time.Duration) {
+	_ = s.in.Close() // this is the order; if it is gone already, the better
+	timer := time.AfterFunc(grace+ending, func() { _ = s.command.Process.Kill() })
+	defer timer.Stop()
+	_ = s.command.Wait() // how it ends tells nothing: it was told to
+}
+
+// ending is how long a supervisor may take to find and kill what its job has left.
+const ending = 2 * time.Second
+
+// crash tells how a supervisor ended that was not told to.
+func (s *supervisor) crash(broken error) error {
+	s.end(0)
+	said := s.said.String()
+	if strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") {
+		return &CrashError{Reason: "it took more memory than it may", Memory: true}
+	}
+	if line, _, _ := strings.Cut(said, "\n"); line != "" {
+		return &CrashError{Reason: "its process broke: " + line}
+	}
+	if errors.Is(broken, io.EOF) || errors.Is(broken, syscall.EPIPE) {
+		return &CrashError{Reason: fmt.Sprintf("its supervisor was ended: %s", s.command.ProcessState)}
+	}
+	return &CrashError{Reason: "its supervisor is not understood: " + broken.Error()}
+}
