@@ -12,22 +12,22 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// limits bound one evaluation. All but wall are deterministic: every worker comes to the same result.
+// limits bound one evaluation. All are deterministic: every worker comes to the same result, however busy it is. No
+// clock is among them, so what nothing else bounds has a price here: each native charges for it before it starts.
 type limits struct {
-	steps int           // instructions of the jq machine
-	alloc int           // bytes, estimated, that the evaluation builds, the machine's own stacks included
-	work  int           // values and blocks of text that single operations visit
-	wall  time.Duration // second net, looked at every few steps
-	size  int           // bytes, estimated, of the result as JSON
-	depth int           // levels of the result
+	steps int // instructions of the jq machine
+	alloc int // bytes, estimated, that the evaluation builds, the machine's own stacks included
+	work  int // values and blocks of text that single operations visit
+	size  int // bytes, estimated, of the result as JSON
+	depth int // levels of the result
 }
 
 func defaults() limits {
-	return limits{steps: 1_000_000, alloc: 128 << 20, work: 10_000_000, wall: 250 * time.Millisecond, size: 4 << 20, depth: 128}
+	return limits{steps: 1_000_000, alloc: 128 << 20, work: 10_000_000, size: 4 << 20, depth: 128}
 }
 
 const (
-	checkEvery    = 128    // steps between two looks at the clock and the machine's stacks
+	checkEvery    = 128    // steps between two looks at the machine's stacks
 	maxDepth      = 10_000 // levels of a value that an operation visits by recursion
 	maxBits       = 4096   // of a whole number
 	maxDigits     = 1300   // of a number that an operation reads
@@ -38,7 +38,9 @@ const (
 	scalarSize    = 8
 	itemSize      = 16
 	memberSize    = 48
-	bytesPerWork  = 16
+	bytesPerWork  = 16  // of text that is read rune by rune
+	bytesPerLook  = 64  // of text that is compared, or described in an error
+	bytesPerMatch = 256 // of text that is compared with other text
 	stackItemSize = 64
 )
 
@@ -46,9 +48,8 @@ const (
 // instruction, and it stands in the last slot of the machine's argument array, where guarded functions find it.
 type meter struct {
 	limits
-	env   Env
-	now   any // what the function now yields, once asked
-	start time.Time
+	env Env
+	now any // what the function now yields, once asked
 
 	machine reflect.Value // the machine, to measure its stacks; zero outside of it
 	stacks  int           // the largest size of the stacks that was charged
@@ -91,12 +92,6 @@ func (m *meter) check() {
 	if m.steps <= 0 {
 		m.exceed("the expression takes more than %d steps", defaults().steps)
 		return
-	}
-	// The clock is only a net below the counters, so that it is read here and not injected.
-	if now := time.Now(); m.start.IsZero() {
-		m.start = now
-	} else if now.Sub(m.start) > m.wall {
-		m.exceed("the expression takes more than %v", m.wall)
 	}
 	if size := engine.stacks(m.machine) * stackItemSize; size > m.stacks {
 		m.spend(size - m.stacks)
@@ -141,6 +136,9 @@ func product(a, b int) int {
 // extent is how large a value is, as the tree that operations see: what stands in two places counts twice. It is
 // found without recursion: todo holds the containers that are still to be visited.
 type extent struct{ nodes, bytes int }
+
+// work is what it takes to visit each part once.
+func (e extent) work() int { return e.nodes + e.bytes/bytesPerWork }
 
 type visit struct {
 	container any
@@ -191,7 +189,7 @@ func (m *meter) extent(v any) (e extent, ok bool) {
 			return e, m.toil(e.nodes)
 		}
 	}
-	return e, m.toil(e.nodes + e.bytes/bytesPerWork)
+	return e, m.toil(e.work())
 }
 
 // weight is about how long a scalar is as JSON.
@@ -220,17 +218,22 @@ func (m *meter) result(v any) bool {
 	return true
 }
 
-// numeral reports whether a number is short enough to calculate with; anything else is.
-func (m *meter) numeral(v any) bool {
+// scalar charges what an operation takes to read a number or a text, and reports whether a number is short enough to
+// calculate with. What containers cost, the guards of the natives that look into them know.
+func (m *meter) scalar(v any) bool {
 	switch v := v.(type) {
 	case *big.Int:
 		if v.BitLen() > maxBits {
 			return m.exceed("a number has more than %d bits", maxBits)
 		}
+		return m.toil(v.BitLen() / 64)
 	case json.Number:
 		if len(v) > maxDigits {
 			return m.exceed("a number has more than %d digits", maxDigits)
 		}
+		return m.toil(len(v) / 8)
+	case string:
+		return m.toil(len(v) / bytesPerLook)
 	}
 	return true
 }

@@ -100,6 +100,31 @@ var burdens = map[string]string{
 	"all pairs":                    `.items as $a | $a[] as $x | $a[] as $y | [$x, $y]`,
 	"a letter, directly":           `[` + strings.Repeat(`(.text * 3), `, 40) + `1]`,
 	"the result is too large":      `{text}`,
+
+	"texts compared in a loop":        `.text as $s | ($s + "y") as $t | ($s + "z") as $u | [range(200000) | $t == $u]`,
+	"texts ordered in a loop":         `.text as $s | ($s + "y") as $t | ($s + "z") as $u | [range(200000) | $t < $u]`,
+	"a text searched in a loop":       `.text as $s | [range(200000) | $s | contains("xy")]`,
+	"a text as a key in a loop":       `.text as $s | [range(200000) | {($s): 1} | length]`,
+	"a text sought as a key":          `.text as $s | {} as $o | [range(200000) | $o | has($s)]`,
+	"a text as an index":              `.text as $s | {} as $o | [range(200000) | $o[$s]]`,
+	"a part of a text in a loop":      `.text as $s | [range(200000) | $s[:-1] | length]`,
+	"the first letter in a loop":      `.text as $s | [range(200000) | try ($s | first) catch 0]`,
+	"the end of a text in a loop":     `.text as $s | [range(200000) | $s | endswith("y")]`,
+	"errors about a text":             `.text as $s | [range(200000) | try ($s - 1) catch 0]`,
+	"errors about an object":          `.members as $o | [range(200000) | try ($o - 1) catch 0]`,
+	"errors about an object's item":   `.members as $o | [range(200000) | try $o[0] catch 0]`,
+	"errors about an object's letter": `.members as $o | [range(200000) | try ($o | ltrimstr(1) | floor) catch 0]`,
+	"members in a loop":               `.members as $o | [range(200000) | first($o[])]`,
+	"dates that are none":             `.text as $s | [range(200000) | try ($s | strptime("%Y")) catch 0]`,
+	"texts sorted":                    `.text as $s | [range(400) | $s[:20000] + tostring] | [range(1000) as $i | sort | length]`,
+	"many letters, directly":          "[" + strings.Repeat(".text[7], ", 1500) + "1]",
+	"many texts, directly":            "[" + strings.Repeat(`"\(.short)!", `, 1200) + "1]",
+	"a search to the end":             `.text[:100000] | [match("x*y|x"; "g")] | length`,
+	"a search for letters":            `.text[:100000] | gsub("(?<l>x|xy*z)"; "\(.l)")`,
+	"long numbers in a loop":          `("9" * 1200 | tonumber) as $n | [range(200000) | $n + 1]`,
+	"long numbers compared":           `("9" * 1200 | tonumber) as $n | [range(200000) | $n < 1]`,
+	"long numbers sorted":             `("9" * 1200 | tonumber) as $n | [range(5000) | $n] | sort`,
+	"wide numbers multiplied":         `reduce range(200000) as $i (1; . * 7 % 170141183460469231731687303715884105728)`,
 }
 
 func TestBudget(t *testing.T) {
@@ -110,7 +135,11 @@ func TestBudget(t *testing.T) {
 	for i := range items {
 		items[i] = i
 	}
-	large := map[string]any{"items": items, "text": strings.Repeat("x", 8<<20)}
+	members := map[string]any{}
+	for i := range 100_000 {
+		members[fmt.Sprint("member", i)] = i
+	}
+	large := map[string]any{"items": items, "members": members, "text": strings.Repeat("x", 8<<20), "short": strings.Repeat("x", 60_000)}
 	for name, program := range burdens {
 		t.Run("large data: "+name, func(t *testing.T) { explode(t, program, large) })
 	}
@@ -136,6 +165,37 @@ func explode(t *testing.T, program string, input any) {
 		t.Errorf("allocated %d MiB", grown>>20)
 	}
 	t.Logf("%v, %d MiB, %v", took, (after.TotalAlloc-before.TotalAlloc)>>20, err)
+}
+
+// TestBusyMachine holds that only the work of an expression counts, and not the time that it takes where others work
+// too: on one processor, each of these is at rest for much longer than it runs.
+func TestBusyMachine(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	programs := []string{
+		`[range(60000) | . * 2] | add`,
+		`[range(5000) | {k: (. % 10), v: tostring}] | group_by(.k) | map(length) | add`,
+		`"word " * 2000 | gsub("o"; "0") | length`,
+		`[range(50000) | tostring] | sort | unique | length`,
+		`[range(20000)] | tojson | fromjson | length`,
+		`reduce range(30000) as $i (1; . * 3 % 1000000007)`,
+	}
+	failures := make(chan error, 10*len(programs))
+	for range 10 {
+		for _, program := range programs {
+			go func() {
+				_, err := evaluate(program, nil)
+				if err != nil {
+					err = fmt.Errorf("%s: %w", program, err)
+				}
+				failures <- err
+			}()
+		}
+	}
+	for range cap(failures) {
+		if err := <-failures; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestBudgetIsNotCaught(t *testing.T) {

@@ -68,7 +68,8 @@ func compile(given string, direct bool) (*Code, error) {
 
 // program compiles the tree for the jq machine, with guards.
 func (s *source) program(query *gojq.Query, variables []string) (*gojq.Code, error) {
-	code, err := gojq.Compile(prepare(query), gojq.WithVariables(variables), gojq.WithFunction(iterator, 0, 0, iterate))
+	code, err := gojq.Compile(prepare(query), gojq.WithVariables(variables), gojq.WithFunction(iterator, 0, 0, iterate),
+		gojq.WithFunction(reacher, 0, 0, reach))
 	if err != nil {
 		return nil, s.misuse(err)
 	}
@@ -101,7 +102,7 @@ func (c *Code) Eval(env Env, input any) (v any, err error) {
 		}
 	}()
 	if p, ok := c.direct.(*path); ok && p.variable == noVariable {
-		return reported(p.follow(input))
+		return reported(p.follow(nil, input))
 	}
 	if c.direct != nil {
 		return c.evalDirect(env, input)

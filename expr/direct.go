@@ -21,6 +21,7 @@ type run struct {
 	values [4]any // of the first variables
 	more   []any  // of the others
 	meter  *meter // once a native is called
+	texts  int    // bytes of text built
 	args   *[32]any
 }
 
@@ -102,10 +103,11 @@ func (p *path) eval(r *run, input any) (any, error) {
 	if p.variable != noVariable {
 		input = r.variable(p.variable)
 	}
-	return p.follow(input)
+	return p.follow(r, input)
 }
 
-func (p *path) follow(v any) (any, error) {
+// follow takes the steps from v. A path that is a whole expression has no run: it may take the time to read its input.
+func (p *path) follow(r *run, v any) (any, error) {
 	for i := range p.steps {
 		s := &p.steps[i]
 		switch container := v.(type) {
@@ -121,6 +123,9 @@ func (p *path) follow(v any) (any, error) {
 				v = item(container, s.index)
 				continue
 			}
+		}
+		if r != nil && !r.budget().reading(v) {
+			return nil, &gojq.HaltError{}
 		}
 		next := indexing(nil, []any{v, s.key})
 		if err, failed := next.(error); failed {
@@ -234,7 +239,7 @@ func (t *truthiness) eval(r *run, input any) (any, error) {
 	return truth(v), nil
 }
 
-// maxFreeText is how long a text may be before it is charged.
+// maxFreeText is how much text an evaluation may build before it is charged.
 const maxFreeText = 64 << 10
 
 // text is a string with interpolations.
@@ -259,7 +264,7 @@ func (t *text) eval(r *run, input any) (any, error) {
 		}
 		size += len(texts[i])
 	}
-	if size > maxFreeText && !r.budget().spend(size) {
+	if r.texts += size; r.texts > maxFreeText && !r.budget().spend(size) {
 		return nil, &gojq.HaltError{}
 	}
 	b := make([]byte, 0, size)

@@ -32,7 +32,7 @@ func (o *operator) eval(r *run, input any) (any, error) {
 			}
 		}
 	case string:
-		if s, ok := right.(string); ok {
+		if s, ok := right.(string); ok && len(l)+len(s) < maxFreeText {
 			if v, ok := o.compared(cmp.Compare(l, s)); ok {
 				return v, nil
 			}

@@ -20,7 +20,7 @@ func guarded(name string, _ int, f native) native {
 	}
 	check := guardOf(name)
 	if check == nil {
-		check = numerals
+		check = scalars
 	}
 	return func(input any, args []any) any {
 		m := meterOf(args)
@@ -28,11 +28,31 @@ func guarded(name string, _ int, f native) native {
 			return halt()
 		}
 		v := f(input, args)
+		if _, failed := v.(error); failed && !m.failing(input, args) {
+			return halt()
+		}
 		if !m.result(v) {
 			return halt()
 		}
 		return v
 	}
+}
+
+// failing charges for the error of a native: it shows the beginning of what it was given, for which the members of an
+// object are sorted. An expression may fail, and catch it, in a loop.
+func (m *meter) failing(input any, args []any) bool {
+	ok := m.describing(input)
+	for _, arg := range args {
+		ok = ok && m.describing(arg)
+	}
+	return ok
+}
+
+func (m *meter) describing(v any) bool {
+	if members, ok := v.(map[string]any); ok {
+		return m.sorting(len(members))
+	}
+	return m.scalar(v)
 }
 
 // replaced returns what programs call instead of a native that cannot be guarded, or nil.
@@ -66,16 +86,16 @@ func (m *meter) clock() any {
 	return m.now
 }
 
-// numerals is the guard of natives whose cost is small unless a number has very many digits.
-func numerals(m *meter, input any, args []any) bool {
-	ok := m.numeral(input)
+// scalars is the guard of natives whose cost is small unless a number or a text is very long.
+func scalars(m *meter, input any, args []any) bool {
+	ok := m.scalar(input)
 	for _, arg := range args {
-		ok = ok && m.numeral(arg)
+		ok = ok && m.scalar(arg)
 	}
 	return ok
 }
 
-// guardOf returns the guard of a native, or nil for one that numerals is enough for.
+// guardOf returns the guard of a native, or nil for one that scalars is enough for.
 func guardOf(name string) guard {
 	switch name {
 	case "_add", "_subtract", "_multiply", "_divide", "_modulo":
@@ -86,7 +106,7 @@ func guardOf(name string) guard {
 		return func(m *meter, _ any, args []any) bool { return m.indexing(args[0], args[1]) }
 	case "_range":
 		return func(m *meter, _ any, args []any) bool {
-			return m.numeral(args[0]) && m.numeral(args[1]) && m.numeral(args[2])
+			return m.scalar(args[0]) && m.scalar(args[1]) && m.scalar(args[2])
 		}
 	case "jn", "yn":
 		return func(m *meter, _ any, args []any) bool {
@@ -105,7 +125,7 @@ func guardOf(name string) guard {
 func arithmeticGuard(name string) guard {
 	return func(m *meter, _ any, args []any) bool {
 		l, r := args[0], args[1]
-		if !m.numeral(l) || !m.numeral(r) {
+		if !m.scalar(l) || !m.scalar(r) {
 			return false
 		}
 		switch name {
@@ -158,7 +178,11 @@ func digits(v any) int {
 
 // comparable charges a comparison.
 func (m *meter) comparable(l, r any) bool {
-	if !m.numeral(l) || !m.numeral(r) {
+	if s, ok := l.(string); ok {
+		t, _ := r.(string)
+		return m.toil(min(len(s), len(t)) / bytesPerMatch)
+	}
+	if !m.scalar(l) || !m.scalar(r) {
 		return false
 	}
 	if !isContainer(l) || !isContainer(r) {
@@ -173,19 +197,28 @@ func (m *meter) comparable(l, r any) bool {
 func (m *meter) pairs(l, r any) bool {
 	left, ok := m.extent(l)
 	right, also := m.extent(r)
-	return ok && also && m.toil(product(left.nodes, right.nodes))
+	return ok && also && m.toil(product(left.nodes, right.nodes+right.bytes/bytesPerMatch))
 }
 
 func (m *meter) indexing(v, key any) bool {
-	switch v := v.(type) {
-	case string:
-		return m.toil(len(v) / bytesPerWork)
-	case []any:
-		if part, ok := key.([]any); ok {
+	if part, ok := key.([]any); ok {
+		if v, ok := v.([]any); ok {
 			return m.pairs(v, part)
 		}
 	}
-	return true
+	if _, isText := v.(string); isText && !m.reading(v) {
+		return false
+	}
+	return m.scalar(key)
+}
+
+// reading charges what it takes to find a part of v by its number: text is read rune by rune. An object has no such
+// part, but the error describes it.
+func (m *meter) reading(v any) bool {
+	if s, ok := v.(string); ok {
+		return m.toil(len(s) / bytesPerWork)
+	}
+	return m.describing(v)
 }
 
 func isContainer(v any) bool {
@@ -221,9 +254,18 @@ func shallow(v any) int {
 	return 0
 }
 
-// iterate charges jq's .[], which copies what it iterates over before the first item. Programs call it before.
+// iterate charges jq's .[], which copies what it iterates over before the first item, and sorts members. Programs call it before.
 func iterate(input any, args []any) any {
-	if n := length(input); n > 1 && isContainer(input) && !meterOf(args).spend(2*itemSize*n) {
+	m, n := meterOf(args), length(input)
+	if !m.describing(input) || n > 1 && isContainer(input) && !m.spend(2*itemSize*n) {
+		return halt()
+	}
+	return input
+}
+
+// reach charges .[n] and .[a:b] with constants, which the jq machine looks up without a native. Programs call it before.
+func reach(input any, args []any) any {
+	if !meterOf(args).reading(input) {
 		return halt()
 	}
 	return input

@@ -18,7 +18,7 @@ func collectionGuard(name string) guard {
 		}
 	case "contains", "inside":
 		return func(m *meter, v any, args []any) bool {
-			return !isContainer(v) || !isContainer(args[0]) || m.pairs(v, args[0])
+			return m.containing(v, args[0])
 		}
 	case "indices", "index", "rindex":
 		return func(m *meter, v any, args []any) bool { return m.searching(v, args[0]) }
@@ -31,7 +31,7 @@ func collectionGuard(name string) guard {
 	case "bsearch":
 		return func(m *meter, v any, args []any) bool {
 			e, ok := m.extent(args[0])
-			return ok && m.toil(product(e.nodes, levels(length(v))))
+			return ok && m.toil(product(e.work(), levels(length(v))))
 		}
 	}
 	return nil
@@ -42,7 +42,7 @@ func (m *meter) adding(v any) bool {
 	size, ok := 0, m.toil(length(v))
 	each(v, func(item any) {
 		size += shallow(item)
-		ok = ok && m.numeral(item)
+		ok = ok && m.scalar(item)
 	})
 	return ok && m.spend(2*size)
 }
@@ -52,7 +52,15 @@ func (m *meter) sorting(n int) bool { return m.toil(product(n, levels(n))) }
 // ordering charges a sort by the keys.
 func (m *meter) ordering(keys any) bool {
 	e, ok := m.extent(keys)
-	return ok && m.toil(product(e.nodes, levels(length(keys)))) && m.spend(product(length(keys), 64))
+	return ok && m.toil(product(e.work(), levels(length(keys)))) && m.spend(product(length(keys), 64))
+}
+
+// containing charges a test of containment, of text in text or of each part in each part.
+func (m *meter) containing(v, part any) bool {
+	if isContainer(v) && isContainer(part) {
+		return m.pairs(v, part)
+	}
+	return m.toil((length(v) + length(part)) / bytesPerWork)
 }
 
 // searching charges a search for part in v, which tries every position.
@@ -87,7 +95,7 @@ func setPath(f native, input any, args []any) any {
 			m.exceed("an array has more than %d items", maxItems)
 			return halt()
 		}
-		if !m.numeral(step) {
+		if !m.scalar(step) {
 			return halt()
 		}
 	}

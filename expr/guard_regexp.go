@@ -6,7 +6,6 @@ import (
 	"regexp/syntax"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 )
 
@@ -114,13 +113,15 @@ func match(cache *patterns, f native, input any, args []any) any {
 // all finds every match, also an empty one right after another.
 func (p *pattern) all(m *meter, s string) any {
 	found, runes, counted := []any{}, 0, 0
-	began := time.Now() // the wall clock is the net under each single search, as in meter.check
 	for from := 0; from <= len(s); {
-		at := p.search(s, from)
+		at, read := p.search(s, from)
+		if !m.toil(product(read, p.size) / 2) {
+			return halt()
+		}
 		if at == nil {
 			break
 		}
-		if !m.spend(512*(len(at)/2)+at[1]-at[0]) || time.Since(began) > m.wall && !m.exceed("the expression takes more than %v", m.wall) {
+		if !m.spend(512*(len(at)/2) + at[1] - at[0]) {
 			return halt()
 		}
 		runes += utf8.RuneCountInString(s[counted:at[0]])
@@ -134,15 +135,18 @@ func (p *pattern) all(m *meter, s string) any {
 	return found
 }
 
-// search returns the leftmost match at or after from, as positions in s.
-func (p *pattern) search(s string, from int) []int {
+// search returns the leftmost match at or after from, as positions in s, and how far it read to find it, which may be
+// to the end of the text for each match. The first search has been charged before.
+func (p *pattern) search(s string, from int) (at []int, read int) {
 	if from == 0 {
-		return p.find.FindStringSubmatchIndex(s)
+		return p.find.FindStringSubmatchIndex(s), 0
 	}
 	_, width := utf8.DecodeLastRuneInString(s[:from])
-	at := p.next.FindStringSubmatchIndex(s[from-width:])
+	rest := strings.NewReader(s[from-width:])
+	at = p.next.FindReaderSubmatchIndex(rest)
+	read = len(s) - (from - width) - rest.Len()
 	if at == nil {
-		return nil
+		return nil, read
 	}
 	at = at[2:]
 	for i := range at {
@@ -150,7 +154,7 @@ func (p *pattern) search(s string, from int) []int {
 			at[i] += from - width
 		}
 	}
-	return at
+	return at, read
 }
 
 // describe makes jq's match object; runes is the position of the match in characters.

@@ -16,8 +16,7 @@ func textGuard(name string) guard {
 			if name == "_slice" {
 				v = args[0]
 			}
-			s, _ := v.(string)
-			return m.toil(len(s) / bytesPerWork)
+			return m.reading(v)
 		}
 	case "ascii_downcase", "ascii_upcase":
 		return func(m *meter, v any, _ []any) bool { return m.toil(shallow(v) / bytesPerWork) }

@@ -13,6 +13,9 @@ func parseTime(f native, input any, args []any) any {
 	if !ok || !isText {
 		return f(input, args)
 	}
+	if !meterOf(args).toil(len(s) + len(format)) {
+		return halt()
+	}
 	t, err := timefmt.ParseInLocation(s, format, time.UTC)
 	if err != nil {
 		return f(input, args) // which says so

@@ -1,13 +1,20 @@
 package expr
 
-import "github.com/itchyny/gojq"
+import (
+	"slices"
+
+	"github.com/itchyny/gojq"
+)
 
 // iterator is the function that charges for .[]; no program can write its name. It returns its input, which keeps
 // paths through it intact.
 const iterator = "%iterate"
 
+// reacher is the same for .[n] and .[a:b] with constants.
+const reacher = "%reach"
+
 // prepare puts the iterator before each .[] of a program, and before gojq's own definitions that iterate over their
-// input. It changes the tree, which belongs to the caller.
+// input; and the reacher before each .[n] and .[a:b]. It changes the tree, which belongs to the caller.
 func prepare(q *gojq.Query) *gojq.Query {
 	if q == nil {
 		return nil
@@ -15,7 +22,9 @@ func prepare(q *gojq.Query) *gojq.Query {
 	for _, f := range q.FuncDefs {
 		prepare(f.Body)
 	}
-	prepare(q.Left)
+	if !assigns(q) {
+		prepare(q.Left)
+	}
 	prepare(q.Right)
 	for _, p := range q.Patterns {
 		preparePattern(p)
@@ -24,6 +33,21 @@ func prepare(q *gojq.Query) *gojq.Query {
 		q.Term = prepareTerm(q.Term)
 	}
 	return q
+}
+
+// assigns reports whether q is = with a constant path, such as .a[0] = 1: gojq makes one setpath of it, which has a
+// guard.
+func assigns(q *gojq.Query) bool {
+	if q.Left == nil || q.Left.Term == nil || q.Op != gojq.OpAssign {
+		return false
+	}
+	t := q.Left.Term
+	isPath := t.Type == gojq.TermTypeIdentity || t.Type == gojq.TermTypeIndex && isConstantIndex(t.Index)
+	return isPath && !slices.ContainsFunc(t.SuffixList, func(s *gojq.Suffix) bool { return s.Index == nil || !isConstantIndex(s.Index) })
+}
+
+func isConstantIndex(i *gojq.Index) bool {
+	return i.Name != "" || i.Str != nil && i.Str.Queries == nil || isNumbered(i)
 }
 
 func prepareTerm(t *gojq.Term) *gojq.Term {
@@ -43,6 +67,7 @@ func prepareTerm(t *gojq.Term) *gojq.Term {
 		for _, member := range t.Object.KeyVals {
 			prepareText(member.KeyString)
 			prepareAll([]*gojq.Query{member.KeyQuery, member.Val})
+			member.KeyQuery = chargedKey(member.KeyQuery)
 		}
 	}
 	prepareControl(t)
@@ -114,28 +139,79 @@ func prepareIndex(i *gojq.Index) {
 	}
 }
 
-// charged returns t with the iterator where it iterates: E[] becomes (E | iterator)[].
+// charged returns t with what charges for it: E[] becomes (E | iterator)[], and E[5] becomes (E | reacher)[5].
 func charged(t *gojq.Term) *gojq.Term {
-	charge := &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: iterator}}
-	if iterates(t) {
+	if name := chargeOf(t); name != "" {
 		whole := *t
 		whole.SuffixList = nil
-		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(charge, &whole), SuffixList: t.SuffixList}
+		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(charge(name), &whole), SuffixList: t.SuffixList}
 	}
 	for i := 0; i < len(t.SuffixList); i++ {
-		if !t.SuffixList[i].Iter {
+		name := ""
+		switch suffix := t.SuffixList[i]; {
+		case suffix.Iter:
+			name = iterator
+		case isNumbered(suffix.Index):
+			name = reacher
+		default:
 			continue
 		}
 		before := *t
 		before.SuffixList = t.SuffixList[:i:i]
-		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(&before, charge), SuffixList: t.SuffixList[i:]}
+		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(&before, charge(name)), SuffixList: t.SuffixList[i:]}
 		i = 0
 	}
 	return t
 }
 
+func charge(name string) *gojq.Term {
+	return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name}}
+}
+
+// chargedKey returns the expression of an object's key with a charge for it: it may be a very long text.
+func chargedKey(q *gojq.Query) *gojq.Query {
+	if q == nil {
+		return nil
+	}
+	return &gojq.Query{Left: q, Op: gojq.OpPipe, Right: &gojq.Query{Term: charge(reacher)}}
+}
+
 func pipe(l, r *gojq.Term) *gojq.Query {
 	return &gojq.Query{Left: &gojq.Query{Term: l}, Op: gojq.OpPipe, Right: &gojq.Query{Term: r}}
+}
+
+// chargeOf names what charges for the input of t itself, or is empty.
+func chargeOf(t *gojq.Term) string {
+	switch {
+	case iterates(t):
+		return iterator
+	case t.Type == gojq.TermTypeIndex && isNumbered(t.Index),
+		t.Type == gojq.TermTypeFunc && (t.Func.Name == "first" || t.Func.Name == "last"):
+		return reacher
+	}
+	return ""
+}
+
+// isNumbered reports whether i is [n], [a:b], [a:] or [:b] with constants.
+func isNumbered(i *gojq.Index) bool {
+	if i == nil || i.Start == nil && i.End == nil {
+		return false
+	}
+	return isConstant(i.Start) && isConstant(i.End)
+}
+
+func isConstant(q *gojq.Query) bool {
+	if q == nil {
+		return true
+	}
+	if q.Term == nil {
+		return false
+	}
+	switch q.Term.Type {
+	case gojq.TermTypeNumber, gojq.TermTypeUnary, gojq.TermTypeString:
+		return true
+	}
+	return false
 }
 
 // iterates reports whether t calls a definition of gojq's that begins with .[]; a program's own definition of the
