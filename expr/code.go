@@ -68,14 +68,24 @@ func compile(given string, direct bool) (*Code, error) {
 
 // program compiles the tree for the jq machine, with guards.
 func (s *source) program(query *gojq.Query, variables []string) (*gojq.Code, error) {
-	code, err := gojq.Compile(prepare(query), gojq.WithVariables(variables), gojq.WithFunction(iterator, 0, 0, iterate),
-		gojq.WithFunction(reacher, 0, 0, reach))
+	code, err := gojq.Compile(prepare(query), append(additions(), gojq.WithVariables(variables))...)
 	if err != nil {
 		return nil, s.misuse(err)
 	}
 	engine.natives(code, guarded)
 	return code, nil
 }
+
+// additions are the functions that gojq does not have.
+func additions() []gojq.CompilerOption {
+	return []gojq.CompilerOption{
+		gojq.WithFunction(iterator, 0, 0, iterate), gojq.WithFunction(reacher, 0, 0, reach),
+		gojq.WithFunction("debug", 0, 0, pass), gojq.WithFunction("stderr", 0, 0, pass),
+	}
+}
+
+// pass is jq's debug and stderr: the input goes on. Nothing is written, for an expression has no effect on its host.
+func pass(input any, _ []any) any { return input }
 
 // misuse explains an error of the compiler, which is about names: all others were found before.
 func (s *source) misuse(err error) *SyntaxError {

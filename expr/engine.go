@@ -159,6 +159,7 @@ func newBuiltins() map[string][]int {
 			found[name] = append(found[name], int(arity[0]-'0'))
 		}
 	}
+	found["debug"], found["stderr"] = []int{0, 1}, []int{0}
 	return found
 }
 
@@ -169,8 +170,6 @@ func refusal(name string) string {
 		return "the environment"
 	case "input", "inputs", "input_filename", "input_line_number":
 		return "further input"
-	case "debug", "stderr":
-		return "the host's streams"
 	case "halt", "halt_error":
 		return "the host's process"
 	case "modulemeta", "get_search_list", "import", "include", "module":
