@@ -232,3 +232,97 @@ func TestTreeTellsOfRetries(t *testing.T) {
 		}
 	}
 }
+
+// manyBranches is a fork of n branches that wait: the first the longest.
+func manyBranches(n int) []interpreter.Record {
+	records := []interpreter.Record{{At: testTime, Type: interpreter.WorkflowStarted}, started(dsl.KindFork, "/do/0/all", 0)}
+	for i := range n {
+		at := fmt.Sprintf("/do/0/all/fork/branches/%d/branch%d", i, i)
+		records = append(records, started(dsl.KindDo, at, 0), started(dsl.KindWait, at+"/do/0/nap", 0),
+			interpreter.Record{At: testTime, Type: interpreter.TaskWaiting, Kind: dsl.KindWait, Pointer: dsl.Pointer(at + "/do/0/nap"), Path: interpreter.Path(at + "/do/0/nap"), Until: testTime.Add(time.Duration(n-i) * time.Minute)})
+	}
+	return records
+}
+
+func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.Record {
+	r := interpreter.Record{At: testTime, Type: interpreter.TaskStarted, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
+	if timeout > 0 {
+		r.Until = testTime.Add(timeout)
+	}
+	return r
+}
+
+// drawn is how a live tree stands on a terminal of a size.
+func drawn(t *testing.T, records []interpreter.Record, width, height int) []string {
+	t.Helper()
+	var b bytes.Buffer
+	v := newTreeView(&b, quoteSubject(), look{})
+	v.live, v.size = true, func() (int, int) { return width, height }
+	for _, r := range records {
+		v.observe(r)
+	}
+	v.tick(testTime.Add(400 * time.Millisecond))
+	for _, line := range v.drawn {
+		if displayWidth(line) >= width {
+			t.Errorf("%q is wider than a terminal of %d columns", line, width)
+		}
+	}
+	if len(v.drawn) > height-2 {
+		t.Errorf("%d lines stand on a terminal of %d", len(v.drawn), height)
+	}
+	return v.drawn
+}
+
+func TestNarrowTreeKeepsStateAndCountdown(t *testing.T) {
+	records := append(quoteRecords()[:4:4], started(dsl.KindCallHTTP, "/do/0/quote/try/0/askSupplier/do/0/"+strings.Repeat("aVeryLongName", 5), time.Minute))
+	got := drawn(t, records, 40, 24)
+	want := []string{
+		"├─ ▶ quote",
+		"│  └─ ▶ askSupplier             ⏱ 600ms",
+		"│     └─ ▶ aVeryLongNameaVeryL… ⏱ 59.6s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, width := range []int{2, 5, 10, 20, 30} {
+		drawn(t, records, width, 24)
+		drawn(t, records, width, 3)
+	}
+}
+
+func TestTreeOfManyBranchesShowsWhatEndsFirst(t *testing.T) {
+	for _, n := range []int{1000, 5} {
+		got := drawn(t, manyBranches(n), 60, 9)
+		want := []string{
+			"├─ ▶ all                  fork",
+			"│  ├─ ▶ branch" + fmt.Sprint(n-2),
+			"│  │  └─ ▶ nap", "│  ├─ ▶ branch" + fmt.Sprint(n-1), "│  │  └─ ▶ nap",
+			fmt.Sprintf("│  └─ … %d more in progress", n-2),
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d branches are drawn so:\n%s", n, strings.Join(got, "\n"))
+		}
+		for i := range want {
+			if !strings.HasPrefix(got[i], strings.TrimSuffix(want[i], "                  fork")) {
+				t.Errorf("%d branches: line %d is %q, want %q", n, i+1, got[i], want[i])
+			}
+		}
+		if !strings.Contains(got[2], "⏱ 1m59.6s") && !strings.Contains(got[2], "⏱ 2m left") {
+			t.Errorf("%d branches: line 3 is %q", n, got[2])
+		}
+	}
+}
+
+func TestDeepTreeShowsItsEnd(t *testing.T) {
+	records := []interpreter.Record{{At: testTime, Type: interpreter.WorkflowStarted}}
+	at := ""
+	for range 30 {
+		at += "/do/0/deeper"
+		records = append(records, started(dsl.KindDo, at, 0))
+	}
+	records = append(records, started(dsl.KindWait, at+"/do/0/nap", 5*time.Second))
+	got := drawn(t, records, 40, 10)
+	if last := got[len(got)-1]; got[0] != "…" || !strings.Contains(last, "▶ nap") || !strings.HasSuffix(last, "⏱ 4.6s") {
+		t.Errorf("it is drawn so:\n%s", strings.Join(got, "\n"))
+	}
+}

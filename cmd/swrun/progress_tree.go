@@ -71,14 +71,7 @@ func (v *treeView) tick(now time.Time) {
 		now = v.tree.at
 	}
 	width, height := v.size()
-	rows := v.rows(now)
-	if keep := max(1, height-2); len(rows) > keep { // the end is where things happen
-		rows = append([]string{v.look.sign("…")}, rows[len(rows)-keep+1:]...)
-	}
-	for i := range rows {
-		rows[i] = clip(rows[i], max(1, width-1))
-	}
-	v.draw(rows, width)
+	v.draw(v.fitting(now, max(1, width-1), max(1, height-2)), width)
 }
 
 // draw replaces what was drawn before. A narrower terminal has wrapped the old rows by now, hence the counting.
@@ -107,7 +100,7 @@ func (v *treeView) end(o runtime.Outcome, failed bool) {
 	if v.live {
 		width, _ = v.size()
 	}
-	rows := v.rows(o.EndedAt)
+	rows := aligned(v.rows(o.EndedAt, nil))
 	if hidden := len(rows) - shownRows; hidden > 0 {
 		half := shownRows / 2
 		rows = append(append(rows[:half:half], fmt.Sprintf("%s %d more", v.look.sign("…"), hidden)), rows[len(rows)-half:]...)
@@ -130,37 +123,44 @@ func (v *treeView) end(o runtime.Outcome, failed bool) {
 type row struct {
 	prefix, mark, label string
 	paint               func(string) string
+	short               string   // the time, where there is little room
 	rest                []string // kind, time, note
 }
 
-// rows returns the tree as it is at now.
-func (v *treeView) rows(now time.Time) []string {
-	var rows []row
+// rows returns the tree as it is at now; of its tasks only those in shown, or all if that is nil.
+func (v *treeView) rows(now time.Time, shown window) []row {
 	root := &v.tree.root
 	if len(root.children) == 1 && len(root.children[0].children) == 0 && root.dropped == 0 {
-		rows = append(rows, v.row("", root.children[0], now))
-	} else {
-		rows = v.children(rows, root, "", now)
+		return []row{v.row("", root.children[0], now)}
 	}
-	return aligned(rows)
+	return v.children(nil, root, "", now, shown)
 }
 
-func (v *treeView) children(rows []row, o *occurrence, indent string, now time.Time) []row {
-	if o.dropped > 0 {
-		rows = append(rows, row{
-			prefix: indent + v.look.sign("├─") + " ", label: fmt.Sprintf("%s %d earlier", v.look.sign("…"), o.dropped),
-			paint: func(s string) string { return s }, rest: []string{"", "", ""},
-		})
+func (v *treeView) children(rows []row, o *occurrence, indent string, now time.Time, shown window) []row {
+	visible, over, running := shown.of(o)
+	if over > 0 {
+		rows = append(rows, v.more(indent+v.look.sign("├─")+" ", over, "earlier"))
 	}
-	for i, child := range o.children {
+	for i, child := range visible {
 		branch, below := v.look.sign("├─")+" ", v.look.sign("│")+"  "
-		if i == len(o.children)-1 && o != &v.tree.root {
+		if i == len(visible)-1 && running == 0 && o != &v.tree.root {
 			branch, below = v.look.sign("└─")+" ", "   "
 		}
 		rows = append(rows, v.row(indent+branch, child, now))
-		rows = v.children(rows, child, indent+below, now)
+		rows = v.children(rows, child, indent+below, now, shown)
+	}
+	if running > 0 {
+		rows = append(rows, v.more(indent+v.look.sign("└─")+" ", running, "more in progress"))
 	}
 	return rows
+}
+
+// more is a line that stands for tasks that are not shown.
+func (v *treeView) more(prefix string, n int, what string) row {
+	return row{
+		prefix: prefix, label: fmt.Sprintf("%s %d %s", v.look.sign("…"), n, what),
+		paint: func(s string) string { return s }, rest: []string{"", "", ""},
+	}
 }
 
 func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
@@ -168,7 +168,7 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	switch o.state {
 	case stateRunning:
 		r.mark, r.paint = "▶", v.look.blue
-		r.rest[1] = v.look.text(remaining(o, now))
+		r.rest[1], r.short = v.look.text(remaining(o, now)), v.look.text(shortest(o, now))
 	case stateCompleted:
 		r.mark, r.paint = "✔", v.look.green
 		r.rest[1] = elapsed(o.ended.Sub(o.started))
@@ -182,8 +182,11 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	case stateSkipped:
 		r.mark, r.paint = "○", v.look.dim
 	}
+	if r.short == "" {
+		r.short = r.rest[1]
+	}
 	if o.state == stateCompleted && len(o.children) > 0 { // what a group has to tell, its tasks tell
-		r.mark, r.rest[1] = "", ""
+		r.mark, r.rest[1], r.short = "", "", ""
 	}
 	if r.mark != "" {
 		r.mark = v.look.sign(r.mark) + " "

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,8 +37,10 @@ type occurrence struct {
 	retry    int       // the attempt that a waiting try is about to make
 	error    string    // in a few words
 	note     string    // the error and what became of it, or why nothing ran
+	parent   *occurrence
 	children []*occurrence
-	dropped  int // children that are not kept
+	over     int // children that have ended and are kept
+	dropped  int // children that have ended and are not kept
 }
 
 type taskState uint8
@@ -99,8 +102,11 @@ func (t *tree) add(r interpreter.Record, state taskState) *occurrence {
 		path: r.Path, label: label(r.Pointer, rest), kind: r.Kind, state: state, started: r.At, ended: r.At, deadline: r.Until,
 	}
 	parent.waits = time.Time{} // a try that retries does not wait any more
+	o.parent = parent
 	parent.children = append(parent.children, o)
-	parent.drop()
+	if state != stateRunning {
+		parent.isOver()
+	}
 	t.open[r.Path] = o
 	return o
 }
@@ -136,31 +142,31 @@ func label(p dsl.Pointer, rest string) string {
 	return name
 }
 
-// drop forgets the oldest child that has ended, if there are too many.
-func (o *occurrence) drop() {
+// isOver counts a child that has ended. If too many have, the oldest of them is forgotten: one that went well if there is
+// one. What is in progress is always kept.
+func (o *occurrence) isOver() {
+	o.over++
 	kept := keptChildren
 	if o.kind == dsl.KindFor {
 		kept = keptPasses
 	}
-	if len(o.children) <= kept {
+	if o.over <= kept {
 		return
 	}
-	for i, child := range o.children {
-		if child.state == stateCompleted || child.state == stateSkipped {
-			o.children = append(o.children[:i], o.children[i+1:]...)
-			o.dropped++
-			return
-		}
+	i := slices.IndexFunc(o.children, func(c *occurrence) bool { return c.state == stateCompleted || c.state == stateSkipped })
+	if i < 0 && o.over > 4*keptChildren {
+		i = slices.IndexFunc(o.children, func(c *occurrence) bool { return c.state != stateRunning })
 	}
-	if len(o.children) > 4*keptChildren {
-		o.children = o.children[1:]
-		o.dropped++
+	if i >= 0 {
+		o.children = slices.Delete(o.children, i, i+1)
+		o.dropped, o.over = o.dropped+1, o.over-1
 	}
 }
 
 func (t *tree) close(o *occurrence, state taskState, at time.Time) {
 	o.state, o.ended, o.waits = state, at, time.Time{}
 	delete(t.open, o.path)
+	o.parent.isOver()
 }
 
 func (t *tree) fault(o *occurrence, r interpreter.Record) {
