@@ -32,7 +32,7 @@ func TestBench(t *testing.T) {
 			t.Errorf("%s", lines.Bytes())
 		}
 	}
-	if scenarios != 6 {
+	if scenarios != 8 {
 		t.Errorf("%d scenarios:\n%s", scenarios, out)
 	}
 }

@@ -37,6 +37,9 @@ func (p *program) benchCommand() *cobra.Command {
 			"how late something was that was due, and elsewhere how long a step took. On Redis bench works in a deployment of its own, whose\n" +
 			"runs are removed afterwards; of an embedded store it makes another one for itself. Your runs are left alone.",
 		RunE: verb(func(args []string) error {
+			if _, sink := p.env(benchSink); sink {
+				return p.beSink()
+			}
 			f.scenarios = args
 			if err := f.checkSize(); err != nil {
 				return err
@@ -116,6 +119,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"throughput", "2 000 runs of ten durable steps, one worker", (*bench).throughput},
+		{"http", "2 000 runs of ten HTTP calls, one worker, beside the same requests without workflows", (*bench).http},
 		{"timers", "10 000 runs that sleep to moments spread over 10 s, and 100 000 that wake in one millisecond", (*bench).timers},
 		{"timeouts", "2 000 timeouts of 2 s on a task that blocks 60 s, 500 a second", (*bench).timeouts},
 		{"sleepers", "what 100 000 sleeping runs take of the store's and the worker's memory", (*bench).sleepers},
@@ -160,6 +164,9 @@ type measured struct {
 	RatioToRaw    float64 `json:"ratio_to_raw"`
 	GrowthPerStep float64 `json:"cost_at_end_to_beginning,omitempty"`
 	Recovery      float64 `json:"recovery_seconds,omitempty"`
+	CPUPerStep    float64 `json:"worker_cpu_us_per_step,omitempty"`
+	RawHTTPPerS   float64 `json:"raw_http_per_s,omitempty"`
+	RawHTTPCPU    float64 `json:"raw_http_cpu_us_per_request,omitempty"`
 	StoreOpsPerS  float64 `json:"store_ops_per_s,omitempty"`
 	WorkerCPU     float64 `json:"worker_cpu_percent,omitempty"`
 }
@@ -239,6 +246,10 @@ func (o *operation) report(m *measured) error {
 	fmt.Fprintf(o.out, "%-11s %d runs, %d steps in %.2fs: %.0f steps/s", m.Scenario, m.Instances, m.Steps, m.Seconds, m.StepsPerS)
 	if m.RawEvalPerS > 0 {
 		fmt.Fprintf(o.out, ", %.0f%% of %.0f bare scripts/s", 100*m.RatioToRaw, m.RawEvalPerS)
+	}
+	if m.RawHTTPPerS > 0 {
+		fmt.Fprintf(o.out, " and %.0f µs of the worker's CPU each, %.0f%% of %.0f bare requests/s with %.0f µs each",
+			m.CPUPerStep, 100*m.RatioToRaw, m.RawHTTPPerS, m.RawHTTPCPU)
 	}
 	if m.Max > 0 {
 		fmt.Fprintf(o.out, ", late by p50 %.1fms p99 %.1fms max %.1fms, early %d", m.P50, m.P99, m.Max, m.Early)

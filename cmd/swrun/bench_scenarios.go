@@ -17,12 +17,15 @@ import (
 // benchSteps is how many steps a run of throughput has.
 const benchSteps = 10
 
+// benchEndpoint is what the documents of bench call.
+const benchEndpoint = "http://bench.invalid/"
+
 // steps returns a list of n durable steps.
 func steps(n int) string {
 	var b strings.Builder
 	b.WriteString("do:\n")
 	for i := range n {
-		fmt.Fprintf(&b, "- s%d: {call: http, with: {method: get, endpoint: 'http://bench.invalid/'}}\n", i)
+		fmt.Fprintf(&b, "- s%d: {call: http, with: {method: get, endpoint: '"+benchEndpoint+"'}}\n", i)
 	}
 	return b.String()
 }
@@ -38,7 +41,8 @@ func (b *bench) throughput() (*measured, error) {
 		return nil, err
 	}
 	m := &measured{Instances: b.of(2000)}
-	if _, err := b.runSteps(b.of(200)); err != nil { // connections and memory are there then
+	w := runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency}
+	if _, err := b.runSteps(b.of(200), w); err != nil { // connections and memory are there then
 		return nil, err
 	}
 	var rounds []time.Duration
@@ -46,11 +50,11 @@ func (b *bench) throughput() (*measured, error) {
 		if err := b.rested(); err != nil {
 			return nil, err
 		}
-		took, err := b.runSteps(m.Instances)
+		c, err := b.runSteps(m.Instances, w)
 		if err != nil {
 			return nil, err
 		}
-		rounds = append(rounds, took)
+		rounds = append(rounds, c.elapsed)
 	}
 	after, err := b.raw()
 	if err != nil {
@@ -77,16 +81,20 @@ func gaps(took *[]time.Duration) func(runtime.HistoryEntry) {
 	}
 }
 
-// runSteps starts n runs of durable steps, and returns how long a worker then takes for them.
-func (b *bench) runSteps(n int) (time.Duration, error) {
+// cost is what something took of time, and of this process's processors.
+type cost struct{ elapsed, cpu time.Duration }
+
+// runSteps starts n runs of durable steps, and returns what a worker then takes for them.
+func (b *bench) runSteps(n int, c runtime.WorkerConfig) (cost, error) {
 	if _, err := b.startSteps(n); err != nil {
-		return 0, err
+		return cost{}, err
 	}
 	ended := newCountdown(n)
-	began := time.Now()
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency, Observe: ended.observe})
+	c.Observe = ended.observe
+	began, before := time.Now(), cpuOf(os.Getpid())
+	stop := b.work(c)
 	err := ended.wait(b.ctx, 5*time.Minute)
-	took := time.Since(began)
+	took := cost{time.Since(began), cpuOf(os.Getpid()) - before}
 	stop()
 	return took, err
 }
