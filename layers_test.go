@@ -49,12 +49,13 @@ func layers() map[string][]string {
 // only returns the packages of others that a single one of ours may import, and those that may.
 func only() map[string][]string {
 	return map[string][]string{
-		"github.com/itchyny/gojq":  {"expr"},
-		"github.com/icholy/digest": {"tasks"},
-		"os/exec":                  {"process", "tasks", "cmd/swrun", "redisstore/redistest"},
-		"net/http":                 {"tasks", "server", "cmd/swrun"},
-		"github.com/spf13/cobra":   {"cmd/swrun"},
-		"modernc.org/quickjs":      {"process"},
+		"github.com/go-resty/resty": {"tasks"},
+		"github.com/itchyny/gojq":   {"expr"},
+		"github.com/icholy/digest":  {"tasks"},
+		"os/exec":                   {"process", "tasks", "cmd/swrun", "redisstore/redistest"},
+		"net/http":                  {"tasks", "server", "cmd/swrun"},
+		"github.com/spf13/cobra":    {"cmd/swrun"},
+		"modernc.org/quickjs":       {"process"},
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-resty/resty/v2"
+
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -19,17 +21,39 @@ const userAgent = "swrun"
 
 // httpPerformer sends requests.
 type httpPerformer struct {
-	transport http.RoundTripper
-	secrets   interpreter.Secrets
+	client  *resty.Client // one for all: what differs between calls is in their exchanges
+	secrets interpreter.Secrets
 }
 
 func newHTTPPerformer(c Config) *httpPerformer {
-	p := &httpPerformer{transport: c.Transport, secrets: c.Secrets}
-	if p.transport == nil {
-		p.transport = http.DefaultTransport
+	transport := c.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
 	}
-	return p
+	return &httpPerformer{client: newClient(transport), secrets: c.Secrets}
 }
+
+// newClient returns a client that repeats nothing, keeps no cookies and prints nothing, and leaves redirects, challenges and
+// the message to the exchange.
+func newClient(transport http.RoundTripper) *resty.Client {
+	client := resty.NewWithClient(&http.Client{Transport: challenged{transport}})
+	client.SetLogger(silent{}).SetDisableWarn(true).SetAllowGetMethodPayload(true)
+	client.SetRedirectPolicy(resty.RedirectPolicyFunc(func(next *http.Request, via []*http.Request) error {
+		return exchangeOf(next).follow(next, via)
+	}))
+	client.SetPreRequestHook(func(_ *resty.Client, sent *http.Request) error {
+		exchangeOf(sent).write(sent)
+		return nil
+	})
+	return client
+}
+
+// silent drops what the client would print.
+type silent struct{}
+
+func (silent) Errorf(string, ...any) {}
+func (silent) Warnf(string, ...any)  {}
+func (silent) Debugf(string, ...any) {}
 
 func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
 	var request httpRequest
@@ -45,7 +69,7 @@ func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any
 
 // exchange sends the request and reads the response. Both end with ctx.
 func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r interpreter.Request) (any, error) {
-	sent, err := request.message(withCall(ctx), r)
+	message, err := request.message(withCall(ctx), r)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +77,9 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 		if err := c.resolve(p.secrets); err != nil {
 			return nil, err
 		}
-		c.apply(sent.Header)
+		c.apply(message.Header)
 	}
-	response, err := newExchange(p, request, sent, r.Secret).send(sent)
+	response, err := newExchange(request, message, r.Secret).send(p.client)
 	switch workflow := errors.AsError(err); {
 	case workflow != nil:
 		return nil, workflow.With("request", request.told())

@@ -2,11 +2,13 @@ package tasks
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/go-resty/resty/v2"
 	"github.com/icholy/digest"
 
 	"github.com/swrun/swrun/errors"
@@ -15,32 +17,48 @@ import (
 // maxRedirect is how many redirects are followed.
 const maxRedirect = 3
 
-// exchange sends one request, and what follows from it: the answer to a digest challenge, and redirects.
+// exchange is one call: its request, and what follows from it, the answer to a digest challenge and redirects.
 type exchange struct {
-	transport  http.RoundTripper
-	redirect   bool        // redirects are followed
-	origin     string      // that the task asks
-	credential *credential // nil if the policy is none or already in the header
-	private    bool        // the request has a credential or may hold a secret, in its header or its body
-	away       bool        // a redirect has led to another origin: from there on nothing goes along that was meant for the first
+	message    *http.Request // as it is to be sent
+	redirect   bool          // redirects are followed
+	origin     string        // that the task asks
+	credential *credential   // nil if the policy is none or already in the header
+	private    bool          // the request has a credential or may hold a secret, in its header or its body
+	away       bool          // a redirect has led to another origin: from there on nothing goes along that was meant for the first
 }
 
-func newExchange(p *httpPerformer, request *httpRequest, sent *http.Request, secret bool) *exchange {
-	e := &exchange{transport: p.transport, redirect: request.Redirect, origin: originOf(sent.URL)}
+func newExchange(request *httpRequest, message *http.Request, secret bool) *exchange {
+	e := &exchange{message: message, redirect: request.Redirect, origin: originOf(message.URL)}
 	if c := request.Authentication; c != nil && c.Scheme == "digest" {
 		e.credential = c
 	}
-	e.private = secret || request.Authentication != nil || sent.URL.User != nil
+	e.private = secret || request.Authentication != nil || message.URL.User != nil
 	for name := range request.Headers {
 		e.private = e.private || isCredential(name)
 	}
 	return e
 }
 
+// exchangeKey is the key under which the context of a request knows its exchange.
+type exchangeKey struct{}
+
+func exchangeOf(sent *http.Request) *exchange { return sent.Context().Value(exchangeKey{}).(*exchange) }
+
 // send returns the response that is not followed any further.
-func (e *exchange) send(request *http.Request) (*http.Response, error) {
-	client := http.Client{Transport: e, CheckRedirect: e.follow}
-	return client.Do(request)
+func (e *exchange) send(client *resty.Client) (*http.Response, error) {
+	ctx := context.WithValue(e.message.Context(), exchangeKey{}, e)
+	response, err := client.R().SetContext(ctx).SetDoNotParseResponse(true).Execute(e.message.Method, e.message.URL.String())
+	if err != nil {
+		return nil, err
+	}
+	return response.RawResponse, nil
+}
+
+// write makes sent the message of the exchange, and nothing else: the client has its own ideas of bodies and headers.
+func (e *exchange) write(sent *http.Request) {
+	m := e.message
+	sent.URL, sent.Host, sent.Header = m.URL, m.Host, m.Header
+	sent.Body, sent.GetBody, sent.ContentLength = m.Body, m.GetBody, m.ContentLength
 }
 
 // originOf returns the scheme, host and port of a URL.
@@ -106,9 +124,12 @@ func isCredential(name string) bool {
 // maxChallenge is how much of the body of a refusal is read so that its connection can be used again.
 const maxChallenge = 64 << 10
 
-// RoundTrip sends a request, and once more with a digest if the origin that the task asks wants one.
-func (e *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := e.transport.RoundTrip(request)
+// challenged sends requests, and once more with a digest if the origin that the task asks wants one.
+type challenged struct{ http.RoundTripper }
+
+func (c challenged) RoundTrip(request *http.Request) (*http.Response, error) {
+	e := exchangeOf(request)
+	response, err := c.RoundTripper.RoundTrip(request)
 	if err != nil || e.credential == nil || e.away || response.StatusCode != http.StatusUnauthorized {
 		return response, err
 	}
@@ -118,6 +139,15 @@ func (e *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	_, _ = io.CopyN(io.Discard, response.Body, maxChallenge) // closing drops what is left, with the connection
 	response.Body.Close()
+	again, err := e.answer(request, challenge)
+	if err != nil {
+		return nil, err
+	}
+	return c.RoundTripper.RoundTrip(again)
+}
+
+// answer returns a request once more, with the answer to a challenge.
+func (e *exchange) answer(request *http.Request, challenge *digest.Challenge) (*http.Request, error) {
 	answer, err := digest.Digest(challenge, digest.Options{
 		Method: request.Method, URI: request.URL.RequestURI(), GetBody: request.GetBody, Count: 1,
 		Username: e.credential.Username, Password: e.credential.Password,
@@ -132,5 +162,5 @@ func (e *exchange) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	again.Header.Set("Authorization", answer.String())
-	return e.transport.RoundTrip(again)
+	return again, nil
 }
