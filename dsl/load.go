@@ -96,7 +96,7 @@ func (p *parser) loadYAML(text []byte) *yaml.Node {
 	}
 	if err != nil {
 		if !p.jsonError(text) {
-			p.yamlError(err)
+			p.yamlError(decoder, err)
 		}
 		return nil
 	}
@@ -106,7 +106,7 @@ func (p *parser) loadYAML(text []byte) *yaml.Node {
 		at := p.src.start(&second)
 		p.atOffset("SW102", at, "a second document begins here; a file holds one workflow")
 	case err != io.EOF:
-		p.yamlError(err)
+		p.yamlError(decoder, err)
 	}
 	return document.Content[0]
 }
@@ -135,45 +135,6 @@ func (p *parser) jsonError(text []byte) bool {
 	}
 	p.atOffset("SW101", max(0, int(syntax.Offset)-1), "this is no JSON: "+syntax.Error())
 	return true
-}
-
-var yamlLine = regexp.MustCompile(`^line (\d+): `)
-
-// yamlError reports an error of the YAML library, which tells the line at most.
-func (p *parser) yamlError(err error) {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
-		line, _ = strconv.Atoi(m[1]) // the pattern allows digits only
-		message = message[len(m[0]):]
-	}
-	line = min(max(line, 1), len(p.src.lines))
-	text := p.src.Line(line)
-	indent := len(text) - len(bytes.TrimLeft(text, " \t"))
-	start := p.src.lines[line-1] + indent
-	d := Diagnostic{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{
-		p.src.position(start), p.src.position(p.src.endOfLine(start, len(p.src.Text))),
-	}}
-	d.Help = yamlHelp(message)
-	if bytes.HasPrefix(text, []byte("\t")) {
-		d.Help = "YAML is indented with spaces, not with tabs"
-	}
-	p.add(d)
-}
-
-// yamlHelp tells what is usually behind an error of the YAML library.
-func yamlHelp(message string) string {
-	switch {
-	case strings.Contains(message, "mapping values are not allowed"):
-		return "put text that holds `: ` in quotes, and indent the properties of an object equally"
-	case strings.Contains(message, "cannot start any token"):
-		return "put text that begins with @, % or a backquote in quotes, and indent with spaces"
-	case strings.Contains(message, "unexpected end of stream"):
-		return "a quote or a bracket is not closed"
-	case strings.Contains(message, "did not find expected"), strings.Contains(message, "could not find expected"):
-		return "check the indentation, the quotes and the brackets on this line and the one before it"
-	}
-	return ""
 }
 
 // shape checks what a document is made of before it is decoded.

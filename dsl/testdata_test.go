@@ -21,6 +21,11 @@ func TestBadDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	broken, err := filepath.Glob("testdata/syntax/*.yaml")
+	if err != nil || len(broken) < 40 {
+		t.Fatalf("only %d broken texts (%v)", len(broken), err)
+	}
+	files = append(files, broken...)
 	if len(files) < 20 {
 		t.Fatalf("only %d files in testdata", len(files))
 	}

@@ -1,0 +1,132 @@
+package dsl
+
+import "bytes"
+
+// structure is what a scan of the text finds without understanding it: text in quotes, and brackets that are open.
+type structure struct {
+	quotes []quotation
+	open   []int // offsets of the brackets
+}
+
+// quotation is text in quotes, both included.
+type quotation struct{ at, end int }
+
+// lateQuote returns the text in quotes that ends before a problem on the same line and began on an earlier one, or nil:
+// then its first quote was not closed, and the one that seems to end it opens another.
+func (s *structure) lateQuote(src *Source, problem int) *quotation {
+	line := src.position(problem).Line
+	for i := len(s.quotes) - 1; i >= 0; i-- {
+		q := &s.quotes[i]
+		if last := src.position(q.end).Line; last == line && q.end <= problem && src.position(q.at).Line < line {
+			return q
+		}
+	}
+	return nil
+}
+
+// quoted reports whether text in quotes ends right before an offset, but for white space.
+func (s *structure) quoted(offset int, src *Source) bool {
+	for _, q := range s.quotes {
+		if q.end <= offset && len(bytes.TrimSpace(src.Text[q.end:offset])) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// scan finds the text in quotes before an offset. Quotes inside of plain text, comments and blocks of text are none.
+func (s *Source) scan(until int) *structure {
+	c := &structureScan{source: s, at: s.lines[0], until: min(until+1, len(s.Text)), start: true}
+	for c.at < c.until {
+		c.step()
+	}
+	return &structure{c.found, c.open}
+}
+
+type structureScan struct {
+	source    *Source
+	at, until int
+	start     bool  // a value may begin here
+	open      []int // brackets
+	found     []quotation
+}
+
+func (c *structureScan) peek() byte {
+	if c.at+1 < len(c.source.Text) {
+		return c.source.Text[c.at+1]
+	}
+	return '\n'
+}
+
+func (c *structureScan) step() {
+	b := c.source.Text[c.at]
+	switch {
+	case isSpace(b):
+		c.start = c.start || b == '\n'
+	case b == '#' && (c.at == 0 || isSpace(c.source.Text[c.at-1])):
+		c.skipTo('\n')
+		return
+	case (b == '\'' || b == '"') && c.start:
+		c.quote(b)
+		return
+	case (b == '|' || b == '>') && c.start && len(c.open) == 0:
+		c.block()
+		return
+	case (b == '[' || b == '{') && (c.start || len(c.open) > 0):
+		c.open = append(c.open, c.at)
+		c.start = true
+	case (b == ']' || b == '}') && len(c.open) > 0:
+		c.open = c.open[:len(c.open)-1]
+		c.start = false
+	case b == ',' && len(c.open) > 0:
+		c.start = true
+	case b == ':' && (isSpace(c.peek()) || len(c.open) > 0 && c.at > 0 && (c.source.Text[c.at-1] == '"' || c.source.Text[c.at-1] == '\'')):
+		c.start = true
+	case (b == '-' || b == '?') && c.start && isSpace(c.peek()):
+	case (b == '!' || b == '&') && c.start:
+		for c.at+1 < c.until && !isSpace(c.peek()) {
+			c.at++
+		}
+	default:
+		c.start = false
+	}
+	c.at++
+}
+
+func (c *structureScan) skipTo(b byte) {
+	if i := bytes.IndexByte(c.source.Text[c.at:], b); i >= 0 {
+		c.at += i
+		return
+	}
+	c.at = len(c.source.Text)
+}
+
+func (c *structureScan) quote(b byte) {
+	text, at := c.source.Text, c.at
+	for c.at++; c.at < len(text); c.at++ {
+		switch {
+		case b == '"' && text[c.at] == '\\', b == '\'' && text[c.at] == b && c.peek() == b:
+			c.at++
+		case text[c.at] == b:
+			c.at++
+			c.found, c.start = append(c.found, quotation{at, c.at}), false
+			return
+		}
+	}
+}
+
+// block passes over the lines of a block of text: all that are indented deeper than the line that begins it.
+func (c *structureScan) block() {
+	first := c.source.position(c.at).Line
+	indent := indentOf(c.source.Line(first))
+	line := first + 1
+	for ; line <= len(c.source.lines); line++ {
+		if text := c.source.Line(line); len(bytes.TrimSpace(text)) > 0 && indentOf(text) <= indent {
+			break
+		}
+	}
+	c.at, c.start = len(c.source.Text), true
+	if line <= len(c.source.lines) {
+		c.at = c.source.lines[line-1]
+	}
+}
