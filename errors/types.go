@@ -27,6 +27,9 @@ const (
 	Runtime        = Base + "runtime"
 )
 
+// Limit is the type of errors about something that is larger than it may be. The specification has none for that.
+const Limit = "https://github.com/swrun/swrun/errors/limit"
+
 // Standard is one standard type: its short name, its usual status and its title.
 type Standard struct {
 	Name   string
@@ -72,6 +75,11 @@ func Communicationf(format string, args ...any) *Error { return standard(6, form
 // Runtimef reports any other failure at run time (500).
 func Runtimef(format string, args ...any) *Error { return standard(7, format, args) }
 
+// Limitf reports something that is larger than it may be (400).
+func Limitf(format string, args ...any) *Error {
+	return &Error{Type: Limit, Status: 400, Title: "Limit Exceeded", Detail: fmt.Sprintf(format, args...)}
+}
+
 func standard(i int, format string, args []any) *Error {
 	s := Standards()[i]
 	return &Error{Type: Base + s.Name, Status: s.Status, Title: s.Title, Detail: fmt.Sprintf(format, args...)}
@@ -115,6 +123,9 @@ func isStandardHost(host string) bool {
 func Name(uri string) string {
 	if name := StandardName(uri); name != "" {
 		return name
+	}
+	if uri == Limit {
+		return "limit"
 	}
 	return uri
 }

@@ -177,6 +177,16 @@ func (e *extent) next(todo []visit) ([]visit, int) {
 	return todo, top.depth
 }
 
+// Size returns about how many bytes v takes as JSON. It looks no further once it has found enough.
+func Size(v any, enough int) int {
+	var few [16]visit
+	var e extent
+	for todo := e.add(few[:0], v, 0); len(todo) > 0 && e.bytes <= enough; {
+		todo, _ = e.next(todo)
+	}
+	return e.bytes
+}
+
 // extent walks v and charges the walk.
 func (m *meter) extent(v any) (e extent, ok bool) {
 	var few [16]visit

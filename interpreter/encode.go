@@ -77,11 +77,13 @@ func (s *State) TakeChanges() (c Changes, err error) {
 		if c.Head, err = s.encodeHead(); err != nil {
 			return Changes{}, err
 		}
+		s.sizes[0] = len(c.Head)
 	}
 	if s.contextChanged {
 		if c.Context, err = expr.Encode(s.redact.Seal(s.Context)); err != nil {
 			return Changes{}, err
 		}
+		s.sizes[1] = len(c.Context)
 	}
 	for _, f := range s.frames {
 		if !f.touched && f.slot != 0 {
@@ -95,7 +97,7 @@ func (s *State) TakeChanges() (c Changes, err error) {
 			f.slot = s.takeSlot()
 		}
 		c.Frames = append(c.Frames, StoredFrame{f.slot, data})
-		f.touched = false
+		f.touched, f.size = false, len(data)
 	}
 	c.Ended = s.ended
 	s.free = append(s.free, s.ended...)
@@ -121,6 +123,7 @@ func Restore(p *Program, namespace, id string, input any, stored Stored) (*State
 	s.head = false
 	s.redact = p.redactions()
 	s.Input = s.redact.Take(input)
+	s.sizes = [2]int{len(stored.Head), len(stored.Context)}
 	if err := s.decodeHead(stored.Head); err != nil {
 		return nil, fmt.Errorf("decode the state of %s: %w", id, err)
 	}
@@ -136,7 +139,7 @@ func Restore(p *Program, namespace, id string, input any, stored Stored) (*State
 		if err != nil {
 			return nil, fmt.Errorf("decode a frame of %s: %w", id, err)
 		}
-		f.slot, s.lastSlot = slot, max(s.lastSlot, slot)
+		f.slot, f.size, s.lastSlot = slot, len(data), max(s.lastSlot, slot)
 		s.frames = append(s.frames, f)
 	}
 	for slot := range s.lastSlot {
@@ -148,9 +151,11 @@ func Restore(p *Program, namespace, id string, input any, stored Stored) (*State
 	return s, nil
 }
 
-// MarshalJSON writes the whole state, for comparing and for showing it.
+// MarshalJSON writes the whole state, for comparing and for showing it: without how it is stored.
 func (s *State) MarshalJSON() ([]byte, error) {
-	head, err := s.encodeHead()
+	plain := *s
+	plain.history = 0
+	head, err := plain.encodeHead()
 	if err != nil {
 		return nil, err
 	}
@@ -185,6 +190,7 @@ type storedHead struct {
 	LastFrame   FrameID          `json:"f"`
 	LastEffect  EffectID         `json:"n"`
 	LastRecord  int              `json:"r"`
+	History     int              `json:"y"`
 }
 
 func (s *State) encodeHead() ([]byte, error) {
@@ -210,6 +216,7 @@ func (s *State) encodeHead() ([]byte, error) {
 	w.number("f", int(s.lastFrame))
 	w.number("n", int(s.lastEffect))
 	w.number("r", s.lastRecord)
+	w.number("y", s.history)
 	return w.end()
 }
 
@@ -223,7 +230,7 @@ func (s *State) decodeHead(data []byte) error {
 		s.Transformed = &Value{s.redact.Open(h.Transformed.V)}
 	}
 	s.Deadlines, s.Fault, s.TimedOut, s.Depth = restoreDeadlines(h.Deadlines), h.Fault, h.TimedOut, h.Depth
-	s.lastFrame, s.lastEffect, s.lastRecord = h.LastFrame, h.LastEffect, h.LastRecord
+	s.lastFrame, s.lastEffect, s.lastRecord, s.history = h.LastFrame, h.LastEffect, h.LastRecord, h.History
 	if h.Output != nil {
 		s.Output = h.Output.V
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/redact"
 )
 
@@ -31,6 +32,7 @@ type Config struct {
 	Kinds   []Kind
 	Secrets Secrets // nil: no secret is available
 	Load    Loader  // nil: no external resource can be read
+	Limits  limits.Set
 
 	// ErrorBase is the base of the standard error types that tasks raise: errors.Base unless set.
 	ErrorBase string

@@ -60,6 +60,8 @@ type State struct {
 	head           bool     // whether anything but frames and context has changed since then
 	contextChanged bool     // since then
 	queued         []*Frame // frames that can go on without an event
+	history        int      // bytes of history
+	sizes          [2]int   // bytes of the head and the context as they were stored last
 	redact         *redact.Set
 }
 
@@ -114,6 +116,7 @@ type Frame struct {
 
 	node    *node
 	slot    Slot // where a driver has stored it; 0 for nowhere
+	size    int  // bytes of it there
 	touched bool // it has changed since then
 }
 
@@ -234,6 +237,24 @@ func (s *State) NextWake() time.Time {
 		}
 	}
 	return next
+}
+
+// History returns how many bytes of history the run has.
+func (s *State) History() int { return s.history }
+
+// Remember counts bytes of history that are stored with the next changes.
+func (s *State) Remember(bytes int) {
+	s.history += bytes
+	s.head = true
+}
+
+// Size returns how many bytes the state took when its changes were last taken.
+func (s *State) Size() int {
+	size := s.sizes[0] + s.sizes[1]
+	for _, f := range s.frames {
+		size += f.size
+	}
+	return size
 }
 
 // Awaits reports whether a task still waits for an effect.

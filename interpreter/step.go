@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/limits"
 )
 
 // Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Abort.
@@ -170,6 +171,9 @@ func (m *machine) start(ev Start) {
 		m.expire()
 		return
 	}
+	if err := m.sized(limits.Input, input); err != nil {
+		input, invalid = nil, err // what is too large to work with is too large for the history
+	}
 	m.record(Record{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
 	if invalid != nil {
 		m.fault(invalid.At("/"))
@@ -274,6 +278,9 @@ func (m *machine) finished(ev Finished) {
 		m.record(Record{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
 		return
 	}
+	if err := m.sized(limits.Data, ev.Result); err != nil {
+		ev.Result, ev.Error = nil, err
+	}
 	result := m.s.redact.Take(ev.Result)
 	r := Record{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error}
 	if f.Effect.Confidential || m.s.redact.Holds(result) {
@@ -327,7 +334,7 @@ func (m *machine) effect(f *Frame, n Next) {
 		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
 		return
 	}
-	held, refused := m.confided(f.node.kind, body)
+	held, refused := m.admitted(f.node.kind, body, n.detach)
 	if refused != nil {
 		m.fail(f, refused)
 		return

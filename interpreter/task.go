@@ -148,6 +148,10 @@ func (m *machine) runList(f *Frame, n Next) {
 }
 
 func (m *machine) fork(f *Frame, n Next) {
+	if err := m.spread(len(n.list.tasks)); err != nil {
+		m.fail(f, err)
+		return
+	}
 	context := *m.context(f)
 	for i := range n.list.tasks {
 		branch := &Frame{

@@ -11,7 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // ClientConfig is what a client needs. Store is required.
@@ -21,6 +23,8 @@ type ClientConfig struct {
 	Nonce   func() string // default random; ids of commands
 	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
 	Alone bool
+	// Limits are those of a start.
+	Limits limits.Set
 }
 
 // Client starts instances and asks about them.
@@ -28,6 +32,7 @@ type Client struct {
 	store    Store
 	nonce    func() string
 	alone    bool
+	limits   limits.Set
 	programs programs
 }
 
@@ -36,7 +41,7 @@ func NewClient(c ClientConfig) *Client {
 	if c.Nonce == nil {
 		c.Nonce = rand.Text
 	}
-	return &Client{store: c.Store, nonce: c.Nonce, alone: c.Alone, programs: programs{catalog: c.Store, compile: c.Compile}}
+	return &Client{store: c.Store, nonce: c.Nonce, alone: c.Alone, limits: c.Limits, programs: programs{catalog: c.Store, compile: c.Compile}}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
@@ -88,22 +93,31 @@ const minTimeout = time.Second
 type OptionError struct {
 	Field  string // as in the start's JSON: executionTimeout, runTimeout, deadline, delay, onDuplicate, id
 	Detail string
+	Limit  *errors.Error // if it is larger than it may be: which limit, its value and the maximum
 }
 
 func (e *OptionError) Error() string { return e.Field + ": " + e.Detail }
+
+// Unwrap returns the error of the limit, if it is one.
+func (e *OptionError) Unwrap() error {
+	if e.Limit == nil {
+		return nil
+	}
+	return e.Limit
+}
 
 // Check reports the first option that cannot be.
 func (o StartOptions) Check() error {
 	for field, d := range map[string]time.Duration{"executionTimeout": o.ExecutionTimeout, "runTimeout": o.RunTimeout} {
 		if d != 0 && d < minTimeout {
-			return &OptionError{field, fmt.Sprintf("must be at least %s, got %s", minTimeout, d)}
+			return &OptionError{Field: field, Detail: fmt.Sprintf("must be at least %s, got %s", minTimeout, d)}
 		}
 	}
 	switch {
 	case o.Delay < 0:
-		return &OptionError{"delay", fmt.Sprintf("must not be negative, got %s", o.Delay)}
+		return &OptionError{Field: "delay", Detail: fmt.Sprintf("must not be negative, got %s", o.Delay)}
 	case o.OnDuplicate != "" && o.OnDuplicate != OnDuplicateReject && o.OnDuplicate != OnDuplicateReturnExisting:
-		return &OptionError{"onDuplicate", fmt.Sprintf("must be %s or %s, got %q", OnDuplicateReject, OnDuplicateReturnExisting, o.OnDuplicate)}
+		return &OptionError{Field: "onDuplicate", Detail: fmt.Sprintf("must be %s or %s, got %q", OnDuplicateReject, OnDuplicateReturnExisting, o.OnDuplicate)}
 	}
 	return nil
 }
@@ -132,7 +146,7 @@ func (c *Client) StartDefinition(ctx context.Context, d Definition, input any, o
 }
 
 func (c *Client) begin(ctx context.Context, r Reference, definition string, input any, o StartOptions) (Instance, error) {
-	if err := o.Check(); err != nil {
+	if err := o.check(input, c.limits); err != nil {
 		return Instance{}, err
 	}
 	if o.ID == "" {
@@ -140,7 +154,7 @@ func (c *Client) begin(ctx context.Context, r Reference, definition string, inpu
 	}
 	i := Instance{r.Namespace, o.ID}
 	if err := i.Check(); err != nil {
-		return i, &OptionError{"id", err.Error()}
+		return i, &OptionError{Field: "id", Detail: err.Error(), Limit: errors.AsError(err)}
 	}
 	if input == nil {
 		input = map[string]any{}
@@ -234,6 +248,12 @@ func (c *Client) Retry(ctx context.Context, i Instance) error {
 }
 
 func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) error {
+	if err := i.sized(); err != nil {
+		return err
+	}
+	if err := text("reason", limits.Reason, m.Reason, c.limits); err != nil {
+		return err
+	}
 	data, err := m.encode()
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func (h *holding) begin(c Claimed) error {
 	if err != nil {
 		return err
 	}
-	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Records: w.c.Records, Idle: w.c.Concurrency < 0}
+	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Limits: w.c.Limits, Idle: w.c.Concurrency < 0}
 	h.session = NewSession(config, c, info, program)
 	if !h.slotted {
 		h.session.Unplaced()

@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"regexp"
 	"strings"
+
+	"github.com/swrun/swrun/limits"
 )
 
 // Instance names a workflow instance of a deployment. IDs are unique within a namespace.
@@ -29,15 +31,27 @@ func ParseInstance(s string) (Instance, error) {
 // instanceID is what an instance may be called. It stands in keys of the store, in URLs and in file names.
 var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 
-const maxInstanceID = 128
+// sized reports a name that is too long.
+func (i Instance) sized() error {
+	if err := (limits.Set{}).Check(limits.Namespace, len(i.Namespace)); err != nil {
+		return err
+	}
+	if err := (limits.Set{}).Check(limits.ID, len(i.ID)); err != nil {
+		return err
+	}
+	return nil
+}
 
 // Check reports what is wrong with the name.
 func (i Instance) Check() error {
+	if err := i.sized(); err != nil {
+		return err
+	}
 	if i.Namespace == "" || strings.ContainsAny(i.Namespace, "/{} \t\r\n") {
 		return fmt.Errorf("%q is no namespace", i.Namespace)
 	}
-	if len(i.ID) > maxInstanceID || !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
-		return fmt.Errorf("%q is no instance id: it must be 1 to %d letters, digits and . _ ~ : - inside, without ..", i.ID, maxInstanceID)
+	if !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
+		return fmt.Errorf("%q is no instance id: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
 	}
 	return nil
 }

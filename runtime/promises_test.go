@@ -12,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -340,10 +341,10 @@ func TestManyWorkers(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{Records: 5000})()
+		defer h.work(runtime.WorkerConfig{Limits: limits.Set{limits.History: 5000}})()
 		i := h.start("do: [{t: {try: [{a: {set: {x: 1}}}], catch: {}, then: t}}]", runtime.StartOptions{})
 		o := h.wait(i)
-		if o.Fault == nil || o.Fault.Extensions["limit"] != "records" {
+		if o.Fault == nil || o.Fault.Type != errors.Limit || o.Fault.Extensions["limit"] != "history" {
 			t.Errorf("got %+v", o)
 		}
 		if r := h.record(i); r.Records < 5000 || r.Records > 10_000 {

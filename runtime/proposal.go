@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // apartFrom is the size of data, in bytes, from which history keeps it apart.
@@ -32,7 +33,7 @@ func (s *Session) proposal(release bool) (*Commit, error) {
 			s.state.Hold(e.ID)
 		}
 	}
-	changes, err := s.state.TakeChanges()
+	changes, err := s.changes()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (s *Session) proposal(release bool) (*Commit, error) {
 	}
 	c := &Commit{
 		Instance: s.instance, Token: s.token, Version: s.record.Version, Next: s.record.Version + 1 + s.refused, At: at, Guard: s.batch.guard,
-		Changes: changes, Records: s.batch.records, Read: s.batch.read,
+		Changes: changes, Entries: s.batch.encoded, Payloads: s.batch.apart, Records: s.batch.records, Read: s.batch.read,
 		Status: s.state.Phase(), Wake: s.wake(), Deadline: s.state.NextDeadline(), Release: release,
 	}
 	if s.state.Status == interpreter.StatusPending {
@@ -53,9 +54,6 @@ func (s *Session) proposal(release bool) (*Commit, error) {
 		c.Wake, c.Deadline = time.Time{}, time.Time{}
 	} else if release {
 		c.Ready = s.draining && !s.parks()
-	}
-	if err := s.encodeEntries(c); err != nil {
-		return nil, err
 	}
 	return c, s.encodeOutbox(c)
 }
@@ -76,21 +74,45 @@ func (s *Session) reason() string {
 	return string(s.state.Status)
 }
 
-func (s *Session) encodeEntries(c *Commit) error {
-	for _, e := range s.batch.entries {
-		data, err := e.Encode(make([]byte, 0, 512), apartFrom, func(data []byte) string {
-			if c.Payloads == nil {
-				c.Payloads = map[string][]byte{}
-			}
-			ref := digest(data)
-			c.Payloads[ref] = append([]byte(nil), data...)
-			return ref
-		})
-		if err != nil {
-			return err
-		}
-		c.Entries = append(c.Entries, data)
+// changes returns what is to be stored of the state. A state that has become too large ends the instance, and is not
+// stored itself.
+func (s *Session) changes() (interpreter.Changes, error) {
+	changes, err := s.state.TakeChanges()
+	if err != nil || s.state.Status.Final() {
+		return changes, err
 	}
+	tooLarge := s.Limits.Check(limits.State, s.state.Size())
+	if tooLarge == nil {
+		return changes, nil
+	}
+	s.step(interpreter.Abort{Error: tooLarge})
+	s.again = false
+	end, err := s.state.TakeChanges() // no frame is left
+	end.Context, end.Ended = changes.Context, append(changes.Ended, end.Ended...)
+	return end, err
+}
+
+// encodeEntry writes an entry of history as it is stored, and counts what it takes.
+func (s *Session) encodeEntry(e interpreter.Entry) error {
+	b := &s.batch
+	data, err := e.Encode(make([]byte, 0, 512), apartFrom, func(data []byte) string {
+		if b.apart == nil {
+			b.apart = map[string][]byte{}
+		}
+		ref := digest(data)
+		if b.apart[ref] == nil {
+			b.apart[ref] = append([]byte(nil), data...)
+			b.bytes += len(data)
+			s.state.Remember(len(data))
+		}
+		return ref
+	})
+	if err != nil {
+		return err
+	}
+	b.encoded = append(b.encoded, data)
+	b.bytes += len(data)
+	s.state.Remember(len(data))
 	return nil
 }
 
@@ -184,7 +206,7 @@ const childSuffix = 12
 
 // childPrefix is what the ids of an instance's children begin with, and those of their children.
 func childPrefix(parent Instance) string {
-	return strings.TrimRight(parent.ID[:min(len(parent.ID), maxInstanceID-childSuffix-1)], "._~:-") + "."
+	return strings.TrimRight(parent.ID[:min(len(parent.ID), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
 }
 
 // MayStemFrom reports whether, by its id, an instance may have been started by root, or by what root has started. Only

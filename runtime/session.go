@@ -1,12 +1,14 @@
 package runtime
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // Session is an instance in the hands of an owner. It decides what is stepped, stored, performed and cancelled, and
@@ -51,7 +53,7 @@ type SessionConfig struct {
 	Clock   func() time.Time
 	Linger  time.Duration // how short a wait has to be for the instance to stay in memory
 	Visible time.Duration // how long an effect may be in flight before it is stored
-	Records int           // how many records a history may have; 0 for any number
+	Limits  limits.Set
 	// Idle says that the owner performs nothing. What somebody has to perform once it is stored is not stored.
 	Idle bool
 }
@@ -90,6 +92,9 @@ type batch struct {
 	begun   time.Time // of the first
 	results []interpreter.Event
 	entries []interpreter.Entry
+	encoded [][]byte             // the entries as they are stored
+	apart   map[string][]byte    // what of them is kept apart
+	bytes   int                  // of all of that
 	effects []interpreter.Effect // to start when the batch is stored
 	outbox  []outgoing
 	guard   time.Time // the earliest deadline that was in force and not passed
@@ -102,8 +107,11 @@ type batch struct {
 // maxRefused is how often a commit may be refused while the owner leaves, before the instance is left to its lease.
 const maxRefused = 5
 
-// maxBatch is how many records may wait for a commit while pure work goes on.
-const maxBatch = 2000
+// How many records, and how many bytes of them, may wait for a commit while pure work goes on.
+const (
+	maxBatch      = 2000
+	maxBatchBytes = 1 << 20
+)
 
 // Begin takes up a claimed instance.
 func (s *Session) Begin(c Claimed) error {
@@ -278,7 +286,7 @@ func (s *Session) advance() {
 		s.confine()
 		return
 	}
-	for len(s.queue) > 0 && s.batch.records < maxBatch {
+	for len(s.queue) > 0 && !s.batch.full() {
 		ev := s.queue[0]
 		s.queue = s.queue[1:]
 		s.step(ev)
@@ -297,14 +305,21 @@ func (s *Session) advance() {
 
 // limit ends an instance whose history has become too long: most likely a loop that nothing ends.
 func (s *Session) limit() {
-	n := int(s.record.Records) + s.batch.records
-	if s.Records == 0 || n < s.Records || s.state.Status.Final() {
+	if s.state.Status.Final() {
 		return
 	}
-	s.step(interpreter.Abort{Error: errors.Runtimef("the history of the run has reached its limit of %d records", s.Records).
-		With("limit", "records").With("value", n).With("max", s.Records)})
-	s.again = false
+	err := s.Limits.Check(limits.History, int(s.record.Records)+s.batch.records)
+	if err == nil {
+		err = s.Limits.Check(limits.HistoryBytes, s.state.History())
+	}
+	if err != nil {
+		s.step(interpreter.Abort{Error: err})
+		s.again = false
+	}
 }
+
+// full reports whether so much waits for a commit that nothing more is done before it.
+func (b *batch) full() bool { return b.records >= maxBatch || b.bytes >= maxBatchBytes }
 
 func (s *Session) step(ev interpreter.Event) {
 	now := s.Clock()
@@ -374,6 +389,10 @@ func (s *Session) note(ev interpreter.Event, at time.Time, result interpreter.Re
 		}
 		entry.State = &state
 	}
+	if err := s.encodeEntry(entry); err != nil {
+		s.fail(fmt.Errorf("write what has happened: %w", err))
+		return
+	}
 	s.batch.entries = append(s.batch.entries, entry)
 	s.batch.records += len(result.Records)
 }
@@ -418,7 +437,7 @@ func (s *Session) decide(now time.Time) {
 		s.propose(true)
 	case s.draining && len(s.flights) == 0 && (s.leaving || !s.mustBegin()):
 		s.propose(true)
-	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.records >= maxBatch:
+	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.full():
 		s.propose(false)
 	case s.again || len(s.queue) > 0:
 		s.wants.Tick = now

@@ -12,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // WorkerConfig is what a worker needs. Store and Compile are required; the rest has defaults.
@@ -27,7 +28,7 @@ type WorkerConfig struct {
 	Drain       time.Duration // default 30 s: for effects in flight when the worker stops
 	Retention   time.Duration // of instances that have ended; default 0 keeps them
 	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
-	Records     int           // of an instance's history, at most; default 1 000 000
+	Limits      limits.Set    // of a history and a state; those of tasks are Compile's
 
 	// Only chooses the instances that this worker runs; nil chooses all.
 	Only func(Instance) bool
@@ -79,9 +80,6 @@ func NewWorker(c WorkerConfig) *Worker {
 	standard(&c.Visible, 50*time.Millisecond)
 	standard(&c.Drain, 30*time.Second)
 	standard(&c.Scrubbing, 10*time.Minute)
-	if c.Records == 0 {
-		c.Records = 1_000_000
-	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 1000
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/tasks"
@@ -21,6 +22,7 @@ type host struct {
 	store   runtime.Store
 	client  *runtime.Client
 	perform interpreter.Performer // of run_shell
+	limits  limits.Set            // of what is compiled
 }
 
 func newHost(t *testing.T) *host {
@@ -42,7 +44,7 @@ func (h *host) compile(d runtime.Definition) (*interpreter.Program, error) {
 			kinds = append(kinds, k)
 		}
 	}
-	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds})
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits})
 	return p, found.Err()
 }
 

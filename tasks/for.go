@@ -5,6 +5,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 func forEach() interpreter.Kind {
@@ -42,6 +43,9 @@ func (f *forBody) Enter(s *interpreter.Scope) interpreter.Next {
 	items, ok := collection.([]any)
 	if !ok {
 		return interpreter.Fail(errors.Expressionf("for.in must yield an array, got %s", kindOf(collection)))
+	}
+	if err := s.Limits().Check(limits.Items, len(items)); err != nil {
+		return interpreter.Fail(err)
 	}
 	progress := interpreter.Progress[forProgress](s)
 	progress.Items = make([]interpreter.Value, len(items))

@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 func fork() interpreter.Kind {
@@ -63,6 +64,12 @@ func (f *forkBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpre
 	for i, done := range progress.Done {
 		outputs[i] = done.Output.V
 		merged = merge(merged, snapshot, done.Context.V)
+	}
+	if err := s.Sized(limits.Data, outputs); err != nil {
+		return interpreter.Fail(err)
+	}
+	if err := s.Sized(limits.Data, merged); err != nil {
+		return interpreter.Fail(err)
 	}
 	s.SetContext(merged)
 	return interpreter.Done(outputs)

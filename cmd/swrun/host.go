@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/process"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/tasks"
@@ -24,6 +25,7 @@ type host struct {
 	transport http.RoundTripper
 	processes *process.Pool // nil if they are not granted
 	js        string
+	limits    limits.Set
 	files     bool // resources whose location only a run knows may be files
 }
 
@@ -47,7 +49,7 @@ func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
 		Kinds: tasks.All(tasks.Config{
 			Transport: transport, Secrets: h.secrets, Load: tasks.Loader("definition", transport, h.files), Processes: h.processes, JS: h.js,
 		}),
-		Secrets: h.secrets, Load: frozen, Runtime: runtimeDescriptor(),
+		Secrets: h.secrets, Load: frozen, Limits: h.limits, Runtime: runtimeDescriptor(),
 	})
 	return p, found.Err()
 }

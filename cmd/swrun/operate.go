@@ -69,9 +69,13 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	if err != nil {
 		return err
 	}
+	bounds, err := p.limits(nil)
+	if err != nil {
+		return err
+	}
 	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
-		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{}.compile, Alone: s.local})
+		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{}.compile, Alone: s.local, Limits: bounds})
 		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, printer: printer})
 	})
 }

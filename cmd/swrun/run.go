@@ -16,7 +16,7 @@ import (
 
 // runFlags are the flags of run, as given.
 type runFlags struct {
-	inputs, events, workflows                []string
+	inputs, events, workflows, limits        []string
 	secrets, errors, progress, clock, js, id string
 	outputFlags
 	store storeFlags
@@ -47,6 +47,7 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
 	f.outputFlags.add(cmd, outputForms()...)
 	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; run again, it goes on where it was")
+	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.store.add(cmd)
 	completeValues(cmd, "errors", []string{"human", "json"})
 	completeValues(cmd, "progress", progressModes())
@@ -144,8 +145,14 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name
 	}
+	bounds, err := p.limits(f.limits)
+	if err != nil {
+		return nil, err
+	}
 	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
-		return interpreter.Compile(w, compileConfig(file, tasks.Config{Secrets: given.lookup, JS: js, Processes: p.processes, Publish: j.publish}))
+		config := compileConfig(file, tasks.Config{Secrets: given.lookup, JS: js, Processes: p.processes, Publish: j.publish})
+		config.Limits = bounds
+		return interpreter.Compile(w, config)
 	}
 	var found dsl.Diagnostics
 	j.code, found = compile(d.file, d.workflow)
@@ -157,7 +164,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		return nil, err
 	}
 	j.printer = printer
-	j.host = host{secrets: given.lookup, processes: p.processes, files: true, js: js}
+	j.host = host{secrets: given.lookup, processes: p.processes, files: true, js: js, limits: bounds}
 	j.subject = subject{workflow: d.workflow, virtual: f.clock == "virtual"}
 	return j, nil
 }

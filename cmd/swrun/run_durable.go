@@ -43,7 +43,7 @@ func (j *job) runDurable(d *document) (err error) {
 			err = fmt.Errorf("close the store: %w", closing)
 		}
 	}()
-	r := &durableRun{job: j, store: s, client: runtime.NewClient(runtime.ClientConfig{Store: s})}
+	r := &durableRun{job: j, store: s, client: runtime.NewClient(runtime.ClientConfig{Store: s, Limits: j.host.limits})}
 	if err := r.begin(ctx, d); err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 
 func (r *durableRun) workerConfig(ctx context.Context) runtime.WorkerConfig {
 	return runtime.WorkerConfig{
-		Store: r.store, Only: newFamily(ctx, r.store, r.instance).has, Compile: r.host.compile, Drain: time.Second,
+		Store: r.store, Only: newFamily(ctx, r.store, r.instance).has, Compile: r.host.compile, Limits: r.host.limits, Drain: time.Second,
 		Publish: func(_ context.Context, event json.RawMessage) error {
 			v, err := expr.Decode(event)
 			if object, ok := v.(map[string]any); ok && err == nil {

@@ -26,6 +26,7 @@ type workerFlags struct {
 	network, secrets, js, logLevel  string
 	processes, files, publish       bool
 	given                           secrets
+	limits                          []string
 }
 
 func (p *program) workerCommand() *cobra.Command {
@@ -85,6 +86,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.BoolVar(&f.files, "allow-files", false, "tasks may read files of this machine as external resources")
 	flags.BoolVar(&f.publish, "print-events", false, "print the events that runs emit, one per line")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	completeValues(cmd, "network", []string{networkAny, networkPublic, networkDeny})
 	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 }
@@ -165,6 +167,10 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	if err != nil {
 		return c, err
 	}
+	bounds, err := o.limits(f.limits)
+	if err != nil {
+		return c, err
+	}
 	js := f.js
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name
@@ -175,7 +181,7 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	}
 	c = runtime.WorkerConfig{
 		Store: o.store, Concurrency: f.concurrency, Log: f.log,
-		Compile: host{secrets: f.given.lookup, transport: transport, processes: processes, files: f.files, js: js}.compile,
+		Compile: host{secrets: f.given.lookup, transport: transport, processes: processes, files: f.files, js: js, limits: bounds}.compile, Limits: bounds,
 	}
 	if f.publish {
 		c.Publish = o.printEvent

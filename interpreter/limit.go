@@ -1,0 +1,63 @@
+package interpreter
+
+import (
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/limits"
+)
+
+// Limits returns how large things may become (see package limits).
+func (s *Scope) Limits() limits.Set { return s.m.p.config.Limits }
+
+// sized checks how large data is.
+func (m *machine) sized(n limits.Name, v any) *errors.Error {
+	set := m.p.config.Limits
+	return set.Check(n, expr.Size(v, 1<<40))
+}
+
+// Sized is an error if data is larger than a limit.
+func (s *Scope) Sized(n limits.Name, v any) *errors.Error { return s.m.sized(n, v) }
+
+// admitted checks a request before it counts as wanted; held says that it holds a secret.
+func (m *machine) admitted(k *Kind, body []byte, detached bool) (held bool, err *errors.Error) {
+	set := m.p.config.Limits
+	switch k.Kind {
+	case dsl.KindEmit:
+		err = set.Check(limits.Event, len(body))
+	case dsl.KindRunWorkflow:
+		err = set.Check(limits.Input, len(body))
+		if err == nil && !detached {
+			err = set.Check(limits.Children, 1+m.children())
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	return m.confided(k, body)
+}
+
+// children counts the runs that tasks wait for.
+func (m *machine) children() (n int) {
+	for _, f := range m.s.frames {
+		if f.Effect != nil && f.node.kind.Kind == dsl.KindRunWorkflow {
+			n++
+		}
+	}
+	return n
+}
+
+// spread checks that branches can be in progress beside all other tasks.
+func (m *machine) spread(branches int) *errors.Error {
+	set := m.p.config.Limits
+	if err := set.Check(limits.Branches, branches); err != nil {
+		return err
+	}
+	open := 0
+	for _, f := range m.s.frames {
+		if !f.isList() {
+			open++
+		}
+	}
+	return set.Check(limits.Tasks, open+branches)
+}

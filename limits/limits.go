@@ -1,0 +1,154 @@
+// Package limits is the one table of how large things may become: what a run takes in, holds and starts. Each limit has
+// a name, which its errors tell and with which an operator sets it.
+package limits
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// Name names a limit.
+type Name string
+
+// The limits.
+const (
+	Input        Name = "input"
+	Data         Name = "data"
+	Event        Name = "event"
+	State        Name = "state"
+	HistoryBytes Name = "historyBytes"
+	History      Name = "history"
+	Items        Name = "items"
+	Branches     Name = "branches"
+	Tasks        Name = "tasks"
+	Children     Name = "children"
+	Labels       Name = "labels"
+	LabelName    Name = "labelName"
+	LabelValue   Name = "labelValue"
+	BusinessKey  Name = "businessKey"
+	ID           Name = "id"
+	Namespace    Name = "namespace"
+	Reason       Name = "reason"
+)
+
+// Limit is a row of the table.
+type Limit struct {
+	Name    Name
+	Default int
+	Unit    string // bytes, or what is counted
+	About   string // what is bounded, and what happens above it
+	Fixed   bool   // it cannot be set: others rely on it
+}
+
+const bytes = "bytes"
+
+// All returns the table.
+func All() []Limit {
+	return []Limit{
+		{Input, 4 << 20, bytes, "the input of a run, and of a child: the start is refused, or the task of the child fails", false},
+		{Data, 16 << 20, bytes, "what an effect returns, and what the branches of a fork yield together: the task fails", false},
+		{Event, 1 << 20, bytes, "an event that is emitted: the task fails", false},
+		{State, 32 << 20, bytes, "all that a kept run holds at a time: the run ends", false},
+		{HistoryBytes, 10 << 20, bytes, "the history of a kept run: the run ends", false},
+		{History, 20_000, "records", "the history of a kept run: the run ends", false},
+		{Items, 100_000, "items", "the list of a for: the task fails", false},
+		{Branches, 1000, "branches", "a fork: the task fails", false},
+		{Tasks, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false},
+		{Children, 1000, "runs", "children that a run waits for at a time: the task fails", false},
+		{Labels, 64, "labels", "the labels of a run: the start is refused", true},
+		{LabelName, 63, bytes, "the name of a label: the start is refused", true},
+		{LabelValue, 256, bytes, "the value of a label: the start is refused", true},
+		{BusinessKey, 256, bytes, "the business key of a run: the start is refused", true},
+		{ID, 128, bytes, "the id of a run: the start is refused", true},
+		{Namespace, 63, bytes, "a namespace: the start is refused", true},
+		{Reason, 1024, bytes, "the reason of a cancel, terminate, suspend or resume: the command is refused", true},
+	}
+}
+
+// Set is what an operator has set; a limit that is not in it has its default. It is read-only once it is in use.
+type Set map[Name]int
+
+// Max returns the highest value that is allowed.
+func (s Set) Max(n Name) int {
+	if v, ok := s[n]; ok {
+		return v
+	}
+	return find(n).Default
+}
+
+// Check returns the error of a value above its limit, and nil for any other.
+func (s Set) Check(n Name, value int) *errors.Error {
+	maximum := s.Max(n)
+	if value <= maximum {
+		return nil
+	}
+	l := find(n)
+	return errors.Limitf("%s: %s, and the limit is %s", l.Name, amount(value, l.Unit), amount(maximum, l.Unit)).
+		With("limit", string(n)).With("value", value).With("max", maximum)
+}
+
+// Parse adds a setting to s: name=value, where bytes may have a unit, as in input=8MiB.
+func (s Set) Parse(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	l := find(Name(name))
+	switch {
+	case !ok:
+		return fmt.Errorf("%q is no limit: it must be name=value, for example input=8MiB", text)
+	case l.Name == "":
+		return fmt.Errorf("there is no limit %q; there are: %s", name, strings.Join(settable(), ", "))
+	case l.Fixed:
+		return fmt.Errorf("the limit %s is fixed", name)
+	}
+	n, err := parseAmount(value, l.Unit)
+	if err != nil {
+		return fmt.Errorf("the limit %s: %w", name, err)
+	}
+	s[l.Name] = n
+	return nil
+}
+
+func settable() (names []string) {
+	for _, l := range All() {
+		if !l.Fixed {
+			names = append(names, string(l.Name))
+		}
+	}
+	return names
+}
+
+func find(n Name) Limit {
+	for _, l := range All() {
+		if l.Name == n {
+			return l
+		}
+	}
+	return Limit{}
+}
+
+func parseAmount(text, unit string) (int, error) {
+	factor, digits := 1, strings.TrimSpace(text)
+	if unit == bytes {
+		for i, suffix := range []string{"KiB", "MiB", "GiB"} {
+			if rest, ok := strings.CutSuffix(digits, suffix); ok {
+				factor, digits = 1<<(10*(i+1)), strings.TrimSpace(rest)
+			}
+		}
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > math.MaxInt32*64/factor {
+		return 0, fmt.Errorf("%q is no number of %s from 1 on", text, unit)
+	}
+	return n * factor, nil
+}
+
+// amount writes a number with its unit: 4 MiB, 20000 records.
+func amount(n int, unit string) string {
+	if unit == bytes && n >= 1<<20 {
+		return strconv.FormatFloat(math.Round(float64(n)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
+	}
+	return strconv.Itoa(n) + " " + unit
+}

@@ -1,0 +1,76 @@
+package runtime
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+)
+
+// This file is what of a start and of a command is text of whoever asks: it is stored and shown as it is.
+
+// labelName is what labels are called.
+var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
+
+// checkTexts reports the first of the options' texts that cannot be.
+func (o StartOptions) checkTexts(set limits.Set) error {
+	if err := text("businessKey", limits.BusinessKey, o.BusinessKey, set); err != nil {
+		return err
+	}
+	if err := set.Check(limits.Labels, len(o.Labels)); err != nil {
+		return limited("label", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Labels)) {
+		if err := set.Check(limits.LabelName, len(name)); err != nil {
+			return limited("label", err)
+		}
+		if !labelName.MatchString(name) {
+			return &OptionError{Field: "label", Detail: "a label's name must be letters, digits and . _ / - inside, got " + strconv.Quote(name)}
+		}
+		if err := text("label", limits.LabelValue, o.Labels[name], set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text reports text that is too long, or that is no text for one line.
+func text(field string, n limits.Name, v string, set limits.Set) error {
+	if err := set.Check(n, len(v)); err != nil {
+		return limited(field, err)
+	}
+	if !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+		return &OptionError{Field: field, Detail: "must be text without control characters, got " + strconv.Quote(v)}
+	}
+	return nil
+}
+
+// check reports the first option that cannot be, and an input that is too large.
+func (o StartOptions) check(input any, set limits.Set) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if err := o.checkTexts(set); err != nil {
+		return err
+	}
+	data, err := interpreter.Value{V: input}.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("write the input: %w", err)
+	}
+	return limited("input", set.Check(limits.Input, len(data)))
+}
+
+func limited(field string, err *errors.Error) error {
+	if err == nil {
+		return nil
+	}
+	return &OptionError{Field: field, Detail: err.Detail, Limit: err}
+}
