@@ -57,7 +57,7 @@ func (p *program) explain(what string) error {
 	if name == "" {
 		name = strings.ToLower(what)
 	}
-	for _, s := range errors.Standards() {
+	for _, s := range types() {
 		if s.Name == name {
 			return write(p.out, explainType(s))
 		}
@@ -69,9 +69,22 @@ func (p *program) explain(what string) error {
 	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is nothing called %q to explain", what), hint: hint}
 }
 
+// types returns the types of errors that swrun raises.
+func types() []errors.Standard {
+	l := errors.Limitf("")
+	return append(errors.Standards(), errors.Standard{Name: "limit", Status: l.Status, Title: l.Title})
+}
+
+func typeURI(name string) string {
+	if name == "limit" {
+		return errors.Limit
+	}
+	return errors.Base + name
+}
+
 func typeNames() []string {
 	var names []string
-	for _, s := range errors.Standards() {
+	for _, s := range types() {
 		names = append(names, s.Name)
 	}
 	return names
@@ -98,7 +111,7 @@ To handle it:
             type: %s
         do:
           - fallback: ...
-`, s.Name, s.Status, s.Title, errors.Base+s.Name, typeStory(s.Name), errors.Base+s.Name)
+`, s.Name, s.Status, s.Title, typeURI(s.Name), typeStory(s.Name), typeURI(s.Name))
 }
 
 func typeStory(name string) string {
@@ -115,6 +128,8 @@ func typeStory(name string) string {
 		return "Access that the workflow does not have, for example to a secret that was not provided. Provide\nsecrets with SWRUN_SECRET_<NAME> or --secrets FILE."
 	case "timeout":
 		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind tells which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, the run\nis closed as timed_out and swrun exits with 124; an error that only has this type, raised or a child's, is\na fault like any other (10).\n\nOf nested deadlines that have passed, the outermost fires, also if an inner one passed earlier while no\nworker was there: what an inner catch would do belongs to a scope whose time is over."
+	case "limit":
+		return "Something is larger than it may be: the members limit, value and max tell what, how large, and how large\nit may be. --limit NAME=VALUE and SWRUN_LIMITS change limits; see docs/limits.md. The type is swrun's own."
 	case "communication":
 		return "A remote party could not be reached, or refused; the status is its answer's, or 500."
 	}
