@@ -79,9 +79,13 @@ func TestWhatIsOverdueIsSaidToBe(t *testing.T) {
 func TestReasonsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		h.perform = func(context.Context, interpreter.Request) (any, error) {
-			time.Sleep(30 * time.Second)
-			return "done", nil
+		h.perform = func(ctx context.Context, _ interpreter.Request) (any, error) {
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(30 * time.Second):
+				return "done", nil
+			}
 		}
 		defer h.work(runtime.WorkerConfig{})()
 		i := h.start("do: [{a: "+task+"}, {b: "+task+"}]", runtime.StartOptions{})

@@ -442,10 +442,11 @@ func (h *holding) perform(e interpreter.Effect) {
 	if e.Detached { // it goes on without the instance
 		ctx, cancel = context.WithCancelCause(h.partition.w.effects)
 	}
-	perform := h.session.program.Performer(e.Kind)
+	do := h.session.program.Performer(e.Kind)
+	log := h.partition.w.c.Log.With("instance", h.instance.String())
 	run := func() {
 		defer cancel(nil)
-		result, err := contained(ctx, perform, e.Request)
+		result, err := perform(ctx, log, e, do)
 		if e.Detached || err != nil && ctx.Err() != nil {
 			return // nobody waits for it
 		}
@@ -464,16 +465,6 @@ func (h *holding) perform(e interpreter.Effect) {
 	}
 	h.cancels[e.ID] = cancel
 	h.flights.Go(run)
-}
-
-// contained performs a request; a panic is an error of the performer as such.
-func contained(ctx context.Context, perform interpreter.Performer, r interpreter.Request) (result any, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("it panicked: %v\n%s", v, debug.Stack())
-		}
-	}()
-	return perform(ctx, r)
 }
 
 func (h *holding) cancel(id interpreter.EffectID) {

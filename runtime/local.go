@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,8 @@ type Local struct {
 	Observe func(interpreter.Record)
 	// Workflows resolves run.workflow tasks; nil knows no other workflow.
 	Workflows Workflows
+	// Log tells of effects that did not end when they were told to; default discards.
+	Log *slog.Logger
 }
 
 // Workflows finds a program by identity; version is a semantic version or "latest". An unknown one is an error of
@@ -44,7 +47,7 @@ type Outcome struct {
 }
 
 // Run runs one instance of p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
-// ends, the run is cancelled, and Run returns once every effect has stopped. Detached effects and workflows are
+// ends, the run is cancelled, and Run returns once every effect has stopped, or has been given up for not doing so. Detached effects and workflows are
 // waited for. The error is a failure of the host; what the workflow did wrong is in the outcome.
 func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outcome, error) {
 	if c.Now == nil {
@@ -55,6 +58,9 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outco
 	}
 	if input == nil {
 		input = map[string]any{}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &local{Local: c, clock: newClock(c), finished: make(chan finishedEffect)}
 	// Effects end when they are cancelled one by one, so that the run can say why.
@@ -67,7 +73,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outco
 	if err != nil {
 		l.stop(err)
 	}
-	l.drain()
+	l.drain(ctx)
 	s := root.state
 	return Outcome{
 		ID: c.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
@@ -289,13 +295,17 @@ func (l *local) cancelAll(cause error) {
 	l.stop(cause)
 }
 
-// drain waits for the effects that are still in flight.
-func (l *local) drain() {
+// drain waits for the effects that are still in flight, and cancels them when ctx ends.
+func (l *local) drain(ctx context.Context) {
+	cancelled := ctx.Done()
 	done := make(chan struct{})
 	go func() { l.inFlight.Wait(); close(done) }()
 	for {
 		select {
 		case <-l.finished:
+		case <-cancelled:
+			cancelled = nil
+			l.stop(context.Cause(ctx))
 		case <-done:
 			return
 		}
@@ -311,7 +321,7 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 	if !e.Detached {
 		i.cancels[e.ID] = cancel
 	}
-	perform := i.program.Performer(e.Kind)
+	do := i.program.Performer(e.Kind)
 	turn, done := l.turn(e)
 	l.flying++
 	l.inFlight.Go(func() {
@@ -319,7 +329,7 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 		defer done()
 		turn()
 		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID}, detached: e.Detached}
-		result, err := contained(ctx, perform, e.Request)
+		result, err := perform(ctx, l.Log, e, do)
 		if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && ctx.Err() == nil {
 			f.host = err
 		}

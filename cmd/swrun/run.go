@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 
 	"github.com/google/uuid"
@@ -192,6 +193,7 @@ func (j *job) run() error {
 	stopTicking := startTicking(view, j.program.now)
 	outcome, err := runtime.Run(ctx, j.code, j.input, runtime.Local{
 		ID: j.subject.id, Now: j.program.now, Virtual: j.subject.virtual, Observe: observe, Workflows: j.others.find,
+		Log: slog.New(slog.NewTextHandler(j.program.err, nil)),
 	})
 	stopTicking()
 	if err != nil {

@@ -1,0 +1,127 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// deaf returns a performer that heeds nothing until the test ends.
+func deaf(t *testing.T) (perform interpreter.Performer, end func()) {
+	t.Helper()
+	ended := make(chan struct{})
+	return func(context.Context, interpreter.Request) (any, error) {
+		<-ended
+		return "too late", nil
+	}, func() { close(ended) }
+}
+
+// logged is a log that a test reads.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+const givenUp = "an effect is given up"
+
+// TestDeafEffectsAreGivenUp: a run in memory ends although its effects do not, with the timeout that fired.
+func TestDeafEffectsAreGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		perform, end := deaf(t)
+		defer end()
+		p := mustProgram(t, `do: [{f: {fork: {branches: [{a: {run: {shell: {command: x}}}}, {b: {run: {shell: {command: x}, await: false}}}]}, timeout: {after: PT1S}}}]`, perform)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the one that nobody waits for
+		defer cancel()
+		var log logged
+		began := time.Now()
+		o, err := runtime.Run(ctx, p, nil, runtime.Local{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil || o.Fault == nil || !errors.Same(o.Fault.Type, errors.Timeout) || o.EndedAt.Sub(o.StartedAt) > 2*time.Second {
+			t.Errorf("got %+v, %v", o, err)
+		}
+		if took := time.Since(began); took > time.Minute+10*time.Second || log.count(givenUp) == 0 {
+			t.Errorf("it took %s, and the log holds %q", took, log.text.String())
+		}
+	})
+}
+
+// TestDeafEffectsFreeTheirSlots: five runs whose effects never end do not stop a worker of five slots, their timeouts
+// stand, and it stops when it is told to.
+func TestDeafEffectsFreeTheirSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		perform, end := deaf(t)
+		defer end()
+		h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+			if strings.Contains(string(r.Path), "quick") {
+				return "done", nil
+			}
+			return perform(ctx, r)
+		}
+		var log logged
+		stop := h.work(runtime.WorkerConfig{Concurrency: 5, Drain: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		var all []runtime.Instance
+		for range 5 {
+			all = append(all, h.start("do: [{a: {run: {shell: {command: x}}, timeout: {after: PT2S}}}]", runtime.StartOptions{}))
+		}
+		time.Sleep(time.Second)
+		quick := h.start("do: [{quick: {run: {shell: {command: x}}}}]", runtime.StartOptions{})
+		for _, i := range all {
+			if o := h.wait(i); o.Fault == nil || !errors.Same(o.Fault.Type, errors.Timeout) || o.EndedAt.Sub(o.StartedAt) > 2100*time.Millisecond {
+				t.Errorf("got %+v", o)
+			}
+		}
+		began := time.Now()
+		if o := h.wait(quick); o.Output != "done" || time.Since(began) > 20*time.Second {
+			t.Errorf("got %+v after %s", o, time.Since(began))
+		}
+		if log.count(givenUp) != 5 {
+			t.Errorf("the log holds %q", log.text.String())
+		}
+		h.start("do: [{a: {run: {shell: {command: x}}}}, {quick: {run: {shell: {command: x}}}}]", runtime.StartOptions{})
+		h.start("do: [{b: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		time.Sleep(time.Second)
+		began = time.Now()
+		stop()
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("it stopped after %s", took)
+		}
+	})
+}
+
+// TestChildWithoutEnd: a child that never ends is cancelled with the task that waits for it.
+func TestChildWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		perform, end := deaf(t)
+		defer end()
+		h.perform = perform
+		stop := h.work(runtime.WorkerConfig{Concurrency: 2, Drain: time.Second})
+		defer stop()
+		h.deploy("child", "do: [{a: {run: {shell: {command: x}}}}]")
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}, timeout: {after: PT2S}}}]", runtime.StartOptions{})
+		if o := h.wait(i); o.Fault == nil || !errors.Same(o.Fault.Type, errors.Timeout) || o.EndedAt.Sub(o.StartedAt) > 2100*time.Millisecond {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
