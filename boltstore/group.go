@@ -1,7 +1,15 @@
 package boltstore
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -11,12 +19,21 @@ import (
 
 // group is a kvstore.Database in which the updates that come while one is being written share the next fsync.
 type group struct {
-	db *bbolt.DB
+	db     *bbolt.DB
+	path   string
+	failed func(error) // is told what keeps the file from being written or read
+
+	damage atomic.Pointer[DamagedError] // after which the file is not touched any more
 
 	mu      sync.Mutex
 	waiting []*update
 	writing bool
 	writers sync.WaitGroup
+
+	// These belong to who writes.
+	full  *WriteError // what the disk has said
+	needs int64       // bytes that it has to have then
+	again time.Time   // when it is tried again
 }
 
 // update is one transaction that waits to be written.
@@ -25,8 +42,27 @@ type update struct {
 	done chan error
 }
 
+// guarded runs f, which reads the mapped file. What is damaged there is an error and not the end of the process.
+func (g *group) guarded(f func() error) (err error) {
+	if d := g.damage.Load(); d != nil {
+		return d
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			d := &DamagedError{Path: g.path, Detail: fmt.Sprint(r)}
+			g.damage.Store(d)
+			g.failed(d)
+			err = d
+		}
+	}()
+	return f()
+}
+
 func (g *group) View(f func(kvstore.Tx) error) error {
-	return g.db.View(func(tx *bbolt.Tx) error { return f(&transaction{b: tx.Bucket(bucket())}) })
+	return g.guarded(func() error {
+		return g.db.View(func(tx *bbolt.Tx) error { return f(&transaction{b: tx.Bucket(bucket())}) })
+	})
 }
 
 func (g *group) Update(f func(kvstore.Tx) error) error {
@@ -59,9 +95,9 @@ func (g *group) write() {
 
 // together writes updates in one transaction, or each in its own if one of them fails.
 func (g *group) together(all []*update) {
-	err := g.db.Update(func(tx *bbolt.Tx) error {
+	err := g.transact(func(t *transaction) error {
 		for _, u := range all {
-			if err := u.run(tx); err != nil {
+			if err := u.run(t); err != nil {
 				return err
 			}
 		}
@@ -69,14 +105,77 @@ func (g *group) together(all []*update) {
 	})
 	for _, u := range all {
 		if err != nil && len(all) > 1 {
-			u.done <- g.db.Update(u.run)
+			u.done <- g.transact(u.run)
 		} else {
 			u.done <- err
 		}
 	}
 }
 
-func (u *update) run(tx *bbolt.Tx) error {
-	t := &transaction{b: tx.Bucket(bucket())}
-	return errors.Join(u.f(t), t.failed)
+func (u *update) run(t *transaction) error { return errors.Join(u.f(t), t.failed) }
+
+// transact runs f in a transaction that is written then.
+func (g *group) transact(f func(*transaction) error) error {
+	if err := g.room(); err != nil {
+		return err
+	}
+	var inside error
+	var tx *bbolt.Tx
+	err := g.guarded(func() error {
+		return g.db.Update(func(t *bbolt.Tx) error {
+			tx = t
+			inside = f(&transaction{b: t.Bucket(bucket())})
+			return inside
+		})
+	})
+	if err == nil || inside != nil || g.damage.Load() != nil {
+		return err
+	}
+	stats := tx.Stats()
+	g.full, g.needs, g.again = &WriteError{Path: g.path, Err: err}, max(leastRoom, 2*stats.GetPageAlloc()), time.Now().Add(tryAgain)
+	g.failed(g.full)
+	return g.full
+}
+
+const (
+	tryAgain  = 500 * time.Millisecond // after a write that has failed
+	leastRoom = 64 << 10               // bytes that a full disk must have before it is written to again
+)
+
+// room refuses to write until a disk that was full has room for what had none. Otherwise what is small would still be
+// written: that an instance was taken, for example, whose results then cannot be.
+func (g *group) room() error {
+	if g.full == nil {
+		return nil
+	}
+	if time.Now().Before(g.again) {
+		return g.full
+	}
+	if err := g.tryRoom(); isFull(err) {
+		g.again = time.Now().Add(tryAgain)
+		return g.full
+	}
+	g.full = nil
+	return nil
+}
+
+// tryRoom writes as much as is needed beside the file.
+func (g *group) tryRoom() error {
+	file, err := os.CreateTemp(filepath.Dir(g.path), ".swrun-room-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // what cannot be removed is small
+	_, err = file.Write(make([]byte, g.needs))
+	return errors.Join(err, file.Close())
+}
+
+// isFull reports whether a disk takes no more. bbolt tells some errors as text only.
+func isFull(err error) bool {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		if err != nil && (errors.Is(err, full) || strings.Contains(err.Error(), full.Error())) {
+			return true
+		}
+	}
+	return false
 }

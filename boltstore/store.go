@@ -22,6 +22,7 @@ type Config struct {
 	Partitions int              // of a new file; default 4: there is one process only
 	Now        func() time.Time // the store's clock; default time.Now
 	Wait       time.Duration    // for another process to let go of the file; default 2 s
+	Failed     func(error)      // is told when the file cannot be written or read; default nothing
 }
 
 const defaultPartitions = 4
@@ -29,13 +30,13 @@ const defaultPartitions = 4
 // Store is a runtime.Store in a file.
 type Store struct {
 	*kvstore.Store
-	db    *bbolt.DB
 	group *group
+	file  *os.File
 	owner string
 }
 
 // Open opens the file at path, and makes it, with its folder, if it is not there. A *HeldError says that another process
-// has it.
+// has it, a *DamagedError that it is not what a store has written.
 func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -46,31 +47,67 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	if c.Partitions == 0 {
 		c.Partitions = defaultPartitions
 	}
+	if c.Failed == nil {
+		c.Failed = func(error) {}
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open the store %s: %w", path, err)
 	}
-	owner := path + ".owner"
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: c.Wait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
-	if errors.Is(err, bbolt.ErrTimeout) {
-		who, _ := os.ReadFile(owner) // only for the message
-		return nil, &HeldError{Path: path, By: string(bytes.TrimSpace(who))}
-	}
+	fresh, err := check(ctx, path, c.Wait)
 	if err != nil {
-		return nil, fmt.Errorf("open the store %s: %w", path, err)
+		return nil, err
 	}
-	s := &Store{db: db, group: &group{db: db}, owner: owner}
-	if err := s.open(c); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store %s: %w", path, err), db.Close())
+	s := &Store{group: &group{path: path, failed: c.Failed}, owner: ownerOf(path)}
+	if err := s.group.guarded(func() error { return s.open(c) }); err != nil {
+		if fresh && isFull(err) {
+			_ = os.Remove(path) // nothing is in it, and the next one would find it damaged
+		}
+		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Store) open(c Config) error {
+func ownerOf(path string) string { return path + ".owner" }
+
+// openFile lets bbolt open a file. file is the file, also if bbolt does not come to an end with it.
+func openFile(path string, wait time.Duration, readOnly bool) (db *bbolt.DB, file *os.File, err error) {
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
+		Timeout: wait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly,
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			var err error
+			file, err = os.OpenFile(name, flag, mode)
+			return file, err
+		},
+	})
+	if errors.Is(err, bbolt.ErrTimeout) {
+		who, _ := os.ReadFile(ownerOf(path)) // only for the message
+		err = &HeldError{Path: path, By: string(bytes.TrimSpace(who))}
+	}
+	return db, file, err
+}
+
+func (s *Store) open(c Config) (err error) {
+	s.group.db, s.file, err = openFile(s.group.path, c.Wait, false)
+	var held *HeldError
+	if errors.As(err, &held) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("open the store %s: %w", s.group.path, err)
+	}
+	if err := s.begin(c); err != nil {
+		return errors.Join(fmt.Errorf("open the store %s: %w", s.group.path, err), s.group.db.Close())
+	}
+	return nil
+}
+
+// begin makes what every store has, or checks what is there.
+func (s *Store) begin(c Config) error {
 	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), c.Now().UTC().Format(time.RFC3339))
 	if err := os.WriteFile(s.owner, []byte(who), 0o600); err != nil {
 		return err
 	}
-	if err := s.db.Update(func(tx *bbolt.Tx) error {
+	if err := s.group.db.Update(func(tx *bbolt.Tx) error {
 		_, err := tx.CreateBucketIfNotExists(bucket())
 		return err
 	}); err != nil {
@@ -85,21 +122,10 @@ func (s *Store) open(c Config) error {
 // Close lets go of the file.
 func (s *Store) Close() error {
 	s.group.writers.Wait()
-	return errors.Join(os.Remove(s.owner), s.db.Close())
-}
-
-// HeldError says that another process has a store's file.
-type HeldError struct {
-	Path string
-	By   string // which process, if it told
-}
-
-func (e *HeldError) Error() string {
-	by := e.By
-	if by == "" {
-		by = "another process"
+	if s.group.damage.Load() != nil { // bbolt may not have let go of its locks: only the file is
+		return errors.Join(os.Remove(s.owner), s.file.Close())
 	}
-	return fmt.Sprintf("the store %s is in use by %s: wait for it to end, or use a store on Redis, which many processes can share", e.Path, by)
+	return errors.Join(os.Remove(s.owner), s.group.db.Close())
 }
 
 func bucket() []byte { return []byte("swrun") }

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +34,8 @@ type request struct {
 type node struct {
 	client   *redis.Client
 	address  func([]*request) // completes the arguments of what is about to be sent
-	spread   atomic.Bool      // one run of a script may change several partitions
+	uptime   func() time.Duration
+	spread   atomic.Bool // one run of a script may change several partitions
 	requests chan *request
 	senders  sync.WaitGroup
 
@@ -55,10 +55,10 @@ const (
 	maxTogether, maxTogetherBytes = 2000, 256 << 10
 )
 
-func newNode(client *redis.Client, address func([]*request), spread bool, log *slog.Logger) *node {
-	n := &node{client: client, address: address, requests: make(chan *request, 4*maxBatch)}
-	n.spread.Store(spread)
-	n.outage.log = log.With("server", client.Options().Addr)
+func (s *Store) newNode(client *redis.Client) *node {
+	n := &node{client: client, address: s.address, uptime: s.uptime, requests: make(chan *request, 4*maxBatch)}
+	n.spread.Store(s.cluster == nil)
+	n.outage.log = s.log.With("server", client.Options().Addr)
 	for range senders {
 		n.senders.Go(n.send)
 	}
@@ -196,7 +196,9 @@ func (n *node) pipeline(runs []*run) {
 	for _, r := range runs {
 		r.cmd = pipe.Do(context.Background(), r.args...)
 	}
+	answered := n.outage.awaits(n.uptime)
 	_, err := pipe.Exec(context.Background())
+	answered()
 	for _, r := range runs {
 		if err != nil && r.cmd.Err() == nil && r.cmd.Val() == nil { // it was not sent
 			r.cmd.SetErr(err)

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -26,7 +25,7 @@ func TestNodeThatLeaves(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}})
-	n := newNode(gone, s.address, true, slog.New(slog.DiscardHandler))
+	n := s.newNode(gone)
 	s.mu.Lock()
 	s.nodes[gone] = n
 	s.mu.Unlock()

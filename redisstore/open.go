@@ -1,17 +1,15 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
@@ -58,59 +56,14 @@ func Open(ctx context.Context, rawURL string, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	unblock := context.AfterFunc(ctx, func() { client.Close() }) // who waits for the server hears at once
+	defer unblock()
 	s, err := open(ctx, client, c)
 	if err != nil {
 		client.Close() // the first error matters
 		return nil, fmt.Errorf("open the store %s: %w", errors.MaskURL(rawURL), err)
 	}
 	return s, nil
-}
-
-// connect makes the client. Its own retries are off: this package repeats an operation under the same id.
-func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return nil, c, unreadable(rawURL, err)
-	}
-	query := u.Query()
-	if name := query.Get("deployment"); name != "" {
-		c.Deployment = name
-	}
-	if text := query.Get("partitions"); text != "" {
-		if c.Partitions, err = strconv.Atoi(text); err != nil || c.Partitions < 1 || c.Partitions > 4096 {
-			return nil, c, fmt.Errorf("the store's URL asks for %q partitions: it must be a number from 1 to 4096", text)
-		}
-	}
-	query.Del("deployment")
-	query.Del("partitions")
-	u.RawQuery = query.Encode()
-	if u.Scheme == "redis+cluster" || u.Scheme == "rediss+cluster" {
-		u.Scheme = strings.TrimSuffix(u.Scheme, "+cluster")
-		o, err := redis.ParseClusterURL(u.String())
-		if err != nil {
-			return nil, c, unreadable(rawURL, err)
-		}
-		o.MaxRetries, o.DialerRetries, o.DisableIdentity = -1, 1, true
-		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-		return redis.NewClusterClient(o), c, nil
-	}
-	o, err := redis.ParseURL(u.String())
-	if err != nil {
-		return nil, c, unreadable(rawURL, err)
-	}
-	o.MaxRetries, o.DialerRetries, o.DisableIdentity, o.ContextTimeoutEnabled = -1, 1, true, true
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return redis.NewClient(o), c, nil
-}
-
-// unreadable tells that a URL cannot be read. Why is left out if there may be a password in it: the reason quotes what it
-// stumbles over.
-func unreadable(rawURL string, err error) error {
-	shown := errors.MaskURL(rawURL)
-	if strings.Contains(rawURL, "@") {
-		return fmt.Errorf("the store's URL %s cannot be read: in a user and a password, each of / ? # @ : %% [ ] and space is written as %% and two digits, such as %%2F for /", shown)
-	}
-	return fmt.Errorf("the store's URL %s cannot be read: %w", shown, err)
 }
 
 func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, error) {
@@ -122,7 +75,15 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	if encrypts(client) { // a server that does not would be waited for
+		if err := mismatched(ctx, client); err != nil {
+			return nil, err
+		}
+	}
 	facts, err := Inspect(ctx, client)
+	if err != nil && codeOf(err) == "" {
+		err = cmp.Or(mismatched(ctx, client), err)
+	}
 	if err != nil {
 		return nil, err
 	}

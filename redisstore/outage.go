@@ -19,7 +19,7 @@ type outage struct {
 }
 
 // outageAfter is how long it may last before it is worth telling: single connections break all the time.
-const outageAfter = 500 * time.Millisecond
+const outageAfter = 300 * time.Millisecond
 
 func (o *outage) began(now time.Duration, err error) {
 	o.mu.Lock()
@@ -32,6 +32,25 @@ func (o *outage) began(now time.Duration, err error) {
 		o.log.Warn("the store does not answer; it is asked again and again", "error", err)
 	}
 }
+
+// awaits tells if what is asked is not answered until answered is called.
+func (o *outage) awaits(now func() time.Duration) (answered func() bool) {
+	return time.AfterFunc(silentAfter, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if !o.failing.Load() {
+			o.failing.Store(true)
+			o.since = now() - silentAfter
+		}
+		if !o.told {
+			o.told = true
+			o.log.Warn("the store does not answer; it is waited for", "error", "no answer for "+silentAfter.String())
+		}
+	}).Stop
+}
+
+// silentAfter is how long an answer may take before that is worth telling.
+const silentAfter = 700 * time.Millisecond
 
 func (o *outage) ended(now func() time.Duration) {
 	if !o.failing.Load() {

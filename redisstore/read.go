@@ -140,7 +140,9 @@ func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipel
 		if err == nil {
 			pipe := n.client.Pipeline()
 			f(pipe)
+			answered := n.outage.awaits(s.uptime)
 			_, err = pipe.Exec(ctx)
+			answered()
 		}
 		if err == nil || errors.Is(err, redis.Nil) {
 			n.outage.ended(s.uptime)

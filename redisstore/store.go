@@ -40,7 +40,10 @@ type Store struct {
 
 var _ runtime.Store = (*Store)(nil)
 
-// Close lets go of all connections. What is on its way is answered before.
+// closeWithin is how long what is on its way may take when the store is closed.
+const closeWithin = time.Second
+
+// Close lets go of all connections. What is on its way is answered before, unless the server is silent.
 func (s *Store) Close() error {
 	s.closing.Lock()
 	closed := s.closed
@@ -51,11 +54,16 @@ func (s *Store) Close() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	hurry := time.AfterFunc(closeWithin, func() { s.client.Close() }) // then nothing is waited for any more
+	defer hurry.Stop()
 	for _, n := range s.nodes {
 		n.shut()
 		n.senders.Wait()
 	}
-	return s.client.Close()
+	if err := s.client.Close(); !errors.Is(err, redis.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // server returns the server that holds a partition.
@@ -75,7 +83,7 @@ func (s *Store) node(ctx context.Context, partition int) (*node, error) {
 	defer s.mu.Unlock()
 	n := s.nodes[client]
 	if n == nil {
-		n = newNode(client, s.address, s.cluster == nil, s.log)
+		n = s.newNode(client)
 		s.nodes[client] = n
 	}
 	return n, nil

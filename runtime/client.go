@@ -261,19 +261,6 @@ func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) err
 	return c.store.Command(ctx, Command{To: i, ID: c.nonce(), Verb: v, Message: data})
 }
 
-// Delete removes an instance that has ended; any other is refused as a Conflict.
-func (c *Client) Delete(ctx context.Context, i Instance) error {
-	l, err := c.store.Load(ctx, i)
-	if err != nil {
-		return err
-	}
-	if !l.Record.Status.Final() {
-		return Refuse(Conflict, time.Time{}, "instance %s is %s", i, l.Record.Status)
-	}
-	_, err = c.store.Remove(ctx, Remove{Partition: i.Partition(c.store.Layout().Partitions), Instances: []Instance{i}})
-	return err
-}
-
 // Outcome returns how an instance has ended; done is false while it has not. One that is quarantined does not end:
 // ErrQuarantined.
 func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool, err error) {

@@ -50,7 +50,7 @@ func (f Filter) matches(i Found) bool {
 func (c *Client) List(ctx context.Context, f Filter, yield func(Found) bool) error {
 	feeds := make([]*feed, c.store.Layout().Partitions)
 	for p := range feeds {
-		feeds[p] = &feed{store: c.store, partition: p}
+		feeds[p] = &feed{store: c.store, partition: p, page: firstPage}
 		if err := feeds[p].fill(ctx); err != nil {
 			return err
 		}
@@ -85,16 +85,19 @@ type feed struct {
 	cursor    string
 	items     []Listed
 	ended     bool
+	page      int // how many instances are asked for next
 }
 
-const feedPage = 50
+// The pages of a feed grow: most who ask want the newest instances only, and who goes on wants all.
+const firstPage, maxPage = 50, 1000
 
 func (f *feed) fill(ctx context.Context) error {
 	for len(f.items) == 0 && !f.ended {
-		page, err := f.store.List(ctx, f.partition, f.cursor, feedPage)
+		page, err := f.store.List(ctx, f.partition, f.cursor, f.page)
 		if err != nil {
 			return err
 		}
+		f.page = min(2*f.page, maxPage)
 		f.items, f.cursor, f.ended = page.Items, page.Cursor, page.Cursor == ""
 	}
 	return nil

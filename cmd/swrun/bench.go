@@ -122,7 +122,7 @@ func scenarios() []scenario {
 		{"http", "2 000 runs of ten HTTP calls, one worker, beside the same requests without workflows", (*bench).http},
 		{"timers", "10 000 runs that sleep to moments spread over 10 s, and 100 000 that wake in one millisecond", (*bench).timers},
 		{"timeouts", "2 000 timeouts of 2 s on a task that blocks 60 s, 500 a second", (*bench).timeouts},
-		{"sleepers", "what 100 000 sleeping runs take of the store's and the worker's memory", (*bench).sleepers},
+		{"sleepers", "what 100 000 sleeping runs take of the store's and the worker's memory, and how fast they are started, ended and removed", (*bench).sleepers},
 		{"long", "one run of 10 000 durable steps: what a step takes at the end and at the beginning", (*bench).long},
 		{"idle", "what a worker costs that has nothing to do, with 1 000 sleeping runs: the store's operations and its own CPU", (*bench).idle},
 		{"crash", "throughput with the only worker killed in the middle, and another a second later", (*bench).crash},
@@ -167,6 +167,9 @@ type measured struct {
 	CPUPerStep    float64 `json:"worker_cpu_us_per_step,omitempty"`
 	RawHTTPPerS   float64 `json:"raw_http_per_s,omitempty"`
 	RawHTTPCPU    float64 `json:"raw_http_cpu_us_per_request,omitempty"`
+	Started       float64 `json:"started_per_s,omitempty"`
+	Ended         float64 `json:"ended_per_s,omitempty"`
+	Removed       float64 `json:"removed_per_s,omitempty"`
 	StoreOpsPerS  float64 `json:"store_ops_per_s,omitempty"`
 	WorkerCPU     float64 `json:"worker_cpu_percent,omitempty"`
 }
@@ -262,6 +265,9 @@ func (o *operation) report(m *measured) error {
 	}
 	if m.Recovery > 0 {
 		fmt.Fprintf(o.out, ", recovered in %.2fs", m.Recovery)
+	}
+	if m.Started > 0 {
+		fmt.Fprintf(o.out, ", started %.0f/s, ended %.0f/s, removed %.0f/s", m.Started, m.Ended, m.Removed)
 	}
 	if m.WorkerCPU+m.StoreOpsPerS > 0 {
 		fmt.Fprintf(o.out, ", %.0f operations/s of the store and %.2f%% of a core by an idle worker", m.StoreOpsPerS, m.WorkerCPU)

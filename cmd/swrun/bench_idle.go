@@ -16,7 +16,7 @@ const untilIdle = 3 * time.Second
 // idle measures what a worker costs that has nothing to do, while runs sleep.
 func (b *bench) idle() (*measured, error) {
 	m := &measured{Instances: b.of(1000)}
-	r, err := b.deploy("sleeper", "do:\n- nap: {wait: PT1H}\n")
+	r, err := b.deploy("sleeper", "do:\n- nap: {wait: P7D}\n")
 	if err != nil {
 		return nil, err
 	}

@@ -244,7 +244,7 @@ func (b *bench) timeouts() (*measured, error) {
 
 func (b *bench) sleepers() (*measured, error) {
 	m := &measured{Instances: b.of(100_000)}
-	r, err := b.deploy("sleeper", "do:\n- nap: {wait: PT1H}\n")
+	r, err := b.deploy("sleeper", "do:\n- nap: {wait: P7D}\n")
 	if err != nil {
 		return nil, err
 	}
@@ -271,13 +271,23 @@ func (b *bench) sleepers() (*measured, error) {
 		return nil, err
 	}
 	m.took(time.Since(began), m.Instances)
+	m.Started = m.StepsPerS
 	after, err := b.memory()
 	m.RedisBytes = float64(after-memory) / float64(m.Instances)
 	m.WorkerRSS = residentOf(pid) - before
 	if err != nil {
 		return nil, err
 	}
-	return m, b.endAll()
+	began = time.Now()
+	all := float64(len(b.runs))
+	if err := b.endAll(); err != nil {
+		return nil, err
+	}
+	m.Ended = all / time.Since(began).Seconds()
+	began = time.Now()
+	err = b.clean()
+	m.Removed = all / time.Since(began).Seconds()
+	return m, err
 }
 
 // apart runs a worker in a process of its own, if the store allows it, and returns its process.
@@ -297,27 +307,20 @@ func (b *bench) apart() (pid int, stop func(), err error) {
 
 // asleep waits until no run is ready or in a worker's hands.
 func (b *bench) asleep() error {
-	for deadline := time.Now().Add(5 * time.Minute); ; {
-		busy := int64(0)
+	return b.progress(len(b.runs), time.Minute, func() (busy int64, err error) {
 		for p := range b.store.Layout().Partitions {
 			st, err := b.store.Statistics(b.ctx, p)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			upcoming, err := b.store.Upcoming(b.ctx, p, time.Now().Add(10*time.Minute))
 			if err != nil {
-				return err
+				return 0, err
 			}
 			busy += st.Ready + int64(len(upcoming))
 		}
-		if busy == 0 {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d runs are not asleep", busy)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return busy, nil
+	})
 }
 
 // endAll cancels the runs that sleep, so that they can be removed.
@@ -326,10 +329,10 @@ func (b *bench) endAll() error {
 	if err != nil {
 		return err
 	}
-	for _, i := range b.runs {
-		if err := b.client.Cancel(b.ctx, i, "the measurement is over"); err != nil {
-			return err
-		}
+	if err := firstError(runtime.ForEach(b.runs, func(i runtime.Instance) error {
+		return b.client.Terminate(b.ctx, i, "the measurement is over")
+	})...); err != nil {
+		return err
 	}
 	return b.closed(before, len(b.runs), 5*time.Minute)
 }

@@ -141,24 +141,34 @@ func (c *countdown) wait(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// closed waits until so many more runs have ended than before.
+// closed waits until so many more runs have ended than before, as long as some end within limit.
 func (b *bench) closed(before int64, n int, limit time.Duration) error {
-	deadline := time.Now().Add(limit)
-	for {
+	return b.progress(n, limit, func() (left int64, err error) {
 		count, err := b.count()
-		if err != nil {
+		return before + int64(n) - count, err
+	})
+}
+
+// progress waits until none of n runs are left, as long as their number changes within limit. It asks less often if they
+// are many: asking is work for the store.
+func (b *bench) progress(n int, limit time.Duration, left func() (int64, error)) error {
+	pause := min(max(20*time.Millisecond, time.Duration(n)*10*time.Microsecond), time.Second)
+	last, changed := int64(-1), time.Now()
+	for {
+		now, err := left()
+		if err != nil || now <= 0 {
 			return err
 		}
-		if count-before >= int64(n) {
-			return nil
+		if now != last {
+			last, changed = now, time.Now()
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d of %d runs have ended after %s", count-before, n, limit)
+		if time.Since(changed) > limit {
+			return fmt.Errorf("%d of %d runs are left, and none is done within %s", now, n, limit)
 		}
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 
@@ -233,22 +243,9 @@ func (b *bench) look(i runtime.Instance) (lost, duplicates int, entries []runtim
 
 // clean removes the runs of bench.
 func (b *bench) clean() error {
-	byPartition := map[int][]runtime.Instance{}
-	for _, i := range b.runs {
-		p := i.Partition(b.store.Layout().Partitions)
-		byPartition[p] = append(byPartition[p], i)
-	}
-	for p, all := range byPartition {
-		for len(all) > 0 {
-			some := all[:min(len(all), 200)]
-			all = all[len(some):]
-			if _, err := b.store.Remove(b.ctx, runtime.Remove{Partition: p, Instances: some}); err != nil {
-				return err
-			}
-		}
-	}
+	err := firstError(b.client.DeleteAll(b.ctx, b.runs)...)
 	b.runs = nil
-	return nil
+	return err
 }
 
 // rss returns the resident memory of this process, or 0 where that is not told.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,21 +17,28 @@ type order struct {
 	use, short, done string
 	fits             string // a status that it is for
 	ends             bool   // the run
-	give             func(c *runtime.Client, ctx context.Context, i runtime.Instance, reason string) error
+	give             func(c *runtime.Client, ctx context.Context, all []runtime.Instance, reason string) []error
 }
 
 func orders() []order {
 	return []order{
-		{"cancel", "End runs: what is in progress is cancelled", "cancelling", "waiting", true, (*runtime.Client).Cancel},
-		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, (*runtime.Client).Terminate},
-		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, (*runtime.Client).Suspend},
-		{"resume", "Let suspended runs go on", "resuming", "suspended", false, (*runtime.Client).Resume},
-		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+		{"cancel", "End runs: what is in progress is cancelled", "cancelling", "waiting", true, each((*runtime.Client).Cancel)},
+		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, each((*runtime.Client).Terminate)},
+		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, each((*runtime.Client).Suspend)},
+		{"resume", "Let suspended runs go on", "resuming", "suspended", false, each((*runtime.Client).Resume)},
+		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each(func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
 			return c.Retry(ctx, i)
+		})},
+		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *runtime.Client, ctx context.Context, all []runtime.Instance, _ string) []error {
+			return c.DeleteAll(ctx, all)
 		}},
-		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
-			return c.Delete(ctx, i)
-		}},
+	}
+}
+
+// each returns what gives an order to several runs at once that can be given to one.
+func each(give func(*runtime.Client, context.Context, runtime.Instance, string) error) func(*runtime.Client, context.Context, []runtime.Instance, string) []error {
+	return func(c *runtime.Client, ctx context.Context, all []runtime.Instance, reason string) []error {
+		return runtime.ForEach(all, func(i runtime.Instance) error { return give(c, ctx, i, reason) })
 	}
 }
 
@@ -67,25 +75,49 @@ func (p *program) orderCommand(v order) *cobra.Command {
 	return cmd
 }
 
+// ordered is how many runs are told what to do before the next are: what is printed is never far behind.
+const ordered = 1000
+
 // order gives the same order to several runs; one that refuses it does not keep the others from it.
 func (o *operation) order(v order, runs []runtime.Instance, reason string) error {
+	settles := v.ends && o.store.local
+	if settles {
+		if err := o.store.takeOver(o.ctx); err != nil {
+			return err
+		}
+	}
 	var first error
-	for _, i := range runs {
-		err := v.give(o.client, o.ctx, i, reason)
-		if err == nil && v.ends && o.store.local {
-			err = o.settle(i)
+	for some := range slices.Chunk(runs, ordered) {
+		refused := v.give(o.client, o.ctx, some, reason)
+		if settles {
+			if err := o.settle(given(some, refused)); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
-			continue
+		for n, i := range some {
+			if refused[n] == nil {
+				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
+			} else if err := o.unfit(v, i, refused[n]); first == nil {
+				first = err
+			} else {
+				fmt.Fprintf(o.err, "%s\n", printable(err.Error()))
+			}
 		}
-		if err = o.unfit(v, i, err); first == nil {
-			first = err
-		} else {
-			fmt.Fprintf(o.err, "%s\n", printable(err.Error()))
+		if err := o.ctx.Err(); err != nil {
+			return err
 		}
 	}
 	return first
+}
+
+// given returns the runs that have not refused.
+func given(runs []runtime.Instance, refused []error) (all []runtime.Instance) {
+	for n, i := range runs {
+		if refused[n] == nil {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // unfit tells what is in the way of an order that was refused.

@@ -2,23 +2,28 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/swrun/swrun/runtime"
 )
 
-// family is a run and all that it has started, and what those have started.
+// family is some runs and all that they have started, and what those have started.
 type family struct {
 	ctx   context.Context
 	store runtime.Store
-	root  runtime.Instance
+	roots []runtime.Instance
 
 	mu      sync.Mutex
 	members map[runtime.Instance]bool // what was found out
 }
 
-func newFamily(ctx context.Context, s runtime.Store, root runtime.Instance) *family {
-	return &family{ctx: ctx, store: s, root: root, members: map[runtime.Instance]bool{root: true}}
+func newFamily(ctx context.Context, s runtime.Store, roots ...runtime.Instance) *family {
+	f := &family{ctx: ctx, store: s, roots: roots, members: map[runtime.Instance]bool{}}
+	for _, root := range roots {
+		f.members[root] = true
+	}
+	return f
 }
 
 // has reports whether an instance belongs to the family. As long as the store cannot tell, it does not.
@@ -26,7 +31,7 @@ func (f *family) has(i runtime.Instance) bool {
 	f.mu.Lock()
 	member, known := f.members[i]
 	f.mu.Unlock()
-	if known || !i.MayStemFrom(f.root) {
+	if known || !slices.ContainsFunc(f.roots, i.MayStemFrom) {
 		return member
 	}
 	info, _, err := f.look(i)

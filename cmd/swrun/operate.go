@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,30 +90,40 @@ func (o *operation) print(v any) error {
 	return err
 }
 
-// settle ends a run that was told to end, and those of its children that it tells to end. An embedded store has no worker
-// of its own, so this process does it. It takes no other run and performs nothing: it knows neither their secrets nor
-// what they may do.
-func (o *operation) settle(i runtime.Instance) error {
-	if err := o.store.takeOver(o.ctx); err != nil {
-		return err
-	}
+// settle ends runs that were told to end, and those of their children that they tell to end. An embedded store has no
+// worker of its own, so this process does it. It takes no other run and performs nothing: it knows neither their secrets
+// nor what they may do.
+func (o *operation) settle(runs []runtime.Instance) error {
 	ctx, stop := context.WithCancel(o.ctx)
 	defer stop()
 	done := make(chan struct{})
 	worker := runtime.NewWorker(runtime.WorkerConfig{
-		Store: o.store, Compile: host{}.compile, Only: newFamily(o.ctx, o.store, i).isTold, Concurrency: -1, Drain: 2 * time.Second,
+		Store: o.store, Compile: host{}.compile, Only: newFamily(o.ctx, o.store, runs...).isTold, Concurrency: -1, Drain: 2 * time.Second,
 	})
 	go func() { worker.Run(ctx); close(done) }()
-	for range 100 {
-		l, err := o.store.Load(o.ctx, i)
-		if err != nil || l.Record.Status.Final() && o.quiet() {
+	runs = slices.Clone(runs)
+	for idle := 0; idle < 100; idle++ { // as long as one after the other ends
+		before := len(runs)
+		runs = slices.DeleteFunc(runs, func(i runtime.Instance) bool {
+			l, err := o.store.Load(o.ctx, i)
+			return err != nil || l.Record.Status.Final()
+		})
+		if len(runs) == 0 && o.quiet() {
 			break
+		}
+		if len(runs) < before {
+			idle = 0
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	stop()
 	<-done
-	return nil
+	select {
+	case err := <-o.store.failed:
+		return err
+	default:
+		return nil
+	}
 }
 
 // quiet reports whether nothing is on its way from one run to another.

@@ -180,14 +180,28 @@ func (r *durableRun) drive(ctx context.Context) (runtime.Outcome, os.Signal, err
 	signal, err := r.await(ctx, ended, stop)
 	stop()
 	leave()
+	hurry := time.AfterFunc(leaveWithin, func() { r.store.Close() }) // closing it again tells what is wrong
 	group.Wait()
+	hurry.Stop()
 	stopTicking()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return runtime.Outcome{}, signal, err
 	}
-	outcome, _, err := r.client.Outcome(ctx, r.instance)
-	return outcome, signal, err
+	if signal == nil {
+		outcome, _, err := r.client.Outcome(ctx, r.instance)
+		return outcome, nil, err
+	}
+	brief, done := context.WithTimeout(ctx, answerWithin)
+	defer done()
+	outcome, _, _ := r.client.Outcome(brief, r.instance) // a store that does not answer keeps nobody from leaving
+	return outcome, signal, nil
 }
+
+// leaveWithin is how long handing over may take: effects have a second for their end.
+const leaveWithin = 2 * time.Second
+
+// answerWithin is how long a store is asked by one who has been told to stop.
+const answerWithin = time.Second
 
 // twice is how long after a first Ctrl-C a second one cancels the run.
 const twice = 2 * time.Second
@@ -198,6 +212,8 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 	var first os.Signal
 	select {
 	case err := <-ended:
+		return nil, err
+	case err := <-r.store.failed:
 		return nil, err
 	case first = <-r.signals:
 	}
@@ -214,10 +230,19 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 		return first, nil
 	case <-r.signals:
 	}
-	if err := r.client.Cancel(ctx, r.instance, "interrupted twice"); err != nil {
-		return first, err
+	brief, done := context.WithTimeout(ctx, answerWithin)
+	defer done()
+	if err := r.client.Cancel(brief, r.instance, "interrupted twice"); err != nil {
+		return first, fmt.Errorf("the run %s could not be cancelled: %w", r.instance, err)
 	}
-	return first, <-ended
+	select {
+	case err := <-ended:
+		return first, err
+	case err := <-r.store.failed:
+		return first, err
+	case <-r.signals: // it may take long: it goes on elsewhere
+		return first, nil
+	}
 }
 
 func (r *durableRun) workerConfig(ctx context.Context) runtime.WorkerConfig {

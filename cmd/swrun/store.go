@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
@@ -27,7 +29,7 @@ import (
 type storeFlags struct {
 	url     string
 	require string
-	log     *slog.Logger // nil for none
+	log     *slog.Logger // nil tells people on standard error
 	looks   bool         // it is only looked at, so that no file is made
 }
 
@@ -101,12 +103,28 @@ func makeEmbedded(folder string) error {
 type openedStore struct {
 	runtime.Store
 	url    string
-	local  bool // no other process works on it
+	local  bool       // no other process works on it
+	failed chan error // gets what keeps a local file from being read or written; nil for other stores
 	closed func() error
 }
 
 // String names the store for people, without a password.
 func (s *openedStore) String() string { return errors.MaskURL(s.url) }
+
+// lost returns when a local file cannot be relied on any more, or ctx has ended. A disk that is full may have room again.
+func (s *openedStore) lost(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-s.failed:
+			var damaged *boltstore.DamagedError
+			if errors.As(err, &damaged) {
+				return err
+			}
+		}
+	}
+}
 
 // Close lets go of the store.
 func (s *openedStore) Close() error { return s.closed() }
@@ -124,7 +142,14 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 	switch scheme {
 	case "redis", "rediss", "redis+cluster", "rediss+cluster":
 		logging.Disable() // the client library would write to standard error what is retried anyway
+		if f.log == nil {
+			f.log = slog.New(storeLog{p})
+		}
+		slow := time.AfterFunc(slowStore, func() {
+			f.log.Warn(fmt.Sprintf("the store %s does not answer yet; it is waited for", errors.MaskURL(at)))
+		})
 		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require), Log: f.log})
+		slow.Stop()
 		if err != nil {
 			return nil, storeError(err)
 		}
@@ -134,6 +159,9 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 		if u, err := url.Parse(at); err == nil && u.Path != "" {
 			path = u.Path
 		}
+		if strings.TrimSpace(path) == "" {
+			return nil, usagef("for example --store file:runs.db", "the store %q names no file", at)
+		}
 		if _, err := os.Stat(path); f.looks && errors.Is(err, fs.ErrNotExist) {
 			return f.nothing(p, at, path)
 		}
@@ -142,12 +170,21 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 				return nil, storeError(err)
 			}
 		}
-		s, err := boltstore.Open(ctx, path, boltstore.Config{Now: p.now})
+		failed := make(chan error, 1)
+		s, err := boltstore.Open(ctx, path, boltstore.Config{Now: p.now, Failed: func(err error) {
+			select {
+			case failed <- err:
+			default: // one is enough
+			}
+		}})
 		if err != nil {
 			return nil, storeError(err)
 		}
-		return &openedStore{Store: s, url: at, local: true, closed: s.Close}, nil
+		return &openedStore{Store: s, url: at, local: true, failed: failed, closed: s.Close}, nil
 	case "memory":
+		if rest != "" {
+			return nil, usagef("memory: is all there is to write", "%q is no store: one in memory has no name", at)
+		}
 		return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, closed: func() error { return nil }}, nil
 	}
 	return nil, usagef("stores: redis://, rediss://, redis+cluster://, file:PATH, memory:", "%q is no kind of store", scheme)
@@ -164,7 +201,14 @@ func (f *storeFlags) nothing(p *program, at, path string) (*openedStore, error) 
 // storeError tells what is wrong with a store, with the exit code for it.
 func storeError(err error) error {
 	var held *boltstore.HeldError
-	if errors.As(err, &held) {
+	var damaged *boltstore.DamagedError
+	var unwritten *boltstore.WriteError
+	switch {
+	case errors.As(err, &damaged):
+		return &exitError{code: exitStore, message: err.Error(), hint: "put a copy of the file back, or move it away: nothing was changed in it"}
+	case errors.As(err, &unwritten):
+		return &exitError{code: exitStore, message: err.Error(), hint: "what was stored before is kept: make room, and give the command again"}
+	case errors.As(err, &held):
 		return &exitError{code: exitStore, message: err.Error(), hint: "SWRUN_STORE=redis://localhost:6379 names a store that many processes can share"}
 	}
 	return &exitError{code: exitStore, message: err.Error(), hint: "swrun doctor tells what a store needs"}
@@ -181,13 +225,24 @@ func refusalError(err error) error {
 		if errors.Is(err, runtime.ErrQuarantined) {
 			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history tells what it did last, its worker's log why it was lost; swrun retry lets it run again"}
 		}
-		return err
+		return lostStore(err)
 	case runtime.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}
 	case runtime.Conflict, runtime.Closed:
 		return &exitError{code: exitConflict, message: err.Error()}
 	}
 	return &exitError{code: exitStore, message: err.Error()}
+}
+
+// lostStore gives what is wrong with a store itself, and not with what is asked of it, its exit code.
+func lostStore(err error) error {
+	var damaged *boltstore.DamagedError
+	var unwritten *boltstore.WriteError
+	var server redis.Error
+	if errors.As(err, &damaged) || errors.As(err, &unwritten) || errors.As(err, &server) {
+		return storeError(err)
+	}
+	return err
 }
 
 // kebab writes a name as flags are written: onDuplicate is on-duplicate.
@@ -207,6 +262,9 @@ func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore
 	ctx, interrupted, stop := p.interruptible()
 	defer stop()
 	s, err := f.open(ctx, p)
+	if signal := interrupted(); signal != nil && err != nil {
+		return quietExit(signalExit(signal))
+	}
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/process"
 	"github.com/swrun/swrun/runtime"
 )
@@ -148,7 +150,16 @@ func (o *operation) work(f *workerFlags) error {
 		return err
 	}
 	config.Log.Info("the worker is ready", "store", o.store.String(), "concurrency", config.Concurrency, "partitions", o.store.Layout().Partitions)
-	runtime.NewWorker(config).Run(o.ctx)
+	ctx, stop := context.WithCancelCause(o.ctx)
+	defer stop(nil)
+	var watching sync.WaitGroup
+	watching.Go(func() { stop(o.store.lost(ctx)) })
+	runtime.NewWorker(config).Run(ctx)
+	stop(nil)
+	watching.Wait()
+	if err := context.Cause(ctx); o.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
 	config.Log.Info("the worker has handed over")
 	return nil
 }

@@ -48,6 +48,9 @@ func start(t testing.TB, clock string, env []string, args ...string) *Server {
 	return s
 }
 
+// FreePort returns a port that is free.
+func FreePort(t testing.TB) string { return strconv.Itoa(freePort(t)) }
+
 // freePort returns a port that is free, and so is the one 10,000 above it, which a cluster's server uses too.
 func freePort(t testing.TB) int {
 	t.Helper()

@@ -1,0 +1,67 @@
+package boltstore
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// check finds out whether a file can be opened, before anything is written to it. fresh is true if there is none.
+func check(ctx context.Context, path string, wait time.Duration) (fresh bool, err error) {
+	info, err := filled(ctx, path, wait)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("open the store: %w", err)
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("open the store %s: it is no file", path)
+	case info.Size() == 0:
+		return false, &DamagedError{Path: path, Detail: "it is empty; if there has never been anything in it, remove it"}
+	}
+	g := &group{path: path, failed: func(error) {}}
+	return false, g.guarded(func() error { return g.check(wait) })
+}
+
+// filled returns what is known of a file. One that is empty may be about to be filled by the process that has made it.
+func filled(ctx context.Context, path string, wait time.Duration) (fs.FileInfo, error) {
+	for until := time.Now().Add(wait); ; {
+		info, err := os.Stat(path)
+		if err != nil || info.Size() > 0 || !info.Mode().IsRegular() || time.Now().After(until) {
+			return info, err
+		}
+		select {
+		case <-ctx.Done():
+			return info, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// check follows the pages of a file that nobody writes to meanwhile.
+func (g *group) check(wait time.Duration) error {
+	db, file, err := openFile(g.path, wait, true)
+	if file != nil {
+		defer file.Close() // as db does, unless that has not come to its end; it was only read
+	}
+	var held *HeldError
+	switch {
+	case errors.As(err, &held), errors.Is(err, fs.ErrPermission):
+		return err
+	case err != nil:
+		return &DamagedError{Path: g.path, Detail: err.Error()}
+	}
+	defer db.Close() // the same
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := checkPages(file, info.Size(), int64(db.Info().PageSize)); err != nil {
+		return &DamagedError{Path: g.path, Detail: err.Error()}
+	}
+	return nil
+}

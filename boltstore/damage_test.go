@@ -1,0 +1,240 @@
+package boltstore_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// filledStore makes a file with instances in every state, large enough to have pages of every kind.
+func filledStore(t testing.TB) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := boltstore.Open(t.Context(), path, boltstore.Config{Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Define(t.Context(), "key", bytes.Repeat([]byte("d"), 9000))) // goes on over several pages
+	for n := range 120 {
+		i := runtime.Instance{Namespace: "test", ID: fmt.Sprint("run-", n)}
+		_, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte(`{"input":1}`), Delay: time.Duration(n%3) * time.Hour})
+		must(err)
+		if n%3 > 0 {
+			continue
+		}
+		claimed, err := s.Claim(t.Context(), runtime.Claim{Partition: i.Partition(2), Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Millisecond})
+		must(err)
+		c := runtime.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Release: n%2 == 0}
+		c.Changes = interpreter.Changes{Head: []byte("{}"), Frames: []interpreter.StoredFrame{{Slot: 1, Data: bytes.Repeat([]byte("f"), 300)}}}
+		c.Entries, c.Outbox = [][]byte{[]byte("{}"), []byte("{}")}, [][]byte{[]byte(`{"x":1}`)}
+		if n%4 == 0 {
+			c.Status, c.Reason = interpreter.StatusCompleted, "completed"
+		}
+		_, err = s.Commit(t.Context(), c)
+		must(err)
+	}
+	must(s.Close())
+	data, err := os.ReadFile(path)
+	must(err)
+	return data
+}
+
+// useAll asks a store for everything that it can be asked, and returns the errors that are no refusals.
+func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
+	ctx, some := t.Context(), []runtime.Instance{{Namespace: "test", ID: "run-3"}, {Namespace: "test", ID: "run-12"}, {Namespace: "test", ID: "run-50"}}
+	note := func(err error) {
+		if err != nil && runtime.RefusedAs(err) == "" {
+			failed = append(failed, err)
+		}
+	}
+	for p := range 2 {
+		work, err := s.Poll(ctx, p, 100, true)
+		note(err)
+		_, err = s.Outbox(ctx, p, "", 10)
+		note(err)
+		_, err = s.List(ctx, p, "", 100)
+		note(err)
+		_, err = s.Statistics(ctx, p)
+		note(err)
+		_, err = s.Upcoming(ctx, p, time.Now().Add(time.Hour))
+		note(err)
+		_, err = s.Promote(ctx, runtime.Promote{Partition: p, Instances: work.Due})
+		note(err)
+		claimed, err := s.Claim(ctx, runtime.Claim{Partition: p, Instances: work.Ready, Nonce: "m", Lease: time.Minute})
+		note(err)
+		for _, c := range claimed {
+			_, err = s.Renew(ctx, runtime.Renew{Partition: p, Held: []runtime.Held{{Instance: c.Instance, Token: c.Token}}, Lease: time.Minute})
+			note(err)
+			_, err = s.Commit(ctx, runtime.Commit{Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1, At: c.At, Status: interpreter.StatusCompleted, Reason: "completed", Entries: [][]byte{[]byte("e")}})
+			note(err)
+		}
+		_, err = s.Scrub(ctx, runtime.Scrub{Partition: p, N: 1000, Adopt: true})
+		note(err)
+		note(s.Relay(ctx, p, []string{"0-1"}))
+		_, err = s.Remove(ctx, runtime.Remove{Partition: p, Instances: work.Expired})
+		note(err)
+	}
+	for _, i := range some {
+		_, err := s.Load(ctx, i)
+		note(err)
+		_, err = s.History(ctx, i, 0, 10)
+		note(err)
+		_, err = s.Payload(ctx, i, "r")
+		note(err)
+		note(s.Deliver(ctx, runtime.Delivery{To: i, ID: "m" + i.ID, Message: []byte("{}")}))
+		note(s.Command(ctx, runtime.Command{To: i, ID: "c" + i.ID, Verb: runtime.VerbCancel, Message: []byte("{}")}))
+	}
+	_, err := s.Definition(ctx, "key")
+	note(err)
+	_, err = s.Definitions(ctx)
+	note(err)
+	_, err = s.Written(ctx)
+	note(err)
+	_, err = s.Start(ctx, runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "new"}, Info: bytes.Repeat([]byte("i"), 5000)})
+	note(err)
+	return failed
+}
+
+// useFile opens a file with some content and uses it, which must neither end the process nor hang. It returns what was in
+// the way of opening it.
+func useFile(t testing.TB, data []byte) error {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := boltstore.Open(t.Context(), path, boltstore.Config{Partitions: 2, Wait: 50 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	useAll(t, s)
+	_ = s.Close() // what counts is that it comes back
+	return nil
+}
+
+// TestCutFile: a file that was cut is told to be damaged, wherever that was.
+func TestCutFile(t *testing.T) {
+	data := filledStore(t)
+	if err := useFile(t, data); err != nil {
+		t.Fatal(err)
+	}
+	used := len(bytes.TrimRight(data, "\x00")) // bbolt makes room in advance
+	for at := 0; at < used; at += 4 << 10 {
+		for _, cut := range []int{at, at + 17} {
+			var damaged *boltstore.DamagedError
+			if err := useFile(t, data[:min(cut, used-1)]); !errors.As(err, &damaged) {
+				t.Errorf("cut after %d of %d bytes: %v", cut, used, err)
+			}
+		}
+	}
+}
+
+// TestFlippedBits: whatever is flipped in a file, no operation ends the process.
+func TestFlippedBits(t *testing.T) {
+	data := filledStore(t)
+	used := len(bytes.TrimRight(data, "\x00"))
+	const page = 4 << 10
+	chance := rand.New(rand.NewPCG(1, 2))
+	damaged := 0
+	for n := range 250 {
+		broken := bytes.Clone(data)
+		at := chance.IntN(used)
+		if n%2 == 0 { // where pages say what they are
+			at = at/page*page + chance.IntN(64)
+		}
+		for range 1 + n%3 {
+			broken[min(at+chance.IntN(8), used-1)] ^= 1 << chance.IntN(8)
+		}
+		if err := useFile(t, broken); err != nil {
+			damaged++
+		}
+	}
+	if damaged == 0 {
+		t.Error("nothing was found damaged")
+	}
+}
+
+// TestFileCutInUse: a file that loses its pages while it is open is told to be damaged from then on, and closes.
+func TestFileCutInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	if err := os.WriteFile(path, filledStore(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told error
+	s, err := boltstore.Open(t.Context(), path, boltstore.Config{Partitions: 2, Failed: func(err error) { told = err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 4096); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *boltstore.DamagedError
+	for _, err := range useAll(t, s) {
+		if !errors.As(err, &damaged) {
+			t.Errorf("%v", err)
+		}
+	}
+	if damaged == nil || !errors.As(told, &damaged) {
+		t.Error("it was not found out")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatIsNoStore: files that no store has written are told to be what they are.
+func TestWhatIsNoStore(t *testing.T) {
+	folder := t.TempDir()
+	text := filepath.Join(folder, "text")
+	if err := os.WriteFile(text, bytes.Repeat([]byte("document: {dsl: 1.0.3}\n"), 2000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(folder, "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	short := filepath.Join(folder, "short")
+	if err := os.WriteFile(short, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		text: "damaged", empty: "is empty", short: "damaged", folder: "is no file", "/dev/null": "is no file",
+		filepath.Join(text, "store.db"): "not a directory",
+	} {
+		_, err := boltstore.Open(t.Context(), path, boltstore.Config{Wait: time.Millisecond})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// FuzzFile: no content of a file ends the process.
+func FuzzFile(f *testing.F) {
+	f.Add(uint32(0), byte(1), uint32(0))
+	f.Add(uint32(4096+16), byte(255), uint32(8<<10))
+	data := filledStore(f)
+	f.Fuzz(func(t *testing.T, at uint32, flip byte, cut uint32) {
+		broken := bytes.Clone(data)
+		broken[int(at)%len(broken)] ^= flip
+		if cut > 0 {
+			broken = broken[:int(cut)%len(broken)]
+		}
+		_ = useFile(t, broken) // that it returns is what counts
+	})
+}

@@ -1,0 +1,39 @@
+package boltstore
+
+import "fmt"
+
+// HeldError says that another process has a store's file.
+type HeldError struct {
+	Path string
+	By   string // which process, if it told
+}
+
+func (e *HeldError) Error() string {
+	by := e.By
+	if by == "" {
+		by = "another process"
+	}
+	return fmt.Sprintf("the store %s is in use by %s: wait for it to end, or use a store on Redis, which many processes can share", e.Path, by)
+}
+
+// DamagedError says that a file is not what a store has written. Nothing more is read from it or written to it.
+type DamagedError struct {
+	Path   string
+	Detail string
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the store %s is damaged: %s", e.Path, e.Detail)
+}
+
+// WriteError says that a file could not be written to. What was to be written is not there, and everything before is.
+type WriteError struct {
+	Path string
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("the store %s cannot be written to: %s", e.Path, e.Err)
+}
+
+func (e *WriteError) Unwrap() error { return e.Err }

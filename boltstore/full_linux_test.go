@@ -1,0 +1,73 @@
+package boltstore_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime"
+)
+
+// TestFullDisk: a disk that is full refuses what is to be written, with the reason, and nothing is half written. When it
+// has room again, the store goes on.
+func TestFullDisk(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=2m"); err != nil {
+		t.Skip("a disk of its own cannot be made: ", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
+	told := 0
+	path := filepath.Join(folder, "store.db")
+	s := mustOpen(t, path, boltstore.Config{Partitions: 1, Failed: func(error) { told++ }})
+	start := func(n int) error {
+		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint("r", n)}, Info: bytes.Repeat([]byte("i"), 50_000)})
+		return err
+	}
+	stored, refused := 0, error(nil)
+	for ; refused == nil && stored < 1000; stored++ {
+		refused = start(stored)
+	}
+	stored--
+	var unwritten *boltstore.WriteError
+	if !errors.As(refused, &unwritten) || !strings.Contains(refused.Error(), syscall.ENOSPC.Error()) || told == 0 {
+		t.Fatalf("after %d: %v, told %d times", stored, refused, told)
+	}
+	// What is small is refused too: whoever takes an instance must be able to store what comes of it.
+	if _, err := s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{{Namespace: "test", ID: "r0"}}, Nonce: "n", Lease: time.Hour}); !errors.As(err, &unwritten) {
+		t.Errorf("claimed: %v", err)
+	}
+	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Ready != int64(stored) {
+		t.Errorf("%d were stored, and %+v are there: %v", stored, st, err)
+	}
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	for errors.As(start(stored), &unwritten) { // until it is tried again
+	}
+	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Ready != int64(stored)+1 {
+		t.Errorf("with room again there are %+v, %v", st, err)
+	}
+}
+
+// TestFullDiskAtFirst: a file that cannot be made leaves nothing behind that looks like a damaged one.
+func TestFullDiskAtFirst(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=12k"); err != nil {
+		t.Skip("a disk of its own cannot be made: ", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(folder, syscall.MNT_DETACH) })
+	path := filepath.Join(folder, "store.db")
+	if _, err := boltstore.Open(t.Context(), path, boltstore.Config{}); err == nil || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT, "size=8m"); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, path, boltstore.Config{})
+}

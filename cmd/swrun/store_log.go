@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// storeLog tells people that a store does not answer, and that it does again: a command that waits for a store says so.
+type storeLog struct{ p *program }
+
+// slowStore is how long a store may take to be opened before that is told.
+const slowStore = 700 * time.Millisecond
+
+// Enabled implements slog.Handler.
+func (storeLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+// Handle implements slog.Handler.
+func (l storeLog) Handle(_ context.Context, r slog.Record) error {
+	line := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "error":
+			line += ": " + a.Value.String()
+		case "after":
+			line += ", after " + a.Value.String()
+		}
+		return true
+	})
+	_, err := fmt.Fprintln(l.p.err, l.p.errLook().text("swrun: "+printable(line)))
+	return err
+}
+
+// WithAttrs implements slog.Handler: which server it is, is said with the error.
+func (l storeLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements slog.Handler.
+func (l storeLog) WithGroup(string) slog.Handler { return l }

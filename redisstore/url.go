@@ -1,0 +1,201 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// This file reads the URL of a store. It is refused as a whole if a part of it would be ignored, and nothing that is said
+// of it shows its password.
+
+// urlForm is how URLs of stores are written.
+const urlForm = "redis://[USER:PASSWORD@]HOST:PORT[/DB]"
+
+// maxDatabase is more than any server has.
+const maxDatabase = 1 << 16
+
+// parseURL reads a URL, and takes what is meant for Config out of it.
+func parseURL(rawURL string, c *Config) (*url.URL, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, unreadable(rawURL, err)
+	}
+	switch {
+	case !slices.Contains([]string{"redis", "rediss", "redis+cluster", "rediss+cluster"}, u.Scheme):
+		return nil, fmt.Errorf("the store's URL begins with %q: it must begin with redis://, rediss://, redis+cluster:// or rediss+cluster://", u.Scheme)
+	case u.Opaque != "" || u.Hostname() == "":
+		return nil, fmt.Errorf("the store's URL names no host: write %s", strings.Replace(urlForm, "redis:", u.Scheme+":", 1))
+	case u.Fragment != "":
+		return nil, errors.New("the store's URL has a # in it: write %23 in a password")
+	}
+	if err := checkPort(u.Port()); err != nil {
+		return nil, err
+	}
+	if err := checkDatabase(u); err != nil {
+		return nil, err
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, errors.New("what stands behind the ? of the store's URL cannot be read: write name=value&name=value")
+	}
+	if err := c.take(query); err != nil {
+		return nil, err
+	}
+	u.RawQuery = query.Encode()
+	return u, nil
+}
+
+func checkPort(port string) error {
+	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535) {
+		return fmt.Errorf("the store's URL has the port %q: it must be a number from 1 to 65535", port)
+	}
+	return nil
+}
+
+func checkDatabase(u *url.URL) error {
+	name := strings.Trim(u.Path, "/")
+	switch n, err := strconv.Atoi(name); {
+	case name == "":
+		return nil
+	case strings.HasSuffix(u.Scheme, "+cluster"):
+		return fmt.Errorf("the store's URL names the database %q: a cluster has none", name)
+	case err != nil || n < 0 || n > maxDatabase:
+		return fmt.Errorf("the store's URL names the database %q: it must be a number from 0", name)
+	}
+	return nil
+}
+
+// take takes the parameters of Config out of a URL's.
+func (c *Config) take(query url.Values) error {
+	if query.Has("deployment") {
+		if c.Deployment = query.Get("deployment"); c.Deployment == "" {
+			return errors.New("the store's URL has an empty deployment: name one, or leave it out")
+		}
+	}
+	if query.Has("partitions") {
+		text := query.Get("partitions")
+		var err error
+		if c.Partitions, err = strconv.Atoi(text); err != nil || c.Partitions < 1 || c.Partitions > 4096 {
+			return fmt.Errorf("the store's URL asks for %q partitions: it must be a number from 1 to 4096", text)
+		}
+	}
+	query.Del("deployment")
+	query.Del("partitions")
+	return nil
+}
+
+// unreadable tells that a URL cannot be read. Why is left out if there may be a password in it: the reason quotes what it
+// stumbles over.
+func unreadable(rawURL string, err error) error {
+	shown := errors.MaskURL(rawURL)
+	if strings.Contains(rawURL, "@") {
+		return fmt.Errorf("the store's URL %s cannot be read: in a user and a password, each of / ? # @ : %% [ ] and space is written as %% and two digits, such as %%2F for /", shown)
+	}
+	return fmt.Errorf("the store's URL %s cannot be read: %w", shown, err)
+}
+
+// connect makes the client. Its own retries are off: this package repeats an operation under the same id.
+func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
+	u, err := parseURL(rawURL, &c)
+	if err != nil {
+		return nil, c, err
+	}
+	if strings.HasSuffix(u.Scheme, "+cluster") {
+		u.Scheme = strings.TrimSuffix(u.Scheme, "+cluster")
+		o, err := redis.ParseClusterURL(u.String())
+		if err != nil {
+			return nil, c, unreadable(rawURL, err)
+		}
+		o.MaxRetries, o.DialerRetries, o.DisableIdentity = -1, 1, true
+		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+		return redis.NewClusterClient(o), c, nil
+	}
+	o, err := redis.ParseURL(u.String())
+	if err != nil {
+		return nil, c, unreadable(rawURL, err)
+	}
+	o.MaxRetries, o.DialerRetries, o.DisableIdentity, o.ContextTimeoutEnabled = -1, 1, true, true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(o), c, nil
+}
+
+// probeWithin is how long a server is listened to that may speak another language.
+const probeWithin = time.Second
+
+// mismatched tells whether the server is spoken to in the wrong way: encrypted or not. Both wait for the other, so that
+// nothing else would tell for long.
+func mismatched(ctx context.Context, client redis.UniversalClient) error {
+	address, encrypted := addressOf(client), encrypts(client)
+	ctx, cancel := context.WithTimeout(ctx, probeWithin)
+	defer cancel()
+	switch {
+	case encrypted && speaksPlain(ctx, address):
+		return fmt.Errorf("the server %s does not encrypt: write redis:// and not rediss://", address)
+	case !encrypted && speaksTLS(ctx, address):
+		return fmt.Errorf("the server %s encrypts what is sent: write rediss:// and not redis://", address)
+	}
+	return nil
+}
+
+func addressOf(client redis.UniversalClient) string {
+	if c, ok := client.(*redis.ClusterClient); ok {
+		return c.Options().Addrs[0]
+	}
+	return client.(*redis.Client).Options().Addr
+}
+
+func encrypts(client redis.UniversalClient) bool {
+	if c, ok := client.(*redis.ClusterClient); ok {
+		return c.Options().TLSConfig != nil
+	}
+	return client.(*redis.Client).Options().TLSConfig != nil
+}
+
+// speaksPlain reports whether a server answers what is not encrypted.
+func speaksPlain(ctx context.Context, address string) bool {
+	connection, err := dial(ctx, address)
+	if err != nil {
+		return false
+	}
+	defer connection.Close() // it was only to ask
+	if _, err := connection.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	first := make([]byte, 1)
+	n, _ := connection.Read(first) // what does not answer is not plain
+	return n == 1 && (first[0] == '+' || first[0] == '-')
+}
+
+// speaksTLS reports whether a server answers the beginning of an encrypted connection. Who it is does not matter: nothing
+// is told to it.
+func speaksTLS(ctx context.Context, address string) bool {
+	connection, err := dial(ctx, address)
+	if err != nil {
+		return false
+	}
+	defer connection.Close() // it was only to ask
+	err = tls.Client(connection, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
+	var alert tls.AlertError
+	return err == nil || errors.As(err, &alert) // it may want a certificate
+}
+
+func dial(ctx context.Context, address string) (net.Conn, error) {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	deadline, _ := ctx.Deadline() // the caller has set one
+	return connection, connection.SetDeadline(deadline)
+}

@@ -1,0 +1,82 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// This file is about many instances at once.
+
+// sides is how many calls are on their way at a time: what comes to a store together is stored together.
+const sides = 128
+
+// ForEach calls f for each of all, several at a time, and returns the errors at the same places.
+func ForEach[T any](all []T, f func(T) error) []error {
+	failed := make([]error, len(all))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(sides, len(all)) {
+		group.Go(func() {
+			for n := int(next.Add(1)) - 1; n < len(all); n = int(next.Add(1)) - 1 {
+				failed[n] = f(all[n])
+			}
+		})
+	}
+	group.Wait()
+	return failed
+}
+
+// Delete removes an instance that has ended; any other is refused as a Conflict.
+func (c *Client) Delete(ctx context.Context, i Instance) error {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return err
+	}
+	if !l.Record.Status.Final() {
+		return Refuse(Conflict, time.Time{}, "instance %s is %s", i, l.Record.Status)
+	}
+	_, err = c.store.Remove(ctx, Remove{Partition: i.Partition(c.store.Layout().Partitions), Instances: []Instance{i}})
+	return err
+}
+
+// DeleteAll removes instances that have ended, many in one transition, and returns the errors at the same places. It is no
+// error that there is no such instance: somebody else has removed it.
+func (c *Client) DeleteAll(ctx context.Context, all []Instance) []error {
+	failed := make([]error, len(all))
+	byPartition := map[int][]int{} // places in all
+	for n, i := range all {
+		p := i.Partition(c.store.Layout().Partitions)
+		byPartition[p] = append(byPartition[p], n)
+	}
+	var batches [][]int
+	for _, places := range byPartition {
+		batches = slices.AppendSeq(batches, slices.Chunk(places, batchSize))
+	}
+	ForEach(batches, func(places []int) error {
+		c.deleteTogether(ctx, all, places, failed)
+		return nil
+	})
+	return failed
+}
+
+// deleteTogether removes the instances at some places in all, which are of one partition.
+func (c *Client) deleteTogether(ctx context.Context, all []Instance, places []int, failed []error) {
+	request := Remove{Partition: all[places[0]].Partition(c.store.Layout().Partitions)}
+	for _, n := range places {
+		request.Instances = append(request.Instances, all[n])
+	}
+	removed, err := c.store.Remove(ctx, request)
+	if err == nil && removed == len(places) {
+		return
+	}
+	for _, n := range places { // the store does not tell which it has left alone
+		if failed[n] = err; err == nil {
+			if failed[n] = c.Delete(ctx, all[n]); RefusedAs(failed[n]) == NoSuch {
+				failed[n] = nil
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime"
+)
+
+// removals counts the calls of Remove.
+type removals struct {
+	runtime.Store
+	calls atomic.Int64
+}
+
+func (r *removals) Remove(ctx context.Context, c runtime.Remove) (int, error) {
+	r.calls.Add(1)
+	return r.Store.Remove(ctx, c)
+}
+
+// TestDeleteAll: many instances are removed together; what has not ended is refused, and keeps no other from it.
+func TestDeleteAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		counted := &removals{Store: memstore.New(memstore.Config{Partitions: 4})}
+		h.store, h.client = counted, runtime.NewClient(runtime.ClientConfig{Store: counted})
+		defer h.work(runtime.WorkerConfig{})()
+		var all []runtime.Instance
+		for range 1000 {
+			all = append(all, h.start("do: [{a: {set: {x: 1}}}]", runtime.StartOptions{}))
+		}
+		for _, i := range all {
+			h.wait(i)
+		}
+		if failed := slices.DeleteFunc(h.client.DeleteAll(t.Context(), all[:900]), isNil); len(failed) > 0 || counted.calls.Load() > 14 {
+			t.Errorf("900 took %d calls, and failed with %v", counted.calls.Load(), failed)
+		}
+		waiting := h.start("do: [{w: {wait: PT1H}}]", runtime.StartOptions{})
+		rest := append(slices.Clone(all[890:]), waiting)
+		for n, err := range h.client.DeleteAll(t.Context(), rest) {
+			if refused := runtime.RefusedAs(err) == runtime.Conflict; refused != (rest[n] == waiting) || err != nil && !refused {
+				t.Errorf("%s: %v", rest[n], err)
+			}
+		}
+		for _, i := range all {
+			if _, err := h.store.Load(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch {
+				t.Fatalf("%s is still there: %v", i, err)
+			}
+		}
+	})
+}
+
+func isNil(err error) bool { return err == nil }
+
+// TestTerminateMany: instances that are told to end at once all do, and their retention then removes them all.
+func TestTerminateMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(runtime.WorkerConfig{Retention: 1})()
+		var all []runtime.Instance
+		for n := range 2500 {
+			all = append(all, h.start("do: [{w: {wait: PT1H}}]", runtime.StartOptions{ID: fmt.Sprint("r", n)}))
+		}
+		refused := runtime.ForEach(all, func(i runtime.Instance) error {
+			if o := h.record(i); o.Status == interpreter.StatusCompleted {
+				return fmt.Errorf("%s has ended", i)
+			}
+			return h.client.Terminate(t.Context(), i, "")
+		})
+		if refused = slices.DeleteFunc(refused, isNil); len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		synctest.Wait()
+		for _, i := range all {
+			if _, err := h.client.Wait(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch && err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
