@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
+	"strconv"
 	"strings"
 )
 
@@ -19,22 +20,24 @@ type script struct {
 // scripts are all transitions. Those that only go on with what is there, or make room, also run when memory is full.
 type scripts struct {
 	start, claim, commit, commits, renew, promote, deliver, command, relay, scrub, remove, probe, hold, vouch script
+	claimBegun, commandEnd                                                                                    script // when memory is full
 }
 
+// full is what a script begins with that also runs when memory is full; the others need room.
+const full, room = "#!lua flags=allow-oom\n", "#!lua\n"
+
 func newScripts() scripts {
-	const full = "#!lua flags=allow-oom\n"
-	const room = "#!lua\n"
 	return scripts{
 		start: newScript("start", room), claim: newScript("claim", room), deliver: newScript("deliver", room),
 		command: newScript("command", room),
 		commit:  newScript("commit", full), commits: newScript("commits", full), renew: newScript("renew", full), promote: newScript("promote", full),
 		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full), probe: newScript("probe", full), hold: newScript("hold", full),
-		vouch: newScript("vouch", full),
+		vouch: newScript("vouch", full), claimBegun: newScript("claim", full), commandEnd: newScript("command", full),
 	}
 }
 
 func (s *scripts) all() []script {
-	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold, s.vouch}
+	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold, s.vouch, s.claimBegun, s.commandEnd}
 }
 
 // arguments returns EVALSHA's arguments up to those of the script itself, with room for so many of them; address fills
@@ -54,7 +57,7 @@ func (s *script) address(args []any, seen int64, echo string, expected int64) {
 
 func newScript(name, first string) script {
 	own := strings.Replace(mustSource(name), includeRecord, mustSource("record"), 1)
-	source := first + "local STOPS = " + stops(name) + "\n" + mustSource("clock") + own
+	source := first + "local STOPS, FULL = " + stops(name) + ", " + strconv.FormatBool(first == full) + "\n" + mustSource("clock") + own
 	sum := sha1.Sum([]byte(source))
 	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "commits"}
 }

@@ -140,13 +140,36 @@ func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, 
 		keys = append(keys, k.instance(i), k.inbox(i))
 		args = append(args, i.String())
 	}
-	r, err := s.call(ctx, &s.scripts.claim, c.Partition, fmt.Sprintf("%d instances", len(c.Instances)), keys, args...)
+	subject := fmt.Sprintf("%d instances", len(c.Instances))
+	r, err := s.call(ctx, &s.scripts.claim, c.Partition, subject, keys, args...)
+	if codeOf(err) == outOfMemory { // deadlines and cancels hold all the same
+		var begun reply
+		if begun, err = s.begunOnly(ctx, c.Partition, subject, keys, args, err); err == nil {
+			r = begun
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	claimed, err := readClaimed(r)
 	s.known.claimed(claimed, k)
 	return claimed, err
+}
+
+// outOfMemory is what servers say whose memory is full.
+const outOfMemory = "OOM"
+
+// begunOnly claims what does not wait for room, from a server whose memory is full. If there is nothing of that kind, the
+// error is that the memory is full.
+func (s *Store) begunOnly(ctx context.Context, partition int, subject string, keys, args []any, full error) (reply, error) {
+	r, err := s.call(ctx, &s.scripts.claimBegun, partition, subject, keys, args...)
+	if err != nil {
+		return r, err
+	}
+	if claimed, ok := r.values[0].([]any); !ok || len(claimed) == 0 {
+		return r, full
+	}
+	return r, nil
 }
 
 func readClaimed(r reply) ([]runtime.Claimed, error) {
@@ -331,7 +354,11 @@ func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
 // Command implements runtime.Store.
 func (s *Store) Command(ctx context.Context, c runtime.Command) error {
 	n, k := s.of(c.To)
-	_, err := s.call(ctx, &s.scripts.command, n, "instance "+c.To.String(),
+	script := &s.scripts.command
+	if c.Verb == runtime.VerbCancel || c.Verb == runtime.VerbTerminate { // they make room
+		script = &s.scripts.commandEnd
+	}
+	_, err := s.call(ctx, script, n, "instance "+c.To.String(),
 		[]any{k.time, k.ready, k.due, k.seenKeys, k.instance(c.To), k.inbox(c.To)},
 		s.keys.hints(), mailHint(n, c.To), c.To.String(), c.ID, string(c.Verb), []byte(c.Message))
 	return err

@@ -74,7 +74,8 @@ func (p *program) examine(ctx context.Context, s *openedStore) []finding {
 		found = append(found, exposure(facts, s.url)...)
 	}
 	found = append(found, p.clocks(ctx, s)...)
-	return append(found, health(ctx, s))
+	found = append(found, health(ctx, s))
+	return append(found, workers(ctx, s)...)
 }
 
 func layoutText(l runtime.Layout) string {

@@ -22,5 +22,9 @@ func doctorChecks() []doctorCheck {
 			"Versions of Redis without the corrections of CVE-2025-49844 let a user who may run scripts take over the server. Some\ndistributions correct older versions without changing their number."},
 		{"SD008", "whether what is sent to the server is encrypted",
 			"Runs, and with them what workflows work on, cross the network in plain text, the password too. Use rediss://, unless server and\nworkers are alone on their network."},
+		{"SD009", "whether runs are overdue",
+			"A run whose timer, deadline or start has come is taken by a worker within milliseconds. One that has waited for more than five\nseconds has none, or none with room. Its deadlines are kept: what happens after them comes too late, whenever it is taken."},
+		{"SD010", "whether there is a worker",
+			"Runs go on only while a worker runs: swrun worker or serve, or swrun run --id for its own run. On Redis those are counted that\nlisten for work; a local file is open in one process only, which is doctor now."},
 	}
 }

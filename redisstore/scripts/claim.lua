@@ -2,6 +2,7 @@
 -- KEYS: time, ready, due, then instance and inbox of each candidate
 -- ARGV: ..., nonce, lease in ms, then the member of each candidate
 -- Reply: OK, then for each that is held by the nonce now: {member, fields and values of its hash, its inbox}
+-- When memory is full, only what has begun is taken, a message waits for, or whose time runs.
 -- include record
 local MAX_REPLY = 262144
 local indexes = {ready = KEYS[2], due = KEYS[3]}
@@ -15,7 +16,7 @@ for n = 1, #ARGV - ARGS - 1 do
     away(indexes, member, instance)
   elseif size < MAX_REPLY then
     local again = r.lease ~= 0 and r.nonce == nonce
-    if again or not final(r) and r.lease == 0 and r.ready ~= 0 then
+    if again or not final(r) and r.lease == 0 and r.ready ~= 0 and (not FULL or r.ready < 0) then
       if not again then
         local index, score = place(r)
         r.epoch, r.nonce, r.lease, r.ready = r.epoch + 1, nonce, now + lease, 0

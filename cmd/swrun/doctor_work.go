@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime"
+)
+
+// This file is what doctor finds out about work that nobody does.
+
+// lateAfter is how late something has to be before doctor warns of it: a worker that is well is late by milliseconds.
+const lateAfter = 5 * time.Second
+
+// maxLate is how many runs of a partition doctor looks at.
+const maxLate = 200
+
+// late is what doctor knows of runs that somebody should have taken.
+type late struct {
+	runs    int
+	longest time.Duration
+	of      runtime.Instance
+}
+
+// overdue looks for runs whose time has come long ago, and nobody has taken.
+func overdue(ctx context.Context, s *openedStore) (l late, err error) {
+	for p := range s.Layout().Partitions {
+		work, err := s.Poll(ctx, p, maxLate, false)
+		if err != nil {
+			return l, err
+		}
+		for _, i := range append(work.Due, work.Ready...) {
+			loaded, err := s.Load(ctx, i)
+			if runtime.RefusedAs(err) != "" {
+				continue // it is gone, or SD006 counts it
+			}
+			if err != nil {
+				return l, err
+			}
+			by := work.At.Sub(waitsSince(&loaded.Record))
+			if by < lateAfter {
+				continue
+			}
+			if l.runs++; by > l.longest {
+				l.longest, l.of = by, i
+			}
+		}
+	}
+	return l, nil
+}
+
+// waitsSince returns since when somebody should take a run.
+func waitsSince(r *runtime.Record) time.Time {
+	switch {
+	case r.Ready < 0:
+		return runtime.Moment(r.Ready + runtime.Urgency)
+	case r.Ready > 0:
+		return runtime.Moment(r.Ready)
+	}
+	return runtime.Moment(r.Due())
+}
+
+// workers tells of runs that nobody moves on.
+func workers(ctx context.Context, s *openedStore) []finding {
+	l, err := overdue(ctx, s)
+	if err != nil {
+		return []finding{{"SD009", levelError, err.Error(), "see whether the server is overloaded"}}
+	}
+	lateness := finding{"SD009", levelOK, "no run is overdue", ""}
+	if l.runs > 0 {
+		lateness = finding{"SD009", levelWarning, fmt.Sprintf("%d run(s) are overdue, %s by %s: no worker takes them", l.runs, l.of, elapsed(l.longest)),
+			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
+	}
+	return []finding{lateness, present(ctx, s)}
+}
+
+// present tells whether there is a worker, if one is needed.
+func present(ctx context.Context, s *openedStore) finding {
+	var live int64
+	for p := range s.Layout().Partitions {
+		st, err := s.Statistics(ctx, p)
+		if err != nil {
+			return finding{"SD010", levelError, err.Error(), "see whether the server is overloaded"}
+		}
+		live += st.Ready + st.Waiting
+	}
+	connected, where := int64(0), "no other process has the store open"
+	if redis, ok := s.Store.(*redisstore.Store); ok {
+		var err error
+		if connected, err = redis.Workers(ctx); err != nil {
+			return finding{"SD010", levelWarning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
+		}
+		where = "no worker is connected"
+	}
+	switch {
+	case connected > 0:
+		return finding{"SD010", levelOK, fmt.Sprintf("%d worker(s) are connected", connected), ""}
+	case live == 0:
+		return finding{"SD010", levelOK, where + ", and no run waits for one", ""}
+	}
+	return finding{"SD010", levelWarning, fmt.Sprintf("%s, and %d run(s) have not ended: nothing moves them on", where, live), "start one: swrun worker"}
+}
