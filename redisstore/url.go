@@ -33,6 +33,8 @@ func parseURL(rawURL string, c *Config) (*url.URL, error) {
 		return nil, unreadable(rawURL, err)
 	}
 	switch {
+	case strings.Contains(u.Path+u.RawQuery+u.Fragment, "@"): // the password is cut where it should not be
+		return nil, unreadable(rawURL, nil)
 	case !slices.Contains([]string{"redis", "rediss", "redis+cluster", "rediss+cluster"}, u.Scheme):
 		return nil, fmt.Errorf("the store's URL begins with %q: it must begin with redis://, rediss://, redis+cluster:// or rediss+cluster://", u.Scheme)
 	case u.Opaque != "" || u.Hostname() == "":
