@@ -55,7 +55,7 @@ func TestTimeoutCutsRequest(t *testing.T) {
 	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf(`  - ask:
       call: http
       with: { method: get, endpoint: '%s' }
-      timeout: { after: PT0.1S }
+      timeout: { after: PT1S }
 `, server.URL))
 	wantTimeout(t, outcome, "/do/0/ask")
 	<-cut
@@ -72,7 +72,7 @@ func TestTimeoutCutsResponse(t *testing.T) {
 	}))
 	defer server.Close()
 	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf(`  - outer:
-      timeout: { after: PT0.1S }
+      timeout: { after: PT1S }
       do:
         - ask:
             call: http
@@ -145,7 +145,7 @@ func TestLosersOfARaceAreCut(t *testing.T) {
         compete: true
         branches:
           - slow: { call: http, with: { method: get, endpoint: '%s' } }
-          - fast: { wait: PT0.1S }
+          - fast: { wait: PT1S }
 `, server.URL))
 	if outcome.Status != interpreter.StatusCompleted {
 		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)

@@ -108,7 +108,7 @@ func TestTimeoutCutsLoading(t *testing.T) {
 	defer server.Close()
 	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", nil, false)}, fmt.Sprintf(`  - work:
       run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
-      timeout: { after: PT0.1S }
+      timeout: { after: PT1S }
 `, server.URL))
 	wantTimeout(t, outcome, "/do/0/work")
 	<-cut

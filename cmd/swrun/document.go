@@ -11,9 +11,6 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// maxDocument bounds the text of a document.
-const maxDocument = 8 << 20
-
 // document is a workflow document with all that was found about it.
 type document struct {
 	file        string
@@ -27,21 +24,15 @@ const stdinName = "<stdin>"
 
 func readDocument(s streams, name string) (string, []byte, error) {
 	if name == "-" {
-		text, err := readStdin(s, "the document -")
+		text, err := readStdin(s, "the document -", maxDocument)
 		return stdinName, text, err
 	}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return name, nil, usagef("name a file, for example "+filepath.Join(name, "workflow.yaml"), "%s is a folder", name)
 	}
-	if err == nil && info.Size() > maxDocument {
-		return name, nil, usagef("", "%s is larger than %d MiB", name, maxDocument>>20)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return name, nil, fileError("the document", err)
-	}
-	return name, text, nil
+	text, err := readFile("the document", name, maxDocument)
+	return name, text, err
 }
 
 // checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets.

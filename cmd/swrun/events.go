@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/swrun/swrun/dsl"
 )
@@ -22,9 +21,9 @@ func (d *document) deliverable(files []string) error {
 func readEvents(files []string) ([]map[string]any, error) {
 	var events []map[string]any
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := readFile("the events", file, maxText)
 		if err != nil {
-			return nil, fileError("the events", err)
+			return nil, err
 		}
 		v, err := decodeData(file, text)
 		if err != nil {

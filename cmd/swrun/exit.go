@@ -83,6 +83,9 @@ func usagef(hint, format string, args ...any) error {
 
 // fileError tells that a file which was named could not be read.
 func fileError(what string, err error) error {
+	if errors.As(err, new(*exitError)) {
+		return err
+	}
 	code := exitInternal
 	if errors.Is(err, os.ErrNotExist) {
 		code = exitNotFound

@@ -44,7 +44,7 @@ func (f failure) text(l look) string {
 	line(labelled("sent", sent))
 	line(labelled("got", got))
 	if got == "" {
-		line(labelled("detail", printable(bounded(fault.Detail, shownDetail))))
+		line(labelled("detail", detailLines(fault.Detail)))
 	}
 	line(f.timeout())
 	line(f.extensions())
@@ -71,6 +71,16 @@ func labelled(name, text string) string {
 		return fmt.Sprintf("%-15s %s", "", text)
 	}
 	return fmt.Sprintf("%-6s %s", name, text)
+}
+
+// detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
+// below each other.
+func detailLines(detail string) string {
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(bounded(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = printable(strings.ReplaceAll(l, "\t", "    "))
+	}
+	return strings.Join(lines, "\n         ")
 }
 
 func (f failure) title() string {
@@ -184,7 +194,7 @@ func (f failure) exchange() (sent, got string) {
 	if response := member("response"); sent != "" && response["statusCode"] != nil {
 		got = fmt.Sprint(response["statusCode"])
 		if detail := f.outcome.Fault.Detail; detail != "" {
-			got += "  " + printable(bounded(detail, shownDetail))
+			got += "  " + detailLines(detail)
 		}
 	}
 	return sent, got

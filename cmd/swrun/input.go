@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 )
 
@@ -40,15 +40,15 @@ func readInput(s streams, forms []string) (any, error) {
 func readInputForm(s streams, form string) (any, error) {
 	switch {
 	case form == "-":
-		text, err := readStdin(s, "-i -")
+		text, err := readStdin(s, "-i -", maxText)
 		if err != nil {
 			return nil, err
 		}
 		return decodeInput("standard input", text)
 	case strings.HasPrefix(form, "@"):
-		text, err := os.ReadFile(form[1:])
+		text, err := readFile("the input", form[1:], maxText)
 		if err != nil {
-			return nil, fileError("the input", err)
+			return nil, err
 		}
 		return decodeInput(form[1:], text)
 	}
@@ -94,11 +94,14 @@ func merge(a, b any) any {
 	return merged
 }
 
-func readStdin(s streams, flag string) ([]byte, error) {
+func readStdin(s streams, flag string, limit int) ([]byte, error) {
 	if s.inTTY {
 		return nil, usagef("pipe something into swrun, or name a file", "%s reads standard input, which is a terminal", flag)
 	}
-	text, err := io.ReadAll(s.in)
+	text, err := readAll(s.in, "standard input", limit)
+	if errors.As(err, new(*exitError)) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &exitError{code: exitInternal, message: fmt.Sprintf("standard input cannot be read: %s", err)}
 	}

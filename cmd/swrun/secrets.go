@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -28,9 +27,9 @@ func readSecrets(env func(string) (string, bool), name string) (secrets, error) 
 	if name == "" {
 		return s, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := readFile("the secrets", name, maxText)
 	if err != nil {
-		return s, fileError("the secrets", err)
+		return s, err
 	}
 	v, err := decodeData(name, text)
 	if err != nil {
