@@ -4,7 +4,8 @@
   delete globalThis.__host;
   const { argv, env, globals } = JSON.parse(host('start', ''));
   const { isInteger } = Number;
-  const keep = (name, value) => Object.defineProperty(globalThis, name, { value });
+  const { defineProperty, getOwnPropertyDescriptor, keys } = Object; // an argument may take the place of Object
+  const keep = (name, value) => defineProperty(globalThis, name, { value });
 
   const show = (v) => {
     try {
@@ -60,9 +61,9 @@
     leave(13);
   });
 
-  for (const name of Object.keys(globals)) {
-    const taken = Object.getOwnPropertyDescriptor(globalThis, name)?.configurable === false;
+  for (const name of keys(globals)) {
+    const taken = getOwnPropertyDescriptor(globalThis, name)?.configurable === false;
     if (taken) throw new Error(`the argument ${name} cannot be a global variable: the engine has one of that name`);
-    Object.defineProperty(globalThis, name, { value: globals[name], writable: true, enumerable: true, configurable: true });
+    defineProperty(globalThis, name, { value: globals[name], writable: true, enumerable: true, configurable: true });
   }
 })();

@@ -61,22 +61,39 @@ func (c *command) kill() {
 	}
 }
 
-// descendants returns the processes below this one.
-func descendants() map[int]bool {
-	parents := map[int]int{}
+// endSession kills what is left in a session, that of a supervisor which was killed.
+func endSession(id int) {
+	_, sessions := table()
+	for pid, session := range sessions {
+		if session == id {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
+// table returns the parent and the session of every process.
+func table() (parents, sessions map[int]int) {
+	parents, sessions = map[int]int{}, map[int]int{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			continue // it has ended
 		}
-		// The name, in parentheses, may hold anything; the state and the parent follow it.
+		// The name, in parentheses, may hold anything; the state, the parent, the group and the session follow it.
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if len(fields) > 1 {
+		if len(fields) > 3 {
 			parents[pid], _ = strconv.Atoi(string(fields[1]))
+			sessions[pid], _ = strconv.Atoi(string(fields[3]))
 		}
 	}
+	return parents, sessions
+}
+
+// descendants returns the processes below this one.
+func descendants() map[int]bool {
+	parents, _ := table()
 	found := map[int]bool{}
 	self := os.Getpid()
 	for pid := range parents {

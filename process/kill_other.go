@@ -11,6 +11,9 @@ import (
 // not ended here.
 func adoptOrphans() error { return nil }
 
+// endSession does nothing: here the processes of a session cannot be listed.
+func endSession(int) {}
+
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // isAlone reports whether the command's group is gone; it waits for that.

@@ -161,6 +161,7 @@ const ending = 2 * time.Second
 // crash tells how a supervisor ended that was not told to.
 func (s *supervisor) crash(broken error) error {
 	s.end(0)
+	endSession(s.command.Process.Pid)
 	said := s.said.String()
 	if strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") {
 		return &CrashError{Reason: "it took more memory than it may", Memory: true}

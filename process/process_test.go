@@ -138,6 +138,29 @@ func TestJobsEndWithTheirContext(t *testing.T) {
 
 var errTime = errors.New("its time is over")
 
+// TestKilledSupervisor: a command that kills its supervisor fails, and ends with its session.
+func TestKilledSupervisor(t *testing.T) {
+	if goruntime.GOOS != "linux" {
+		t.Skip("only there the processes of a session can be listed")
+	}
+	mark := t.TempDir()
+	job := shell("sleep 1000 & kill -9 $PPID; sleep 1000")
+	job.Environment = append(job.Environment, "MARK="+mark)
+	var crash *process.CrashError
+	if got, err := processtest.Pool(t).Run(t.Context(), job); !errors.As(err, &crash) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; goruntime.Gosched() {
+		left := processesWith(t, mark)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still running: %q", left)
+		}
+	}
+}
+
 // TestMemoryOutsideTheHeap: what the engine does not count is bounded too.
 func TestMemoryOutsideTheHeap(t *testing.T) {
 	p := processtest.Pool(t)
