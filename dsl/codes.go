@@ -56,7 +56,7 @@ func formRules() []Rule {
 		{"SW119", SeverityWarning, "a scalar that reads otherwise than it looks",
 			"Older YAML took yes, no, on and off for booleans and numbers with a leading zero for octal ones. Here they are text and decimal numbers. Write true or false, or put text in quotes.\n\n    good:  country: 'no'"},
 		{"SW120", SeverityError, "a reserved or impossible name",
-			"continue, exit and end are flow directives, so no task can be called so. Variables are names of letters, digits and _ and must not hide a built-in argument.\n\n    bad:   for: {each: input, in: .items}\n    good:  for: {each: item, in: .items}"},
+			"Names of tasks are printable and not empty. Variables are names of letters, digits and _ and must not hide a built-in argument.\n\n    bad:   for: {each: input, in: .items}\n    good:  for: {each: item, in: .items}"},
 		{"SW121", SeverityError, "a list item that is not one named thing",
 			"Each item of a list of tasks, cases or extensions has exactly one key, its name. Its properties are indented below.\n\n    bad:   - greet:\n             set: {a: 1}\n    bad:   - set: {a: 1}\n    good:  - greet:\n               set: {a: 1}"},
 		{"SW122", SeverityError, "not exactly one of several properties",
@@ -75,6 +75,8 @@ func formRules() []Rule {
 			"Empty text, blank text and an empty expression are no values: they stand neither for the default nor for the input. Leave the property out, or say what is meant.\n\n    bad:   if: ''\n    bad:   command: ${ }\n    good:  command: ${ .command }"},
 		{"SW131", SeverityWarning, "a property without a value",
 			"`null`, and nothing at all, mean that the property is absent. Where nothing follows the colon, something was probably forgotten; `null` says that it was not.\n\n    bad:   timeout:\n    good:  timeout: {after: PT5S}\n    good:  timeout: null"},
+		{"SW132", SeverityWarning, "a task with the name of a flow directive",
+			"`then: end`, `then: exit` and `then: continue` are flow directives, wherever a task of that name stands: it runs when the flow reaches it, and nothing can lead to it by name.\n\n    bad:   - end: {set: {done: true}}\n    good:  - finish: {set: {done: true}}"},
 	}
 }
 

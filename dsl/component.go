@@ -136,7 +136,12 @@ func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authenti
 			Range: p.src.span(key), Help: "a policy is one of: " + strings.Join(choices, " ")})
 		return a
 	}
-	o := p.object(n, at, "an authentication policy", choices...)
+	var o *object
+	if mayUse {
+		o = p.object(n, at, "an authentication policy", choices...)
+	} else { // open, as in the specification's schema
+		o = p.openObject(n, at, "an authentication policy", choices...)
+	}
 	switch scheme := o.exactlyOne(choices...); scheme {
 	case "":
 	case "use":

@@ -21,6 +21,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 	t := &EmitTask{TaskBase: base}
 	if n := e.value("event"); n != nil {
 		event := p.openObject(n, e.at.Key("event"), "an event to emit", "with")
+		event.require("with")
 		t.With = event.eventProperties("with")
 		if with := event.value("with"); with != nil {
 			attributes := p.object(with, event.at.Key("with"), "the event's `with`")

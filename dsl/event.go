@@ -21,7 +21,9 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	until := s.value("until")
 	switch {
 	case until == nil:
-	case inUntil && until.Kind == yaml.ScalarNode && scalarTypeOf(until) == boolScalar:
+	case inUntil && until.Kind == yaml.ScalarNode && scalarData(until) == false: // which the schema allows
+	case inUntil:
+		s.report("SW124", "until", "what ends a strategy has no `until` of its own")
 	case e.Mode == "": // what is wrong has been told
 	case e.Mode != "any":
 		s.report("SW124", "until", "`until` goes with `any` only")

@@ -50,7 +50,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 	switch name := e.key.Value; {
 	case e.key.Kind != yaml.ScalarNode: // reported as a key
 	case slices.Contains([]string{ThenContinue, ThenExit, ThenEnd}, name):
-		d.Message = fmt.Sprintf("a task cannot be called `%s`: `then: %s` means something else", name, name)
+		d.Code, d.Message = "SW132", fmt.Sprintf("no `then` can lead to a task called `%s`: `then: %s` means something else", name, name)
 		d.Help = "give it another name"
 	case strings.TrimSpace(name) == "":
 		d.Message = "a task must have a name"

@@ -23,7 +23,7 @@ func connectionDefinitions() properties {
 		"oidc":   oauth2(false).about("OpenID Connect."),
 	}
 	names := needs("basic", "bearer", "digest", "oauth2", "oidc")
-	all["policy"] = object(nil, schemes).exactlyOne(names...)
+	all["policy"] = object(nil, schemes).open().exactlyOne(names...)
 	named := text()
 	all["policyOrName"] = anyOf(named, object(nil, schemes.with(properties{
 		"use": named.about("The name of a policy in `use.authentications`."),

@@ -77,7 +77,7 @@ func taskDefinitions() properties {
 	return controlTasks().with(callTasks()).with(properties{
 		"run": task(needs("run"), properties{"run": run().about("What to run.")}),
 		"emit": task(needs("emit"), properties{"emit": object(needs("event"), properties{
-			"event": object(nil, properties{"with": use("eventToEmit").about("The event's attributes and data.")}).open().about("The event."),
+			"event": object(needs("with"), properties{"with": use("eventToEmit").about("The event's attributes and data.")}).open().about("The event."),
 		}).about("The event to publish.")}),
 		"listen": task(needs("listen"), properties{
 			"listen": object(needs("to"), properties{
