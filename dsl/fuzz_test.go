@@ -14,7 +14,7 @@ import (
 // FuzzParse checks what holds for every text: Parse returns a tree, its diagnostics are complete and lie in the text,
 // and every place of the document is found.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "../examples/*.yaml"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/syntax/*.yaml", "../examples/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)
@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 	for _, c := range scalarCases() {
 		f.Add([]byte(c.text))
 	}
-	for _, text := range []string{"0: [:!00 \xef", "0::", "{{},<<}", `{"do":[{"a":{"set":{"x":"\ud83d\ude00"}}}]}`, "&a [*a]", "{\"a\":"} {
+	for _, text := range []string{"0: [:!00 \xef", "0::", "{{},<<}", `{"do":[{"a":{"set":{"x":"\ud83d\ude00"}}}]}`, "&a [*a]", "a: &a {x: 1}\nb: {<<: *a, y: 2}", "\xef\xbb\xbf%YAML 1.2\n---\na: 1", "a: &a {<<: *a}", "a: {b: 'x }\n", "{\"a\":"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -131,6 +131,9 @@ func deliberate(m mutation, ds dsl.Diagnostics) bool {
 	if m.what == becomesNull && strings.HasSuffix(string(m.at), "/schema/document") { // it is no schema
 		return true
 	}
+	if len(ds.Errors()) == 1 && ds.Errors()[0].Message == "an event to emit needs `with`" { // an event has a type
+		return true
+	}
 	for _, d := range ds.Errors() { // stricter: empty text, names of variables, and no unknown properties anywhere (reliability 5 A)
 		if d.Code != "SW120" && d.Code != "SW130" && (d.Code != "SW106" || m.what != "gets a member") {
 			return false
