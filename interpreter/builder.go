@@ -162,6 +162,10 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 		return nil, false
 	}
 	data, err := b.c.load(uri)
+	if errors.Is(err, ErrNotFetched) {
+		b.c.reportAs(dsl.SeverityInfo, "SW805", r.Endpoint.Pointer, fmt.Sprintf("%s is not fetched, so what it holds is not checked", uri), "--fetch reads it")
+		return nil, false
+	}
 	if err != nil {
 		b.Report("SW802", r.Endpoint.Pointer, fmt.Sprintf("cannot read %s: %s", uri, err))
 		return nil, false

@@ -204,8 +204,12 @@ func (c *compiler) resource(r *dsl.ExternalResource) ([]byte, bool) {
 }
 
 func (c *compiler) report(code string, at dsl.Pointer, message, help string) {
+	c.reportAs(dsl.SeverityError, code, at, message, help)
+}
+
+func (c *compiler) reportAs(severity dsl.Severity, code string, at dsl.Pointer, message, help string) {
 	c.diagnostics = append(c.diagnostics, dsl.Diagnostic{
-		Code: code, Severity: dsl.SeverityError, Message: message, Help: help, Pointer: at,
+		Code: code, Severity: severity, Message: message, Help: help, Pointer: at,
 		File: c.workflow.Source.File, Range: c.workflow.Source.Value(at),
 	})
 }

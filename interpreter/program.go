@@ -43,6 +43,10 @@ type Config struct {
 // Secrets returns the value of a secret that the workflow declares, and whether there is one.
 type Secrets func(name string) (value any, ok bool)
 
+// ErrNotFetched is what a Loader returns for a resource that it may not fetch. Compile then checks all but what the resource
+// holds, and says so; the program is not for running.
+var ErrNotFetched = errors.New("it is not fetched here")
+
 // Loader reads an external resource, and gives up when ctx ends; uri is absolute, or relative to the workflow's own file.
 type Loader func(ctx context.Context, uri string) ([]byte, error)
 

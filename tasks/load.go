@@ -19,7 +19,8 @@ const (
 	maxLoading  = 10 * time.Second
 )
 
-// Loader reads external resources by http and https through transport, and files, which a server does not grant.
+// Loader reads external resources by http and https through transport, and files, which a server does not grant. Without a
+// transport, nothing is fetched: interpreter.ErrNotFetched.
 // Relative references are resolved against the document's own file, or its URL if it came from one (semantics 1.9).
 func Loader(document string, transport http.RoundTripper, files bool) interpreter.Loader {
 	client := &http.Client{Transport: transport}
@@ -30,6 +31,9 @@ func Loader(document string, transport http.RoundTripper, files bool) interprete
 		}
 		switch u.Scheme {
 		case "http", "https":
+			if transport == nil {
+				return nil, interpreter.ErrNotFetched
+			}
 			return loadURL(ctx, client, u)
 		case "file":
 			if !files {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/tasks"
@@ -51,7 +52,7 @@ func TestLoader(t *testing.T) {
 		{"another scheme", document, "ftp://example.com/x", true, "", `"ftp"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := tasks.Loader(c.document, nil, c.files)(t.Context(), c.reference)
+			got, err := tasks.Loader(c.document, http.DefaultTransport, c.files)(t.Context(), c.reference)
 			if c.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantErr) {
 					t.Errorf("got %q, %v; want an error with %q", got, err, c.wantErr)
@@ -98,6 +99,17 @@ func TestLoadingHasABound(t *testing.T) {
 	})
 }
 
+// TestLoaderWithoutTransport fetches nothing, and says so; files are read.
+func TestLoaderWithoutTransport(t *testing.T) {
+	load := tasks.Loader("workflow.yaml", nil, true)
+	if _, err := load(t.Context(), "https://example.com/schema.json"); !errors.Is(err, interpreter.ErrNotFetched) {
+		t.Errorf("got %v, want ErrNotFetched", err)
+	}
+	if data, err := load(t.Context(), "load_test.go"); err != nil || len(data) == 0 {
+		t.Errorf("got %d bytes and %v, want this file", len(data), err)
+	}
+}
+
 // TestTimeoutCutsLoading: a script whose server takes the connection and never answers does not outlive its task.
 func TestTimeoutCutsLoading(t *testing.T) {
 	cut := make(chan struct{})
@@ -106,7 +118,7 @@ func TestTimeoutCutsLoading(t *testing.T) {
 		close(cut)
 	}))
 	defer server.Close()
-	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", nil, false)}, fmt.Sprintf(`  - work:
+	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", http.DefaultTransport, false)}, fmt.Sprintf(`  - work:
       run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
       timeout: { after: PT1S }
 `, server.URL))

@@ -35,22 +35,23 @@ func readDocument(s streams, name string) (string, []byte, error) {
 	return name, text, err
 }
 
-// checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets.
-func checkDocument(s streams, name string) (*document, error) {
+// checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets, and no
+// network unless fetch is set.
+func checkDocument(s streams, name string, fetch bool) (*document, error) {
 	file, text, err := readDocument(s, name)
 	if err != nil {
 		return nil, err
 	}
-	return checkText(file, text), nil
-}
-
-func checkText(file string, text []byte) *document {
 	d := parseText(file, text)
 	if d.diagnostics.Err() == nil {
-		_, found := interpreter.Compile(d.workflow, compileConfig(file, tasks.Config{}))
+		config := compileConfig(file, tasks.Config{})
+		if !fetch {
+			config.Load = tasks.Loader(baseFile(file), nil, true)
+		}
+		_, found := interpreter.Compile(d.workflow, config)
 		d.add(found)
 	}
-	return d
+	return d, nil
 }
 
 // parseText does what needs neither configuration nor files: the form and the rules.

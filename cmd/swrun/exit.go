@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
@@ -13,21 +15,22 @@ import (
 
 // The exit codes (ux.md 1.3). 12 belongs to a verb that is not here yet.
 const (
-	exitOK        = 0
-	exitInternal  = 1
-	exitUsage     = 2
-	exitInvalid   = 3
-	exitInput     = 4
-	exitNotFound  = 5
-	exitConflict  = 6
-	exitStore     = 7
-	exitWaited    = 8
-	exitFaulted   = 10
-	exitCancelled = 11
-	exitFindings  = 13
-	exitTimeout   = 124
-	exitInterrupt = 130
-	exitTerminate = 143
+	exitOK          = 0
+	exitInternal    = 1
+	exitUsage       = 2
+	exitInvalid     = 3
+	exitInput       = 4
+	exitNotFound    = 5
+	exitConflict    = 6
+	exitStore       = 7
+	exitWaited      = 8
+	exitUnsupported = 9
+	exitFaulted     = 10
+	exitCancelled   = 11
+	exitFindings    = 13
+	exitTimeout     = 124
+	exitInterrupt   = 130
+	exitTerminate   = 143
 )
 
 // exitCode is an exit code for people: in a few words, and its story.
@@ -48,6 +51,7 @@ func exitCodes() []exitCode {
 		{exitConflict, "conflict", "What is there is in the way: an id of another run, another document under the same version, a run in a state that the verb is not for."},
 		{exitStore, "no store", "The store cannot be opened or used; swrun doctor tells why."},
 		{exitWaited, "stopped waiting", "The run has not ended yet, and goes on."},
+		{exitUnsupported, "valid, but not run by this build", "The document is valid, and uses what this build of swrun cannot run: SW801 tells what. Nothing has run."},
 		{exitFaulted, "faulted", "The run has ended with an error that nothing in it caught."},
 		{exitCancelled, "cancelled", "The run was cancelled or terminated."},
 		{exitFindings, "findings (--strict, --check)", "lint --strict has found a warning, or fmt --check a file that is not formatted."},
@@ -99,6 +103,24 @@ func signalExit(s os.Signal) int {
 		return exitTerminate
 	}
 	return exitInterrupt
+}
+
+// documentExit returns the code for what was found in documents.
+func documentExit(found dsl.Diagnostics) int {
+	errs := found.Errors()
+	switch {
+	case len(errs) == 0:
+		return exitOK
+	case onlyUnsupported(errs):
+		return exitUnsupported
+	}
+	return exitInvalid
+}
+
+// onlyUnsupported reports whether all that is wrong with a document is that this build cannot run it.
+func onlyUnsupported(found dsl.Diagnostics) bool {
+	errs := found.Errors()
+	return len(errs) > 0 && !slices.ContainsFunc(errs, func(d dsl.Diagnostic) bool { return d.Code != "SW801" })
 }
 
 // outcomeExit returns the code for how a run ended. A run rejects its input before it has started any task.

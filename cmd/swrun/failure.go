@@ -33,7 +33,7 @@ func (p *program) told(form string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return p.tell(form, exitInvalid, invalid.text(p.errLook()), invalid.problem())
+		return p.tell(form, documentExit(invalid.document.diagnostics), invalid.text(p.errLook()), invalid.problem())
 	case errors.As(err, &failed):
 		mask := failed.job.mask
 		return p.tell(form, failed.failure.exit, mask.text(failed.text(p.errLook())), mask.value(failed.problem()))
@@ -88,13 +88,17 @@ func (e *invalidError) text(l look) string {
 	if d.file != stdinName {
 		r.fixCommand = "swrun lint --fix " + shellWord(d.file)
 	}
-	return humanDiagnostics(r, l)
+	return humanDiagnostics(r, l) + d.verdict(l)
 }
 
 func (e *invalidError) problem() any {
 	errs := e.document.diagnostics.Errors()
+	title := "Invalid document"
+	if onlyUnsupported(errs) {
+		title = "Unsupported document"
+	}
 	return map[string]any{
-		"type": "about:blank", "title": "Invalid document", "status": 422, "detail": errs.Error(), "exit": exitInvalid,
+		"type": "about:blank", "title": title, "status": 422, "detail": errs.Error(), "exit": documentExit(errs),
 		"diagnostics": diagnosticsValue(errs),
 	}
 }

@@ -19,6 +19,7 @@ type failure struct {
 	outcome runtime.Outcome
 	trail   *trail
 	exit    int
+	inputs  []string // the values of -i
 }
 
 const (
@@ -220,6 +221,9 @@ func (f failure) next() string {
 	name := errors.StandardName(f.outcome.Fault.Type)
 	file := shellWord(f.subject.workflow.Source.File)
 	if f.exit == exitInput {
+		if typed := typedInput(f.inputs); typed != "" {
+			return "name=value is text; for a number, a boolean or null write -i " + shellWord(typed)
+		}
 		return "give another input with -i (or -i @file), or change input.schema in " + file
 	}
 	if name == "authorization" && len(f.subject.workflow.Use.Secrets) > 0 {

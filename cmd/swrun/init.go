@@ -89,32 +89,32 @@ func documentName(file, otherwise string) string {
 }
 
 func initTemplate(name string) string {
-	const head = "# yaml-language-server: $schema=" + schemaFile + "\ndocument: { dsl: 1.0.3, namespace: demo, name: %s, version: 0.1.0 }\n"
+	const head = "# yaml-language-server: $schema=" + schemaFile + "\ndocument: {dsl: 1.0.3, namespace: demo, name: %s, version: 0.1.0}\n"
 	switch name {
 	case "timeout":
-		return head + `timeout: { after: { minutes: 5 } } # of the whole run
+		return head + `timeout: {after: {minutes: 5}} # of the whole run
 do:
   - quote:
       try:
-        - askSupplier: # takes two seconds, and may take one
-            wait: { seconds: 2 }
-            timeout: { after: { seconds: 1 } }
+        - askSupplier: # takes two seconds, or as long as the input says: -i takes=PT0.5S
+            wait: '${ .takes // "PT2S" }'
+            timeout: {after: {seconds: 1}}
       catch:
         errors:
           with:
             type: https://serverlessworkflow.io/spec/1.0.0/errors/timeout
         do:
           - useCached:
-              set: { price: 42, source: cache, because: '${ $error.title }' }
+              set: {price: 42, source: cache, because: '${ $error.title }'}
 `
 	case "http":
-		return head + `timeout: { after: { seconds: 30 } }
+		return head + `timeout: {after: {seconds: 30}}
 do:
   - getPet:
       call: http
-      with: { method: get, endpoint: 'https://petstore.swagger.io/v2/pet/{petId}' }
-      input: { from: '${ { petId: (.petId // 1) } }' }
-      timeout: { after: { seconds: 5 } }
+      with: {method: get, endpoint: 'https://petstore.swagger.io/v2/pet/{petId}'}
+      input: {from: '${ { petId: (.petId // 1) } }'}
+      timeout: {after: {seconds: 5}}
 `
 	}
 	return head + `do:

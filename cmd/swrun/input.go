@@ -74,6 +74,24 @@ func assigned(name, operator, text string) (any, error) {
 	return map[string]any{name: v}, nil
 }
 
+// typedInput returns the first of the forms that gives as text what is also a number, a boolean or null, as JSON: amount:=10 for
+// amount=10. It is empty if there is none.
+func typedInput(forms []string) string {
+	for _, form := range forms {
+		m := assignment.FindStringSubmatch(form)
+		if m == nil || m[2] != "=" {
+			continue
+		}
+		text := form[len(m[0]):]
+		if v, err := expr.Decode([]byte(text)); err == nil {
+			if _, isText := v.(string); !isText {
+				return m[1] + ":=" + text
+			}
+		}
+	}
+	return ""
+}
+
 // merge lays b over a: objects member by member, anything else as a whole.
 func merge(a, b any) any {
 	under, ok := a.(map[string]any)

@@ -15,8 +15,8 @@ import (
 )
 
 func (p *program) lintCommand() *cobra.Command {
-	var output string
-	var hints, strict, fix bool
+	var f reportFlags
+	var strict, fix bool
 	cmd := &cobra.Command{
 		Use: "lint DOC...", Short: "Check documents against all rules, and repair them",
 		Example: `  swrun lint order.yaml
@@ -30,17 +30,17 @@ func (p *program) lintCommand() *cobra.Command {
 				}
 			}
 			lowest := dsl.SeverityInfo
-			if hints {
+			if f.hints {
 				lowest = dsl.SeverityHint
 			}
-			found, err := p.report(args, output, lowest)
+			found, err := p.report(args, f, lowest)
 			if err == nil && strict && countSeverity(found, dsl.SeverityWarning) > 0 {
 				return quietExit(exitFindings)
 			}
 			return err
 		}),
 	}
-	addReportFlags(cmd, &output, &hints)
+	f.add(cmd)
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit 13 if there are warnings")
 	cmd.Flags().BoolVar(&fix, "fix", false, "make the edits that are safe, in place")
 	return cmd

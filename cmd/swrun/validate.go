@@ -15,37 +15,43 @@ import (
 func reportForms() []string { return []string{"human", "json", "sarif", "github"} }
 
 func (p *program) validateCommand() *cobra.Command {
-	var output string
-	var hints bool
+	var f reportFlags
 	cmd := &cobra.Command{
 		Use: "validate DOC...", Short: "Check that documents can run",
 		Example: `  swrun validate order.yaml
   swrun validate -o github workflows/*.yaml`,
-		Long: "Finds everything that keeps a document from running, and warnings. Exit 0: valid, 3: not.",
+		Long: "Finds everything that keeps a document from running, and warnings. Exit 0: valid, 3: not,\n9: valid, but this build cannot run it. Nothing is read from the network, unless --fetch asks for it.",
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error {
 			lowest := dsl.SeverityWarning
-			if hints {
+			if f.hints {
 				lowest = dsl.SeverityHint
 			}
-			_, err := p.report(args, output, lowest)
+			_, err := p.report(args, f, lowest)
 			return err
 		}),
 	}
-	addReportFlags(cmd, &output, &hints)
+	f.add(cmd)
 	return cmd
 }
 
-func addReportFlags(cmd *cobra.Command, output *string, hints *bool) {
-	cmd.Flags().StringVarP(output, "output", "o", "human", "form of the report: "+strings.Join(reportForms(), ", "))
-	cmd.Flags().BoolVar(hints, "hints", false, "show hints too")
+// reportFlags are the flags of validate and lint.
+type reportFlags struct {
+	output       string
+	hints, fetch bool
+}
+
+func (f *reportFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.output, "output", "o", "human", "form of the report: "+strings.Join(reportForms(), ", "))
+	cmd.Flags().BoolVar(&f.hints, "hints", false, "show hints too")
+	cmd.Flags().BoolVar(&f.fetch, "fetch", false, "read external resources from the network too, and check them")
 	completeValues(cmd, "output", reportForms())
 }
 
-// report prints what was found in the documents, down to a severity. It returns what it showed, and quietExit(3) if a
-// document has errors.
-func (p *program) report(names []string, output string, lowest dsl.Severity) (dsl.Diagnostics, error) {
-	if err := oneOf("-o", output, reportForms()...); err != nil {
+// report prints what was found in the documents, down to a severity. It returns what it showed, and the exit code for it as a
+// quietExit unless all documents can run.
+func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (dsl.Diagnostics, error) {
+	if err := oneOf("-o", f.output, reportForms()...); err != nil {
 		return nil, err
 	}
 	if err := onlyOneStdin(names); err != nil {
@@ -54,7 +60,7 @@ func (p *program) report(names []string, output string, lowest dsl.Severity) (ds
 	var all dsl.Diagnostics
 	var documents []*document
 	for _, name := range names {
-		d, err := checkDocument(p.streams, name)
+		d, err := checkDocument(p.streams, name, f.fetch)
 		if err != nil {
 			return nil, err
 		}
@@ -62,11 +68,11 @@ func (p *program) report(names []string, output string, lowest dsl.Severity) (ds
 		all = append(all, shown...)
 		documents = append(documents, d)
 	}
-	if err := p.writeReport(documents, all, output, lowest); err != nil {
+	if err := p.writeReport(documents, all, f.output, lowest); err != nil {
 		return all, err
 	}
-	if all.Err() != nil {
-		return all, quietExit(exitInvalid)
+	if code := documentExit(all); code != exitOK {
+		return all, quietExit(code)
 	}
 	return all, nil
 }
@@ -107,11 +113,18 @@ func humanReport(d *document, lowest dsl.Severity, l look) string {
 	if d.file != stdinName {
 		r.fixCommand = "swrun lint --fix " + shellWord(d.file)
 	}
-	text := humanDiagnostics(r, l)
-	if d.diagnostics.Err() == nil {
-		text += l.green(l.sign("✔")) + fmt.Sprintf(" %s: %s is valid\n", printable(d.file), l.text(d.title()))
+	return humanDiagnostics(r, l) + d.verdict(l)
+}
+
+// verdict says that a document is valid, or is empty. A valid one may still be more than this build can run.
+func (d *document) verdict(l look) string {
+	switch {
+	case d.diagnostics.Err() == nil:
+		return l.green(l.sign("✔")) + fmt.Sprintf(" %s: %s is valid\n", printable(d.file), l.text(d.title()))
+	case onlyUnsupported(d.diagnostics):
+		return l.yellow(l.sign("⊘")) + fmt.Sprintf(" %s: %s is valid, but this build does not run it\n", printable(d.file), l.text(d.title()))
 	}
-	return text
+	return ""
 }
 
 // writeJSON writes v on one line, keys sorted.
