@@ -76,6 +76,16 @@ type Request struct {
 	Attempt  int         // counts from 1
 	Deadline time.Time   // of the innermost scope that ends first; zero if there is none
 	Secret   bool        // the task has read a secret, which may stand anywhere in Body
+	Memory   Memory      // for what the performer reads; nil is without a bound
+}
+
+// Memory is what a driver gives its effects for the data that they read, so that all together do not need more than there
+// is. What is reserved is free again when the driver has stored what came of it.
+type Memory interface {
+	// Reserve waits until so many bytes are left. A performer calls it once, before it reads them.
+	Reserve(ctx context.Context, bytes int64) error
+	// Keep gives back all but so many bytes.
+	Keep(bytes int64)
 }
 
 // Performer does one effect. Its result is JSON data in the types of expr.Decode. It returns a *errors.Error for what

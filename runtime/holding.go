@@ -31,6 +31,7 @@ type holding struct {
 	releasing atomic.Bool          // a commit that gives the token back is on its way
 	waiting   []interpreter.Effect // for a slot
 	patience  time.Time            // when it is given back for want of one; zero if it needs none
+	reserved  []*reservation       // of effects that have landed, and whose results are not stored
 
 	mu    sync.Mutex
 	asked time.Time // when the lease that is trusted was asked for
@@ -39,7 +40,8 @@ type holding struct {
 // landing is the end of an effect, or why its performer has failed as such.
 type landing struct {
 	interpreter.Finished
-	failed error
+	failed   error
+	reserved *reservation
 }
 
 // errLost is why a holding ends when its lease cannot be trusted any more.
@@ -55,6 +57,7 @@ func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	defer func() {
 		h.endure(false)
 		h.revoke(errUnwanted)
+		h.free()
 		h.flights.Wait()
 		if h.slotted && !slotted {
 			p.w.slots.release(1)
@@ -148,6 +151,7 @@ func (h *holding) run() error {
 		case <-h.ctx.Done():
 			return context.Cause(h.ctx)
 		case end := <-h.landed:
+			h.reserved = append(h.reserved, end.reserved)
 			if end.failed != nil {
 				return end.failed
 			}
@@ -297,8 +301,17 @@ func (h *holding) commit() {
 // commit itself, its instance is quarantined in the end (reliability.md 3.2).
 const maxFailures = 30
 
+// free gives back what was reserved for results that are stored, or will be by another owner.
+func (h *holding) free() {
+	for _, r := range h.reserved {
+		r.end()
+	}
+	h.reserved = nil
+}
+
 // stored tells what a commit has done.
 func (h *holding) stored(c *Commit, done Committed) {
+	h.free()
 	h.partition.clock.hear(done.At)
 	if c.Release {
 		h.partition.due(c.Wake)
@@ -446,17 +459,21 @@ func (h *holding) perform(e interpreter.Effect) {
 	log := h.partition.w.c.Log.With("instance", h.instance.String())
 	run := func() {
 		defer cancel(nil)
+		reserved := &reservation{memory: h.partition.w.memory}
+		e.Request.Memory = reserved
 		result, err := perform(ctx, log, e, do)
 		if e.Detached || err != nil && ctx.Err() != nil {
+			reserved.end()
 			return // nobody waits for it
 		}
-		end := landing{Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
+		end := landing{reserved: reserved, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
 		if err != nil && end.Error == nil { // which is no matter of the workflow
 			end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)
 		}
 		select {
 		case h.landed <- end:
 		case <-h.ctx.Done():
+			reserved.end()
 		}
 	}
 	if e.Detached {

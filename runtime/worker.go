@@ -29,6 +29,7 @@ type WorkerConfig struct {
 	Retention   time.Duration // of instances that have ended; default 0 keeps them
 	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
 	Limits      limits.Set    // of a history and a state; those of tasks are Compile's
+	Memory      int64         // bytes that what effects read may take together; default 1 GiB
 
 	// Only chooses the instances that this worker runs; nil chooses all.
 	Only func(Instance) bool
@@ -47,6 +48,7 @@ type Worker struct {
 	relay      Relay
 	programs   programs
 	partitions []*partition
+	memory     *memory
 	slots      *lane        // for instances that are new or perform something
 	begun      *lane        // for instances that have begun: their deadlines do not wait for a slot
 	waiting    atomic.Int64 // instances that wait for a slot
@@ -80,6 +82,9 @@ func NewWorker(c WorkerConfig) *Worker {
 	standard(&c.Visible, 50*time.Millisecond)
 	standard(&c.Drain, 30*time.Second)
 	standard(&c.Scrubbing, 10*time.Minute)
+	if c.Memory == 0 {
+		c.Memory = 1 << 30
+	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 1000
 	}
@@ -95,6 +100,7 @@ func NewWorker(c WorkerConfig) *Worker {
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},
 		programs: programs{catalog: c.Store, compile: c.Compile},
+		memory:   newMemory(c.Memory),
 		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
 	}

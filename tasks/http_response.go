@@ -21,6 +21,7 @@ const (
 	maxResponse = 10 << 20 // bytes of its body, after decompression
 	maxRefusal  = 64 << 10 // bytes that are read of one that is no success
 	maxDetail   = 4 << 10  // bytes of it that an error quotes
+	unreserved  = 32 << 10 // bytes of a body for which no memory is reserved
 )
 
 // receive reads the response until ctx ends, and makes of it what the task gets.
@@ -45,7 +46,7 @@ func (request *httpRequest) receive(ctx context.Context, response *http.Response
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // what there is of it
 		return nil, request.failure(response, body)
 	}
-	body, err := request.read(ctx, response, r)
+	body, err := request.read(ctx, response, r.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -57,23 +58,56 @@ func (request *httpRequest) succeeds(status int) bool {
 	return status >= 200 && (status <= 299 || request.Redirect && status <= 399)
 }
 
-// read returns the body of a success.
-func (request *httpRequest) read(ctx context.Context, response *http.Response, r interpreter.Request) ([]byte, error) {
+// read returns the body of a success. What is more than a little waits until there is memory for what it may become: all of
+// it at once, so that calls never wait for each other with half a body each.
+func (request *httpRequest) read(ctx context.Context, response *http.Response, memory interpreter.Memory) ([]byte, error) {
 	if response.ContentLength > maxResponse {
 		return nil, request.tooLarge(response.ContentLength)
 	}
-	var body bytes.Buffer
-	if response.ContentLength > 0 {
-		body.Grow(int(response.ContentLength) + bytes.MinRead) // so much more that its end is found without growing again
+	body := &bytes.Buffer{}
+	if err := request.fill(body, response, unreserved); err != nil || body.Len() <= unreserved {
+		return body.Bytes(), err
 	}
-	n, err := body.ReadFrom(io.LimitReader(response.Body, maxResponse+1))
+	if memory != nil {
+		most := int64(maxResponse)
+		if response.ContentLength > 0 {
+			most = response.ContentLength
+		}
+		if err := memory.Reserve(ctx, most*request.weight(response)); err != nil {
+			return nil, err
+		}
+	}
+	if response.ContentLength > 0 {
+		whole := bytes.NewBuffer(make([]byte, 0, int(response.ContentLength)+bytes.MinRead)) // so much more that its end is found without growing
+		_, _ = whole.Write(body.Bytes())                                                     // a buffer takes everything
+		body = whole
+	}
+	err := request.fill(body, response, maxResponse)
+	if memory != nil {
+		memory.Keep(int64(body.Len()) * request.weight(response))
+	}
+	return body.Bytes(), err
+}
+
+// fill reads on until body has more than limit bytes or ends. More than a response may have is an error.
+func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, limit int) error {
+	_, err := body.ReadFrom(io.LimitReader(response.Body, int64(limit+1-body.Len())))
 	switch {
 	case err != nil:
-		return nil, errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.told())
-	case n > maxResponse:
-		return nil, request.tooLarge(n)
+		return errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.told())
+	case body.Len() > maxResponse:
+		return request.tooLarge(int64(body.Len()))
 	}
-	return body.Bytes(), nil
+	return nil
+}
+
+// weight is how many bytes of memory a byte of a body may cost until it is stored: as text and as what is written of it,
+// and as values, of which the smallest are the most expensive.
+func (request *httpRequest) weight(response *http.Response) int64 {
+	if request.Format != "raw" && isJSON(mediaType(response.Header.Get("Content-Type"))) {
+		return 16
+	}
+	return 4
 }
 
 func (request *httpRequest) tooLarge(n int64) error {
@@ -159,12 +193,9 @@ func decodeContent(contentType string, body []byte) (any, error) {
 	if len(body) == 0 {
 		return nil, nil
 	}
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		media = strings.TrimSpace(strings.Split(contentType, ";")[0])
-	}
+	media := mediaType(contentType)
 	switch {
-	case media == "application/json" || strings.HasSuffix(media, "+json"):
+	case isJSON(media):
 		v, err := expr.Decode(body)
 		if err != nil {
 			return nil, errors.Communicationf("the response says that it is JSON, and is not: %s", err)
@@ -174,6 +205,19 @@ func decodeContent(contentType string, body []byte) (any, error) {
 		return string(body), nil
 	}
 	return base64.StdEncoding.EncodeToString(body), nil
+}
+
+// mediaType returns the type that a Content-Type names.
+func mediaType(contentType string) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media = strings.TrimSpace(strings.Split(contentType, ";")[0])
+	}
+	return media
+}
+
+func isJSON(media string) bool {
+	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
 func isTextual(media string) bool {

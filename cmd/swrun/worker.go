@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +24,7 @@ type workerFlags struct {
 	operateFlags
 	concurrency                     int
 	drain, lease, linger, retention string
+	memory                          string
 	network, secrets, js, logLevel  string
 	processes, files, publish       bool
 	given                           secrets
@@ -81,6 +81,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.lease, "lease", "10s", "after which the runs of a worker that has died are taken over")
 	flags.StringVar(&f.linger, "linger", "1s", "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
+	flags.StringVar(&f.memory, "effect-memory", "", "what answers in flight may take of memory together, 2GiB; default a quarter of it (also SWRUN_EFFECT_MEMORY)")
 	flags.StringVar(&f.network, "network", networkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
@@ -164,14 +165,6 @@ func (o *operation) work(f *workerFlags) error {
 	return nil
 }
 
-// collectLess trades memory, of which a worker needs little, for less work of the garbage collector. GOGC says
-// otherwise.
-func (p *program) collectLess() {
-	if _, set := p.env("GOGC"); !set {
-		debug.SetGCPercent(400)
-	}
-}
-
 func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	var c runtime.WorkerConfig
 	transport, err := network(f.network, f.concurrency)
@@ -193,6 +186,9 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	c = runtime.WorkerConfig{
 		Store: o.store, Concurrency: f.concurrency, Log: f.log,
 		Compile: host{secrets: f.given.lookup, transport: transport, processes: processes, files: f.files, js: js, limits: bounds}.compile, Limits: bounds,
+	}
+	if c.Memory, err = o.effectMemory(f.memory); err != nil {
+		return c, err
 	}
 	if f.publish {
 		c.Publish = o.printEvent
