@@ -59,6 +59,7 @@ type InForce struct {
 	Deadline
 	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
 	Origin  dsl.Pointer // where it stands in the document
+	Ends    bool        // its passing ends the run, whatever expressions say: see End
 }
 
 // Deadlines returns every deadline in force, the first to pass first; of two at the same time the outer one.
@@ -70,11 +71,11 @@ func Deadlines(p *Program, s *State) []InForce {
 	m.resume()
 	var all []InForce
 	for _, d := range s.Deadlines {
-		all = append(all, InForce{Deadline: d})
+		all = append(all, InForce{Deadline: d, Ends: true})
 	}
 	for _, f := range s.frames {
 		for _, d := range f.Deadlines {
-			all = append(all, InForce{Deadline: d, Pointer: f.pointer(), Origin: f.Origin})
+			all = append(all, InForce{Deadline: d, Pointer: f.pointer(), Origin: f.Origin, Ends: m.endsRun(f, d)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b InForce) int { return a.At.Compare(b.At) })

@@ -19,7 +19,7 @@ import (
 // ClientConfig is what a client needs. Store is required.
 type ClientConfig struct {
 	Store   Store
-	Compile Compile       // only Describe needs it
+	Compile Compile       // needed for Describe, and for starts whose timeouts count from when they are accepted
 	Nonce   func() string // default random; ids of commands
 	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
 	Alone bool
@@ -213,13 +213,32 @@ func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOption
 	}
 	start := Start{Instance: i, Info: data, Delay: o.Delay, Deadline: deadline, Timed: info.Accepted || !deadline.IsZero()}
 	if info.Accepted {
-		for _, timeout := range []time.Duration{info.ExecutionTimeout, info.RunTimeout} {
-			if timeout > 0 && (start.Timeout == 0 || timeout < start.Timeout) {
-				start.Timeout = timeout
-			}
+		if start.Timeout, err = c.shortest(ctx, i, info); err != nil {
+			return Started{}, err
 		}
 	}
 	return c.store.Start(ctx, start)
+}
+
+// shortest returns the shortest of the timeouts that count from when an instance is accepted; 0 if there is none.
+func (c *Client) shortest(ctx context.Context, i Instance, info Info) (shortest time.Duration, err error) {
+	p, err := c.programs.program(ctx, info.Definition)
+	if err != nil {
+		return 0, err
+	}
+	work, err := c.store.Poll(ctx, i.Partition(c.store.Layout().Partitions), 1, false)
+	if err != nil {
+		return 0, err
+	}
+	accepted := Millis(work.At)
+	start := info.Start(p, Record{Slot: fmt.Sprintf("%d-0", accepted), Started: accepted})
+	begun, _ := interpreter.Begun(p, i.Namespace, i.ID, start) // a timeout that cannot be told is none yet: the run will say why
+	for _, d := range begun.Deadlines {
+		if length := d.At.Sub(d.StartedAt); !d.Fixed && (shortest == 0 || length < shortest) {
+			shortest = max(length, time.Millisecond)
+		}
+	}
+	return shortest, nil
 }
 
 // Cancel asks an instance to end: what is in progress is cancelled, and its children are as they say.

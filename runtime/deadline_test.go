@@ -133,3 +133,59 @@ func TestOutermostFirst(t *testing.T) {
 		})
 	}
 }
+
+// TestAcceptedExpiresBeforeItsDelay: a delay does not keep a run from its time.
+func TestAcceptedExpiresBeforeItsDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("timeout: {after: PT5S}\ndo: [{a: {set: {x: 1}}}]", runtime.StartOptions{Delay: time.Hour, Accepted: true})
+		began := time.Now()
+		if o := h.wait(i); !o.TimedOut || !o.StartedAt.IsZero() || time.Since(began).Round(time.Second) != 5*time.Second {
+			t.Errorf("got %+v after %s", o, time.Since(began))
+		}
+	})
+}
+
+// TestDescribedLimits is promises 11 to 13: a run tells its timeouts also before it starts, and its deadlines once they
+// are in force.
+func TestDescribedLimits(t *testing.T) {
+	both := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0, metadata: {swrun: {runTimeout: PT9S}}}\ntimeout: {after: PT5S}\ndo: [{a: {wait: PT1M}}]"
+	for name, c := range map[string]struct {
+		options            runtime.StartOptions
+		worker             bool
+		limits, inForce    int
+		executionTimeoutOf time.Duration
+	}{
+		"queued":            {runtime.StartOptions{}, false, 2, 0, 5 * time.Second},
+		"queued, counting":  {runtime.StartOptions{Accepted: true}, false, 2, 2, 5 * time.Second},
+		"delayed":           {runtime.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second},
+		"delayed, ends":     {runtime.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour},
+		"in progress":       {runtime.StartOptions{}, true, 2, 2, 5 * time.Second},
+		"with a start's":    {runtime.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 2, 7 * time.Second},
+		"with one's of two": {runtime.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 2, 7 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				if c.worker {
+					defer h.work(runtime.WorkerConfig{})()
+				}
+				i, err := h.client.StartDefinition(t.Context(), runtime.Definition{Document: both}, nil, c.options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				d, err := h.client.Describe(t.Context(), i)
+				if err != nil || len(d.Limits) != c.limits || len(d.Deadlines) != c.inForce {
+					t.Fatalf("%d limits, %d deadlines in force: %v", len(d.Limits), len(d.Deadlines), err)
+				}
+				for _, l := range d.Limits {
+					if l.Kind != interpreter.DeadlineRun && l.At.Sub(l.StartedAt) != c.executionTimeoutOf {
+						t.Errorf("got %+v", l)
+					}
+				}
+			})
+		})
+	}
+}

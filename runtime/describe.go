@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type Description struct {
 	Program  *interpreter.Program
 	State    *interpreter.State
 
+	Limits    []interpreter.Deadline // of the whole run, also those that are not in force
 	Open      []interpreter.Open
 	Deadlines []DescribedDeadline
 	Gone      bool   // the worker that held it is gone, and no other one has taken it over
@@ -37,6 +39,7 @@ type DescribedDeadline struct {
 	Left     time.Duration // until it passes; negative if it is overdue
 	CaughtBy dsl.Pointer   // the try that would take the timeout; empty if the instance would fault
 	Perhaps  bool          // CaughtBy has a condition that decides
+	Held     bool          // the run is quarantined: it is decided when the run is released
 }
 
 // Describe tells what an instance is doing.
@@ -57,11 +60,12 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	if d.Program, err = c.programs.program(ctx, info.Definition); err != nil {
 		return nil, err
 	}
-	d.State = interpreter.NewState(i.Namespace, i.ID)
-	if l.State.Head != nil {
-		if d.State, err = interpreter.Restore(nil, i.Namespace, i.ID, info.Input.V, l.State); err != nil {
-			return nil, err
-		}
+	if l.State.Head == nil {
+		d.State, d.Limits = d.begun()
+	} else if d.State, err = interpreter.Restore(nil, i.Namespace, i.ID, info.Input.V, l.State); err != nil {
+		return nil, err
+	} else {
+		d.Limits = d.State.Deadlines
 	}
 	if l.Record.Reason == Quarantined {
 		d.Status = Quarantined
@@ -78,6 +82,18 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	return d, nil
 }
 
+// begun returns the state of an instance of which nothing is stored yet, and all the limits of its time. Timeouts of one
+// that no worker has taken are in force only if they count from when it was accepted.
+func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
+	// A timeout that cannot be told is none yet: the run will say why.
+	s, _ := interpreter.Begun(d.Program, d.Instance.Namespace, d.Instance.ID, d.Info.Start(d.Program, d.Record))
+	limits := s.Deadlines
+	if d.Record.Status == interpreter.StatusPending && !d.Info.Accepted {
+		s.Deadlines = slices.DeleteFunc(slices.Clone(limits), func(l interpreter.Deadline) bool { return !l.Fixed })
+	}
+	return s, limits
+}
+
 // Source returns where something stands in the document, as file:line.
 func (d *Description) Source(at dsl.Pointer) string {
 	source := d.Program.Workflow.Source
@@ -86,7 +102,7 @@ func (d *Description) Source(at dsl.Pointer) string {
 
 func (d *Description) deadline(in interpreter.InForce) DescribedDeadline {
 	w := d.Program.Workflow
-	described := DescribedDeadline{InForce: in, File: w.Source.File, Left: in.At.Sub(d.At)}
+	described := DescribedDeadline{InForce: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == Quarantined && !in.Ends}
 	switch {
 	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
@@ -129,7 +145,7 @@ func (d *Description) why() string {
 	case r.Status.Final():
 		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(Moment(r.Closed)), because(d.Reason))
 	case d.Status == Quarantined:
-		return fmt.Sprintf("%d workers in a row were lost while they ran %s: it is not run any more until it is released.", r.Deaths, d.places())
+		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.places())
 	case d.State.Suspended:
 		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
 	case r.Status == interpreter.StatusPending && r.Started > Millis(d.At):
@@ -200,12 +216,28 @@ func (d *Description) waitsFor(o interpreter.Open) string {
 	return "at " + at
 }
 
+// fires returns the deadline that fires next. Of those that have passed, that is the outermost.
+func (d *Description) fires() (next DescribedDeadline, ok bool) {
+	if d.Record.Status.Final() {
+		return next, false
+	}
+	for _, in := range d.Deadlines {
+		passed := !in.At.After(d.At)
+		switch {
+		case in.Held:
+		case !ok, passed && in.Ends && !next.Ends, passed && in.Ends == next.Ends && len(in.Pointer) < len(next.Pointer):
+			next, ok = in, true
+		}
+	}
+	return next, ok
+}
+
 // then tells what happens when the first deadline passes.
 func (d *Description) then() string {
-	if len(d.Deadlines) == 0 || d.Record.Status.Final() {
+	first, ok := d.fires()
+	if !ok {
 		return ""
 	}
-	first := d.Deadlines[0]
 	scope := fmt.Sprintf("the timeout of %s (%s) fires", first.Pointer, d.Source(first.Origin))
 	switch {
 	case first.Pointer == "" && first.Line > 0:

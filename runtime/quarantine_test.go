@@ -108,3 +108,31 @@ func TestQuarantinedParentEndsItsChild(t *testing.T) {
 		}
 	})
 }
+
+// TestQuarantineIsDescribed: of the deadlines in force it is told which fire, and which wait for the release.
+func TestQuarantineIsDescribed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.poisonous()
+		defer h.work(runtime.WorkerConfig{})()
+		i := h.start("timeout: {after: PT2H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {}}}]", runtime.StartOptions{})
+		time.Sleep(90 * time.Minute)
+		d, err := h.client.Describe(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.Deadlines) != 2 || !d.Deadlines[0].Held || d.Deadlines[1].Held {
+			t.Errorf("the deadlines are %+v", d.Deadlines)
+		}
+		if !strings.Contains(d.Why, "Its time does.") || !strings.Contains(d.Then, "2000-01-01 02:00:00Z") || !strings.Contains(d.Then, "it faults") {
+			t.Errorf("it says %q and %q", d.Why, d.Then)
+		}
+		var all []runtime.Instance
+		if err := h.client.Upcoming(t.Context(), time.Now().Add(time.Hour), func(i runtime.Instance) error {
+			all = append(all, i)
+			return nil
+		}); err != nil || len(all) != 1 {
+			t.Errorf("upcoming are %v: %v", all, err)
+		}
+	})
+}

@@ -27,7 +27,9 @@ type host struct {
 
 func newHost(t *testing.T) *host {
 	store := memstore.New(memstore.Config{Partitions: 2})
-	return &host{T: t, store: store, client: runtime.NewClient(runtime.ClientConfig{Store: store})}
+	h := &host{T: t, store: store}
+	h.client = runtime.NewClient(runtime.ClientConfig{Store: store, Compile: h.compile})
+	return h
 }
 
 func (h *host) compile(d runtime.Definition) (*interpreter.Program, error) {

@@ -118,6 +118,9 @@ func deadlineRow(in runtime.DescribedDeadline) []string {
 	if in.Perhaps {
 		by += " (if its condition holds)"
 	}
+	if in.Held {
+		by += ", once the run is released"
+	}
 	return []string{"  " + scope, source, in.Kind, moment(in.At), leftOrOverdue(in.Left), by}
 }
 

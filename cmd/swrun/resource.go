@@ -91,6 +91,8 @@ func description(d *runtime.Description) object {
 	o.set("why", d.Why)
 	o.set("then", d.Then)
 	o["input"] = d.Info.Input.V
+	timeoutFields(o, d.Limits)
+	deadlineFields(o, d.State.Deadlines)
 	if d.State.Status == interpreter.StatusCompleted {
 		o["output"] = d.State.Output
 	}
@@ -152,9 +154,41 @@ func deadlineValues(d *runtime.Description) (all []any) {
 		if in.Perhaps {
 			v["conditional"] = true
 		}
+		if in.Held {
+			v["held"] = true
+		}
 		all = append(all, map[string]any(v))
 	}
 	return all
+}
+
+// timeoutFields tells the timeouts of a run; one that is given as a point in time has no length.
+func timeoutFields(o object, all []interpreter.Deadline) {
+	for _, d := range all {
+		if !d.Fixed {
+			o[limitName(d)+"TimeoutSeconds"] = d.At.Sub(d.StartedAt).Seconds()
+		}
+	}
+}
+
+// deadlineFields tells when the timeouts of a run end it: of several of a kind, the first.
+func deadlineFields(o object, all []interpreter.Deadline) {
+	first := map[string]time.Time{}
+	for _, d := range all {
+		name := limitName(d) + "DeadlineAt"
+		if before, ok := first[name]; !ok || d.At.Before(before) {
+			first[name] = d.At
+			o.set(name, d.At)
+		}
+	}
+}
+
+// limitName is what a run's own deadline is about: the document's timeout is one of the execution.
+func limitName(d interpreter.Deadline) string {
+	if d.Kind == interpreter.DeadlineRun {
+		return "run"
+	}
+	return "execution"
 }
 
 // recordResource is one record of history.
@@ -177,6 +211,8 @@ func recordResource(r interpreter.Record, e runtime.HistoryEntry) object {
 	}
 	o.set("by", string(r.By))
 	o.set("timeoutKind", r.Timeout)
+	timeoutFields(o, r.Deadlines)
+	deadlineFields(o, r.Deadlines)
 	o.set("until", r.Until)
 	if !e.CommittedAt.IsZero() {
 		o["committedAt"] = moment(e.CommittedAt)

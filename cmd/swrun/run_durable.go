@@ -43,7 +43,8 @@ func (j *job) runDurable(d *document) (err error) {
 			err = fmt.Errorf("close the store: %w", closing)
 		}
 	}()
-	r := &durableRun{job: j, store: s, client: runtime.NewClient(runtime.ClientConfig{Store: s, Limits: j.host.limits})}
+	client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{limits: j.host.limits}.compile, Limits: j.host.limits})
+	r := &durableRun{job: j, store: s, client: client}
 	if err := r.begin(ctx, d); err != nil {
 		return err
 	}
