@@ -58,6 +58,9 @@ func (w *world) auditRun(r *run) {
 		w.problem("I12: %s (%s) is %s (%s), not %s", r.id, r.kind.name, l.Record.Status, l.Record.Reason, r.kind.status)
 		return
 	}
+	if r.kind.reason != "" && l.Record.Reason != r.kind.reason {
+		w.problem("I12: %s (%s) is closed as %s, not %s", r.id, r.kind.name, l.Record.Reason, r.kind.reason)
+	}
 	if r.kind.output == "" {
 		return
 	}
@@ -74,8 +77,11 @@ func (w *world) auditRun(r *run) {
 // auditCalls checks what reached the outside: nothing twice by one owner, and nothing from an owner that could not
 // trust its lease any more (I9, I10).
 func (w *world) auditCalls() {
-	seen := map[string]bool{}
+	seen, killed := map[string]bool{}, map[runtime.Instance]int{}
 	for _, c := range w.calls {
+		if killed[c.instance] += c.killed; killed[c.instance] > runtime.MaxLosses {
+			w.problem("I20: %s has killed %d owners", c.instance, killed[c.instance])
+		}
 		key := fmt.Sprintf("%s %s of epoch %d", c.instance, c.path, c.epoch)
 		if strings.Contains(string(c.path), "once") {
 			key = fmt.Sprintf("%s %s, which must not be repeated,", c.instance, c.path)

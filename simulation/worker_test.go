@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -266,6 +267,9 @@ func (k *worker) act(h *holding) {
 			k.perform(h, e)
 		}
 		wants.Cancel, wants.Perform = nil, nil
+		if h.gone {
+			return
+		}
 		switch {
 		case wants.Done:
 			k.drop(h, "done")
@@ -339,7 +343,12 @@ func (k *worker) perform(h *holding, e interpreter.Effect) {
 	if h.unplaced && e.Once {
 		k.w.problem("%s performs %s without a place for it", h.instance, e.Request.Path)
 	}
-	k.w.calls = append(k.w.calls, call{k.w.now, h.instance, e.Request.Path, h.token.Epoch, k.trusted(h)})
+	k.w.calls = append(k.w.calls, call{k.w.now, h.instance, e.Request.Path, h.token.Epoch, k.trusted(h), 0})
+	if strings.Contains(string(e.Request.Body), "/poison") {
+		k.w.calls[len(k.w.calls)-1].killed = 1
+		k.drop(h, "poison")
+		return
+	}
 	took, result, err, ok := k.w.perform(e.Request)
 	if !ok {
 		return

@@ -13,6 +13,7 @@ type workload struct {
 	status interpreter.Status
 	output string // as JSON; empty if it has none
 	or     string // output that is as good
+	reason string // why it is closed; empty for any
 	cancel bool   // it may be cancelled
 	pause  bool   // it may be suspended for a while
 }
@@ -49,6 +50,8 @@ func workloads() []workload {
 			body: "do: [{t: {try: [{a: " + request + "hang'}, timeout: {after: PT0.6S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
 		{name: "deadline", status: interpreter.StatusFaulted,
 			body: "timeout: {after: PT2S}\ndo: [{a: " + request + "a'}}}, {b: " + request + "hang'}}}]"},
+		{name: "poison", status: interpreter.StatusFaulted, reason: "timed_out",
+			body: "timeout: {after: PT30S}\ndo: [{w: {wait: PT0.1S}}, {t: {try: [{a: " + request + "poison'}, timeout: {after: PT20S}}}], catch: {do: [{d: " + request + "poison'}}}]}}}]"},
 		{name: "nested", status: done, output: `{"at":"/do/0/t/catch/do/0/d"}`,
 			body: "do: [{t: {try: [{o: {do: [{i: " + request + "hang'}, timeout: {after: PT5S}}}], timeout: {after: PT1S}}}], catch: {do: [{d: " + request + "d'}}}]}}}]"},
 		{name: "race", status: done, output: `{"at":"/do/1/z"}`,

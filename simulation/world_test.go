@@ -59,6 +59,7 @@ type call struct {
 	path     interpreter.Path
 	epoch    int64
 	trusted  bool // the worker could still trust its lease
+	killed   int  // 1 if it has killed its owner
 }
 
 func epoch() time.Time { return time.UnixMilli(1_800_000_000_000) }
