@@ -355,7 +355,7 @@ func (p *parser) retryPolicy(n *yaml.Node, at Pointer) *RetryPolicy {
 func (p *parser) backoff(parent *object) string {
 	n := parent.value("backoff")
 	if n == nil {
-		return "constant"
+		return ""
 	}
 	o := p.object(n, parent.at.Key("backoff"), "`backoff`", "constant", "exponential", "linear")
 	kind := o.exactlyOne("constant", "exponential", "linear")

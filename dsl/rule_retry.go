@@ -48,13 +48,16 @@ func (c *checker) retryDurations(policy *RetryPolicy) {
 // plan adds up the delays of a policy and compares them with the time there is.
 func (c *checker) plan(try *TryTask, policy *RetryPolicy, s scope) {
 	delay, known := literal(policy.Delay)
-	if !known || policy.AttemptCount == nil || s.limit == 0 || delay == 0 {
+	if !known && !policy.Unsaid() || policy.AttemptCount == nil || s.limit == 0 || delay == 0 && !policy.Unsaid() {
 		return
 	}
 	var sum time.Duration
 	delays := ""
 	for n := 1; n <= min(*policy.AttemptCount, 60); n++ {
-		next := delayBefore(policy.Backoff, delay, n)
+		next := DelayBefore(policy.Backoff, delay, n)
+		if policy.Unsaid() {
+			next = DefaultDelay(policy.Backoff, n)
+		}
 		if n <= 5 {
 			delays += fmt.Sprintf("+%s", next)
 		}
@@ -69,14 +72,35 @@ func (c *checker) plan(try *TryTask, policy *RetryPolicy, s scope) {
 	}
 }
 
-// delayBefore is how long retry n waits without jitter (semantics 7.10); more than a hundred years are as good as that.
-func delayBefore(backoff string, delay time.Duration, n int) time.Duration {
+// The delay of a policy that gives none.
+const (
+	defaultDelay    = 500 * time.Millisecond
+	maxDefaultDelay = 2 * time.Minute
+)
+
+// Unsaid reports whether the policy leaves open how long to wait.
+func (p *RetryPolicy) Unsaid() bool {
+	return p.Delay == nil && p.JitterFrom == nil && p.JitterTo == nil
+}
+
+// DefaultDelay is how long retry n, which counts from 1, waits if its policy does not say: half a second that grows with
+// the backoff, exponentially unless told otherwise, so 1 s, 2 s, 4 s and so on, up to two minutes.
+func DefaultDelay(backoff string, n int) time.Duration {
+	if backoff == "" {
+		backoff = "exponential"
+	}
+	return min(DelayBefore(backoff, defaultDelay, n), maxDefaultDelay)
+}
+
+// DelayBefore is how long retry n, which counts from 1, waits without jitter (semantics 7.10); more than a hundred years
+// are as good as that.
+func DelayBefore(backoff string, delay time.Duration, n int) time.Duration {
 	factor := int64(1)
 	switch backoff {
 	case "linear":
 		factor = int64(n)
 	case "exponential":
-		factor = 1 << min(n, 32)
+		factor = 1 << min(n, 62)
 	}
 	if delay > maxDuration/time.Duration(factor) {
 		return maxDuration

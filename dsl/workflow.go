@@ -152,7 +152,7 @@ type RetryPolicy struct {
 	When            Expression
 	ExceptWhen      Expression
 	Delay           *Duration
-	Backoff         string // constant (also when absent), linear or exponential
+	Backoff         string // constant, linear or exponential; empty if absent: constant if there is a delay
 	AttemptCount    *int   // limit.attempt.count: retries, the first try excluded; nil is unlimited
 	AttemptDuration *Duration
 	LimitDuration   *Duration

@@ -46,6 +46,7 @@ func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 		when:            b.Condition(at.Key("when"), policy.When),
 		exceptWhen:      b.Condition(at.Key("exceptWhen"), policy.ExceptWhen),
 		delay:           b.Duration(policy.Delay),
+		unsaid:          policy.Unsaid(),
 		backoff:         policy.Backoff,
 		count:           policy.AttemptCount,
 		attemptDuration: b.Duration(policy.AttemptDuration),
@@ -200,6 +201,7 @@ func (t *tryBody) Wake(s *interpreter.Scope) interpreter.Next {
 type retry struct {
 	when, exceptWhen               *expr.Code
 	delay                          *interpreter.Duration
+	unsaid                         bool // how long to wait
 	backoff                        string
 	count                          *int
 	attemptDuration, limitDuration *interpreter.Duration
@@ -223,11 +225,10 @@ func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error)
 	if err != nil {
 		return 0, err
 	}
-	switch r.backoff {
-	case "linear":
-		delay = multiply(delay, float64(n))
-	case "exponential":
-		delay = multiply(delay, float64(uint64(1)<<min(n, 62)))
+	if r.unsaid {
+		delay = dsl.DefaultDelay(r.backoff, n)
+	} else {
+		delay = dsl.DelayBefore(r.backoff, delay, n)
 	}
 	from, err := span(s, r.jitterFrom)
 	if err != nil {
