@@ -63,7 +63,7 @@ func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 			p.w.slots.release(1)
 		}
 	}()
-	log := p.w.c.Log.With("instance", c.Instance.String())
+	log := p.w.c.Log.With("run", c.Instance.String())
 	defer func() {
 		if v := recover(); v != nil { // the instance is left to its lease, and quarantined if this goes on
 			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
@@ -99,6 +99,7 @@ func (h *holding) begin(c Claimed) error {
 	if !h.slotted {
 		h.session.Unplaced()
 	}
+	h.logClaimed(&c.Record)
 	return h.session.Begin(c)
 }
 
@@ -288,7 +289,7 @@ func (h *holding) commit() {
 		case !h.partition.w.c.Now().Before(h.trusted()), failures > 2 && h.partition.w.isLeaving(), failures > maxFailures:
 			err = errors.Join(errLost, err)
 		default:
-			h.partition.w.c.Log.Warn("commit", "instance", c.Instance.String(), "error", err)
+			h.partition.w.c.Log.Warn("commit", "run", c.Instance.String(), "error", err)
 			h.wait(backoff(failures))
 			continue
 		}
@@ -313,6 +314,7 @@ func (h *holding) free() {
 func (h *holding) stored(c *Commit, done Committed) {
 	h.free()
 	h.partition.clock.hear(done.At)
+	h.logStored(c)
 	if c.Release {
 		h.partition.due(c.Wake)
 	}
@@ -456,8 +458,10 @@ func (h *holding) perform(e interpreter.Effect) {
 		ctx, cancel = context.WithCancelCause(h.partition.w.effects)
 	}
 	do := h.session.program.Performer(e.Kind)
-	log := h.partition.w.c.Log.With("instance", h.instance.String())
+	log := h.log()
+	landed := h.partition.w.flights.begin(&flight{h.instance, e.Kind, e.Request.Path, h.partition.w.c.Now()})
 	run := func() {
+		defer landed()
 		defer cancel(nil)
 		reserved := &reservation{memory: h.partition.w.memory}
 		e.Request.Memory = reserved

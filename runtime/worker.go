@@ -54,6 +54,7 @@ type Worker struct {
 	waiting    atomic.Int64 // instances that wait for a slot
 	sessions   sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
+	flights    flightLog
 	effects    context.Context
 	stop       context.CancelCauseFunc
 	draining   chan struct{} // closed when nothing new is started
@@ -129,6 +130,7 @@ func (w *Worker) Run(ctx context.Context) {
 	<-ctx.Done()
 	loops.Wait()
 	close(w.draining)
+	w.logStopping()
 	handed, drained := make(chan struct{}), make(chan struct{})
 	go func() {
 		w.sessions.Wait()
@@ -141,6 +143,7 @@ func (w *Worker) Run(ctx context.Context) {
 	select {
 	case <-drained:
 	case <-grace.C:
+		w.logLeaving()
 		close(w.leaving)
 		<-handed
 	}

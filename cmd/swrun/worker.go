@@ -103,8 +103,16 @@ func (f *workerFlags) logTo(p *program) (err error) {
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
 	}
-	f.log = slog.New(slog.NewTextHandler(f.given.log(p.err), &slog.HandlerOptions{Level: level}))
+	f.log = slog.New(slog.NewTextHandler(f.given.log(p.err), &slog.HandlerOptions{Level: level, ReplaceAttr: utc}))
 	return nil
+}
+
+// utc has a log tell times as everything else does.
+func utc(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindTime {
+		a.Value = slog.TimeValue(a.Value.Time().UTC())
+	}
+	return a
 }
 
 // deployFolders deploys every workflow document in some folders.

@@ -1,0 +1,144 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// This file is what a worker says of its work: one line for each start, end, fault, timeout and quarantine, and what it
+// waits for when it stops. Errors in records have their secrets hidden already.
+
+// logClaimed tells of workers that were lost before this one took the instance.
+func (h *holding) logClaimed(r *Record) {
+	log := h.log()
+	switch {
+	case r.Reason == Quarantined:
+		log.Warn("a run is quarantined: only its deadlines are kept until it is released (swrun retry)", "workersLost", r.Deaths)
+	case r.Deaths > 0:
+		log.Info("a run is taken over from a worker that was lost", "workersLost", r.Deaths, "quarantinedAt", MaxDeaths)
+	}
+}
+
+func (h *holding) log() *slog.Logger {
+	return h.partition.w.c.Log.With("run", h.instance.String())
+}
+
+// logStored tells what a commit has stored.
+func (h *holding) logStored(c *Commit) {
+	if !h.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
+		return
+	}
+	log := h.log()
+	for _, e := range h.session.batch.entries {
+		logEntry(log, e, h.session.info)
+	}
+	if !c.Status.Final() {
+		return
+	}
+	state := h.session.state
+	words := []any{"records", h.session.record.Records, "took", dsl.RoughSpan(c.At.Sub(state.StartedAt))}
+	if state.Fault != nil {
+		words = append(words, "error", state.Fault.Error())
+	}
+	log.Info("a run has ended: "+strings.ReplaceAll(c.Reason, "_", " "), words...)
+}
+
+// logEntry tells what of a step people want to know while it goes on.
+func logEntry(log *slog.Logger, e interpreter.Entry, info *Info) {
+	for _, r := range e.Records {
+		switch {
+		case r.Type == interpreter.WorkflowStarted:
+			log.Info("a run has started", "workflow", info.Workflow.String())
+		case r.Type == interpreter.WorkflowSuspended:
+			log.Info("a run is suspended", "reason", r.Data)
+		case r.Type == interpreter.WorkflowResumed:
+			log.Info("a run is resumed", "reason", r.Data)
+		}
+	}
+	first := slices.IndexFunc(e.Records, func(r interpreter.Record) bool { return r.Type == interpreter.TaskFaulted })
+	if first < 0 {
+		return
+	}
+	words := []any{"task", string(e.Records[first].Path), "error", e.Records[first].Error.Error()}
+	caught := slices.IndexFunc(e.Records, func(r interpreter.Record) bool { return r.Type == interpreter.ErrorCaught })
+	if caught >= 0 {
+		words = append(words, "caughtBy", string(e.Records[caught].By))
+	}
+	what := "a task has faulted"
+	if e.Records[first].Timeout != "" {
+		what = "a task has timed out"
+	}
+	log.Info(what, words...)
+}
+
+// flight is an effect in progress, for who asks what a worker waits for.
+type flight struct {
+	instance Instance
+	kind     dsl.Kind
+	path     interpreter.Path
+	since    time.Time
+}
+
+// flightLog knows what is in flight.
+type flightLog struct {
+	mu  sync.Mutex
+	all map[*flight]struct{}
+}
+
+// begin notes an effect, until the function that it returns is called.
+func (l *flightLog) begin(f *flight) (end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[*flight]struct{}{}
+	}
+	l.all[f] = struct{}{}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.all, f)
+	}
+}
+
+// oldest returns what is in flight, the oldest first.
+func (l *flightLog) oldest() []*flight {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*flight
+	for f := range l.all {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b *flight) int { return a.since.Compare(b.since) })
+	return all
+}
+
+// toldFlights is how many effects a worker names that it waits for.
+const toldFlights = 10
+
+// logStopping tells what a worker that stops waits for, and how long.
+func (w *Worker) logStopping() {
+	all := w.flights.oldest()
+	if len(all) == 0 {
+		w.c.Log.Info("the worker stops; nothing is in progress")
+		return
+	}
+	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", dsl.Span(w.c.Drain))
+	for _, f := range all[:min(len(all), toldFlights)] {
+		w.c.Log.Info("waits for", "run", f.instance.String(), "kind", strings.ReplaceAll(string(f.kind), "_", " "), "task", string(f.path), "for", dsl.RoughSpan(w.c.Now().Sub(f.since)))
+	}
+	if more := len(all) - toldFlights; more > 0 {
+		w.c.Log.Info("and for others", "more", more)
+	}
+}
+
+// logLeaving tells that the grace is over.
+func (w *Worker) logLeaving() {
+	w.c.Log.Info("the grace is over: what is in progress is given up, and another worker performs it again", "inProgress", len(w.flights.oldest()))
+}

@@ -1,0 +1,120 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// logText is a worker's log as text.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logText) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+// has reports that exactly one line fits a pattern.
+func (l *logText) has(t *testing.T, pattern string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(regexp.MustCompile("(?m)^level=(INFO|WARN) msg="+pattern+"$").FindAllString(l.text.String(), -1)); n != 1 {
+		t.Errorf("%d lines fit %s:\n%s", n, pattern, l.text.String())
+	}
+}
+
+// TestWorkersTellWhatHappens in one line each: starts, ends, faults, timeouts.
+func TestWorkersTellWhatHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, log := newHost(t), &logText{}
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			return nil, errors.Communicationf("nobody is there")
+		}
+		defer h.work(runtime.WorkerConfig{Log: log.logger()})()
+		h.wait(h.start("do: [{a: {try: [{b: {wait: PT2S, timeout: {after: PT1S}}}], catch: {do: [{c: {set: {x: 1}}}]}}}]", runtime.StartOptions{ID: "late"}))
+		h.wait(h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "bad"}))
+		h.wait(h.start("timeout: {after: PT1S}\ndo: [{a: {wait: PT2S}}]", runtime.StartOptions{ID: "out"}))
+		i := h.start("do: [{a: {wait: PT1H}}]", runtime.StartOptions{ID: "gone"})
+		time.Sleep(time.Minute)
+		h.must(h.client.Cancel(t.Context(), i, "enough"))
+		h.wait(i)
+		for _, pattern := range []string{
+			`"a run has started" run=test/late workflow=test/a:0.1.0`,
+			`"a task has timed out" run=test/late task=/do/0/a/try/0/b error=".*" caughtBy=/do/0/a`,
+			`"a run has ended: completed" run=test/late records=\d+ took=1s`,
+			`"a run has started" run=test/bad .*`,
+			`"a task has faulted" run=test/bad task=/do/0/a error=".*nobody is there.*"`,
+			`"a run has ended: faulted" run=test/bad .* error=".*nobody is there.*"`,
+			`"a run has ended: timed out" run=test/out .* took=1s error=".*"`,
+			`"a run has ended: cancelled" run=test/gone .* took=1m.*`,
+		} {
+			log.has(t, pattern)
+		}
+	})
+}
+
+// TestAWorkerThatStopsTellsWhatItWaitsFor, and when it waits no longer.
+func TestAWorkerThatStopsTellsWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, log := newHost(t), &logText{}
+		h.perform = hanging
+		stop := h.work(runtime.WorkerConfig{Log: log.logger(), Drain: 20 * time.Second})
+		for range 12 {
+			h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		}
+		h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "last"})
+		time.Sleep(5 * time.Second)
+		stop()
+		log.has(t, `"the worker stops, and waits for what is in progress" inProgress=13 grace=20s`)
+		log.has(t, `"and for others" more=3`)
+		log.has(t, `"the grace is over: what is in progress is given up, and another worker performs it again" inProgress=13`)
+		if n := strings.Count(log.text.String(), `msg="waits for" run=test/`); n != 10 || !strings.Contains(log.text.String(), `kind="run shell" task=/do/0/a for=5s`) {
+			t.Errorf("%d effects are named:\n%s", n, log.text.String())
+		}
+		idle := &logText{}
+		h.work(runtime.WorkerConfig{Store: h.store, Log: idle.logger(), Only: func(runtime.Instance) bool { return false }})()
+		idle.has(t, `"the worker stops; nothing is in progress"`)
+	})
+}
+
+// TestQuarantineIsLogged, and the losses before it.
+func TestQuarantineIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, log := newHost(t), &logText{}
+		h.perform = func(context.Context, interpreter.Request) (any, error) { return "done", nil }
+		i := h.start("timeout: {after: PT1H}\ndo: [{a: "+task+"}]", runtime.StartOptions{ID: "deadly"})
+		for range runtime.MaxDeaths {
+			h.claim(i, time.Second)
+			time.Sleep(2 * time.Second)
+			_, err := h.store.Promote(t.Context(), runtime.Promote{Partition: i.Partition(h.store.Layout().Partitions), Instances: []runtime.Instance{i}})
+			h.must(err)
+		}
+		defer h.work(runtime.WorkerConfig{Log: log.logger()})()
+		time.Sleep(5 * time.Second)
+		log.has(t, `"a run is quarantined: .*" run=test/deadly workersLost=\d+`)
+	})
+}
