@@ -203,7 +203,7 @@ func (d *Description) waitsFor(o interpreter.Open) string {
 	case !o.Until.IsZero():
 		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case o.Kind == dsl.KindRunWorkflow:
-		return "waiting for the workflow that " + at + " has started"
+		return fmt.Sprintf("waiting for the run %s that %s has started", d.started(o), at)
 	case o.Held:
 		return fmt.Sprintf("%s waits for a worker with a place for it", at)
 	case o.Effect != 0 && d.attended():

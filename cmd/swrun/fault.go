@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -20,6 +21,7 @@ type failure struct {
 	trail   *trail
 	exit    int
 	inputs  []string // the values of -i
+	others  *library // of the documents that it runs; nil if nobody knows
 }
 
 const (
@@ -111,6 +113,9 @@ func (f failure) where() string {
 		instance = string(origin.Pointer)
 	}
 	text := fmt.Sprintf("at %s (%s)", printable(bounded(instance, 300)), f.location())
+	if known && origin.Kind == dsl.KindRunWorkflow && string(origin.Pointer) != instance {
+		return f.child(origin, instance)
+	}
 	if known && string(origin.Pointer) != instance {
 		text += " in task " + printable(string(origin.Pointer))
 	}
@@ -131,6 +136,27 @@ func (f failure) where() string {
 		retries = "retry"
 	}
 	return text + fmt.Sprintf(", after %d %s (%s)", a.number-1, retries, strings.Join(delays, ", "))
+}
+
+// child tells where an error stands that came out of a child workflow: its instance is a task of the child's document.
+func (f failure) child(origin interpreter.Record, instance string) string {
+	by := fmt.Sprintf("of a workflow that task %s (%s) has started", printable(string(origin.Pointer)), f.location())
+	task, ok := taskAt(f.subject.workflow, place(origin)).(*dsl.RunWorkflow)
+	if !ok || f.others == nil {
+		return fmt.Sprintf("at %s %s", printable(bounded(instance, 300)), by)
+	}
+	b := f.others.named(runtime.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version})
+	at := dsl.Pointer(instance)
+	if b == nil || b.document == nil || b.document.workflow == nil || at != "/" && taskAt(b.document.workflow, at) == nil { // or one that it has started itself
+		return fmt.Sprintf("at %s of %s/%s, or of what that has started; it is run by task %s (%s)", printable(bounded(instance, 300)),
+			printable(task.Namespace), printable(task.Workflow), printable(string(origin.Pointer)), f.location())
+	}
+	if at == "/" {
+		at = ""
+	}
+	source := b.document.workflow.Source
+	return fmt.Sprintf("at %s (%s:%d) of %s/%s, which task %s (%s) has started", printable(bounded(instance, 300)), printable(source.File), source.Key(at).Start.Line,
+		printable(task.Namespace), printable(task.Workflow), printable(string(origin.Pointer)), f.location())
 }
 
 func (f failure) attemptLimit(a attempts) int {

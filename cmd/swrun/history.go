@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
@@ -41,11 +42,11 @@ func (o *operation) history(name string, follow bool) error {
 		for _, r := range e.Records {
 			switch o.flags.output {
 			case "human":
-				err = write(o.out, historyLine(r, e.CommittedAt))
+				err = write(o.out, historyLine(i, r, e.CommittedAt))
 			case "ndjson":
-				err = o.print(recordResource(r, e))
+				err = o.print(recordResource(i, r, e))
 			default:
-				records = append(records, recordResource(r, e))
+				records = append(records, recordResource(i, r, e))
 			}
 			if err != nil {
 				return err
@@ -70,8 +71,16 @@ func (o *operation) read(i runtime.Instance, follow bool, each func(runtime.Hist
 // notable is from when on it is told that something was stored later than it happened.
 const notable = 100 * time.Millisecond
 
+// startedChild returns the id of the run that the task of a record has started; empty if it has started none.
+func startedChild(i runtime.Instance, r interpreter.Record) string {
+	if r.Kind != dsl.KindRunWorkflow || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
+		return ""
+	}
+	return runtime.ChildID(i, r.Path)
+}
+
 // historyLine is a record for people: when, what, where, and the gist of its data.
-func historyLine(r interpreter.Record, stored time.Time) string {
+func historyLine(i runtime.Instance, r interpreter.Record, stored time.Time) string {
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
 	if late := stored.Sub(r.At); late >= notable {
 		words = append(words, "(stored "+elapsed(late)+" later)")
@@ -90,6 +99,9 @@ func historyLine(r interpreter.Record, stored time.Time) string {
 		if r.Timeout != "" {
 			words = append(words, "timeoutKind="+r.Timeout)
 		}
+	}
+	if started := startedChild(i, r); started != "" {
+		words = append(words, "run="+started)
 	}
 	if r.Data != nil {
 		if data, err := expr.Encode(r.Data); err == nil {

@@ -192,13 +192,14 @@ func limitName(d interpreter.Deadline) string {
 }
 
 // recordResource is one record of history.
-func recordResource(r interpreter.Record, e runtime.HistoryEntry) object {
+func recordResource(i runtime.Instance, r interpreter.Record, e runtime.HistoryEntry) object {
 	o := object{"seq": r.Seq, "at": moment(r.At), "type": string(r.Type)}
 	o.set("kind", string(r.Kind))
 	o.set("pointer", string(r.Pointer))
 	if r.Path != "" && string(r.Path) != string(r.Pointer) {
 		o["path"] = string(r.Path)
 	}
+	o.set("child", startedChild(i, r))
 	if r.Effect != 0 {
 		o["effect"] = int(r.Effect)
 	}

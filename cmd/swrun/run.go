@@ -207,7 +207,7 @@ func (j *job) run() error {
 		return j.print(outcome.Output)
 	}
 	view.end(outcome, true)
-	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code, inputs: j.flags.inputs}, signal: signal}
+	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code, inputs: j.flags.inputs, others: j.others}, signal: signal}
 }
 
 func (j *job) print(output any) error {

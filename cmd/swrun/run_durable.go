@@ -71,7 +71,7 @@ func (j *job) runDurable(d *document) (err error) {
 	if code == exitOK {
 		return j.print(outcome.Output)
 	}
-	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code, inputs: j.flags.inputs}}
+	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code, inputs: j.flags.inputs, others: j.others}}
 }
 
 // begin starts the run, or finds that it has been started from the same document and input.
