@@ -3,7 +3,9 @@ package interpreter
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -14,38 +16,113 @@ import (
 
 // Schema validates data. A nil Schema accepts everything.
 type Schema struct {
-	compiled *jsonschema.Schema
+	document any
+	draft    *jsonschema.Draft
+	// ready holds validators that nobody uses just now: each counts the work of one validation at a time.
+	ready sync.Pool
 }
 
-// Validate returns a validation error if v does not fit; what names v in it.
+// validator is a compiled schema with the count of its work.
+type validator struct {
+	compiled *jsonschema.Schema
+	work     *schemaWork
+}
+
+// Validate returns a validation error if v does not fit; what names v in it. How long it takes is bounded.
 func (s *Schema) Validate(what string, v any) *errors.Error {
 	if s == nil {
 		return nil
 	}
-	err := s.compiled.Validate(v)
-	if err == nil {
-		return nil
+	one, ok := s.ready.Get().(*validator)
+	if !ok {
+		var err error
+		if one, err = newValidator(s.document, s.draft); err != nil {
+			return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
+		}
 	}
+	defer s.ready.Put(one)
+	err := one.validate(v)
 	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
-		return errors.Validationf("%s cannot be validated: %s", what, err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &invalid):
+		return errors.Validationf("%s does not fit its schema: %s", what, leaves(invalid))
 	}
-	return errors.Validationf("%s does not fit its schema: %s", what, leaves(invalid))
+	return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
 }
 
-// leaves tells the causes that no deeper one explains.
-func leaves(e *jsonschema.ValidationError) string {
-	if len(e.Causes) > 0 {
-		var all []string
-		for _, cause := range e.Causes {
-			all = append(all, leaves(cause))
+// validate contains what the validator does with hostile data.
+func (v *validator) validate(data any) (err error) {
+	found := survey(data)
+	if problem := v.work.begin(found); problem != "" {
+		return errors.New(problem)
+	}
+	if found.wild {
+		data = tame(data)
+	}
+	if v.work.dearest.distinct && !distinguishable(data, maxCheckedWork) {
+		return errors.New("it holds too many items that look alike to compare each with each")
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case overworkedError:
+			err = fmt.Errorf("this takes more than %d steps", maxCheckedWork)
+		default:
+			err = fmt.Errorf("the validator fails: %.200v", r)
 		}
-		return strings.Join(all, "; ")
+	}()
+	return v.compiled.Validate(data)
+}
+
+const (
+	maxLeaves    = 10
+	maxLeafBytes = 300
+)
+
+// leaves tells the causes that no deeper one explains: the first ones, and how many more there are. The validator goes
+// through objects in any order; what is told must always be the same.
+func leaves(e *jsonschema.ValidationError) string {
+	var told []string
+	todo := []*jsonschema.ValidationError{e}
+	for len(todo) > 0 {
+		e := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if len(e.Causes) == 0 {
+			told = append(told, leaf(e))
+		}
+		todo = append(todo, e.Causes...)
 	}
-	if e.InstanceLocation == "" {
-		return e.Message
+	slices.Sort(told)
+	if more := len(told) - maxLeaves; more > 0 {
+		told = append(told[:maxLeaves], fmt.Sprintf("and %d more", more))
 	}
-	return e.InstanceLocation + ": " + e.Message
+	return strings.Join(told, "; ")
+}
+
+// leaf tells one cause. It repeats no text of the data: a part of a secret could not be told from other text.
+func leaf(e *jsonschema.ValidationError) string {
+	message := e.Message
+	if i := strings.LastIndex(message, " is not valid "); strings.HasSuffix(e.KeywordLocation, "/format") && i >= 0 {
+		message = message[i+1:]
+	}
+	if names, ok := strings.CutPrefix(message, "additionalProperties "); ok {
+		all := strings.Split(strings.TrimSuffix(names, " not allowed"), ", ")
+		slices.Sort(all)
+		message = "not allowed: " + strings.Join(all, ", ")
+	}
+	if e.InstanceLocation != "" {
+		return shortened(e.InstanceLocation) + ": " + shortened(message)
+	}
+	return shortened(message)
+}
+
+func shortened(text string) string {
+	if len(text) <= maxLeafBytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLeafBytes], "") + "..."
 }
 
 // schema compiles a schema definition; its dialect is draft-07 unless it says otherwise (semantics 3.9).
@@ -75,15 +152,46 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 	case version == "2019-09":
 		draft = jsonschema.Draft2019
 	}
-	compiled, err := compileSchema(document, draft)
+	compiled := &Schema{document: document, draft: draft}
+	first, err := newValidator(document, draft)
 	if err != nil {
 		c.report("SW803", s.Pointer, "this is no valid JSON Schema: "+err.Error(), "")
 		return nil
 	}
-	return &Schema{compiled: compiled}
+	compiled.ready.Put(first)
+	return compiled
 }
 
-func compileSchema(document any, draft *jsonschema.Draft) (*jsonschema.Schema, error) {
+const (
+	maxSchemaDepth  = 100
+	maxSchemaValues = 20_000
+)
+
+// newValidator compiles a schema, which may be hostile too: it may have come from elsewhere.
+func newValidator(document any, draft *jsonschema.Draft) (v *validator, err error) {
+	found := survey(document)
+	switch {
+	case found.depth > maxSchemaDepth:
+		return nil, fmt.Errorf("it is nested deeper than %d levels", maxSchemaDepth)
+	case found.values > maxSchemaValues:
+		return nil, fmt.Errorf("it has more than %d values", maxSchemaValues)
+	case found.wild:
+		return nil, fmt.Errorf("it has a number with more than %d digits, or beyond 1e%d", maxNumberLetters, maxNumberLetters)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = nil, fmt.Errorf("it cannot be compiled: %.200v", r)
+		}
+	}()
+	work := &schemaWork{}
+	compiled, err := compileSchema(document, draft, work)
+	if err != nil {
+		return nil, err
+	}
+	return &validator{compiled, work}, nil
+}
+
+func compileSchema(document any, draft *jsonschema.Draft, work *schemaWork) (*jsonschema.Schema, error) {
 	const url = "workflow:schema.json"
 	text, err := expr.Encode(document)
 	if err != nil {
@@ -91,6 +199,7 @@ func compileSchema(document any, draft *jsonschema.Draft) (*jsonschema.Schema, e
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = draft
+	compiler.RegisterExtension("work", nil, work)
 	compiler.LoadURL = func(ref string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("the reference %s leaves the schema, which is not allowed", ref)
 	}

@@ -1,0 +1,90 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// The validator turns each number into a fraction of whole numbers: 1e9999999 would be one of ten million digits, and is
+// refused with a nil pointer. Numbers beyond maxPower, which is far more than any schema asks about, are replaced by
+// ones that compare the same: of the same sign, larger or smaller than all others, whole if they were.
+const (
+	maxPower         = 1000 // of ten
+	maxNumberDigits  = 1000
+	maxNumberLetters = 300 // of a number that certainly is none of these
+)
+
+// isWild reports whether n has to be replaced.
+func isWild(n json.Number) bool {
+	if !strings.ContainsAny(string(n), "eE") {
+		return len(n) > maxNumberLetters
+	}
+	_, power, _ := strings.Cut(strings.ToLower(string(n)), "e")
+	exponent, err := strconv.Atoi(power)
+	return err != nil || exponent > maxNumberLetters || exponent < -maxNumberLetters || len(n) > maxNumberLetters
+}
+
+// tame returns v with numbers that the validator can calculate with. What has none is shared.
+func tame(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if isWild(v) {
+			return tameNumber(v)
+		}
+	case []any:
+		items := make([]any, len(v))
+		for i, item := range v {
+			items[i] = tame(item)
+		}
+		return items
+	case map[string]any:
+		members := make(map[string]any, len(v))
+		for name, member := range v {
+			members[name] = tame(member)
+		}
+		return members
+	}
+	return v
+}
+
+func tameNumber(n json.Number) json.Number {
+	mantissa, power, _ := strings.Cut(strings.ToLower(string(n)), "e")
+	unsigned, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(unsigned, ".")
+	all := strings.TrimLeft(whole+fraction, "0")
+	digits := strings.TrimRight(all, "0")
+	if digits == "" {
+		return "0"
+	}
+	// The number is 0.digits times ten to the magnitude.
+	magnitude := len(all) - len(fraction) + exponentOf(power)
+	if len(digits) > maxNumberDigits {
+		// The last digit keeps a fraction from becoming whole. A whole number of so many digits is beyond maxPower or ends here.
+		whole := magnitude >= len(digits)
+		if digits = digits[:maxNumberDigits]; !whole {
+			digits += "1"
+		}
+	}
+	magnitude = min(max(magnitude, -maxPower), maxPower+maxNumberDigits)
+	text := digits + "e" + strconv.Itoa(magnitude-len(digits))
+	if negative {
+		text = "-" + text
+	}
+	return json.Number(text)
+}
+
+// exponentOf reads a power of ten that may have any number of digits.
+func exponentOf(power string) int {
+	const most = 1 << 40
+	exponent, err := strconv.Atoi(power)
+	switch {
+	case power == "":
+		return 0
+	case err == nil:
+		return min(max(exponent, -most), most)
+	case strings.HasPrefix(power, "-"):
+		return -most
+	}
+	return most
+}

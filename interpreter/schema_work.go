@@ -1,0 +1,230 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp/syntax"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// The validator has no bound of its own: data and schemas of a few kilobytes keep it busy for hours. Step is pure and
+// knows no clock, so that the work is counted: what can be known before is looked up first (survey), and the validator
+// reports each schema that it has applied (schemaWork).
+const (
+	maxCheckedDepth  = 256       // levels of data
+	maxCheckedValues = 1_000_000 // values in data
+	maxCheckedWork   = 1_000_000 // about a microsecond each
+	maxPatternSize   = 10_000    // instructions of a regular expression
+	patternPerWork   = 64        // instructions, times bytes
+	textPerWork      = 64        // bytes
+	wayPerWork       = 4 << 10   // square bytes: each error writes its way through the schema step by step
+)
+
+// overworkedError is how the validator is left when its work is used up.
+type overworkedError struct{}
+
+// schemaWork counts what one validation takes. It is an extension of the validator: Compile is called for each schema
+// inside a schema, and what it returns is called whenever that schema has been applied.
+type schemaWork struct {
+	left int
+
+	dearest price // the dearest that a single schema asks for each kind of work
+}
+
+// price is what applying one schema costs for each value, and for the bytes of texts.
+type price struct {
+	visit    int // what it holds itself: properties, alternatives, values of an enum
+	text     int // per byte of a text: patterns and formats, in instructions
+	names    int // per byte of the names of an object
+	distinct bool
+}
+
+// Compile prices a schema.
+func (w *schemaWork) Compile(_ jsonschema.CompilerContext, m map[string]any) (jsonschema.ExtSchema, error) {
+	p := price{visit: 1}
+	for keyword, v := range m {
+		switch keyword {
+		case "enum", "const":
+			p.visit += survey(v).values / 8
+		case "pattern", "format", "contentMediaType", "contentEncoding":
+			size, err := textPrice(keyword, v)
+			if err != nil {
+				return nil, err
+			}
+			p.text += size
+		case "patternProperties":
+			patterns, _ := v.(map[string]any)
+			for pattern := range patterns {
+				size, err := patternSize(pattern)
+				if err != nil {
+					return nil, err
+				}
+				p.names += size
+			}
+		case "uniqueItems":
+			p.distinct = v == true
+		}
+		p.visit += width(v) / 8
+	}
+	w.dearest.text, w.dearest.names = max(w.dearest.text, p.text), max(w.dearest.names, p.names)
+	w.dearest.distinct = w.dearest.distinct || p.distinct
+	return applied{w, p}, nil
+}
+
+// textPrice is what a keyword costs per byte of the text that it looks at.
+func textPrice(keyword string, v any) (int, error) {
+	text, _ := v.(string)
+	switch {
+	case keyword == "pattern":
+		return patternSize(text)
+	case keyword == "format" && text == "regex":
+		return 20_000, nil // it is compiled
+	}
+	return 8, nil
+}
+
+func patternSize(pattern string) (int, error) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, nil // the validator says so
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0, fmt.Errorf("the pattern %.50q is too complex: %w", pattern, err)
+	}
+	if size := len(program.Inst); size > maxPatternSize {
+		return 0, fmt.Errorf("the pattern %.50q takes %d instructions, and at most %d are allowed", pattern, size, maxPatternSize)
+	}
+	return len(program.Inst), nil
+}
+
+func width(v any) int {
+	switch v := v.(type) {
+	case []any:
+		return len(v)
+	case map[string]any:
+		return len(v)
+	}
+	return 0
+}
+
+// applied is one schema inside a schema.
+type applied struct {
+	work  *schemaWork
+	price price
+}
+
+// Validate charges for one application of the schema, which has just ended. Where it happened is what its errors tell,
+// and the validator keeps all of them.
+func (a applied) Validate(ctx jsonschema.ValidationContext, v any) error {
+	at := ctx.Error("", "")
+	way := len(at.KeywordLocation)
+	cost := a.price.visit + len(at.InstanceLocation)/textPerWork + way/textPerWork + times(way, way)/wayPerWork
+	switch v := v.(type) {
+	case string:
+		cost += times(len(v), a.price.text) / patternPerWork
+	case []any:
+		cost += len(v) / 4
+		if a.price.distinct {
+			cost += len(v)
+		}
+	case map[string]any:
+		cost += len(v) / 4
+		if a.price.names > 0 {
+			cost += times(nameBytes(v), a.price.names) / patternPerWork
+		}
+	}
+	if a.work.left -= cost; a.work.left < 0 {
+		panic(overworkedError{})
+	}
+	return nil
+}
+
+// times multiplies sizes without overflow.
+func times(a, b int) int {
+	if a != 0 && b > (1<<50)/a {
+		return 1 << 50
+	}
+	return a * b
+}
+
+func nameBytes(m map[string]any) (n int) {
+	for name := range m {
+		n += len(name)
+	}
+	return n
+}
+
+// begin readies w for data, and returns why it is too much for any single schema, or nothing.
+func (w *schemaWork) begin(data surveyed) string {
+	w.left = maxCheckedWork
+	switch {
+	case data.depth > maxCheckedDepth:
+		return fmt.Sprintf("it is nested deeper than %d levels", maxCheckedDepth)
+	case data.values > maxCheckedValues:
+		return fmt.Sprintf("it has %d values, and at most %d are checked", data.values, maxCheckedValues)
+	case data.ways/textPerWork > maxCheckedWork:
+		return "its names are too long for so many values"
+	case times(data.text, w.dearest.text)/patternPerWork > maxCheckedWork:
+		return fmt.Sprintf("a text of %d bytes is too long for a pattern or format of the schema", data.text)
+	case times(data.names, w.dearest.names)/patternPerWork > maxCheckedWork:
+		return fmt.Sprintf("an object with names of %d bytes in all is too large for the patterns of the schema", data.names)
+	}
+	return ""
+}
+
+// surveyed is what a validation may come upon in data.
+type surveyed struct {
+	values int
+	depth  int
+	text   int  // bytes of the longest text
+	names  int  // bytes of the names of one object, at most
+	ways   int  // bytes of the ways to all values
+	wild   bool // there are numbers that the validator cannot calculate with
+}
+
+type surveyStep struct {
+	container   any
+	depth, path int
+}
+
+// survey walks v without recursion, and no further than any limit allows.
+func survey(v any) (s surveyed) {
+	var todo []surveyStep
+	add := func(v any, depth, path int) {
+		s.values++
+		switch v := v.(type) {
+		case []any, map[string]any:
+			s.depth = max(s.depth, depth)
+			s.ways += times(path, width(v))
+			todo = append(todo, surveyStep{v, depth, path})
+		case string:
+			s.text = max(s.text, len(v))
+		case json.Number:
+			s.wild = s.wild || isWild(v)
+		}
+	}
+	add(v, 1, 0)
+	for len(todo) > 0 && s.depth <= maxCheckedDepth && s.values <= maxCheckedValues {
+		top := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch container := top.container.(type) {
+		case []any:
+			s.values += len(container)
+			for _, item := range container {
+				s.values--
+				add(item, top.depth+1, top.path+8)
+			}
+		case map[string]any:
+			names := 0
+			for name, member := range container {
+				names += len(name)
+				s.ways += len(name)
+				add(member, top.depth+1, top.path+1+len(name))
+			}
+			s.names = max(s.names, names)
+		}
+	}
+	return s
+}
