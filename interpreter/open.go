@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 )
 
 // Open is a task in progress in which no other task is: one of the places where a run stands.
@@ -61,6 +62,9 @@ type InForce struct {
 	Origin  dsl.Pointer // where it stands in the document
 	Ends    bool        // its passing ends the run, whatever expressions say: see End
 }
+
+// Error returns the timeout error that the passing of d would be.
+func (d InForce) Error() *errors.Error { return d.Deadline.error(d.Pointer, nil) }
 
 // Deadlines returns every deadline in force, the first to pass first; of two at the same time the outer one.
 func Deadlines(p *Program, s *State) []InForce {

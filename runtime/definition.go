@@ -80,17 +80,33 @@ func latestVersion(ctx context.Context, c Catalog, r Reference) (string, error) 
 		return "", err
 	}
 	prefix := nameKey + r.Namespace + "/" + r.Name + ":"
-	var latest *semver.Version
+	latest := ""
 	for _, key := range keys {
-		version, ok := strings.CutPrefix(key, prefix)
-		if v, err := semver.StrictNewVersion(version); ok && err == nil && (latest == nil || v.GreaterThan(latest)) {
-			latest = v
+		if version, ok := strings.CutPrefix(key, prefix); ok && Later(version, latest) {
+			latest = version
 		}
 	}
-	if latest == nil {
+	if latest == "" {
 		return "", &Refusal{Code: NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
 	}
-	return latest.Original(), nil
+	return latest, nil
+}
+
+// Later reports whether `latest` means version a rather than b: releases come before pre-releases, and what is no
+// version comes last (semantics 10.7).
+func Later(a, b string) bool {
+	left, err := semver.StrictNewVersion(a)
+	if err != nil {
+		return false
+	}
+	right, err := semver.StrictNewVersion(b)
+	if err != nil {
+		return true
+	}
+	if released := left.Prerelease() == ""; released != (right.Prerelease() == "") {
+		return released
+	}
+	return left.GreaterThan(right)
 }
 
 // programs keeps what a worker has compiled.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -133,9 +132,7 @@ func taker(w *dsl.Workflow, in interpreter.InForce) (dsl.Pointer, bool) {
 func takes(try *dsl.TryTask, in interpreter.InForce) bool {
 	inside := strings.HasPrefix(string(in.Pointer), string(try.Pointer)+"/try/")
 	own := in.Pointer == try.Pointer && in.Kind == interpreter.DeadlineAttempt
-	f := try.Catch.Errors
-	return (inside || own) && (f == nil || (f.Type == "" || errors.Same(f.Type, errors.Timeout)) &&
-		(f.Status == nil || *f.Status == 408) && (f.Instance == nil || *f.Instance == in.Pointer.Instance()))
+	return (inside || own) && try.Catch.Errors.Misfit(in.Error()) == ""
 }
 
 // why tells in one sentence or two what the instance waits for.

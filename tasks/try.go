@@ -140,12 +140,12 @@ func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpret
 
 // MayCatch implements interpreter.Catcher.
 func (t *tryBody) MayCatch(list string, err *errors.Error) bool {
-	return list == "try" && filterMatches(t.filter, err)
+	return list == "try" && t.filter.Misfit(err) == ""
 }
 
 // matches applies the filter, when and exceptWhen, in this order.
 func (t *tryBody) matches(s *interpreter.Scope, err *errors.Error, caught any) (bool, *errors.Error) {
-	if !filterMatches(t.filter, err) {
+	if t.filter.Misfit(err) != "" {
 		return false, nil
 	}
 	return both(s, t.when, t.exceptWhen, caught)
@@ -159,16 +159,6 @@ func both(s *interpreter.Scope, when, exceptWhen *expr.Code, v any) (bool, *erro
 	}
 	excepted, err := s.Test(exceptWhen, v, false)
 	return !excepted, err
-}
-
-func filterMatches(f *dsl.ErrorFilter, e *errors.Error) bool {
-	if f == nil {
-		return true
-	}
-	equal := func(want *string, got string) bool { return want == nil || *want == got }
-	return (f.Type == "" || errors.Same(f.Type, e.Type)) &&
-		(f.Status == nil || *f.Status == e.Status) &&
-		equal(f.Title, e.Title) && equal(f.Detail, e.Detail) && equal(f.Instance, e.Instance)
 }
 
 // again waits for the next attempt if the policy grants one.

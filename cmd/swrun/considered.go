@@ -77,26 +77,19 @@ func conditions(c dsl.Catch) string {
 
 // misfit tells which member of a filter the error does not have, or nothing if it fits.
 func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
-	if f == nil {
+	member := f.Misfit(e)
+	switch member {
+	case "":
 		return ""
-	}
-	if f.Type != "" && !errors.Same(f.Type, e.Type) {
+	case "type":
 		want, got := shortTypes(f.Type, e.Type)
 		return fmt.Sprintf("wants type=%s; this is %s", want, got)
-	}
-	if f.Status != nil && *f.Status != e.Status {
+	case "status":
 		return fmt.Sprintf("wants status=%d; this is %d", *f.Status, e.Status)
 	}
-	for _, member := range []struct {
-		name string
-		want *string
-		got  string
-	}{{"title", f.Title, e.Title}, {"detail", f.Detail, e.Detail}, {"instance", f.Instance, e.Instance}} {
-		if member.want != nil && *member.want != member.got {
-			return fmt.Sprintf("wants %s=%s; this is %s", member.name, quoted(*member.want), quoted(member.got))
-		}
-	}
-	return ""
+	want := map[string]*string{"title": f.Title, "detail": f.Detail, "instance": f.Instance}[member]
+	got := map[string]string{"title": e.Title, "detail": e.Detail, "instance": e.Instance}[member]
+	return fmt.Sprintf("wants %s=%s; this is %s", member, quoted(*want), quoted(got))
 }
 
 // shortTypes shortens two URIs to what tells them apart.

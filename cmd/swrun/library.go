@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
@@ -91,26 +89,11 @@ func (l *library) choose(namespace, name, version string) *book {
 		if b.version == version {
 			return b
 		}
-		if version == "latest" && (best == nil || later(b.version, best.version)) {
+		if version == "latest" && (best == nil || runtime.Later(b.version, best.version)) {
 			best = b
 		}
 	}
 	return best
-}
-
-func later(a, b string) bool {
-	left, err := semver.StrictNewVersion(a)
-	if err != nil {
-		return false
-	}
-	right, err := semver.StrictNewVersion(b)
-	if err != nil {
-		return true
-	}
-	if released := left.Prerelease() == ""; released != (right.Prerelease() == "") {
-		return released
-	}
-	return left.GreaterThan(right)
 }
 
 // readFolder notes what the documents beside the first one are called. What is no workflow document is passed over.
