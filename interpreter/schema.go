@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -19,7 +18,7 @@ type Schema struct {
 	document any
 	draft    *jsonschema.Draft
 	// ready holds validators that nobody uses just now: each counts the work of one validation at a time.
-	ready sync.Pool
+	ready chan *validator
 }
 
 // validator is a compiled schema with the count of its work.
@@ -33,15 +32,12 @@ func (s *Schema) Validate(what string, v any) *errors.Error {
 	if s == nil {
 		return nil
 	}
-	one, ok := s.ready.Get().(*validator)
-	if !ok {
-		var err error
-		if one, err = newValidator(s.document, s.draft); err != nil {
-			return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
-		}
+	one, err := s.take()
+	if err != nil {
+		return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
 	}
-	defer s.ready.Put(one)
-	err := one.validate(v)
+	err = one.validate(v)
+	s.release(one)
 	var invalid *jsonschema.ValidationError
 	switch {
 	case err == nil:
@@ -50,6 +46,25 @@ func (s *Schema) Validate(what string, v any) *errors.Error {
 		return errors.Validationf("%s does not fit its schema: %s", what, leaves(invalid))
 	}
 	return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
+}
+
+// maxReady is how many validators of a schema are kept for the next validations.
+const maxReady = 8
+
+func (s *Schema) take() (*validator, error) {
+	select {
+	case one := <-s.ready:
+		return one, nil
+	default:
+		return newValidator(s.document, s.draft)
+	}
+}
+
+func (s *Schema) release(one *validator) {
+	select {
+	case s.ready <- one:
+	default: // there are enough
+	}
 }
 
 // validate contains what the validator does with hostile data.
@@ -152,13 +167,13 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 	case version == "2019-09":
 		draft = jsonschema.Draft2019
 	}
-	compiled := &Schema{document: document, draft: draft}
+	compiled := &Schema{document: document, draft: draft, ready: make(chan *validator, maxReady)}
 	first, err := newValidator(document, draft)
 	if err != nil {
 		c.report("SW803", s.Pointer, "this is no valid JSON Schema: "+err.Error(), "")
 		return nil
 	}
-	compiled.ready.Put(first)
+	compiled.release(first)
 	return compiled
 }
 
