@@ -17,8 +17,10 @@ import (
 type Schema struct {
 	document any
 	draft    *jsonschema.Draft
-	// ready holds validators that nobody uses just now: each counts the work of one validation at a time.
-	ready chan *validator
+	// plain is shared by all validations that need no count; work is counted by a validator of its own.
+	plain  *validator
+	values int  // of the document
+	refers bool // the schema has references, so that a value may be visited any number of times
 }
 
 // validator is a compiled schema with the count of its work.
@@ -32,12 +34,12 @@ func (s *Schema) Validate(what string, v any) *errors.Error {
 	if s == nil {
 		return nil
 	}
-	one, err := s.take()
+	found := survey(v)
+	one, err := s.validator(found)
 	if err != nil {
 		return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
 	}
-	err = one.validate(v)
-	s.release(one)
+	err = one.validate(v, found)
 	var invalid *jsonschema.ValidationError
 	switch {
 	case err == nil:
@@ -48,29 +50,18 @@ func (s *Schema) Validate(what string, v any) *errors.Error {
 	return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
 }
 
-// maxReady is how many validators of a schema are kept for the next validations.
-const maxReady = 8
-
-func (s *Schema) take() (*validator, error) {
-	select {
-	case one := <-s.ready:
-		return one, nil
-	default:
-		return newValidator(s.document, s.draft)
+// validator returns one for data. Without references, each part of a schema meets each value once at most: then there
+// is no need to count, if the product is small.
+func (s *Schema) validator(data surveyed) (*validator, error) {
+	if !s.refers && times(data.values, s.values) <= maxCheckedWork {
+		return s.plain, nil
 	}
-}
-
-func (s *Schema) release(one *validator) {
-	select {
-	case s.ready <- one:
-	default: // there are enough
-	}
+	return newValidator(s.document, s.draft, true)
 }
 
 // validate contains what the validator does with hostile data.
-func (v *validator) validate(data any) (err error) {
-	found := survey(data)
-	if problem := v.work.begin(found); problem != "" {
+func (v *validator) validate(data any, found surveyed) (err error) {
+	if problem := v.work.excess(found); problem != "" {
 		return errors.New(problem)
 	}
 	if found.wild {
@@ -167,14 +158,35 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 	case version == "2019-09":
 		draft = jsonschema.Draft2019
 	}
-	compiled := &Schema{document: document, draft: draft, ready: make(chan *validator, maxReady)}
-	first, err := newValidator(document, draft)
+	compiled, err := newSchema(document, draft)
 	if err != nil {
 		c.report("SW803", s.Pointer, "this is no valid JSON Schema: "+err.Error(), "")
 		return nil
 	}
-	compiled.release(first)
 	return compiled
+}
+
+func newSchema(document any, draft *jsonschema.Draft) (*Schema, error) {
+	plain, err := newValidator(document, draft, false)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{document: document, draft: draft, plain: plain, values: survey(document).values, refers: refers(document)}, nil
+}
+
+// refers reports whether a schema may refer to a part of itself.
+func refers(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, refers)
+	case map[string]any:
+		for name, member := range v {
+			if strings.HasPrefix(name, "$") && strings.HasSuffix(name, "ef") || refers(member) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 const (
@@ -183,7 +195,7 @@ const (
 )
 
 // newValidator compiles a schema, which may be hostile too: it may have come from elsewhere.
-func newValidator(document any, draft *jsonschema.Draft) (v *validator, err error) {
+func newValidator(document any, draft *jsonschema.Draft, counted bool) (v *validator, err error) {
 	found := survey(document)
 	switch {
 	case found.depth > maxSchemaDepth:
@@ -198,7 +210,7 @@ func newValidator(document any, draft *jsonschema.Draft) (v *validator, err erro
 			v, err = nil, fmt.Errorf("it cannot be compiled: %.200v", r)
 		}
 	}()
-	work := &schemaWork{}
+	work := &schemaWork{counted: counted, left: maxCheckedWork}
 	compiled, err := compileSchema(document, draft, work)
 	if err != nil {
 		return nil, err

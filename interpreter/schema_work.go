@@ -27,7 +27,8 @@ type overworkedError struct{}
 // schemaWork counts what one validation takes. It is an extension of the validator: Compile is called for each schema
 // inside a schema, and what it returns is called whenever that schema has been applied.
 type schemaWork struct {
-	left int
+	counted bool // nothing is written otherwise: validations share it
+	left    int
 
 	dearest price // the dearest that a single schema asks for each kind of work
 }
@@ -118,6 +119,9 @@ type applied struct {
 // Validate charges for one application of the schema, which has just ended. Where it happened is what its errors tell,
 // and the validator keeps all of them.
 func (a applied) Validate(ctx jsonschema.ValidationContext, v any) error {
+	if !a.work.counted {
+		return nil
+	}
 	at := ctx.Error("", "")
 	way := len(at.KeywordLocation)
 	cost := a.price.visit + len(at.InstanceLocation)/textPerWork + way/textPerWork + times(way, way)/wayPerWork
@@ -156,9 +160,8 @@ func nameBytes(m map[string]any) (n int) {
 	return n
 }
 
-// begin readies w for data, and returns why it is too much for any single schema, or nothing.
-func (w *schemaWork) begin(data surveyed) string {
-	w.left = maxCheckedWork
+// excess returns why data is too much for any single schema, or nothing.
+func (w *schemaWork) excess(data surveyed) string {
 	switch {
 	case data.depth > maxCheckedDepth:
 		return fmt.Sprintf("it is nested deeper than %d levels", maxCheckedDepth)
