@@ -47,26 +47,55 @@ type Limit struct {
 const bytes = "bytes"
 
 // All returns the table.
-func All() []Limit {
-	return []Limit{
-		{Input, 4 << 20, bytes, "the input of a run, and of a child: the start is refused, or the task of the child fails", false},
-		{Data, 16 << 20, bytes, "what an effect returns, and what the branches of a fork yield together: the task fails", false},
-		{Event, 1 << 20, bytes, "an event that is emitted: the task fails", false},
-		{State, 32 << 20, bytes, "all that a kept run holds at a time: the run ends", false},
-		{HistoryBytes, 10 << 20, bytes, "the history of a kept run: the run ends", false},
-		{History, 20_000, "records", "the history of a kept run: the run ends", false},
-		{Items, 100_000, "items", "the list of a for: the task fails", false},
-		{Branches, 1000, "branches", "a fork: the task fails", false},
-		{Tasks, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false},
-		{Children, 1000, "runs", "children that a run waits for at a time: the task fails", false},
-		{Labels, 64, "labels", "the labels of a run: the start is refused", true},
-		{LabelName, 63, bytes, "the name of a label: the start is refused", true},
-		{LabelValue, 256, bytes, "the value of a label: the start is refused", true},
-		{BusinessKey, 256, bytes, "the business key of a run: the start is refused", true},
-		{ID, 128, bytes, "the id of a run: the start is refused", true},
-		{Namespace, 63, bytes, "a namespace: the start is refused", true},
-		{Reason, 1024, bytes, "the reason of a cancel, terminate, suspend or resume: the command is refused", true},
+func All() (all []Limit) {
+	for _, n := range []Name{
+		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
+		Children, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason,
+	} {
+		all = append(all, find(n))
 	}
+	return all
+}
+
+// find returns a row of the table; an empty one if there is none. It is asked in each step, and makes nothing but the row.
+func find(n Name) Limit {
+	switch n {
+	case Input:
+		return Limit{n, 4 << 20, bytes, "the input of a run, and of a child: the start is refused, or the task of the child fails", false}
+	case Data:
+		return Limit{n, 16 << 20, bytes, "what an effect returns, and what the branches of a fork yield together: the task fails", false}
+	case Event:
+		return Limit{n, 1 << 20, bytes, "an event that is emitted: the task fails", false}
+	case State:
+		return Limit{n, 32 << 20, bytes, "all that a kept run holds at a time: the run ends", false}
+	case HistoryBytes:
+		return Limit{n, 10 << 20, bytes, "the history of a kept run: the run ends", false}
+	case History:
+		return Limit{n, 20_000, "records", "the history of a kept run: the run ends", false}
+	case Items:
+		return Limit{n, 100_000, "items", "the list of a for: the task fails", false}
+	case Branches:
+		return Limit{n, 1000, "branches", "a fork: the task fails", false}
+	case Tasks:
+		return Limit{n, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false}
+	case Children:
+		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false}
+	case Labels:
+		return Limit{n, 64, "labels", "the labels of a run: the start is refused", true}
+	case LabelName:
+		return Limit{n, 63, bytes, "the name of a label: the start is refused", true}
+	case LabelValue:
+		return Limit{n, 256, bytes, "the value of a label: the start is refused", true}
+	case BusinessKey:
+		return Limit{n, 256, bytes, "the business key of a run: the start is refused", true}
+	case ID:
+		return Limit{n, 128, bytes, "the id of a run: the start is refused", true}
+	case Namespace:
+		return Limit{n, 63, bytes, "a namespace: the start is refused", true}
+	case Reason:
+		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend or resume: the command is refused", true}
+	}
+	return Limit{}
 }
 
 // Set is what an operator has set; a limit that is not in it has its default. It is read-only once it is in use.
@@ -118,15 +147,6 @@ func settable() (names []string) {
 		}
 	}
 	return names
-}
-
-func find(n Name) Limit {
-	for _, l := range All() {
-		if l.Name == n {
-			return l
-		}
-	}
-	return Limit{}
 }
 
 func parseAmount(text, unit string) (int, error) {
