@@ -22,10 +22,11 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"spec":                 nil,
 		"spec/internal/schema": nil,
-		"errors":               nil,
+		"errors":               {"internal/jsonvalue"},
+		"internal/jsonvalue":   nil,
 		"internal/suggest":     nil,
 		"dsl":                  {"errors", "internal/suggest"},
-		"expr":                 {"errors", "internal/suggest"},
+		"expr":                 {"errors", "internal/jsonvalue", "internal/suggest"},
 		"redact":               {"errors"},
 		"limits":               {"errors"},
 		"interpreter":          {"errors", "limits", "dsl", "expr", "redact"},

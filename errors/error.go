@@ -12,6 +12,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // Error is a workflow error. Type and Status are always set; the other members may be empty.
@@ -138,8 +140,8 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Value()) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (e *Error) UnmarshalJSON(data []byte) error {
-	var v map[string]any
-	if err := json.Unmarshal(data, &v); err != nil {
+	v, err := jsonvalue.Decode(data)
+	if err != nil {
 		return err
 	}
 	read, err := FromValue(v)

@@ -51,6 +51,23 @@ func TestProblemJSON(t *testing.T) {
 	}
 }
 
+// TestNumbersStayAsTheyAre: an error that is stored and read back has the same members.
+func TestNumbersStayAsTheyAre(t *testing.T) {
+	e := errors.Runtimef("x").With("value", 4).With("half", 0.5).With("large", 9007199254740993).
+		With("larger", json.Number("123456789012345678901234567890")).With("inside", map[string]any{"list": []any{1, -2}})
+	data, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back errors.Error
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(e, &back); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestExtensionsNeverReplaceMembers(t *testing.T) {
 	e := errors.Runtimef("x").With("status", 1).With("title", "other")
 	if v := e.Value(); v["status"] != 500 || v["title"] != "Runtime Failure" {

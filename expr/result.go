@@ -3,6 +3,8 @@ package expr
 import (
 	"encoding/json"
 	"math/big"
+
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // finish checks what an expression has built before it leaves, and turns it into the types of Decode.
@@ -13,7 +15,7 @@ func (l limits) finish(v any) (any, string) {
 	case *big.Int:
 		return bigNumber(scalar), ""
 	case json.Number:
-		return number(scalar), ""
+		return jsonvalue.Number(scalar), ""
 	case string:
 		if len(scalar) <= l.size {
 			return v, "" // v itself: scalar would be boxed again
@@ -67,7 +69,7 @@ func isForeign(v any) bool {
 	case *big.Int:
 		return true
 	case json.Number:
-		return number(v) != any(v)
+		return jsonvalue.Number(v) != any(v)
 	}
 	return false
 }
@@ -78,7 +80,7 @@ func convert(v any) any {
 	case *big.Int:
 		return bigNumber(v)
 	case json.Number:
-		return number(v)
+		return jsonvalue.Number(v)
 	case []any:
 		items := make([]any, len(v))
 		for i, item := range v {

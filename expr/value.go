@@ -3,13 +3,11 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/big"
-	"strconv"
-	"strings"
+
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // maxDataDepth is how deep data may be nested that is decoded, normalized or encoded.
@@ -19,88 +17,7 @@ var errTooDeep = fmt.Errorf("the value is nested deeper than %d levels", maxData
 
 // Decode reads one JSON value into the types that expressions work on: nil, bool, int, float64, json.Number for
 // numbers that neither holds exactly, string, []any, map[string]any. Anything after the value is an error.
-func Decode(data []byte) (any, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var v any
-	if err := decoder.Decode(&v); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, errors.New("invalid JSON: the text ends too early")
-		}
-		return nil, fmt.Errorf("invalid JSON: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("invalid JSON: more text follows the value, at byte %d", decoder.InputOffset())
-	}
-	return shareless(v), nil
-}
-
-// shareless replaces the numbers of v in place: v has just been decoded, so that nobody else holds it.
-func shareless(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return number(v)
-	case []any:
-		for i, item := range v {
-			v[i] = shareless(item)
-		}
-	case map[string]any:
-		for name, member := range v {
-			switch member.(type) {
-			case json.Number, []any, map[string]any:
-				v[name] = shareless(member)
-			}
-		}
-	}
-	return v
-}
-
-// number returns n as an int or a float64 if one of them holds it exactly, otherwise n.
-func number(n json.Number) any {
-	text := n.String()
-	if text == "-0" {
-		return math.Copysign(0, -1)
-	}
-	if i, err := strconv.Atoi(text); err == nil {
-		return i
-	}
-	if !strings.ContainsAny(text, ".eE") {
-		return n
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || !sameDecimal(text, strconv.FormatFloat(f, 'e', -1, 64)) {
-		return n
-	}
-	return f
-}
-
-// sameDecimal reports whether two JSON numbers are the same number.
-func sameDecimal(a, b string) bool {
-	digitsA, exponentA, okA := decimal(a)
-	digitsB, exponentB, okB := decimal(b)
-	return okA && okB && digitsA == digitsB && (exponentA == exponentB || strings.Trim(digitsA, "-") == "")
-}
-
-// decimal splits a JSON number into its significant digits, with the sign, and the power of ten of the last one.
-func decimal(text string) (digits string, exponent int, ok bool) {
-	mantissa, power, hasPower := strings.Cut(strings.ToLower(text), "e")
-	if hasPower {
-		var err error
-		if exponent, err = strconv.Atoi(power); err != nil {
-			return "", 0, false
-		}
-	}
-	mantissa, negative := strings.CutPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits = strings.TrimLeft(whole+fraction, "0")
-	exponent -= len(fraction)
-	trimmed := strings.TrimRight(digits, "0")
-	exponent += len(digits) - len(trimmed)
-	if negative {
-		trimmed = "-" + trimmed
-	}
-	return trimmed, exponent, true
-}
+func Decode(data []byte) (any, error) { return jsonvalue.Decode(data) }
 
 // Normalize turns v, made of any Go types that encoding/json would write, into the types of Decode.
 func Normalize(v any) (any, error) { return normalize(v, 0) }

@@ -1,0 +1,87 @@
+// Package jsonvalue reads JSON into the types of a workflow's data: nil, bool, int, float64, json.Number for numbers that
+// neither holds exactly, string, []any and map[string]any. It is the one place that decides what a number becomes.
+package jsonvalue
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Decode reads one JSON value. Anything after the value is an error. Nothing of the value refers to data.
+func Decode(data []byte) (any, error) {
+	r := reader{text: data}
+	v, ok := r.document()
+	if !ok {
+		return nil, mistake(data)
+	}
+	return v, nil
+}
+
+// mistake returns what is wrong with data. Only encoding/json tells that in full.
+func mistake(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var v json.RawMessage
+	if err := decoder.Decode(&v); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return errors.New("invalid JSON: the text ends too early")
+		}
+		return fmt.Errorf("invalid JSON: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("invalid JSON: more text follows the value, at byte %d", decoder.InputOffset())
+	}
+	return errors.New("invalid JSON")
+}
+
+// Number returns n as an int or a float64 if one of them holds it exactly, otherwise n.
+func Number(n json.Number) any {
+	text := n.String()
+	if text == "-0" {
+		return math.Copysign(0, -1)
+	}
+	if i, err := strconv.Atoi(text); err == nil {
+		return i
+	}
+	if !strings.ContainsAny(text, ".eE") {
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !sameDecimal(text, strconv.FormatFloat(f, 'e', -1, 64)) {
+		return n
+	}
+	return f
+}
+
+// sameDecimal reports whether two JSON numbers are the same number.
+func sameDecimal(a, b string) bool {
+	digitsA, exponentA, okA := decimal(a)
+	digitsB, exponentB, okB := decimal(b)
+	return okA && okB && digitsA == digitsB && (exponentA == exponentB || strings.Trim(digitsA, "-") == "")
+}
+
+// decimal splits a JSON number into its significant digits, with the sign, and the power of ten of the last one.
+func decimal(text string) (digits string, exponent int, ok bool) {
+	mantissa, power, hasPower := strings.Cut(strings.ToLower(text), "e")
+	if hasPower {
+		var err error
+		if exponent, err = strconv.Atoi(power); err != nil {
+			return "", 0, false
+		}
+	}
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	exponent -= len(fraction)
+	trimmed := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(trimmed)
+	if negative {
+		trimmed = "-" + trimmed
+	}
+	return trimmed, exponent, true
+}

@@ -1,0 +1,257 @@
+package jsonvalue
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// reader reads valid JSON with little more memory than the value takes: encoding/json copies the text, and lets what it
+// makes grow. Of what is not valid it says no more than that.
+type reader struct {
+	text    []byte
+	at      int
+	items   []any      // of the arrays that are being read, the innermost last
+	members []member   // of the objects
+	block   []byte     // where short texts stand one after the other
+	names   [64]string // of members: objects of a list have the same
+}
+
+type member struct {
+	name  string
+	value any
+}
+
+// maxDepth is how deep encoding/json reads.
+const maxDepth = 10_000
+
+// Short texts share blocks, so that each does not take memory of its own. What keeps one of them keeps its block.
+const (
+	blockSize = 4 << 10
+	shortText = 64
+)
+
+func (r *reader) document() (any, bool) {
+	v, ok := r.value(0)
+	r.space()
+	return v, ok && r.at == len(r.text)
+}
+
+func (r *reader) space() {
+	for r.at < len(r.text) {
+		switch r.text[r.at] {
+		case ' ', '\t', '\n', '\r':
+			r.at++
+		default:
+			return
+		}
+	}
+}
+
+// next skips space, and c if it follows.
+func (r *reader) next(c byte) bool {
+	r.space()
+	if r.at < len(r.text) && r.text[r.at] == c {
+		r.at++
+		return true
+	}
+	return false
+}
+
+func (r *reader) value(depth int) (any, bool) {
+	r.space()
+	if r.at == len(r.text) || depth > maxDepth {
+		return nil, false
+	}
+	switch c := r.text[r.at]; {
+	case c == '{':
+		r.at++
+		return r.object(depth + 1)
+	case c == '[':
+		r.at++
+		return r.array(depth + 1)
+	case c == '"':
+		text, ok := r.quoted()
+		if !ok {
+			return nil, false
+		}
+		return r.keep(text), true
+	case c == '-' || '0' <= c && c <= '9':
+		return r.number()
+	case c == 't':
+		return true, r.word("true")
+	case c == 'f':
+		return false, r.word("false")
+	case c == 'n':
+		return nil, r.word("null")
+	}
+	return nil, false
+}
+
+func (r *reader) word(w string) bool {
+	if len(r.text)-r.at < len(w) || string(r.text[r.at:r.at+len(w)]) != w {
+		return false
+	}
+	r.at += len(w)
+	return true
+}
+
+func (r *reader) array(depth int) (any, bool) {
+	if depth > maxDepth {
+		return nil, false
+	}
+	if r.next(']') {
+		return []any{}, true
+	}
+	first := len(r.items)
+	for {
+		v, ok := r.value(depth)
+		if !ok {
+			return nil, false
+		}
+		r.items = append(r.items, v)
+		if r.next(',') {
+			continue
+		}
+		if !r.next(']') {
+			return nil, false
+		}
+		array := make([]any, len(r.items)-first)
+		copy(array, r.items[first:])
+		clear(r.items[first:])
+		r.items = r.items[:first]
+		return array, true
+	}
+}
+
+func (r *reader) object(depth int) (any, bool) {
+	if depth > maxDepth {
+		return nil, false
+	}
+	if r.next('}') {
+		return map[string]any{}, true
+	}
+	first := len(r.members)
+	for {
+		r.space()
+		text, ok := r.quoted()
+		if !ok {
+			return nil, false
+		}
+		m := member{name: r.name(text)}
+		if !r.next(':') {
+			return nil, false
+		}
+		if m.value, ok = r.value(depth); !ok {
+			return nil, false
+		}
+		r.members = append(r.members, m)
+		if r.next(',') {
+			continue
+		}
+		if !r.next('}') {
+			return nil, false
+		}
+		object := make(map[string]any, len(r.members)-first)
+		for _, m := range r.members[first:] { // of members with the same name, the last
+			object[m.name] = m.value
+		}
+		clear(r.members[first:])
+		r.members = r.members[:first]
+		return object, true
+	}
+}
+
+// quoted reads a text in quotes. What it returns may be a part of the document.
+func (r *reader) quoted() ([]byte, bool) {
+	if r.at == len(r.text) || r.text[r.at] != '"' {
+		return nil, false
+	}
+	start, plain := r.at, true
+	for i := start + 1; i < len(r.text); i++ {
+		switch c := r.text[i]; {
+		case c == '"':
+			r.at = i + 1
+			if inner := r.text[start+1 : i]; plain || utf8.Valid(inner) && !escaped(inner) {
+				return inner, true
+			}
+			var text string
+			err := json.Unmarshal(r.text[start:r.at], &text)
+			return []byte(text), err == nil
+		case c == '\\':
+			plain = false
+			i++
+		case c < ' ':
+			return nil, false
+		case c >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	return nil, false
+}
+
+func escaped(text []byte) bool { return bytes.IndexByte(text, '\\') >= 0 }
+
+// name returns the name of a member, of which there are often many.
+func (r *reader) name(text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	known := &r.names[(len(text)*31+int(text[0])*7+int(text[len(text)-1]))%len(r.names)]
+	if *known != string(text) {
+		*known = r.keep(text)
+	}
+	return *known
+}
+
+// keep returns text as a value of its own.
+func (r *reader) keep(text []byte) string {
+	if len(text) == 0 || len(text) > shortText || len(r.text) < blockSize {
+		return string(text)
+	}
+	if cap(r.block)-len(r.block) < len(text) {
+		r.block = make([]byte, 0, blockSize)
+	}
+	start := len(r.block)
+	r.block = append(r.block, text...)
+	return unsafe.String(&r.block[start], len(text)) // this part of the block is never written again
+}
+
+func (r *reader) number() (any, bool) {
+	start := r.at
+	if r.text[r.at] == '-' {
+		r.at++
+	}
+	switch {
+	case r.at < len(r.text) && r.text[r.at] == '0':
+		r.at++
+	case !r.digits():
+		return nil, false
+	}
+	if r.at < len(r.text) && r.text[r.at] == '.' {
+		r.at++
+		if !r.digits() {
+			return nil, false
+		}
+	}
+	if r.at < len(r.text) && r.text[r.at]|0x20 == 'e' {
+		r.at++
+		if r.at < len(r.text) && (r.text[r.at] == '+' || r.text[r.at] == '-') {
+			r.at++
+		}
+		if !r.digits() {
+			return nil, false
+		}
+	}
+	return Number(json.Number(r.text[start:r.at])), true
+}
+
+// digits reads at least one digit.
+func (r *reader) digits() bool {
+	start := r.at
+	for r.at < len(r.text) && '0' <= r.text[r.at] && r.text[r.at] <= '9' {
+		r.at++
+	}
+	return r.at > start
+}
