@@ -34,8 +34,8 @@ func serveCommand(j Job, gone <-chan struct{}) reply {
 	spent := !c.endAll()
 	c.closeAll()
 	for _, out := range []*capture{c.stdout, c.stderr} {
-		if out.over() {
-			return reply{Limit: &LimitError{Stream: out.name, Value: out.total, Max: j.MaxOutput}, Spent: spent}
+		if out.over {
+			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}, Spent: spent}
 		}
 	}
 	return reply{Ended: Ended{exitCode(status), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Spent: spent}

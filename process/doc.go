@@ -46,8 +46,8 @@ type Ended struct {
 
 // LimitError is the end of a job that wrote more than it may.
 type LimitError struct {
-	Stream     string // stdout or stderr
-	Value, Max int    // bytes; value is what it had written when it was ended
+	Stream string // stdout or stderr
+	Max    int    // bytes
 }
 
 func (e *LimitError) Error() string {

@@ -49,8 +49,8 @@ func serveScript(j Job) reply {
 		name string
 		*bounded
 	}{{"stdout", &s.stdout}, {"stderr", &s.stderr}} {
-		if out.over() {
-			return reply{Limit: &LimitError{Stream: out.name, Value: out.total, Max: j.MaxOutput}}
+		if out.over {
+			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}}
 		}
 	}
 	return reply{Ended: Ended{code, s.stdout.kept.Bytes(), s.stderr.kept.Bytes()}}
@@ -169,7 +169,7 @@ func (s *script) host(args []any) (any, error) {
 // write adds to an output; a script that writes too much ends.
 func (s *script) write(b *bounded, text string) {
 	_, _ = b.Write([]byte(text)) // it never fails
-	if b.over() {
+	if b.over {
 		panic(exit{1})
 	}
 }

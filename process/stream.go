@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// bounded keeps the first max bytes of what is written to it, and counts the rest.
+// bounded keeps the first max bytes of what is written to it.
 type bounded struct {
-	kept  bytes.Buffer
-	max   int
-	total int
+	kept bytes.Buffer
+	max  int
+	over bool // there was more
 }
 
 // Write implements io.Writer, and never fails. There is no ReadFrom on purpose: io.Copy would go around the bound.
 func (b *bounded) Write(p []byte) (int, error) {
-	b.total += len(p)
-	b.kept.Write(p[:max(0, min(len(p), b.max-b.kept.Len()))])
+	taken := min(len(p), b.max-b.kept.Len())
+	b.over = b.over || taken < len(p)
+	b.kept.Write(p[:taken])
 	return len(p), nil
 }
 
-func (b *bounded) over() bool     { return b.total > b.max }
 func (b *bounded) String() string { return b.kept.String() }
 
 // pipe is a pipe between a command and its supervisor, and what the supervisor does at its end of it.
@@ -76,7 +76,7 @@ func (c *capture) begin() {
 		for {
 			n, err := c.ours.Read(buffer)
 			_, _ = c.Write(buffer[:n])
-			if c.over() {
+			if c.over {
 				once.Do(func() { close(c.exceeded) })
 			}
 			if err != nil {

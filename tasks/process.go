@@ -208,7 +208,7 @@ func (c Config) run(ctx context.Context, name string, j process.Job) (ended, err
 	case errors.As(err, &start):
 		return ended{}, errors.Configurationf("%s cannot be started: %s", name, start)
 	case errors.As(err, &limit):
-		return ended{}, errors.Limitf("%s: %s", name, limit).With("limit", limit.Stream).With("value", limit.Value).With("max", limit.Max)
+		return ended{}, errors.Limitf("%s: %s", name, limit).With("limit", limit.Stream).With("value", limit.Max+1).With("max", limit.Max)
 	case errors.As(err, &crash):
 		return ended{}, errors.Runtimef("%s: %s", name, crash)
 	case err != nil:
