@@ -41,6 +41,9 @@ func (e *Error) Error() string {
 	if e.Detail != "" {
 		b.WriteString(": " + e.Detail)
 	}
+	if c, ok := e.Cited(); ok {
+		b.WriteString("; in " + c.String())
+	}
 	return b.String()
 }
 

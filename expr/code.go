@@ -22,6 +22,7 @@ type Env interface {
 
 // Code is a compiled expression. It is safe for concurrent use.
 type Code struct {
+	text      string   // as it was given
 	variables []string // without $, sorted
 	impure    bool
 	direct    node       // how to evaluate without the jq machine, or nil
@@ -48,7 +49,7 @@ func compile(given string, direct bool) (*Code, error) {
 	if err := s.check(w); err != nil {
 		return nil, err
 	}
-	c := &Code{impure: w.impure(), limits: defaults()}
+	c := &Code{text: given, impure: w.impure(), limits: defaults()}
 	names := w.variables()
 	for _, name := range names {
 		c.variables = append(c.variables, name[1:])
@@ -103,12 +104,18 @@ func (c *Code) Variables() []string { return c.variables }
 // Impure reports whether c's value depends on the clock.
 func (c *Code) Impure() bool { return c.impure }
 
+// Text returns the expression as it was given.
+func (c *Code) Text() string { return c.text }
+
 // Eval returns c's value for input: its one output, an array of several, null of none (semantics 2.6).
-// Every error is an *errors.Error of type expression.
+// Every error is a *Failure around an *errors.Error of type expression.
 func (c *Code) Eval(env Env, input any) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = nil, errors.Expressionf("%s", recovered(r))
+		}
+		if err != nil {
+			err = &Failure{Code: c, Input: input, Err: err}
 		}
 	}()
 	if p, ok := c.direct.(*path); ok && p.variable == noVariable {
@@ -212,7 +219,8 @@ func truncate(s string) string {
 	return s[:cut] + " ..."
 }
 
-// Test evaluates c as a condition: true or false; null is false, anything else an error (semantics 2.7).
+// Test evaluates c as a condition: true or false; null is false, anything else an error (semantics 2.7), which is a
+// *Failure around a *ConditionError.
 func (c *Code) Test(env Env, input any) (bool, error) {
 	v, err := c.Eval(env, input)
 	if err != nil {
@@ -223,10 +231,8 @@ func (c *Code) Test(env Env, input any) (bool, error) {
 		return v, nil
 	case nil:
 		return false, nil
-	case int, float64, string, []any, map[string]any:
-		return false, errors.Expressionf("a condition must be true or false, got %s (%s)", gojq.TypeOf(v), gojq.Preview(v))
 	}
-	return false, errors.Expressionf("a condition must be true or false, got a number (%v)", v)
+	return false, &Failure{Code: c, Input: input, Err: &ConditionError{Yielded: v}}
 }
 
 func mebibytes(n int) string { return strconv.Itoa(n>>20) + " MiB" }

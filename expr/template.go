@@ -157,6 +157,52 @@ func (c *templateCompiler) array(data []any, path []any) part {
 // Variables returns the names that the template's expressions use, sorted.
 func (t *Template) Variables() []string { return t.variables }
 
+// Codes calls visit for each expression of the template, with the keys (string) and positions (int) that lead to it.
+func (t *Template) Codes(visit func(path []any, c *Code)) { codes(t.root, nil, visit) }
+
+func codes(p part, path []any, visit func(path []any, c *Code)) {
+	switch p := p.(type) {
+	case expression:
+		visit(path, p.code)
+	case attempt:
+		visit(path, p.code)
+	case *object:
+		for _, name := range p.order {
+			codes(p.parts[name], append(slices.Clone(path), name), visit)
+		}
+	case *array:
+		for _, i := range p.order {
+			codes(p.parts[i], append(slices.Clone(path), i), visit)
+		}
+	}
+}
+
+// At returns the expression that makes the value which keys and positions lead to, or nil if there is none: the value
+// is literal, or several expressions make it.
+func (t *Template) At(path ...any) *Code {
+	for p := t.root; ; path = path[1:] {
+		switch at := p.(type) {
+		case expression:
+			return at.code
+		case attempt:
+			return at.code
+		}
+		if len(path) == 0 {
+			return nil
+		}
+		switch at := p.(type) {
+		case *object:
+			name, _ := path[0].(string) // an object has no positions
+			p = at.parts[name]
+		case *array:
+			i, _ := path[0].(int) // an array has no names
+			p = at.parts[i]
+		default:
+			return nil
+		}
+	}
+}
+
 // Impure reports whether the template's value depends on the clock.
 func (t *Template) Impure() bool { return t.impure }
 

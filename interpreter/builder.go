@@ -34,6 +34,7 @@ func (b *Builder) Condition(at dsl.Pointer, e dsl.Expression) *expr.Code {
 		b.c.syntaxError(at, err)
 		return nil
 	}
+	b.c.program.places[code] = at
 	b.uses(code.Variables(), delimit(string(e)))
 	return code
 }
@@ -63,6 +64,7 @@ func (b *Builder) template(at dsl.Pointer, v any, shift int) *expr.Template {
 		b.c.templateErrors(at, err, shift)
 		return nil
 	}
+	b.c.locate(at, t)
 	b.uses(t.Variables(), v)
 	return t
 }
@@ -82,6 +84,7 @@ func (b *Builder) Text(at dsl.Pointer, text string) *expr.Template {
 		b.c.templateErrors(at, err, 0)
 		return nil
 	}
+	b.c.locate(at, t)
 	b.uses(t.Variables(), text)
 	return t
 }

@@ -30,7 +30,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 		}
 		return config.Load(ctx, uri)
 	}
-	c.program = &Program{Workflow: w, config: config, redacted: new(redact.Cache)}
+	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, redacted: new(redact.Cache)}
 	b := &Builder{c: c, node: workflowNode}
 	c.program.input = c.input(b, w.Input, "/input")
 	c.program.output = c.output(b, w.Output, "/output")
@@ -235,14 +235,7 @@ func (c *compiler) templateErrors(at dsl.Pointer, err error, shift int) {
 	}
 	var template *expr.TemplateError
 	if errors.As(err, &template) {
-		for _, key := range template.Path {
-			switch key := key.(type) {
-			case string:
-				at = at.Key(key)
-			case int:
-				at = at.Index(key)
-			}
-		}
+		at = along(at, template.Path)
 		moved := *template.Err
 		moved.Offset = max(0, moved.Offset+shift)
 		err = &moved

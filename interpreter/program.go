@@ -24,7 +24,8 @@ type Program struct {
 	// definitions are the parts of the document that expressions can see: the whole by the empty pointer, and each
 	// task, if any expression uses $workflow or $task.
 	definitions map[dsl.Pointer]any
-	redacted    *redact.Cache // the values of the secrets that it declares
+	places      map[*expr.Code]dsl.Pointer // where each expression stands
+	redacted    *redact.Cache              // the values of the secrets that it declares
 }
 
 // Config is what a program needs from around it. The zero value knows no kind of task and no secret.
@@ -173,16 +174,16 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	}
 	v, err := d.code.Eval(s, input)
 	if err != nil {
-		return dsl.Duration{}, asExpression(err)
+		return dsl.Duration{}, s.failed(err)
 	}
 	yielded, err := dsl.DurationValue(v)
 	switch {
 	case err == nil:
 		return yielded, nil
 	case isNegative(v):
-		return dsl.Duration{}, errors.Validationf("`%s`: %s", d.property, err)
+		return dsl.Duration{}, s.cite(errors.Validationf("`%s`: %s", d.property, err), d.code.At(), input)
 	}
-	return dsl.Duration{}, errors.Expressionf("`%s`: %s", d.property, err)
+	return dsl.Duration{}, s.cite(errors.Expressionf("`%s`: %s", d.property, err), d.code.At(), input)
 }
 
 // isNegative reports whether what should be a duration counts a unit below zero (semantics 9.4).
@@ -201,14 +202,6 @@ func isNegative(v any) bool {
 		}
 	}
 	return false
-}
-
-// asExpression returns the workflow error in err; an expression yields no other.
-func asExpression(err error) *errors.Error {
-	if e := errors.AsError(err); e != nil {
-		return e
-	}
-	return errors.Expressionf("%s", err)
 }
 
 // Performer returns what performs effects of a kind, or nil.

@@ -124,12 +124,7 @@ func leaf(e *jsonschema.ValidationError) string {
 	return shortened(message)
 }
 
-func shortened(text string) string {
-	if len(text) <= maxLeafBytes {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxLeafBytes], "") + "..."
-}
+func shortened(text string) string { return excerpt(text, maxLeafBytes) }
 
 // schema compiles a schema definition; its dialect is draft-07 unless it says otherwise (semantics 3.9).
 func (c *compiler) schema(s *dsl.Schema) *Schema {

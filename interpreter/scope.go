@@ -48,7 +48,7 @@ func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
 	v, err := t.Eval(s, input)
 	if err != nil {
-		return nil, asExpression(err)
+		return nil, s.failed(err)
 	}
 	return v, nil
 }
@@ -60,7 +60,7 @@ func (s *Scope) Test(c *expr.Code, input any, otherwise bool) (bool, *errors.Err
 	}
 	ok, err := c.Test(s, input)
 	if err != nil {
-		return false, asExpression(err)
+		return false, s.failed(err)
 	}
 	return ok, nil
 }

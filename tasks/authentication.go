@@ -3,7 +3,9 @@ package tasks
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
@@ -66,7 +68,10 @@ func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, 
 	if err != nil {
 		return nil, err
 	}
-	return c, c.fill(properties)
+	if err := c.fill(properties); err != nil {
+		return c, s.Unfit(err, a.properties)
+	}
+	return c, nil
 }
 
 // fill takes the scheme's properties; what is missing in a secret is an authentication error.
@@ -75,7 +80,8 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 	if c.Scheme == "bearer" {
 		needed = map[string]*string{"token": &c.Token}
 	}
-	for name, field := range needed {
+	for _, name := range slices.Sorted(maps.Keys(needed)) { // of several mistakes always the same is told
+		field := needed[name]
 		text, ok := properties[name].(string)
 		if !ok {
 			return errors.Authenticationf("%s authentication needs a %s, got %s", c.Scheme, name, kindOf(properties[name]))

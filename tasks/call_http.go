@@ -71,7 +71,7 @@ func (c *callHTTPBody) prepare(s *interpreter.Scope) (*httpRequest, *errors.Erro
 	}
 	r := &httpRequest{Format: c.format, Redirect: c.redirect}
 	if !isToken(method) {
-		return nil, errors.Expressionf("the method must be a word such as GET, got %s", quote(method))
+		return nil, s.Unfit(errors.Expressionf("the method must be a word such as GET, got %s", quote(method)), c.method)
 	}
 	r.Method = strings.ToUpper(method)
 	if r.URI, err = c.uri.expand(s, input); err != nil {
@@ -109,7 +109,8 @@ func (c *callHTTPBody) prepareHeaders(s *interpreter.Scope, input any) (map[stri
 		}
 		text := stringify(values[name])
 		if !isToken(name) || strings.ContainsAny(text, "\r\n\x00") {
-			return nil, errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
+			unfit := errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
+			return nil, s.Unfit(unfit, c.headers, name)
 		}
 		headers[http.CanonicalHeaderKey(name)] = text
 	}
@@ -127,7 +128,7 @@ func evalObject(s *interpreter.Scope, t *expr.Template, input any, what string) 
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, errors.Expressionf("%s must be an object, got %s", what, kindOf(v))
+		return nil, s.Unfit(errors.Expressionf("%s must be an object, got %s", what, kindOf(v)), t)
 	}
 	return object, nil
 }
@@ -179,7 +180,7 @@ func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpReque
 	case strings.HasPrefix(given, "application/x-www-form-urlencoded"):
 		fields, ok := body.(map[string]any)
 		if !ok {
-			return errors.Expressionf("a form must be an object, got %s", kindOf(body))
+			return s.Unfit(errors.Expressionf("a form must be an object, got %s", kindOf(body)), c.body)
 		}
 		r.Body = []byte(form(fields).Encode())
 	default:

@@ -3,6 +3,8 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -32,7 +34,7 @@ func (e *emitBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	event, err := complete(s, v.(map[string]any))
+	event, err := e.complete(s, v.(map[string]any))
 	if err != nil {
 		return interpreter.Fail(err)
 	}
@@ -40,7 +42,7 @@ func (e *emitBody) Enter(s *interpreter.Scope) interpreter.Next {
 }
 
 // complete gives an event the attributes that its author left out.
-func complete(s *interpreter.Scope, given map[string]any) (map[string]any, *errors.Error) {
+func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[string]any, *errors.Error) {
 	document := s.Workflow().Document
 	event := map[string]any{
 		"id":          s.ID(),
@@ -48,21 +50,22 @@ func complete(s *interpreter.Scope, given map[string]any) (map[string]any, *erro
 		"specversion": "1.0",
 		"time":        s.Now().UTC().Format(time.RFC3339Nano),
 	}
-	for name, value := range given {
+	for _, name := range slices.Sorted(maps.Keys(given)) { // of several mistakes always the same is told
+		value := given[name]
 		if value == nil {
 			continue
 		}
 		switch value.(type) {
 		case map[string]any, []any:
 			if name != "data" {
-				return nil, errors.Expressionf("the event attribute %q must be a scalar, got %s", name, kindOf(value))
+				return nil, s.Unfit(errors.Expressionf("the event attribute %q must be a scalar, got %s", name, kindOf(value)), e.event, name)
 			}
 		}
 		event[name] = value
 	}
 	for _, name := range []string{"type", "id", "source"} {
 		if _, err := asText(event[name], "the event's "+name); err != nil {
-			return nil, err
+			return nil, s.Unfit(err, e.event, name)
 		}
 	}
 	if _, ok := event["data"]; ok && event["datacontenttype"] == nil {

@@ -42,7 +42,7 @@ func (f *forBody) Enter(s *interpreter.Scope) interpreter.Next {
 	}
 	items, ok := collection.([]any)
 	if !ok {
-		return interpreter.Fail(errors.Expressionf("for.in must yield an array, got %s", kindOf(collection)))
+		return interpreter.Fail(s.Unfit(errors.Expressionf("for.in must yield an array, got %s", kindOf(collection)), f.in))
 	}
 	if err := s.Limits().Check(limits.Items, len(items)); err != nil {
 		return interpreter.Fail(err)

@@ -75,9 +75,10 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	if err != nil {
 		return r, err
 	}
-	for name, value := range environment {
+	for _, name := range slices.Sorted(maps.Keys(environment)) { // of several mistakes always the same is told
+		value := environment[name]
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(stringify(value), "\x00") {
-			return r, errors.Expressionf("the environment variable %q cannot be set", name)
+			return r, s.Unfit(errors.Expressionf("the environment variable %q cannot be set", name), p.environment, name)
 		}
 		r.Environment[name] = stringify(value)
 	}
@@ -88,7 +89,10 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	if err != nil {
 		return r, err
 	}
-	return r, r.setArguments(v)
+	if err := r.setArguments(v); err != nil {
+		return r, s.Unfit(err, p.arguments)
+	}
+	return r, nil
 }
 
 // names returns the names of a map of arguments in the document's order; one that an expression has made has none, and

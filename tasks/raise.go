@@ -51,7 +51,7 @@ func (r *raiseBody) Enter(s *interpreter.Scope) interpreter.Next {
 	}
 	raised, invalid := errors.FromValue(v)
 	if invalid != nil {
-		return interpreter.Fail(errors.Expressionf("what raise.error yields is no error: %s", invalid))
+		return interpreter.Fail(s.Unfit(errors.Expressionf("what raise.error yields is no error: %s", invalid), r.whole))
 	}
 	return interpreter.Fail(raised)
 }

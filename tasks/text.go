@@ -15,7 +15,11 @@ func evalText(s *interpreter.Scope, t *expr.Template, what string) (string, *err
 	if err != nil {
 		return "", err
 	}
-	return asText(v, what)
+	text, err := asText(v, what)
+	if err != nil {
+		return "", s.Unfit(err, t)
+	}
+	return text, nil
 }
 
 // asText returns what an expression has yielded for a property that must be text, and must not be empty (semantics 1.3a).

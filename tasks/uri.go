@@ -66,7 +66,11 @@ func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 		return "", err
 	}
 	if parsed, err := url.Parse(text); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
-		return "", errors.Expressionf("the endpoint must be a URL such as https://example.com/path, got %s", quote(withoutQuery(text)))
+		unfit := errors.Expressionf("the endpoint must be a URL such as https://example.com/path, got %s", quote(withoutQuery(text)))
+		if u.expression != nil {
+			unfit = s.Unfit(unfit, u.expression)
+		}
+		return "", unfit
 	}
 	return text, nil
 }

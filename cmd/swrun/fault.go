@@ -49,6 +49,9 @@ func (f failure) text(l look) string {
 	if got == "" {
 		line(labelled("detail", detailLines(fault.Detail)))
 	}
+	for _, text := range f.expression() {
+		line(text)
+	}
 	line(f.timeout())
 	line(f.extensions())
 	for i, c := range f.considered() {
@@ -232,6 +235,9 @@ func (f failure) extensions() string {
 	if sent, _ := f.exchange(); sent != "" {
 		delete(members, "request")
 		delete(members, "response")
+	}
+	if _, cites := f.outcome.Fault.Cited(); cites {
+		delete(members, "expression")
 	}
 	if f.outcome.TimedOut || len(members) == 0 {
 		return ""

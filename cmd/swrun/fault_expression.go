@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// expression tells which expression the error comes from, if one does: as it is written, where it stands, and what it
+// was given.
+func (f failure) expression() []string {
+	cited, ok := f.outcome.Fault.Cited()
+	if !ok {
+		return nil
+	}
+	lines := []string{
+		labelled("in", detailLines(cited.Text)),
+		labelled("", ""),
+		labelled("given", printable(bounded(cited.Given, 300))),
+	}
+	if place := cited.Place(); place != "" {
+		lines[1] = fmt.Sprintf("%-6s %s", "", "("+printable(bounded(place, 600))+")")
+	}
+	for _, name := range slices.Sorted(maps.Keys(cited.Variables)) {
+		lines = append(lines, labelled("with", printable(bounded(fmt.Sprintf("$%s: %v", name, cited.Variables[name]), 200))))
+	}
+	return lines
+}
