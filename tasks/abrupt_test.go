@@ -44,59 +44,76 @@ func wantTimeout(t *testing.T, outcome runtime.Outcome, instance string) {
 	}
 }
 
-// TestTimeoutCutsRequest: the server sees its request end.
-func TestTimeoutCutsRequest(t *testing.T) {
-	cut := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+// wantCut runs a document whose only request is never answered, or after some text no further, until the task's deadline
+// has cut it. Each attempt gives the request twice the time to arrive, since a machine may be busy.
+func wantCut(t *testing.T, text, instance string, run func(url, after string) runtime.Outcome) {
+	t.Helper()
+	cut := make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(text))
+		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-		close(cut)
+		select {
+		case cut <- struct{}{}:
+		default: // an earlier attempt was cut
+		}
 	}))
 	defer server.Close()
-	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf(`  - ask:
+	for after := 100 * time.Millisecond; after < time.Minute; after *= 2 {
+		wantTimeout(t, run(server.URL, fmt.Sprintf("PT%gS", after.Seconds())), instance)
+		select {
+		case <-cut:
+			return
+		case <-time.After(after): // it has not arrived, or the end of its connection has not
+		}
+	}
+	t.Fatal("no request was cut")
+}
+
+// TestTimeoutCutsRequest: the server sees its request end.
+func TestTimeoutCutsRequest(t *testing.T) {
+	wantCut(t, "", "/do/0/ask", func(url, after string) runtime.Outcome {
+		return runDocument(t, tasks.Config{}, fmt.Sprintf(`  - ask:
       call: http
       with: { method: get, endpoint: '%s' }
-      timeout: { after: PT1S }
-`, server.URL))
-	wantTimeout(t, outcome, "/do/0/ask")
-	<-cut
+      timeout: { after: %s }
+`, url, after))
+	})
 }
 
 // TestTimeoutCutsResponse: also in the middle of a body.
 func TestTimeoutCutsResponse(t *testing.T) {
-	cut := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte("first"))
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-		close(cut)
-	}))
-	defer server.Close()
-	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf(`  - outer:
-      timeout: { after: PT1S }
+	wantCut(t, "first", "/do/0/outer", func(url, after string) runtime.Outcome {
+		return runDocument(t, tasks.Config{}, fmt.Sprintf(`  - outer:
+      timeout: { after: %[2]s }
       do:
         - ask:
             call: http
-            with: { method: get, endpoint: '%s' }
-`, server.URL))
-	wantTimeout(t, outcome, "/do/0/outer")
-	<-cut
+            with: { method: get, endpoint: '%[1]s' }
+`, url, after))
+	})
 }
 
 // TestTimeoutKillsProcessGroup: the shell, and a grandchild that ignores SIGTERM, are gone from the process table.
 func TestTimeoutKillsProcessGroup(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t), Grace: 50 * time.Millisecond}, fmt.Sprintf(`  - work:
+	config := tasks.Config{Processes: processtest.Pool(t), Grace: 50 * time.Millisecond}
+	for after := 0.2; ; after *= 2 { // a machine may be busy
+		wantTimeout(t, runDocument(t, config, fmt.Sprintf(`  - work:
       run:
         shell:
           command: |
             trap '' TERM
             sh -c "trap '' TERM; echo started > %[1]s; while :; do sleep 0.01; done" %[1]s &
             wait
-      timeout: { after: PT0.5S }
-`, mark))
-	wantTimeout(t, outcome, "/do/0/work")
-	if _, err := os.Stat(mark); err != nil {
-		t.Fatal("the grandchild never started, so that nothing is shown: ", err)
+      timeout: { after: PT%[2]gS }
+`, mark, after)), "/do/0/work")
+		if _, err := os.Stat(mark); err == nil {
+			break
+		}
+		if after > 60 {
+			t.Fatal("the grandchild never started, so that nothing is shown")
+		}
 	}
 	if left := processesWith(t, mark); len(left) > 0 {
 		t.Errorf("still running: %q", left)
@@ -132,23 +149,34 @@ func TestTimeoutEndsScript(t *testing.T) {
 	wantTimeout(t, outcome, "/do/0/loop")
 }
 
-// TestLosersOfARaceAreCut: what competes and loses is cancelled at once.
+// TestLosersOfARaceAreCut: what competes and loses is cancelled at once. The winner is answered when the loser's request
+// has arrived.
 func TestLosersOfARaceAreCut(t *testing.T) {
-	cut := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	arrived, cut := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/fast" {
+			<-arrived
+			return
+		}
+		close(arrived)
 		<-r.Context().Done()
 		close(cut)
 	}))
 	defer server.Close()
 	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf(`  - race:
+      timeout: { after: PT60S }
       fork:
         compete: true
         branches:
-          - slow: { call: http, with: { method: get, endpoint: '%s' } }
-          - fast: { wait: PT1S }
+          - slow: { call: http, with: { method: get, endpoint: '%[1]s/slow' } }
+          - fast: { call: http, with: { method: get, endpoint: '%[1]s/fast' } }
 `, server.URL))
 	if outcome.Status != interpreter.StatusCompleted {
-		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
+		t.Fatalf("the run is %s: %v", outcome.Status, outcome.Fault)
 	}
-	<-cut
+	select {
+	case <-cut:
+	case <-time.After(time.Minute):
+		t.Error("the loser is not cut")
+	}
 }

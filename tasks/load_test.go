@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
+	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -112,16 +113,10 @@ func TestLoaderWithoutTransport(t *testing.T) {
 
 // TestTimeoutCutsLoading: a script whose server takes the connection and never answers does not outlive its task.
 func TestTimeoutCutsLoading(t *testing.T) {
-	cut := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-		close(cut)
-	}))
-	defer server.Close()
-	outcome := runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", http.DefaultTransport, false)}, fmt.Sprintf(`  - work:
+	wantCut(t, "", "/do/0/work", func(url, after string) runtime.Outcome {
+		return runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", http.DefaultTransport, false)}, fmt.Sprintf(`  - work:
       run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
-      timeout: { after: PT1S }
-`, server.URL))
-	wantTimeout(t, outcome, "/do/0/work")
-	<-cut
+      timeout: { after: %s }
+`, url, after))
+	})
 }
