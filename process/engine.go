@@ -14,56 +14,88 @@ import (
 type engine struct {
 	tls     *libc.TLS
 	runtime uintptr
-	lost    uintptr // in the engine's memory: a text that is not empty once a rejection could not be told of
+	memory  *memory
+}
+
+// memory is how the engine gets its memory. It lies in the engine's own memory, since the engine knows where it is.
+type memory struct {
+	allocate, reallocate uintptr // the engine's functions
+	refused              bool    // whether they have refused anything
 }
 
 func engineOf(vm *quickjs.VM) engine {
 	r := reflect.ValueOf(vm).Elem().FieldByName("runtime").Elem()
 	e := engine{tls: (*libc.TLS)(r.FieldByName("tls").UnsafePointer()), runtime: uintptr(r.FieldByName("cRuntime").Uint())}
-	e.lost = libc.Xcalloc(e.tls, 2, 1)
+	context := e.context()
+	context.Fmalloc_state.Fopaque = libc.Xcalloc(e.tls, 1, libquickjs.Tsize_t(unsafe.Sizeof(memory{})))
+	e.memory = memoryOf(&context.Fmalloc_state)
+	e.memory.allocate, e.memory.reallocate = context.Fmf.Fjs_malloc, context.Fmf.Fjs_realloc
+	context.Fmf.Fjs_malloc, context.Fmf.Fjs_realloc = pointer(allocate), pointer(reallocate)
 	return e
 }
 
-// wantedMemory reports whether the heap is or was used up. A script may not learn of it: what fails inside the engine's
-// own jobs is lost.
-func (e engine) wantedMemory() bool {
-	if libc.Xstrlen(e.tls, e.lost) > 0 {
-		return true
-	}
-	usage := &libquickjs.TJSMemoryUsage{}
-	var pinner runtime.Pinner
-	pinner.Pin(usage)
-	defer pinner.Unpin()
-	libquickjs.XJS_ComputeMemoryUsage(e.tls, e.runtime, uintptr(unsafe.Pointer(usage)))
-	return usage.Fmalloc_limit > 0 && usage.Fmalloc_size > usage.Fmalloc_limit-usage.Fmalloc_limit/64
+func (e engine) context() *libquickjs.TJSMallocContext {
+	return &at[libquickjs.TJSRuntime](e.runtime).Fmalloc_ctx
 }
+
+// at returns what is at an address of the engine's memory, which Go's collector does not know.
+func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
+
+func memoryOf(state *libquickjs.TJSMallocState) *memory { return at[memory](state.Fopaque) }
+
+// wantedMemory reports whether the script wanted more memory than it may take. The script itself may not learn of it:
+// what fails inside the engine's own jobs is lost.
+func (e engine) wantedMemory() bool { return e.memory.refused }
 
 // close frees what engineOf has taken, before the VM is closed.
 func (e engine) close() {
 	libquickjs.XJS_SetHostPromiseRejectionTracker(e.tls, e.runtime, 0, 0)
-	libc.Xfree(e.tls, e.lost)
+	context := e.context()
+	context.Fmf.Fjs_malloc, context.Fmf.Fjs_realloc = e.memory.allocate, e.memory.reallocate
+	libc.Xfree(e.tls, context.Fmalloc_state.Fopaque)
+	context.Fmalloc_state.Fopaque = 0
+}
+
+// allocate is called by the engine when it wants memory, and takes note when there is none.
+func allocate(tls *libc.TLS, state uintptr, size libquickjs.Tsize_t) uintptr {
+	m := memoryOf(at[libquickjs.TJSMallocState](state))
+	block := function[func(*libc.TLS, uintptr, libquickjs.Tsize_t) uintptr](m.allocate)(tls, state, size)
+	m.refused = m.refused || block == 0
+	return block
+}
+
+// reallocate is called by the engine when it wants a block to be of another size; none frees it.
+func reallocate(tls *libc.TLS, state, old uintptr, size libquickjs.Tsize_t) uintptr {
+	m := memoryOf(at[libquickjs.TJSMallocState](state))
+	block := function[func(*libc.TLS, uintptr, uintptr, libquickjs.Tsize_t) uintptr](m.reallocate)(tls, state, old, size)
+	m.refused = m.refused || block == 0 && size > 0
+	return block
 }
 
 // trackRejections makes the engine tell the script's prelude which promises were rejected, and which of them are
 // handled after all.
 func (e engine) trackRejections() {
-	libquickjs.XJS_SetHostPromiseRejectionTracker(e.tls, e.runtime, pointer(rejection), e.lost)
+	libquickjs.XJS_SetHostPromiseRejectionTracker(e.tls, e.runtime, pointer(rejection), 0)
 }
 
 // pointer returns f as the engine, which is translated from C, holds functions. Only functions of a package stay where
 // they are.
 func pointer(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
 
+// function is the reverse of pointer.
+func function[F any](pointer uintptr) F {
+	return *(*F)(unsafe.Pointer(&struct{ uintptr }{pointer}))
+}
+
 // rejection is called by the engine, in the middle of its work: it leaves no exception behind.
-func rejection(tls *libc.TLS, ctx uintptr, promise, reason libquickjs.TJSValue, handled int32, lost uintptr) {
-	function := "__rejected"
+func rejection(tls *libc.TLS, ctx uintptr, promise, reason libquickjs.TJSValue, handled int32, _ uintptr) {
+	told := "swrun rejected"
 	if handled != 0 {
-		function = "__handled"
+		told = "swrun handled"
 	}
-	name, err := libc.CString(function)
+	name, err := libc.CString(told)
 	if err != nil {
-		libc.Xmemset(tls, lost, 1, 1)
-		return
+		panic("out of memory") // as Go itself ends then
 	}
 	defer libc.Xfree(tls, name)
 	global := libquickjs.XJS_GetGlobalObject(tls, ctx)
@@ -75,8 +107,7 @@ func rejection(tls *libc.TLS, ctx uintptr, promise, reason libquickjs.TJSValue, 
 	pinner.Pin(arguments)
 	defer pinner.Unpin()
 	result := libquickjs.XJS_Call(tls, ctx, f, global, int32(len(arguments)), uintptr(unsafe.Pointer(arguments)))
-	if libquickjs.XJS_HasException(tls, ctx) != 0 { // there is no memory to tell it
-		libc.Xmemset(tls, lost, 1, 1)
+	if libquickjs.XJS_HasException(tls, ctx) != 0 { // there is no memory to tell it, which is noted
 		libquickjs.XFreeValue(tls, ctx, libquickjs.XJS_GetException(tls, ctx))
 	}
 	libquickjs.XFreeValue(tls, ctx, result)

@@ -4,33 +4,48 @@
   delete globalThis.__host;
   const { argv, env, globals } = JSON.parse(host('start', ''));
   const { isInteger } = Number;
-  const { defineProperty, getOwnPropertyDescriptor, keys } = Object; // an argument may take the place of Object
-  const keep = (name, value) => defineProperty(globalThis, name, { value });
+  // An argument may take the place of Object, and a script may change everything: what is used later is kept here.
+  const { defineProperty, getOwnPropertyDescriptor, keys } = Object;
+  const { stringify } = JSON;
+  const Failure = Error, WrongType = TypeError, inText = Object.prototype.toString, text = String, number = Number;
+  const call = (f, self, ...values) => apply(f, self, values);
+  const { apply } = Reflect, { then } = Promise.prototype;
+  const trim = text.prototype.trim, trimEnd = text.prototype.trimEnd;
+  // The names are none that a script could use for variables of its own.
+  const keep = (name, value) => defineProperty(globalThis, `swrun ${name}`, { value });
 
   const show = (v) => {
     try {
       if (typeof v === 'string') return v;
-      if (v instanceof Error) return v.stack ? `${v}\n${v.stack}`.trimEnd() : String(v);
+      if (v instanceof Failure) return v.stack ? call(trimEnd, `${v}\n${v.stack}`) : text(v);
       if (typeof v === 'object' && v !== null) {
-        try { return JSON.stringify(v) ?? String(v); } catch { return String(v); }
+        try { return stringify(v) ?? text(v); } catch { return text(v); }
       }
-      return typeof v === 'bigint' ? `${v}n` : String(v);
+      return typeof v === 'bigint' ? `${v}n` : text(v);
     } catch {
-      return Object.prototype.toString.call(v);
+      return call(inText, v);
     }
   };
-  const print = (stream) => (...values) => { host(stream, values.map(show).join(' ') + '\n'); };
+  const print = (stream) => (...values) => {
+    let line = '';
+    for (let i = 0; i < values.length; i++) line += (i > 0 ? ' ' : '') + show(values[i]);
+    host(stream, line + '\n');
+  };
   const out = print('stdout'), err = print('stderr');
   globalThis.console = { log: out, info: out, debug: out, error: err, warn: err, trace: err };
 
   let exitCode; // undefined until the script sets it
   const checked = (code) => {
-    const n = typeof code === 'string' && code.trim() !== '' ? Number(code) : code;
-    if (n !== undefined && n !== null && !isInteger(n)) throw new TypeError(`an exit code must be an integer, got ${show(code)}`);
+    const n = typeof code === 'string' && call(trim, code) !== '' ? number(code) : code;
+    if (n !== undefined && n !== null && !isInteger(n)) throw new WrongType(`an exit code must be an integer, got ${show(code)}`);
     return n ?? undefined;
   };
-  const leave = (code) => host('exit', String((code ?? 0) & 0xff));
-  const write = (stream) => (text) => { host(stream, String(text)); return true; };
+  const leave = (code) => host('exit', text((code ?? 0) & 0xff));
+  const write = (stream) => (chunk) => {
+    if (typeof chunk !== 'string') throw new WrongType(`only text can be written, got ${show(chunk)}`);
+    host(stream, chunk);
+    return true;
+  };
   globalThis.process = {
     argv, env, platform: 'linux',
     get exitCode() { return exitCode; },
@@ -38,27 +53,27 @@
     exit: (code) => leave(checked(code) ?? exitCode),
     stdin: { fd: 0 }, stdout: { fd: 1, write: write('stdout') }, stderr: { fd: 2, write: write('stderr') },
   };
-  keep('__read', () => host('stdin', ''));
+  keep('read', () => host('stdin', ''));
 
   // How the script ends: an error that nobody handles is on stderr, and the exit code is 1.
   const rejections = new Map(); // reasons of the promises that were rejected and are not handled
-  const forget = Map.prototype.delete, remember = Map.prototype.set;
+  const { delete: forget, set: remember, forEach } = Map.prototype;
   const fail = (e) => {
-    err(e instanceof Error ? e : `Uncaught ${show(e)}`);
+    err(e instanceof Failure ? e : `Uncaught ${show(e)}`);
     leave(1);
   };
   let waiting = false;
-  keep('__rejected', (promise, reason) => { remember.call(rejections, promise, reason); });
-  keep('__handled', (promise) => { forget.call(rejections, promise); });
-  keep('__module', (loaded) => {
+  keep('rejected', (promise, reason) => { call(remember, rejections, promise, reason); });
+  keep('handled', (promise) => { call(forget, rejections, promise); });
+  keep('module', (loaded) => {
     waiting = true;
-    loaded.then(() => { waiting = false; }, fail);
+    call(then, loaded, () => { waiting = false; }, fail);
   });
-  keep('__end', () => {
-    for (const reason of rejections.values()) fail(reason);
+  keep('end', () => {
+    call(forEach, rejections, fail); // the first ends it
     if (!waiting) leave(exitCode);
     err('the script ended while it awaited a promise that nothing settles');
-    leave(13);
+    leave(exitCode ?? 13);
   });
 
   for (const name of keys(globals)) {

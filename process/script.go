@@ -42,8 +42,8 @@ func serveScript(j Job) reply {
 	engine.trackRejections()
 	s := &script{vm: vm, job: j, stdout: bounded{max: j.MaxOutput}, stderr: bounded{max: j.MaxOutput}}
 	code := s.run()
-	if engine.wantedMemory() && !strings.Contains(s.stderr.String(), outOfMemory) {
-		code = s.failed(errors.New("InternalError: " + outOfMemory))
+	if engine.wantedMemory() {
+		code = s.exhausted()
 	}
 	for _, out := range []struct {
 		name string
@@ -54,6 +54,15 @@ func serveScript(j Job) reply {
 		}
 	}
 	return reply{Ended: Ended{code, s.stdout.kept.Bytes(), s.stderr.kept.Bytes()}}
+}
+
+// exhausted is the end of a script that wanted more memory than there is: an error, whatever the script made of it, as in
+// other engines.
+func (s *script) exhausted() int {
+	if strings.Contains(s.stderr.String(), outOfMemory) {
+		return 1
+	}
+	return s.failed(errors.New("InternalError: " + outOfMemory))
 }
 
 // script is one script in its engine.
@@ -90,10 +99,10 @@ func (s *script) run() (code int) {
 	if err := s.drain(); err != nil {
 		return s.failed(err)
 	}
-	if _, err := s.vm.Eval("__end()", quickjs.EvalGlobal); err != nil {
+	if _, err := s.vm.Eval("this['swrun end']()", quickjs.EvalGlobal); err != nil {
 		return s.failed(err)
 	}
-	return 0 // __end leaves by exit
+	return 0 // what was called leaves by exit
 }
 
 // moduleWords are the words that only a module may use at its top.
@@ -104,7 +113,7 @@ func (s *script) eval() error {
 	code := s.job.Script.Code
 	if moduleWords.MatchString(code) {
 		if _, err := s.vm.Compile(code, quickjs.EvalGlobal); err != nil {
-			code = `__module(import('script.js'))`
+			code = `this['swrun module'](import('script.js'))`
 		}
 	}
 	v, err := s.vm.EvalValue(code, quickjs.EvalGlobal)

@@ -14,9 +14,9 @@ const pythonMain = `import json, sys
 path, data = sys.argv[1:3]
 del sys.argv[1:3]
 sys.argv[0] = path
-with open(data) as f: scope = json.load(f)
+with open(data, encoding='utf-8') as f: scope = json.load(f)
 scope.update(__name__='__main__', __file__=path)
-with open(path) as f: code = f.read()
+with open(path, encoding='utf-8-sig') as f: code = f.read()
 exec(compile(code, 'script.py', 'exec'), scope)
 `
 
