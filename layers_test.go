@@ -54,7 +54,7 @@ func only() map[string][]string {
 		"github.com/go-resty/resty": {"tasks"},
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
-		"os/exec":                   {"process", "tasks", "cmd/swrun", "redisstore/redistest"},
+		"os/exec":                   {"process", "process/processtest", "tasks", "cmd/swrun", "redisstore/redistest"},
 		"net/http":                  {"tasks", "server", "cmd/swrun"},
 		"github.com/spf13/cobra":    {"cmd/swrun"},
 		"modernc.org/quickjs":       {"process"},

@@ -15,7 +15,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files and scripts anew")
 
+// noDelay lets a program that is built with the race detector end at once, and not a second later.
+const noDelay = "atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", noDelay)
+	}
 	testscript.Main(m, map[string]func(){
 		"swrun": func() { os.Exit(run(os.Args[1:], systemStreams())) },
 	})
@@ -26,6 +32,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "")
+			e.Setenv("GORACE", noDelay)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
