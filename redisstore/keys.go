@@ -38,7 +38,8 @@ func (k keys) layout() string      { return k.deployment + "layout" }
 func (k keys) definitions() string { return k.deployment + "definitions" }
 func (k keys) hints() string       { return k.deployment + "hints" }
 
-func (p *partitionKeys) instance(i runtime.Instance) string { return p.prefix + "i:" + i.String() }
+func (p *partitionKeys) instances() string                  { return p.prefix + "i:" }
+func (p *partitionKeys) instance(i runtime.Instance) string { return p.instances() + i.String() }
 func (p *partitionKeys) history(i runtime.Instance) string  { return p.prefix + "h:" + i.String() }
 func (p *partitionKeys) inbox(i runtime.Instance) string    { return p.prefix + "n:" + i.String() }
 func (p *partitionKeys) payloads(i runtime.Instance) string { return p.prefix + "p:" + i.String() }

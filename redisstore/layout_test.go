@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -153,6 +154,21 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	}
 }
 
+// drift counts what is wrong in the only partition, some entries at a time.
+func drift(t *testing.T, s *redisstore.Store, page int) (wrong int) {
+	t.Helper()
+	for request := (runtime.Drift{N: page}); ; {
+		found, err := s.Drift(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong += found.Wrong
+		if request.Compared = found.Compared; request.Compared == 0 {
+			return wrong
+		}
+	}
+}
+
 // TestDriftIsRepaired (F31): single entries of the indexes are lost or doubled, and scrubbing puts them right.
 func TestDriftIsRepaired(t *testing.T) {
 	server := redistest.Start(t)
@@ -170,13 +186,21 @@ func TestDriftIsRepaired(t *testing.T) {
 		func() error {
 			return client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: 1, Member: "test/a"}).Err()
 		},
+		func() error {
+			return client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: math.Inf(1), Member: "test/a"}).Err()
+		},
+		func() error {
+			return client.ZAdd(t.Context(), "swrun:{D:0}:closed", redis.Z{Score: 2, Member: "test/b"}).Err()
+		},
 	} {
 		if err := harm(); err != nil {
 			t.Fatal(err)
 		}
-		want := []int64{1, 1, 1, -1, 0}[n] // that an entry has moved is not seen by counting
-		if drift, err := s.Drift(t.Context(), 0); err != nil || drift != want {
-			t.Errorf("it has drifted by %d, %v", drift, err)
+		want := []int{1, 1, 1, 2, 1, 1, 1}[n] // one that stands twice is at a wrong place, and one too many
+		for _, page := range []int{1, 2, 100} {
+			if wrong := drift(t, s, page); wrong != want {
+				t.Errorf("%d are wrong after harm %d, want %d", wrong, n+1, want)
+			}
 		}
 		for n, want := range []int{1, 0} {
 			done, err := s.Scrub(t.Context(), runtime.Scrub{N: 100})
@@ -184,6 +208,31 @@ func TestDriftIsRepaired(t *testing.T) {
 				t.Errorf("scrub %d repaired %q, %v", n+1, done.Repaired, err)
 			}
 		}
+		if wrong := drift(t, s, 100); wrong != 0 {
+			t.Errorf("%d are still wrong after harm %d", wrong, n+1)
+		}
+	}
+}
+
+// TestDriftInACluster: what is wrong is found too where the server does not let many records be read at once.
+func TestDriftInACluster(t *testing.T) {
+	url := redistest.Cluster(t, 3)
+	s := mustOpen(t, url, redisstore.Config{Deployment: "D", Partitions: 1})
+	fill(t, s)
+	options, err := redis.ParseClusterURL(strings.Replace(url, "redis+cluster:", "redis:", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClusterClient(options)
+	defer client.Close() // the servers are gone then
+	if wrong := drift(t, s, 2); wrong != 0 {
+		t.Errorf("%d are wrong", wrong)
+	}
+	if err := client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: 1, Member: "test/a"}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if wrong := drift(t, s, 2); wrong != 1 {
+		t.Errorf("%d are wrong, want 1", wrong)
 	}
 }
 

@@ -19,8 +19,8 @@ type script struct {
 
 // scripts are all transitions. Those that only go on with what is there, or make room, also run when memory is full.
 type scripts struct {
-	start, claim, commit, commits, renew, promote, deliver, command, relay, scrub, remove, probe, hold, vouch script
-	claimBegun, commandEnd                                                                                    script // when memory is full
+	start, claim, commit, commits, renew, promote, deliver, command, relay, scrub, remove, probe, hold, vouch, drift script
+	claimBegun, commandEnd                                                                                           script // when memory is full
 }
 
 // full is what a script begins with that also runs when memory is full; the others need room.
@@ -32,12 +32,12 @@ func newScripts() scripts {
 		command: newScript("command", room),
 		commit:  newScript("commit", full), commits: newScript("commits", full), renew: newScript("renew", full), promote: newScript("promote", full),
 		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full), probe: newScript("probe", full), hold: newScript("hold", full),
-		vouch: newScript("vouch", full), claimBegun: newScript("claim", full), commandEnd: newScript("command", full),
+		vouch: newScript("vouch", full), drift: newScript("drift", full), claimBegun: newScript("claim", full), commandEnd: newScript("command", full),
 	}
 }
 
 func (s *scripts) all() []script {
-	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold, s.vouch, s.claimBegun, s.commandEnd}
+	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold, s.vouch, s.drift, s.claimBegun, s.commandEnd}
 }
 
 // arguments returns EVALSHA's arguments up to those of the script itself, with room for so many of them; address fills

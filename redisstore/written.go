@@ -137,14 +137,15 @@ func (s *Store) vouch(ctx context.Context, n *node, partitions []int) error {
 }
 
 // Drift implements runtime.Reader.
-func (s *Store) Drift(ctx context.Context, partition int) (int64, error) {
-	k := &s.keys.partitions[partition]
-	var all, ready, due, closed *redis.IntCmd
-	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
-		all, ready, due, closed = p.XLen(ctx, k.index), p.ZCard(ctx, k.ready), p.ZCard(ctx, k.due), p.ZCard(ctx, k.closed)
-	})
+func (s *Store) Drift(ctx context.Context, c runtime.Drift) (runtime.Drifted, error) {
+	k := &s.keys.partitions[c.Partition]
+	r, err := s.call(ctx, &s.scripts.drift, c.Partition, "partition", []any{k.time, k.ready, k.due, k.closed, k.index},
+		s.keys.hints(), hint(c.Partition), c.Compared, c.N, k.instances())
 	if err != nil {
-		return 0, fmt.Errorf("count partition %d: %w", partition, err)
+		return runtime.Drifted{}, err
 	}
-	return all.Val() - ready.Val() - due.Val() - closed.Val(), nil
+	if len(r.values) != 2 {
+		return runtime.Drifted{}, fmt.Errorf("%v is no answer of drift", r.values)
+	}
+	return runtime.Drifted{Wrong: int(integer(r.values[0])), Compared: int(integer(r.values[1]))}, nil
 }

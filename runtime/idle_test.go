@@ -18,7 +18,8 @@ type counting struct {
 	runtime.Store
 	mu       sync.Mutex
 	commands int
-	lost     map[int]int64 // by partition; scrubbing repairs them
+	entries  int         // that each partition is said to have
+	lost     map[int]int // by partition; scrubbing repairs them
 }
 
 func (c *counting) count(n int) {
@@ -43,11 +44,14 @@ func (c *counting) Poll(ctx context.Context, partition, n int, expired bool) (ru
 	return c.Store.Poll(ctx, partition, n, expired)
 }
 
-func (c *counting) Drift(_ context.Context, partition int) (int64, error) {
-	c.count(4)
+func (c *counting) Drift(_ context.Context, d runtime.Drift) (runtime.Drifted, error) {
+	c.count(9)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lost[partition], nil
+	if next := d.Compared + d.N; next < c.entries {
+		return runtime.Drifted{Compared: next}, nil
+	}
+	return runtime.Drifted{Wrong: c.lost[d.Partition]}, nil
 }
 
 func (c *counting) Scrub(ctx context.Context, s runtime.Scrub) (runtime.Scrubbed, error) {
@@ -62,19 +66,20 @@ func (c *counting) Scrub(ctx context.Context, s runtime.Scrub) (runtime.Scrubbed
 // idling makes a host of 64 partitions whose commands are counted.
 func idling(t *testing.T) (*host, *counting) {
 	h := newHost(t)
-	c := &counting{Store: memstore.New(memstore.Config{Partitions: runtime.DefaultPartitions}), lost: map[int]int64{}}
+	c := &counting{Store: memstore.New(memstore.Config{Partitions: runtime.DefaultPartitions}), lost: map[int]int{}}
 	h.store, h.client = c, runtime.NewClient(runtime.ClientConfig{Store: c})
 	return h, c
 }
 
 // TestIdleWorker: workers that have nothing to do ask the store for little, whether or not instances sleep there.
 func TestIdleWorker(t *testing.T) {
-	for name, c := range map[string]struct{ sleepers, workers int }{
-		"nothing": {0, 1}, "many sleep": {7_000, 1}, "several workers": {100, 3},
+	for name, c := range map[string]struct{ sleepers, workers, entries int }{
+		"nothing": {0, 1, 0}, "many sleep": {7_000, 1, 110}, "several workers": {100, 3, 2}, "100 000 sleep": {7_000, 1, 1_600}, "ten million sleep": {7_000, 1, 160_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, counted := idling(t)
+				counted.entries = c.entries
 				for range c.sleepers {
 					h.start("do: [{w: {wait: P30D}}]", runtime.StartOptions{})
 				}
@@ -141,7 +146,8 @@ func TestRestingPartitionIsInTime(t *testing.T) {
 func TestLostEntriesAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, c := idling(t)
-		c.lost[0], c.lost[31], c.lost[63] = 1, -1, 3
+		c.lost[0], c.lost[31], c.lost[63] = 1, 2, 3
+		c.entries = 1_600
 		defer h.work(runtime.WorkerConfig{})()
 		for range 3 {
 			time.Sleep(time.Minute)

@@ -10,50 +10,53 @@ import (
 // a hand that has changed the store.
 
 const (
-	// checkEvery is how often the instances and entries of each partition are counted: that costs little, and shows an
-	// entry that is lost or stands twice.
-	checkEvery = 30 * time.Second
-	// pageEvery is the least time between two pages of instances that are compared one by one, so that many instances do
-	// not make an idle worker busy.
-	pageEvery = 5 * time.Second
+	// checkEvery is how often the indexes of each partition are checked, which costs little. A minute after an entry has
+	// become wrong it is right again.
+	checkEvery = 40 * time.Second
+	// checkPage is how many entries are compared with their instances at a time: that takes the store a millisecond or two.
+	checkPage = 1000
+	// checkPause is the least time between two of these pages: what many instances cost does not grow beyond that.
+	checkPause = 300 * time.Millisecond
+	// sweepPause is the least time between two pages of instances that are compared one by one.
+	sweepPause = 20 * time.Second
 )
 
-// check counts the instances and entries of one partition after the other, and scrubs those in which they differ. Where
-// it begins is chance: workers that do not live long have checked every partition together.
+// check looks for what is wrong in one partition after the other, and scrubs it. Where it begins is chance: workers that
+// do not live long have checked every partition together.
 func (w *Worker) check(ctx context.Context) {
-	accepted := make([]int64, len(w.partitions)) // what scrubbing could not repair
-	for n := rand.IntN(len(w.partitions)); sleep(ctx, checkEvery/time.Duration(len(w.partitions))); n++ {
-		p := w.partitions[n%len(w.partitions)]
-		if p.drift(ctx, accepted[p.n]) == accepted[p.n] {
-			continue
+	accepted := make([]int, len(w.partitions)) // what scrubbing could not repair
+	pause := checkEvery / time.Duration(len(w.partitions))
+	for n := rand.IntN(len(w.partitions)); sleep(ctx, pause); n++ {
+		p, began := w.partitions[n%len(w.partitions)], w.c.Now()
+		if p.drift(ctx, accepted[p.n]) != accepted[p.n] {
+			p.scrub(ctx, Scrub{}, 0)
+			accepted[p.n] = p.drift(ctx, accepted[p.n])
 		}
-		p.scrub(ctx, Scrub{}, 0)
-		accepted[p.n] = p.drift(ctx, accepted[p.n])
+		pause = max(0, checkEvery/time.Duration(len(w.partitions))-w.c.Now().Sub(began))
 	}
 }
 
-// drift returns by how much instances and entries differ, and asks again if that is not what was expected: something may
-// have been written meanwhile.
-func (p *partition) drift(ctx context.Context, expected int64) (drift int64) {
-	for range 2 {
-		var err error
-		if drift, err = p.w.c.Store.Drift(ctx, p.n); err != nil {
+// drift returns how much is wrong in the indexes, or what was expected if the store does not tell.
+func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
+	for request := (Drift{Partition: p.n, N: checkPage}); ; {
+		found, err := p.w.c.Store.Drift(ctx, request)
+		if err != nil {
 			if ctx.Err() == nil {
-				p.w.c.Log.Warn("count a partition", "partition", p.n, "error", err)
+				p.w.c.Log.Warn("check the indexes of a partition", "partition", p.n, "error", err)
 			}
 			return expected
 		}
-		if drift == expected {
-			break
+		wrong += found.Wrong
+		if request.Compared = found.Compared; request.Compared == 0 || !sleep(ctx, checkPause) {
+			return wrong
 		}
 	}
-	return drift
 }
 
 // sweep compares all instances with the indexes, a few at a time. Where it begins is chance.
 func (w *Worker) sweep(ctx context.Context) {
 	for n := rand.IntN(len(w.partitions)); sleep(ctx, w.c.Scrubbing/time.Duration(len(w.partitions))); n++ {
-		w.partitions[n%len(w.partitions)].scrub(ctx, Scrub{}, pageEvery)
+		w.partitions[n%len(w.partitions)].scrub(ctx, Scrub{}, sweepPause)
 	}
 }
 

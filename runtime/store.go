@@ -64,9 +64,9 @@ type Reader interface {
 	// Written returns of each partition how often it was written to: while that is what Poll has told, there is nothing
 	// else to do than what it has told. It costs little, however many partitions there are.
 	Written(ctx context.Context) ([]Written, error)
-	// Drift returns how many more instances a partition has than entries in its indexes, of which each has one. It is 0
-	// unless an index has to be repaired, or something is written meanwhile.
-	Drift(ctx context.Context, partition int) (int64, error)
+	// Drift counts what Scrub would have to repair in a partition: entries of its indexes that are lost, stand twice, or
+	// stand elsewhere than their instances say. It costs little, however many instances there are.
+	Drift(context.Context, Drift) (Drifted, error)
 	// Outbox returns at most n entries of a partition's outbox, in their order, behind the one with the given ID; an empty
 	// one begins at the beginning.
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
@@ -264,6 +264,19 @@ const (
 	VerbResume    Verb = "resume"    // the same
 	VerbRetry     Verb = "retry"     // refused for instances that are not quarantined; it leaves no message
 )
+
+// Drift asks to compare the entries of a partition's indexes with its instances, N of them at a time.
+type Drift struct {
+	Partition int
+	Compared  int // before; what is lost is counted at 0
+	N         int
+}
+
+// Drifted is the answer to Drift.
+type Drifted struct {
+	Wrong    int
+	Compared int // for the next call; 0 at the end
+}
 
 // Scrub asks to compare the instances of a partition from a cursor on.
 type Scrub struct {

@@ -33,9 +33,11 @@ func (s *Store) Written(context.Context) (all []runtime.Written, err error) {
 	return all, err
 }
 
-// Drift implements runtime.Reader. A record and its index are changed in one transaction, and counting would mean to
-// read them all: what differs all the same is left to Scrub.
-func (s *Store) Drift(context.Context, int) (int64, error) { return 0, nil }
+// Drift implements runtime.Reader. A record and its index are changed in one transaction, and comparing them would mean
+// to read them all: what differs all the same is left to Scrub.
+func (s *Store) Drift(context.Context, runtime.Drift) (runtime.Drifted, error) {
+	return runtime.Drifted{}, nil
+}
 
 func (p *partition) poll(of, n int, expired bool) runtime.Work {
 	w := runtime.Work{At: runtime.Moment(p.now)}
