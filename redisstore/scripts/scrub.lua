@@ -45,7 +45,7 @@ for n, member in ipairs(members) do
         if not adopt then repaired[#repaired + 1] = member .. ': stood in ' .. name end
       elseif name == index and tonumber(is or '') ~= tonumber(score == '+inf' and math.huge or score) then
         redis.call('ZADD', key, score == '+inf' and score or format('%d', score), member)
-        if not adopt then repaired[#repaired + 1] = member .. ': was missing in ' .. name end
+        if not adopt then repaired[#repaired + 1] = member .. (is and ': stood at a wrong place in ' or ': was missing in ') .. name end
         changed = true
       end
     end
