@@ -77,6 +77,9 @@ type Request struct {
 	Deadline time.Time   // of the innermost scope that ends first; zero if there is none
 	Secret   bool        // the task has read a secret, which may stand anywhere in Body
 	Memory   Memory      // for what the performer reads; nil is without a bound
+	// Prepared is what Body was written from, for a performer that need not read it again; nil if it comes from storage.
+	// It is read-only.
+	Prepared any
 }
 
 // Memory is what a driver gives its effects for the data that they read, so that all together do not need more than there

@@ -342,7 +342,7 @@ func (m *machine) effect(f *Frame, n Next) {
 	m.s.lastEffect++
 	m.s.head = true
 	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
-	effect.Request.Secret = m.scope.secret
+	effect.Request.Secret, effect.Request.Prepared = m.scope.secret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
 	m.record(f.record(Record{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
 	if n.detach {

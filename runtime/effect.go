@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
@@ -14,35 +15,50 @@ import (
 // grace of their own.
 const maxEnding = 5 * time.Second
 
+// attempt is an effect to perform.
+type attempt struct {
+	ctx    context.Context // of the effect
+	effect interpreter.Effect
+	do     interpreter.Performer
+	log    func() *slog.Logger
+	end    func(result any, err error) // is told how it has ended, once
+	leave  func()                      // is told after that if it goes on all the same: its goroutine is not to be waited for
+}
+
 // perform performs an effect, and gives it up if it goes on for too long after ctx has ended: what heeds nothing holds
-// nobody. Its goroutine is then the only one that nobody waits for, and the log tells of it.
-func perform(ctx context.Context, log *slog.Logger, e interpreter.Effect, do interpreter.Performer) (any, error) {
+// nobody. The calling goroutine is then the only one that nobody waits for, and the log tells of it; if perform returns after
+// all, it returns false.
+func (a *attempt) perform() (heeded bool) {
+	ctx := a.ctx
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		a.end(nil, context.Cause(ctx))
+		return true
 	}
-	type ending struct {
-		result any
-		err    error
+	var told atomic.Bool
+	over := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(maxEnding)
+		defer timer.Stop()
+		select {
+		case <-over:
+			return
+		case <-timer.C:
+		}
+		if told.CompareAndSwap(false, true) {
+			a.log().Error("an effect is given up: it has been told to end and goes on", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "told", maxEnding, "reason", context.Cause(ctx))
+			a.end(nil, context.Cause(ctx))
+			a.leave()
+		}
+	})
+	result, err := contained(ctx, a.do, a.effect.Request)
+	if !unwatch() {
+		close(over)
 	}
-	ended := make(chan ending, 1)
-	go func() {
-		result, err := contained(ctx, do, e.Request)
-		ended <- ending{result, err}
-	}()
-	select {
-	case end := <-ended:
-		return end.result, end.err
-	case <-ctx.Done():
+	if !told.CompareAndSwap(false, true) {
+		return false
 	}
-	timer := time.NewTimer(maxEnding)
-	defer timer.Stop()
-	select {
-	case end := <-ended:
-		return end.result, end.err
-	case <-timer.C:
-		log.Error("an effect is given up: it has been told to end and goes on", "kind", string(e.Kind), "task", e.Request.Path, "told", maxEnding, "reason", context.Cause(ctx))
-		return nil, context.Cause(ctx)
-	}
+	a.end(result, err)
+	return true
 }
 
 // contained performs a request; a panic is an error of the performer as such.

@@ -23,6 +23,7 @@ type holding struct {
 	revoke    context.CancelCauseFunc
 	mailed    chan struct{}
 	landed    chan landing
+	resting   chan *attempt // goroutines that perform effects, and have none
 	flights   sync.WaitGroup
 	cancels   map[interpreter.EffectID]context.CancelCauseFunc
 	alarm     *time.Timer          // made once it is needed
@@ -50,7 +51,7 @@ var errLost = errors.New("the lease is lost")
 // hold runs a claimed instance until it waits, ends or is lost.
 func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	h := &holding{
-		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing),
+		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing), resting: make(chan *attempt),
 		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent, slotted: slotted, stopping: p.w.draining,
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
@@ -453,39 +454,67 @@ func (h *holding) drain() {
 
 // perform starts an effect.
 func (h *holding) perform(e interpreter.Effect) {
+	w, waiters := h.partition.w, &h.flights
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	if e.Detached { // it goes on without the instance
-		ctx, cancel = context.WithCancelCause(h.partition.w.effects)
+		ctx, cancel = context.WithCancelCause(w.effects)
+		waiters = &w.detached
 	}
-	do := h.session.program.Performer(e.Kind)
-	log := h.log()
-	landed := h.partition.w.flights.begin(&flight{h.instance, e.Kind, e.Request.Path, h.partition.w.c.Now()})
-	run := func() {
-		defer landed()
-		defer cancel(nil)
-		reserved := &reservation{memory: h.partition.w.memory}
-		e.Request.Memory = reserved
-		result, err := perform(ctx, log, e, do)
-		if e.Detached || err != nil && ctx.Err() != nil {
-			reserved.end()
-			return // nobody waits for it
-		}
-		end := landing{reserved: reserved, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
-		if err != nil && end.Error == nil { // which is no matter of the workflow
-			end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)
-		}
-		select {
-		case h.landed <- end:
-		case <-h.ctx.Done():
-			reserved.end()
-		}
+	landed := w.flights.begin(&flight{h.instance, e.Kind, e.Request.Path, w.c.Now()})
+	reserved := &reservation{memory: w.memory}
+	e.Request.Memory = reserved
+	a := &attempt{ctx: ctx, effect: e, do: h.session.program.Performer(e.Kind), log: h.log, leave: waiters.Done}
+	a.end = func(result any, err error) {
+		h.land(a, reserved, result, err)
+		cancel(nil)
+		landed()
 	}
 	if e.Detached {
-		h.partition.w.detached.Go(run)
+		w.detached.Add(1)
+		go func() {
+			if a.perform() {
+				w.detached.Done()
+			}
+		}()
 		return
 	}
 	h.cancels[e.ID] = cancel
-	h.flights.Go(run)
+	select {
+	case h.resting <- a:
+	default:
+		h.flights.Add(1)
+		go h.performEach(a)
+	}
+}
+
+// performEach performs one effect after the other: a goroutine that has done so once has the stack that it takes.
+func (h *holding) performEach(a *attempt) {
+	for a.perform() {
+		select {
+		case a = <-h.resting:
+		case <-h.ctx.Done():
+			h.flights.Done()
+			return
+		}
+	}
+}
+
+// land hands the end of an effect to the instance, if it waits for it.
+func (h *holding) land(a *attempt, reserved *reservation, result any, err error) {
+	e := a.effect
+	if e.Detached || err != nil && a.ctx.Err() != nil {
+		reserved.end()
+		return
+	}
+	end := landing{reserved: reserved, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
+	if err != nil && end.Error == nil { // which is no matter of the workflow
+		end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)
+	}
+	select {
+	case h.landed <- end:
+	case <-h.ctx.Done():
+		reserved.end()
+	}
 }
 
 func (h *holding) cancel(id interpreter.EffectID) {

@@ -323,19 +323,24 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 	}
 	do := i.program.Performer(e.Kind)
 	turn, done := l.turn(e)
-	l.flying++
-	l.inFlight.Go(func() {
-		defer cancel(nil)
-		defer done()
-		turn()
-		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID}, detached: e.Detached}
-		result, err := perform(ctx, l.Log, e, do)
+	a := &attempt{ctx: ctx, effect: e, do: do, log: func() *slog.Logger { return l.Log }, leave: l.inFlight.Done}
+	a.end = func(result any, err error) {
+		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID, Result: result}, detached: e.Detached}
 		if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && ctx.Err() == nil {
 			f.host = err
 		}
-		f.event.Result = result
 		l.finished <- f
-	})
+		done()
+		cancel(nil)
+	}
+	l.flying++
+	l.inFlight.Add(1)
+	go func() {
+		turn()
+		if a.perform() {
+			l.inFlight.Done()
+		}
+	}()
 }
 
 // turn returns what waits until an effect may begin, and what tells that it has ended: events go out in the order in

@@ -1,17 +1,20 @@
 package tasks
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/go-resty/resty/v2"
 	"github.com/icholy/digest"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 )
 
 // maxRedirect is how many redirects are followed.
@@ -19,24 +22,55 @@ const maxRedirect = 3
 
 // exchange is one call: its request, and what follows from it, the answer to a digest challenge and redirects.
 type exchange struct {
-	message    *http.Request // as it is to be sent
-	redirect   bool          // redirects are followed
-	origin     string        // that the task asks
-	credential *credential   // nil if the policy is none or already in the header
-	private    bool          // the request has a credential or may hold a secret, in its header or its body
-	away       bool          // a redirect has led to another origin: from there on nothing goes along that was meant for the first
+	method     string
+	uri        string
+	url        *url.URL // is what uri says
+	host       string
+	header     http.Header // as it is to be sent
+	body       []byte
+	redirect   bool        // redirects are followed
+	origin     string      // that the task asks
+	credential *credential // nil unless a challenge is answered with it
+	private    bool        // the request has a credential or may hold a secret, in its header or its body
+	away       bool        // a redirect has led to another origin: from there on nothing goes along that was meant for the first
 }
 
-func newExchange(request *httpRequest, message *http.Request, secret bool) *exchange {
-	e := &exchange{message: message, redirect: request.Redirect, origin: originOf(message.URL)}
-	if c := request.Authentication; c != nil && c.Scheme == "digest" {
-		e.credential = c
+// newExchange returns the exchange of a request as it is sent, but for the credential of a policy.
+func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error) {
+	u, err := url.Parse(request.URI)
+	if err != nil { // its text may quote a password
+		return nil, errors.Expressionf("the endpoint %s is no URL", withoutQuery(request.URI))
 	}
-	e.private = secret || request.Authentication != nil || message.URL.User != nil
-	for name := range request.Headers {
+	if u.Port() == "" {
+		u.Host = strings.TrimSuffix(u.Host, ":")
+	}
+	e := &exchange{
+		method: request.Method, uri: request.URI, url: u, host: cmp.Or(request.Headers["Host"], u.Host), body: request.Body,
+		redirect: request.Redirect, origin: originOf(u), private: r.Secret || request.Authentication != nil || u.User != nil,
+	}
+	values := [...]string{userAgent, r.Key, strconv.Itoa(r.Attempt)}
+	e.header = make(http.Header, len(request.Headers)+len(values)+1)
+	e.header["User-Agent"], e.header["Idempotency-Key"], e.header["X-Swrun-Attempt"] = values[0:1:1], values[1:2:2], values[2:3:3]
+	for name, value := range request.Headers {
+		e.header[name] = []string{value}
 		e.private = e.private || isCredential(name)
 	}
-	return e
+	return e, nil
+}
+
+// authenticate adds the credential of a policy. The policy itself stays as it is: it only names its secret.
+func (e *exchange) authenticate(policy *credential, secrets interpreter.Secrets) error {
+	if policy == nil {
+		return nil
+	}
+	c := *policy
+	if err := c.resolve(secrets); err != nil {
+		return err
+	}
+	if c.apply(e.header); c.Scheme == "digest" {
+		e.credential = &c
+	}
+	return nil
 }
 
 // exchangeKey is the key under which the context of a request knows its exchange.
@@ -45,9 +79,9 @@ type exchangeKey struct{}
 func exchangeOf(sent *http.Request) *exchange { return sent.Context().Value(exchangeKey{}).(*exchange) }
 
 // send returns the response that is not followed any further.
-func (e *exchange) send(client *resty.Client) (*http.Response, error) {
-	ctx := context.WithValue(e.message.Context(), exchangeKey{}, e)
-	response, err := client.R().SetContext(ctx).SetDoNotParseResponse(true).Execute(e.message.Method, e.message.URL.String())
+func (e *exchange) send(ctx context.Context, client *resty.Client) (*http.Response, error) {
+	ctx = context.WithValue(ctx, exchangeKey{}, e)
+	response, err := client.R().SetContext(ctx).SetDoNotParseResponse(true).Execute(e.method, e.uri)
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +90,24 @@ func (e *exchange) send(client *resty.Client) (*http.Response, error) {
 
 // write makes sent the message of the exchange, and nothing else: the client has its own ideas of bodies and headers.
 func (e *exchange) write(sent *http.Request) {
-	m := e.message
-	sent.URL, sent.Host, sent.Header = m.URL, m.Host, m.Header
-	sent.Body, sent.GetBody, sent.ContentLength = m.Body, m.GetBody, m.ContentLength
+	sent.URL, sent.Host, sent.Header = e.url, e.host, e.header
+	sent.Body, sent.GetBody, sent.ContentLength = nil, nil, int64(len(e.body)) // nothing at all, so that the message says so
+	if len(e.body) > 0 {
+		sent.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(e.body)), nil }
+		sent.Body, _ = sent.GetBody()
+	}
 }
 
 // originOf returns the scheme, host and port of a URL.
 func originOf(u *url.URL) string {
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "http":
+		port = "80"
+	case u.Scheme == "https":
+		port = "443"
+	}
 	return u.Scheme + "://" + strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + port
 }
 

@@ -1,13 +1,10 @@
 package tasks
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/go-resty/resty/v2"
@@ -37,6 +34,7 @@ func newHTTPPerformer(c Config) *httpPerformer {
 // the message to the exchange.
 func newClient(transport http.RoundTripper) *resty.Client {
 	client := resty.NewWithClient(&http.Client{Transport: challenged{transport}})
+	client.SetHeader("User-Agent", userAgent) // which spares it to make one
 	client.SetLogger(silent{}).SetDisableWarn(true).SetAllowGetMethodPayload(true)
 	client.SetRedirectPolicy(resty.RedirectPolicyFunc(func(next *http.Request, via []*http.Request) error {
 		return exchangeOf(next).follow(next, via)
@@ -56,11 +54,14 @@ func (silent) Warnf(string, ...any)  {}
 func (silent) Debugf(string, ...any) {}
 
 func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any, error) {
-	var request httpRequest
-	if err := json.Unmarshal(r.Body, &request); err != nil {
-		return nil, err
+	request, prepared := r.Prepared.(*httpRequest)
+	if !prepared {
+		request = new(httpRequest)
+		if err := json.Unmarshal(r.Body, request); err != nil {
+			return nil, err
+		}
 	}
-	result, err := p.exchange(ctx, &request, r)
+	result, err := p.exchange(ctx, request, r)
 	if err != nil && ctx.Err() != nil { // whatever the error is, it comes from that
 		return nil, context.Cause(ctx)
 	}
@@ -69,17 +70,14 @@ func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any
 
 // exchange sends the request and reads the response. Both end with ctx.
 func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r interpreter.Request) (any, error) {
-	message, err := request.message(withCall(ctx), r)
+	e, err := newExchange(request, r)
 	if err != nil {
 		return nil, err
 	}
-	if c := request.Authentication; c != nil {
-		if err := c.resolve(p.secrets); err != nil {
-			return nil, err
-		}
-		c.apply(message.Header)
+	if err := e.authenticate(request.Authentication, p.secrets); err != nil {
+		return nil, err
 	}
-	response, err := newExchange(request, message, r.Secret).send(p.client)
+	response, err := e.send(withCall(ctx), p.client)
 	switch workflow := errors.AsError(err); {
 	case workflow != nil:
 		return nil, workflow.With("request", request.told())
@@ -87,29 +85,6 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cut(cause(err))).With("request", request.told())
 	}
 	return request.receive(ctx, response, r)
-}
-
-// message is the request as it is sent, but for the credential of a policy.
-func (request *httpRequest) message(ctx context.Context, r interpreter.Request) (*http.Request, error) {
-	var body io.Reader // nothing at all, so that the message says so
-	if len(request.Body) > 0 {
-		body = bytes.NewReader(request.Body)
-	}
-	sent, err := http.NewRequestWithContext(ctx, request.Method, request.URI, body)
-	if err != nil { // its text may quote a password
-		return nil, errors.Expressionf("the endpoint %s is no URL", withoutQuery(request.URI))
-	}
-	sent.Header = make(http.Header, len(request.Headers)+3)
-	sent.Header["User-Agent"] = []string{userAgent}
-	sent.Header["Idempotency-Key"] = []string{r.Key}
-	sent.Header["X-Swrun-Attempt"] = []string{strconv.Itoa(r.Attempt)}
-	for name, value := range request.Headers {
-		sent.Header[name] = []string{value}
-	}
-	if host := request.Headers["Host"]; host != "" {
-		sent.Host = host
-	}
-	return sent, nil
 }
 
 // cause returns the innermost message: the outer ones repeat the method and the URI with its query.

@@ -209,6 +209,10 @@ func decodeContent(contentType string, body []byte) (any, error) {
 
 // mediaType returns the type that a Content-Type names.
 func mediaType(contentType string) string {
+	switch contentType {
+	case "application/json", "text/plain": // as most say
+		return contentType
+	}
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		media = strings.TrimSpace(strings.Split(contentType, ";")[0])
