@@ -341,7 +341,7 @@ func (p *parser) retryPolicy(n *yaml.Node, at Pointer) *RetryPolicy {
 		r.LimitDuration = limit.duration("duration")
 		if n := limit.value("attempt"); n != nil {
 			attempt := p.object(n, limit.at.Key("attempt"), "`attempt`", "count", "duration")
-			r.AttemptCount, r.AttemptDuration = attempt.integer("count"), attempt.duration("duration")
+			r.AttemptCount, r.AttemptDuration = attempt.count("count"), attempt.duration("duration")
 		}
 	}
 	if n := o.value("jitter"); n != nil {

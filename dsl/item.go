@@ -114,6 +114,9 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if e, ok := p.nameless(n, at, l); ok {
 		return e, true
 	}
+	if e, ok := p.namedInside(n, at, l); ok {
+		return e, true
+	}
 	if what != "a task" {
 		p.names(n, at, "the name of "+what)
 	}
@@ -172,6 +175,25 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	return entry{first, n, at}, true
 }
 
+// namedInside reports an item whose name stands among its properties, as other languages have it, and decodes it under that name.
+func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
+	if len(n.Content) < 4 || !slices.Contains([]string{"name", "id"}, n.Content[0].Value) || n.Content[1].Value == "" || !isText(n.Content[1]) {
+		return entry{}, false
+	}
+	for i := 2; i+1 < len(n.Content); i += 2 {
+		if !slices.Contains(l.own, n.Content[i].Value) {
+			return entry{}, false
+		}
+	}
+	name, inner := n.Content[1], *n
+	inner.Content = n.Content[2:]
+	p.add(Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("the name of %s stands around its properties, not among them", l.what), Pointer: at,
+		Range: p.src.span(n.Content[0]), Help: fmt.Sprintf("write `- %s:` and indent the properties below it", name.Value),
+	})
+	return entry{name, &inner, at.Key(name.Value)}, true
+}
+
 // indented indents lines by two more spaces.
 func (s *Source) indented(first, last int) []Edit {
 	var edits []Edit
@@ -199,7 +221,9 @@ func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 		Code: "SW113", Message: message + ", got an object", Pointer: at, Range: p.src.span(n),
 		Label: fmt.Sprintf("make each %s a list item", item), Help: fmt.Sprintf("begin each %s with `- `", item),
 	}
-	if n.Style&yaml.FlowStyle == 0 {
+	if name := dashed(n); name != "" {
+		d.Label, d.Help = "is this an item of the list?", fmt.Sprintf("begin each %s with a hyphen and a space: `- %s:`", item, name)
+	} else if n.Style&yaml.FlowStyle == 0 {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			start := p.src.position(p.src.start(n.Content[i]))
 			d.Fix = append(d.Fix, Edit{Range: Range{start, start}, NewText: "- ", Safe: true})
@@ -207,6 +231,18 @@ func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 		}
 	}
 	p.add(d)
+}
+
+// dashed returns the name in the first key that begins with what was meant as the dash of a list item, or "": a hyphen without a
+// space behind it, or a sign that looks like one.
+func dashed(n *yaml.Node) string {
+	const dashes = "-\u2010\u2011\u2012\u2013\u2014\u2022\u2212"
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; key.Style == 0 && strings.IndexAny(key.Value, dashes) == 0 {
+			return strings.TrimLeft(key.Value, dashes+" ")
+		}
+	}
+	return ""
 }
 
 // keyword tells which properties make a task one of its kind.

@@ -87,9 +87,14 @@ func (p *parser) checkCharacters(text []byte) bool {
 }
 
 func (p *parser) loadYAML(text []byte) *yaml.Node {
-	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(text)))
+	text = withoutVersion(text)
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
 	err := decoder.Decode(&document)
+	if paired := p.src.withoutSurrogates(text, err); paired != nil {
+		decoder = yaml.NewDecoder(bytes.NewReader(paired))
+		err = decoder.Decode(&document)
+	}
 	if err == io.EOF || err == nil && len(document.Content) == 0 {
 		p.atOffset("SW101", 0, "the document is empty")
 		return nil
@@ -98,6 +103,10 @@ func (p *parser) loadYAML(text []byte) *yaml.Node {
 		if !p.jsonError(text) {
 			p.yamlError(decoder, err)
 		}
+		return nil
+	}
+	if !p.src.widen(&document) {
+		p.atOffset("SW101", 0, "this is no YAML: half of a character stands outside of double quotes")
 		return nil
 	}
 	var second yaml.Node

@@ -22,6 +22,8 @@ type Source struct {
 	via     map[*yaml.Node][]*yaml.Node // the aliases that stand in collections, as the expander found them
 	anchors map[string]*yaml.Node       // nil if there are none
 
+	pairs map[int][]int // of surrogates: the columns where they begin, by line
+
 	runes []int // characters before every stride-th byte, so that long lines are no slower
 }
 

@@ -33,7 +33,7 @@ func synonyms() map[string]string {
 		"url": "endpoint", "uri": "endpoint", "minute": "minutes", "second": "seconds", "hour": "hours", "day": "days",
 		"millisecond": "milliseconds", "ms": "milliseconds", "sec": "seconds", "secs": "seconds", "min": "minutes", "mins": "minutes",
 		"condition": "if", "next": "then", "goto": "then", "params": "parameters", "args": "arguments", "env": "environment",
-		"cmd": "command",
+		"cmd": "command", "user": "username", "pass": "password",
 	}
 }
 
@@ -41,7 +41,8 @@ func synonyms() map[string]string {
 func resembling() map[string]string {
 	return map[string]string{
 		"parallel": "fork", "delay": "wait", "sleep": "wait", "foreach": "for", "loop": "for", "invoke": "call", "throw": "raise",
-		"retries": "retry", "maxAttempts": "attempt", "attempts": "attempt", "duration": "after",
+		"retries": "retry", "maxAttempts": "attempt", "attempts": "attempt", "duration": "after", "tasks": "do", "steps": "do",
+		"docker": "container", "message": "detail", "if": "when", "case": "when", "item": "each", "of": "in", "except": "catch",
 	}
 }
 
@@ -61,7 +62,7 @@ func (s *Source) otherKey(d Diagnostic, key *yaml.Node, allowed []string) Diagno
 	if meant == "" {
 		return d
 	}
-	sure := synonyms()[key.Value] == meant || suggest.Word(key.Value, allowed) == meant
+	sure := synonyms()[key.Value] == meant || resembling()[key.Value] != meant && suggest.Word(key.Value, allowed) == meant
 	d.Label, d.Fix = didYouMean(meant), onlyIf(sure, s.respelt(key, meant))
 	return d
 }

@@ -54,7 +54,8 @@ func (s *Source) mark(scanner reflect.Value, name string) int {
 	if mark.Kind() != reflect.Struct || !mark.FieldByName("line").CanInt() || !mark.FieldByName("column").CanInt() {
 		return s.lines[0]
 	}
-	return s.start(&yaml.Node{Line: int(mark.FieldByName("line").Int()) + 1, Column: int(mark.FieldByName("column").Int()) + 1})
+	line := int(mark.FieldByName("line").Int()) + 1
+	return s.start(&yaml.Node{Line: line, Column: s.widened(line, int(mark.FieldByName("column").Int())+1)})
 }
 
 // tabbed returns the offset after the tab in the indentation of the line of the problem, or 0.

@@ -225,6 +225,16 @@ func (o *object) integer(name string) *int {
 	return nil
 }
 
+// count decodes a number of times.
+func (o *object) count(name string) *int {
+	i := o.integer(name)
+	if i != nil && *i < 0 {
+		o.report("SW123", name, fmt.Sprintf("`%s` must not be negative, got %d", name, *i))
+		return nil
+	}
+	return i
+}
+
 // wholeNumber reads an int; 2.0 is one too, as in JSON Schema.
 func wholeNumber(n *yaml.Node) (int, bool) {
 	if n.Kind != yaml.ScalarNode {
@@ -256,7 +266,7 @@ func (o *object) enum(name string, values ...string) string {
 		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, quoted(text)), Pointer: o.at.Key(name),
 		Range: o.p.src.span(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
 	}
-	o.p.add(o.p.src.suggested(d, n, values, suggest.Word))
+	o.p.add(o.p.src.suggested(d, n, values, suggest.Name)) // a short word is soon like another
 	return values[0]
 }
 

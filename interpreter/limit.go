@@ -10,6 +10,9 @@ import (
 // Limits returns how large things may become (see package limits).
 func (s *Scope) Limits() limits.Set { return s.m.p.config.Limits }
 
+// Limits returns how large things may become in runs of p.
+func (p *Program) Limits() limits.Set { return p.config.Limits }
+
 // sized checks how large data is.
 func (m *machine) sized(n limits.Name, v any) *errors.Error {
 	set := m.p.config.Limits

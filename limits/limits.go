@@ -33,6 +33,8 @@ const (
 	ID           Name = "id"
 	Namespace    Name = "namespace"
 	Reason       Name = "reason"
+	VirtualTasks Name = "virtualTasks"
+	VirtualYears Name = "virtualYears"
 )
 
 // Limit is a row of the table.
@@ -50,7 +52,7 @@ const bytes = "bytes"
 func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
-		Children, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason,
+		Children, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason,
 	} {
 		all = append(all, find(n))
 	}
@@ -80,6 +82,10 @@ func find(n Name) Limit {
 		return Limit{n, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false}
 	case Children:
 		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false}
+	case VirtualTasks:
+		return Limit{n, 2_000_000, "tasks", "tasks that a run on virtual time starts, its children's too: the run ends", false}
+	case VirtualYears:
+		return Limit{n, 250, "years", "virtual time that a run takes: the run ends", true}
 	case Labels:
 		return Limit{n, 64, "labels", "the labels of a run: the start is refused", true}
 	case LabelName:

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // Local configures a run in memory. The zero value runs on the real clock and shows nothing.
@@ -62,7 +63,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outco
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &local{Local: c, clock: newClock(c), finished: make(chan finishedEffect)}
+	l := &local{Local: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits()}
 	// Effects end when they are cancelled one by one, so that the run can say why.
 	l.effects, l.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer l.stop(nil)
@@ -91,6 +92,8 @@ type local struct {
 	stop      context.CancelCauseFunc
 	finished  chan finishedEffect
 	inFlight  sync.WaitGroup
+	limits    limits.Set
+	tasks     int // that were started
 	flying    int // effects whose end has not been received
 	children  int
 	aborted   bool
@@ -183,7 +186,7 @@ func (l *local) stepReady() bool {
 func (l *local) wait(ctx context.Context) error {
 	wake := l.nextWake()
 	if l.flying == 0 && l.Virtual && !wake.IsZero() {
-		l.clock.jump(wake)
+		l.jump(wake)
 		return nil
 	}
 	if l.flying == 0 && wake.IsZero() {
@@ -205,6 +208,27 @@ func (l *local) wait(ctx context.Context) error {
 		return l.receive(f)
 	}
 	return nil
+}
+
+// jump moves virtual time to the next wake-up, unless the run takes too long for it.
+func (l *local) jump(wake time.Time) {
+	if err := l.limits.Check(limits.VirtualYears, wake.Year()-l.clock.began.Year()); err != nil && !l.aborted {
+		l.abort(err)
+		return
+	}
+	l.clock.jump(wake)
+}
+
+// count counts the tasks of a run on virtual time. It stands still while the run works, so that no timeout ends a loop that waits
+// for nothing.
+func (l *local) count(tasks int) {
+	if !l.Virtual {
+		return
+	}
+	l.tasks += tasks
+	if err := l.limits.Check(limits.VirtualTasks, l.tasks); err != nil {
+		l.abort(err)
+	}
 }
 
 func (l *local) nextWake() (next time.Time) {
@@ -246,6 +270,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 	for _, e := range result.Effects {
 		l.perform(i, e)
 	}
+	l.count(result.Spent)
 	if i.state.Status.Final() {
 		l.end(i)
 	}
@@ -406,10 +431,14 @@ func (l *local) reply(i *instance, e interpreter.Effect, err *errors.Error) {
 type clock struct {
 	real    func() time.Time
 	virtual bool
+	began   time.Time
 	at      time.Time // of virtual time
 }
 
-func newClock(c Local) *clock { return &clock{real: c.Now, virtual: c.Virtual, at: stripped(c.Now())} }
+func newClock(c Local) *clock {
+	now := stripped(c.Now())
+	return &clock{real: c.Now, virtual: c.Virtual, began: now, at: now}
+}
 
 // stripped returns t as it comes back from storage, so that a stored state and a live one are the same.
 func stripped(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -2,13 +2,17 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/tasks"
 )
@@ -33,6 +37,16 @@ func (effect) Finish(_ *interpreter.Scope, result any) interpreter.Next {
 
 func mustProgram(t *testing.T, text string, perform interpreter.Performer) *interpreter.Program {
 	t.Helper()
+	return mustCompile(t, text, perform, nil)
+}
+
+func mustLimited(t *testing.T, text string, bounds limits.Set) *interpreter.Program {
+	t.Helper()
+	return mustCompile(t, text, nil, bounds)
+}
+
+func mustCompile(t *testing.T, text string, perform interpreter.Performer, bounds limits.Set) *interpreter.Program {
+	t.Helper()
 	w, found := dsl.Parse("test.yaml", []byte("document: {dsl: 1.0.3, namespace: a, name: a, version: 0.1.0}\n"+text))
 	if err := found.Err(); err != nil {
 		t.Fatal(err)
@@ -45,7 +59,7 @@ func mustProgram(t *testing.T, text string, perform interpreter.Performer) *inte
 			kinds = append(kinds, k)
 		}
 	}
-	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds})
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: bounds})
 	if err := found.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,5 +125,50 @@ func TestNoInputIsAnEmptyObject(t *testing.T) {
 	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{})
 	if err != nil || outcome.Output != true {
 		t.Errorf("got %v, %v", outcome, err)
+	}
+}
+
+// TestVirtualTimeIsBounded: what waits for nothing, or for ever, ends on virtual time too, which a timeout alone does not ensure; the
+// run cannot catch it.
+func TestVirtualTimeIsBounded(t *testing.T) {
+	catch := "catch: {errors: {}, retry: {delay: %s, limit: {attempt: {count: 99999999}}}}}}]"
+	raise := "do: [{t: {try: [{r: {raise: {error: {type: 'https://x.io/e', status: 500}}}}], "
+	for name, c := range map[string]struct {
+		document   string
+		limit      limits.Name
+		value, max int
+	}{
+		"a loop under a timeout":          {"timeout: {after: PT3S}\ndo: [{a: {set: {x: 1}, then: a}}]", limits.VirtualTasks, 6000, 5000},
+		"a loop in a try":                 {"do: [{t: {try: [{a: {set: {x: 1}, then: a}}], catch: {}}}]", limits.VirtualTasks, 6000, 5000},
+		"retries without a delay":         {raise + fmt.Sprintf(catch, "PT0S"), limits.VirtualTasks, 6000, 5000},
+		"retries of a millisecond":        {raise + fmt.Sprintf(catch, "PT0.001S"), limits.VirtualTasks, 5001, 5000},
+		"retries of a hundred years":      {raise + fmt.Sprintf(catch, "P99Y"), limits.VirtualYears, 297, 250},
+		"waits of a hundred years":        {"do: [{a: {wait: P99Y, then: a}}]", limits.VirtualYears, 297, 250},
+		"branches of which one goes on":   {"do: [{f: {fork: {branches: [{w: {wait: PT1S}}, {l: {do: [{a: {set: {x: 1}, then: a}}]}}]}}}]", limits.VirtualTasks, 6000, 5000},
+		"a for with more items than that": {"do: [{f: {for: {in: '${ [limit(9000; repeat(1))] }'}, do: [{a: {set: {x: 1}}}]}}]", limits.VirtualTasks, 6000, 5000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := mustLimited(t, c.document, limits.Set{limits.VirtualTasks: 5000})
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{Virtual: true, Now: func() time.Time { return now }})
+			if err != nil || outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Limit) {
+				t.Fatalf("the run is %s: %v, %v", outcome.Status, outcome.Fault, err)
+			}
+			want := map[string]any{"limit": string(c.limit), "value": c.value, "max": c.max}
+			if diff := cmp.Diff(want, outcome.Fault.Extensions); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestAMillionItems: how long a list is does not matter if the limits let it pass.
+func TestAMillionItems(t *testing.T) {
+	t.Parallel()
+	p := mustLimited(t, "do: [{f: {for: {in: .}, do: [{a: {set: {x: 1}}}]}}]", limits.Set{limits.Items: 1_000_000, limits.Input: 1 << 30})
+	outcome, err := runtime.Run(context.Background(), p, make([]any, 1_000_000), runtime.Local{Virtual: true})
+	if err != nil || outcome.Status != interpreter.StatusCompleted {
+		t.Fatalf("the run is %s: %v, %v", outcome.Status, outcome.Fault, err)
 	}
 }

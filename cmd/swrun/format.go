@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl"
 )
 
 // This file formats documents: two spaces per level, everything else as its author wrote it.
@@ -102,7 +104,7 @@ func formatJSON(text []byte) ([]byte, error) {
 func formatYAML(text []byte, block blockStyle) ([]byte, error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
+	if err := readYAML(text, &root); err != nil {
 		return nil, err
 	}
 	block.apply(&root)
@@ -168,12 +170,21 @@ func restoreGaps(text []byte) []byte {
 	return []byte(strings.TrimRight(strings.Join(kept, "\n"), "\n") + "\n")
 }
 
+// readYAML reads what documents may hold, and so more than the library does.
+func readYAML(text []byte, into any) error {
+	err := yaml.Unmarshal(text, into)
+	if paired, ok := dsl.WithoutSurrogates(text, err); ok {
+		return yaml.Unmarshal(paired, into)
+	}
+	return err
+}
+
 func sameData(a, b []byte) error {
 	var before, after any
-	if err := yaml.Unmarshal(a, &before); err != nil {
+	if err := readYAML(a, &before); err != nil {
 		return err
 	}
-	if err := yaml.Unmarshal(b, &after); err != nil {
+	if err := readYAML(b, &after); err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(before, after) {
