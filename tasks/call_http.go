@@ -107,14 +107,36 @@ func (c *callHTTPBody) prepareHeaders(s *interpreter.Scope, input any) (map[stri
 		if values[name] == nil { // an absent header (semantics 11.2)
 			continue
 		}
-		text := stringify(values[name])
-		if !isToken(name) || strings.ContainsAny(text, "\r\n\x00") {
-			unfit := errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
-			return nil, s.Unfit(unfit, c.headers, name)
+		key, text := http.CanonicalHeaderKey(name), stringify(values[name])
+		_, twice := headers[key]
+		if err := checkHeader(key, text, twice); err != nil {
+			return nil, s.Unfit(err, c.headers, name)
 		}
-		headers[http.CanonicalHeaderKey(name)] = text
+		headers[key] = text
 	}
 	return headers, nil
+}
+
+// checkHeader checks that a header can be sent as it is written.
+func checkHeader(name, text string, twice bool) *errors.Error {
+	switch {
+	case twice:
+		return errors.Expressionf("the header %q is given twice: case does not tell headers apart", name)
+	case !isToken(name) || strings.ContainsFunc(text, isControl):
+		return errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
+	case name == "Host" && !isHost(text):
+		return errors.Expressionf("the header %q must be a host with or without a port", name)
+	}
+	return nil
+}
+
+// isControl reports whether a header must not hold a character, as RFC 9110 has it.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// isHost reports whether text may be the Host of a request; an empty one is that of the endpoint.
+func isHost(text string) bool {
+	u, err := url.Parse("http://" + text)
+	return text == "" || err == nil && u.Host == text && u.Hostname() != ""
 }
 
 // evalObject evaluates a template that must yield an object; an absent template yields nothing.

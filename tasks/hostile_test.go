@@ -250,3 +250,20 @@ func TestBytesOfARequest(t *testing.T) {
 		})
 	}
 }
+
+// TestHeadersThatCannotBeSent: they are the author's mistake, and nothing is sent that differs from what was written.
+func TestHeadersThatCannotBeSent(t *testing.T) {
+	server := mustListen(t, (*counterpart).listen)
+	for _, headers := range []string{
+		`X: "a\r\nY: b"`, `X: "\0"`, `X: "\x01"`, `X: "\x7F"`, `' X': y`, `'X:': y`, `"X\n": y`, `ü: y`, `x-a: 1, X-A: 2`,
+		`Host: a b`, `Host: a/b`, `Host: ada@b`, `Host: 'a?b'`, `Host: ':80'`, `Host: 'a:x'`, `Host: [a, b]`,
+	} {
+		outcome := runDocument(t, tasks.Config{}, fmt.Sprintf("  - ask: {call: http, with: {method: get, endpoint: 'http://%s/', headers: {%s}}, timeout: {after: PT60S}}\n", server.Addr(), headers))
+		if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Expression) {
+			t.Errorf("%s: the run is %s: %v", headers, outcome.Status, outcome.Fault)
+		}
+	}
+	if sent := server.sent(); sent != "" {
+		t.Errorf("%q was sent", sent)
+	}
+}
