@@ -170,9 +170,9 @@ func (g *group) tryRoom() error {
 	return errors.Join(err, file.Close())
 }
 
-// isFull reports whether a disk takes no more. bbolt tells some errors as text only.
+// isFull reports whether a disk takes no more, or a limit of the process (ulimit -f) allows no more. bbolt tells some errors as text only.
 func isFull(err error) bool {
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if err != nil && (errors.Is(err, full) || strings.Contains(err.Error(), full.Error())) {
 			return true
 		}

@@ -25,7 +25,7 @@
 //
 // A live instance stands in exactly one of ready and due, a closed one in closed; which one follows from its record,
 // which is the truth (runtime.Record). No key has a TTL. Hints are published on the channel swrun:{D}:hints as
-// "p" or "p i".
+// "p" or "p i". Nothing is published on swrun:{D}:workers: who listens there is a worker.
 //
 // The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that
 // they have seen. If the server's clock falls behind by more than a second, or leaps ahead of what callers

@@ -37,6 +37,7 @@ func newKeys(l runtime.Layout) keys {
 func (k keys) layout() string      { return k.deployment + "layout" }
 func (k keys) definitions() string { return k.deployment + "definitions" }
 func (k keys) hints() string       { return k.deployment + "hints" }
+func (k keys) workers() string     { return k.deployment + "workers" }
 
 func (p *partitionKeys) instances() string                  { return p.prefix + "i:" }
 func (p *partitionKeys) instance(i runtime.Instance) string { return p.instances() + i.String() }

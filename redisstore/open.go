@@ -24,6 +24,8 @@ type Config struct {
 	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
 	Uptime func() time.Duration
 	Log    *slog.Logger // told when the server does not answer; default discards
+	// Works says that hints are listened to in order to run whatever there is, which Workers counts.
+	Works bool
 }
 
 // DefaultDeployment is what a deployment is called unless told otherwise.
@@ -96,7 +98,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, works: c.Works}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = runtime.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: runtime.Schema}
 	if err := s.settle(ctx); err != nil {

@@ -366,7 +366,11 @@ func (s *Store) Statistics(ctx context.Context, partition int) (runtime.Statisti
 // Hints implements runtime.Reader.
 func (s *Store) Hints(ctx context.Context) <-chan runtime.Hint {
 	hints := make(chan runtime.Hint, 256)
-	subscription := s.client.Subscribe(ctx, s.keys.hints())
+	channels := []string{s.keys.hints()}
+	if s.works {
+		channels = append(channels, s.keys.workers())
+	}
+	subscription := s.client.Subscribe(ctx, channels...)
 	go func() {
 		defer close(hints)
 		defer subscription.Close() // its error is that it is closed already

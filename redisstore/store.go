@@ -28,6 +28,7 @@ type Store struct {
 	seen    []atomic.Int64 // highest seq of each partition
 	clocks  []clock        // of each partition
 	uptime  func() time.Duration
+	works   bool
 	frames  frameFields
 	log     *slog.Logger
 	known   knowledge

@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Workers returns how many processes listen for work: every worker does while it runs.
+// Workers returns how many processes run whatever there is (Config.Works). One that drives a single run is none.
 func (s *Store) Workers(ctx context.Context) (int64, error) {
-	channel := s.keys.hints()
+	channel := s.keys.workers()
 	var all atomic.Int64
 	count := func(ctx context.Context, server *redis.Client) error {
 		listeners, err := server.PubSubNumSub(ctx, channel).Result()

@@ -31,6 +31,7 @@ type storeFlags struct {
 	require string
 	log     *slog.Logger // nil tells people on standard error
 	looks   bool         // it is only looked at, so that no file is made
+	works   bool         // whatever is in it is run
 }
 
 const storeUsage = "where instances live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH, memory: (also SWRUN_STORE)"
@@ -148,7 +149,7 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 		slow := time.AfterFunc(slowStore, func() {
 			f.log.Warn(fmt.Sprintf("the store %s does not answer yet; it is waited for", errors.MaskURL(at)))
 		})
-		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require), Log: f.log})
+		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require), Log: f.log, Works: f.works})
 		slow.Stop()
 		if err != nil {
 			return nil, storeError(err)

@@ -46,7 +46,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 		}),
 	}
 	f.add(cmd)
-	f.makes = true
+	f.makes, f.works = true, true
 	f.options(cmd)
 	return cmd
 }
@@ -69,7 +69,7 @@ func (p *program) serveCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd)
-	f.makes = true
+	f.makes, f.works = true, true
 	f.options(cmd)
 	return cmd
 }
