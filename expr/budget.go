@@ -56,6 +56,19 @@ type meter struct {
 	problem string        // the limit that was exceeded
 }
 
+const (
+	stepsPerUnit = 10  // of the machine
+	workPerUnit  = 100 // inside of natives
+)
+
+// tell tells the environment, if it wants to know, what the evaluation has taken.
+func (m *meter) tell() {
+	if s, ok := m.env.(Spender); ok {
+		full := defaults()
+		s.Spend(max(0, full.steps-m.steps)/stepsPerUnit + max(0, full.work-m.work)/workPerUnit)
+	}
+}
+
 // Deadline has no meaning for a budget of steps.
 func (m *meter) Deadline() (time.Time, bool) { return time.Time{}, false }
 

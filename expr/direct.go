@@ -36,6 +36,9 @@ func (c *Code) evalDirect(env Env, input any) (any, error) {
 		}
 	}
 	v, err := c.direct.eval(r, input)
+	if r.meter != nil {
+		r.meter.tell()
+	}
 	if r.meter != nil && r.meter.problem != "" {
 		return nil, r.meter.failure(nil)
 	}

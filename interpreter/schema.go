@@ -29,17 +29,33 @@ type validator struct {
 	work     *schemaWork
 }
 
-// Validate returns a validation error if v does not fit; what names v in it. How long it takes is bounded.
-func (s *Schema) Validate(what string, v any) *errors.Error {
-	if s == nil {
+// valid returns a validation error if v does not fit a schema; what names v in it. It counts the work.
+func (s *Scope) valid(schema *Schema, what string, v any) *errors.Error {
+	if schema == nil {
 		return nil
 	}
+	units, err := schema.validate(what, v)
+	s.Spend(units)
+	return err
+}
+
+// validate returns a validation error if v does not fit, and how much work that was, which is bounded.
+func (s *Schema) validate(what string, v any) (units int, fault *errors.Error) {
 	found := survey(v)
 	one, err := s.validator(found)
 	if err != nil {
-		return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
+		return s.values, errors.Validationf("%s cannot be checked against its schema: %s", what, err)
 	}
 	err = one.validate(v, found)
+	units = found.values + found.text/textPerWork
+	if one.work.counted {
+		units += s.values + maxCheckedWork - max(0, one.work.left) // it was compiled for this
+	}
+	return units, told(what, err)
+}
+
+// told is the workflow error of a validation that has ended with err.
+func told(what string, err error) *errors.Error {
 	var invalid *jsonschema.ValidationError
 	switch {
 	case err == nil:
@@ -242,7 +258,7 @@ func compileSchema(document any, draft *jsonschema.Draft, work *schemaWork) (*js
 
 // in applies an input transform: schema on the raw value, then from (semantics 3.1).
 func (t transform) in(s *Scope, raw any) (any, *errors.Error) {
-	if err := t.schema.Validate("the input", raw); err != nil {
+	if err := s.valid(t.schema, "the input", raw); err != nil {
 		return nil, err
 	}
 	return t.apply(s, raw)
@@ -254,5 +270,5 @@ func (t transform) out(s *Scope, raw any) (any, *errors.Error) {
 	if err != nil {
 		return nil, err
 	}
-	return output, t.schema.Validate("the output", output)
+	return output, s.valid(t.schema, "the output", output)
 }

@@ -65,6 +65,9 @@ func (s *Scope) Test(c *expr.Code, input any, otherwise bool) (bool, *errors.Err
 	return ok, nil
 }
 
+// Spend counts work that was done for the task, in units of about a microsecond (see expr.Spender).
+func (s *Scope) Spend(units int) { s.m.worked += units }
+
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
 func (s *Scope) Bind(name string, value any) { s.bound = Vars{name: value} }
 

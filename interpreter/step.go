@@ -94,6 +94,10 @@ type Result struct {
 // waits, and a step's records stay small.
 const stepLimit = 1000
 
+// workLimit is after how much work of expressions and schemas a step ends, for the same reason; its unit is about a
+// microsecond. It is counted, so that a step ends at the same task wherever it is made.
+const workLimit = 250_000
+
 // Step advances the run as far as it can go without the outside. It is deterministic: the same program, state, event
 // and time always give the same result. It changes s in place; a driver that cannot keep the outcome drops s.
 //
@@ -123,9 +127,13 @@ type machine struct {
 
 	workflowValue map[string]any // $workflow, once it is used
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
+	worked        int            // units of work so far
 	expired       *errors.Error  // the error of the deadline that has passed, as it goes up now
 	expiredKind   string         // of deadline
 }
+
+// spent reports whether the step has done enough.
+func (m *machine) spent() bool { return m.result.Spent >= stepLimit || m.worked >= workLimit }
 
 // resume finds out which task each frame belongs to, after the state was decoded.
 func (m *machine) resume() {
@@ -308,7 +316,7 @@ func (m *machine) cancelled(ev Cancel) {
 // run lets queued frames go on, first come first served, until nothing can go on or the step has done enough.
 func (m *machine) run() {
 	for len(m.s.queued) > 0 && !m.s.Status.Final() && !m.s.Suspended {
-		if m.result.Spent >= stepLimit {
+		if m.spent() {
 			m.result.Again = true
 			break
 		}

@@ -122,7 +122,7 @@ func (m *machine) sleep(f *Frame, n Next) {
 	if !n.quiet {
 		m.record(f.record(Record{Type: TaskWaiting, Until: n.until}))
 	}
-	if !n.until.After(m.now) && m.result.Spent < stepLimit {
+	if !n.until.After(m.now) && !m.spent() {
 		m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
 		return
 	}
@@ -253,7 +253,7 @@ func (m *machine) export(f *Frame, scope *Scope, output any) *errors.Error {
 		}
 		m.setContext(f, context)
 	}
-	return t.schema.Validate("the context", *m.context(f))
+	return scope.valid(t.schema, "the context", *m.context(f))
 }
 
 // after runs what the extensions from the i-th down do after the task, and then ends it.
