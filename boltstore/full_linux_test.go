@@ -71,3 +71,30 @@ func TestFullDiskAtFirst(t *testing.T) {
 	}
 	mustOpen(t, path, boltstore.Config{})
 }
+
+// TestFileTooLarge: a file that may not grow (ulimit -f) is a full disk, also at first.
+func TestFileTooLarge(t *testing.T) {
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	allow := func(most uint64) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: before.Max}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer allow(before.Cur)
+	path := filepath.Join(t.TempDir(), "store.db")
+	allow(8 << 10)
+	if _, err := boltstore.Open(t.Context(), path, boltstore.Config{}); err == nil || !strings.Contains(err.Error(), syscall.EFBIG.Error()) {
+		t.Fatal(err)
+	}
+	allow(before.Cur)
+	s := mustOpen(t, path, boltstore.Config{Partitions: 1})
+	allow(8 << 10)
+	var unwritten *boltstore.WriteError
+	_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "r"}, Info: bytes.Repeat([]byte("i"), 100_000)})
+	if !errors.As(err, &unwritten) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// TestVerbsOnWhatIsNoStore: whatever stands where a store is expected, each verb says so in one message, with exit code 7.
+func TestVerbsOnWhatIsNoStore(t *testing.T) {
+	document := mustWriteFile(t, "nap.yaml", napText)
+	whole := filledStore(t, document)
+	write := func(data []byte) func(string) error {
+		return func(path string) error { return os.WriteFile(path, data, 0o600) }
+	}
+	for name, make := range map[string]func(path string) error{
+		"cut":            write(whole[:9000]),
+		"cut to a page":  write(whole[:4096]),
+		"text":           write(bytes.Repeat([]byte("hello world\n"), 2000)),
+		"flipped":        write(flipped(whole)),
+		"another schema": func(path string) error { return outdated(path, whole) },
+		"a folder":       func(path string) error { return os.Mkdir(path, 0o700) },
+		"a loop":         func(path string) error { return os.Symlink(path, path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "store.db")
+			if err := make(path); err != nil {
+				t.Fatal(err)
+			}
+			everyVerbRefuses(t, document, path)
+		})
+	}
+}
+
+// everyVerbRefuses tries all verbs that need a store.
+func everyVerbRefuses(t *testing.T, document, path string) {
+	for _, verb := range []string{
+		"ls", "describe a", "history a", "output a", "deadlines", "start demo/nap", "deploy DOCUMENT", "run DOCUMENT --id a", "worker", "serve",
+		"cancel a", "terminate a", "suspend a", "resume a", "retry a", "delete a", "cancel --where status=waiting", "doctor",
+	} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			c := capture(map[string]string{"SWRUN_STORE": "file:" + path})
+			args := strings.Fields(strings.ReplaceAll(verb, "DOCUMENT", document))
+			code := run(args, c.streams)
+			told := c.stdout.String() + c.stderr.String()
+			if code != exitStore || strings.Count(told, path) == 0 || strings.Contains(told, "goroutine") || strings.Count(told, "\n") > 3 {
+				t.Errorf("it ended with %d, and said\n%s", code, told)
+			}
+		})
+	}
+}
+
+// filledStore returns what is in a file with a run.
+func filledStore(t *testing.T, document string) []byte {
+	path := filepath.Join(t.TempDir(), "good.db")
+	h := &hosted{t, "file:" + path}
+	h.exits(exitOK, "deploy", document)
+	h.exits(exitOK, "start", "demo/nap", "--id", "a")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// flipped returns a file whose pages do not say what they are, but for the first two, which say what the file is.
+func flipped(whole []byte) []byte {
+	data := bytes.Clone(whole)
+	for page := 2 * 4096; page < len(data); page += 4096 {
+		for n := range 40 {
+			data[page+n] ^= 0xff
+		}
+	}
+	return data
+}
+
+// outdated writes a store of another version of swrun.
+func outdated(path string, whole []byte) error {
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		return err
+	}
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close() // what was written is there
+	return db.Update(func(tx *bbolt.Tx) error {
+		b, key := tx.Bucket([]byte("swrun")), []byte("layout")
+		return b.Put(key, bytes.Replace(b.Get(key), []byte(`"Schema":1`), []byte(`"Schema":0`), 1))
+	})
+}
