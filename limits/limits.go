@@ -26,6 +26,7 @@ const (
 	Branches     Name = "branches"
 	Tasks        Name = "tasks"
 	Children     Name = "children"
+	Family       Name = "family"
 	Labels       Name = "labels"
 	LabelName    Name = "labelName"
 	LabelValue   Name = "labelValue"
@@ -52,7 +53,7 @@ const bytes = "bytes"
 func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
-		Children, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason,
+		Children, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason,
 	} {
 		all = append(all, find(n))
 	}
@@ -82,6 +83,8 @@ func find(n Name) Limit {
 		return Limit{n, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false}
 	case Children:
 		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false}
+	case Family:
+		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the task of the child fails", false}
 	case VirtualTasks:
 		return Limit{n, 2_000_000, "tasks", "tasks that a run on virtual time starts, its children's too: the run ends", false}
 	case VirtualYears:

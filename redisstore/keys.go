@@ -44,6 +44,7 @@ func (p *partitionKeys) instance(i runtime.Instance) string { return p.instances
 func (p *partitionKeys) history(i runtime.Instance) string  { return p.prefix + "h:" + i.String() }
 func (p *partitionKeys) inbox(i runtime.Instance) string    { return p.prefix + "n:" + i.String() }
 func (p *partitionKeys) payloads(i runtime.Instance) string { return p.prefix + "p:" + i.String() }
+func (p *partitionKeys) family(i runtime.Instance) string   { return p.prefix + "f:" + i.String() }
 
 // The fields of an instance's hash.
 const (

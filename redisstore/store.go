@@ -114,8 +114,8 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 		return runtime.Started{}, err
 	}
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
-		[]any{k.time, k.ready, k.due, k.index, k.instance(c.Instance), k.meta},
-		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Timed))
+		[]any{k.time, k.ready, k.due, k.index, k.instance(c.Instance), k.meta, k.family(c.Family)},
+		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Timed), c.FamilyMax)
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
 

@@ -212,6 +212,9 @@ func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOption
 		deadline = info.Parent.Deadline
 	}
 	start := Start{Instance: i, Info: data, Delay: o.Delay, Deadline: deadline, Timed: info.Accepted || !deadline.IsZero()}
+	if info.Family != nil {
+		start.Family, start.FamilyMax = *info.Family, share(c.limits.Max(limits.Family), c.store.Layout().Partitions)
+	}
 	if info.Accepted {
 		if start.Timeout, err = c.shortest(ctx, i, info); err != nil {
 			return Started{}, err

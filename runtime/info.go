@@ -61,6 +61,8 @@ type Info struct {
 	// Origin is the instance that has started it and does not wait for it.
 	Origin *Instance `json:"o,omitempty"`
 	Depth  int       `json:"n,omitempty"` // how many workflows have started one another before it
+	// Family is the first of those; nil if there is none.
+	Family *Instance `json:"f,omitempty"`
 }
 
 // Starter returns the instance that has started it; ok is false if it was somebody else.

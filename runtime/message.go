@@ -69,6 +69,7 @@ type childStart struct {
 	Parent   *Parent           `json:"parent,omitempty"`
 	Origin   *Instance         `json:"origin,omitempty"`
 	Depth    int               `json:"depth,omitempty"`
+	Family   Instance          `json:"family"`
 }
 
 // outgoingMessage is a message to another instance; with a verb it is a command.

@@ -161,7 +161,10 @@ func (s *Session) start(e interpreter.Effect) {
 	}
 	start := &childStart{
 		ID: childID(s.instance, e.Request.Path), Workflow: Reference{r.Namespace, r.Name, r.Version}, Input: r.Input,
-		Depth: s.info.Depth + 1,
+		Depth: s.info.Depth + 1, Family: s.instance,
+	}
+	if s.info.Family != nil {
+		start.Family = *s.info.Family
 	}
 	if e.Detached {
 		start.Origin = &s.instance

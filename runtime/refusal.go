@@ -21,6 +21,7 @@ const (
 	RolledBack Code = "ROLLED_BACK" // the store has lost writes
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
 	Corrupt    Code = "CORRUPT"     // what is there cannot be read
+	TooMany    Code = "TOO_MANY"    // the family of an instance has started as many in a day as it may
 )
 
 // Refusal is a transition that a store has not made.
@@ -35,6 +36,7 @@ func (r *Refusal) Error() string {
 		Fenced: "another worker has taken it over", Closed: "it has ended", TimedOut: "its time is over",
 		Conflict: "it conflicts with what is there", Limit: "a limit is reached", Guard: "the store's clock forbids it",
 		RolledBack: "the store has lost writes", NoSuch: "it is not there", Corrupt: "what is stored of it cannot be read",
+		TooMany: "too many of its family have started",
 	}[r.Code]
 	return fmt.Sprintf("%s: %s", r.Detail, meaning)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"math"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // relay brings entries of the partition's outbox to where they belong, in order, and deletes them. What fails stays
@@ -72,6 +75,8 @@ type Relay struct {
 	Store Store
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
+	Limits  limits.Set
+	Log     *slog.Logger // tells of starts that nobody waits for and that cannot be; default discards
 }
 
 // Bring delivers one entry of an outbox. Doing it again changes nothing.
@@ -121,8 +126,11 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 	if err := child.Check(); err != nil {
 		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth}
-	_, err = NewClient(ClientConfig{Store: r.Store}).start(ctx, child, info, StartOptions{})
+	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
+	_, err = NewClient(ClientConfig{Store: r.Store, Limits: r.Limits}).start(ctx, child, info, StartOptions{})
+	if RefusedAs(err) == TooMany {
+		return r.orphan(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))
+	}
 	if RefusedAs(err) == Conflict {
 		if theirs, err := r.started(ctx, child, c); theirs || err != nil {
 			return err
@@ -147,9 +155,28 @@ func (r *Relay) started(ctx context.Context, child Instance, c *childStart) (boo
 
 // orphan tells a parent that its child cannot be started.
 func (r *Relay) orphan(ctx context.Context, id string, c *childStart, why *errors.Error) error {
-	if c.Parent == nil {
-		return nil // and nobody waits for it
+	if c.Parent == nil { // and nobody waits for it
+		if r.Log != nil {
+			r.Log.Warn("a run cannot be started", "workflow", c.Workflow.String(), "by", c.Origin.String(), "error", why.Error())
+		}
+		return nil
 	}
 	m := message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
 	return r.deliver(ctx, id, &outgoingMessage{To: c.Parent.Instance, Message: m})
+}
+
+// tooMany is the error of a start that its family has no room for.
+func tooMany(family Instance, most int) *errors.Error {
+	return errors.Limitf("family: the run %s has led to more than %d runs within a day, and the limit is %d runs", family, most, most).
+		With("limit", string(limits.Family)).With("value", most+1).With("max", most)
+}
+
+// share returns how many of a family may start in one of some partitions, if n may start in all of them. Families are
+// spread by chance: the share has room for what chance does, so that a smaller family is not refused.
+func share(n, partitions int) int {
+	if partitions <= 1 {
+		return n
+	}
+	even := float64(n) / float64(partitions)
+	return min(n, int(math.Ceil(even+6*math.Sqrt(even)))+1)
 }

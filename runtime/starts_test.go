@@ -2,12 +2,14 @@ package runtime_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -99,7 +101,35 @@ func TestWideStartsEnd(t *testing.T) {
 					t.Errorf("got %+v", o)
 				}
 			})
+			synctest.Test(t, func(t *testing.T) { hostedFamily(t, document) })
 		})
+	}
+}
+
+// hostedFamily has a worker run a document that starts itself more than once: the family stops growing.
+func hostedFamily(t *testing.T, document string) {
+	h := newHost(t)
+	h.deploy("ping", document)
+	set := limits.Set{limits.Family: 100}
+	defer h.work(runtime.WorkerConfig{Limits: set})()
+	h.wait(h.start(document, runtime.StartOptions{}))
+	time.Sleep(time.Hour)
+	runs, limited := 0, 0
+	if err := h.client.List(t.Context(), runtime.Filter{}, func(f runtime.Found) bool {
+		runs++
+		l, err := h.store.Load(t.Context(), f.Instance)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := interpreter.Restore(nil, "test", f.Instance.ID, nil, l.State); err == nil && s.Fault != nil && s.Fault.Extensions["limit"] == "family" {
+			limited++
+		}
+		return true
+	}); err != nil || runs < 100 || runs > 250 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+	if strings.Contains(document, "fork") && !strings.Contains(document, "catch") && limited == 0 {
+		t.Error("no run tells the limit")
 	}
 }
 

@@ -124,6 +124,10 @@ type Start struct {
 	Deadline time.Time     // when the instance ends in any case; zero for never
 	Timeout  time.Duration // after which it ends in any case, from now on; 0 for never
 	Timed    bool          // its time runs already, so that it is as urgent as what has begun
+	// Family is the instance that has led to this one, and FamilyMax how many of its family may start in a partition
+	// within a day; 0 for an instance that leads its own. One more is refused as TooMany.
+	Family    Instance
+	FamilyMax int
 }
 
 // Started is the answer to Start.

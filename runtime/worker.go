@@ -99,7 +99,7 @@ func NewWorker(c WorkerConfig) *Worker {
 		c.Nonce = func() string { return crypto.Text()[:16] }
 	}
 	w := &Worker{
-		c: c, relay: Relay{Store: c.Store, Publish: c.Publish},
+		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Log: c.Log},
 		programs: programs{catalog: c.Store, compile: c.Compile},
 		memory:   newMemory(c.Memory),
 		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),

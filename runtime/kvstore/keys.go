@@ -21,6 +21,8 @@ import (
 //	outbox/<number>        what has to be brought to other instances
 //	seen/<id>              messages and commands of the last day: when they came
 //	seen-at/<time>/<id>    the same, by time
+//	family/<instance>          when the first of those started that it has led to, and how many have since; for a day
+//	family-at/<time>/<instance>  the same, by time
 //	i/<i>/record           runtime.Record
 //	i/<i>/info             as given to Start
 //	i/<i>/head, context    parts of the state

@@ -141,8 +141,30 @@ func (p *partition) seen(id string) bool {
 	}
 	p.Put(key, strconv.AppendInt(nil, p.now, 10))
 	p.Put(p.prefix+"seen-at/"+number(p.now)+"/"+id, nil)
-	p.forget(2) // so that there are never more than come in a day
+	p.forget("seen", 2) // so that there are never more than come in a day
 	return false
+}
+
+// hasRoom counts one more instance of a family, unless as many have started within a day as may.
+func (p *partition) hasRoom(family runtime.Instance, most int) bool {
+	p.forget("family", 2)
+	key, place := p.prefix+"family/"+family.String(), p.prefix+"family-at/"
+	value, known := p.Get(key)
+	since, started, _ := strings.Cut(string(value), " ")
+	if known && p.now-parseNumber(since) >= remembered.Milliseconds() {
+		p.Delete(place + since + "/" + family.String())
+		known = false
+	}
+	if !known {
+		since, started = number(p.now), number(0)
+		p.Put(place+since+"/"+family.String(), nil)
+	}
+	n := parseNumber(started)
+	if n >= int64(most) {
+		return false
+	}
+	p.Put(key, []byte(since+" "+number(n+1)))
+	return true
 }
 
 // deliver puts a message into the inbox of an instance and wakes it.

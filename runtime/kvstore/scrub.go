@@ -32,7 +32,8 @@ func (s *Store) Scrub(_ context.Context, c runtime.Scrub) (done runtime.Scrubbed
 		for _, i := range instances {
 			p.scrub(i, adopt, &done)
 		}
-		p.forget(1000)
+		p.forget("seen", 1000)
+		p.forget("family", 1000)
 		p.setCounter("repairs", p.counter("repairs")+int64(len(done.Repaired)))
 		return nil
 	})
@@ -62,9 +63,9 @@ func (p *partition) scrub(i runtime.Instance, adopt bool, done *runtime.Scrubbed
 	}
 }
 
-// forget deletes up to n operations that need not be remembered any longer.
-func (p *partition) forget(n int) {
-	prefix := p.prefix + "seen-at/"
+// forget deletes up to n things of a kind, operations that were seen or families, that need not be remembered any longer.
+func (p *partition) forget(kind string, n int) {
+	prefix := p.prefix + kind + "-at/"
 	var old []string
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		at, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
@@ -77,6 +78,6 @@ func (p *partition) forget(n int) {
 	for _, key := range old {
 		_, id, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
 		p.Delete(key)
-		p.Delete(p.prefix + "seen/" + id)
+		p.Delete(p.prefix + kind + "/" + id)
 	}
 }

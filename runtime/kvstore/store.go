@@ -90,6 +90,9 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 			started.Again = true
 			return nil
 		}
+		if start.FamilyMax > 0 && !p.hasRoom(start.Family, start.FamilyMax) {
+			return p.refuse(runtime.TooMany, i)
+		}
 		last := p.counter("index-last") + 1
 		p.setCounter("index-last", last)
 		r := runtime.Record{

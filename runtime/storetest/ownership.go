@@ -27,6 +27,32 @@ func startOnce(s *suite) {
 	}
 }
 
+func startFamily(s *suite) {
+	start := func(id, family string, code runtime.Code) {
+		s.Helper()
+		_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: instance(id), Family: instance(family), FamilyMax: 2})
+		if code == "" {
+			s.must(err)
+		} else {
+			s.refused(err, code)
+		}
+	}
+	p := instance("a").Partition(s.Layout().Partitions)
+	var ids []string // of one partition
+	for n := 0; len(ids) < 4; n++ {
+		if id := fmt.Sprintf("r%d", n); instance(id).Partition(s.Layout().Partitions) == p {
+			ids = append(ids, id)
+		}
+	}
+	start(ids[0], "a", "")
+	start(ids[1], "a", "")
+	start(ids[1], "a", "") // is the same start
+	start(ids[2], "a", runtime.TooMany)
+	start(ids[2], "b", "")
+	s.Advance(24 * time.Hour)
+	start(ids[3], "a", "")
+}
+
 func startLater(s *suite) {
 	i := instance("a")
 	started, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Delay: time.Minute})

@@ -36,6 +36,7 @@ type testCase struct {
 func cases() []testCase {
 	return []testCase{
 		{"start once", startOnce},
+		{"a family has room for so many", startFamily},
 		{"start later", startLater},
 		{"a deadline comes before a delayed start", deadlineBeforeStart},
 		{"claim takes what is ready, once", claimOnce},
