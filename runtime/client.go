@@ -51,7 +51,7 @@ func (c *Client) Deploy(ctx context.Context, d Definition) (Reference, error) {
 	if err != nil {
 		return reference, err
 	}
-	digest, err := define(ctx, c.store, d)
+	digest, err := define(ctx, c.store, reference.Namespace, d)
 	if err != nil {
 		return reference, err
 	}
@@ -138,7 +138,7 @@ func (c *Client) StartDefinition(ctx context.Context, d Definition, input any, o
 	if err != nil {
 		return Instance{}, err
 	}
-	definition, err := define(ctx, c.store, d)
+	definition, err := define(ctx, c.store, reference.Namespace, d)
 	if err != nil {
 		return Instance{}, err
 	}
@@ -284,7 +284,7 @@ func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) err
 }
 
 // Outcome returns how an instance has ended; done is false while it has not. One that is quarantined does not end:
-// ErrQuarantined.
+// a QuarantinedError.
 func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
 	if err == nil {
@@ -308,11 +308,11 @@ func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool,
 }
 
 // Wait returns how an instance ends. It looks at intervals, at first short ones: hints are about what is ready, and on
-// a busy store there are too many of them.
+// a busy store there are too many of them. For one that is quarantined it waits only if a deadline ends it.
 func (c *Client) Wait(ctx context.Context, i Instance) (Outcome, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		o, done, err := c.Outcome(ctx, i)
-		if done || err != nil {
+		if done || err != nil && !mayEnd(err) {
 			return o, err
 		}
 		timer := time.NewTimer(pause)

@@ -46,10 +46,15 @@ type Compile func(Definition) (*interpreter.Program, error)
 const (
 	digestKey = "digest/"
 	nameKey   = "workflow/"
+	// namespaceKey notes the namespaces that instances may be in, so that one of them is found by its id alone.
+	namespaceKey = "namespace/"
 )
 
-// define stores a definition by its digest.
-func define(ctx context.Context, c Catalog, d Definition) (digest string, err error) {
+// define stores a definition of a namespace by its digest.
+func define(ctx context.Context, c Catalog, namespace string, d Definition) (digest string, err error) {
+	if err := c.Define(ctx, namespaceKey+namespace, []byte(namespace)); err != nil {
+		return "", err
+	}
 	data, err := json.Marshal(d)
 	if err != nil {
 		return "", fmt.Errorf("write the definition: %w", err)
@@ -59,6 +64,17 @@ func define(ctx context.Context, c Catalog, d Definition) (digest string, err er
 		err = nil // the same, from a file of another name
 	}
 	return digest, err
+}
+
+// namespaces returns those that instances may be in.
+func namespaces(ctx context.Context, c Catalog) (all []string, err error) {
+	keys, err := c.Definitions(ctx)
+	for _, key := range keys {
+		if name, ok := strings.CutPrefix(key, namespaceKey); ok {
+			all = append(all, name)
+		}
+	}
+	return all, err
 }
 
 // resolve returns the digest of what is deployed under a reference, and the reference with its version.

@@ -41,7 +41,7 @@ func (c *Client) History(ctx context.Context, i Instance, from int, f func(Histo
 	}
 }
 
-// Follow is History that goes on until the instance has ended, is quarantined (ErrQuarantined), or ctx ends. It looks
+// Follow is History that goes on until the instance has ended, is quarantined (a QuarantinedError), or ctx ends. It looks
 // at intervals, short ones as long as something happens.
 func (c *Client) Follow(ctx context.Context, i Instance, from int, f func(HistoryEntry) error) error {
 	pause := followAtOnce

@@ -29,6 +29,7 @@ func beyond() map[limits.Name]struct {
 		limits.Branches:     {"[{a: {fork: {branches: [{x: {set: {x: 1}}}, {y: {set: {x: 1}}}, {z: {set: {x: 1}}}]}}}]", limits.Set{limits.Branches: 2}, false},
 		limits.Tasks:        {"[{a: {fork: {branches: [{x: {fork: {branches: [{p: {set: {x: 1}}}, {q: {set: {x: 1}}}]}}}, {y: {set: {x: 1}}}]}}}]", limits.Set{limits.Tasks: 4}, false},
 		limits.Children:     {"[{a: {fork: {branches: [{x: {run: {workflow: {namespace: test, name: a, version: 0.1.0}}}}, {y: {run: {workflow: {namespace: test, name: a, version: 0.1.0}}}}]}}}]", limits.Set{limits.Children: 1}, false},
+		limits.Family:       {"[{a: {for: {in: '${ [range(10)] }'}, do: [{x: {run: {workflow: {namespace: test, name: leaf, version: latest}}}}]}}]", limits.Set{limits.Family: 3}, false},
 		limits.History:      {"[{b: {set: {x: 1}, then: b}}]", limits.Set{limits.History: 3000}, true},
 		limits.HistoryBytes: {"[{b: {set: '${ [range(100)] }', then: b}}]", limits.Set{limits.HistoryBytes: 100_000}, true},
 		limits.State:        {"[{b: {set: '${ [range(3000)] }'}}, {c: {wait: PT1H}}]", limits.Set{limits.State: 10_000}, true},
@@ -43,6 +44,7 @@ func TestLimitsOfRuns(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
 				h.limits = c.set
+				h.deploy("leaf", "do: [{x: {set: {x: 1}}}]")
 				h.perform = func(context.Context, interpreter.Request) (any, error) { return strings.Repeat("x", 200), nil }
 				defer h.work(runtime.WorkerConfig{Limits: c.set})()
 				o := h.wait(h.start("do: "+c.document, runtime.StartOptions{}))

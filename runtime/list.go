@@ -134,33 +134,32 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(Insta
 // Find returns the instances whose id is name: of all namespaces, or of one. Only if there are none, it returns those whose
 // id begins with name, at most maxFound, the newest first. A name of the form namespace/id means that instance alone.
 func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun []Instance, err error) {
-	i := Instance{namespace, name}
-	full := namespace != ""
+	among := []string{namespace}
 	if before, id, ok := strings.Cut(name, "/"); ok {
-		i, full = Instance{before, id}, true
+		_, err := c.store.Load(ctx, Instance{before, id})
+		return []Instance{{before, id}}, nil, err
 	}
-	if full {
-		_, err := c.store.Load(ctx, i)
-		if err == nil {
-			return []Instance{i}, nil, nil
-		}
-		if RefusedAs(err) != NoSuch || i.ID != name {
+	if namespace == "" {
+		if among, err = namespaces(ctx, c.store); err != nil {
 			return nil, nil, err
 		}
 	}
-	err = c.List(ctx, Filter{Namespace: namespace, Prefix: name}, func(f Found) bool {
-		switch {
-		case f.Instance.ID == name:
-			exact = append(exact, f.Instance)
-		case len(begun) < maxFound:
-			begun = append(begun, f.Instance)
+	for _, namespace := range among { // there are few: this is quick, however many instances there are
+		switch _, err := c.store.Load(ctx, Instance{namespace, name}); {
+		case err == nil:
+			exact = append(exact, Instance{namespace, name})
+		case RefusedAs(err) != NoSuch:
+			return nil, nil, err
 		}
-		return true // an older one may have exactly this id
-	})
-	if len(exact) > 0 {
-		begun = nil
 	}
-	return exact, begun, err
+	if len(exact) > 0 {
+		return exact, nil, nil
+	}
+	err = c.List(ctx, Filter{Namespace: namespace, Prefix: name}, func(f Found) bool {
+		begun = append(begun, f.Instance)
+		return len(begun) < maxFound
+	})
+	return nil, begun, err
 }
 
 // maxFound bounds how many instances Find returns for the beginning of an id.

@@ -119,10 +119,10 @@ func TestQuarantinedIsNotWaitedFor(t *testing.T) {
 		h.perform = func(context.Context, interpreter.Request) (any, error) { panic("it breaks") }
 		defer h.work(runtime.WorkerConfig{})()
 		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
-		if _, err := h.client.Wait(t.Context(), i); !errors.Is(err, runtime.ErrQuarantined) {
+		if _, err := h.client.Wait(t.Context(), i); !errors.As(err, new(*runtime.QuarantinedError)) {
 			t.Errorf("waiting ends with %v", err)
 		}
-		if err := h.client.Follow(t.Context(), i, 0, func(runtime.HistoryEntry) error { return nil }); !errors.Is(err, runtime.ErrQuarantined) {
+		if err := h.client.Follow(t.Context(), i, 0, func(runtime.HistoryEntry) error { return nil }); !errors.As(err, new(*runtime.QuarantinedError)) {
 			t.Errorf("following ends with %v", err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -117,6 +118,15 @@ func TestQuarantineIsDescribed(t *testing.T) {
 		defer h.work(runtime.WorkerConfig{})()
 		i := h.start("timeout: {after: PT2H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {}}}]", runtime.StartOptions{})
 		time.Sleep(90 * time.Minute)
+		var stuck *runtime.QuarantinedError
+		if _, _, err := h.client.Outcome(t.Context(), i); !errors.As(err, &stuck) || stuck.Ends.Sub(time.Now()).Round(time.Minute) != 30*time.Minute {
+			t.Errorf("it is told by %v", err)
+		}
+		defer func() { // whoever waits is told how it ends
+			if o, err := h.client.Wait(t.Context(), i); err != nil || !o.TimedOut {
+				t.Errorf("got %+v: %v", o, err)
+			}
+		}()
 		d, err := h.client.Describe(t.Context(), i)
 		if err != nil {
 			t.Fatal(err)

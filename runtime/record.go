@@ -37,15 +37,37 @@ type Record struct {
 // again (Session.confine).
 const Quarantined = "quarantined"
 
-// ErrQuarantined is why there is no use in waiting for an instance: Client.Retry lets it run again.
-var ErrQuarantined = errors.New("it is quarantined: its owners were lost again and again at one step")
+// QuarantinedError tells that an instance does not go on by itself: Client.Retry lets it run again.
+type QuarantinedError struct {
+	Instance Instance
+	Ends     time.Time // when a deadline ends it all the same; zero for never
+	settled  bool      // Ends is known: somebody has looked since it was quarantined
+}
 
-// runs returns ErrQuarantined for an instance that nobody runs.
-func (r *Record) runs(i Instance) error {
-	if r.Reason == Quarantined {
-		return fmt.Errorf("instance %s: %w", i, ErrQuarantined)
+func (e *QuarantinedError) Error() string {
+	text := fmt.Sprintf("instance %s: it is quarantined: its owners were lost again and again at one step", e.Instance)
+	if !e.Ends.IsZero() {
+		text += "; its time ends it at " + e.Ends.UTC().Format(time.RFC3339)
 	}
-	return nil
+	return text
+}
+
+// mayEnd reports whether err tells of an instance that is quarantined, and that a deadline may end all the same.
+func mayEnd(err error) bool {
+	var stuck *QuarantinedError
+	return errors.As(err, &stuck) && !(stuck.settled && stuck.Ends.IsZero())
+}
+
+// runs returns a QuarantinedError for an instance that nobody runs.
+func (r *Record) runs(i Instance) error {
+	if r.Reason != Quarantined {
+		return nil
+	}
+	e := &QuarantinedError{Instance: i, settled: r.Ready == 0 && !r.Held()}
+	if e.settled && r.Wake != 0 {
+		e.Ends = Moment(r.Wake)
+	}
+	return e
 }
 
 // Held reports whether somebody holds the token.

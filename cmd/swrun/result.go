@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -82,13 +83,16 @@ func (o *operation) result(name string, wait time.Duration) error {
 // awaited returns how a run has ended; if it has not within a time, that is exit 8.
 func (o *operation) awaited(i runtime.Instance, wait time.Duration) (runtime.Outcome, error) {
 	outcome, done, err := o.client.Outcome(o.ctx, i)
-	if done || err != nil {
+	var stuck *runtime.QuarantinedError
+	if waits := wait > 0 && !o.store.local; waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
+		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, moment(stuck.Ends))
+	} else if done || err != nil {
 		return outcome, err
 	}
 	if wait > 0 && o.store.local {
 		return outcome, &exitError{
 			code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nobody can work on it while this holds %s", i, o.store),
-			hint: "swrun run DOCUMENT --id " + i.ID + " goes on with it; runs on a Redis go on by themselves",
+			hint: "swrun run DOCUMENT --id " + i.ID + " goes on with it, swrun worker with all runs of this store",
 		}
 	}
 	if wait > 0 {

@@ -103,10 +103,11 @@ func makeEmbedded(folder string) error {
 // openedStore is a store that has to be closed.
 type openedStore struct {
 	runtime.Store
-	url    string
-	local  bool       // no other process works on it
-	failed chan error // gets what keeps a local file from being read or written; nil for other stores
-	closed func() error
+	url     string
+	local   bool       // no other process works on it
+	missing bool       // it is an empty one in the place of a file that is not there yet
+	failed  chan error // gets what keeps a local file from being read or written; nil for other stores
+	closed  func() error
 }
 
 // String names the store for people, without a password.
@@ -135,10 +136,10 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 	if err := oneOf("--require-durability", f.require, durabilities()...); err != nil {
 		return nil, err
 	}
-	at, _ := f.location(p)
+	at, because := f.location(p)
 	scheme, rest, ok := strings.Cut(at, ":")
 	if !ok {
-		return nil, usagef("for example --store redis://localhost:6379 or --store file:runs.db", "%q is no store: it must be a URL", errors.MaskURL(at))
+		return nil, usagef("for example redis://localhost:6379 or file:runs.db", "%q, %s, is no store: it must be a URL", errors.MaskURL(at), because)
 	}
 	switch scheme {
 	case "redis", "rediss", "redis+cluster", "rediss+cluster":
@@ -161,7 +162,7 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 			path = u.Path
 		}
 		if strings.TrimSpace(path) == "" {
-			return nil, usagef("for example --store file:runs.db", "the store %q names no file", at)
+			return nil, usagef("for example --store file:runs.db", "the store %q, %s, names no file", at, because)
 		}
 		if _, err := os.Stat(path); f.looks && errors.Is(err, fs.ErrNotExist) {
 			return f.nothing(p, at, path)
@@ -188,15 +189,15 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 		}
 		return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, closed: func() error { return nil }}, nil
 	}
-	return nil, usagef("stores: redis://, rediss://, redis+cluster://, file:PATH, memory:", "%q is no kind of store", scheme)
+	return nil, usagef("stores: redis://, rediss://, redis+cluster://, file:PATH, memory:", "%q is no kind of store (%s)", scheme, because)
 }
 
 // nothing is what is found in a file that is not there: nothing yet in the embedded store, and a mistake elsewhere.
 func (f *storeFlags) nothing(p *program, at, path string) (*openedStore, error) {
 	if fromEnv, _ := p.env("SWRUN_STORE"); f.url != "" || fromEnv != "" {
-		return nil, &exitError{code: exitStore, message: "there is no store " + path, hint: "swrun start, run, worker and serve make one"}
+		return nil, &exitError{code: exitStore, message: "there is no store " + path, hint: "swrun deploy, run, worker and serve make one"}
 	}
-	return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, closed: func() error { return nil }}, nil
+	return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, missing: true, closed: func() error { return nil }}, nil
 }
 
 // storeError tells what is wrong with a store, with the exit code for it.
@@ -223,7 +224,7 @@ func refusalError(err error) error {
 		if errors.As(err, &option) {
 			return usagef("", "--%s: %s", kebab(option.Field), option.Detail)
 		}
-		if errors.Is(err, runtime.ErrQuarantined) {
+		if errors.As(err, new(*runtime.QuarantinedError)) {
 			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history tells what it did last, its worker's log why it was lost; swrun retry lets it run again"}
 		}
 		return lostStore(err)

@@ -1,0 +1,47 @@
+package runtime_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/swrun/swrun/runtime"
+)
+
+// unlisted is a store that cannot be listed, as if that took for ever.
+type unlisted struct{ runtime.Store }
+
+func (unlisted) List(context.Context, int, string, int) (runtime.Page, error) {
+	panic("the store is listed")
+}
+
+// TestFindByID: an instance is found by its whole id without looking at any other, in whatever namespace it is, deployed or
+// not, and a child too.
+func TestFindByID(t *testing.T) {
+	h := newHost(t)
+	child := runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: other, name: a, version: 0.1.0}\ndo: [{a: {set: {x: 1}}}]"}
+	if _, err := h.client.StartDefinition(t.Context(), child, nil, runtime.StartOptions{ID: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	h.deploy("leaf", "do: [{a: {set: {x: 1}}}]")
+	defer h.work(runtime.WorkerConfig{})()
+	parent := h.start("do: [{a: {run: {workflow: {namespace: test, name: leaf, version: latest}}}}]", runtime.StartOptions{ID: "x"})
+	h.wait(parent)
+	client := runtime.NewClient(runtime.ClientConfig{Store: unlisted{h.store}})
+	for name, c := range map[string]struct {
+		namespace string
+		want      []runtime.Instance
+	}{
+		"x":                {"", []runtime.Instance{{Namespace: "other", ID: "x"}, {Namespace: "test", ID: "x"}}},
+		"test/x":           {"", []runtime.Instance{{Namespace: "test", ID: "x"}}},
+		h.child(parent).ID: {"test", []runtime.Instance{h.child(parent)}},
+	} {
+		exact, begun, err := client.Find(t.Context(), name, c.namespace)
+		if err != nil || !slices.Equal(exact, c.want) || begun != nil {
+			t.Errorf("%s: found %v and %v: %v", name, exact, begun, err)
+		}
+	}
+	if _, begun, err := h.client.Find(t.Context(), h.child(parent).ID[:4], ""); err != nil || len(begun) != 1 {
+		t.Errorf("by its beginning: %v, %v", begun, err)
+	}
+}
