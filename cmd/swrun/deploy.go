@@ -16,7 +16,11 @@ func (p *program) deployCommand() *cobra.Command {
 		Long: `A document is deployed under its namespace, name and version, with the external resources that it needs, and never
 changes afterwards: deploying another document under the same three is refused (exit 6).`,
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
-			return p.told("human", p.operate(f, func(o *operation) error { return o.deploy(args) }))
+			all, err := readDefinitions(p.streams, args)
+			if err != nil {
+				return p.told("human", err)
+			}
+			return p.operate(f, func(o *operation) error { return o.deploy(all) })
 		}),
 	}
 	f.add(cmd)
@@ -24,34 +28,44 @@ changes afterwards: deploying another document under the same three is refused (
 	return cmd
 }
 
-// deploy deploys documents; if one of them is faulty, none.
-func (o *operation) deploy(names []string) error {
-	definitions := make([]runtime.Definition, len(names))
-	scheduled := make([]bool, len(names))
+// deployment is a document that is to be deployed.
+type deployment struct {
+	name       string // of its file
+	definition runtime.Definition
+	scheduled  bool
+}
+
+// readDefinitions reads documents; if one of them is faulty, none is deployed.
+func readDefinitions(s streams, names []string) ([]deployment, error) {
+	all := make([]deployment, len(names))
 	for n, name := range names {
-		file, text, err := readDocument(o.streams, name)
+		file, text, err := readDocument(s, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d := parseText(file, text)
 		if err := d.refused(); err != nil {
-			return err
+			return nil, err
 		}
-		if definitions[n], err = d.definition(); err != nil {
-			return err
+		all[n] = deployment{name: name, scheduled: d.workflow.Schedule != nil}
+		if all[n].definition, err = d.definition(); err != nil {
+			return nil, err
 		}
-		scheduled[n] = d.workflow.Schedule != nil
 	}
-	for n, definition := range definitions {
-		reference, err := o.client.Deploy(o.ctx, definition)
+	return all, nil
+}
+
+func (o *operation) deploy(all []deployment) error {
+	for _, d := range all {
+		reference, err := o.client.Deploy(o.ctx, d.definition)
 		if runtime.RefusedAs(err) == runtime.Conflict {
-			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s", reference), hint: "give " + names[n] + " a new version"}
+			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s", reference), hint: "give " + d.name + " a new version"}
 		}
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(o.out, "%s deployed\n", reference)
-		if scheduled[n] {
+		if d.scheduled {
 			name := reference.Namespace + "/" + reference.Name
 			fmt.Fprintf(o.err, "%s: its schedule is not followed yet, so that it is not started by it; swrun start %s starts it once\n", reference, name)
 		}

@@ -51,7 +51,11 @@ func (o *operation) driver(d *runtime.Description) string {
 	}
 	store := o.storeFlag()
 	text := "nothing drives this store now: swrun worker" + store + " drives all of its runs"
-	if file := d.Program.Workflow.Source.File; d.Info.Plain() && file != "" {
+	if d.Info.Plain() {
+		file := d.Program.Workflow.Source.File
+		if !isFile(file) {
+			file = "DOCUMENT" // it was another folder's, or has moved
+		}
 		text += fmt.Sprintf(", swrun run %s --id %s%s this one", shellWord(file), d.Instance.ID, store)
 	}
 	return text

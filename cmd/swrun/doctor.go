@@ -51,9 +51,12 @@ func (p *program) doctor(f *operateFlags) error {
 	defer stop()
 	var found []finding
 	_, because := f.location(p)
+	f.looks = true
 	s, err := f.open(ctx, p)
 	if err != nil {
 		found = append(found, finding{"SD001", levelError, err.Error() + " (" + because + ")", "correct the server or --store, and run doctor again"})
+	} else if s.missing {
+		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", s, because), ""})
 	} else {
 		defer s.Close() // it was only looked at
 		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layoutText(s.Layout()), because), ""})

@@ -120,13 +120,18 @@ func (l *library) readFolder() {
 	}
 }
 
+// isFile reports whether something in a folder is a file that can be read, and no pipe or device, which may never end.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // title reads no more of a file than what it calls itself, or returns nil.
 func title(file string) *book {
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDocument {
+	if !isFile(file) {
 		return nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := readFile("the document", file, maxDocument)
 	if err != nil {
 		return nil
 	}
@@ -145,7 +150,7 @@ func title(file string) *book {
 // open compiles a book's document.
 func (l *library) open(b *book) (*interpreter.Program, *errors.Error) {
 	if b.document == nil {
-		text, err := os.ReadFile(b.file)
+		text, err := readFile("the document", b.file, maxDocument)
 		if err != nil {
 			return nil, errors.Configurationf("the workflow %s/%s:%s cannot be read: %s", b.namespace, b.name, b.version, err)
 		}

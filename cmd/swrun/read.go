@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"sync"
 )
 
 // Bounds of what is read into memory: the text of a document, and of an input, secrets or events.
@@ -32,4 +33,21 @@ func readAll(r io.Reader, name string, limit int) ([]byte, error) {
 		return nil, usagef("", "%s is larger than %d MiB", name, limit>>20)
 	}
 	return text, err
+}
+
+// checkedWriter remembers the first error of writing, so that what could not be printed is never taken for printed.
+type checkedWriter struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+func (c *checkedWriter) Write(text []byte) (int, error) {
+	n, err := c.w.Write(text)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }

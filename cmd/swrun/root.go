@@ -29,6 +29,8 @@ func run(args []string, s streams) (code int) {
 		return superviseProcesses(s)
 	}
 	log.SetOutput(io.Discard) // what libraries would print there is in the errors that they return, or nobody can act on it
+	out := &checkedWriter{w: s.out}
+	s.out = out
 	p := &program{streams: s, processes: process.NewPool(supervisor())}
 	defer p.processes.Close()
 	defer func() {
@@ -41,6 +43,9 @@ func run(args []string, s streams) (code int) {
 	root := p.root()
 	root.SetArgs(args)
 	err := root.Execute()
+	if err == nil && out.err != nil {
+		err = &exitError{code: exitInternal, message: out.err.Error(), hint: "what was asked for is done, and cannot be told"}
+	}
 	if err == nil {
 		return exitOK
 	}

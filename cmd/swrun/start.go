@@ -27,11 +27,14 @@ func (p *program) startCommand() *cobra.Command {
   swrun start demo/report --execution-timeout 2h --delay 10m`,
 		Long: "Prints the run's id. A worker runs it: swrun worker, or swrun serve.",
 		Args: exactly("a workflow"), RunE: verb(func(args []string) error {
-			return p.operate(&f.operateFlags, func(o *operation) error { return o.start(args[0], f) })
+			reference, options, err := f.asked(p, args[0])
+			if err != nil {
+				return err
+			}
+			return p.operate(&f.operateFlags, func(o *operation) error { return o.start(reference, options, f) })
 		}),
 	}
 	f.add(cmd, "name", "json", "yaml")
-	f.makes = true
 	f.options(cmd)
 	return cmd
 }
@@ -83,21 +86,26 @@ func (f *startFlags) read() (runtime.StartOptions, error) {
 	return o, o.Check()
 }
 
-func (o *operation) start(name string, f *startFlags) error {
+// asked returns what is to be started, and how; what cannot be meant is refused before any store is looked at.
+func (f *startFlags) asked(p *program, name string) (runtime.Reference, runtime.StartOptions, error) {
 	reference, err := runtime.ParseReference(name)
 	if err == nil && strings.ContainsFunc(name, unicode.IsSpace) {
 		err = fmt.Errorf("%q names no workflow: it has a space", name)
 	}
 	if err != nil {
-		return usagef("for example demo/order or demo/order:1.0.0", "%s", err)
+		return reference, runtime.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", bounded(err.Error(), 200))
 	}
 	options, err := f.read()
 	if err != nil {
-		return err
+		return reference, options, refusalError(err)
 	}
-	if late := o.now().Sub(options.Deadline); !options.Deadline.IsZero() && late >= 0 {
-		return usagef("give one that is to come, for example "+moment(o.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, elapsed(late))
+	if late := p.now().Sub(options.Deadline); !options.Deadline.IsZero() && late >= 0 {
+		err = usagef("give one that is to come, for example "+moment(p.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, elapsed(late))
 	}
+	return reference, options, err
+}
+
+func (o *operation) start(reference runtime.Reference, options runtime.StartOptions, f *startFlags) error {
 	input, err := readInput(o.streams, f.inputs)
 	if err != nil {
 		return err

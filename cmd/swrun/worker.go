@@ -60,12 +60,16 @@ func (p *program) serveCommand() *cobra.Command {
 			if err := f.logTo(p); err != nil {
 				return err
 			}
-			return p.told("human", p.operate(&f.operateFlags, func(o *operation) error {
-				if err := o.deployFolders(folders); err != nil {
+			all, err := readFolders(p.streams, folders)
+			if err != nil {
+				return p.told("human", err)
+			}
+			return p.operate(&f.operateFlags, func(o *operation) error {
+				if err := o.deploy(all); err != nil {
 					return err
 				}
 				return o.work(f)
-			}))
+			})
 		}),
 	}
 	f.add(cmd)
@@ -115,13 +119,13 @@ func utc(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// deployFolders deploys every workflow document in some folders.
-func (o *operation) deployFolders(folders []string) error {
+// readFolders reads every workflow document in some folders.
+func readFolders(s streams, folders []string) ([]deployment, error) {
 	var files []string
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
-			return fileError("the folder", err)
+			return nil, fileError("the folder", err)
 		}
 		for _, entry := range entries {
 			file := filepath.Join(folder, entry.Name())
@@ -132,16 +136,20 @@ func (o *operation) deployFolders(folders []string) error {
 			files = append(files, file)
 		}
 	}
-	return o.deploy(files)
+	return readDefinitions(s, files)
 }
 
 // foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may
 // be a document with a mistake, and is told so.
 func foreign(file string) bool {
+	if !isFile(file) {
+		_, err := os.Stat(file)
+		return err == nil // what cannot be looked at is told when it is deployed
+	}
 	if title(file) != nil {
 		return false
 	}
-	text, err := os.ReadFile(file)
+	text, err := readFile("the document", file, maxDocument)
 	if err != nil {
 		return false
 	}
