@@ -3,9 +3,12 @@ package dsl
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/suggest"
 )
 
 // majorVersion matches what begins with the first number of a version.
@@ -14,6 +17,9 @@ var majorVersion = regexp.MustCompile(`^\s*v?(\d+)(?:\.|\s*$)`)
 // otherLanguage reports a document of another major version of the DSL. That is all there is to say about it: nothing else in
 // it means here what it meant there (semantics 1.1).
 func (p *parser) otherLanguage(root *yaml.Node) bool {
+	if p.foreign(root) {
+		return true
+	}
 	at, n := Pointer("/document/dsl"), (*yaml.Node)(nil)
 	if _, document := child(root, "document"); document != nil {
 		_, n = child(document, "dsl")
@@ -31,6 +37,25 @@ func (p *parser) otherLanguage(root *yaml.Node) bool {
 		return false
 	}
 	p.reportLanguage(at, n, "DSL "+strings.TrimSpace(n.Value))
+	return true
+}
+
+// foreign reports a document that has nothing of a workflow: it is of another tool.
+func (p *parser) foreign(root *yaml.Node) bool {
+	if root.Kind != yaml.MappingNode || len(root.Content) == 0 {
+		return false
+	}
+	known := []string{"document", "do", "use", "input", "output", "timeout", "schedule", "evaluate", "specVersion", "states", "dsl", "tasks", "steps"}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if key.Kind != yaml.ScalarNode || slices.Contains(known, key.Value) || suggest.Nearest(key.Value, known[:2]) != "" {
+			return false
+		}
+	}
+	p.add(Diagnostic{
+		Code: "SW116", Message: "this is no workflow of the Serverless Workflow DSL 1.x: it has neither `document` nor `do`",
+		Range: p.src.span(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
+	})
 	return true
 }
 

@@ -55,7 +55,7 @@ func (p *parser) load() bool {
 }
 
 func (p *parser) checkCharacters(text []byte) bool {
-	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) || len(text) > 1 && (text[0] == 0) != (text[1] == 0) {
 		p.atOffset("SW105", 0, "the document is UTF-16; save it as UTF-8")
 		return false
 	}

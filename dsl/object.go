@@ -34,7 +34,7 @@ type entry struct {
 func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string) *object {
 	o := &object{p: p, node: n, at: at, what: what}
 	if n.Kind != yaml.MappingNode {
-		p.wrongType(n, at, what+" must be an object")
+		p.add(Diagnostic{Code: "SW108", Message: what + " must be an object, got " + describe(n), Pointer: at, Range: p.src.span(n), Help: p.src.written(what, n)})
 		o.node, o.broken = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}, true
 		return o
 	}
@@ -105,6 +105,10 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	d := Diagnostic{
 		Code: "SW106", Message: fmt.Sprintf("`%s` is no property of %s", name, o.what), Pointer: o.at.Key(name),
 		Range: o.p.src.span(key), Expected: allowed,
+	}
+	if member := memberWith(name, allowed); member != "" {
+		o.misplaced(key, member, allowed)
+		return
 	}
 	meant := otherKeyFor(name, allowed)
 	if meant == "" {

@@ -24,6 +24,10 @@ func (p *parser) yamlError(decoder *yaml.Decoder, err error) {
 	if lines := p.src.tabbed(e); lines > 0 {
 		offset, message, help = lines-1, "the line is indented with a tab", "YAML is indented with spaces, not with tabs"
 	}
+	if i := bytes.Index(p.src.Line(p.src.position(e.problem).Line), []byte("\u00a0")); i >= 0 {
+		offset, message = p.src.lines[p.src.position(e.problem).Line-1]+i, "the line holds a space that does not break (U+00A0), which is no space in YAML"
+		help = "write a plain space"
+	}
 	at := p.src.position(offset)
 	end := p.src.position(max(at.Offset, p.src.endOfLine(at.Offset, len(p.src.Text))))
 	p.add(Diagnostic{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{at, end}, Help: help})
@@ -224,6 +228,8 @@ func (s *Source) misplaced(e syntaxError, structure *structure) (int, string, st
 		return e.problem, "text stands after the closing quote", "put the whole text in quotes, and write '' for a quote inside single quotes"
 	case found == "}" || found == "]":
 		return e.problem, fmt.Sprintf("`%s` closes nothing", found), "remove it, or open a bracket before it"
+	case found == ",":
+		return e.problem, "a comma stands after the value", "remove it: commas stand only between what is in brackets"
 	case first && before > 0 && gluedColon.Match(s.content(before)):
 		return s.missingColon(s.startOf(before))
 	case first && before > 0 && bareWord.Match(s.content(before)) && indentOf(s.Line(before)) < problem.Column-1:

@@ -1,0 +1,100 @@
+package dsl
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// gluedText matches text that was meant as a key and a value.
+var gluedText = regexp.MustCompile(`^[A-Za-z]\w*:[^\s/]\S*$`)
+
+// written returns how an object is written that was given as one value, or "".
+func (s *Source) written(what string, n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || n.Value == "" || isNull(n) {
+		return ""
+	}
+	value := oneLine(n.Value)
+	switch {
+	case isText(n) && gluedText.MatchString(n.Value):
+		return "put a space after the colon"
+	case scalarIsNumber(n):
+		return counted(what, value)
+	case !isText(n):
+		return ""
+	}
+	text := s.quotes(value)
+	switch what {
+	case "`output`", "`export`":
+		return fmt.Sprintf("write `{ as: %s }`", text)
+	case "`input`":
+		return fmt.Sprintf("write `{ from: %s }`", text)
+	case "`shell`":
+		return fmt.Sprintf("write `{ command: %s }`", text)
+	case "`run`":
+		return fmt.Sprintf("write `{ shell: { command: %s } }`", text)
+	case "`workflow`":
+		return fmt.Sprintf("write `{ namespace: ..., name: %s, version: latest }`", text)
+	case "`backoff`":
+		if slices.Contains([]string{"constant", "exponential", "linear"}, value) {
+			return fmt.Sprintf("write `{ %s: {} }`", value)
+		}
+	case "`jitter`":
+		return fmt.Sprintf("write `{ from: PT0S, to: %s }`", value)
+	case "a timeout":
+		return fmt.Sprintf("write `{ after: %s }`", value)
+	}
+	return ""
+}
+
+// counted returns how a number of retries is written in the place of a number.
+func counted(what, number string) string {
+	switch what {
+	case "a retry policy":
+		return fmt.Sprintf("write `{ limit: { attempt: { count: %s } } }`", number)
+	case "`limit`":
+		return fmt.Sprintf("write `{ attempt: { count: %s } }`", number)
+	case "`attempt`":
+		return fmt.Sprintf("write `{ count: %s }`", number)
+	}
+	return ""
+}
+
+// inner tells for properties of objects which of their members have them: what is found beside a member may belong into it.
+func inner() map[string][]string {
+	return map[string][]string{
+		"with":   {"method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
+		"error":  {"type", "status", "title", "detail", "instance"},
+		"event":  {"type", "source", "data", "subject"},
+		"to":     {"one", "any", "all"},
+		"shell":  {"command", "arguments", "environment"},
+		"script": {"code", "language", "source"},
+	}
+}
+
+// memberWith returns the allowed member that has a property, or "".
+func memberWith(name string, allowed []string) string {
+	for _, member := range allowed {
+		if slices.Contains(inner()[member], name) {
+			return member
+		}
+	}
+	return ""
+}
+
+// misplaced reports a property that belongs into a member, once for each member.
+func (o *object) misplaced(key *yaml.Node, member string, allowed []string) {
+	if o.misspelt[member] {
+		return
+	}
+	if o.misspelt == nil {
+		o.misspelt = map[string]bool{}
+	}
+	o.misspelt[member] = true
+	o.p.add(Diagnostic{
+		Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, member), Pointer: o.at.Key(key.Value), Range: o.p.src.span(key),
+		Expected: allowed, Label: fmt.Sprintf("move it into `%s`", member), Help: fmt.Sprintf("write `%s:` and indent its properties below it", member),
+	})
+}
