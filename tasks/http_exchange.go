@@ -165,6 +165,22 @@ func isCredential(name string) bool {
 	return name == "Authorization" || name == "Proxy-Authorization" || name == "Cookie"
 }
 
+// located refuses a redirect whose target cannot be read. The client would too, but its error quotes what may hold a
+// password.
+type located struct{ http.RoundTripper }
+
+func (l located) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := l.RoundTripper.RoundTrip(request)
+	if err != nil || !exchangeOf(request).redirect || response.StatusCode/100 != 3 {
+		return response, err
+	}
+	if _, err := response.Location(); err != nil && err != http.ErrNoLocation {
+		response.Body.Close()
+		return nil, errors.Communicationf("the redirect is not followed: its Location is no URL")
+	}
+	return response, nil
+}
+
 // maxChallenge is how much of the body of a refusal is read so that its connection can be used again.
 const maxChallenge = 64 << 10
 

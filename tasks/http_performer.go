@@ -33,7 +33,7 @@ func newHTTPPerformer(c Config) *httpPerformer {
 // newClient returns a client that repeats nothing, keeps no cookies and prints nothing, and leaves redirects, challenges and
 // the message to the exchange.
 func newClient(transport http.RoundTripper) *resty.Client {
-	client := resty.NewWithClient(&http.Client{Transport: challenged{transport}})
+	client := resty.NewWithClient(&http.Client{Transport: located{challenged{transport}}})
 	client.SetHeader("User-Agent", userAgent) // which spares it to make one
 	client.SetLogger(silent{}).SetDisableWarn(true).SetAllowGetMethodPayload(true)
 	client.SetRedirectPolicy(resty.RedirectPolicyFunc(func(next *http.Request, via []*http.Request) error {

@@ -195,3 +195,16 @@ func TestDigestAnswersNobodyElse(t *testing.T) {
 		t.Errorf("%d requests with %q", len(o.reached), o.told("Authorization"))
 	}
 }
+
+// TestRedirectsToNoURL: the error does not quote what may hold a password.
+func TestRedirectsToNoURL(t *testing.T) {
+	for _, location := range []string{"http://eve:pa55@[::1", "ftp://eve:pa55@h/%zz", "https://eve:pa55 @h/", "//eve:pa55@h:x/"} {
+		server := mustListen(t, answers("HTTP/1.1 302 Found\r\nLocation: "+location+"\r\nContent-Length: 0\r\n\r\n"))
+		transport := tasks.NewTransport(tasks.TransportConfig{})
+		t.Cleanup(transport.CloseIdleConnections)
+		outcome := runDocument(t, tasks.Config{Transport: transport}, fmt.Sprintf("  - ask: {call: http, with: {method: get, redirect: true, endpoint: 'http://%s/'}, timeout: {after: PT60S}}\n", server.Addr()))
+		if f := outcome.Fault; f == nil || !errors.Same(f.Type, errors.Communication) || strings.Contains(fmt.Sprint(f.Detail, f.Extensions), "pa55") {
+			t.Errorf("%s: the run is %s: %v", location, outcome.Status, f)
+		}
+	}
+}
