@@ -57,13 +57,18 @@ func (s *Schema) validate(what string, v any) (units int, fault *errors.Error) {
 // told is the workflow error of a validation that has ended with err.
 func told(what string, err error) *errors.Error {
 	var invalid *jsonschema.ValidationError
+	var limit *schemaLimitError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
 		return errors.Validationf("%s does not fit its schema: %s", what, leaves(invalid))
 	}
-	return errors.Validationf("%s cannot be checked against its schema: %s", what, err)
+	fault := errors.Validationf("%s cannot be checked against its schema: %s", what, err)
+	if errors.As(err, &limit) {
+		fault = fault.With("limit", limit.name).With("value", limit.value).With("max", limit.max)
+	}
+	return fault
 }
 
 // validator returns one for data. Without references, each part of a schema meets each value once at most: then there
@@ -77,8 +82,8 @@ func (s *Schema) validator(data surveyed) (*validator, error) {
 
 // validate contains what the validator does with hostile data.
 func (v *validator) validate(data any, found surveyed) (err error) {
-	if problem := v.work.excess(found); problem != "" {
-		return errors.New(problem)
+	if err := v.work.excess(found); err != nil {
+		return err
 	}
 	if found.wild {
 		data = tame(data)
@@ -90,7 +95,8 @@ func (v *validator) validate(data any, found surveyed) (err error) {
 		switch r := recover().(type) {
 		case nil:
 		case overworkedError:
-			err = fmt.Errorf("this takes more than %d steps", maxCheckedWork)
+			// How much more depends on the order in which the validator goes through objects.
+			err = &schemaLimitError{"schema work", maxCheckedWork + 1, maxCheckedWork, fmt.Sprintf("this takes more than %d steps", maxCheckedWork)}
 		default:
 			err = fmt.Errorf("the validator fails: %.200v", r)
 		}

@@ -114,6 +114,8 @@ func expectFault(t *testing.T, fault *errors.Error, want string) {
 		t.Errorf("got none, want %s", want)
 	case want != "" && (fault.Type != errors.Validation || !strings.Contains(fault.Detail, want) || len(fault.Detail) > 8000):
 		t.Errorf("got %.300v, want a validation error with: %s", fault, want)
+	case strings.Contains(want, "takes more than") && (fault.Extensions["limit"] != "schema work" || fault.Extensions["max"] != maxCheckedWork):
+		t.Errorf("got the members %v, want limit and max", fault.Extensions)
 	}
 }
 

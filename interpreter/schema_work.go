@@ -160,22 +160,37 @@ func nameBytes(m map[string]any) (n int) {
 	return n
 }
 
-// excess returns why data is too much for any single schema, or nothing.
-func (w *schemaWork) excess(data surveyed) string {
+// excess returns why data is too much for any single schema, or nil.
+func (w *schemaWork) excess(data surveyed) error {
+	texts, names := times(data.text, w.dearest.text)/patternPerWork, times(data.names, w.dearest.names)/patternPerWork
 	switch {
 	case data.depth > maxCheckedDepth:
-		return fmt.Sprintf("it is nested deeper than %d levels", maxCheckedDepth)
+		return &schemaLimitError{"schema depth", data.depth, maxCheckedDepth, fmt.Sprintf("it is nested deeper than %d levels", maxCheckedDepth)}
 	case data.values > maxCheckedValues:
-		return fmt.Sprintf("it has %d values, and at most %d are checked", data.values, maxCheckedValues)
+		// Nobody has counted to the end, and how far depends on the order of members.
+		text := fmt.Sprintf("it has too many values: at most %d are checked", maxCheckedValues)
+		return &schemaLimitError{"schema values", maxCheckedValues + 1, maxCheckedValues, text}
 	case data.ways/textPerWork > maxCheckedWork:
-		return "its names are too long for so many values"
-	case times(data.text, w.dearest.text)/patternPerWork > maxCheckedWork:
-		return fmt.Sprintf("a text of %d bytes is too long for a pattern or format of the schema", data.text)
-	case times(data.names, w.dearest.names)/patternPerWork > maxCheckedWork:
-		return fmt.Sprintf("an object with names of %d bytes in all is too large for the patterns of the schema", data.names)
+		return &schemaLimitError{"schema work", data.ways / textPerWork, maxCheckedWork, "its names are too long for so many values"}
+	case texts > maxCheckedWork:
+		text := fmt.Sprintf("a text of %d bytes is too long for a pattern or format of the schema", data.text)
+		return &schemaLimitError{"schema work", texts, maxCheckedWork, text}
+	case names > maxCheckedWork:
+		text := fmt.Sprintf("an object with names of %d bytes in all is too large for the patterns of the schema", data.names)
+		return &schemaLimitError{"schema work", names, maxCheckedWork, text}
 	}
-	return ""
+	return nil
 }
+
+// schemaLimitError is data that is too much to be checked.
+type schemaLimitError struct {
+	name       string
+	value, max int
+	text       string
+}
+
+// Error says what is too much.
+func (e *schemaLimitError) Error() string { return e.text }
 
 // surveyed is what a validation may come upon in data.
 type surveyed struct {
