@@ -165,7 +165,7 @@ type storedRecord struct {
 }
 
 // Encode appends the entry to b as JSON. Data whose JSON is longer than limit goes to apart, which returns the
-// reference to write instead.
+// reference to write instead, and may keep it.
 func (e Entry) Encode(b []byte, limit int, apart func(data []byte) (ref string)) ([]byte, error) {
 	w := newWriter(b)
 	w.text("e", e.Event)
@@ -231,19 +231,19 @@ func (r Record) sameTask(other Record) bool {
 }
 
 func (r Record) encodeData(w *writer, limit int, apart func([]byte) string) {
-	start := len(w.b)
-	w.value("d", r.Data)
-	size := len(w.b) - start
-	if size <= limit || w.err != nil {
+	if expr.Size(r.Data, limit/2) <= limit/2 { // which is not exact
+		w.value("d", r.Data)
 		return
 	}
-	data := w.b[len(w.b)-size:]
-	if data[0] == ',' {
-		data = data[1:]
+	data, err := expr.Append(make([]byte, 0, room(r.Data)), r.Data)
+	switch {
+	case err != nil:
+		w.fail(err)
+	case len(data) > limit:
+		w.text("x", apart(data))
+	default:
+		w.raw("d", data)
 	}
-	ref := apart(data[len(`"d":`):])
-	w.b = w.b[:start]
-	w.text("x", ref)
 }
 
 // same reports, without looking inside, that a and b are one value.

@@ -3,6 +3,8 @@ package interpreter
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,12 +93,24 @@ func (w *writer) value(name string, v any) {
 // always writes what holds no secret, also null.
 func (w *writer) always(name string, v any) {
 	w.key(name)
+	if expr.Size(v, muchData) > muchData { // its place is made at once, and does not grow again and again
+		w.b = slices.Grow(w.b, room(v)+muchData)
+	}
 	b, err := expr.Append(w.b, v)
 	if err != nil {
 		w.fail(err)
 		return
 	}
 	w.b = b
+}
+
+// muchData is from how many bytes on it matters how often data is copied.
+const muchData = 4 << 10
+
+// room returns how many bytes to have for data as JSON: a little more than it looks like, for what has to be escaped.
+func room(v any) int {
+	size := expr.Size(v, math.MaxInt)
+	return size + size/32
 }
 
 func (w *writer) raw(name string, data []byte) {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,8 @@ type Local struct {
 	// Workflows resolves run.workflow tasks; nil knows no other workflow.
 	Workflows Workflows
 	// Log tells of effects that did not end when they were told to; default discards.
-	Log *slog.Logger
+	Log    *slog.Logger
+	Memory int64 // bytes that what effects read may take together; default 1 GiB
 }
 
 // Workflows finds a program by identity; version is a semantic version or "latest". An unknown one is an error of
@@ -63,7 +65,10 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outco
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &local{Local: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits()}
+	l := &local{
+		Local: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits(),
+		memory: newMemory(cmp.Or(c.Memory, defaultMemory)),
+	}
 	// Effects end when they are cancelled one by one, so that the run can say why.
 	l.effects, l.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer l.stop(nil)
@@ -91,6 +96,7 @@ type local struct {
 	effects   context.Context
 	stop      context.CancelCauseFunc
 	finished  chan finishedEffect
+	memory    *memory
 	inFlight  sync.WaitGroup
 	limits    limits.Set
 	tasks     int // that were started
@@ -128,6 +134,7 @@ type finishedEffect struct {
 	event    interpreter.Finished
 	detached bool
 	host     error
+	reserved *reservation // until the run has taken in the result
 }
 
 // errUnwanted is why an effect is cancelled whose task has ended.
@@ -242,6 +249,7 @@ func (l *local) nextWake() (next time.Time) {
 
 func (l *local) receive(f finishedEffect) error {
 	l.flying--
+	defer f.reserved.end()
 	if f.host != nil {
 		return f.host
 	}
@@ -327,7 +335,8 @@ func (l *local) drain(ctx context.Context) {
 	go func() { l.inFlight.Wait(); close(done) }()
 	for {
 		select {
-		case <-l.finished:
+		case f := <-l.finished:
+			f.reserved.end() // others may wait for it
 		case <-cancelled:
 			cancelled = nil
 			l.stop(context.Cause(ctx))
@@ -348,9 +357,11 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 	}
 	do := i.program.Performer(e.Kind)
 	turn, done := l.turn(e)
+	reserved := &reservation{memory: l.memory}
+	e.Request.Memory = reserved
 	a := &attempt{ctx: ctx, effect: e, do: do, log: func() *slog.Logger { return l.Log }, leave: l.inFlight.Done}
 	a.end = func(result any, err error) {
-		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID, Result: result}, detached: e.Detached}
+		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID, Result: result}, detached: e.Detached, reserved: reserved}
 		if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && ctx.Err() == nil {
 			f.host = err
 		}

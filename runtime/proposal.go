@@ -101,7 +101,7 @@ func (s *Session) encodeEntry(e interpreter.Entry) error {
 		}
 		ref := digest(data)
 		if b.apart[ref] == nil {
-			b.apart[ref] = append([]byte(nil), data...)
+			b.apart[ref] = data
 			b.bytes += len(data)
 			s.state.Remember(len(data))
 		}

@@ -67,6 +67,9 @@ type Worker struct {
 // maxBegun bounds the memory for instances that have begun and wait for a slot.
 const maxBegun = 10_000
 
+// defaultMemory is what effects may read together unless told otherwise.
+const defaultMemory = 1 << 30
+
 // errShutdown is why effects are cancelled that nobody waits for when a worker stops.
 var errShutdown = errors.New("the worker stops")
 
@@ -84,7 +87,7 @@ func NewWorker(c WorkerConfig) *Worker {
 	standard(&c.Drain, 30*time.Second)
 	standard(&c.Scrubbing, 10*time.Minute)
 	if c.Memory == 0 {
-		c.Memory = 1 << 30
+		c.Memory = defaultMemory
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 1000

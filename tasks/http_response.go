@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -202,7 +203,7 @@ func decodeContent(contentType string, body []byte) (any, error) {
 		}
 		return v, nil
 	case isTextual(media) && utf8.Valid(body):
-		return string(body), nil
+		return unsafe.String(&body[0], len(body)), nil // the body is ours, and nobody writes to it any more
 	}
 	return base64.StdEncoding.EncodeToString(body), nil
 }

@@ -185,6 +185,10 @@ func (j *job) run() error {
 		return err
 	}
 	j.subject.id = id.String()
+	memory, err := j.program.effectMemory("")
+	if err != nil {
+		return err
+	}
 	ctx, interrupted, stop := j.program.interruptible()
 	defer stop()
 	trail := newTrail()
@@ -193,7 +197,7 @@ func (j *job) run() error {
 	stopTicking := startTicking(view, j.program.now)
 	outcome, err := runtime.Run(ctx, j.code, j.input, runtime.Local{
 		ID: j.subject.id, Now: j.program.now, Virtual: j.subject.virtual, Observe: observe, Workflows: j.others.find,
-		Log: slog.New(slog.NewTextHandler(j.program.err, nil)),
+		Log: slog.New(slog.NewTextHandler(j.program.err, nil)), Memory: memory,
 	})
 	stopTicking()
 	if err != nil {
