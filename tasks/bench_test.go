@@ -3,6 +3,10 @@ package tasks_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	goruntime "runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +87,48 @@ func BenchmarkFor(b *testing.B) {
 		if err != nil || outcome.Fault != nil {
 			b.Fatal(err, outcome.Fault)
 		}
+	}
+}
+
+// BenchmarkAnswer is a call with a large answer, up to what is stored of it; the server's memory is counted too.
+func BenchmarkAnswer(b *testing.B) {
+	for name, c := range map[string]struct{ contentType, item string }{
+		"text":    {"text/plain", "a line of some text\n"},
+		"records": {"application/json", `{"id":123456,"name":"a name of some length","tags":["one","two"],"price":12.5},`},
+		"small":   {"application/json", `{"id":1,"a":"b"},`},
+	} {
+		body := []byte("[" + strings.Repeat(c.item, (1<<20)/len(c.item)) + "0]")
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.contentType)
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+			_, _ = w.Write(body)
+		}))
+		b.Cleanup(server.Close)
+		p := mustCompile(b, header+"  - get: {call: http, with: {method: get, endpoint: '"+server.URL+"'}}\n")
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var before, after goruntime.MemStats
+			goruntime.ReadMemStats(&before)
+			for b.Loop() {
+				if o, err := runtime.Run(context.Background(), p, nil, runtime.Local{Observe: func(r interpreter.Record) { keep(b, r) }}); err != nil || o.Fault != nil {
+					b.Fatal(err, o.Fault)
+				}
+			}
+			goruntime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N*len(body)), "B/byte")
+		})
+	}
+}
+
+// keep writes the record of an answer as a store keeps it.
+func keep(b *testing.B, r interpreter.Record) {
+	b.Helper()
+	if r.Type != interpreter.EffectFinished {
+		return
+	}
+	entry := interpreter.Entry{Event: interpreter.EventDue, At: r.At, Records: []interpreter.Record{r}}
+	if _, err := entry.Encode(nil, 64<<10, func([]byte) string { return "" }); err != nil {
+		b.Fatal(err)
 	}
 }
 

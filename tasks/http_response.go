@@ -106,7 +106,7 @@ func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, li
 // and as values, of which the smallest are the most expensive.
 func (request *httpRequest) weight(response *http.Response) int64 {
 	if request.Format != "raw" && isJSON(mediaType(response.Header.Get("Content-Type"))) {
-		return 16
+		return 24
 	}
 	return 4
 }
