@@ -1,7 +1,10 @@
 package runtime
 
 import (
+	"context"
+
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -20,4 +23,49 @@ func (d *Description) started(o interpreter.Open) Instance {
 		return true
 	})
 	return child
+}
+
+// Source describes the instance that the error of a faulted one comes from: a child, or a child's child, as far as they are
+// still there; otherwise the instance itself.
+func (c *Client) Source(ctx context.Context, d *Description) (*Description, error) {
+	for d.State.Fault != nil {
+		i, found, err := c.failedChild(ctx, d)
+		if err != nil || !found {
+			return d, err
+		}
+		below, err := c.Describe(ctx, i)
+		if RefusedAs(err) == NoSuch {
+			return d, nil
+		}
+		if err != nil || !sameError(below.State.Fault, d.State.Fault) {
+			return d, err
+		}
+		d = below
+	}
+	return d, nil
+}
+
+// failedChild returns the child whose error an instance has ended with.
+func (c *Client) failedChild(ctx context.Context, d *Description) (child Instance, found bool, err error) {
+	_, err = c.History(ctx, d.Instance, 0, func(e HistoryEntry) error {
+		for _, r := range e.Records {
+			if r.Type == interpreter.TaskFaulted && r.Kind == dsl.KindRunWorkflow && sameError(r.Error, d.State.Fault) {
+				child, found = d.started(interpreter.Open{Path: r.Path, Origin: origin(r)}), true
+			}
+		}
+		return nil
+	})
+	return child, found, err
+}
+
+// origin is where the task of a record stands in the document.
+func origin(r interpreter.Record) dsl.Pointer {
+	if r.Origin != "" {
+		return r.Origin
+	}
+	return r.Pointer
+}
+
+func sameError(a, b *errors.Error) bool {
+	return a != nil && b != nil && a.Type == b.Type && a.Instance == b.Instance && a.Detail == b.Detail
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -37,10 +38,14 @@ func (o *operation) describe(name string) error {
 	if err != nil {
 		return err
 	}
-	if o.flags.output != "human" {
-		return o.print(description(d))
+	source, err := o.client.Source(o.ctx, d)
+	if err != nil {
+		return err
 	}
-	return write(o.out, o.outLook().text(describeText(d, o.driver(d))))
+	if o.flags.output != "human" {
+		return o.print(description(d, source))
+	}
+	return write(o.out, o.outLook().text(describeText(d, source, o.driver(d))))
 }
 
 // driver tells what will move a run on an embedded store, which nobody works on while this command has it. Empty if
@@ -61,7 +66,7 @@ func (o *operation) driver(d *runtime.Description) string {
 	return text
 }
 
-func describeText(d *runtime.Description, driver string) string {
+func describeText(d, source *runtime.Description, driver string) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, printable(fmt.Sprintf(format, args...)))
@@ -83,6 +88,9 @@ func describeText(d *runtime.Description, driver string) string {
 	}
 	if d.State.Fault != nil {
 		line("Failure:", "%s", d.State.Fault)
+		if at := d.State.Fault.Instance; source != d {
+			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Info.Workflow, at, source.Source(taskPointer(at)))
+		}
 	}
 	if d.Info.Parent == nil && d.Info.Origin != nil {
 		line("Started:", "by %s, which does not wait for it", d.Info.Origin)
@@ -107,6 +115,9 @@ func describeText(d *runtime.Description, driver string) string {
 	}
 	return b.String()
 }
+
+// taskPointer is where an error's instance stands in a document.
+func taskPointer(instance string) dsl.Pointer { return dsl.Pointer(strings.TrimSuffix(instance, "/")) }
 
 func deadlineRow(in runtime.DescribedDeadline) []string {
 	scope, source, by := "the workflow", "-", "nothing: the run faults"

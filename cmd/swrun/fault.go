@@ -116,6 +116,9 @@ func (f failure) where() string {
 		instance = string(origin.Pointer)
 	}
 	text := fmt.Sprintf("at %s (%s)", printable(bounded(instance, 300)), f.location())
+	if stands := place(origin); known && stands != origin.Pointer { // in a function
+		text = fmt.Sprintf("at %s, which runs %s (%s)", printable(bounded(instance, 300)), printable(string(stands)), f.location())
+	}
 	if known && origin.Kind == dsl.KindRunWorkflow && string(origin.Pointer) != instance {
 		return f.child(origin, instance)
 	}
@@ -148,18 +151,20 @@ func (f failure) child(origin interpreter.Record, instance string) string {
 	if !ok || f.others == nil {
 		return fmt.Sprintf("at %s %s", printable(bounded(instance, 300)), by)
 	}
-	b := f.others.named(runtime.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version})
-	at := dsl.Pointer(instance)
-	if b == nil || b.document == nil || b.document.workflow == nil || at != "/" && taskAt(b.document.workflow, at) == nil { // or one that it has started itself
+	reference := runtime.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version}
+	at := dsl.Pointer(strings.TrimSuffix(instance, "/"))
+	holders := f.others.holders(reference, at)
+	if len(holders) != 1 {
 		return fmt.Sprintf("at %s of %s/%s, or of what that has started; it is run by task %s (%s)", printable(bounded(instance, 300)),
 			printable(task.Namespace), printable(task.Workflow), printable(string(origin.Pointer)), f.location())
 	}
-	if at == "/" {
-		at = ""
+	document := holders[0].document.workflow
+	text := fmt.Sprintf("at %s (%s:%d) of %s/%s", printable(bounded(instance, 300)), printable(document.Source.File), document.Source.Key(at).Start.Line,
+		printable(document.Document.Namespace), printable(document.Document.Name))
+	if holders[0] != f.others.named(reference) {
+		text += fmt.Sprintf(", below %s/%s", printable(task.Namespace), printable(task.Workflow))
 	}
-	source := b.document.workflow.Source
-	return fmt.Sprintf("at %s (%s:%d) of %s/%s, which task %s (%s) has started", printable(bounded(instance, 300)), printable(source.File), source.Key(at).Start.Line,
-		printable(task.Namespace), printable(task.Workflow), printable(string(origin.Pointer)), f.location())
+	return text + fmt.Sprintf(", which task %s (%s) has started", printable(string(origin.Pointer)), f.location())
 }
 
 func (f failure) attemptLimit(a attempts) int {

@@ -165,3 +165,30 @@ func (l *library) open(b *book) (*interpreter.Program, *errors.Error) {
 	}
 	return program, nil
 }
+
+// holders returns the documents in which a pointer leads to a task, or to the whole if it is empty: that of a workflow, or
+// else those that it starts, and those that they start.
+func (l *library) holders(r runtime.Reference, at dsl.Pointer) (found []*book) {
+	seen := map[*book]bool{}
+	for level := []runtime.Reference{r}; len(level) > 0 && len(found) == 0; {
+		var below []runtime.Reference
+		for _, r := range level {
+			b := l.named(r)
+			if b == nil || b.document == nil || b.document.workflow == nil || seen[b] {
+				continue
+			}
+			seen[b] = true
+			if at == "" || taskAt(b.document.workflow, at) != nil {
+				found = append(found, b)
+			}
+			dsl.Walk(b.document.workflow, func(t dsl.Task) bool {
+				if run, ok := t.(*dsl.RunWorkflow); ok {
+					below = append(below, runtime.Reference{Namespace: run.Namespace, Name: run.Workflow, Version: run.Version})
+				}
+				return true
+			})
+		}
+		level = below
+	}
+	return found
+}

@@ -82,7 +82,7 @@ func closedReason(r runtime.Record) string {
 }
 
 // description is a run with everything that can be told of it.
-func description(d *runtime.Description) object {
+func description(d, source *runtime.Description) object {
 	o := runResource(d.Instance, d.Record, d.Info, d.Status)
 	o.set("reason", d.Reason)
 	if d.Gone {
@@ -97,7 +97,13 @@ func description(d *runtime.Description) object {
 		o["output"] = d.State.Output
 	}
 	if d.State.Fault != nil {
-		o["failure"] = failureValue(d.State)
+		failure := failureValue(d.State)
+		if source != d {
+			at := source.Program.Workflow.Source
+			failure["run"], failure["workflow"] = source.Instance.String(), source.Info.Workflow.String()
+			failure["file"], failure["line"] = at.File, at.Key(taskPointer(d.State.Fault.Instance)).Start.Line
+		}
+		o["failure"] = failure
 	}
 	var open []any
 	for _, t := range d.Open {
@@ -122,7 +128,7 @@ func description(d *runtime.Description) object {
 }
 
 // failureValue is the error of a run, with its category (promises.md 204).
-func failureValue(s *interpreter.State) any {
+func failureValue(s *interpreter.State) map[string]any {
 	v, _ := errorValue(s.Fault).(map[string]any)
 	failure := map[string]any{"error": v, "category": category(s.Fault)}
 	if s.TimedOut { // then the member is the engine's own
