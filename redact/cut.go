@@ -50,8 +50,9 @@ func (s *Set) ends(text string) string {
 	return text
 }
 
-// least is the length from which a part of a secret tells something of it.
-func least(secret string) int { return max(shortest, len(secret)/8) }
+// least is the length from which a part of a secret tells something of it. However long the secret is, a few characters
+// at a cut are enough: the whole of a key is rarely quoted.
+func least(secret string) int { return min(max(shortest, len(secret)/8), 2*shortest) }
 
 // same reports, without looking inside, that data was not changed.
 func same(a, b any) bool {

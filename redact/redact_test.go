@@ -110,6 +110,22 @@ func TestErrorsThatWereCut(t *testing.T) {
 	}
 }
 
+// TestPartsOfALongSecret: libraries quote twenty or five hundred characters of a key that has thousands.
+func TestPartsOfALongSecret(t *testing.T) {
+	var long strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&long, "k%dQ", i*7919)
+	}
+	s := New(map[string]any{"key": long.String()}, true)
+	for _, n := range []int{8, 20, 100, 500, 4000} {
+		for _, detail := range []string{"no number: " + long.String()[:n] + " ...", "is " + long.String()[:n], long.String()[long.Len()-n:] + " is not"} {
+			if got := s.Error(errors.Runtimef("%s", detail)).Detail; !strings.Contains(got, "‹redacted›") || strings.Contains(got, long.String()[:n]) {
+				t.Errorf("%d characters are shown: %.80s", n, got)
+			}
+		}
+	}
+}
+
 func TestANilSetHidesNothing(t *testing.T) {
 	var s *Set
 	e := errors.Runtimef("x")
