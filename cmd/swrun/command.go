@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
 )
 
@@ -89,6 +90,9 @@ func (o *operation) order(v order, runs []runtime.Instance, reason string) error
 	var first error
 	for some := range slices.Chunk(runs, ordered) {
 		refused := v.give(o.client, o.ctx, some, reason)
+		if err := storeRefuses(refused); err != nil {
+			return o.brokenOff(v, some, refused, err)
+		}
 		if settles {
 			if err := o.settle(given(some, refused)); err != nil {
 				return err
@@ -103,11 +107,32 @@ func (o *operation) order(v order, runs []runtime.Instance, reason string) error
 				fmt.Fprintf(o.err, "%s\n", printable(err.Error()))
 			}
 		}
-		if err := o.ctx.Err(); err != nil {
+	}
+	return first
+}
+
+// storeRefuses returns why the store takes no orders at all, if that is what one of the errors says. A refusal is about one run.
+func storeRefuses(refused []error) error {
+	for _, err := range refused {
+		ours := errors.As(err, new(*runtime.OptionError)) || errors.AsError(err) != nil
+		if err != nil && runtime.RefusedAs(err) == "" && !ours {
 			return err
 		}
 	}
-	return first
+	return nil
+}
+
+// brokenOff tells which runs were given the order before the store refused it.
+func (o *operation) brokenOff(v order, some []runtime.Instance, refused []error, err error) error {
+	told := given(some, refused)
+	for _, i := range told {
+		if err := write(o.out, i.ID+" "+v.done+"\n"); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(o.err, "%s broke off: the store refused it for %s of the last %d; the order may be given again\n",
+		v.use, counted(len(some)-len(told), "run"), len(some))
+	return refusalError(err)
 }
 
 // given returns the runs that have not refused.
