@@ -49,7 +49,7 @@ func mustRun(t *testing.T, file string, server *url.URL) runtime.Outcome {
 	t.Helper()
 	config := interpreter.Config{
 		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Processes: processtest.Pool(t)}),
-		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada"}, true },
+		Secrets: func(string) (any, bool) { return map[string]any{"user": "ada-lovelace"}, true },
 	}
 	workflows := func(_, name, _ string) (*interpreter.Program, *errors.Error) {
 		return mustCompile(t, strings.ReplaceAll(name, "-", "_")+".yaml", config), nil

@@ -168,7 +168,7 @@ func retryPolicy() shape {
 			exactlyOne("constant", "linear", "exponential").about("How the delay grows."),
 		"limit": object(nil, properties{
 			"attempt": object(nil, properties{
-				"count":    integer().about("The number of retries."),
+				"count":    wholeNumber().about("The number of retries: none for 0, and no limit without it."),
 				"duration": retry.about("How long each attempt may take."),
 			}).about("Limits of the attempts."),
 			"duration": retry.about("How long all attempts may take together."),
@@ -182,9 +182,7 @@ func retryPolicy() shape {
 func units() properties {
 	all := properties{}
 	for _, unit := range []string{"days", "hours", "minutes", "seconds", "milliseconds"} {
-		count := integer()
-		count["minimum"] = 0
-		all[unit] = count.about("A whole number of " + unit + ".")
+		all[unit] = wholeNumber().about("A whole number of " + unit + ".")
 	}
 	return all
 }

@@ -65,6 +65,8 @@ func boolean() shape { return shape{"type": "boolean"} }
 
 func integer() shape { return shape{"type": "integer"} }
 
+func wholeNumber() shape { return shape{"type": "integer", "minimum": 0} }
+
 func anything() shape { return shape{} }
 
 func anyObject() shape { return shape{"type": "object"} }
