@@ -26,7 +26,6 @@ const (
 	Branches     Name = "branches"
 	Tasks        Name = "tasks"
 	Children     Name = "children"
-	Family       Name = "family"
 	Labels       Name = "labels"
 	LabelName    Name = "labelName"
 	LabelValue   Name = "labelValue"
@@ -34,6 +33,14 @@ const (
 	ID           Name = "id"
 	Namespace    Name = "namespace"
 	Reason       Name = "reason"
+	Calls        Name = "calls"
+	Starts       Name = "starts"
+	Workflows    Name = "workflows"
+	Stdout       Name = "stdout"
+	Stderr       Name = "stderr"
+	Response     Name = "response"
+	Redirects    Name = "redirects"
+	Family       Name = "family"
 	VirtualTasks Name = "virtualTasks"
 	VirtualYears Name = "virtualYears"
 )
@@ -45,6 +52,9 @@ type Limit struct {
 	Unit    string // bytes, or what is counted
 	About   string // what is bounded, and what happens above it
 	Fixed   bool   // it cannot be set: others rely on it
+
+	// Failure makes its errors, which have the type of what fails where the specification names one.
+	Failure func(format string, args ...any) *errors.Error
 }
 
 const bytes = "bytes"
@@ -54,6 +64,7 @@ func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
 		Children, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason,
+		Calls, Starts, Workflows, Stdout, Stderr, Response, Redirects,
 	} {
 		all = append(all, find(n))
 	}
@@ -64,45 +75,66 @@ func All() (all []Limit) {
 func find(n Name) Limit {
 	switch n {
 	case Input:
-		return Limit{n, 4 << 20, bytes, "the input of a run, and of a child: the start is refused, or the task of the child fails", false}
+		return Limit{n, 4 << 20, bytes, "the input of a run, and of a child: the start is refused, or the task of the child fails", false, errors.Limitf}
 	case Data:
-		return Limit{n, 16 << 20, bytes, "what an effect returns, and what the branches of a fork yield together: the task fails", false}
+		return Limit{n, 16 << 20, bytes, "what an effect returns, and what the branches of a fork yield together: the task fails", false, errors.Limitf}
 	case Event:
-		return Limit{n, 1 << 20, bytes, "an event that is emitted: the task fails", false}
+		return Limit{n, 1 << 20, bytes, "an event that is emitted: the task fails", false, errors.Limitf}
 	case State:
-		return Limit{n, 32 << 20, bytes, "all that a kept run holds at a time: the run ends", false}
+		return Limit{n, 32 << 20, bytes, "all that a kept run holds at a time: the run ends", false, errors.Limitf}
 	case HistoryBytes:
-		return Limit{n, 10 << 20, bytes, "the history of a kept run: the run ends", false}
+		return Limit{n, 10 << 20, bytes, "the history of a kept run: the run ends", false, errors.Limitf}
 	case History:
-		return Limit{n, 20_000, "records", "the history of a kept run: the run ends", false}
+		return Limit{n, 20_000, "records", "the history of a kept run: the run ends", false, errors.Limitf}
 	case Items:
-		return Limit{n, 100_000, "items", "the list of a for: the task fails", false}
+		return Limit{n, 100_000, "items", "the list of a for: the task fails", false, errors.Limitf}
 	case Branches:
-		return Limit{n, 1000, "branches", "a fork: the task fails", false}
+		return Limit{n, 1000, "branches", "a fork: the task fails", false, errors.Limitf}
 	case Tasks:
-		return Limit{n, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false}
+		return Limit{n, 10_000, "tasks", "tasks that are in progress at a time, in forks inside of forks too: the fork fails", false, errors.Limitf}
 	case Children:
-		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false}
+		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false, errors.Limitf}
 	case Family:
-		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the task of the child fails", false}
+		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the task of the child fails", false, errors.Limitf}
 	case VirtualTasks:
-		return Limit{n, 2_000_000, "tasks", "tasks that a run on virtual time starts, its children's too: the run ends", false}
-	case VirtualYears:
-		return Limit{n, 250, "years", "virtual time that a run takes: the run ends", true}
+		return Limit{n, 2_000_000, "tasks", "tasks that a run on virtual time starts, its children's too: the run ends", false, errors.Limitf}
+	}
+	return fixed(n)
+}
+
+// fixed returns a row of those that cannot be set.
+func fixed(n Name) Limit {
+	switch n {
 	case Labels:
-		return Limit{n, 64, "labels", "the labels of a run: the start is refused", true}
+		return Limit{n, 64, "labels", "the labels of a run: the start is refused", true, errors.Limitf}
 	case LabelName:
-		return Limit{n, 63, bytes, "the name of a label: the start is refused", true}
+		return Limit{n, 63, bytes, "the name of a label: the start is refused", true, errors.Limitf}
 	case LabelValue:
-		return Limit{n, 256, bytes, "the value of a label: the start is refused", true}
+		return Limit{n, 256, bytes, "the value of a label: the start is refused", true, errors.Limitf}
 	case BusinessKey:
-		return Limit{n, 256, bytes, "the business key of a run: the start is refused", true}
+		return Limit{n, 256, bytes, "the business key of a run: the start is refused", true, errors.Limitf}
 	case ID:
-		return Limit{n, 128, bytes, "the id of a run: the start is refused", true}
+		return Limit{n, 128, bytes, "the id of a run: the start is refused", true, errors.Limitf}
 	case Namespace:
-		return Limit{n, 63, bytes, "a namespace: the start is refused", true}
+		return Limit{n, 63, bytes, "a namespace: the start is refused", true, errors.Limitf}
 	case Reason:
-		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend or resume: the command is refused", true}
+		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend or resume: the command is refused", true, errors.Limitf}
+	case VirtualYears:
+		return Limit{n, 250, "years", "virtual time that a run takes: the run ends", true, errors.Limitf}
+	case Calls:
+		return Limit{n, 64, "calls", "function calls inside of each other: the call fails", true, errors.Limitf}
+	case Starts:
+		return Limit{n, 64, "runs", "a chain of runs that start one another: the task fails", true, errors.Limitf}
+	case Workflows:
+		return Limit{n, 10_000, "runs", "what `swrun run` without `--id` has in progress at a time: the run ends", true, errors.Limitf}
+	case Stdout:
+		return Limit{n, 1 << 20, bytes, "what a command or script writes: it is killed, and the task fails", true, errors.Limitf}
+	case Stderr:
+		return Limit{n, 1 << 20, bytes, "what a command or script writes as errors: it is killed, and the task fails", true, errors.Limitf}
+	case Response:
+		return Limit{n, 10 << 20, bytes, "the body of an HTTP response, decompressed: the task fails", true, errors.Limitf}
+	case Redirects:
+		return Limit{n, 3, "redirects", "redirects of one HTTP call: the task fails", true, errors.Communicationf}
 	}
 	return Limit{}
 }
@@ -124,9 +156,22 @@ func (s Set) Check(n Name, value int) *errors.Error {
 	if value <= maximum {
 		return nil
 	}
+	return exceeded(find(n), value, maximum)
+}
+
+// Exceeded is the error of something of which only that is known that it is larger than its limit: its value is the
+// first that is too large, so that it is the same however fast the rest came.
+func Exceeded(n Name) *errors.Error {
 	l := find(n)
-	return errors.Limitf("%s: %s, and the limit is %s", l.Name, amount(value, l.Unit), amount(maximum, l.Unit)).
-		With("limit", string(n)).With("value", value).With("max", maximum)
+	return exceeded(l, l.Default+1, l.Default)
+}
+
+func exceeded(l Limit, value, maximum int) *errors.Error {
+	err := l.Failure("%s: %s, and the limit is %s", l.Name, amount(value, l.Unit), amount(maximum, l.Unit))
+	if value == maximum+1 && l.Unit == bytes { // rounded, both are the same
+		err.Detail = fmt.Sprintf("%s: more than %s", l.Name, amount(maximum, l.Unit))
+	}
+	return err.With("limit", string(l.Name)).With("value", value).With("max", maximum)
 }
 
 // Parse adds a setting to s: name=value, where bytes may have a unit, as in input=8MiB.

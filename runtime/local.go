@@ -307,9 +307,6 @@ func (l *local) end(i *instance) {
 	l.post(i.parent.instance, event)
 }
 
-// maxTogether is how many workflows of one run may be in progress at once: most likely each starts several others.
-const maxTogether = 10_000
-
 // abort ends the run, and everything that it has started, with an error that nothing in it can catch.
 func (l *local) abort(why *errors.Error) {
 	if l.aborted {
@@ -411,9 +408,8 @@ func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
 	if !e.Detached {
 		parent = &waiting{instance: i, effect: e.ID}
 	}
-	if len(l.instances) >= maxTogether {
-		l.abort(errors.Runtimef("the run has more than %d workflows in progress at once", maxTogether).
-			With("limit", "workflows").With("value", len(l.instances)+1).With("max", maxTogether))
+	if err := (limits.Set{}).Check(limits.Workflows, len(l.instances)+1); err != nil {
+		l.abort(err)
 		return
 	}
 	l.children++

@@ -33,7 +33,7 @@ func TestChainsEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				check := func(o runtime.Outcome) {
 					t.Helper()
-					if o.Fault == nil || o.Fault.Extensions["limit"] != c.limit || o.TimedOut {
+					if o.Fault == nil || o.Fault.Type != errors.Limit || o.Fault.Extensions["limit"] != c.limit || o.TimedOut {
 						t.Errorf("got %+v", o)
 					}
 				}
@@ -97,7 +97,7 @@ func TestWideStartsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if o := runChain(t, document, "do: []"); o.Fault == nil || o.Fault.Extensions["limit"] != "workflows" {
+				if o := runChain(t, document, "do: []"); o.Fault == nil || o.Fault.Type != errors.Limit || o.Fault.Extensions["limit"] != "workflows" {
 					t.Errorf("got %+v", o)
 				}
 			})

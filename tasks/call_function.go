@@ -8,10 +8,8 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
-
-// maxCalls is how deep functions may call each other.
-const maxCalls = 64
 
 func callFunction() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindCallFunction, Compile: compileCallFunction}
@@ -49,9 +47,8 @@ type callFunctionBody struct {
 }
 
 func (c *callFunctionBody) Enter(s *interpreter.Scope) interpreter.Next {
-	if s.Calls() > maxCalls {
-		return interpreter.Fail(errors.Runtimef("the function %q is called from itself more than %d levels deep", c.name, maxCalls).
-			With("limit", "calls").With("value", s.Calls()).With("max", maxCalls))
+	if err := s.Limits().Check(limits.Calls, s.Calls()); err != nil {
+		return interpreter.Fail(err)
 	}
 	input, err := s.Eval(c.with, s.Input())
 	if err != nil {

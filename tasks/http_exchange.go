@@ -15,10 +15,8 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
-
-// maxRedirect is how many redirects are followed.
-const maxRedirect = 3
 
 // exchange is one call: its request, and what follows from it, the answer to a digest challenge and redirects.
 type exchange struct {
@@ -116,9 +114,8 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	if !e.redirect {
 		return http.ErrUseLastResponse
 	}
-	if len(via) > maxRedirect {
-		return errors.Communicationf("there are more than %d redirects", maxRedirect).
-			With("limit", "redirects").With("value", len(via)).With("max", maxRedirect)
+	if err := (limits.Set{}).Check(limits.Redirects, len(via)); err != nil {
+		return err
 	}
 	to, from := next.URL, via[len(via)-1].URL
 	if to.Scheme != "http" && to.Scheme != "https" {

@@ -15,14 +15,14 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 // Limits of a response.
 const (
-	maxResponse = 10 << 20 // bytes of its body, after decompression
-	maxRefusal  = 64 << 10 // bytes that are read of one that is no success
-	maxDetail   = 4 << 10  // bytes of it that an error quotes
-	unreserved  = 32 << 10 // bytes of a body for which no memory is reserved
+	maxRefusal = 64 << 10 // bytes that are read of one that is no success
+	maxDetail  = 4 << 10  // bytes of it that an error quotes
+	unreserved = 32 << 10 // bytes of a body for which no memory is reserved
 )
 
 // receive reads the response until ctx ends, and makes of it what the task gets.
@@ -62,15 +62,15 @@ func (request *httpRequest) succeeds(status int) bool {
 // read returns the body of a success. What is more than a little waits until there is memory for what it may become: all of
 // it at once, so that calls never wait for each other with half a body each.
 func (request *httpRequest) read(ctx context.Context, response *http.Response, memory interpreter.Memory) ([]byte, error) {
-	if response.ContentLength > maxResponse {
-		return nil, request.tooLarge(response.ContentLength)
+	if response.ContentLength > int64(maxResponse()) {
+		return nil, request.tooLarge()
 	}
 	body := &bytes.Buffer{}
 	if err := request.fill(body, response, unreserved); err != nil || body.Len() <= unreserved {
 		return body.Bytes(), err
 	}
 	if memory != nil {
-		most := int64(maxResponse)
+		most := int64(maxResponse())
 		if response.ContentLength > 0 {
 			most = response.ContentLength
 		}
@@ -83,7 +83,7 @@ func (request *httpRequest) read(ctx context.Context, response *http.Response, m
 		_, _ = whole.Write(body.Bytes())                                                     // a buffer takes everything
 		body = whole
 	}
-	err := request.fill(body, response, maxResponse)
+	err := request.fill(body, response, maxResponse())
 	if memory != nil {
 		memory.Keep(int64(body.Len()) * request.weight(response))
 	}
@@ -96,8 +96,8 @@ func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, li
 	switch {
 	case err != nil:
 		return errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.told())
-	case body.Len() > maxResponse:
-		return request.tooLarge(int64(body.Len()))
+	case body.Len() > maxResponse():
+		return request.tooLarge()
 	}
 	return nil
 }
@@ -111,9 +111,11 @@ func (request *httpRequest) weight(response *http.Response) int64 {
 	return 4
 }
 
-func (request *httpRequest) tooLarge(n int64) error {
-	return errors.Communicationf("the response of %s is larger than %d bytes", withoutQuery(request.URI), maxResponse).
-		With("request", request.told()).With("limit", "response bytes").With("value", int(n)).With("max", maxResponse)
+// maxResponse is how large the body of a success may be, after decompression.
+func maxResponse() int { return limits.Set{}.Max(limits.Response) }
+
+func (request *httpRequest) tooLarge() error {
+	return limits.Exceeded(limits.Response).With("request", request.told())
 }
 
 // cut shortens a text that an error quotes.

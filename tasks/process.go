@@ -14,14 +14,12 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/process"
 )
 
-// What is kept of a process's output, each of stdout and stderr, and how much of stderr an error quotes.
-const (
-	maxOutput = 1 << 20
-	maxStderr = 2 << 10
-)
+// maxStderr is how much of stderr an error quotes.
+const maxStderr = 2 << 10
 
 // processBody is what shell commands and scripts share: how they are started and what becomes of their end
 // (semantics 10.1 to 10.5).
@@ -200,7 +198,7 @@ func (c Config) execute(ctx context.Context, argv []string, files map[string]str
 
 // run has a job run below a supervisor, and says what became of it.
 func (c Config) run(ctx context.Context, name string, j process.Job) (ended, error) {
-	j.MaxOutput, j.Grace = maxOutput, c.grace()
+	j.MaxOutput, j.Grace = limits.Set{}.Max(limits.Stdout), c.grace()
 	end, err := c.Processes.Run(ctx, j)
 	if ctx.Err() != nil {
 		return ended{}, context.Cause(ctx)
@@ -212,7 +210,7 @@ func (c Config) run(ctx context.Context, name string, j process.Job) (ended, err
 	case errors.As(err, &start):
 		return ended{}, errors.Configurationf("%s cannot be started: %s", name, start)
 	case errors.As(err, &limit):
-		return ended{}, errors.Limitf("%s: %s", name, limit).With("limit", limit.Stream).With("value", limit.Max+1).With("max", limit.Max)
+		return ended{}, limits.Exceeded(limits.Name(limit.Stream))
 	case errors.As(err, &crash):
 		return ended{}, errors.Runtimef("%s: %s", name, crash)
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 )
 
 func runWorkflow() interpreter.Kind {
@@ -30,15 +31,9 @@ type workflowRequest struct {
 	ParentClose string `json:"parentClose,omitempty"`
 }
 
-// maxStarts is how many workflows may start one another, whether or not they wait.
-const maxStarts = 64
-
 func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
-	if depth := s.Depth() + 1; depth > maxStarts {
-		return interpreter.Fail(errors.Runtimef(
-			"it would be workflow number %d of a chain in which each has started the next; at most %d may follow the first",
-			depth, maxStarts,
-		).With("limit", "starts").With("value", depth).With("max", maxStarts))
+	if err := s.Limits().Check(limits.Starts, s.Depth()+1); err != nil {
+		return interpreter.Fail(err)
 	}
 	input := s.Input()
 	if r.input != nil {

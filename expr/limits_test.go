@@ -1,0 +1,22 @@
+package expr
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTheBoundsAreDocumented holds docs/limits.md to the bounds of an evaluation.
+func TestTheBoundsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := defaults()
+	row := fmt.Sprintf("| expression | %d bytes of text; %d steps, %d MiB of memory, %d units of work; a result of %d MiB and %d levels | expression |\n",
+		maxSource, l.steps, l.alloc>>20, l.work, l.size>>20, l.depth)
+	if !strings.Contains(string(page), row) {
+		t.Errorf("docs/limits.md lacks the row\n%s", row)
+	}
+}
