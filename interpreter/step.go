@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/limits"
 )
 
@@ -94,6 +95,10 @@ type Result struct {
 // waits, and a step's records stay small.
 const stepLimit = 1000
 
+// stepBytes is the data in a step's records after which it starts no more tasks: nobody has to hold or store much more
+// than that at once.
+const stepBytes = 4 << 20
+
 // workLimit is after how much work of expressions and schemas a step ends, for the same reason; its unit is about a
 // microsecond. It is counted, so that a step ends at the same task wherever it is made.
 const workLimit = 250_000
@@ -125,6 +130,8 @@ type machine struct {
 	scope  Scope
 	result Result
 
+	recorded int // bytes of data in the records of the step
+
 	workflowValue map[string]any // $workflow, once it is used
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
 	worked        int            // units of work so far
@@ -133,7 +140,9 @@ type machine struct {
 }
 
 // spent reports whether the step has done enough.
-func (m *machine) spent() bool { return m.result.Spent >= stepLimit || m.worked >= workLimit }
+func (m *machine) spent() bool {
+	return m.result.Spent >= stepLimit || m.worked >= workLimit || m.recorded >= stepBytes
+}
 
 // resume finds out which task each frame belongs to, after the state was decoded.
 func (m *machine) resume() {
@@ -390,6 +399,7 @@ func (m *machine) record(r Record) {
 	m.s.head = true
 	r.Seq, r.At = m.s.lastRecord, m.now
 	r.Data, r.Error = m.s.redact.Value(r.Data), m.s.redact.Error(r.Error)
+	m.recorded += expr.Size(r.Data, stepBytes)
 	if m.result.Records == nil {
 		m.result.Records = make([]Record, 0, 4) // what a task that ends and the next one that starts write
 	}
