@@ -175,7 +175,7 @@ func TestHostileCounterparts(t *testing.T) {
 			outcome := runDocument(t, tasks.Config{Transport: transport}, fmt.Sprintf("  - ask: {call: http, with: {%s}, timeout: {after: %s}}\n", with, after))
 			if !c.early {
 				wantTimeout(t, outcome, "/do/0/ask")
-			} else if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Communication) {
+			} else if f := outcome.Fault; f == nil || f.Type != errors.Limit && !errors.Same(f.Type, errors.Communication) {
 				t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
 			}
 			transport.CloseIdleConnections()
