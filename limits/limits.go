@@ -167,9 +167,10 @@ func Exceeded(n Name) *errors.Error {
 }
 
 func exceeded(l Limit, value, maximum int) *errors.Error {
-	err := l.Failure("%s: %s, and the limit is %s", l.Name, amount(value, l.Unit), amount(maximum, l.Unit))
+	what, _, _ := strings.Cut(l.About, ": ")
+	err := l.Failure("%s: %s, and at most %s are allowed (limit %s)", what, amount(value, l.Unit), amount(maximum, l.Unit), l.Name)
 	if value == maximum+1 && l.Unit == bytes { // rounded, both are the same
-		err.Detail = fmt.Sprintf("%s: more than %s", l.Name, amount(maximum, l.Unit))
+		err.Detail = fmt.Sprintf("%s: more than the %s that are allowed (limit %s)", what, amount(maximum, l.Unit), l.Name)
 	}
 	return err.With("limit", string(l.Name)).With("value", value).With("max", maximum)
 }

@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("at the limit: %v", err)
 	}
 	want := &errors.Error{
-		Type: errors.Limit, Status: 400, Title: "Limit Exceeded", Detail: "items: 4 items, and the limit is 3 items",
+		Type: errors.Limit, Status: 400, Title: "Limit Exceeded", Detail: "the list of a for: 4 items, and at most 3 items are allowed (limit items)",
 		Extensions: map[string]any{"limit": "items", "value": 4, "max": 3},
 	}
 	if diff := cmp.Diff(want, set.Check(limits.Items, 4)); diff != "" {
