@@ -54,7 +54,7 @@ func TestLargeResponse(t *testing.T) {
 	}))
 	defer server.Close()
 	outcome := runDocument(t, tasks.Config{}, fmt.Sprintf("  - ask: { call: http, with: { method: get, endpoint: '%s' } }\n", server.URL))
-	if outcome.Fault == nil || !strings.Contains(outcome.Fault.Detail, "more than 10 MiB") {
+	if outcome.Fault == nil || !strings.Contains(outcome.Fault.Detail, "more than the 10 MiB") {
 		t.Errorf("the run is %s: %v", outcome.Status, outcome.Fault)
 	}
 }
