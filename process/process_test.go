@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	ossignal "os/signal"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
@@ -253,6 +254,10 @@ func TestNothingIsLeft(t *testing.T) {
 
 // TestNothingOutlivesTheProgram: a program that is killed, or whose terminal hangs up, takes everything with it.
 func TestNothingOutlivesTheProgram(t *testing.T) {
+	// Whoever runs the tests may ignore hangups, as nohup does. A program inherits that, unless the signal is handled here.
+	heard := make(chan os.Signal, 1)
+	ossignal.Notify(heard, syscall.SIGHUP)
+	defer ossignal.Stop(heard)
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP, syscall.SIGTERM} {
 		for name, text := range leavers() {
 			t.Run(fmt.Sprint(name, ", ", signal), func(t *testing.T) {
