@@ -53,7 +53,7 @@ func (c *checker) unknownFunction(s site, f Name) {
 	d := Diagnostic{Code: "SW502", Pointer: s.at, Range: c.named(s, f, ""), Message: fmt.Sprintf("jq: there is no function `%s` here", f.Name)}
 	switch {
 	case contains(c.analyzer.Functions(), f.Name):
-		d.Message = fmt.Sprintf("jq: `%s` does not take %d arguments", f.Name, f.Arity)
+		d.Message = fmt.Sprintf("jq: there is no `%s/%d`: `%s` takes another number of arguments", f.Name, f.Arity, f.Name)
 	case f.Reason != "":
 		d.Message = "jq: " + f.Reason
 	default:

@@ -25,7 +25,7 @@ func checkRetries(c *checker) {
 		}
 		if attempt, known := literal(policy.AttemptDuration); known && inner.limit > 0 && attempt >= inner.limit {
 			c.add(Diagnostic{Code: "SW301", Pointer: policy.AttemptDuration.Pointer,
-				Message: fmt.Sprintf("the limit of %s for an attempt never fires: one of %s around it comes first", attempt, inner.limit),
+				Message: fmt.Sprintf("the limit of %s for an attempt never fires: one of %s around it comes first", Span(attempt), Span(inner.limit)),
 				Related: []Related{{c.w.Source.Key(inner.at), "the one around it"}}})
 		}
 		c.plan(try, policy, inner)
@@ -36,12 +36,12 @@ func (c *checker) retryDurations(policy *RetryPolicy) {
 	from, knownFrom := literal(policy.JitterFrom)
 	to, knownTo := literal(policy.JitterTo)
 	if knownFrom && knownTo && from > to {
-		c.add(Diagnostic{Code: "SW308", Pointer: policy.JitterFrom.Pointer, Message: fmt.Sprintf("the jitter goes from %s down to %s", from, to)})
+		c.add(Diagnostic{Code: "SW308", Pointer: policy.JitterFrom.Pointer, Message: fmt.Sprintf("the jitter goes from %s down to %s", Span(from), Span(to))})
 	}
 	delay, knownDelay := literal(policy.Delay)
 	limit, knownLimit := literal(policy.LimitDuration)
 	if knownDelay && knownLimit && limit > 0 && delay >= limit {
-		c.add(Diagnostic{Code: "SW308", Pointer: policy.Delay.Pointer, Message: fmt.Sprintf("the delay of %s is not shorter than the limit of %s for all attempts", delay, limit)})
+		c.add(Diagnostic{Code: "SW308", Pointer: policy.Delay.Pointer, Message: fmt.Sprintf("the delay of %s is not shorter than the limit of %s for all attempts", Span(delay), Span(limit))})
 	}
 }
 
@@ -59,12 +59,12 @@ func (c *checker) plan(try *TryTask, policy *RetryPolicy, s scope) {
 			next = DefaultDelay(policy.Backoff, n)
 		}
 		if n <= 5 {
-			delays += fmt.Sprintf("+%s", next)
+			delays += "+" + Span(next)
 		}
 		if sum += min(next, s.limit); sum >= s.limit {
 			c.add(Diagnostic{
 				Code: "SW305", Pointer: try.Catch.Pointer.Key("retry"), Range: c.w.Source.Key(try.Catch.Pointer.Key("retry")),
-				Message: fmt.Sprintf("of %d retries at most %d can start within %s: the delays are %s", *policy.AttemptCount, n-1, s.limit, delays[1:]),
+				Message: fmt.Sprintf("at most %d of %d retries can start within %s: the delays are %s", n-1, *policy.AttemptCount, Span(s.limit), delays[1:]),
 				Related: []Related{{c.w.Source.Key(s.at), "the limit"}},
 			})
 			return

@@ -1,7 +1,6 @@
 package interpreter
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,7 +37,7 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 		DeadlineWorkflow: "the workflow", DeadlineExecution: "the workflow", DeadlineRun: "the run", DeadlineTask: "the task",
 		DeadlineAttempt: "the attempt", DeadlineRetry: "the task with its retries",
 	}[d.Kind]
-	text := fmt.Sprintf("within %s", d.At.Sub(d.StartedAt))
+	text := "within " + dsl.Span(d.At.Sub(d.StartedAt))
 	if d.Fixed {
 		text = "by " + d.At.UTC().Format(time.RFC3339Nano)
 	}

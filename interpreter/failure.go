@@ -133,26 +133,26 @@ func pruned(v any, depth int) any {
 		}
 	case []any:
 		if depth == 0 && len(v) > 0 {
-			return fmt.Sprintf("(%d items)", len(v))
+			return fmt.Sprintf("(a list of length %d)", len(v))
 		}
 		few := make([]any, 0, maxShownItems+1)
 		for _, item := range v[:min(len(v), maxShownItems)] {
 			few = append(few, pruned(item, depth-1))
 		}
 		if more := len(v) - maxShownItems; more > 0 {
-			few = append(few, fmt.Sprintf("(%d more items)", more))
+			few = append(few, fmt.Sprintf("(%d more)", more))
 		}
 		return few
 	case map[string]any:
 		if depth == 0 && len(v) > 0 {
-			return fmt.Sprintf("(%d members)", len(v))
+			return fmt.Sprintf("(an object of size %d)", len(v))
 		}
 		few := make(map[string]any, maxShownItems)
 		for _, name := range firstNames(v, maxShownItems) {
 			few[name] = pruned(v[name], depth-1)
 		}
 		if more := len(v) - len(few); more > 0 {
-			few["…"] = fmt.Sprintf("(%d more members)", more)
+			few["…"] = fmt.Sprintf("(%d more)", more)
 		}
 		return few
 	}

@@ -168,7 +168,11 @@ func Exceeded(n Name) *errors.Error {
 
 func exceeded(l Limit, value, maximum int) *errors.Error {
 	what, _, _ := strings.Cut(l.About, ": ")
-	err := l.Failure("%s: %s, and at most %s are allowed (limit %s)", what, amount(value, l.Unit), amount(maximum, l.Unit), l.Name)
+	are := "are"
+	if maximum == 1 {
+		are = "is"
+	}
+	err := l.Failure("%s: %s, and at most %s %s allowed (limit %s)", what, amount(value, l.Unit), amount(maximum, l.Unit), are, l.Name)
 	if value == maximum+1 && l.Unit == bytes { // rounded, both are the same
 		err.Detail = fmt.Sprintf("%s: more than the %s that are allowed (limit %s)", what, amount(maximum, l.Unit), l.Name)
 	}
@@ -224,6 +228,9 @@ func parseAmount(text, unit string) (int, error) {
 func amount(n int, unit string) string {
 	if unit == bytes && n >= 1<<20 {
 		return strconv.FormatFloat(math.Round(float64(n)/(1<<20)*10)/10, 'f', -1, 64) + " MiB"
+	}
+	if n == 1 {
+		unit = strings.TrimSuffix(strings.Replace(unit, "branches", "branch", 1), "s")
 	}
 	return strconv.Itoa(n) + " " + unit
 }

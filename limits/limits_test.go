@@ -73,3 +73,13 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestOneIsNamedInTheSingular(t *testing.T) {
+	for name, want := range map[limits.Name]string{
+		limits.Items: "2 items, and at most 1 item is allowed", limits.Branches: "2 branches, and at most 1 branch is allowed",
+	} {
+		if err := (limits.Set{name: 1}).Check(name, 2); !strings.Contains(err.Detail, want) {
+			t.Errorf("%s: %s", name, err.Detail)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func (r *Relay) orphan(ctx context.Context, id string, c *childStart, why *error
 
 // tooMany is the error of a start that its family has no room for.
 func tooMany(family Instance, most int) *errors.Error {
-	return errors.Limitf("family: the run %s has led to more than %d runs within a day, and the limit is %d runs", family, most, most).
+	return errors.Limitf("family: the run %s has led to more runs within a day than the limit of %d", family, most).
 		With("limit", string(limits.Family)).With("value", most+1).With("max", most)
 }
 

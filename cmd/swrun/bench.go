@@ -246,7 +246,7 @@ func (o *operation) report(m *measured) error {
 		}
 		return o.print(v)
 	}
-	fmt.Fprintf(o.out, "%-11s %d runs, %d steps in %.2fs: %.0f steps/s", m.Scenario, m.Instances, m.Steps, m.Seconds, m.StepsPerS)
+	fmt.Fprintf(o.out, "%-11s %s, %s in %.2fs: %.0f steps/s", m.Scenario, counted(m.Instances, "run"), counted(m.Steps, "step"), m.Seconds, m.StepsPerS)
 	if m.RawEvalPerS > 0 {
 		fmt.Fprintf(o.out, ", %.0f%% of %.0f bare scripts/s", 100*m.RatioToRaw, m.RawEvalPerS)
 	}

@@ -135,7 +135,7 @@ func (c *countdown) wait(ctx context.Context, limit time.Duration) error {
 	case <-c.done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("%d runs have not ended after %s: does another bench work there?", c.left.Load(), limit)
+		return fmt.Errorf("%s left after %s: does another bench work there?", counted(c.left.Load(), "unfinished run"), limit)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -163,7 +163,7 @@ func (b *bench) progress(n int, limit time.Duration, left func() (int64, error))
 			last, changed = now, time.Now()
 		}
 		if time.Since(changed) > limit {
-			return fmt.Errorf("%d of %d runs are left, and none is done within %s", now, n, limit)
+			return fmt.Errorf("of %s %d left, and none is done within %s", counted(n, "run"), now, limit)
 		}
 		if err := b.ctx.Err(); err != nil {
 			return err

@@ -102,7 +102,7 @@ func describeText(d, source *runtime.Description, driver string) string {
 		line("To go on:", "%s", driver)
 	}
 	if d.Record.Deaths > 0 {
-		line("Lost:", "%d worker(s) in a row", d.Record.Deaths)
+		line("Lost:", "%s in a row", counted(d.Record.Deaths, "worker"))
 	}
 	line("You can:", "%s", strings.Join(possible(d), " · "))
 	if len(d.Deadlines) > 0 {

@@ -274,7 +274,7 @@ func isFixable(d dsl.Diagnostic) bool {
 }
 
 // counted returns "1 error" or "2 errors"; info has no plural.
-func counted(n int, noun string) string {
+func counted[N int | int64](n N, noun string) string {
 	if n != 1 && noun != "info" {
 		noun += "s"
 	}

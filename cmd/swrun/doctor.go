@@ -82,7 +82,7 @@ func (p *program) examine(ctx context.Context, s *openedStore) []finding {
 }
 
 func layoutText(l runtime.Layout) string {
-	return fmt.Sprintf("deployment %s, %d partitions, schema %d", l.Deployment, l.Partitions, l.Schema)
+	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, counted(l.Partitions, "partition"), l.Schema)
 }
 
 func persistence(f redisstore.Facts) finding {
@@ -90,7 +90,7 @@ func persistence(f redisstore.Facts) finding {
 	if f.Servers > 0 {
 		servers = fmt.Sprintf("a cluster of %d", f.Servers)
 	}
-	what := fmt.Sprintf("Redis %s, %s with %d replica(s), durability %s, maxmemory-policy %s", f.Version, servers, f.Replicas, f.Durability, f.Policy)
+	what := fmt.Sprintf("Redis %s, %s with %s, durability %s, maxmemory-policy %s", f.Version, servers, counted(f.Replicas, "replica"), f.Durability, f.Policy)
 	switch f.Durability {
 	case redisstore.DurabilityMemory:
 		return finding{"SD002", levelWarning, what + ": a crash of the server loses everything that was not saved", "set appendonly yes"}
@@ -185,14 +185,14 @@ func health(ctx context.Context, s *openedStore) finding {
 		all.Losses += st.Losses
 		all.Jumps += st.Jumps
 	}
-	what := fmt.Sprintf("%d runs ready, %d waiting or in hand, %d ended, %d messages on their way", all.Ready, all.Waiting, all.Closed, all.Outbox)
+	what := fmt.Sprintf("runs: %d ready, %d waiting or in hand, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, counted(all.Outbox, "message"))
 	switch {
 	case all.Losses > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %d time(s)", what, all.Losses), "set appendfsync always, and check failovers and restores of the server"}
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
 	case all.Jumps > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server's clock jumped, in %d partition(s) or times", what, all.Jumps), "time went on in the store; see why the server's clock is set"}
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, counted(all.Jumps, "time")), "time went on in the store; see why the server's clock is set"}
 	case all.Repairs > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; %d repairs of indexes", what, all.Repairs), "repairs are signs of lost writes or of a bug: please report them"}
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; %s of indexes", what, counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
 	}
 	return finding{"SD006", levelOK, what, ""}
 }

@@ -15,13 +15,13 @@ func TestDoctorOfWork(t *testing.T) {
 	document := mustWriteFile(t, "nap.yaml", napText)
 	h.exits(exitOK, "deploy", document)
 	h.exits(exitOK, "start", "demo/nap", "--id", "a")
-	h.until("no worker is connected, and 1 run(s) have not ended", "doctor")
-	h.until("1 run(s) are overdue, demo/a by ", "doctor")
+	h.until("no worker is connected, and nothing moves 1 unfinished run on", "doctor")
+	h.until("overdue: 1 run, demo/a by ", "doctor")
 	h.drive(document, "mine")
 	h.until("waiting", "describe", "mine")
-	h.until("no worker is connected, and 2 run(s) have not ended", "doctor")
+	h.until("no worker is connected, and nothing moves 2 unfinished runs on", "doctor")
 	h.work()
-	h.until("1 worker(s) are connected", "doctor")
+	h.until("connected: 1 worker", "doctor")
 	h.until("no run is overdue", "doctor")
 }
 

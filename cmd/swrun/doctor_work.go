@@ -70,7 +70,7 @@ func workers(ctx context.Context, s *openedStore) []finding {
 	}
 	lateness := finding{"SD009", levelOK, "no run is overdue", ""}
 	if l.runs > 0 {
-		lateness = finding{"SD009", levelWarning, fmt.Sprintf("%d run(s) are overdue, %s by %s: no worker takes them", l.runs, l.of, elapsed(l.longest)),
+		lateness = finding{"SD009", levelWarning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", counted(l.runs, "run"), l.of, elapsed(l.longest)),
 			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
 	}
 	return []finding{lateness, present(ctx, s)}
@@ -96,9 +96,9 @@ func present(ctx context.Context, s *openedStore) finding {
 	}
 	switch {
 	case connected > 0:
-		return finding{"SD010", levelOK, fmt.Sprintf("%d worker(s) are connected", connected), ""}
+		return finding{"SD010", levelOK, "connected: " + counted(connected, "worker"), ""}
 	case live == 0:
 		return finding{"SD010", levelOK, where + ", and no run waits for one", ""}
 	}
-	return finding{"SD010", levelWarning, fmt.Sprintf("%s, and %d run(s) have not ended: nothing moves them on", where, live), "start one: swrun worker"}
+	return finding{"SD010", levelWarning, fmt.Sprintf("%s, and nothing moves %s on", where, counted(live, "unfinished run")), "start one: swrun worker"}
 }

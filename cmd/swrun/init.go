@@ -60,7 +60,7 @@ func (p *program) initialise(file, template string) error {
 	if err := writeSchema(filepath.Join(filepath.Dir(file), schemaFile)); err != nil {
 		return err
 	}
-	line := fmt.Sprintf("wrote %s (%d lines, editor schema attached)", printable(file), strings.Count(text, "\n"))
+	line := fmt.Sprintf("wrote %s (%s, editor schema attached)", printable(file), counted(strings.Count(text, "\n"), "line"))
 	next := "next: swrun run " + shellWord(file)
 	if template == "hello" {
 		next += " -i name=Ada"

@@ -265,7 +265,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usagef("usage: "+cmd.UseLine(), "%s needs %s", cmd.CommandPath(), names[len(args)])
 		case len(args) > len(names):
-			return usagef("usage: "+cmd.UseLine(), "%s takes %d argument(s), got one more: %q", cmd.CommandPath(), len(names), args[len(names)])
+			return usagef("usage: "+cmd.UseLine(), "%s takes %s, got one more: %q", cmd.CommandPath(), counted(len(names), "argument"), args[len(names)])
 		}
 		return nil
 	}

@@ -149,7 +149,7 @@ func (o *operation) confirm(f *selectFlags, verb string, n int) error {
 	if f.yes || n == 0 {
 		return nil
 	}
-	question := fmt.Sprintf("%s %d run(s)?", verb, n)
+	question := fmt.Sprintf("%s %s?", verb, counted(n, "run"))
 	if !o.inTTY || !o.errTTY {
 		return usagef("--yes says so without being asked", "%s Nobody is there to say yes", question)
 	}
