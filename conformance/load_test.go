@@ -68,6 +68,10 @@ func secrets(name string) (any, bool) {
 	v, ok := map[string]any{
 		"api":   map[string]any{"username": "ada", "password": "lovelace", "token": "t0ken"},
 		"plain": "s3cret",
+		"words": map[string]any{ // that stand in any document and in any data
+			"scheme": "https", "kind": "timeout", "errors": "errors", "database": "orders", "user": "admin", "user2": "orders", "port": 5432,
+			"on": "true", "one": "1", "format": "json", "name": "name", "input": "input", "namespace": "test", "root": "/do/",
+		},
 	}[name]
 	return v, ok
 }

@@ -14,7 +14,7 @@ type Kind struct {
 	Kind    dsl.Kind
 	Compile func(*Builder, dsl.Task) Body
 	Perform Performer // nil for kinds without effects
-	// Shared says that requests are stored for others to read: they must not hold a secret.
+	// Shared says that others read what Next.Sharing names of a request.
 	Shared bool
 }
 

@@ -22,22 +22,22 @@ func (m *machine) sized(n limits.Name, v any) *errors.Error {
 // Sized is an error if data is larger than a limit.
 func (s *Scope) Sized(n limits.Name, v any) *errors.Error { return s.m.sized(n, v) }
 
-// admitted checks a request before it counts as wanted; held says that it holds a secret.
-func (m *machine) admitted(k *Kind, body []byte, detached bool) (held bool, err *errors.Error) {
+// admitted checks the request that f wants before it counts as wanted; held says that it holds a secret.
+func (m *machine) admitted(f *Frame, n Next, body []byte) (held bool, err *errors.Error) {
 	set := m.p.config.Limits
-	switch k.Kind {
+	switch f.node.kind.Kind {
 	case dsl.KindEmit:
 		err = set.Check(limits.Event, len(body))
 	case dsl.KindRunWorkflow:
 		err = set.Check(limits.Input, len(body))
-		if err == nil && !detached {
+		if err == nil && !n.detach {
 			err = set.Check(limits.Children, 1+m.children())
 		}
 	}
 	if err != nil {
 		return false, err
 	}
-	return m.confided(k, body)
+	return m.confided(f, n, body)
 }
 
 // children counts the runs that tasks wait for.

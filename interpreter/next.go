@@ -21,6 +21,7 @@ type Next struct {
 	quiet  bool // the wait has its own record
 	detach bool
 	output any // of a detached effect
+	shared any // what others read of a request
 }
 
 type nextKind uint8
@@ -84,4 +85,11 @@ func Perform(request any) Next { return Next{kind: nextPerform, value: request} 
 // Detach has the kind's performer do the request without waiting for it, and ends the body with output.
 func Detach(request, output any) Next {
 	return Next{kind: nextPerform, value: request, detach: true, output: output}
+}
+
+// Sharing says what of a request is stored for others to read: it must not hold a secret, unless the task's definition
+// says the same.
+func (n Next) Sharing(v any) Next {
+	n.shared = v
+	return n
 }

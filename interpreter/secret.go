@@ -58,19 +58,21 @@ func (m *machine) raised(err *errors.Error) *errors.Error {
 	return errors.Rebase(m.s.redact.Error(err), m.p.config.ErrorBase)
 }
 
-// confided checks the body of a request. What is stored for others to read must not hold a secret; what is only sent
-// may, and is then confidential.
-func (m *machine) confided(k *Kind, body []byte) (held bool, err *errors.Error) {
+// confided checks what a task wants of others. What is stored for others to read must not hold a secret; what is only
+// sent may, and is then confidential.
+func (m *machine) confided(f *Frame, n Next, body []byte) (held bool, err *errors.Error) {
 	if m.s.redact == nil {
 		return false, nil
 	}
-	v, _ := expr.Decode(body) // it was just encoded
-	name := m.s.redact.Held(v)
-	if name != "" && k.Shared {
-		return true, errors.Authorizationf("%s would hand on the secret %q, and keep it where others read it: %s",
-			k.Kind, name, "a workflow that needs a secret declares it in its own use.secrets")
+	if !f.node.kind.Shared {
+		v, _ := expr.Decode(body) // it was just encoded
+		return m.s.redact.Held(v, func(string) bool { return false }) != "", nil
 	}
-	return name != "", nil
+	if name := m.s.redact.Held(n.shared, m.publicIn(f.node)); name != "" {
+		return true, errors.Authorizationf("%s would hand on the secret %q, and keep it where others read it: %s",
+			f.node.kind.Kind, name, "a workflow that needs a secret declares it in its own use.secrets")
+	}
+	return false, nil
 }
 
 // sealed returns JSON text as it may be stored.

@@ -351,7 +351,7 @@ func (m *machine) effect(f *Frame, n Next) {
 		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
 		return
 	}
-	held, refused := m.admitted(f.node.kind, body, n.detach)
+	held, refused := m.admitted(f, n, body)
 	if refused != nil {
 		m.fail(f, refused)
 		return

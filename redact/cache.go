@@ -7,6 +7,9 @@ import (
 
 // Cache keeps the Set of secrets whose values hardly ever change. The zero value is ready.
 type Cache struct {
+	// Public reports whether a text stands in an error because the workflow's document, or this program, says so. Nil: none does.
+	Public func(text string) bool
+
 	mu     sync.Mutex
 	values map[string]any
 	set    *Set
@@ -31,6 +34,7 @@ func (c *Cache) Set(names []string, lookup func(name string) (any, bool)) *Set {
 	defer c.mu.Unlock()
 	if c.set == nil || !reflect.DeepEqual(values, c.values) {
 		c.values, c.set = values, New(values, whole)
+		c.set.public = c.Public
 	}
 	return c.set
 }

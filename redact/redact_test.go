@@ -129,18 +129,20 @@ func TestPartsOfALongSecret(t *testing.T) {
 func TestANilSetHidesNothing(t *testing.T) {
 	var s *Set
 	e := errors.Runtimef("x")
-	if s.Text("a") != "a" || s.Value(1) != 1 || s.Seal("a") != "a" || s.Open("a") != "a" || s.Error(e) != e || s.Held("a") != "" {
+	if s.Text("a") != "a" || s.Value(1) != 1 || s.Seal("a") != "a" || s.Open("a") != "a" || s.Error(e) != e || s.Held("a", nil) != "" {
 		t.Error("it changes something")
 	}
 }
 
 func TestWhatDataHolds(t *testing.T) {
 	s := set()
+	public := func(text string) bool { return strings.HasSuffix(text, "known") }
 	for _, c := range []struct {
 		data any
 		want string
-	}{{"x odd value", "secret"}, {map[string]any{"a": 123456}, "pin"}, {"pg", ""}, {map[string]any{"odd value": 1}, "secret"}, {"none", ""}} {
-		if got := s.Held(c.data); got != c.want {
+	}{{"x odd value", "secret"}, {map[string]any{"a": 123456}, "pin"}, {"pg", ""}, {map[string]any{"odd value": 1}, "secret"}, {"none", ""},
+		{map[string]any{"odd value, known": "x odd value, known"}, ""}, {map[string]any{"n": "odd value, known", "odd value": 1}, "secret"}} {
+		if got := s.Held(c.data, public); got != c.want {
 			t.Errorf("%v holds %q", c.data, got)
 		}
 	}

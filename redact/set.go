@@ -12,6 +12,7 @@ import (
 
 // Set is the secrets of one workflow. It is read-only. A nil Set hides nothing.
 type Set struct {
+	public  func(string) bool // texts of errors that are no secrets; may be nil
 	whole   bool              // every secret of the workflow is known here
 	texts   []string          // every spelling, the longest first
 	shown   map[string]string // what people see instead of a spelling

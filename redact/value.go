@@ -45,29 +45,33 @@ func (s *Set) is(v any) (w short, ok bool) {
 	return w, ok
 }
 
-// Held returns the name of a secret that data holds, or nothing. Text of less than four characters is too common to
-// tell that it is a secret.
-func (s *Set) Held(v any) (name string) {
+// Held returns the name of a secret that data holds, or nothing. Texts and names of members that are public are none.
+// Text of less than four characters is too common to tell that it is a secret.
+func (s *Set) Held(v any, public func(text string) bool) (name string) {
 	if s == nil {
 		return ""
 	}
-	look := func(text, shown string) {
-		if name == "" && text != shown {
-			at := strings.Index(shown, marker+": ")
-			name, _, _ = strings.Cut(shown[max(at, 0)+len(marker+": "):], "›")
+	look := func(text string) string {
+		if shown := s.show.Replace(text); name == "" && shown != text && !public(text) {
+			name = named(shown)
 		}
-	}
-	change(v, func(text string) string {
-		look(text, s.show.Replace(text))
 		return text
-	}, func(v any) any {
+	}
+	change(v, look, func(v any) any {
 		if text, ok := v.(string); ok {
-			look(text, s.show.Replace(text))
-		} else if w, ok := s.is(v); ok {
-			look("", w.shown)
+			look(text)
+		} else if w, ok := s.is(v); ok && name == "" && !public(written(v)) {
+			name = named(w.shown)
 		}
 		return v
 	})
+	return name
+}
+
+// named returns the name in the first reference of a text in which a secret was hidden.
+func named(shown string) string {
+	_, after, _ := strings.Cut(shown, marker+": ")
+	name, _, _ := strings.Cut(after, "›")
 	return name
 }
 
@@ -157,16 +161,20 @@ func change(v any, name func(string) string, leaf func(any) any) any {
 }
 
 // Error returns e as people may see it. In texts that may have been cut, it hides the part of a secret that was left
-// beside the cut.
+// beside the cut. Texts of the document stay as they are: catches compare them, and whoever reads it knows them.
 func (s *Set) Error(e *errors.Error) *errors.Error {
 	if s == nil || e == nil {
 		return e
 	}
 	hidden := *e
 	for _, text := range []*string{&hidden.Type, &hidden.Title, &hidden.Instance} {
-		*text = s.show.Replace(*text)
+		if !s.isPublic(*text) {
+			*text = s.show.Replace(*text)
+		}
 	}
-	hidden.Detail = s.cut(s.show.Replace(e.Detail))
+	if !s.isPublic(e.Detail) {
+		hidden.Detail = s.cut(s.show.Replace(e.Detail))
+	}
 	if e.Extensions != nil {
 		hidden.Extensions, _ = change(s.Value(e.Extensions), s.show.Replace, func(v any) any {
 			if text, ok := v.(string); ok {
@@ -177,3 +185,5 @@ func (s *Set) Error(e *errors.Error) *errors.Error {
 	}
 	return &hidden
 }
+
+func (s *Set) isPublic(text string) bool { return s.public != nil && s.public(text) }

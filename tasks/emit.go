@@ -34,11 +34,12 @@ func (e *emitBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	event, err := e.complete(s, v.(map[string]any))
+	given := v.(map[string]any)
+	event, err := e.complete(s, given)
 	if err != nil {
 		return interpreter.Fail(err)
 	}
-	return interpreter.Detach(event, event)
+	return interpreter.Detach(event, event).Sharing(given)
 }
 
 // complete gives an event the attributes that its author left out.

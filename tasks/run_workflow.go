@@ -46,9 +46,9 @@ func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
 		r.task.Namespace, r.task.Workflow, r.task.Version, interpreter.Value{V: input}, r.task.Engine.ParentClose,
 	}
 	if r.task.Detached {
-		return interpreter.Detach(request, s.Input())
+		return interpreter.Detach(request, s.Input()).Sharing(input)
 	}
-	return interpreter.Perform(request)
+	return interpreter.Perform(request).Sharing(input)
 }
 
 func (r *runWorkflowBody) Finish(s *interpreter.Scope, output any) interpreter.Next {

@@ -141,7 +141,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	if j.input, err = readInput(p.streams, f.inputs); err != nil {
 		return nil, err
 	}
-	j.mask = given.mask(d.workflow.Use.Secrets, p.ascii)
+	j.mask = given.mask(d.workflow, p.ascii)
 	js := f.js
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redact"
 )
 
@@ -86,10 +88,11 @@ func secretValue(text string) any {
 	return text
 }
 
-// mask returns what hides the secrets called names, and everything in the file.
-func (s secrets) mask(names []string, ascii bool) *mask {
-	all := append(slices.Collect(maps.Keys(s.file)), names...)
-	return &mask{set: new(redact.Cache).Set(all, s.lookup), ascii: ascii}
+// mask returns what hides the secrets of a workflow, and everything in the file.
+func (s secrets) mask(w *dsl.Workflow, ascii bool) *mask {
+	all := append(slices.Collect(maps.Keys(s.file)), w.Use.Secrets...)
+	cache := &redact.Cache{Public: interpreter.PublicInErrors(w)}
+	return &mask{set: cache.Set(all, s.lookup), ascii: ascii}
 }
 
 // mask hides secrets in what this process prints. Nil hides nothing.
