@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -89,7 +90,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	mask := s.mask([]string{"api-key", "db"}, false)
+	mask := s.mask(usingSecrets("api-key", "db"), false)
 	for _, c := range []struct{ name, text, want string }{
 		{"as it is", "key k-1/2+3.", "key ‹redacted: api-key›."},
 		{"base64", "Basic ay0xLzIrMw==", "Basic ‹redacted: api-key›"},
@@ -113,7 +114,7 @@ func TestSecrets(t *testing.T) {
 func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
 	s := secrets{env: func(name string) (string, bool) { return "s3cr/t+value", name == "SWRUN_SECRET_token" }}
 	fault := errors.Runtimef("%ss3cr/t+value", strings.Repeat("x", shownDetail-6)).With("at", []any{"s3cr/t+value"})
-	fault = s.mask([]string{"token"}, false).fault(fault)
+	fault = s.mask(usingSecrets("token"), false).fault(fault)
 	if got := bounded(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
 		t.Errorf("a part of the secret is left: %s", got[len(got)-20:])
 	}
@@ -125,7 +126,7 @@ func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
 func TestMaskedOutputIsStillJSON(t *testing.T) {
 	env := map[string]string{"SWRUN_SECRET_pin": "[1234567]"}
 	s := secrets{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
-	mask := s.mask([]string{"pin"}, false)
+	mask := s.mask(usingSecrets("pin"), false)
 	var b strings.Builder
 	if err := writeOutput(&b, mask.value(map[string]any{"pin": 1234567}), "json"); err != nil {
 		t.Fatal(err)
@@ -133,4 +134,10 @@ func TestMaskedOutputIsStillJSON(t *testing.T) {
 	if want := `{"pin":"‹redacted: pin›"}` + "\n"; b.String() != want {
 		t.Errorf("got %s, want %s", b.String(), want)
 	}
+}
+
+// usingSecrets returns a workflow that declares secrets.
+func usingSecrets(names ...string) *dsl.Workflow {
+	w, _ := dsl.Parse("w.yaml", []byte("use: {secrets: ["+strings.Join(names, ", ")+"]}")) // what else it lacks does not matter
+	return w
 }
