@@ -17,47 +17,80 @@ const maxEnding = 5 * time.Second
 
 // attempt is an effect to perform.
 type attempt struct {
-	ctx    context.Context // of the effect
-	effect interpreter.Effect
-	do     interpreter.Performer
-	log    func() *slog.Logger
-	end    func(result any, err error) // is told how it has ended, once
-	leave  func()                      // is told after that if it goes on all the same: its goroutine is not to be waited for
+	run      Instance
+	effect   interpreter.Effect
+	do       interpreter.Performer
+	driver   attemptDriver
+	since    time.Time   // by the driver's clock
+	reserved reservation // of the driver's memory
+
+	ctx    context.Context // of the effect; it ends when the attempt is told to end
+	cancel context.CancelCauseFunc
+	grace  atomic.Pointer[time.Timer] // runs once the attempt is told to end
+	over   atomic.Bool                // the driver has been told how it ended, or is about to be
 }
 
-// perform performs an effect, and gives it up if it goes on for too long after ctx has ended: what heeds nothing holds
-// nobody. The calling goroutine is then the only one that nobody waits for, and the log tells of it; if perform returns after
-// all, it returns false.
-func (a *attempt) perform() (heeded bool) {
-	ctx := a.ctx
-	if ctx.Err() != nil {
-		a.end(nil, context.Cause(ctx))
-		return true
-	}
-	var told atomic.Bool
-	over := make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(maxEnding)
-		defer timer.Stop()
-		select {
-		case <-over:
-			return
-		case <-timer.C:
+// attemptDriver is who an attempt is made for.
+type attemptDriver interface {
+	// ended is told how an attempt has ended, once.
+	ended(a *attempt, result any, err error)
+	// abandoned is told after that if it goes on all the same: its goroutine is not to be waited for.
+	abandoned(a *attempt)
+	log() *slog.Logger
+}
+
+// newAttempt returns an attempt whose context has the values of ctx, and ends when it is told to.
+func newAttempt(ctx context.Context, d attemptDriver, m *memory, e interpreter.Effect) *attempt {
+	a := &attempt{driver: d, effect: e, reserved: reservation{memory: m}}
+	a.effect.Request.Memory = &a.reserved
+	a.ctx, a.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	return a
+}
+
+// perform performs an effect, and tells it to end with ctx. If the attempt is given up meanwhile, the calling goroutine is
+// the only one that nobody waits for any more, and perform returns false once it returns.
+func (a *attempt) perform(ctx context.Context) (heeded bool) {
+	defer context.AfterFunc(ctx, func() { a.stop(context.Cause(ctx)) })()
+	for _, c := range []context.Context{ctx, a.ctx} {
+		if c.Err() != nil {
+			return a.end(nil, context.Cause(c))
 		}
-		if told.CompareAndSwap(false, true) {
-			a.log().Error("an effect is given up: it has been told to end and goes on", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "told", maxEnding, "reason", context.Cause(ctx))
-			a.end(nil, context.Cause(ctx))
-			a.leave()
-		}
-	})
-	result, err := contained(ctx, a.do, a.effect.Request)
-	if !unwatch() {
-		close(over)
 	}
-	if !told.CompareAndSwap(false, true) {
+	return a.end(contained(a.ctx, a.do, a.effect.Request))
+}
+
+// stop tells an attempt to end. If it goes on for too long after that, it is given up: what heeds nothing holds nobody.
+func (a *attempt) stop(why error) {
+	a.cancel(why)
+	grace := time.AfterFunc(maxEnding, a.giveUp)
+	if before := a.grace.Swap(grace); before != nil {
+		before.Stop()
+	}
+	if a.over.Load() {
+		grace.Stop()
+	}
+}
+
+func (a *attempt) giveUp() {
+	if !a.over.CompareAndSwap(false, true) {
+		return
+	}
+	a.driver.log().Error("an effect is given up: it has been told to end and goes on", "kind", string(a.effect.Kind),
+		"task", a.effect.Request.Path, "told", maxEnding, "reason", context.Cause(a.ctx))
+	a.driver.ended(a, nil, context.Cause(a.ctx))
+	a.driver.abandoned(a)
+}
+
+// end tells the driver how an attempt has ended, unless it has been given up.
+func (a *attempt) end(result any, err error) bool {
+	if !a.over.CompareAndSwap(false, true) {
 		return false
 	}
-	a.end(result, err)
+	if grace := a.grace.Load(); grace != nil {
+		grace.Stop()
+	}
+	a.driver.ended(a, result, err)
+	a.cancel(nil)
 	return true
 }
 

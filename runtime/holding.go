@@ -25,14 +25,14 @@ type holding struct {
 	landed    chan landing
 	resting   chan *attempt // goroutines that perform effects, and have none
 	flights   sync.WaitGroup
-	cancels   map[interpreter.EffectID]context.CancelCauseFunc
-	alarm     *time.Timer          // made once it is needed
-	slotted   bool                 // it may perform effects
-	stopping  <-chan struct{}      // closed when the worker drains, and then when it leaves
-	releasing atomic.Bool          // a commit that gives the token back is on its way
-	waiting   []interpreter.Effect // for a slot
-	patience  time.Time            // when it is given back for want of one; zero if it needs none
-	reserved  []*reservation       // of effects that have landed, and whose results are not stored
+	attempts  map[interpreter.EffectID]*attempt // whose ends it waits for
+	alarm     *time.Timer                       // made once it is needed
+	slotted   bool                              // it may perform effects
+	stopping  <-chan struct{}                   // closed when the worker drains, and then when it leaves
+	releasing atomic.Bool                       // a commit that gives the token back is on its way
+	waiting   []interpreter.Effect              // for a slot
+	patience  time.Time                         // when it is given back for want of one; zero if it needs none
+	performed []*attempt                        // whose results are not stored
 
 	mu    sync.Mutex
 	asked time.Time // when the lease that is trusted was asked for
@@ -41,8 +41,8 @@ type holding struct {
 // landing is the end of an effect, or why its performer has failed as such.
 type landing struct {
 	interpreter.Finished
-	failed   error
-	reserved *reservation
+	attempt *attempt
+	failed  error
 }
 
 // errLost is why a holding ends when its lease cannot be trusted any more.
@@ -52,7 +52,7 @@ var errLost = errors.New("the lease is lost")
 func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	h := &holding{
 		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing), resting: make(chan *attempt),
-		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, asked: sent, slotted: slotted, stopping: p.w.draining,
+		attempts: map[interpreter.EffectID]*attempt{}, asked: sent, slotted: slotted, stopping: p.w.draining,
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
 	defer func() {
@@ -153,11 +153,11 @@ func (h *holding) run() error {
 		case <-h.ctx.Done():
 			return context.Cause(h.ctx)
 		case end := <-h.landed:
-			h.reserved = append(h.reserved, end.reserved)
+			h.performed = append(h.performed, end.attempt)
 			if end.failed != nil {
 				return end.failed
 			}
-			delete(h.cancels, end.Effect)
+			delete(h.attempts, end.Effect)
 			h.session.Finished(end.Finished)
 		case <-h.mailed:
 			h.session.wants.Mail = true
@@ -305,10 +305,11 @@ const maxFailures = 30
 
 // free gives back what was reserved for results that are stored, or will be by another owner.
 func (h *holding) free() {
-	for _, r := range h.reserved {
-		r.end()
+	for _, a := range h.performed {
+		a.reserved.end()
 	}
-	h.reserved = nil
+	clear(h.performed)
+	h.performed = h.performed[:0]
 }
 
 // stored tells what a commit has done.
@@ -454,31 +455,20 @@ func (h *holding) drain() {
 
 // perform starts an effect.
 func (h *holding) perform(e interpreter.Effect) {
-	w, waiters := h.partition.w, &h.flights
-	ctx, cancel := context.WithCancelCause(h.ctx)
+	w := h.partition.w
+	a := newAttempt(h.ctx, h, w.memory, e)
+	a.run, a.do, a.since = h.instance, h.session.program.Performer(e.Kind), w.c.Now()
+	w.flights.begin(a)
 	if e.Detached { // it goes on without the instance
-		ctx, cancel = context.WithCancelCause(w.effects)
-		waiters = &w.detached
-	}
-	landed := w.flights.begin(&flight{h.instance, e.Kind, e.Request.Path, w.c.Now()})
-	reserved := &reservation{memory: w.memory}
-	e.Request.Memory = reserved
-	a := &attempt{ctx: ctx, effect: e, do: h.session.program.Performer(e.Kind), log: h.log, leave: waiters.Done}
-	a.end = func(result any, err error) {
-		h.land(a, reserved, result, err)
-		cancel(nil)
-		landed()
-	}
-	if e.Detached {
 		w.detached.Add(1)
 		go func() {
-			if a.perform() {
+			if a.perform(w.effects) {
 				w.detached.Done()
 			}
 		}()
 		return
 	}
-	h.cancels[e.ID] = cancel
+	h.attempts[e.ID] = a
 	select {
 	case h.resting <- a:
 	default:
@@ -489,7 +479,7 @@ func (h *holding) perform(e interpreter.Effect) {
 
 // performEach performs one effect after the other: a goroutine that has done so once has the stack that it takes.
 func (h *holding) performEach(a *attempt) {
-	for a.perform() {
+	for a.perform(h.ctx) {
 		select {
 		case a = <-h.resting:
 		case <-h.ctx.Done():
@@ -499,28 +489,37 @@ func (h *holding) performEach(a *attempt) {
 	}
 }
 
-// land hands the end of an effect to the instance, if it waits for it.
-func (h *holding) land(a *attempt, reserved *reservation, result any, err error) {
+// ended hands the end of an effect to the instance, if it waits for it.
+func (h *holding) ended(a *attempt, result any, err error) {
+	defer h.partition.w.flights.end(a)
 	e := a.effect
 	if e.Detached || err != nil && a.ctx.Err() != nil {
-		reserved.end()
+		a.reserved.end()
 		return
 	}
-	end := landing{reserved: reserved, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
+	end := landing{attempt: a, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
 	if err != nil && end.Error == nil { // which is no matter of the workflow
 		end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)
 	}
 	select {
 	case h.landed <- end:
 	case <-h.ctx.Done():
-		reserved.end()
+		a.reserved.end()
+	}
+}
+
+func (h *holding) abandoned(a *attempt) {
+	if a.effect.Detached {
+		h.partition.w.detached.Done()
+	} else {
+		h.flights.Done()
 	}
 }
 
 func (h *holding) cancel(id interpreter.EffectID) {
-	if cancel := h.cancels[id]; cancel != nil {
-		cancel(errUnwanted)
-		delete(h.cancels, id)
+	if a := h.attempts[id]; a != nil {
+		a.stop(errUnwanted)
+		delete(h.attempts, id)
 	}
 	h.waiting = slices.DeleteFunc(h.waiting, func(e interpreter.Effect) bool { return e.ID == id })
 	delete(h.session.flights, id)

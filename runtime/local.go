@@ -132,9 +132,8 @@ type delivery struct {
 type finishedEffect struct {
 	instance *instance
 	event    interpreter.Finished
-	detached bool
+	attempt  *attempt // holds memory until the run has taken in the result
 	host     error
-	reserved *reservation // until the run has taken in the result
 }
 
 // errUnwanted is why an effect is cancelled whose task has ended.
@@ -249,12 +248,12 @@ func (l *local) nextWake() (next time.Time) {
 
 func (l *local) receive(f finishedEffect) error {
 	l.flying--
-	defer f.reserved.end()
+	defer f.attempt.reserved.end()
 	if f.host != nil {
 		return f.host
 	}
 	delete(f.instance.cancels, f.event.Effect)
-	if !f.detached {
+	if !f.attempt.effect.Detached {
 		l.post(f.instance, f.event)
 	}
 	return nil
@@ -333,7 +332,7 @@ func (l *local) drain(ctx context.Context) {
 	for {
 		select {
 		case f := <-l.finished:
-			f.reserved.end() // others may wait for it
+			f.attempt.reserved.end() // others may wait for it
 		case <-cancelled:
 			cancelled = nil
 			l.stop(context.Cause(ctx))
@@ -348,32 +347,40 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 		l.performWorkflow(i, e)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(l.effects)
+	wait, done := l.turn(e)
+	a := newAttempt(l.effects, &localEffect{local: l, instance: i, done: done}, l.memory, e)
+	a.do = i.program.Performer(e.Kind)
 	if !e.Detached {
-		i.cancels[e.ID] = cancel
-	}
-	do := i.program.Performer(e.Kind)
-	turn, done := l.turn(e)
-	reserved := &reservation{memory: l.memory}
-	e.Request.Memory = reserved
-	a := &attempt{ctx: ctx, effect: e, do: do, log: func() *slog.Logger { return l.Log }, leave: l.inFlight.Done}
-	a.end = func(result any, err error) {
-		f := finishedEffect{instance: i, event: interpreter.Finished{Effect: e.ID, Result: result}, detached: e.Detached, reserved: reserved}
-		if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && ctx.Err() == nil {
-			f.host = err
-		}
-		l.finished <- f
-		done()
-		cancel(nil)
+		i.cancels[e.ID] = a.stop
 	}
 	l.flying++
 	l.inFlight.Add(1)
 	go func() {
-		turn()
-		if a.perform() {
+		wait()
+		if a.perform(l.effects) {
 			l.inFlight.Done()
 		}
 	}()
+}
+
+// localEffect is an effect of an instance in memory.
+type localEffect struct {
+	local    *local
+	instance *instance
+	done     func() // lets the next one begin
+}
+
+func (d *localEffect) log() *slog.Logger { return d.local.Log }
+
+func (d *localEffect) abandoned(*attempt) { d.local.inFlight.Done() }
+
+func (d *localEffect) ended(a *attempt, result any, err error) {
+	f := finishedEffect{instance: d.instance, attempt: a, event: interpreter.Finished{Effect: a.effect.ID, Result: result}}
+	if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && a.ctx.Err() == nil {
+		f.host = err
+	}
+	d.local.finished <- f
+	d.done()
 }
 
 // turn returns what waits until an effect may begin, and what tells that it has ended: events go out in the order in

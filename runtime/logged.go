@@ -3,10 +3,10 @@ package runtime
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
@@ -78,44 +78,33 @@ func logEntry(log *slog.Logger, e interpreter.Entry, info *Info) {
 	log.Info(what, words...)
 }
 
-// flight is an effect in progress, for who asks what a worker waits for.
-type flight struct {
-	instance Instance
-	kind     dsl.Kind
-	path     interpreter.Path
-	since    time.Time
-}
-
-// flightLog knows what is in flight.
+// flightLog knows what is in flight, for who asks what a worker waits for.
 type flightLog struct {
 	mu  sync.Mutex
-	all map[*flight]struct{}
+	all map[*attempt]struct{}
 }
 
-// begin notes an effect, until the function that it returns is called.
-func (l *flightLog) begin(f *flight) (end func()) {
+func (l *flightLog) begin(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
-		l.all = map[*flight]struct{}{}
+		l.all = map[*attempt]struct{}{}
 	}
-	l.all[f] = struct{}{}
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.all, f)
-	}
+	l.all[a] = struct{}{}
+}
+
+func (l *flightLog) end(a *attempt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.all, a)
 }
 
 // oldest returns what is in flight, the oldest first.
-func (l *flightLog) oldest() []*flight {
+func (l *flightLog) oldest() []*attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var all []*flight
-	for f := range l.all {
-		all = append(all, f)
-	}
-	slices.SortFunc(all, func(a, b *flight) int { return a.since.Compare(b.since) })
+	all := slices.Collect(maps.Keys(l.all))
+	slices.SortFunc(all, func(a, b *attempt) int { return a.since.Compare(b.since) })
 	return all
 }
 
@@ -130,8 +119,9 @@ func (w *Worker) logStopping() {
 		return
 	}
 	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", dsl.Span(w.c.Drain))
-	for _, f := range all[:min(len(all), toldFlights)] {
-		w.c.Log.Info("waits for", "run", f.instance.String(), "kind", strings.ReplaceAll(string(f.kind), "_", " "), "task", string(f.path), "for", dsl.RoughSpan(w.c.Now().Sub(f.since)))
+	for _, a := range all[:min(len(all), toldFlights)] {
+		w.c.Log.Info("waits for", "run", a.run.String(), "kind", strings.ReplaceAll(string(a.effect.Kind), "_", " "), "task", string(a.effect.Request.Path),
+			"for", dsl.RoughSpan(w.c.Now().Sub(a.since)))
 	}
 	if more := len(all) - toldFlights; more > 0 {
 		w.c.Log.Info("and for others", "more", more)

@@ -53,6 +53,10 @@ func (r *reservation) Reserve(ctx context.Context, bytes int64) error {
 func (r *reservation) Keep(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.keep(bytes)
+}
+
+func (r *reservation) keep(bytes int64) {
 	if bytes < r.held {
 		r.memory.left.Release(r.held - bytes)
 		r.held = bytes
@@ -61,9 +65,9 @@ func (r *reservation) Keep(bytes int64) {
 
 // end gives everything back, also what the effect should ask for later.
 func (r *reservation) end() {
-	r.Keep(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.keep(0)
 	r.over = true
 }
 
