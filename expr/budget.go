@@ -192,12 +192,24 @@ func (e *extent) next(todo []visit) ([]visit, int) {
 
 // Size returns about how many bytes v takes as JSON. It looks no further once it has found enough.
 func Size(v any, enough int) int {
-	var few [16]visit
-	var e extent
-	for todo := e.add(few[:0], v, 0); len(todo) > 0 && e.bytes <= enough; {
-		todo, _ = e.next(todo)
+	size := 2
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if size += 1 + Size(item, enough-size); size > enough {
+				break
+			}
+		}
+	case map[string]any:
+		for name, member := range v {
+			if size += len(name) + 4 + Size(member, enough-size); size > enough {
+				break
+			}
+		}
+	default:
+		return weight(v)
 	}
-	return e.bytes
+	return size
 }
 
 // extent walks v and charges the walk.
