@@ -1,19 +1,11 @@
 package main
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/swrun/swrun/redisstore/redistest"
 )
 
 // canaryForms are secrets of all shapes: special characters, lengths, numbers, several lines, an object.
@@ -33,36 +25,6 @@ func canaryForms() map[string]any {
 		"account": map[string]any{"user": "ada-77xq", "tokens": []any{"tok-one-5512", "tok-two-9981"}, "pin": 8675309},
 		"control": "tab\there\x01bell", "newline": "first-line-42\nsecond-line-43",
 	}
-}
-
-// canaryNeedles are spellings of a secret that must not be found.
-func canaryNeedles(v any) (needles []string) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, member := range v {
-			needles = append(needles, canaryNeedles(member)...)
-		}
-		return needles
-	case []any:
-		for _, member := range v {
-			needles = append(needles, canaryNeedles(member)...)
-		}
-		return needles
-	}
-	text := strings.TrimSpace(fmt.Sprint(v))
-	quoted, _ := json.Marshal(text)
-	needles = []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text), strings.ToUpper(text),
-		fmt.Sprintf("%x", text), base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text))}
-	for before := range 3 { // the characters that the neighbours do not change
-		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("u", before) + text))
-		if from, to := (before*8+5)/6, (before+len(text))*8/6; to-from > 4 {
-			needles = append(needles, encoded[from:to])
-		}
-	}
-	if len(text) >= 24 {
-		needles = append(needles, text[:12], text[len(text)-12:])
-	}
-	return needles
 }
 
 func canaryFormTasks() map[string]string {
@@ -100,65 +62,18 @@ func canaryFormTasks() map[string]string {
 	}
 }
 
-// TestNoSecretOfAnyFormLeaves sends secrets of all shapes through a run, and looks at what has left.
+// TestNoSecretOfAnyFormLeaves sends secrets of all shapes through runs, and looks at what has left.
 func TestNoSecretOfAnyFormLeaves(t *testing.T) {
-	echo := newEcho(t)
-	server := redistest.Start(t)
-	file := filepath.Join(t.TempDir(), "runs.db")
 	forms := canaryForms()
-	text, err := json.Marshal(forms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secrets := mustWriteFile(t, "secrets.json", string(text))
+	c := newCanaryCage(t, forms)
 	for place, tasks := range canaryFormTasks() {
 		var document strings.Builder
 		fmt.Fprintf(&document, "document: {dsl: 1.0.3, namespace: demo, name: %s, version: 1.0.0}\nuse: {secrets: [%s]}\ndo:\n", place, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
 		for name := range forms {
-			inner := strings.ReplaceAll("\n"+strings.NewReplacer("URL", echo, "NAME", name).Replace(tasks), "\n", "\n    ")
+			inner := strings.ReplaceAll("\n"+strings.NewReplacer("URL", c.echo, "NAME", name).Replace(tasks), "\n", "\n    ")
 			fmt.Fprintf(&document, "- %s:\n    try:%s\n    catch: {as: err, do: [{s: {set: \"${ $err }\"}}]}\n", name, inner)
 		}
-		path := mustWriteFile(t, place+".yaml", document.String())
-		all := canaryOutput(t, "", []string{"run", path, "--secrets", secrets, "--progress", "json", "--errors", "json"})
-		for _, store := range []string{server.URL(), "file:" + file} {
-			for _, args := range [][]string{
-				{"run", path, "--secrets", secrets, "--id", place, "--store", store, "--progress", "lines"},
-				{"history", place, "-o", "json"}, {"history", place}, {"describe", place, "-o", "json"}, {"describe", place}, {"output", place},
-			} {
-				all += canaryOutput(t, store, args)
-			}
-		}
-		for name, v := range forms {
-			canaryAbsent(t, name+", "+place, all, v)
-		}
+		c.add(place, document.String())
 	}
-	held, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := dump(t, server)
-	for name, v := range forms {
-		canaryAbsent(t, name+" in the file", string(held), v)
-		canaryAbsent(t, name+" in Redis", kept, v)
-	}
-}
-
-func canaryOutput(t *testing.T, store string, args []string) string {
-	t.Helper()
-	out := capture(map[string]string{"SWRUN_STORE": store})
-	out.now = time.Now
-	if code := run(args, out.streams); code == exitInvalid || code == exitUsage || code == exitInternal {
-		t.Errorf("%v: exit %d: %s%s", args, code, out.stdout.String(), out.stderr.String())
-	}
-	return out.stdout.String() + out.stderr.String()
-}
-
-func canaryAbsent(t *testing.T, where, text string, v any) {
-	t.Helper()
-	for _, needle := range canaryNeedles(v) {
-		if i := strings.Index(text, needle); i >= 0 {
-			t.Errorf("%s holds %.60q:\n…%s…", where, needle, text[max(0, i-200):min(len(text), i+len(needle)+60)])
-			return
-		}
-	}
+	c.runAll()
 }

@@ -1,36 +1,18 @@
 package main
 
 import (
-	"context"
-	"encoding/base64"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/swrun/swrun/redisstore/redistest"
 )
 
-// The canaries: secrets that must never be seen where they are looked for.
-const (
-	canaryText     = `kanarie/7f3Q+zw"9`
-	canaryPassword = "vogel-9b1dX8"
-	canaryPin      = "48151623"
-	canaryLine     = "MIIEcanaryLine42"
-	canaryLong     = "langer-Kanarienvogel-0123456789-abcdefghijklmnopqrstuvwxyz-und-noch-mehr"
-	canaryFile     = "api: 'kanarie/7f3Q+zw\"9'\ndb: {username: canary-user, password: vogel-9b1dX8}\npin: '48151623'\n" +
-		"long: langer-Kanarienvogel-0123456789-abcdefghijklmnopqrstuvwxyz-und-noch-mehr\n" +
-		"key: |\n  -----BEGIN KEY-----\n  MIIEcanaryLine42\n  -----END KEY-----\n"
-)
+// canaries are the secrets of the workflows below; none of them may be seen where they are looked for.
+func canaries() map[string]any {
+	return map[string]any{
+		"api": `kanarie/7f3Q+zw"9`, "db": map[string]any{"username": "canary-user", "password": "vogel-9b1dX8"}, "pin": "48151623",
+		"key":  "-----BEGIN KEY-----\nMIIEcanaryLine42\n-----END KEY-----\n",
+		"long": "langer-Kanarienvogel-0123456789-abcdefghijklmnopqrstuvwxyz-und-noch-mehr",
+	}
+}
 
 // canaryTasks are places where a secret, or what holds one, can go: expressions of every field, and all kinds of tasks.
 // URL is a server that answers what it was asked, with the status that the path names.
@@ -86,6 +68,19 @@ func canaryTasks() map[string]string {
 		"call: a long body, cut":   `- a: {call: http, with: {method: get, endpoint: "URL/500?before=4090", headers: {X-Key: "${ $secrets.long }"}}}`,
 		"call: nobody waits":       `- a: {call: http, with: {method: get, endpoint: "http://127.0.0.1:1/", headers: {X-Key: "${ $secrets.api }"}}}`,
 		"call: slow, and a state":  `- a: {input: {from: "${ $secrets.api }"}, call: http, with: {method: post, endpoint: "URL/200?slow=1", body: "${ . }"}}`,
+		"call: digest, refused":    `- a: {call: http, with: {method: get, endpoint: {uri: URL/digest/401, authentication: {digest: {use: db}}}}}`,
+		"call: digest, an echo":    `- a: {call: http, with: {method: get, output: response, endpoint: {uri: "URL/digest/200?slow=1", authentication: {digest: {username: "${ $secrets.db.username }", password: "${ $secrets.db.password }"}}}}}`,
+		"redirect: its Location":   `- a: {call: http, with: {method: get, redirect: true, endpoint: URL/away, headers: {X-Key: "${ $secrets.db.password }"}}}`,
+		"redirect: elsewhere":      `- a: {call: http, with: {method: post, redirect: true, endpoint: URL/elsewhere, headers: {X-Key: "${ $secrets.db.password }"}, body: "${ $secrets.api }"}}`,
+		"redirect: nobody there":   `- a: {call: http, with: {method: get, redirect: true, endpoint: URL/nowhere, headers: {X-Key: "${ $secrets.db.password }"}}}`,
+		"redirect: not a URL":      `- a: {call: http, with: {method: get, redirect: true, endpoint: URL/odd, headers: {X-Key: "${ $secrets.long }"}}}`,
+		"redirect: without end":    `- a: {call: http, with: {method: get, redirect: true, endpoint: URL/round, query: {k: "${ $secrets.api }"}, headers: {X-Key: "${ $secrets.db.password }"}}}`,
+		"redirect: not followed":   `- a: {call: http, with: {method: get, output: response, endpoint: URL/away, headers: {X-Key: "${ $secrets.db.password }"}}}`,
+		"a child and its secrets":  `- a: {run: {workflow: {namespace: demo, name: child, version: 1.0.0}}}`,
+		"a child that fails":       `- a: {try: [{b: {run: {workflow: {namespace: demo, name: child, version: 1.0.0, input: {fail: true}}}}}], catch: {as: err, do: [{w: {wait: {milliseconds: 1}}}, {c: {set: "${ $err }"}}]}}`,
+		"a function":               `- a: {call: echo, with: {k: "${ $secrets.api }"}}` + "\n" + `- b: {wait: {milliseconds: 1}}`,
+		"$task and $workflow":      `- a: {input: {from: "${ $secrets.api }"}, set: {t: "${ $task }", w: "${ $workflow }", r: "${ $runtime }"}}` + "\n" + `- b: {wait: {milliseconds: 1}}`,
+		"jq debug":                 `- a: {set: {x: "${ $secrets.api | debug | debug(\"of \" + .) | length }"}}`,
 		"shell: stderr":            `- a: {run: {shell: {command: 'echo "$K" >&2; exit 3', environment: {K: "${ $secrets.api }"}}}}`,
 		"shell: arguments":         `- a: {run: {shell: {command: 'echo "$1"; exit 0', arguments: ["${ $secrets.long }"]}}}`,
 		"shell: the command":       `- a: {run: {shell: {command: "${ \"exit 3; # \" + $secrets.long }"}}}`,
@@ -100,6 +95,7 @@ func canaryTasks() map[string]string {
 const canaryDocument = `document: {dsl: 1.0.3, namespace: demo, name: NAME, version: 1.0.0}
 use:
   secrets: [api, db, pin, key, long]
+  functions: {echo: {set: {k: "${ .k }"}}}
   extensions:
   - e: {extend: set, when: "${ $task.metadata.extended == true }", before: [{x: {set: "${ $secrets.api }"}}], after: [{y: {wait: {milliseconds: 1}}}]}
 timeout: {after: PT20S}
@@ -107,136 +103,27 @@ output: {as: "${ {o: ., again: $secrets.db} }"}
 do:
 `
 
+const canaryChild = `document: {dsl: 1.0.3, namespace: demo, name: child, version: 1.0.0}
+use: {secrets: [api, db]}
+do:
+- a: {set: {k: "${ $secrets.api }", fail: "${ .fail }"}, export: {as: "${ $secrets.db }"}}
+- b: {wait: {milliseconds: 1}}
+- c: {if: "${ .fail }", raise: {error: {type: "https://x.test/no", status: 500, detail: "${ .k }", title: "${ $context.password }"}}}
+`
+
 // TestNoSecretLeavesARun lets canaries go wherever a value can go, and then looks at every byte that has left: what the
-// store holds, what was printed and logged, and all that the verbs tell of the run.
+// store holds and has written to disk, what was printed and logged, and all that the verbs tell of the run.
 func TestNoSecretLeavesARun(t *testing.T) {
-	echo := newEcho(t)
-	server := redistest.Start(t)
-	file := filepath.Join(t.TempDir(), "runs.db")
-	secrets := mustWriteFile(t, "secrets.yaml", canaryFile)
-	stores := map[string]string{"redis": server.URL(), "file": "file:" + file}
+	c := newCanaryCage(t, canaries())
+	c.add("child", canaryChild)
 	for name, tasks := range canaryTasks() {
-		slug := strings.Trim(strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' {
-				return r
-			}
-			return '-'
-		}, strings.ToLower(name)), "-")
-		slug = strings.ReplaceAll(strings.ReplaceAll(slug, "--", "-"), "--", "-")
-		text := strings.ReplaceAll(strings.ReplaceAll(canaryDocument, "NAME", slug)+tasks+"\n", "URL", echo)
-		document := mustWriteFile(t, slug+".yaml", text)
-		for kind, store := range stores {
-			c := &canaryRun{T: t, name: name + " on " + kind, store: store}
-			c.run("run", document, "--secrets", secrets, "--id", slug, "--store", store, "--progress", "lines")
-			c.look(slug)
-		}
-		c := &canaryRun{T: t, name: name + " in memory"}
-		for _, progress := range []string{"json", "tree"} {
-			c.run("run", document, "--secrets", secrets, "--progress", progress, "--errors", "json")
-		}
-		absent(t, name+" in Redis", dump(t, server))
+		c.add(slug(name), strings.ReplaceAll(strings.ReplaceAll(canaryDocument, "NAME", slug(name))+tasks+"\n", "URL", c.echo))
 	}
-	held, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	absent(t, "the file", string(held))
+	c.runAll()
 }
 
-// canaryRun runs commands and looks at what they print.
-type canaryRun struct {
-	*testing.T
-	name, store string
-}
-
-func (c *canaryRun) run(args ...string) {
-	c.Helper()
-	out := capture(map[string]string{"SWRUN_STORE": c.store})
-	out.now = time.Now
-	if code := run(args, out.streams); code == exitInvalid || code == exitUsage || code == exitInternal {
-		c.Errorf("%s: %v: exit %d: %s%s", c.name, args, code, out.stdout.String(), out.stderr.String())
-	}
-	absent(c.T, c.name+": "+args[0], out.stdout.String()+out.stderr.String())
-}
-
-func (c *canaryRun) look(id string) {
-	for _, args := range [][]string{{"history", id, "-o", "json"}, {"describe", id}, {"describe", id, "-o", "json"}, {"output", id}, {"ls", "-o", "json"}, {"deadlines"}} {
-		c.run(args...)
-	}
-}
-
-// absent looks for the canaries, in every spelling that is promised.
-func absent(t *testing.T, where, text string) {
-	t.Helper()
-	needles := []string{canaryPin, canaryLine, canaryLong[:12], canaryLong[20:32], canaryLong[len(canaryLong)-12:], canaryPassword, "vogel-9b"}
-	for _, secret := range []string{canaryText, canaryPassword, canaryLong, "u:" + canaryText, "canary-user:" + canaryPassword} {
-		upper := strings.ToUpper(secret)
-		needles = append(needles, secret, upper, strings.ToLower(secret), url.QueryEscape(secret), fmt.Sprintf("%x", secret),
-			base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
-			strings.Trim(strings.ReplaceAll(fmt.Sprintf("%q", secret), " ", ""), `"`))
-	}
-	for _, needle := range slices.Compact(needles) {
-		if i := strings.Index(text, needle); i >= 0 {
-			t.Errorf("%s holds %s:\n…%s…", where, needle, text[max(0, i-300):min(len(text), i+len(needle)+60)])
-			return
-		}
-	}
-}
-
-// newEcho starts a server that answers with all that it was asked.
-func newEcho(t *testing.T) string {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		status, before := 0, 0
-		fmt.Sscanf(r.URL.Path, "/%d", &status)
-		fmt.Sscan(r.URL.Query().Get("before"), &before)
-		if r.URL.Query().Has("slow") {
-			time.Sleep(150 * time.Millisecond) // so that the state is stored meanwhile
-		}
-		w.Header().Set("X-Echo", r.Header.Get("X-Key"))
-		w.Header().Set("Content-Type", "text/plain")
-		w.WriteHeader(max(status, 200))
-		fmt.Fprintf(w, "%s%s\n%s\n%s %s", strings.Repeat("x", before), r.Header.Get("X-Key"), r.Header.Get("Authorization"), r.URL, body)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// dump returns every key and value of a server.
-func dump(t *testing.T, s *redistest.Server) string {
-	t.Helper()
-	ctx := context.Background()
-	client := redis.NewClient(&redis.Options{Addr: s.Addr})
-	defer client.Close()
-	var b strings.Builder
-	all := client.Scan(ctx, 0, "*", 1000).Iterator()
-	for all.Next(ctx) {
-		key := all.Val()
-		var v any
-		var err error
-		switch kind := client.Type(ctx, key).Val(); kind {
-		case "string":
-			v, err = client.Get(ctx, key).Result()
-		case "hash":
-			v, err = client.HGetAll(ctx, key).Result()
-		case "list":
-			v, err = client.LRange(ctx, key, 0, -1).Result()
-		case "set":
-			v, err = client.SMembers(ctx, key).Result()
-		case "zset":
-			v, err = client.ZRangeWithScores(ctx, key, 0, -1).Result()
-		case "stream":
-			v, err = client.XRange(ctx, key, "-", "+").Result()
-		default:
-			t.Fatalf("%s is a %s", key, kind)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(&b, key, v)
-	}
-	if b.Len() == 0 || all.Err() != nil {
-		t.Fatal("nothing was found", all.Err())
-	}
-	return b.String()
+// slug makes the name of a place the name of a workflow.
+func slug(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' })
+	return strings.Join(words, "-")
 }

@@ -35,16 +35,20 @@ func (h *hosted) swrun(args ...string) (int, string) {
 
 // work runs a worker until the test ends.
 func (h *hosted) work(flags ...string) {
-	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	h.Cleanup(working(h.T, capture(map[string]string{"SWRUN_STORE": h.url}), flags...))
+}
+
+// working runs a worker until the function that it returns is called.
+func working(t *testing.T, c *captured, flags ...string) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	c.now, c.signals = time.Now, func() (<-chan os.Signal, func()) { return signals, func() {} }
 	var working sync.WaitGroup
 	working.Go(func() {
 		if code := run(append([]string{"worker"}, flags...), c.streams); code != exitOK && code != 130 {
-			h.Errorf("the worker ended with %d: %s", code, c.stderr.String())
+			t.Errorf("the worker ended with %d: %s", code, c.stderr.String())
 		}
 	})
-	h.Cleanup(func() { signals <- os.Interrupt; working.Wait() })
+	return func() { signals <- os.Interrupt; working.Wait() }
 }
 
 // until repeats a command until it prints a text.

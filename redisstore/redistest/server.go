@@ -77,6 +77,9 @@ func freePort(t testing.TB) int {
 // URL returns redis://host:port.
 func (s *Server) URL() string { return "redis://" + s.Addr }
 
+// Folder returns where the server writes what it keeps.
+func (s *Server) Folder() string { return s.dir }
+
 // Run starts the server again after Kill, on the same data, and returns when it answers.
 func (s *Server) Run() {
 	s.t.Helper()

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/redisstore/redistest"
+)
+
+// canaryCage runs workflows in every way in which they can be run, and looks for their secrets in all that comes out.
+type canaryCage struct {
+	*testing.T
+	echo    string // a server that answers with what it was asked
+	redis   *redistest.Server
+	folder  string              // of a project, with its store and the documents
+	names   []string            // of the documents
+	needles map[string][]string // by the name of the secret
+	secrets string              // the file
+}
+
+// Nothing that Redis writes is compressed, so that it can be searched.
+func newCanaryCage(t *testing.T, secrets map[string]any) *canaryCage {
+	t.Helper()
+	text, err := json.Marshal(secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &canaryCage{
+		T: t, echo: newEcho(t), folder: t.TempDir(), needles: map[string][]string{}, secrets: mustWriteFile(t, "secrets.json", string(text)),
+		redis: redistest.Start(t, "--appendonly", "yes", "--aof-use-rdb-preamble", "no", "--rdbcompression", "no", "--list-compress-depth", "0"),
+	}
+	for name, v := range secrets {
+		c.needles[name] = canaryNeedles(v)
+	}
+	return c
+}
+
+// add adds a document.
+func (c *canaryCage) add(name, text string) {
+	c.Helper()
+	c.names = append(c.names, name)
+	if err := os.WriteFile(c.file(name), []byte(text), 0o600); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *canaryCage) file(name string) string { return filepath.Join(c.folder, name+".yaml") }
+
+// runAll runs every document in memory, on the file and the Redis of a command, and on a worker, and searches everything.
+func (c *canaryCage) runAll() {
+	c.Helper()
+	slices.Sort(c.names)
+	c.Chdir(c.folder)
+	c.hosted()
+	for _, name := range c.names {
+		for _, args := range [][]string{
+			{"--progress", "json", "--errors", "json"}, {"--progress", "tree"}, {"--clock", "virtual", "-o", "yaml"},
+			{"--progress", "lines", "--id", name}, {"--progress", "json", "--id", name + "-r", "--store", c.redis.URL()},
+		} {
+			c.swrun("", append([]string{"run", c.file(name), "--secrets", c.secrets}, args...)...)
+		}
+		c.look("", name)
+		for _, args := range [][]string{{"graph"}, {"graph", "-o", "mermaid"}, {"graph", "-o", "dot"}, {"lint", "-o", "json"}, {"validate"}} {
+			c.swrun("", append(args, c.file(name))...)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(c.folder, ".swrun")); err != nil {
+		c.Error("the project has no store:", err)
+	}
+	c.searchFiles(c.folder)
+	c.searchRedis()
+}
+
+// hosted runs the documents on a worker that logs everything.
+func (c *canaryCage) hosted() {
+	c.Helper()
+	store := c.redis.URL()
+	log := capture(map[string]string{"SWRUN_STORE": store})
+	stop := working(c.T, log, "--secrets", c.secrets, "--network", "any", "--allow-processes", "--log-level", "debug", "--print-events")
+	for _, name := range c.names {
+		c.swrun(store, "deploy", c.file(name))
+	}
+	for _, name := range c.names {
+		c.swrun(store, "start", "demo/"+name+":1.0.0", "--id", name)
+	}
+	for _, name := range c.names {
+		c.swrun(store, "wait", name)
+		c.look(store, name)
+	}
+	stop()
+	if told := log.stderr.String(); !strings.Contains(told, "a run has ended") {
+		c.Errorf("the worker tells nothing: %s", told)
+	}
+	c.absent("the log of the worker", log.stdout.String()+log.stderr.String())
+}
+
+// look asks every verb about a run.
+func (c *canaryCage) look(store, id string) {
+	c.Helper()
+	for _, args := range [][]string{
+		{"history", id}, {"history", id, "-o", "json"}, {"history", id, "-o", "ndjson", "--follow"}, {"describe", id}, {"describe", id, "-o", "json"},
+		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"},
+	} {
+		c.swrun(store, args...)
+	}
+}
+
+func (c *canaryCage) swrun(store string, args ...string) {
+	c.Helper()
+	env := map[string]string{}
+	if store != "" {
+		env["SWRUN_STORE"] = store
+	}
+	out := capture(env)
+	out.now = time.Now
+	switch code := run(args, out.streams); code {
+	case exitOK, exitFaulted, exitTimeout, exitFindings:
+	default:
+		c.Errorf("%v: exit %d: %s%s", args, code, out.stdout.String(), out.stderr.String())
+	}
+	c.absent(strings.Join(args, " "), out.stdout.String()+out.stderr.String())
+}
+
+// absent looks for the secrets, in every spelling that is promised.
+func (c *canaryCage) absent(where, text string) {
+	c.Helper()
+	for name, needles := range c.needles {
+		for _, needle := range needles {
+			if i := strings.Index(text, needle); i >= 0 {
+				c.Errorf("%s: %s holds %.60q:\n…%q…", name, where, needle, text[max(0, i-300):min(len(text), i+len(needle)+60)])
+				break
+			}
+		}
+	}
+}
+
+// canaryNeedles are spellings of a secret that must not be found.
+func canaryNeedles(v any) (needles []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			needles = append(needles, canaryNeedles(v[name])...)
+		}
+		return needles
+	case []any:
+		for _, member := range v {
+			needles = append(needles, canaryNeedles(member)...)
+		}
+		return needles
+	}
+	text := strings.TrimSpace(fmt.Sprint(v))
+	quoted, _ := json.Marshal(text)
+	needles = []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text), strings.ToUpper(text), strings.ToLower(text),
+		fmt.Sprintf("%x", text), base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text))}
+	for before := range 3 { // the characters that the neighbours do not change
+		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("u", before) + text))
+		if from, to := (before*8+5)/6, (before+len(text))*8/6; to-from > 4 {
+			needles = append(needles, encoded[from:to])
+		}
+	}
+	if n := len(text); n >= 24 && !strings.HasPrefix(text, "-----") {
+		needles = append(needles, text[:12], text[n/2-6:n/2+6], text[n-12:])
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); len(line) >= 8 && !strings.HasPrefix(line, "-----") {
+			needles = append(needles, line)
+		}
+	}
+	return needles
+}
+
+// newEcho starts a server that answers with all that it was asked: with the status that the path names, after a challenge
+// for a digest, or with a redirect to a place that repeats the key.
+func newEcho(t *testing.T) string {
+	other := httptest.NewServer(http.HandlerFunc(answerEcho)).URL
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key := r.Header.Get("X-Key")
+		to := map[string]string{
+			"/away": "/200?k=" + url.QueryEscape(key), "/elsewhere": other + "/200/" + url.PathEscape(key), "/nowhere": "http://127.0.0.1:1/" + key,
+			"/odd": "ht!tp://" + key, "/round": "/round?k=" + url.QueryEscape(key),
+		}[r.URL.Path]
+		switch {
+		case to != "":
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+			_, _ = io.WriteString(w, to) // who asks may have left
+		case strings.HasPrefix(r.URL.Path, "/digest") && r.Header.Get("Authorization") == "":
+			w.Header().Set("WWW-Authenticate", `Digest realm="canaries", nonce="n0nce", qop="auth", algorithm=SHA-256`)
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			r.URL.Path = strings.TrimPrefix(r.URL.Path, "/digest")
+			answerEcho(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func answerEcho(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // what has come of it
+	status, before := 0, 0
+	fmt.Sscanf(r.URL.Path, "/%d", &status)
+	fmt.Sscan(r.URL.Query().Get("before"), &before)
+	if r.URL.Query().Has("slow") {
+		time.Sleep(150 * time.Millisecond) // so that the state is stored meanwhile
+	}
+	w.Header().Set("X-Echo", r.Header.Get("X-Key"))
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(max(status, 200))
+	fmt.Fprintf(w, "%s%s\n%s\n%s %s", strings.Repeat("x", before), r.Header.Get("X-Key"), r.Header.Get("Authorization"), r.URL, body)
+}
+
+// searchRedis looks at every key and value of the server, and at every byte that it has written.
+func (c *canaryCage) searchRedis() {
+	c.Helper()
+	client := redis.NewClient(&redis.Options{Addr: c.redis.Addr})
+	defer client.Close()
+	c.absent("Redis", dump(c.T, client))
+	if err := client.Save(context.Background()).Err(); err != nil {
+		c.Fatal(err)
+	}
+	files := c.searchFiles(c.redis.Folder())
+	for _, kind := range []string{".rdb", ".aof"} {
+		if !slices.ContainsFunc(files, func(file string) bool { return strings.HasSuffix(file, kind) }) {
+			c.Errorf("Redis has written no %s: %q", kind, files)
+		}
+	}
+}
+
+// searchFiles looks at every byte below a folder.
+func (c *canaryCage) searchFiles(folder string) (files []string) {
+	c.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		held, err := os.ReadFile(path)
+		files = append(files, path)
+		c.absent(path, string(bytes.ToValidUTF8(held, []byte("�"))))
+		return err
+	})
+	if err != nil {
+		c.Error(err)
+	}
+	return files
+}
+
+// dump returns every key and value of a server.
+func dump(t *testing.T, client *redis.Client) string {
+	t.Helper()
+	ctx := context.Background()
+	var b strings.Builder
+	all := client.Scan(ctx, 0, "*", 1000).Iterator()
+	for all.Next(ctx) {
+		key := all.Val()
+		var v any
+		var err error
+		switch kind := client.Type(ctx, key).Val(); kind {
+		case "string":
+			v, err = client.Get(ctx, key).Result()
+		case "hash":
+			v, err = client.HGetAll(ctx, key).Result()
+		case "list":
+			v, err = client.LRange(ctx, key, 0, -1).Result()
+		case "set":
+			v, err = client.SMembers(ctx, key).Result()
+		case "zset":
+			v, err = client.ZRangeWithScores(ctx, key, 0, -1).Result()
+		case "stream":
+			v, err = client.XRange(ctx, key, "-", "+").Result()
+		default:
+			t.Fatalf("%s is a %s", key, kind)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&b, key, v)
+	}
+	if b.Len() == 0 || all.Err() != nil {
+		t.Fatal("nothing was found", all.Err())
+	}
+	return b.String()
+}
