@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -133,6 +134,18 @@ func TestMaskedOutputIsStillJSON(t *testing.T) {
 	}
 	if want := `{"pin":"‹redacted: pin›"}` + "\n"; b.String() != want {
 		t.Errorf("got %s, want %s", b.String(), want)
+	}
+}
+
+// TestPanicsHideSecrets: also what nobody has foreseen is told without secrets.
+func TestPanicsHideSecrets(t *testing.T) {
+	c := capture(map[string]string{"SWRUN_SECRET_TOKEN": "s3cr/t+value"})
+	c.now = func() time.Time { panic(map[string]string{"tried": "s3cr/t+value", "and": "in the file"}) }
+	document := mustWriteFile(t, "a.yaml", "document: {dsl: 1.0.3, namespace: demo, name: a, version: 0.1.0}\nuse: {secrets: [token]}\n"+
+		"do: [{a: {raise: {error: {type: \"https://x.test\", status: 500}}}}]\n")
+	code := run([]string{"run", document, "--secrets", mustWriteFile(t, "s.yaml", "other: in the file\n"), "--progress", "lines"}, c.streams)
+	if code != exitInternal || !strings.Contains(c.stderr.String(), "map[and:‹redacted: other› tried:‹redacted: token›]") {
+		t.Errorf("exit %d: %s", code, c.stderr.String())
 	}
 }
 

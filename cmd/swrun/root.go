@@ -21,6 +21,7 @@ type program struct {
 	streams
 	noColor, ascii bool
 	processes      *process.Pool // where the commands and scripts of workflows run
+	secrets        secrets       // that the command was given
 }
 
 // run does what args ask for and returns the exit code.
@@ -36,7 +37,7 @@ func run(args []string, s streams) (code int) {
 	defer func() {
 		// Go would exit with 2, which means wrong use here.
 		if bug := recover(); bug != nil {
-			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", printable(fmt.Sprint(bug)), debug.Stack())
+			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", printable(p.secrets.hide(fmt.Sprint(bug))), debug.Stack())
 			code = exitInternal
 		}
 	}()
@@ -56,7 +57,7 @@ func run(args []string, s streams) (code int) {
 	}
 	if exit.message != "" {
 		l := p.errLook()
-		fmt.Fprintln(s.err, l.red("swrun:")+" "+l.text(printableLines(exit.message)))
+		fmt.Fprintln(s.err, l.red("swrun:")+" "+l.text(printableLines(p.secrets.hide(exit.message))))
 		if exit.hint != "" {
 			fmt.Fprintln(s.err, "  "+l.text(printable(exit.hint)))
 		}

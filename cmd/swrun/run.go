@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// runFlags are the flags of run, as given.
+// runFlags are the flags of run, as p.secrets.
 type runFlags struct {
 	inputs, events, workflows, limits        []string
 	secrets, errors, progress, clock, js, id string
@@ -134,14 +134,13 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	if err := d.deliverable(f.events); err != nil {
 		return nil, err
 	}
-	given, err := readSecrets(p.env, f.secrets)
-	if err != nil {
+	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
 		return nil, err
 	}
 	if j.input, err = readInput(p.streams, f.inputs); err != nil {
 		return nil, err
 	}
-	j.mask = given.mask(d.workflow, p.ascii)
+	j.mask = p.secrets.mask(d.workflow, p.ascii)
 	js := f.js
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name
@@ -151,7 +150,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		return nil, err
 	}
 	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
-		config := compileConfig(file, tasks.Config{Secrets: given.lookup, JS: js, Processes: p.processes, Publish: j.publish})
+		config := compileConfig(file, tasks.Config{Secrets: p.secrets.lookup, JS: js, Processes: p.processes, Publish: j.publish})
 		config.Limits = bounds
 		return interpreter.Compile(w, config)
 	}
@@ -165,7 +164,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 		return nil, err
 	}
 	j.printer = printer
-	j.host = host{secrets: given.lookup, processes: p.processes, files: true, js: js, limits: bounds}
+	j.host = host{secrets: p.secrets.lookup, processes: p.processes, files: true, js: js, limits: bounds}
 	j.subject = subject{workflow: d.workflow, virtual: f.clock == "virtual"}
 	return j, nil
 }

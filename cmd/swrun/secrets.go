@@ -19,13 +19,15 @@ type secrets struct {
 	env  func(name string) (string, bool)
 	file map[string]any
 	used *usedNames // that were looked up, or are in the file; nil keeps no account
+
+	known *redact.Cache // of what is used
 }
 
 const secretPrefix = "SWRUN_SECRET_"
 
 // readSecrets reads the file of --secrets, a YAML or JSON object; an empty name is no file.
 func readSecrets(env func(string) (string, bool), name string) (secrets, error) {
-	s := secrets{env: env, used: newUsedNames()}
+	s := secrets{env: env, used: newUsedNames(), known: new(redact.Cache)}
 	if name == "" {
 		return s, nil
 	}
@@ -149,10 +151,12 @@ func (w maskedWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// log returns a writer that hides the secrets which were looked up until then, and everything in the file.
-func (s secrets) log(w io.Writer) io.Writer {
-	cache := new(redact.Cache)
-	return maskedWriter{w, func(text string) string { return cache.Set(s.used.names(), s.find).Text(text) }}
+// hide hides the secrets in text that were looked up until now, and everything in the file.
+func (s secrets) hide(text string) string {
+	if s.used == nil {
+		return text
+	}
+	return s.known.Set(s.used.names(), s.find).Text(text)
 }
 
 // usedNames is a set of names for several goroutines.

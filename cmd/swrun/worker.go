@@ -27,7 +27,6 @@ type workerFlags struct {
 	memory                          string
 	network, secrets, js, logLevel  string
 	processes, files, publish       bool
-	given                           secrets
 	limits                          []string
 }
 
@@ -100,14 +99,14 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 
 // logTo makes the log of a worker and its store, without secrets.
 func (f *workerFlags) logTo(p *program) (err error) {
-	if f.given, err = readSecrets(p.env, f.secrets); err != nil {
+	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
 		return err
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
 	}
-	f.log = slog.New(slog.NewTextHandler(f.given.log(p.err), &slog.HandlerOptions{Level: level, ReplaceAttr: utc}))
+	f.log = slog.New(slog.NewTextHandler(maskedWriter{p.err, p.secrets.hide}, &slog.HandlerOptions{Level: level, ReplaceAttr: utc}))
 	return nil
 }
 
@@ -201,7 +200,7 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	}
 	c = runtime.WorkerConfig{
 		Store: o.store, Concurrency: f.concurrency, Log: f.log,
-		Compile: host{secrets: f.given.lookup, transport: transport, processes: processes, files: f.files, js: js, limits: bounds}.compile, Limits: bounds,
+		Compile: host{secrets: o.secrets.lookup, transport: transport, processes: processes, files: f.files, js: js, limits: bounds}.compile, Limits: bounds,
 	}
 	if c.Memory, err = o.effectMemory(f.memory); err != nil {
 		return c, err
