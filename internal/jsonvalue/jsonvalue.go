@@ -45,13 +45,16 @@ func Number(n json.Number) any {
 	if text == "-0" {
 		return math.Copysign(0, -1)
 	}
-	if i, err := strconv.Atoi(text); err == nil {
-		return i
-	}
 	if !strings.ContainsAny(text, ".eE") {
+		if i, err := strconv.Atoi(text); err == nil {
+			return i
+		}
 		return n
 	}
 	f, err := strconv.ParseFloat(text, 64)
+	if err == nil && len(text) <= exactDigits && !strings.ContainsAny(text, "eE") {
+		return f
+	}
 	if err != nil || !sameDecimal(text, strconv.FormatFloat(f, 'e', -1, 64)) {
 		return n
 	}

@@ -16,6 +16,7 @@ type reader struct {
 	members []member   // of the objects
 	block   []byte     // where short texts stand one after the other
 	names   [64]string // of members: objects of a list have the same
+	long    map[int]int
 }
 
 type member struct {
@@ -26,6 +27,9 @@ type member struct {
 // maxDepth is how deep encoding/json reads.
 const maxDepth = 10_000
 
+// measuredFrom is the size of a text, in bytes, from which on it is measured before it is read.
+const measuredFrom = 16 << 10
+
 // Short texts share blocks, so that each does not take memory of its own. What keeps one of them keeps its block.
 const (
 	blockSize = 4 << 10
@@ -33,6 +37,9 @@ const (
 )
 
 func (r *reader) document() (any, bool) {
+	if len(r.text) >= measuredFrom {
+		r.long = measure(r.text).long
+	}
 	v, ok := r.value(0)
 	r.space()
 	return v, ok && r.at == len(r.text)
@@ -98,68 +105,88 @@ func (r *reader) word(w string) bool {
 }
 
 func (r *reader) array(depth int) (any, bool) {
+	size := r.long[r.at-1]
 	if depth > maxDepth {
 		return nil, false
 	}
 	if r.next(']') {
 		return []any{}, true
 	}
+	if size > 0 {
+		array := make([]any, 0, size)
+		ok := r.appendItems(&array, depth)
+		return array, ok
+	}
 	first := len(r.items)
+	if !r.appendItems(&r.items, depth) {
+		return nil, false
+	}
+	array := make([]any, len(r.items)-first)
+	copy(array, r.items[first:])
+	clear(r.items[first:])
+	r.items = r.items[:first]
+	return array, true
+}
+
+// appendItems reads what is left of an array.
+func (r *reader) appendItems(array *[]any, depth int) bool {
 	for {
 		v, ok := r.value(depth)
 		if !ok {
-			return nil, false
+			return false
 		}
-		r.items = append(r.items, v)
-		if r.next(',') {
-			continue
+		*array = append(*array, v)
+		if !r.next(',') {
+			return r.next(']')
 		}
-		if !r.next(']') {
-			return nil, false
-		}
-		array := make([]any, len(r.items)-first)
-		copy(array, r.items[first:])
-		clear(r.items[first:])
-		r.items = r.items[:first]
-		return array, true
 	}
 }
 
 func (r *reader) object(depth int) (any, bool) {
+	size := r.long[r.at-1] / 2
 	if depth > maxDepth {
 		return nil, false
 	}
 	if r.next('}') {
 		return map[string]any{}, true
 	}
+	if size > 0 {
+		object := make(map[string]any, size)
+		ok := r.readMembers(depth, func(m member) { object[m.name] = m.value })
+		return object, ok
+	}
 	first := len(r.members)
+	if !r.readMembers(depth, func(m member) { r.members = append(r.members, m) }) {
+		return nil, false
+	}
+	object := make(map[string]any, len(r.members)-first)
+	for _, m := range r.members[first:] { // of members with the same name, the last
+		object[m.name] = m.value
+	}
+	clear(r.members[first:])
+	r.members = r.members[:first]
+	return object, true
+}
+
+// readMembers reads what is left of an object.
+func (r *reader) readMembers(depth int, add func(member)) bool {
 	for {
 		r.space()
 		text, ok := r.quoted()
 		if !ok {
-			return nil, false
+			return false
 		}
 		m := member{name: r.name(text)}
 		if !r.next(':') {
-			return nil, false
+			return false
 		}
 		if m.value, ok = r.value(depth); !ok {
-			return nil, false
+			return false
 		}
-		r.members = append(r.members, m)
-		if r.next(',') {
-			continue
+		add(m)
+		if !r.next(',') {
+			return r.next('}')
 		}
-		if !r.next('}') {
-			return nil, false
-		}
-		object := make(map[string]any, len(r.members)-first)
-		for _, m := range r.members[first:] { // of members with the same name, the last
-			object[m.name] = m.value
-		}
-		clear(r.members[first:])
-		r.members = r.members[:first]
-		return object, true
 	}
 }
 
@@ -244,7 +271,11 @@ func (r *reader) number() (any, bool) {
 			return nil, false
 		}
 	}
-	return Number(json.Number(r.text[start:r.at])), true
+	v := Number(json.Number(unsafe.String(&r.text[start], r.at-start)))
+	if n, ok := v.(json.Number); ok {
+		return json.Number(r.keep([]byte(n))), true
+	}
+	return v, true
 }
 
 // digits reads at least one digit.

@@ -1,0 +1,145 @@
+package jsonvalue
+
+// Size returns about how many bytes of memory the value takes that Decode makes of data. It reads data once, and is of use only
+// where data is JSON.
+func Size(data []byte) int { return measure(data).bytes }
+
+// measured is what Decode makes of a text, before it does.
+type measured struct {
+	text  []byte
+	at    int
+	bytes int
+	long  map[int]int // where lists and objects of many values begin in the text, and how many values those are
+	open  []container
+}
+
+// container is a list or an object. A member of an object counts as two values: its name comes first.
+type container struct {
+	start, values int
+	object        bool
+}
+
+// longFrom is how many values a list or an object has that Decode gives its place at once, instead of letting it grow.
+const longFrom = 1000
+
+// What values take in 64-bit Go, with what the allocator adds.
+const (
+	wordBytes      = 8  // a number in an interface
+	textBytes      = 16 // a text in an interface, without its bytes
+	listBytes      = 24 // a list in an interface, without its items
+	slotBytes      = 16 // an item of a list
+	mapBytes       = 48 // a map without its members
+	smallMapBytes  = 288
+	smallMap       = 8  // members that a map has place for from the first on
+	memberBytes    = 33 // place for one member in a larger map
+	largeMap       = 1024
+	largeBytes     = 40 // place for one member in a map with so many places
+	directoryBytes = 64
+	freeNumberSize = 2  // digits of numbers for which Go has a value already
+	exactDigits    = 15 // digits of a number that is surely an int or a float64
+)
+
+func measure(text []byte) *measured {
+	m := &measured{text: text}
+	for m.at < len(text) && len(m.open) <= maxDepth {
+		switch c := text[m.at]; {
+		case c == '{' || c == '[':
+			m.value()
+			m.open = append(m.open, container{start: m.at, object: c == '{'})
+			m.at++
+		case c == '}' || c == ']':
+			m.close()
+			m.at++
+		case c == '"':
+			m.quoted()
+		case c == '-' || '0' <= c && c <= '9':
+			m.number()
+		case c == 't' || c == 'f' || c == 'n':
+			m.value()
+			m.skip(func(c byte) bool { return 'a' <= c && c <= 'z' })
+		default:
+			m.at++
+		}
+	}
+	return m
+}
+
+// value counts a value that begins, and reports whether it is the name of a member.
+func (m *measured) value() (isName bool) {
+	if len(m.open) == 0 {
+		return false
+	}
+	inner := &m.open[len(m.open)-1]
+	inner.values++
+	return inner.object && inner.values%2 == 1
+}
+
+func (m *measured) close() {
+	if len(m.open) == 0 {
+		return
+	}
+	last := len(m.open) - 1
+	c := m.open[last]
+	m.open = m.open[:last]
+	if c.values >= longFrom {
+		if m.long == nil {
+			m.long = map[int]int{}
+		}
+		m.long[c.start] = c.values
+	}
+	if c.object {
+		m.bytes += mapSize(c.values / 2)
+	} else {
+		m.bytes += listBytes + c.values*slotBytes
+	}
+}
+
+func mapSize(members int) int {
+	switch {
+	case members == 0:
+		return mapBytes
+	case members <= smallMap:
+		return mapBytes + smallMapBytes
+	}
+	place := 2 * smallMap
+	for place*7/8 < members {
+		place *= 2
+	}
+	if place >= largeMap {
+		return mapBytes + directoryBytes + place*largeBytes
+	}
+	return mapBytes + directoryBytes + place*memberBytes
+}
+
+func (m *measured) quoted() {
+	isName := m.value()
+	start := m.at + 1
+	for m.at++; m.at < len(m.text) && m.text[m.at] != '"'; m.at++ {
+		if m.text[m.at] == '\\' {
+			m.at++
+		}
+	}
+	m.bytes += m.at - start
+	if !isName && m.at > start { // Go has the empty one already
+		m.bytes += textBytes
+	}
+	m.at++
+}
+
+func (m *measured) number() {
+	m.value()
+	start := m.at
+	m.skip(func(c byte) bool { return '0' <= c && c <= '9' || c == '.' || c == '-' || c == '+' || c|0x20 == 'e' })
+	switch digits := m.at - start; {
+	case digits > exactDigits:
+		m.bytes += textBytes + digits
+	case digits > freeNumberSize:
+		m.bytes += wordBytes
+	}
+}
+
+func (m *measured) skip(is func(byte) bool) {
+	for m.at < len(m.text) && is(m.text[m.at]) {
+		m.at++
+	}
+}
