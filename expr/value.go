@@ -19,6 +19,9 @@ var errTooDeep = fmt.Errorf("the value is nested deeper than %d levels", maxData
 // numbers that neither holds exactly, string, []any, map[string]any. Anything after the value is an error.
 func Decode(data []byte) (any, error) { return jsonvalue.Decode(data) }
 
+// DecodedSize returns about how many bytes of memory the value takes that Decode makes of data.
+func DecodedSize(data []byte) int { return jsonvalue.Size(data) }
+
 // Normalize turns v, made of any Go types that encoding/json would write, into the types of Decode.
 func Normalize(v any) (any, error) { return normalize(v, 0) }
 

@@ -89,6 +89,9 @@ type Memory interface {
 	Reserve(ctx context.Context, bytes int64) error
 	// Keep gives back all but so many bytes.
 	Keep(bytes int64)
+	// ReserveValues waits until so many bytes are left for the values that a performer makes of what it has read. It calls
+	// it once, before it makes them.
+	ReserveValues(ctx context.Context, bytes int64) error
 }
 
 // Performer does one effect. Its result is JSON data in the types of expr.Decode. It returns a *errors.Error for what

@@ -11,55 +11,82 @@ import (
 
 // memory bounds what the effects of a worker hold together. Who wants more than is left waits; first come, first served, so
 // that large answers are not overtaken for ever.
+//
+// What is read and the values that are made of it have a part each. Who waits for values may hold what it has read; who holds
+// values waits for nothing. So effects cannot wait for each other.
 type memory struct {
+	read, values *part
+}
+
+// maxValues is how many bytes the values of effects take together until they are stored, whatever a worker may take: they
+// take several times their text, and more of them at a time than there are processors to make them gains nothing.
+const maxValues = 128 << 20
+
+func newMemory(size int64) *memory {
+	values := min(size/2, maxValues)
+	return &memory{newPart(size - values), newPart(values)}
+}
+
+type part struct {
 	size int64
 	left *semaphore.Weighted
 }
 
-func newMemory(size int64) *memory { return &memory{size, semaphore.NewWeighted(size)} }
+func newPart(size int64) *part { return &part{size, semaphore.NewWeighted(size)} }
 
-// reservation is what one effect holds of the memory, until what it has led to is stored. An effect that waits for memory
-// holds none, and what holds some does not wait for any: so they cannot wait for each other.
+// reservation is what one effect holds of the memory, until what it has led to is stored.
 type reservation struct {
-	memory *memory
-	mu     sync.Mutex
-	held   int64
-	over   bool // nobody needs it any more
+	memory       *memory
+	mu           sync.Mutex
+	read, values int64 // bytes of each part
+	over         bool  // nobody needs it any more
 }
 
-// errTwice is a mistake of a performer: it could wait for what it holds itself.
-var errTwice = errors.New("an effect reserves memory once, before it holds any")
+// errTwice is a mistake of a performer: it could wait for what it holds itself, or others for each other.
+var errTwice = errors.New("an effect reserves memory once for what it reads, and then once for values")
 
 // Reserve waits until so many bytes are left; more than there are is all that there is.
 func (r *reservation) Reserve(ctx context.Context, bytes int64) error {
-	if r.holds() {
+	if read, values := r.holds(); read || values {
 		return errTwice
 	}
-	bytes = min(bytes, r.memory.size)
-	if err := r.memory.left.Acquire(ctx, bytes); err != nil {
+	return r.reserve(ctx, r.memory.read, &r.read, bytes)
+}
+
+// ReserveValues does the same for values.
+func (r *reservation) ReserveValues(ctx context.Context, bytes int64) error {
+	if _, values := r.holds(); values {
+		return errTwice
+	}
+	return r.reserve(ctx, r.memory.values, &r.values, bytes)
+}
+
+func (r *reservation) reserve(ctx context.Context, p *part, held *int64, bytes int64) error {
+	bytes = min(bytes, p.size)
+	if err := p.left.Acquire(ctx, bytes); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
-		r.memory.left.Release(bytes)
+		p.left.Release(bytes)
 		return errUnwanted
 	}
-	r.held = bytes
+	*held = bytes
 	return nil
 }
 
-// Keep gives back all but so many bytes.
+// Keep gives back all but so many bytes of what is read.
 func (r *reservation) Keep(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keep(bytes)
+	r.memory.read.keep(&r.read, bytes)
 }
 
-func (r *reservation) keep(bytes int64) {
-	if bytes < r.held {
-		r.memory.left.Release(r.held - bytes)
-		r.held = bytes
+func (p *part) keep(held *int64, bytes int64) {
+	if bytes < *held {
+		p.left.Release(*held - bytes)
+		*held = bytes
 	}
 }
 
@@ -67,12 +94,13 @@ func (r *reservation) keep(bytes int64) {
 func (r *reservation) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keep(0)
+	r.memory.read.keep(&r.read, 0)
+	r.memory.values.keep(&r.values, 0)
 	r.over = true
 }
 
-func (r *reservation) holds() bool {
+func (r *reservation) holds() (read, values bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.held > 0
+	return r.read > 0, r.values > 0
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/swrun/swrun/runtime"
 )
 
-// TestMemoryOfEffects: what effects read together stays below the worker's bound, whatever each of them wants; all come to
-// their turn, those too that want more than there is.
+// TestMemoryOfEffects: what effects read together, and the values that they make of it, stay below the worker's bound, whatever
+// each of them wants; all come to their turn, those too that want more than there is.
 func TestMemoryOfEffects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		var held, most atomic.Int64
+		var read, values level
 		wants := []int64{40, 60, 30, 1000, 1, 100}
 		var next atomic.Int64
 		h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
@@ -25,16 +25,20 @@ func TestMemoryOfEffects(t *testing.T) {
 			if err := r.Memory.Reserve(ctx, want); err != nil {
 				return nil, err
 			}
-			for now, before := held.Add(min(want, 100)), most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
-			}
+			lower := read.raise(min(want, 100))
 			time.Sleep(time.Second) // of virtual time
-			held.Add(-min(want, 100))
+			lower()
 			if want == 60 {
 				r.Memory.Keep(5)
 			}
+			if err := r.Memory.ReserveValues(ctx, 2*want); err != nil {
+				return nil, err
+			}
+			defer values.raise(min(2*want, 100))()
+			time.Sleep(time.Second)
 			return int(want), nil
 		}
-		defer h.work(runtime.WorkerConfig{Memory: 100})()
+		defer h.work(runtime.WorkerConfig{Memory: 200})()
 		var runs []runtime.Instance
 		for range 12 {
 			runs = append(runs, h.start("do: [{f: {fork: {branches: [{a: "+task+"}, {b: "+task+"}, {c: "+task+"}]}}}]", runtime.StartOptions{}))
@@ -44,10 +48,21 @@ func TestMemoryOfEffects(t *testing.T) {
 				t.Errorf("got %+v", o)
 			}
 		}
-		if most.Load() > 100 || most.Load() < 90 {
-			t.Errorf("%d bytes of 100 were held together", most.Load())
+		for what, l := range map[string]*level{"read": &read, "values": &values} {
+			if most := l.most.Load(); most > 100 || most < 90 {
+				t.Errorf("%s: %d bytes of 100 were held together", what, most)
+			}
 		}
 	})
+}
+
+// level is how much of something is held, and the most that was.
+type level struct{ now, most atomic.Int64 }
+
+func (l *level) raise(by int64) (lower func()) {
+	for now, most := l.now.Add(by), l.most.Load(); now > most && !l.most.CompareAndSwap(most, now); most = l.most.Load() {
+	}
+	return func() { l.now.Add(-by) }
 }
 
 // TestDeadlineOfWhatWaitsForMemory: a timeout ends it in time, and the memory goes to whoever is next.
@@ -94,11 +109,19 @@ func TestMemoryAfterErrors(t *testing.T) {
 				if r.Memory.Reserve(ctx, 1) == nil {
 					t.Error("it may wait for itself")
 				}
+			case 3:
+				if err := r.Memory.ReserveValues(ctx, 100); err != nil {
+					return nil, err
+				}
+				if r.Memory.ReserveValues(ctx, 1) == nil || r.Memory.Reserve(ctx, 1) == nil {
+					t.Error("it may wait for itself")
+				}
+				panic("after it")
 			}
 			return nil, nil
 		}
 		defer h.work(runtime.WorkerConfig{Memory: 100})()
-		for range 4 {
+		for range 5 {
 			h.wait(h.start("do: [{t: {try: [{a: "+task+"}], catch: {}}}]", runtime.StartOptions{}))
 		}
 	})

@@ -29,7 +29,7 @@ type WorkerConfig struct {
 	Retention   time.Duration // of instances that have ended; default 0 keeps them
 	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
 	Limits      limits.Set    // of a history and a state; those of tasks are Compile's
-	Memory      int64         // bytes that what effects read may take together; default 1 GiB
+	Memory      int64         // bytes that what effects read, and its values, may take together; default 1 GiB
 
 	// Only chooses the instances that this worker runs; nil chooses all.
 	Only func(Instance) bool

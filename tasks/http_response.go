@@ -23,6 +23,7 @@ const (
 	maxRefusal = 64 << 10 // bytes that are read of one that is no success
 	maxDetail  = 4 << 10  // bytes of it that an error quotes
 	unreserved = 32 << 10 // bytes of a body for which no memory is reserved
+	perByte    = 4        // bytes of memory that one of a body takes until it is stored, besides the values that JSON becomes
 )
 
 // receive reads the response until ctx ends, and makes of it what the task gets.
@@ -51,7 +52,17 @@ func (request *httpRequest) receive(ctx context.Context, response *http.Response
 	if err != nil {
 		return nil, err
 	}
+	if r.Memory != nil && len(body) > unreserved && request.decodes(response) {
+		if err := r.Memory.ReserveValues(ctx, int64(expr.DecodedSize(body))); err != nil {
+			return nil, err
+		}
+	}
 	return request.result(response, body)
+}
+
+// decodes reports whether the task gets the values of JSON.
+func (request *httpRequest) decodes(response *http.Response) bool {
+	return request.Format != "raw" && isJSON(mediaType(response.Header.Get("Content-Type")))
 }
 
 // succeeds reports whether a status is what the task has asked for (semantics 11.5).
@@ -74,7 +85,7 @@ func (request *httpRequest) read(ctx context.Context, response *http.Response, m
 		if response.ContentLength > 0 {
 			most = response.ContentLength
 		}
-		if err := memory.Reserve(ctx, most*request.weight(response)); err != nil {
+		if err := memory.Reserve(ctx, most*perByte); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +96,7 @@ func (request *httpRequest) read(ctx context.Context, response *http.Response, m
 	}
 	err := request.fill(body, response, maxResponse())
 	if memory != nil {
-		memory.Keep(int64(body.Len()) * request.weight(response))
+		memory.Keep(int64(body.Len()) * perByte)
 	}
 	return body.Bytes(), err
 }
@@ -100,15 +111,6 @@ func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, li
 		return request.tooLarge()
 	}
 	return nil
-}
-
-// weight is how many bytes of memory a byte of a body may cost until it is stored: as text and as what is written of it,
-// and as values, of which the smallest are the most expensive.
-func (request *httpRequest) weight(response *http.Response) int64 {
-	if request.Format != "raw" && isJSON(mediaType(response.Header.Get("Content-Type"))) {
-		return 24
-	}
-	return 4
 }
 
 // maxResponse is how large the body of a success may be, after decompression.

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestRunHasABoundOfMemory: while one answer takes all that there is, another waits, and its timeout goes on. With more memory
+// it does not wait.
+func TestRunHasABoundOfMemory(t *testing.T) {
+	for memory, want := range map[string]string{"1MiB": "waited\n", "1GiB": "read\n"} {
+		t.Run(memory, func(t *testing.T) {
+			const large = 9 << 20 // more than the buffers of a connection take: whoever has got it has reserved memory
+			taken, wanted := make(chan struct{}), make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				switch r.URL.Path {
+				case "/large":
+					w.Header().Set("Content-Length", strconv.Itoa(large+1))
+					_, _ = w.Write([]byte(strings.Repeat("x", large)))
+					_ = http.NewResponseController(w).Flush()
+					close(taken)
+					select {
+					case <-wanted:
+						_, _ = w.Write([]byte("x"))
+					case <-r.Context().Done():
+					}
+				case "/taken":
+					<-taken
+				case "/other":
+					_, _ = w.Write([]byte(strings.Repeat("x", 64<<10)))
+				case "/end":
+					close(wanted)
+				}
+			}))
+			defer server.Close()
+			file := mustWriteFile(t, "memory.yaml", fmt.Sprintf(`document: {dsl: 1.0.3, namespace: demo, name: memory, version: 0.1.0}
+do:
+- both:
+    fork:
+      branches:
+      - large: {call: http, with: {method: get, endpoint: '%[1]s/large'}, output: {as: '${ null }'}}
+      - other:
+          do:
+          - taken: {call: http, with: {method: get, endpoint: '%[1]s/taken'}}
+          - try:
+              try:
+              - ask: {call: http, with: {method: get, endpoint: '%[1]s/other'}, timeout: {after: PT3S}, output: {as: '${ "read" }'}}
+              catch:
+                errors: {with: {status: 408}}
+                do: [{waited: {set: {how: waited}, output: {as: '${ .how }'}}}]
+          - end: {call: http, with: {method: get, endpoint: '%[1]s/end'}, output: {as: '${ $input }'}}
+- last: {set: {how: '${ .[1] }'}, output: {as: '${ .how }'}}
+`, server.URL))
+			var stderr strings.Builder
+			cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "run", "--progress", "none", "-r", file}, Stderr: &stderr, Env: append(os.Environ(), "SWRUN_EFFECT_MEMORY="+memory)}
+			out, err := cmd.Output()
+			if err != nil || string(out) != want {
+				t.Errorf("got %q, want %q, %v, %s", out, want, err, stderr.String())
+			}
+		})
+	}
+}
