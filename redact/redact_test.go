@@ -17,7 +17,7 @@ const pem = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END K
 func set() *Set {
 	return New(map[string]any{
 		"api": "s3cr/t+va\"lue", "db": map[string]any{"user": "pg", "password": "pä55 w<o>rd'&"}, "pin": 123456, "big": "12345678901234567890",
-		"key": pem, "longer": "s3cr/t+va\"lue and more", "odd name!": "odd value", "odd name?": "other value", "empty": "", "zero": nil,
+		"bytes": "by\xfftes\xfe\xfd", "key": pem, "longer": "s3cr/t+va\"lue and more", "odd name!": "odd value", "odd name?": "other value", "empty": "", "zero": nil,
 	}, true)
 }
 
@@ -46,6 +46,7 @@ func TestValues(t *testing.T) {
 		{"a number", 123456, "‹redacted: pin›"},
 		{"a number of another type", 123456.0, "‹redacted: pin›"},
 		{"another number", 1234567, 1234567},
+		{"bytes that are no text", "a by\xfftes\xfe\xfd, by\ufffdtes\ufffd\ufffd z", "a ‹redacted: bytes›, ‹redacted: bytes› z"},
 		{"a line of a key", "bad line MIIEvQIBADANBgkq", "bad line ‹redacted: key›"},
 		{"a line that every key has", "-----BEGIN KEY-----", "-----BEGIN KEY-----"},
 		{"a short secret that is the whole value", "pg", "‹redacted: db›"},

@@ -20,7 +20,7 @@ func spellings(text string) []spelling {
 	quoted := strconv.Quote(text)
 	digits := hex.EncodeToString([]byte(text))
 	all := []spelling{
-		{"", text},
+		{"", text}, {"in UTF-8", string([]rune(text))}, // as JSON writes bytes that are none
 		{"in a query", url.QueryEscape(text)}, {"in a path", url.PathEscape(text)}, {"percent-encoded", percent(text)},
 		{"in JSON", inner(plainJSON)}, {"in JSON for HTML", inner(string(inJSON))},
 		{"quoted", inner(quoted)}, {"quoted for Go", inner(strconv.QuoteToASCII(text))}, {"in JSON in JSON", twice(plainJSON)},

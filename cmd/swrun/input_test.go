@@ -112,6 +112,36 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestOddSecrets: what is provided in odd ways, and what then is no secret.
+func TestOddSecrets(t *testing.T) {
+	file := mustWriteFile(t, "secrets.yaml", "both: \nblank: ''\nlist: [a]\nyes: true\n'': x\n")
+	env := map[string]string{
+		"both": "without the prefix", "SWRUN_SECRET_BOTH": "not null", "SWRUN_SECRET_EMPTY": "", "SWRUN_SECRET_SPACES": " \n", "SWRUN_SECRET_": "no name",
+		"SWRUN_SECRET_A_B": "usual", "SWRUN_SECRET_a.b": "exact", "SWRUN_SECRET_exact": "", "SWRUN_SECRET_EXACT": "usual", "SWRUN_SECRET____": "three lines",
+		"SWRUN_SECRET_ключ": "key", "SWRUN_SECRET_BROKEN": `{"a": 1,}`, "SWRUN_SECRET_BRACE": "{token", "SWRUN_SECRET_LINES": "a\nb\n", "SWRUN_SECRET_NULL": "null",
+		"SWRUN_SECRET_NUL": `{"a": "x\u0000y"}`, "SWRUN_SECRET_OBJECT": " {\"a\": 1}\n", "SWRUN_SECRET_HUGE": strings.Repeat("x", 1<<17), "SWRUN_SECRET_TRUE": "true",
+	}
+	s, err := readSecrets(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{
+		"both": "not null", "blank": "", "list": []any{"a"}, "yes": true, "": "x", "empty": nil, "spaces": nil, "a-b": "usual", "a.b": "exact", "A_B": "usual",
+		"a b": "usual", "exact": "usual", "ключ": "key", "сло": nil, "---": "three lines", "broken": `{"a": 1,}`, "brace": "{token", "lines": "a\nb\n",
+		"null": "null", "nul": map[string]any{"a": "x\x00y"}, "object": map[string]any{"a": 1}, "huge": strings.Repeat("x", 1<<17), "true": "true",
+	} {
+		if got, ok := s.find(name); ok != (want != nil) || cmp.Diff(want, got) != "" {
+			t.Errorf("%q is %v, %.80v", name, ok, got)
+		}
+	}
+	for _, text := range []string{"", "[a]", "text", "a: b: c", "a: 1\na: 2", "\x00", "a: " + strings.Repeat("x", maxSecrets)} {
+		_, err := readSecrets(nil, mustWriteFile(t, "odd.yaml", text))
+		if wrong, ok := err.(*exitError); !ok || wrong.code != exitUsage && wrong.code != exitInput {
+			t.Errorf("%.20q: got %v", text, err)
+		}
+	}
+}
+
 func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
 	s := secrets{env: func(name string) (string, bool) { return "s3cr/t+value", name == "SWRUN_SECRET_token" }}
 	fault := errors.Runtimef("%ss3cr/t+value", strings.Repeat("x", shownDetail-6)).With("at", []any{"s3cr/t+value"})

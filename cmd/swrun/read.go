@@ -10,6 +10,7 @@ import (
 const (
 	maxDocument = 8 << 20
 	maxText     = 64 << 20
+	maxSecrets  = 1 << 20 // each spelling of each is looked for in all that is told
 )
 
 // readFile reads a file as a whole. Its size is not asked for: a device or a pipe tells none.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -31,7 +32,7 @@ func readSecrets(env func(string) (string, bool), name string) (secrets, error) 
 	if name == "" {
 		return s, nil
 	}
-	text, err := readFile("the secrets", name, maxText)
+	text, err := readFile("the secrets", name, maxSecrets)
 	if err != nil {
 		return s, err
 	}
@@ -58,26 +59,35 @@ func (s secrets) lookup(name string) (any, bool) {
 }
 
 // find returns a secret's value: the file wins over the environment, and there the exact name over the usual
-// spelling of environment variables.
+// spelling of environment variables. An empty variable, and null in the file, is no secret: it stands for one that whoever
+// started this program does not have.
 func (s secrets) find(name string) (any, bool) {
-	if v, ok := s.file[name]; ok {
+	if v := s.file[name]; v != nil {
 		return v, true
 	}
-	for _, variable := range []string{secretPrefix + name, secretPrefix + environmentName(name)} {
-		if text, ok := s.env(variable); ok {
+	for _, variable := range []string{name, environmentName(name)} {
+		if text, _ := s.env(secretPrefix + variable); variable != "" && strings.TrimSpace(text) != "" {
 			return secretValue(text), true
 		}
 	}
 	return nil, false
 }
 
+// environmentName returns how a name is usually spelt in an environment: api-key and api.key are both API_KEY. Letters
+// that no such name has leave none.
 func environmentName(name string) string {
-	return strings.Map(func(r rune) rune {
+	unknown := false
+	variable := strings.Map(func(r rune) rune {
+		unknown = unknown || r >= utf8.RuneSelf
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return '_'
 	}, strings.ToUpper(name))
+	if unknown {
+		return ""
+	}
+	return variable
 }
 
 // secretValue reads JSON objects and arrays; everything else is text.
