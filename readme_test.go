@@ -42,6 +42,27 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestSecretsPage runs the workflow of docs/secrets.md.
+func TestSecretsPage(t *testing.T) {
+	text := mustReadFile(t, "docs/secrets.md")
+	binary, folder := filepath.Join(t.TempDir(), "swrun"), t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
+		t.Fatalf("%s\n%s", err, out)
+	}
+	document := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(text)
+	console := regexp.MustCompile("(?s)```console\n\\$ ([^\n]*)\n(.*?)```").FindStringSubmatch(text)
+	if document == nil || console == nil {
+		t.Fatal("the page shows no workflow, or does not run it")
+	}
+	if err := os.WriteFile(filepath.Join(folder, "pay.yaml"), []byte(document[1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := shell("cd '" + folder + "' && " + strings.ReplaceAll(console[1], "swrun ", binary+" "))
+	if diff := cmp.Diff(console[2], got); diff != "" {
+		t.Errorf("%s (-page +got):\n%s", console[1], diff)
+	}
+}
+
 // shell returns the output of a command line, whatever its exit code.
 func shell(line string) string {
 	out, _ := exec.Command("sh", "-c", line).Output() // a mistake exits with 3, as it should
