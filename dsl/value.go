@@ -89,7 +89,7 @@ func (p *parser) names(n *yaml.Node, at Pointer, what string) {
 
 func (p *parser) emptyName(n *yaml.Node, at Pointer, what string) {
 	p.add(Diagnostic{Code: "SW130", Message: what + " must not be empty", Pointer: at, Range: p.src.span(n),
-		Help: "leave it out if nothing is meant"})
+		Help: "give it a value; what is not required may be left out"})
 }
 
 // emptyExpression reports whether text is an expression with nothing in it.

@@ -18,8 +18,12 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// maxStderr is how much of stderr an error quotes.
-const maxStderr = 2 << 10
+// What an error quotes of a long stderr, in bytes: its beginning, where JavaScript says what is wrong, and its end, where most
+// others do.
+const (
+	stderrHead = 1 << 9
+	stderrTail = 3 << 9
+)
 
 // processBody is what shell commands and scripts share: how they are started and what becomes of their end
 // (semantics 10.1 to 10.5).
@@ -160,18 +164,26 @@ func (e ended) result(returns string) (any, error) {
 		return map[string]any{"code": e.code, "stdout": trim(e.stdout), "stderr": trim(e.stderr)}, nil
 	}
 	if e.code != 0 {
-		failed := errors.Runtimef("%s", tail(trim(e.stderr)))
+		failed := errors.Runtimef("%s", ends(trim(e.stderr)))
 		failed.Title = fmt.Sprintf("Exit Code %d", e.code)
 		return nil, failed
 	}
 	return trim(e.stdout), nil
 }
 
-func tail(s string) string {
-	if len(s) <= maxStderr {
+// ends leaves out the middle of a long text: whole lines, if it has any.
+func ends(s string) string {
+	if len(s) <= stderrHead+stderrTail {
 		return s
 	}
-	return "…" + strings.ToValidUTF8(s[len(s)-maxStderr:], "")
+	head, tail := s[:stderrHead], s[len(s)-stderrTail:]
+	if end := strings.LastIndexByte(head, '\n'); end >= 0 {
+		head = head[:end+1]
+	}
+	if start := strings.IndexByte(tail, '\n'); start >= 0 {
+		tail = tail[start:]
+	}
+	return strings.ToValidUTF8(head, "") + "…" + strings.ToValidUTF8(tail, "")
 }
 
 // errNoProcesses is what a task gets where processes are not granted.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
@@ -25,7 +26,9 @@ type failure struct {
 }
 
 const (
-	shownDetail = 2000 // bytes of an error's detail
+	shownDetail = 2100 // bytes of an error's detail
+	detailHead  = 4    // lines of a longer one that are shown from its beginning
+	detailTail  = 8    // and from its end
 	headWidth   = 72   // where the run's id stands if the line leaves room
 )
 
@@ -80,9 +83,12 @@ func labelled(name, text string) string {
 }
 
 // detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
-// below each other.
+// below each other: of many the first and the last, which tell most.
 func detailLines(detail string) string {
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(bounded(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
+	if left := len(lines) - detailHead - detailTail; left > 1 {
+		lines = slices.Replace(lines, detailHead, detailHead+left, "…")
+	}
 	for i, l := range lines {
 		lines[i] = printable(strings.ReplaceAll(l, "\t", "    "))
 	}

@@ -69,6 +69,7 @@ func TestFaultReport(t *testing.T) {
 		{"condition", errors.Runtimef("no").At(guardedTry + "/try/0/slow"), nil, exitFaulted},
 		{"no_try", errors.Expressionf("cannot add: string and number").At("/do/3/alone"), nil, exitFaulted},
 		{"hostile", hostileError(), nil, exitFaulted},
+		{"many_lines", errors.Runtimef("what is wrong\n%sthe end", strings.Repeat("a line\n", 100)).At("/do/3/alone"), nil, exitFaulted},
 		{"input_rejected", errors.Validationf("the input does not fit its schema: missing properties: 'sku'").At("/"), nil, exitInput},
 	} {
 		t.Run(c.name, func(t *testing.T) {
