@@ -28,6 +28,7 @@ func layers() map[string][]string {
 		"dsl":                  {"errors", "internal/suggest"},
 		"expr":                 {"errors", "internal/jsonvalue", "internal/suggest"},
 		"redact":               {"errors"},
+		"redact/redacttest":    nil,
 		"limits":               {"errors"},
 		"interpreter":          {"errors", "limits", "dsl", "expr", "redact"},
 		"process":              nil,

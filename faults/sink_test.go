@@ -23,6 +23,7 @@ type request struct {
 	path    string
 	attempt string
 	at      time.Time
+	key     string // of X-Key, or the password of basic authentication
 }
 
 func startSink(t *testing.T, delay time.Duration) *sink {
@@ -39,8 +40,12 @@ func startSink(t *testing.T, delay time.Duration) *sink {
 
 func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.Header.Get("Idempotency-Key")
+	shown := r.Header.Get("X-Key")
+	if _, password, ok := r.BasicAuth(); ok {
+		shown = password
+	}
 	s.mu.Lock()
-	s.requests[key] = append(s.requests[key], request{r.URL.Path, r.Header.Get("X-Swrun-Attempt"), time.Now()})
+	s.requests[key] = append(s.requests[key], request{r.URL.Path, r.Header.Get("X-Swrun-Attempt"), time.Now(), shown})
 	s.mu.Unlock()
 	select {
 	case <-time.After(s.delay):

@@ -135,6 +135,13 @@ func (k *worker) lines() []string {
 	return k.log[max(0, len(k.log)-30):]
 }
 
+// everything returns all of the worker's log.
+func (k *worker) everything() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.log)
+}
+
 // told reports whether the worker has logged something.
 func (k *worker) told(text string) bool {
 	k.mu.Lock()
@@ -196,11 +203,17 @@ func (w *world) closed() (n int64) {
 // settle waits until all runs have ended; with -long, ten times as long.
 func (w *world) settle(limit time.Duration) {
 	w.Helper()
+	w.settleAll(int64(len(w.runs)), limit)
+}
+
+// settleAll is settle for runs that start others: ends is how many end in all.
+func (w *world) settleAll(ends int64, limit time.Duration) {
+	w.Helper()
 	limit *= time.Duration(of(1))
-	for deadline := time.Now().Add(limit); w.closed() < int64(len(w.runs)); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(limit); w.closed() < ends; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.unfinished()
-			w.Fatalf("%d of %d runs have ended after %s", w.closed(), len(w.runs), limit)
+			w.Fatalf("%d of %d runs have ended after %s", w.closed(), ends, limit)
 		}
 	}
 }

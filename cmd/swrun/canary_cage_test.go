@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/redact/redacttest"
 	"github.com/swrun/swrun/redisstore/redistest"
 )
 
@@ -29,13 +26,12 @@ type canaryCage struct {
 	*testing.T
 	echo    string // a server that answers with what it was asked
 	redis   *redistest.Server
-	folder  string              // of a project, with its store and the documents
-	names   []string            // of the documents
-	needles map[string][]string // by the name of the secret
-	secrets string              // the file
+	folder  string   // of a project, with its store and the documents
+	names   []string // of the documents
+	search  redacttest.Search
+	secrets string // the file
 }
 
-// Nothing that Redis writes is compressed, so that it can be searched.
 func newCanaryCage(t *testing.T, secrets map[string]any) *canaryCage {
 	t.Helper()
 	text, err := json.Marshal(secrets)
@@ -43,11 +39,8 @@ func newCanaryCage(t *testing.T, secrets map[string]any) *canaryCage {
 		t.Fatal(err)
 	}
 	c := &canaryCage{
-		T: t, echo: newEcho(t), folder: t.TempDir(), needles: map[string][]string{}, secrets: mustWriteFile(t, "secrets.json", string(text)),
-		redis: redistest.Start(t, "--appendonly", "yes", "--aof-use-rdb-preamble", "no", "--rdbcompression", "no", "--list-compress-depth", "0"),
-	}
-	for name, v := range secrets {
-		c.needles[name] = canaryNeedles(v)
+		T: t, echo: newEcho(t), folder: t.TempDir(), search: redacttest.For(secrets), secrets: mustWriteFile(t, "secrets.json", string(text)),
+		redis: redistest.Start(t, redacttest.Redis()...),
 	}
 	return c
 }
@@ -84,7 +77,7 @@ func (c *canaryCage) runAll() {
 	if _, err := os.Stat(filepath.Join(c.folder, ".swrun")); err != nil {
 		c.Error("the project has no store:", err)
 	}
-	c.searchFiles(c.folder)
+	c.search.AbsentBelow(c, c.folder)
 	c.searchRedis()
 }
 
@@ -108,7 +101,7 @@ func (c *canaryCage) hosted() {
 	if told := log.stderr.String(); !strings.Contains(told, "a run has ended") {
 		c.Errorf("the worker tells nothing: %s", told)
 	}
-	c.absent("the log of the worker", log.stdout.String()+log.stderr.String())
+	c.search.Absent(c, "the log of the worker", log.stdout.String()+log.stderr.String())
 }
 
 // look asks every verb about a run.
@@ -135,55 +128,7 @@ func (c *canaryCage) swrun(store string, args ...string) {
 	default:
 		c.Errorf("%v: exit %d: %s%s", args, code, out.stdout.String(), out.stderr.String())
 	}
-	c.absent(strings.Join(args, " "), out.stdout.String()+out.stderr.String())
-}
-
-// absent looks for the secrets, in every spelling that is promised.
-func (c *canaryCage) absent(where, text string) {
-	c.Helper()
-	for name, needles := range c.needles {
-		for _, needle := range needles {
-			if i := strings.Index(text, needle); i >= 0 {
-				c.Errorf("%s: %s holds %.60q:\n…%q…", name, where, needle, text[max(0, i-300):min(len(text), i+len(needle)+60)])
-				break
-			}
-		}
-	}
-}
-
-// canaryNeedles are spellings of a secret that must not be found.
-func canaryNeedles(v any) (needles []string) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			needles = append(needles, canaryNeedles(v[name])...)
-		}
-		return needles
-	case []any:
-		for _, member := range v {
-			needles = append(needles, canaryNeedles(member)...)
-		}
-		return needles
-	}
-	text := strings.TrimSpace(fmt.Sprint(v))
-	quoted, _ := json.Marshal(text)
-	needles = []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text), strings.ToUpper(text), strings.ToLower(text),
-		fmt.Sprintf("%x", text), base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text))}
-	for before := range 3 { // the characters that the neighbours do not change
-		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("u", before) + text))
-		if from, to := (before*8+5)/6, (before+len(text))*8/6; to-from > 4 {
-			needles = append(needles, encoded[from:to])
-		}
-	}
-	if n := len(text); n >= 24 && !strings.HasPrefix(text, "-----") {
-		needles = append(needles, text[:12], text[n/2-6:n/2+6], text[n-12:])
-	}
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); len(line) >= 8 && !strings.HasPrefix(line, "-----") {
-			needles = append(needles, line)
-		}
-	}
-	return needles
+	c.search.Absent(c, strings.Join(args, " "), out.stdout.String()+out.stderr.String())
 }
 
 // newEcho starts a server that answers with all that it was asked: with the status that the path names, after a challenge
@@ -232,34 +177,16 @@ func (c *canaryCage) searchRedis() {
 	c.Helper()
 	client := redis.NewClient(&redis.Options{Addr: c.redis.Addr})
 	defer client.Close()
-	c.absent("Redis", dump(c.T, client))
+	c.search.Absent(c, "Redis", dump(c.T, client))
 	if err := client.Save(context.Background()).Err(); err != nil {
 		c.Fatal(err)
 	}
-	files := c.searchFiles(c.redis.Folder())
+	files := c.search.AbsentBelow(c, c.redis.Folder())
 	for _, kind := range []string{".rdb", ".aof"} {
 		if !slices.ContainsFunc(files, func(file string) bool { return strings.HasSuffix(file, kind) }) {
 			c.Errorf("Redis has written no %s: %q", kind, files)
 		}
 	}
-}
-
-// searchFiles looks at every byte below a folder.
-func (c *canaryCage) searchFiles(folder string) (files []string) {
-	c.Helper()
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		held, err := os.ReadFile(path)
-		files = append(files, path)
-		c.absent(path, string(bytes.ToValidUTF8(held, []byte("�"))))
-		return err
-	})
-	if err != nil {
-		c.Error(err)
-	}
-	return files
 }
 
 // dump returns every key and value of a server.

@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redact/redacttest"
+	"github.com/swrun/swrun/runtime"
+)
+
+// crashSecrets are two secrets that look like nothing else.
+func crashSecrets() map[string]any {
+	return map[string]any{"api": `canary/0f+Lw"7=x9`, "db": map[string]any{"username": "dora-canary", "password": "Qz81-password-canary"}}
+}
+
+// The paths that are asked for tell which secret must come along.
+const secretive = `use: {secrets: [api, db], authentications: {basic: {basic: {use: db}}}}
+timeout: {after: PT2M}
+do:
+- from:
+    input: {from: "${ {key: $secrets.api} }"}
+    do:
+    - first: {call: http, with: {method: post, endpoint: '@SINK/api/0', headers: {X-Key: "${ .key }"}, body: "${ . }"}, output: {as: $input}}
+    - nap: {wait: {milliseconds: 20}}
+    - again: {call: http, with: {method: post, endpoint: '@SINK/api/1', headers: {X-Key: "${ .key }"}, body: "${ . }"}, output: {as: $input}}
+    export: {as: "${ {kept: $secrets.db.password} }"}
+- context: {call: http, with: {method: get, endpoint: '@SINK/password/2', headers: {X-Key: "${ $context.kept }"}}}
+- header: {call: http, with: {method: get, endpoint: '@SINK/api/3', headers: {X-Key: "${ $secrets.api }"}}}
+- policy: {call: http, with: {method: get, endpoint: {uri: '@SINK/password/4', authentication: {use: basic}}}}
+- child: {run: {workflow: {namespace: test, name: child, version: 0.1.0}}}
+- loop: {for: {in: "${ [$secrets.api, $secrets.api] }"}, do: [{one: {call: http, with: {method: get, endpoint: "${ \"@SINK/api/\" + ($index + 5 | tostring) }", headers: {X-Key: "${ $item }"}}}}]}
+- last: {set: "${ {key: $secrets.api, kept: $context.kept} }"}
+`
+
+const secretiveChild = `document: {dsl: 1.0.3, namespace: test, name: child, version: 0.1.0}
+use: {secrets: [db]}
+do:
+- a: {set: {key: "${ $secrets.db.password }"}}
+- b: {call: http, with: {method: post, endpoint: '@SINK/password/7', headers: {X-Key: "${ .key }"}, body: "${ . }"}, output: {as: $input}}
+- c: {call: http, with: {method: get, endpoint: '@SINK/password/8', headers: {X-Key: "${ .key }"}}}
+`
+
+// TestKillWithSecrets: workers are killed in the middle of runs that hold secrets in an input, in their context, a header, a
+// loop and a child. Others take over and send the real values, and no byte of the store ever holds one: Redis keeps in its
+// append-only file all that it has ever been told.
+func TestKillWithSecrets(t *testing.T) {
+	search := redacttest.For(crashSecrets())
+	w := newWorld(t, 30*time.Millisecond, redacttest.Redis()...)
+	if _, err := w.client.Deploy(t.Context(), runtime.Definition{Document: strings.ReplaceAll(secretiveChild, "@SINK", w.sink.url)}); err != nil {
+		t.Fatal(err)
+	}
+	w.start(of(20), secretive)
+	admin := w.redisClient()
+	secrets := w.secretsFile()
+	start := func() *worker { return w.work("--secrets", secrets, "--log-level", "debug") }
+	alive := []*worker{start(), start()}
+	ends := int64(2 * len(w.runs)) // of a run and its child
+	for kills := range 4 {
+		w.reach(2 * (kills + 1) * len(w.runs))
+		victim := rand.IntN(len(alive))
+		alive[victim].kill()
+		if err := admin.Save(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		search.AbsentBelow(t, w.redis.Folder())
+		alive[victim] = start()
+	}
+	w.settleAll(ends, time.Minute)
+	w.auditSecrets(search)
+}
+
+// secretsFile writes the secrets of crashSecrets.
+func (w *world) secretsFile() string {
+	w.Helper()
+	text, err := json.Marshal(crashSecrets())
+	if err != nil {
+		w.Fatal(err)
+	}
+	file := filepath.Join(w.TempDir(), "secrets.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		w.Fatal(err)
+	}
+	return file
+}
+
+// auditSecrets looks at what was sent, what is stored and what was logged.
+func (w *world) auditSecrets(search redacttest.Search) {
+	w.Helper()
+	taken := 0
+	w.audit(interpreter.StatusCompleted, func(_ runtime.Instance, entries []runtime.HistoryEntry) {
+		if takenOver(entries) {
+			taken++
+		}
+	})
+	if taken == 0 {
+		w.Error("no run was taken over: nothing was tested")
+	}
+	w.sentSecrets()
+	for _, i := range w.runs {
+		outcome, _, err := w.client.Outcome(w.Context(), i)
+		text, _ := json.Marshal(outcome.Output) // it was read from JSON
+		if want := `{"kept":"‹redacted: db›","key":"‹redacted: api›"}`; err != nil || string(text) != want {
+			w.Errorf("%s has the output %s, %v", i, text, err)
+		}
+	}
+	search.AbsentBelow(w, w.redis.Folder())
+	for _, k := range w.workers {
+		search.Absent(w, "a log", strings.Join(k.everything(), "\n"))
+	}
+}
+
+// sentSecrets holds every request to the secret that its path tells.
+func (w *world) sentSecrets() {
+	w.Helper()
+	w.sink.mu.Lock()
+	defer w.sink.mu.Unlock()
+	want := map[string]string{"api": crashSecrets()["api"].(string), "password": crashSecrets()["db"].(map[string]any)["password"].(string)}
+	seen := map[string]int{}
+	again := 0
+	for _, all := range w.sink.requests {
+		for _, r := range all {
+			if r.key != want[strings.Split(r.path, "/")[1]] {
+				w.Errorf("%s came with %q", r.path, r.key)
+			}
+		}
+		seen[all[0].path]++
+		again += len(all) - 1
+	}
+	for path, n := range seen {
+		if n != len(w.runs) {
+			w.Errorf("%s was asked for by %d runs of %d", path, n, len(w.runs))
+		}
+	}
+	if len(seen) != 9 {
+		w.Errorf("%d paths were asked for, want 9: %v", len(seen), seen)
+	}
+	w.Logf("%d requests were repeated", again)
+}
