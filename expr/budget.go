@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -190,26 +191,45 @@ func (e *extent) next(todo []visit) ([]visit, int) {
 	return todo, top.depth
 }
 
-// Size returns about how many bytes v takes as JSON. It looks no further once it has found enough.
+// Size returns how many bytes v takes as JSON, as if nothing in its texts had to be escaped. It looks no further once it has
+// found more than enough.
 func Size(v any, enough int) int {
-	size := 2
+	size := len("[]")
 	switch v := v.(type) {
 	case []any:
+		size += max(0, len(v)-1) // commas
 		for _, item := range v {
-			if size += 1 + Size(item, enough-size); size > enough {
+			if size += Size(item, enough-size); size > enough {
 				break
 			}
 		}
 	case map[string]any:
+		size += max(0, len(v)-1)
 		for name, member := range v {
-			if size += len(name) + 4 + Size(member, enough-size); size > enough {
+			if size += len(name) + len(`"":`) + Size(member, enough-size); size > enough {
 				break
 			}
 		}
 	default:
-		return weight(v)
+		return written(v)
 	}
 	return size
+}
+
+// written is how long a scalar is as JSON, as Size tells it.
+func written(v any) int {
+	var place [32]byte
+	switch v := v.(type) {
+	case nil:
+		return len("null")
+	case bool:
+		return len(strconv.AppendBool(place[:0], v))
+	case int:
+		return len(strconv.AppendInt(place[:0], int64(v), 10))
+	case float64:
+		return len(appendFloat(place[:0], v))
+	}
+	return weight(v)
 }
 
 // extent walks v and charges the walk.

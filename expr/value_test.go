@@ -121,3 +121,22 @@ func TestNormalize(t *testing.T) {
 		t.Error("a cycle was not refused")
 	}
 }
+
+// TestSize: the size that limits tell is that of the JSON, of whatever it consists.
+func TestSize(t *testing.T) {
+	for _, text := range []string{
+		`null`, `true`, `false`, `0`, `-1`, `255`, `1234567890123`, `0.5`, `-12.25`, `1e+30`, `1e-7`, `12345678901234567890123`, `""`, `"text"`, `[]`, `{}`, `[1]`,
+		`[1,2,3,[true,[]],null]`, `{"a":1}`, `{"a":1,"b":{"c":[],"d":{}},"":""}`, "[" + strings.Repeat("1,", 10_000) + "1]",
+	} {
+		v, err := expr.Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := expr.Size(v, math.MaxInt); size != len(text) {
+			t.Errorf("%.60s: got %d, want %d", text, size, len(text))
+		}
+		if size := expr.Size(v, 3); size <= 3 && len(text) > 3 {
+			t.Errorf("%.60s: got %d when 3 are enough", text, size)
+		}
+	}
+}
