@@ -224,6 +224,9 @@ func parseAmount(text, unit string) (int, error) {
 	return n * factor, nil
 }
 
+// Bytes writes a number of bytes as errors of limits do.
+func Bytes(n int) string { return amount(n, bytes) }
+
 // amount writes a number with its unit: 4 MiB, 20000 records.
 func amount(n int, unit string) string {
 	if unit == bytes && n >= 1<<20 {

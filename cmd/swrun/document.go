@@ -24,14 +24,14 @@ const stdinName = "<stdin>"
 
 func readDocument(s streams, name string) (string, []byte, error) {
 	if name == "-" {
-		text, err := readStdin(s, "the document -", maxDocument)
+		text, err := readStdin(s, "the document -", bound{bytes: maxDocument})
 		return stdinName, text, err
 	}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return name, nil, usagef("name a file, for example "+filepath.Join(name, "workflow.yaml"), "%s is a folder", name)
 	}
-	text, err := readFile("the document", name, maxDocument)
+	text, err := readFile("the document", name, bound{bytes: maxDocument})
 	return name, text, err
 }
 

@@ -21,7 +21,7 @@ func (d *document) deliverable(files []string) error {
 func readEvents(files []string) ([]map[string]any, error) {
 	var events []map[string]any
 	for _, file := range files {
-		text, err := readFile("the events", file, maxText)
+		text, err := readFile("the events", file, bound{bytes: maxEvents})
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,11 @@ func (p *program) evaluate(source string, inputs []string, printer *printer) err
 	if q == nil {
 		return usagef("for example: swrun expr '.name' -i name=Ada", "the expression is empty")
 	}
-	input, err := readInput(p.streams, inputs)
+	bounds, err := p.limits(nil)
+	if err != nil {
+		return err
+	}
+	input, err := readInput(p.streams, inputs, bounds)
 	if err != nil {
 		return err
 	}

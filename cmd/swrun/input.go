@@ -10,8 +10,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/limits"
 )
 
 // This file reads the data that runs start with (ux.md 1.3).
@@ -20,11 +20,12 @@ const inputHint = `forms: -i '{"a":1}', -i @file.json, -i @file.yaml, -i -, -i a
 
 var assignment = regexp.MustCompile(`^([A-Za-z_$][A-Za-z0-9_.$-]*)(:?=)`)
 
-// readInput merges the values of -i in order; without any, the input is absent, which is nil.
-func readInput(s streams, forms []string) (any, error) {
+// readInput merges the values of -i in order; without any, the input is absent, which is nil. The limit of an input is one of
+// each text too, so that no more than that is read of a file or a stream.
+func readInput(s streams, forms []string, bounds limits.Set) (any, error) {
 	var merged any
 	for i, form := range forms {
-		v, err := readInputForm(s, form)
+		v, err := readInputForm(s, form, bound{bounds.Max(limits.Input), limits.Input})
 		if err != nil {
 			return nil, err
 		}
@@ -37,16 +38,16 @@ func readInput(s streams, forms []string) (any, error) {
 	return merged, nil
 }
 
-func readInputForm(s streams, form string) (any, error) {
+func readInputForm(s streams, form string, b bound) (any, error) {
 	switch {
 	case form == "-":
-		text, err := readStdin(s, "-i -", maxText)
+		text, err := readStdin(s, "-i -", b)
 		if err != nil {
 			return nil, err
 		}
 		return decodeInput("standard input", text)
 	case strings.HasPrefix(form, "@"):
-		text, err := readFile("the input", form[1:], maxText)
+		text, err := readFile("the input", form[1:], b)
 		if err != nil {
 			return nil, err
 		}
@@ -112,16 +113,13 @@ func merge(a, b any) any {
 	return merged
 }
 
-func readStdin(s streams, flag string, limit int) ([]byte, error) {
+func readStdin(s streams, flag string, b bound) ([]byte, error) {
 	if s.inTTY {
 		return nil, usagef("pipe something into swrun, or name a file", "%s reads standard input, which is a terminal", flag)
 	}
-	text, err := readAll(s.in, "standard input", limit)
-	if errors.As(err, new(*exitError)) {
-		return nil, err
-	}
+	text, err := b.read(s.in, "standard input")
 	if err != nil {
-		return nil, &exitError{code: exitInternal, message: fmt.Sprintf("standard input cannot be read: %s", err)}
+		return nil, fileError("standard input", err)
 	}
 	return text, nil
 }

@@ -39,7 +39,7 @@ func TestReadInput(t *testing.T) {
 		{"no json after :=", "", []string{"a:=x"}, "-i a:=x is no JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := readInput(streams{in: strings.NewReader(c.stdin)}, c.forms)
+			v, err := readInput(streams{in: strings.NewReader(c.stdin)}, c.forms, nil)
 			if err != nil {
 				if !strings.HasPrefix(err.Error(), c.want) {
 					t.Errorf("got the error %q, want %q", err, c.want)
@@ -58,7 +58,7 @@ func TestReadInput(t *testing.T) {
 }
 
 func TestStdinThatIsATerminalIsRefused(t *testing.T) {
-	_, err := readInput(streams{in: strings.NewReader(""), inTTY: true}, []string{"-"})
+	_, err := readInput(streams{in: strings.NewReader(""), inTTY: true}, []string{"-"}, nil)
 	if err == nil || err.(*exitError).code != exitUsage {
 		t.Errorf("got %v, want a usage error", err)
 	}

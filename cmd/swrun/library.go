@@ -131,7 +131,7 @@ func title(file string) *book {
 	if !isFile(file) {
 		return nil
 	}
-	text, err := readFile("the document", file, maxDocument)
+	text, err := readFile("the document", file, bound{bytes: maxDocument})
 	if err != nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func title(file string) *book {
 // open compiles a book's document.
 func (l *library) open(b *book) (*interpreter.Program, *errors.Error) {
 	if b.document == nil {
-		text, err := readFile("the document", b.file, maxDocument)
+		text, err := readFile("the document", b.file, bound{bytes: maxDocument})
 		if err != nil {
 			return nil, errors.Configurationf("the workflow %s/%s:%s cannot be read: %s", b.namespace, b.name, b.version, err)
 		}

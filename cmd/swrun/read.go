@@ -1,39 +1,51 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync"
+
+	"github.com/swrun/swrun/limits"
 )
 
-// Bounds of what is read into memory: the text of a document, and of an input, secrets or events.
+// bound is how many bytes of a file or a stream are read into memory.
+type bound struct {
+	bytes int
+	limit limits.Name // whose value it is; empty for a fixed one
+}
+
+// Fixed bounds, in bytes. A document may have less (dsl.Parse): one that is a little too large is shown as such.
 const (
-	maxDocument = 8 << 20
-	maxText     = 64 << 20
+	maxDocument = 1 << 20
 	maxSecrets  = 1 << 20 // each spelling of each is looked for in all that is told
+	maxEvents   = 4 << 20
 )
 
 // readFile reads a file as a whole. Its size is not asked for: a device or a pipe tells none.
-func readFile(what, name string, limit int) ([]byte, error) {
+func readFile(what, name string, b bound) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, fileError(what, err)
 	}
 	defer file.Close()
-	text, err := readAll(file, name, limit)
+	text, err := b.read(file, name)
 	if err != nil {
 		return nil, fileError(what, err)
 	}
 	return text, nil
 }
 
-// readAll reads at most limit bytes, and refuses what has more.
-func readAll(r io.Reader, name string, limit int) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-	if err == nil && len(text) > limit {
-		return nil, usagef("", "%s is larger than %d MiB", name, limit>>20)
+// read reads at most one byte more than there may be, and refuses what has more.
+func (b bound) read(r io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(b.bytes)+1))
+	switch {
+	case err != nil || len(text) <= b.bytes:
+		return text, err
+	case b.limit == "":
+		return nil, usagef("", "%s is larger than %s", name, limits.Bytes(b.bytes))
 	}
-	return text, err
+	return nil, usagef(fmt.Sprintf("for example %s=%s=64MiB allows more", limitsVariable, b.limit), "%s is larger than %s (limit %s)", name, limits.Bytes(b.bytes), b.limit)
 }
 
 // checkedWriter remembers the first error of writing, so that what could not be printed is never taken for printed.

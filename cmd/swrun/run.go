@@ -137,17 +137,17 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
 		return nil, err
 	}
-	if j.input, err = readInput(p.streams, f.inputs); err != nil {
+	bounds, err := p.limits(f.limits)
+	if err != nil {
+		return nil, err
+	}
+	if j.input, err = readInput(p.streams, f.inputs, bounds); err != nil {
 		return nil, err
 	}
 	j.mask = p.secrets.mask(d.workflow, p.ascii)
 	js := f.js
 	if js == "quickjs" {
 		js = "" // what is embedded needs no name
-	}
-	bounds, err := p.limits(f.limits)
-	if err != nil {
-		return nil, err
 	}
 	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
 		config := compileConfig(file, tasks.Config{Secrets: p.secrets.lookup, JS: js, Processes: p.processes, Publish: j.publish})

@@ -32,7 +32,7 @@ func readSecrets(env func(string) (string, bool), name string) (secrets, error) 
 	if name == "" {
 		return s, nil
 	}
-	text, err := readFile("the secrets", name, maxSecrets)
+	text, err := readFile("the secrets", name, bound{bytes: maxSecrets})
 	if err != nil {
 		return s, err
 	}

@@ -106,7 +106,11 @@ func (f *startFlags) asked(p *program, name string) (runtime.Reference, runtime.
 }
 
 func (o *operation) start(reference runtime.Reference, options runtime.StartOptions, f *startFlags) error {
-	input, err := readInput(o.streams, f.inputs)
+	bounds, err := o.limits(nil)
+	if err != nil {
+		return err
+	}
+	input, err := readInput(o.streams, f.inputs, bounds)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func foreign(file string) bool {
 	if title(file) != nil {
 		return false
 	}
-	text, err := readFile("the document", file, maxDocument)
+	text, err := readFile("the document", file, bound{bytes: maxDocument})
 	if err != nil {
 		return false
 	}

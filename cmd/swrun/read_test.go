@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/limits"
+)
+
+// endless is a stream that counts what is read of it.
+type endless struct{ read int }
+
+func (e *endless) Read(b []byte) (int, error) {
+	e.read += len(b)
+	clear(b)
+	return len(b), nil
+}
+
+// TestNoMoreIsReadThanMayBe: of a stream without end, one byte more than there may be is read; a file that large is refused alike.
+func TestNoMoreIsReadThanMayBe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 1<<40); err != nil { // it takes no place on the disk
+		t.Skip(err)
+	}
+	input := func(form string) func(*program) error {
+		return func(p *program) error {
+			bounds, err := p.limits(nil)
+			if err != nil {
+				return err
+			}
+			_, err = readInput(p.streams, []string{form}, bounds)
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name, bounds string
+		read         func(*program) error
+		most         int // 0 if it is no stream
+		want         string
+	}{
+		{"an input that is a stream", "", input("-"), 4 << 20, "standard input is larger than 4 MiB (limit input)"},
+		{"an input with another limit", "input=1KiB", input("-"), 1 << 10, "standard input is larger than 1024 bytes (limit input)"},
+		{"an input", "", input("@" + file), 0, file + " is larger than 4 MiB (limit input)"},
+		{"a document that is a stream", "", func(p *program) error { _, _, err := readDocument(p.streams, "-"); return err }, 1 << 20, "standard input is larger than 1 MiB"},
+		{"a document", "", func(p *program) error { _, _, err := readDocument(p.streams, file); return err }, 0, file + " is larger than 1 MiB"},
+		{"events", "", func(p *program) error { _, err := readEvents([]string{file}); return err }, 0, file + " is larger than 4 MiB"},
+		{"secrets", "", func(p *program) error { _, err := readSecrets(p.env, file); return err }, 0, file + " is larger than 1 MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := &endless{}
+			err := c.read(&program{streams: streams{in: in, env: func(name string) (string, bool) { return c.bounds, name == limitsVariable }}})
+			if err == nil || err.Error() != c.want || err.(*exitError).code != exitUsage {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			if c.most > 0 && in.read != c.most+1 {
+				t.Errorf("%d bytes were read, of at most %d", in.read, c.most)
+			}
+		})
+	}
+}
+
+// TestInputOfItsLimit: the last size that is allowed is read.
+func TestInputOfItsLimit(t *testing.T) {
+	text := `{"a":"` + strings.Repeat("x", 1000) + `"}`
+	for max, ok := range map[int]bool{len(text): true, len(text) - 1: false} {
+		if _, err := readInput(streams{in: strings.NewReader(text)}, []string{"-"}, limits.Set{limits.Input: max}); (err == nil) != ok {
+			t.Errorf("%d bytes of at most %d: %v", len(text), max, err)
+		}
+	}
+}
