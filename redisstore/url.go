@@ -26,6 +26,14 @@ const urlForm = "redis://[USER:PASSWORD@]HOST:PORT[/DB]"
 // maxDatabase is more than any server has.
 const maxDatabase = 1 << 16
 
+// URLError is a URL that no server can be meant by: whoever wrote it has to write another one.
+type URLError struct{ Reason error }
+
+func (e *URLError) Error() string { return e.Reason.Error() }
+
+// Unwrap returns what is wrong with the URL.
+func (e *URLError) Unwrap() error { return e.Reason }
+
 // parseURL reads a URL, and takes what is meant for Config out of it.
 func parseURL(rawURL string, c *Config) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
@@ -112,13 +120,13 @@ func unreadable(rawURL string, err error) error {
 func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 	u, err := parseURL(rawURL, &c)
 	if err != nil {
-		return nil, c, err
+		return nil, c, &URLError{err}
 	}
 	if strings.HasSuffix(u.Scheme, "+cluster") {
 		u.Scheme = strings.TrimSuffix(u.Scheme, "+cluster")
 		o, err := redis.ParseClusterURL(u.String())
 		if err != nil {
-			return nil, c, unreadable(rawURL, err)
+			return nil, c, &URLError{unreadable(rawURL, err)}
 		}
 		o.MaxRetries, o.DialerRetries, o.DisableIdentity = -1, 1, true
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -126,7 +134,7 @@ func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 	}
 	o, err := redis.ParseURL(u.String())
 	if err != nil {
-		return nil, c, unreadable(rawURL, err)
+		return nil, c, &URLError{unreadable(rawURL, err)}
 	}
 	o.MaxRetries, o.DialerRetries, o.DisableIdentity, o.ContextTimeoutEnabled = -1, 1, true, true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}

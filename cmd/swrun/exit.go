@@ -85,16 +85,21 @@ func usagef(hint, format string, args ...any) error {
 	return &exitError{code: exitUsage, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// fileError tells that a file which was named could not be read.
+// fileError tells that a file which was named could not be read or written: what is wrong, and why.
 func fileError(what string, err error) error {
 	if errors.As(err, new(*exitError)) {
 		return err
 	}
 	code := exitInternal
-	if errors.Is(err, os.ErrNotExist) {
+	if slices.ContainsFunc(notThere(), func(reason error) bool { return errors.Is(err, reason) }) {
 		code = exitNotFound
 	}
-	return &exitError{code: code, message: fmt.Sprintf("%s cannot be read: %s", what, err)}
+	return &exitError{code: code, message: fmt.Sprintf("%s: %s", what, err)}
+}
+
+// notThere returns the errors of files that are not there: those of names that no file can have are among them.
+func notThere() []error {
+	return []error{os.ErrNotExist, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP}
 }
 
 // signalExit is the code for a signal that ended the program.

@@ -51,14 +51,12 @@ func (p *program) initialise(file, template string) error {
 		return usagef("name another file", "%s exists already", file)
 	}
 	if err != nil {
-		return fileError("the folder of the new document", err)
+		return fileError("the document cannot be written", err)
 	}
 	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := writeSchema(filepath.Join(filepath.Dir(file), schemaFile)); err != nil {
-		return err
+	if err := errors.Join(err, f.Close(), writeSchema(filepath.Join(filepath.Dir(file), schemaFile))); err != nil {
+		_ = os.Remove(file) // without its schema it would be in the way of the next try
+		return fileError("the document and its schema cannot be written", err)
 	}
 	line := fmt.Sprintf("wrote %s (%s, editor schema attached)", printable(file), counted(strings.Count(text, "\n"), "line"))
 	next := "next: swrun run " + shellWord(file)

@@ -26,12 +26,12 @@ const (
 func readFile(what, name string, b bound) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fileError(what, err)
+		return nil, fileError(what+" cannot be read", err)
 	}
 	defer file.Close()
 	text, err := b.read(file, name)
 	if err != nil {
-		return nil, fileError(what, err)
+		return nil, fileError(what+" cannot be read", err)
 	}
 	return text, nil
 }

@@ -205,7 +205,10 @@ func storeError(err error) error {
 	var held *boltstore.HeldError
 	var damaged *boltstore.DamagedError
 	var unwritten *boltstore.WriteError
+	var unmeant *redisstore.URLError
 	switch {
+	case errors.As(err, &unmeant):
+		return usagef("for example redis://localhost:6379", "%s", err)
 	case errors.As(err, &damaged):
 		return &exitError{code: exitStore, message: err.Error(), hint: "put a copy of the file back, or move it away: nothing was changed in it"}
 	case errors.As(err, &unwritten):

@@ -122,9 +122,12 @@ func utc(_ []string, a slog.Attr) slog.Attr {
 func readFolders(s streams, folders []string) ([]deployment, error) {
 	var files []string
 	for _, folder := range folders {
+		if isFile(folder) {
+			return nil, usagef("serve takes folders: swrun serve "+shellWord(filepath.Dir(folder)), "%s is a file", folder)
+		}
 		entries, err := os.ReadDir(folder)
 		if err != nil {
-			return nil, fileError("the folder", err)
+			return nil, fileError("the folder cannot be read", err)
 		}
 		for _, entry := range entries {
 			file := filepath.Join(folder, entry.Name())
