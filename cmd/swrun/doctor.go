@@ -11,6 +11,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime"
 )
@@ -53,8 +54,16 @@ func (p *program) doctor(f *operateFlags) error {
 	_, because := f.location(p)
 	f.looks = true
 	s, err := f.open(ctx, p)
+	var exit *exitError
+	if errors.As(err, &exit) && exit.code == exitUsage {
+		return err
+	}
 	if err != nil {
-		found = append(found, finding{"SD001", levelError, err.Error() + " (" + because + ")", "correct the server or --store, and run doctor again"})
+		fix := "correct the server or --store, and run doctor again"
+		if exit != nil && exit.hint != doctorHint {
+			fix = exit.hint
+		}
+		found = append(found, finding{"SD001", levelError, err.Error() + " (" + because + ")", fix})
 	} else if s.missing {
 		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", s, because), ""})
 	} else {

@@ -63,11 +63,10 @@ func (p *program) tell(form string, code int, text string, problem any) error {
 }
 
 func exitTitle(code int) string {
-	switch code {
-	case exitUsage:
-		return "Usage error"
-	case exitNotFound:
-		return "Not found"
+	for _, c := range exitCodes() {
+		if c.code == code {
+			return strings.ToUpper(c.title[:1]) + c.title[1:]
+		}
 	}
 	return "Internal error"
 }
@@ -78,6 +77,10 @@ func exitStatus(code int) int {
 		return 400
 	case exitNotFound:
 		return 404
+	case exitConflict:
+		return 409
+	case exitStore:
+		return 503
 	}
 	return 500
 }

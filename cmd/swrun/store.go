@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -200,6 +201,9 @@ func (f *storeFlags) nothing(p *program, at, path string) (*openedStore, error) 
 	return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, missing: true, closed: func() error { return nil }}, nil
 }
 
+// doctorHint is what to do about a store of which no more is known than its error.
+const doctorHint = "swrun doctor tells what a store needs"
+
 // storeError tells what is wrong with a store, with the exit code for it.
 func storeError(err error) error {
 	var held *boltstore.HeldError
@@ -215,8 +219,12 @@ func storeError(err error) error {
 		return &exitError{code: exitStore, message: err.Error(), hint: "what was stored before is kept: make room, and give the command again"}
 	case errors.As(err, &held):
 		return &exitError{code: exitStore, message: err.Error(), hint: "SWRUN_STORE=redis://localhost:6379 names a store that many processes can share"}
+	case errors.Is(err, fs.ErrPermission):
+		return &exitError{code: exitStore, message: err.Error(), hint: "you must be allowed to read and write the file and its folder; --store names another one"}
+	case errors.Is(err, syscall.ENOTDIR):
+		return &exitError{code: exitStore, message: err.Error(), hint: "what is in the place of the folder has to go, or --store names another file"}
 	}
-	return &exitError{code: exitStore, message: err.Error(), hint: "swrun doctor tells what a store needs"}
+	return &exitError{code: exitStore, message: err.Error(), hint: doctorHint}
 }
 
 // refusalError turns what a store refuses into an exit code.
