@@ -43,7 +43,7 @@ func (h *holding) logStored(c *Commit) {
 		return
 	}
 	state := h.session.state
-	words := []any{"records", h.session.record.Records, "took", dsl.RoughSpan(c.At.Sub(state.StartedAt))}
+	words := []any{"records", h.session.record.Records + int64(h.session.batch.records), "took", dsl.RoughSpan(c.At.Sub(state.StartedAt))}
 	if state.Fault != nil {
 		words = append(words, "error", state.Fault.Error())
 	}
