@@ -77,6 +77,8 @@ func formRules() []Rule {
 			"`null`, and nothing at all, mean that the property is absent. Where nothing follows the colon, something was probably forgotten; `null` says that it was not.\n\n    bad:   timeout:\n    good:  timeout: {after: PT5S}\n    good:  timeout: null"},
 		{"SW132", SeverityWarning, "a task with the name of a flow directive",
 			"`then: end`, `then: exit` and `then: continue` are flow directives, wherever a task of that name stands: it runs when the flow reaches it, and nothing can lead to it by name.\n\n    bad:   - end: {set: {done: true}}\n    good:  - finish: {set: {done: true}}"},
+		{"SW133", SeverityWarning, "typographic quotes",
+			"Word processors and chats turn plain quotes into “ ” and ‘ ’. YAML knows only \" and ': any other is a part of the text.\n\n    bad:   set: {name: “Ada”}\n    good:  set: {name: \"Ada\"}"},
 	}
 }
 

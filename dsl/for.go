@@ -17,8 +17,9 @@ func (*ForTask) Kind() Kind { return KindFor }
 
 func parseFor(p *parser, o *object, base TaskBase) Task {
 	t := &ForTask{TaskBase: base, Each: "item", At: "index", While: o.expression("while"), Do: o.tasks("do")}
+	f := p.object(o.value("for"), o.at.Key("for"), "`for`", "each", "in", "at", "?do", "?while")
+	o.beside(f, "do", "while")
 	o.require("do")
-	f := p.object(o.value("for"), o.at.Key("for"), "`for`", "each", "in", "at")
 	f.require("in")
 	t.Each, t.At = f.variable("each", "item"), f.variable("at", "index")
 	switch n := f.value("in"); {

@@ -114,10 +114,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	if meant == "" {
 		d.Help = "allowed: " + strings.Join(allowed, " ")
 	} else {
-		if o.misspelt == nil {
-			o.misspelt = map[string]bool{}
-		}
-		o.misspelt[meant] = true
+		o.misread(meant)
 		if d = o.p.src.otherKey(d, key, allowed); o.value(meant) != nil {
 			d.Fix = nil
 		}

@@ -20,6 +20,7 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	w := &Workflow{}
 	if p.load() && !p.otherLanguage(p.src.root) {
 		w = p.workflow(p.src.root)
+		p.checkQuotes(p.src.root, "")
 	}
 	w.Source = p.src
 	p.found.Sort()
@@ -101,7 +102,9 @@ func (p *parser) document(parent *object) Document {
 		return Document{}
 	}
 	o := p.object(n, parent.at.Key("document"), "`document`",
-		"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata", "?timeout")
+		"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata", "?timeout",
+		"?do", "?input", "?output", "?use", "?schedule", "?evaluate")
+	parent.beside(o, "do", "input", "output", "use", "schedule", "evaluate")
 	if misplaced := o.value("timeout"); misplaced != nil {
 		p.misplacedTimeout(o, misplaced)
 	}
@@ -226,6 +229,9 @@ func (p *parser) schedule(parent *object) *Schedule {
 		return nil
 	}
 	o := p.object(n, parent.at.Key("schedule"), "`schedule`", "every", "cron", "after", "on", "read")
+	if o.broken {
+		return nil
+	}
 	s := &Schedule{
 		Every: o.duration("every"), Cron: o.text("cron"), After: o.duration("after"), On: o.strategy("on", false),
 		Read: o.enum("read", "data", "envelope", "raw"),

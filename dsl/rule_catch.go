@@ -90,11 +90,13 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	switch {
 	case u.Scheme != "" && !standardHost:
 		c.neverRaised(try, at, uri)
-	case u.Scheme == "" && contains(standardNames(), uri):
+	case u.Scheme == "" && contains(standardNames(), strings.ToLower(uri)):
 		c.add(Diagnostic{
 			Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is no URI", uri), Label: "the type's URI is longer",
-			Fix: c.respelt(at, errors.Base+uri), Related: c.firstTimeout(try, uri),
+			Fix: c.respelt(at, errors.Base+strings.ToLower(uri)), Related: c.firstTimeout(try, strings.ToLower(uri)),
 		})
+	case u.Scheme == "":
+		c.neverRaised(try, at, uri)
 	case standardHost && !contains(standardNames(), last):
 		d := Diagnostic{Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is not an error type", last),
 			Help: "standard types: " + strings.Join(standardNames(), " "), Related: c.firstTimeout(try, meant)}

@@ -3,6 +3,7 @@ package dsl
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -33,6 +34,8 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 		d.Message, d.Help = fmt.Sprintf("`call: http` cannot reach %s", quoted(uri)), "an endpoint begins with https:// or http://"
 	case parts == nil && (strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")), parts != nil && parts[2] == "":
 		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no host", quoted(uri)), whole
+	case parts != nil && !portInRange(parts[2]):
+		d.Message, d.Help = fmt.Sprintf("the port of the endpoint %s is no number from 1 to 65535", quoted(uri)), "without a port, https means 443, and http 80"
 	case parts != nil:
 		return
 	case !startsWithHost.MatchString(uri):
@@ -44,9 +47,20 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 }
 
 var (
+	afterHost      = regexp.MustCompile(`(?:\]|^|@|[^:\]])(?::([^:\]]*))$`)
 	urlStart       = regexp.MustCompile(`^(?i:([a-z][a-z0-9+.-]*)://)([^/?#]*)`)
 	startsWithHost = regexp.MustCompile(`^(?:[\w{}-]+\.[\w{}.-]+|localhost|\[[\da-fA-F:]+\]|[\w-]+:\d)`)
 )
+
+// portInRange reports whether what stands behind the host of a URL can be its port; templates and nothing can.
+func portInRange(authority string) bool {
+	m := afterHost.FindStringSubmatch(authority)
+	if m == nil || m[1] == "" || strings.ContainsAny(m[1], "{}") {
+		return true
+	}
+	port, err := strconv.ParseUint(m[1], 10, 16)
+	return err == nil && port > 0
+}
 
 // likelyScheme is http for the machine itself, and https for all others.
 func likelyScheme(uri string) string {

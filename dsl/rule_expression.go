@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,8 +39,15 @@ func (c *checker) syntax(s site, err error) {
 			d.Label = "the expression ends here"
 		}
 	}
+	if m := doubled.FindStringSubmatch(s.text); m != nil {
+		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", Range{}
+		d = c.expressionFor(d, "${ "+m[1]+" }")
+	}
 	c.add(d)
 }
+
+// doubled is an expression as other tools write it: ${{ .x }}.
+var doubled = regexp.MustCompile(`^\s*\$\{\{\s*(.*?)\s*\}\}\s*$`)
 
 // named is the place of a name inside an expression.
 func (c *checker) named(s site, n Name, prefix string) Range {

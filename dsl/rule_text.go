@@ -17,6 +17,9 @@ func checkLooks(c *checker) {
 		d := Diagnostic{Code: "SW504", Pointer: s.at}
 		switch {
 		case s.isExpression() || s.property == "code" || s.property == "event filter":
+		case strings.Contains(s.text, "${") && endOfExpression(s.text[strings.Index(s.text, "${")+2:]) < 0:
+			d.Message, d.Help = "this `${` has no `}` that ends it, so that all of it is text", "end the expression with `}`; keep it if the text is meant literally"
+			c.add(c.expressionFor(d, unended(s.text)))
 		case strings.Contains(s.text, "${"):
 			d.Message = "`${ }` inside text is not evaluated: an expression takes the whole value"
 			d.Help = "keep it if the text is meant literally"
@@ -62,6 +65,14 @@ func interpolated(text string) string {
 	}
 	b.WriteString(`" }`)
 	return b.String()
+}
+
+// unended returns the expression for text that begins as one and does not end, or "".
+func unended(text string) string {
+	if source, begins := strings.CutPrefix(strings.TrimSpace(text), "${"); begins && strings.TrimSpace(source) != "" {
+		return "${ " + strings.TrimSpace(source) + " }"
+	}
+	return ""
 }
 
 // insideQuotes writes text as it stands between the quotes of a string of jq.

@@ -65,12 +65,13 @@ func counted(what, number string) string {
 // inner tells for properties of objects which of their members have them: what is found beside a member may belong into it.
 func inner() map[string][]string {
 	return map[string][]string{
-		"with":   {"method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
-		"error":  {"type", "status", "title", "detail", "instance"},
-		"event":  {"type", "source", "data", "subject"},
-		"to":     {"one", "any", "all"},
-		"shell":  {"command", "arguments", "environment"},
-		"script": {"code", "language", "source"},
+		"document": {"dsl", "namespace", "name", "version"},
+		"with":     {"method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
+		"error":    {"type", "status", "title", "detail", "instance"},
+		"event":    {"type", "source", "data", "subject"},
+		"to":       {"one", "any", "all"},
+		"shell":    {"command", "arguments", "environment"},
+		"script":   {"code", "language", "source"},
 	}
 }
 
@@ -84,15 +85,37 @@ func memberWith(name string, allowed []string) string {
 	return ""
 }
 
+// beside reports properties of an inner object that belong beside it, as properties of o.
+func (o *object) beside(inner *object, names ...string) {
+	for _, name := range names {
+		key := inner.key(name)
+		if key == nil {
+			continue
+		}
+		around := inner.at.Tokens()
+		where := around[len(around)-1]
+		o.misread(name)
+		o.p.add(Diagnostic{
+			Code: "SW106", Message: fmt.Sprintf("`%s` belongs beside `%s`, not into it", name, where), Pointer: inner.at.Key(name), Range: o.p.src.span(key),
+			Label: "move it one level up", Help: fmt.Sprintf("indent `%s` as deep as `%s`", name, where),
+		})
+	}
+}
+
+// misread notes that a property is there, though not where or not as it is called, so that it is not missed as well.
+func (o *object) misread(name string) {
+	if o.misspelt == nil {
+		o.misspelt = map[string]bool{}
+	}
+	o.misspelt[name] = true
+}
+
 // misplaced reports a property that belongs into a member, once for each member.
 func (o *object) misplaced(key *yaml.Node, member string, allowed []string) {
 	if o.misspelt[member] {
 		return
 	}
-	if o.misspelt == nil {
-		o.misspelt = map[string]bool{}
-	}
-	o.misspelt[member] = true
+	o.misread(member)
 	o.p.add(Diagnostic{
 		Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, member), Pointer: o.at.Key(key.Value), Range: o.p.src.span(key),
 		Expected: allowed, Label: fmt.Sprintf("move it into `%s`", member), Help: fmt.Sprintf("write `%s:` and indent its properties below it", member),

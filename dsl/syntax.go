@@ -118,6 +118,8 @@ func (s *Source) explain(e syntaxError) (offset int, message, help string) {
 		return e.problem, "an anchor or alias needs a name", "put text that begins with & or * in quotes"
 	case has("invalid Unicode"):
 		return e.problem, "this escape is half of a character, or none", `write one escape of eight digits, such as \U0001F600`
+	case has("incompatible"):
+		return e.problem, "this version of YAML is not known", "write `%YAML 1.2`, or leave the line out"
 	case has("directive"), has("%"), has("version number"), has("non-alphabetical"), has("expected whitespace"):
 		return e.problem, "this is no directive", "put text that begins with % in quotes; of directives, %YAML and %TAG are known"
 	case has("indentation indicator"):

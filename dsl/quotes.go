@@ -1,0 +1,36 @@
+package dsl
+
+import (
+	"regexp"
+
+	"gopkg.in/yaml.v3"
+)
+
+// typographic is text in quotes as word processors and chats write them, which YAML does not know.
+var typographic = regexp.MustCompile(`^[“”„‟«‘’‚‛](?s:.*)[“”‟»‘’‛]$`)
+
+// checkQuotes: SW133, values in typographic quotes. Where such a value is refused, the error tells them as the reason instead.
+func (p *parser) checkQuotes(n *yaml.Node, at Pointer) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			p.checkQuotes(n.Content[i+1], at.Key(n.Content[i].Value))
+		}
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			p.checkQuotes(item, at.Index(i))
+		}
+	case yaml.ScalarNode:
+		if n.Style != 0 || !typographic.MatchString(n.Value) {
+			return
+		}
+		const help = `write plain quotes, "" or '', if the text ends at them`
+		for i, d := range p.found {
+			if d.Pointer == at {
+				p.found[i].Help = "these quotes are typographic, and a part of the text: write plain quotes, \"\" or ''"
+				return
+			}
+		}
+		p.add(Diagnostic{Code: "SW133", Message: "these quotes are typographic: they are a part of the text", Pointer: at, Range: p.src.span(n), Help: help})
+	}
+}
