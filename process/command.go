@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"os"
 	"syscall"
 	"time"
 )
@@ -9,11 +10,13 @@ import (
 // command is a command that runs.
 type command struct {
 	job            Job
+	parent         int // of this process, when the job came
 	pid            int // and its group
 	stdin          *feed
 	stdout, stderr *capture
-	status         <-chan syscall.WaitStatus // of the command itself
-	alone          <-chan struct{}           // closed when nothing of the job is left below the supervisor
+	ended          chan struct{}      // closed when the command itself has ended
+	status         syscall.WaitStatus // how, then
+	alone          chan struct{}      // closed when nothing of the job is left below the supervisor
 }
 
 // serveCommand runs a command to its end and ends what it leaves, or all of it when gone is closed.
@@ -22,9 +25,8 @@ func serveCommand(j Job, gone <-chan struct{}) reply {
 	if err != nil {
 		return reply{Start: &StartError{err.Error()}}
 	}
-	var status syscall.WaitStatus
 	select {
-	case status = <-c.status:
+	case <-c.ended:
 		// What still writes into the output may finish that: the other side of a pipe, for example.
 		c.awaitOutput(j.Grace, gone)
 	case <-c.stdout.exceeded:
@@ -38,11 +40,11 @@ func serveCommand(j Job, gone <-chan struct{}) reply {
 			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}, Spent: spent}
 		}
 	}
-	return reply{Ended: Ended{exitCode(status), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Spent: spent}
+	return reply{Ended: Ended{c.exitCode(), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Spent: spent}
 }
 
 func startCommand(j Job) (*command, error) {
-	c := &command{job: j}
+	c := &command{job: j, parent: os.Getppid(), ended: make(chan struct{}), alone: make(chan struct{})}
 	var errs [3]error
 	c.stdin, errs[0] = newFeed(j.Stdin)
 	c.stdout, errs[1] = newCapture("stdout", j.MaxOutput)
@@ -64,7 +66,7 @@ func startCommand(j Job) (*command, error) {
 	c.stdin.begin()
 	c.stdout.begin()
 	c.stderr.begin()
-	c.status, c.alone = reap(c.pid)
+	go c.reap()
 	return c, nil
 }
 
@@ -89,8 +91,14 @@ func (c *command) awaitOutput(atMost time.Duration, gone <-chan struct{}) {
 	}
 }
 
-// killing is how long it is tried to kill what is left: processes of another user cannot be.
-const killing = ending * 3 / 4
+const (
+	// killing is how long it is tried to kill what is left: processes of another user cannot be. When the program is gone,
+	// nobody waits, and nobody else would end them.
+	killing          = ending * 3 / 4
+	killingAbandoned = time.Minute
+	// graceAbandoned is the grace of what is left when the program is gone.
+	graceAbandoned = 500 * time.Millisecond
+)
 
 // endAll ends everything that is left of the job, and reports whether it has.
 func (c *command) endAll() bool {
@@ -99,11 +107,12 @@ func (c *command) endAll() bool {
 	}
 	if !c.stdout.isOver() && !c.stderr.isOver() {
 		c.terminate()
-		if c.isAlone(c.job.Grace) {
+		first := min(c.job.Grace, graceAbandoned)
+		if c.isAlone(first) || !c.isAbandoned() && c.isAlone(c.job.Grace-first) {
 			return true
 		}
 	}
-	for until := time.Now().Add(killing); time.Now().Before(until); {
+	for began := time.Now(); time.Since(began) < killing || c.isAbandoned() && time.Since(began) < killingAbandoned; {
 		c.kill()
 		if c.isAlone(10 * time.Millisecond) {
 			return true
@@ -112,30 +121,43 @@ func (c *command) endAll() bool {
 	return false
 }
 
+// isAbandoned reports whether the program that has sent the job is gone: then this process has another parent.
+func (c *command) isAbandoned() bool { return os.Getppid() != c.parent }
+
 // reap waits for everything that ends below this process: the command, and orphans that it has left.
-func reap(pid int) (<-chan syscall.WaitStatus, <-chan struct{}) {
-	ended, alone := make(chan syscall.WaitStatus, 1), make(chan struct{})
-	go func() {
-		defer close(alone)
-		for {
-			var status syscall.WaitStatus
-			child, err := syscall.Wait4(-1, &status, 0, nil)
-			switch {
-			case err == syscall.EINTR:
-			case err != nil: // there is no child
-				return
-			case child == pid:
-				ended <- status
-			}
+func (c *command) reap() {
+	defer close(c.alone)
+	for {
+		var status syscall.WaitStatus
+		child, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil: // there is no child
+			return
+		case child == c.pid:
+			c.status = status
+			close(c.ended)
 		}
-	}()
-	return ended, alone
+	}
 }
 
-// exitCode returns the code as a shell tells it.
-func exitCode(status syscall.WaitStatus) int {
-	if status.Signaled() {
-		return 128 + int(status.Signal())
+// hasEnded reports whether the command itself has ended.
+func (c *command) hasEnded() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
 	}
-	return status.ExitStatus()
+}
+
+// exitCode returns the code as a shell tells it; 0 if the command could not be ended.
+func (c *command) exitCode() int {
+	switch {
+	case !c.hasEnded():
+		return 0
+	case c.status.Signaled():
+		return 128 + int(c.status.Signal())
+	}
+	return c.status.ExitStatus()
 }

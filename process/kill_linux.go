@@ -38,21 +38,41 @@ func (c *command) isAlone(atMost time.Duration) bool {
 }
 
 func (c *command) terminate() {
-	for pid := range descendants() {
-		_ = unix.Kill(pid, unix.SIGTERM) // it may have ended by itself
-		_ = unix.Kill(pid, unix.SIGCONT)
+	c.signal(unix.SIGTERM)
+	c.signal(unix.SIGCONT)
+	for _, p := range descendants() {
+		_ = unix.Kill(p.pid, unix.SIGTERM) // it may have ended by itself
+		_ = unix.Kill(p.pid, unix.SIGCONT)
 	}
 }
 
-// kill stops everything before it kills anything: what is stopped starts nothing new meanwhile.
+// signal signals the command's group, unless the command has ended: then the group's number may be another's.
+func (c *command) signal(s unix.Signal) {
+	if !c.hasEnded() {
+		_ = unix.Kill(-c.pid, s)
+	}
+}
+
+// kill kills whole groups at first: none of a group starts another process meanwhile, however many they are and however
+// little time they leave to this one; the command's own needs no search. Of what is left, it stops everything before it
+// kills anything, for the same reason.
 func (c *command) kill() {
+	c.signal(unix.SIGKILL)
+	own := unix.Getpgrp()
+	killed := map[int]bool{own: true}
+	for _, p := range descendants() {
+		if !killed[p.group] {
+			killed[p.group] = true
+			_ = unix.Kill(-p.group, unix.SIGKILL) // it may have ended by itself
+		}
+	}
 	stopped := map[int]bool{}
 	for before := -1; len(stopped) > before; {
 		before = len(stopped)
-		for pid := range descendants() {
-			if !stopped[pid] {
-				stopped[pid] = true
-				_ = unix.Kill(pid, unix.SIGSTOP)
+		for _, p := range descendants() {
+			if !stopped[p.pid] {
+				stopped[p.pid] = true
+				_ = unix.Kill(p.pid, unix.SIGSTOP)
 			}
 		}
 	}
@@ -63,17 +83,19 @@ func (c *command) kill() {
 
 // endSession kills what is left in a session, that of a supervisor which was killed.
 func endSession(id int) {
-	_, sessions := table()
-	for pid, session := range sessions {
-		if session == id {
-			_ = unix.Kill(pid, unix.SIGKILL)
+	for _, p := range table() {
+		if p.session == id {
+			_ = unix.Kill(p.pid, unix.SIGKILL)
 		}
 	}
 }
 
-// table returns the parent and the session of every process.
-func table() (parents, sessions map[int]int) {
-	parents, sessions = map[int]int{}, map[int]int{}
+// running is a process.
+type running struct{ pid, parent, group, session int }
+
+// table returns every process, by its id.
+func table() map[int]running {
+	all := map[int]running{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -82,28 +104,30 @@ func table() (parents, sessions map[int]int) {
 		}
 		// The name, in parentheses, may hold anything; the state, the parent, the group and the session follow it.
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if len(fields) > 3 {
-			parents[pid], _ = strconv.Atoi(string(fields[1]))
-			sessions[pid], _ = strconv.Atoi(string(fields[3]))
+		if len(fields) < 4 {
+			continue
 		}
+		number := func(text []byte) int { n, _ := strconv.Atoi(string(text)); return n } // these are numbers
+		pid := number([]byte(filepath.Base(filepath.Dir(file))))
+		all[pid] = running{pid, number(fields[1]), number(fields[2]), number(fields[3])}
 	}
-	return parents, sessions
+	return all
 }
 
 // descendants returns the processes below this one.
-func descendants() map[int]bool {
-	parents, _ := table()
-	found := map[int]bool{}
+func descendants() (found []running) {
+	all := table()
 	self := os.Getpid()
-	for pid := range parents {
-		above := parents[pid]
-		for range len(parents) { // the table may change while it is read, and lead in a circle
+	for _, p := range all {
+		above := p.parent
+		for range len(all) { // the table may change while it is read, and lead in a circle
 			if above == self {
-				found[pid] = true
+				found = append(found, p)
+			}
+			if above == self || above == 0 {
 				break
 			}
-			above = parents[above]
+			above = all[above].parent
 		}
 	}
 	return found

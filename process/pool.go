@@ -151,8 +151,10 @@ func (s *supervisor) exchange(j Job, r *reply) error {
 func (s *supervisor) end(grace time.Duration) {
 	_ = s.in.Close() // this is the order; if it is gone already, the better
 	timer := time.AfterFunc(grace+ending, func() { _ = s.command.Process.Kill() })
-	defer timer.Stop()
 	_ = s.command.Wait() // how it ends tells nothing: it was told to
+	if !timer.Stop() {
+		endSession(s.command.Process.Pid)
+	}
 }
 
 // ending is how long a supervisor may take to find and kill what its job has left.

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		job := shell(os.Args[2])
 		job.Environment = os.Environ()
 		job.Arguments[2] = waiting + job.Arguments[2]
+		job.Grace = time.Hour // which nobody waits for when the program is gone
 		_, err := processtest.NewPool().Run(context.Background(), job)
 		fmt.Println(err)
 		return
@@ -295,6 +296,8 @@ func leavers() map[string]string {
 		"in a session":          "setsid sh -c '" + stay + "' >/dev/null 2>&1 & wait_for; ",
 		"after a double fork":   `(setsid sh -c 'sh -c "trap : TERM HUP; ` + strings.ReplaceAll(stay, `"`, `\"`) + `" & exit' & exit); wait_for; `,
 		"in spite of a hangup":  "nohup sh -c '" + stay + "' >/dev/null 2>&1 & wait_for; ",
+		"that ignores TERM":     "(trap '' TERM; " + stay + ") & wait_for; ",
+		"a crowd":               `f() { trap '' TERM; if [ $1 -gt 0 ]; then f $(($1 - 1)) & f $(($1 - 1)) & wait; fi; touch "$MARK/started"; while :; do (exit); done; }; f 4 & wait_for; `,
 		"that is stopped":       `sh -c 'touch "$MARK/started"; kill -STOP $$; sleep 1000' & wait_for; `,
 		"that goes on starting": `f() { touch "$MARK/started"; sleep 0.01; (f &) ; }; f & wait_for; `,
 	}
