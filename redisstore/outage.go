@@ -16,10 +16,27 @@ type outage struct {
 	mu    sync.Mutex
 	since time.Duration
 	told  bool
+	count int           // of outages that were told, with less than calm between them
+	last  time.Duration // when the last of them ended
 }
 
-// outageAfter is how long it may last before it is worth telling: single connections break all the time.
-const outageAfter = 300 * time.Millisecond
+const (
+	// outageAfter is how long it may last before it is worth telling: single connections break all the time.
+	outageAfter = 300 * time.Millisecond
+	// silentAfter is how long an answer may take before that is worth telling.
+	silentAfter = 700 * time.Millisecond
+	// calm is how long the server has to answer before the next outage is told as soon as the first. Until then each has to last
+	// twice as long as the one before, up to sixteen times: a server that is merely slow would fill the log.
+	calm, maxDoublings = time.Minute, 4
+)
+
+// worth returns how long an outage has to last before it is told.
+func (o *outage) worth(now, first time.Duration) time.Duration {
+	if now-o.last > calm {
+		o.count = 0
+	}
+	return first << min(o.count, maxDoublings)
+}
 
 func (o *outage) began(now time.Duration, err error) {
 	o.mu.Lock()
@@ -27,7 +44,7 @@ func (o *outage) began(now time.Duration, err error) {
 	if !o.failing.Load() {
 		o.failing.Store(true)
 		o.since = now
-	} else if now-o.since > outageAfter && !o.told {
+	} else if now-o.since > o.worth(now, outageAfter) && !o.told {
 		o.told = true
 		o.log.Warn("the store does not answer; it is asked again and again", "error", err)
 	}
@@ -35,22 +52,22 @@ func (o *outage) began(now time.Duration, err error) {
 
 // awaits tells if what is asked is not answered until answered is called.
 func (o *outage) awaits(now func() time.Duration) (answered func() bool) {
-	return time.AfterFunc(silentAfter, func() {
+	o.mu.Lock()
+	after := o.worth(now(), silentAfter)
+	o.mu.Unlock()
+	return time.AfterFunc(after, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if !o.failing.Load() {
 			o.failing.Store(true)
-			o.since = now() - silentAfter
+			o.since = now() - after
 		}
 		if !o.told {
 			o.told = true
-			o.log.Warn("the store does not answer; it is waited for", "error", "no answer for "+silentAfter.String())
+			o.log.Warn("the store does not answer; it is waited for", "error", "no answer for "+after.String())
 		}
 	}).Stop
 }
-
-// silentAfter is how long an answer may take before that is worth telling.
-const silentAfter = 700 * time.Millisecond
 
 func (o *outage) ended(now func() time.Duration) {
 	if !o.failing.Load() {
@@ -60,6 +77,7 @@ func (o *outage) ended(now func() time.Duration) {
 	defer o.mu.Unlock()
 	if o.told {
 		o.log.Info("the store answers again", "after", (now() - o.since).Round(time.Millisecond).String())
+		o.count, o.last = o.count+1, now()
 	}
 	o.failing.Store(false)
 	o.told = false
