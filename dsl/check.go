@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -168,7 +169,7 @@ func checkEvaluate(c *checker) {
 
 // checkSchedule: SW804, what cannot run yet and would pass in silence.
 func checkSchedule(c *checker) {
-	if c.w.Schedule != nil {
+	if c.w.Schedule != nil && !slices.ContainsFunc(c.w.Source.broken, func(at Pointer) bool { return within(at, "/schedule") }) {
 		c.add(Diagnostic{Code: "SW804", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "running on a schedule is not supported yet",
 			Help: "`swrun run` runs the workflow once"})
 	}

@@ -32,6 +32,9 @@ func (o *object) tasks(name string) TaskList {
 		}
 	case yaml.MappingNode:
 		o.p.mapForList(n, at, fmt.Sprintf("`%s` must be a list of tasks", name), "task")
+		if isOneTask(n) {
+			return nil
+		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			list = o.p.appendTask(list, entry{key, n.Content[i+1], at.Key(key.Value)})
@@ -215,6 +218,19 @@ func (p *parser) dashed(key *yaml.Node) []Edit {
 	return []Edit{{Range: Range{p.src.position(start - 2), p.src.position(start)}, NewText: "- ", Safe: true}}
 }
 
+// isOneTask reports whether an object in the place of a list of tasks is a task itself, without a name.
+func isOneTask(n *yaml.Node) bool {
+	return slices.ContainsFunc(keywords(), func(k keyword) bool {
+		_, value := child(n, k.name)
+		return value != nil && !isTaskBody(value)
+	})
+}
+
+// isTaskBody reports whether a node has a keyword of a task.
+func isTaskBody(n *yaml.Node) bool {
+	return n.Kind == yaml.MappingNode && slices.ContainsFunc(keywords(), func(k keyword) bool { key, _ := child(n, k.name); return key != nil })
+}
+
 // mapForList reports tasks or cases that are written as one object, and how to make a list of them.
 func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 	d := Diagnostic{
@@ -223,6 +239,8 @@ func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 	}
 	if name := dashed(n); name != "" {
 		d.Label, d.Help = "is this an item of the list?", fmt.Sprintf("begin each %s with a hyphen and a space: `- %s:`", item, name)
+	} else if isOneTask(n) {
+		d.Label, d.Help = "make it a list item with a name", "write `- step1:` and indent the task below it"
 	} else if n.Style&yaml.FlowStyle == 0 {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			start := p.src.position(p.src.start(n.Content[i]))
@@ -267,6 +285,11 @@ func keywords() []keyword {
 		{"try", []string{"catch"}, parseTry},
 		{"wait", nil, parseWait},
 	}
+}
+
+// insideTasks are the properties of tasks whose objects are taken for the task itself.
+func insideTasks() []string {
+	return []string{"with", "for", "fork", "emit", "listen", "raise", "run"}
 }
 
 func baseProperties() []string {

@@ -111,6 +111,10 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		return
 	}
 	meant := otherKeyFor(name, allowed)
+	if around := o.at.Tokens(); meant == "" && slices.Contains(baseProperties(), name) && len(around) > 0 && slices.Contains(insideTasks(), around[len(around)-1]) {
+		(&object{p: o.p}).beside(o, name)
+		return
+	}
 	if meant == "" {
 		d.Help = "allowed: " + strings.Join(allowed, " ")
 	} else {
@@ -248,7 +252,9 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 			Code: "SW128", Message: fmt.Sprintf("`%s` means nothing in %s", key.Value, what), Pointer: at.Key(key.Value),
 			Range: p.src.span(key), Expected: known, Help: "known: " + strings.Join(known, " "),
 		}
-		if meant := suggest.Nearest(key.Value, known); o.value(meant) == nil {
+		if member := memberWith(key.Value, known); member != "" {
+			d.Label = fmt.Sprintf("move it into `%s`", member)
+		} else if meant := suggest.Nearest(key.Value, known); o.value(meant) == nil {
 			d = p.src.suggested(d, key, known, suggest.Word)
 			d.Fix = onlyIf(false, d.Fix) // the document is valid as it is
 		}

@@ -11,6 +11,9 @@ import (
 // bare matches text that is an expression but for its delimiters.
 var bare = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
 
+// jsonPath matches a path of other tools.
+var jsonPath = regexp.MustCompile(`^\s*\$\.[A-Za-z_][\w.\[\]]*\s*$`)
+
 // checkLooks: SW504, text that looks like an expression and is none.
 func checkLooks(c *checker) {
 	for _, s := range c.places {
@@ -24,6 +27,10 @@ func checkLooks(c *checker) {
 			d.Message = "`${ }` inside text is not evaluated: an expression takes the whole value"
 			d.Help = "keep it if the text is meant literally"
 			c.add(c.expressionFor(d, interpolated(s.text)))
+		case jsonPath.MatchString(s.text):
+			text := strings.TrimSpace(s.text)
+			d.Message = fmt.Sprintf("`%s` is text here: expressions are jq in `${ }`, where the input is `.`", text)
+			c.add(c.expressionFor(d, "${ "+strings.TrimPrefix(text, "$")+" }"))
 		case !c.w.Evaluate.Loose && bare.MatchString(s.text):
 			text := strings.TrimSpace(s.text)
 			d.Message = fmt.Sprintf("`%s` is text here: an expression needs `${ }`", text)

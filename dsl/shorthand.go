@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/errors"
 )
 
 // gluedText matches text that was meant as a key and a value.
@@ -13,6 +16,9 @@ var gluedText = regexp.MustCompile(`^[A-Za-z]\w*:[^\s/]\S*$`)
 
 // written returns how an object is written that was given as one value, or "".
 func (s *Source) written(what string, n *yaml.Node) string {
+	if n.Kind == yaml.SequenceNode {
+		return map[string]string{"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`"}[what]
+	}
 	if n.Kind != yaml.ScalarNode || n.Value == "" || isNull(n) {
 		return ""
 	}
@@ -35,6 +41,19 @@ func (s *Source) written(what string, n *yaml.Node) string {
 		return fmt.Sprintf("write `{ command: %s }`", text)
 	case "`run`":
 		return fmt.Sprintf("write `{ shell: { command: %s } }`", text)
+	case "`for`":
+		return fmt.Sprintf("write `{ each: item, in: %s }`", text)
+	case "`raise`":
+		return "write `{ error: { type: ..., status: ... } }`, or `{ error: NAME }` with a name of use.errors"
+	case "`script`":
+		return "write `{ language: js, code: ... }`"
+	case "`container`":
+		return fmt.Sprintf("write `{ image: %s }`", text)
+	case "`errors`":
+		if contains(standardNames(), strings.ToLower(value)) {
+			value = errors.Base + strings.ToLower(value)
+		}
+		return fmt.Sprintf("write `{ with: { type: %s } }`", s.quotes(value))
 	case "`workflow`":
 		return fmt.Sprintf("write `{ namespace: ..., name: %s, version: latest }`", text)
 	case "`backoff`":
@@ -66,7 +85,7 @@ func counted(what, number string) string {
 func inner() map[string][]string {
 	return map[string][]string{
 		"document": {"dsl", "namespace", "name", "version"},
-		"with":     {"method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
+		"with":     {"type", "method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
 		"error":    {"type", "status", "title", "detail", "instance"},
 		"event":    {"type", "source", "data", "subject"},
 		"to":       {"one", "any", "all"},

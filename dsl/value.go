@@ -13,7 +13,11 @@ import (
 )
 
 func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
-	p.add(Diagnostic{Code: "SW108", Message: message + ", got " + describe(n), Pointer: at, Range: p.src.span(n)})
+	d := Diagnostic{Code: "SW108", Message: message + ", got " + describe(n), Pointer: at, Range: p.src.span(n)}
+	if _, err := strconv.Atoi(strings.TrimSpace(n.Value)); err == nil && isText(n) {
+		d.Help = "write the number without quotes"
+	}
+	p.add(d)
 }
 
 // describe names what a node is, for messages.
@@ -303,7 +307,12 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 	case yaml.MappingNode:
 		p.duplicates(n, at)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			p.checkData(n.Content[i+1], at.Key(n.Content[i].Value))
+			key, value := n.Content[i], n.Content[i+1]
+			if isNull(value) && value.Value == "" && strings.Contains(key.Value, "=") {
+				p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` is a name here, and has no value", oneLine(key.Value)), Pointer: at.Key(key.Value),
+					Range: p.src.span(key), Help: "write a colon and a space between a name and its value"})
+			}
+			p.checkData(value, at.Key(key.Value))
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
@@ -314,17 +323,17 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 	}
 }
 
-// foreign is how other tools write expressions: {{ .x }}.
-var foreign = regexp.MustCompile(`^\s*\{\{\s*([.$][^{}]*?)\s*\}\}\s*$`)
+// foreign is how other tools write expressions: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
+var foreign = regexp.MustCompile(`^\s*(?:\{\{|#\{|\$\(|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|\)|%>)\s*$`)
 
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	if emptyExpression(n.Value) && isText(n) {
 		tokens := at.Tokens()
 		p.emptyExpression(n, at, tokens[len(tokens)-1])
 	}
-	if m := foreign.FindStringSubmatch(n.Value); m != nil && n.Style != 0 {
+	if m := foreign.FindStringSubmatch(n.Value); m != nil && isText(n) {
 		d := Diagnostic{
-			Code: "SW129", Message: fmt.Sprintf("`{{ %s }}` is plain text here", m[1]), Pointer: at, Range: p.src.span(n),
+			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.span(n),
 			Label: didYouMean("${ " + m[1] + " }"),
 		}
 		d.Fix = onlyIf(false, p.src.respelt(n, "${ "+m[1]+" }")) // the text may be meant for a template of somebody else
