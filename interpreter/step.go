@@ -95,7 +95,7 @@ type Result struct {
 // waits, and a step's records stay small.
 const stepLimit = 1000
 
-// stepBytes is the data in a step's records after which it starts no more tasks: nobody has to hold or store much more
+// stepBytes is the data and errors in a step's records after which it starts no more tasks: nobody has to hold or store much more
 // than that at once.
 const stepBytes = 4 << 20
 
@@ -130,7 +130,7 @@ type machine struct {
 	scope  Scope
 	result Result
 
-	recorded int // bytes of data in the records of the step
+	recorded int // bytes of data and errors in the records of the step
 
 	workflowValue map[string]any // $workflow, once it is used
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
@@ -400,6 +400,9 @@ func (m *machine) record(r Record) {
 	r.Seq, r.At = m.s.lastRecord, m.now
 	r.Data, r.Error = m.s.redact.Value(r.Data), m.s.redact.Error(r.Error)
 	m.recorded += expr.Size(r.Data, stepBytes)
+	if r.Error != nil {
+		m.recorded += expr.Size(r.Error.Value(), stepBytes)
+	}
 	if m.result.Records == nil {
 		m.result.Records = make([]Record, 0, 4) // what a task that ends and the next one that starts write
 	}
