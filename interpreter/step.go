@@ -95,8 +95,8 @@ type Result struct {
 // waits, and a step's records stay small.
 const stepLimit = 1000
 
-// stepBytes is the data and errors in a step's records after which it starts no more tasks: nobody has to hold or store much more
-// than that at once.
+// stepBytes is after how many bytes of data and errors in its records, and of requests, a step starts no more tasks: nobody has to
+// hold or store much more than that at once.
 const stepBytes = 4 << 20
 
 // workLimit is after how much work of expressions and schemas a step ends, for the same reason; its unit is about a
@@ -130,7 +130,7 @@ type machine struct {
 	scope  Scope
 	result Result
 
-	recorded int // bytes of data and errors in the records of the step
+	recorded int // bytes of data and errors in the records of the step, and of its requests
 
 	workflowValue map[string]any // $workflow, once it is used
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
@@ -358,6 +358,7 @@ func (m *machine) effect(f *Frame, n Next) {
 	}
 	m.s.lastEffect++
 	m.s.head = true
+	m.recorded += len(body)
 	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
 	effect.Request.Secret, effect.Request.Prepared = m.scope.secret, n.value
 	m.result.Effects = append(m.result.Effects, effect)

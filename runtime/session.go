@@ -94,7 +94,7 @@ type batch struct {
 	entries []interpreter.Entry
 	encoded [][]byte             // the entries as they are stored
 	apart   map[string][]byte    // what of them is kept apart
-	bytes   int                  // of all of that
+	bytes   int                  // of all of that, and of requests
 	effects []interpreter.Effect // to start when the batch is stored
 	outbox  []outgoing
 	guard   time.Time // the earliest deadline that was in force and not passed
@@ -399,6 +399,7 @@ func (s *Session) note(ev interpreter.Event, at time.Time, result interpreter.Re
 
 // wanted takes in an effect that a step wants.
 func (s *Session) wanted(e interpreter.Effect) {
+	s.batch.bytes += len(e.Request.Body)
 	switch {
 	case s.flights[e.ID]: // a step that is repeated wants it again
 	case e.Kind == dsl.KindEmit:
