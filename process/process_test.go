@@ -42,6 +42,14 @@ func shell(text string) process.Job {
 	}
 }
 
+// poolFor returns a pool for the time of a test: the supervisor of a command runs under the race detector too.
+func poolFor(t *testing.T, j process.Job) *process.Pool {
+	if j.Script != nil {
+		return processtest.Pool(t)
+	}
+	return processtest.Commands(t)
+}
+
 func script(code string) process.Job {
 	return process.Job{Script: &process.Script{Code: code, Arguments: []string{"x"}, Globals: []byte(`{"name": "Ada"}`)}, MaxOutput: 1 << 20}
 }
@@ -126,7 +134,6 @@ func TestScriptsEndAsInNode(t *testing.T) {
 
 // TestJobsEndWithTheirContext: whatever spins without heeding anything.
 func TestJobsEndWithTheirContext(t *testing.T) {
-	p := processtest.Pool(t)
 	for name, job := range map[string]process.Job{
 		"a loop":                script(`for (;;) {}`),
 		"a native search":       script(`Array.prototype.lastIndexOf.call({length: 2**53 - 1}, 0)`),
@@ -142,7 +149,7 @@ func TestJobsEndWithTheirContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errTime)
 			defer cancel()
-			if got, err := p.Run(ctx, job); err != errTime {
+			if got, err := poolFor(t, job).Run(ctx, job); err != errTime {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
@@ -160,7 +167,7 @@ func TestKilledSupervisor(t *testing.T) {
 	job := shell("sleep 1000 & kill -9 $PPID; sleep 1000")
 	job.Environment = append(job.Environment, "MARK="+mark)
 	var crash *process.CrashError
-	if got, err := processtest.Pool(t).Run(t.Context(), job); !errors.As(err, &crash) {
+	if got, err := processtest.Commands(t).Run(t.Context(), job); !errors.As(err, &crash) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; goruntime.Gosched() {
@@ -197,7 +204,6 @@ func TestMemoryOutsideTheHeap(t *testing.T) {
 }
 
 func TestOutputIsBounded(t *testing.T) {
-	p := processtest.Pool(t)
 	for name, c := range map[string]struct {
 		job    process.Job
 		stream string
@@ -212,13 +218,13 @@ func TestOutputIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var limit *process.LimitError
-			got, err := p.Run(t.Context(), c.job)
+			got, err := poolFor(t, c.job).Run(t.Context(), c.job)
 			if !errors.As(err, &limit) || limit.Stream != c.stream || limit.Max != 1<<20 {
 				t.Errorf("got %d, %v", got.Code, err)
 			}
 		})
 	}
-	exact, err := p.Run(t.Context(), shell(`head -c 1048576 /dev/zero`))
+	exact, err := processtest.Commands(t).Run(t.Context(), shell(`head -c 1048576 /dev/zero`))
 	if err != nil || len(exact.Stdout) != 1<<20 {
 		t.Errorf("1 MiB is refused: %d bytes, %v", len(exact.Stdout), err)
 	}
@@ -236,7 +242,7 @@ func TestNothingIsLeft(t *testing.T) {
 				defer cancel(nil)
 				var ended sync.WaitGroup
 				ended.Go(func() {
-					if _, err := processtest.Pool(t).Run(ctx, job); err != nil && err != errTime {
+					if _, err := processtest.Commands(t).Run(ctx, job); err != nil && err != errTime {
 						t.Error(err)
 					}
 				})

@@ -29,8 +29,8 @@ func Main(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run runs the tests. Under the race detector their supervisor is a swrun that is built without it: the detector takes
-// more memory than a script may, runs the engine ten times slower, and waits a second whenever a process ends.
+// run runs the tests. Under the race detector the supervisor of scripts is a swrun that is built without it: the detector
+// takes more memory than a script may, and runs the engine ten times slower.
 func run(m *testing.M) int {
 	if !raceDetector {
 		return m.Run()
@@ -66,5 +66,34 @@ func NewPool() *process.Pool {
 func Pool(t testing.TB) *process.Pool {
 	p := NewPool()
 	t.Cleanup(p.Close)
+	return p
+}
+
+// Commands returns a pool for the time of a test whose supervisors are this binary, under the race detector too. It is for
+// commands: scripts need Pool.
+func Commands(t testing.TB) *process.Pool {
+	if !raceDetector {
+		return Pool(t)
+	}
+	env, err := exec.LookPath("env") // supervisors have no environment of their own
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("", "swrun-race-") // the name of a test may hold what the detector takes for the end of the path
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports := filepath.Join(folder, "report")
+	detector := "GORACE=halt_on_error=1 atexit_sleep_ms=0 log_path=" + reports
+	p := process.NewPool(process.Starter{Path: env, Arguments: []string{"env", detector, os.Args[0], supervise}})
+	t.Cleanup(func() {
+		p.Close()
+		files, _ := filepath.Glob(reports + ".*") // the pattern is right
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			t.Errorf("the supervisor races: %s %v", text, err)
+		}
+		os.RemoveAll(folder)
+	})
 	return p
 }
