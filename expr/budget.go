@@ -40,7 +40,7 @@ const (
 	itemSize      = 16
 	memberSize    = 48
 	bytesPerWork  = 16  // of text that is read rune by rune
-	bytesPerLook  = 64  // of text that is compared, or described in an error
+	bytesPerLook  = 64  // of text that is compared
 	bytesPerMatch = 256 // of text that is compared with other text
 	stackItemSize = 64
 )

@@ -65,15 +65,15 @@ func compile(given string, direct bool) (*Code, error) {
 			return c, nil
 		}
 	}
-	if c.program, err = s.program(query, names); err != nil {
+	if c.program, err = s.program(query, w); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
 // program compiles the tree for the jq machine, with guards.
-func (s *source) program(query *gojq.Query, variables []string) (*gojq.Code, error) {
-	code, err := gojq.Compile(prepare(query), append(additions(), gojq.WithVariables(variables))...)
+func (s *source) program(query *gojq.Query, w *walker) (*gojq.Code, error) {
+	code, err := gojq.Compile(prepare(query, w), append(additions(), gojq.WithVariables(w.variables()))...)
 	if err != nil {
 		return nil, s.misuse(err)
 	}
@@ -84,7 +84,9 @@ func (s *source) program(query *gojq.Query, variables []string) (*gojq.Code, err
 // additions are the functions that gojq does not have.
 func additions() []gojq.CompilerOption {
 	return []gojq.CompilerOption{
-		gojq.WithFunction(iterator, 0, 0, iterate), gojq.WithFunction(reacher, 0, 0, reach),
+		gojq.WithFunction(iterator, 0, 0, charging(iterate)), gojq.WithFunction(reacher, 0, 0, charging(reach)),
+		gojq.WithFunction(namer, 0, 0, charging(name)), gojq.WithFunction(keeper, 0, 0, charging(key)),
+		gojq.WithFunction(ender, 0, 0, charging(end)), gojq.WithFunction(matcher, 1, 1, charging(match)),
 		gojq.WithFunction("debug", 0, 0, pass), gojq.WithFunction("stderr", 0, 0, pass),
 	}
 }

@@ -2,7 +2,7 @@
 //
 // An expression is compiled once ([Compile]) with only the variables that it uses, and then evaluated many times,
 // by many instances at once. Evaluation is deterministic: the clock is the step's, there is no environment, no
-// input, no module, no local time zone. It is bounded in steps, time, and in the size and depth of what it yields
+// input, no module, no local time zone. It is bounded in steps, memory and work, and in the size and depth of what it yields
 // (semantics section 2).
 //
 // There are two ways to evaluate. Expressions that always yield one value, such as paths, literals, objects,

@@ -28,6 +28,8 @@ type layout struct {
 	forks  int
 	values int
 	stack  []int // of env: *stack, whose first field is its data
+	paths  int   // the one of them that has the steps of the path that the machine follows
+	aside  int   // of env: whether it evaluates something that is no part of the path
 }
 
 var engine = newLayout()
@@ -52,6 +54,10 @@ func newLayout() *layout {
 	for _, name := range []string{"stack", "paths", "scopes"} {
 		l.stack = append(l.stack, l.field(name, reflect.Pointer))
 	}
+	l.paths, l.aside = l.field("paths", reflect.Pointer), l.field("expdepth", reflect.Int)
+	stack := l.env.Elem().Field(l.paths).Type.Elem()
+	step := stack.Field(0).Type.Elem().Field(0).Type
+	must(stack.Field(1).Name == "index" && step.Field(1).Name == "value" && step.Field(1).Type == reflect.TypeFor[any]())
 	return l
 }
 
@@ -118,6 +124,26 @@ func (l *layout) stacks(machine reflect.Value) int {
 		n += machine.Field(i).Elem().Field(0).Len()
 	}
 	return n
+}
+
+// strays reports whether the machine follows a path and v is not where the path has come to: then the next step fails.
+func (l *layout) strays(machine reflect.Value, v any) bool {
+	if !machine.IsValid() || machine.Field(l.aside).Int() != 0 {
+		return false
+	}
+	paths := machine.Field(l.paths).Elem()
+	top := int(paths.Field(1).Int())
+	if top < 0 {
+		return false
+	}
+	is, at := reflect.ValueOf(v), paths.Field(0).Index(top).Field(0).Field(1).Elem()
+	switch {
+	case !is.IsValid() || is.Kind() != at.Kind():
+		return true
+	case is.Kind() == reflect.Map || is.Kind() == reflect.Slice:
+		return is.Pointer() != at.Pointer() || is.Len() != at.Len()
+	}
+	return true // of other values, even an equal one may come from elsewhere, and is small or was charged
 }
 
 // native returns the native name with so many arguments, or nil if jq defines it otherwise.

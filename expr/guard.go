@@ -38,23 +38,6 @@ func guarded(name string, _ int, f native) native {
 	}
 }
 
-// failing charges for the error of a native: it shows the beginning of what it was given, for which the members of an
-// object are sorted. An expression may fail, and catch it, in a loop.
-func (m *meter) failing(input any, args []any) bool {
-	ok := m.describing(input)
-	for _, arg := range args {
-		ok = ok && m.describing(arg)
-	}
-	return ok
-}
-
-func (m *meter) describing(v any) bool {
-	if members, ok := v.(map[string]any); ok {
-		return m.sorting(len(members))
-	}
-	return m.scalar(v)
-}
-
 // replaced returns what programs call instead of a native that cannot be guarded, or nil.
 func replaced(name string, f native) native {
 	switch name {
@@ -68,7 +51,7 @@ func replaced(name string, f native) native {
 		return func(input any, args []any) any { return parseTime(f, input, args) }
 	case "_match":
 		patterns := &patterns{}
-		return func(input any, args []any) any { return match(patterns, f, input, args) }
+		return func(input any, args []any) any { return find(patterns, f, input, args) }
 	case "delpaths", "_delpaths":
 		return func(input any, args []any) any { return deletePaths(f, input, args) }
 	case "setpath", "_setpath":
@@ -114,7 +97,9 @@ func guardOf(name string) guard {
 			return n <= maxItems && n >= -maxItems || m.exceed("%s takes orders up to %d", name, maxItems)
 		}
 	case "getpath":
-		return func(m *meter, _ any, args []any) bool { return m.toil(length(args[0])) }
+		return func(m *meter, v any, args []any) bool { return m.toil(length(args[0])) && m.following(v) }
+	case "_slice":
+		return func(m *meter, _ any, args []any) bool { return m.reading(args[0]) && m.following(args[0]) }
 	}
 	if g := textGuard(name); g != nil {
 		return g
@@ -206,19 +191,13 @@ func (m *meter) indexing(v, key any) bool {
 			return m.pairs(v, part)
 		}
 	}
-	if _, isText := v.(string); isText && !m.reading(v) {
-		return false
-	}
-	return m.scalar(key)
+	return m.reading(v) && m.scalar(key) && m.following(v)
 }
 
-// reading charges what it takes to find a part of v by its number: text is read rune by rune. An object has no such
-// part, but the error describes it.
+// reading charges what it takes to read a text rune by rune.
 func (m *meter) reading(v any) bool {
-	if s, ok := v.(string); ok {
-		return m.toil(len(s) / bytesPerWork)
-	}
-	return m.describing(v)
+	s, ok := v.(string)
+	return !ok || m.toil(len(s)/bytesPerWork)
 }
 
 func isContainer(v any) bool {
@@ -252,23 +231,6 @@ func shallow(v any) int {
 		return memberSize * len(v)
 	}
 	return 0
-}
-
-// iterate charges jq's .[], which copies what it iterates over before the first item, and sorts members. Programs call it before.
-func iterate(input any, args []any) any {
-	m, n := meterOf(args), length(input)
-	if !m.describing(input) || n > 1 && isContainer(input) && !m.spend(2*itemSize*n) {
-		return halt()
-	}
-	return input
-}
-
-// reach charges .[n] and .[a:b] with constants, which the jq machine looks up without a native. Programs call it before.
-func reach(input any, args []any) any {
-	if !meterOf(args).reading(input) {
-		return halt()
-	}
-	return input
 }
 
 // levels returns about how often a sort of n items compares each.

@@ -8,7 +8,7 @@ func collectionGuard(name string) guard {
 	case "add":
 		return func(m *meter, v any, _ []any) bool { return m.adding(v) }
 	case "keys":
-		return func(m *meter, v any, _ []any) bool { return m.spend(2*itemSize*length(v)) && m.sorting(length(v)) }
+		return func(m *meter, v any, _ []any) bool { return m.spend(2*itemSize*length(v)) && m.sorting(v) }
 	case "reverse", "has", "_captures":
 		return func(*meter, any, []any) bool { return true }
 	case "flatten":
@@ -47,7 +47,22 @@ func (m *meter) adding(v any) bool {
 	return ok && m.spend(2*size)
 }
 
-func (m *meter) sorting(n int) bool { return m.toil(product(n, levels(n))) }
+// sorting charges for going through the items of an array, or the members of an object in their order.
+func (m *meter) sorting(v any) bool {
+	n := length(v)
+	object, ok := v.(map[string]any)
+	if !ok {
+		return m.toil(n)
+	}
+	if !m.toil(n) {
+		return false
+	}
+	names := 0
+	for name := range object {
+		names += len(name)
+	}
+	return m.toil(product(n+names/bytesPerMatch, levels(n)))
+}
 
 // ordering charges a sort by the keys.
 func (m *meter) ordering(keys any) bool {

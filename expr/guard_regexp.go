@@ -76,9 +76,9 @@ func newPattern(text, flags string) (*pattern, error) {
 	return &pattern{find: find, next: next, size: len(program.Inst)}, nil
 }
 
-// match is gojq's _match, the base of test, match, capture, scan, split/2, sub and gsub: it finds the same, but with a
+// find is gojq's _match, the base of test, match, capture, scan, split/2, sub and gsub: it finds the same, but with a
 // bounded cache, a bounded pattern, and in time that grows with the text and not with its square.
-func match(cache *patterns, f native, input any, args []any) any {
+func find(cache *patterns, f native, input any, args []any) any {
 	s, ok := input.(string)
 	text, isText := args[0].(string)
 	flags, isFlags := args[1].(string)

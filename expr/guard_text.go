@@ -11,13 +11,8 @@ func textGuard(name string) guard {
 		return func(m *meter, v any, _ []any) bool { return m.writing(v, 3) }
 	case "_tohtml", "format":
 		return func(m *meter, v any, _ []any) bool { return m.writing(v, 6) }
-	case "length", "utf8bytelength", "ltrim", "rtrim", "trim", "_slice":
-		return func(m *meter, v any, args []any) bool {
-			if name == "_slice" {
-				v = args[0]
-			}
-			return m.reading(v)
-		}
+	case "length", "utf8bytelength", "ltrim", "rtrim", "trim":
+		return func(m *meter, v any, _ []any) bool { return m.reading(v) }
 	case "ascii_downcase", "ascii_upcase":
 		return func(m *meter, v any, _ []any) bool { return m.toil(shallow(v) / bytesPerWork) }
 	case "explode":

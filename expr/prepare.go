@@ -6,33 +6,56 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// iterator is the function that charges for .[]; no program can write its name. It returns its input, which keeps
-// paths through it intact.
-const iterator = "%iterate"
+// The functions that charge for what the machine does without a native. No program can write their names. They return
+// their input, which keeps paths through it intact.
+const (
+	iterator = "%iterate" // stands before .[]
+	reacher  = "%reach"   // before .[n] and .[a:b] with constants
+	namer    = "%name"    // before .name
+	matcher  = "%match"   // before the patterns of a destructuring; its argument is their shape
+	ender    = "%end"     // behind a path
+	keeper   = "%key"     // behind the key of an object
+)
 
-// reacher is the same for .[n] and .[a:b] with constants.
-const reacher = "%reach"
+// preparation puts charges into the tree of a program, which belongs to the caller.
+type preparation struct {
+	catches bool // errors may be caught, and then made again and again: they show what they were given, which costs
+}
 
-// prepare puts the iterator before each .[] of a program, and before gojq's own definitions that iterate over their
-// input; and the reacher before each .[n] and .[a:b]. It changes the tree, which belongs to the caller.
-func prepare(q *gojq.Query) *gojq.Query {
+// prepare puts charges into a program, and before gojq's own definitions that iterate over their input.
+func prepare(q *gojq.Query, w *walker) *gojq.Query {
+	return preparation{w.catches}.query(define(q, w))
+}
+
+func (p preparation) query(q *gojq.Query) *gojq.Query {
 	if q == nil {
 		return nil
 	}
 	for _, f := range q.FuncDefs {
-		prepare(f.Body)
+		p.query(f.Body)
 	}
 	if !assigns(q) {
-		prepare(q.Left)
+		p.query(q.Left)
+		if p.catches && isUpdate(q.Op) {
+			q.Left = then(q.Left, charge(ender))
+		}
 	}
-	prepare(q.Right)
-	for _, p := range q.Patterns {
-		preparePattern(p)
-	}
+	p.query(q.Right)
+	q.Left = p.destructured(q.Left, q.Patterns)
 	if q.Term != nil {
-		q.Term = prepareTerm(q.Term)
+		q.Term = p.term(q.Term)
 	}
 	return q
+}
+
+// isUpdate reports whether the left side of an operator is a path.
+func isUpdate(op gojq.Operator) bool {
+	switch op {
+	case gojq.OpAssign, gojq.OpModify, gojq.OpUpdateAdd, gojq.OpUpdateSub, gojq.OpUpdateMul, gojq.OpUpdateDiv,
+		gojq.OpUpdateMod, gojq.OpUpdateAlt:
+		return true
+	}
+	return false
 }
 
 // assigns reports whether q is = with a constant path, such as .a[0] = 1: gojq makes one setpath of it, which has a
@@ -50,110 +73,101 @@ func isConstantIndex(i *gojq.Index) bool {
 	return i.Name != "" || i.Str != nil && i.Str.Queries == nil || isNumbered(i)
 }
 
-func prepareTerm(t *gojq.Term) *gojq.Term {
-	prepareIndex(t.Index)
-	prepareText(t.Str)
-	prepare(t.Query)
+func (p preparation) term(t *gojq.Term) *gojq.Term {
+	p.index(t.Index)
+	p.text(t.Str)
+	p.query(t.Query)
 	if t.Func != nil {
-		prepareAll(t.Func.Args)
+		p.call(t.Func)
 	}
 	if t.Array != nil {
-		prepare(t.Array.Query)
+		p.query(t.Array.Query)
 	}
 	if t.Unary != nil {
-		t.Unary.Term = prepareTerm(t.Unary.Term)
+		t.Unary.Term = p.term(t.Unary.Term)
 	}
 	if t.Object != nil {
 		for _, member := range t.Object.KeyVals {
-			prepareText(member.KeyString)
-			prepareAll([]*gojq.Query{member.KeyQuery, member.Val})
-			member.KeyQuery = chargedKey(member.KeyQuery)
+			p.text(member.KeyString)
+			p.all([]*gojq.Query{member.KeyQuery, member.Val})
+			member.KeyQuery = then(member.KeyQuery, charge(keeper)) // it may be a very long text
 		}
 	}
-	prepareControl(t)
+	p.control(t)
 	for _, suffix := range t.SuffixList {
-		prepareIndex(suffix.Index)
+		p.index(suffix.Index)
 	}
-	return charged(t)
+	return p.charged(t)
 }
 
-func prepareControl(t *gojq.Term) {
+func (p preparation) control(t *gojq.Term) {
 	switch {
 	case t.If != nil:
-		prepareAll([]*gojq.Query{t.If.Cond, t.If.Then, t.If.Else})
+		p.all([]*gojq.Query{t.If.Cond, t.If.Then, t.If.Else})
 		for _, branch := range t.If.Elif {
-			prepareAll([]*gojq.Query{branch.Cond, branch.Then})
+			p.all([]*gojq.Query{branch.Cond, branch.Then})
 		}
 	case t.Try != nil:
-		prepareAll([]*gojq.Query{t.Try.Body, t.Try.Catch})
+		p.all([]*gojq.Query{t.Try.Body, t.Try.Catch})
 	case t.Reduce != nil:
-		prepareAll([]*gojq.Query{t.Reduce.Query, t.Reduce.Start, t.Reduce.Update})
-		preparePatterns(t.Reduce.Patterns)
+		p.all([]*gojq.Query{t.Reduce.Query, t.Reduce.Start, t.Reduce.Update})
+		t.Reduce.Query = p.destructured(t.Reduce.Query, t.Reduce.Patterns)
 	case t.Foreach != nil:
-		prepareAll([]*gojq.Query{t.Foreach.Query, t.Foreach.Start, t.Foreach.Update, t.Foreach.Extract})
-		preparePatterns(t.Foreach.Patterns)
+		p.all([]*gojq.Query{t.Foreach.Query, t.Foreach.Start, t.Foreach.Update, t.Foreach.Extract})
+		t.Foreach.Query = p.destructured(t.Foreach.Query, t.Foreach.Patterns)
 	case t.Label != nil:
-		prepare(t.Label.Body)
+		p.query(t.Label.Body)
 	}
 }
 
-func prepareAll(queries []*gojq.Query) {
+func (p preparation) all(queries []*gojq.Query) {
 	for _, q := range queries {
-		prepare(q)
+		p.query(q)
 	}
 }
 
-func preparePatterns(patterns []*gojq.Pattern) {
-	for _, p := range patterns {
-		preparePattern(p)
+// call prepares the arguments of a function.
+func (p preparation) call(f *gojq.Func) {
+	p.all(f.Args)
+	switch f.Name {
+	case "path", "del", "pick":
+		if p.catches && len(f.Args) == 1 {
+			f.Args[0] = then(f.Args[0], charge(ender))
+		}
 	}
 }
 
-func preparePattern(p *gojq.Pattern) {
-	if p == nil {
-		return
-	}
-	preparePatterns(p.Array)
-	for _, member := range p.Object {
-		prepareText(member.KeyString)
-		prepare(member.KeyQuery)
-		preparePattern(member.Val)
-	}
-}
-
-func prepareText(s *gojq.String) {
+func (p preparation) text(s *gojq.String) {
 	if s == nil {
 		return
 	}
 	for _, part := range s.Queries {
 		if part.Term.Str == nil { // gojq takes literal parts as they are
-			prepare(part)
+			p.query(part)
 		}
 	}
 }
 
-func prepareIndex(i *gojq.Index) {
+func (p preparation) index(i *gojq.Index) {
 	if i != nil {
-		prepareText(i.Str)
-		prepareAll([]*gojq.Query{i.Start, i.End})
+		p.text(i.Str)
+		p.all([]*gojq.Query{i.Start, i.End})
 	}
 }
 
 // charged returns t with what charges for it: E[] becomes (E | iterator)[], and E[5] becomes (E | reacher)[5].
-func charged(t *gojq.Term) *gojq.Term {
-	if name := chargeOf(t); name != "" {
+func (p preparation) charged(t *gojq.Term) *gojq.Term {
+	if name := p.chargeOf(t); name != "" {
 		whole := *t
 		whole.SuffixList = nil
 		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(charge(name), &whole), SuffixList: t.SuffixList}
 	}
 	for i := 0; i < len(t.SuffixList); i++ {
-		name := ""
-		switch suffix := t.SuffixList[i]; {
-		case suffix.Iter:
-			name = iterator
-		case isNumbered(suffix.Index):
-			name = reacher
-		default:
+		name := iterator
+		if suffix := t.SuffixList[i]; !suffix.Iter {
+			name = p.chargeOfIndex(suffix.Index)
+		}
+		if name == "" {
 			continue
 		}
 		before := *t
@@ -168,25 +182,36 @@ func charge(name string) *gojq.Term {
 	return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name}}
 }
 
-// chargedKey returns the expression of an object's key with a charge for it: it may be a very long text.
-func chargedKey(q *gojq.Query) *gojq.Query {
+// then returns q | t, or nil without q.
+func then(q *gojq.Query, t *gojq.Term) *gojq.Query {
 	if q == nil {
 		return nil
 	}
-	return &gojq.Query{Left: q, Op: gojq.OpPipe, Right: &gojq.Query{Term: charge(reacher)}}
+	return &gojq.Query{Left: q, Op: gojq.OpPipe, Right: &gojq.Query{Term: t}}
 }
 
-func pipe(l, r *gojq.Term) *gojq.Query {
-	return &gojq.Query{Left: &gojq.Query{Term: l}, Op: gojq.OpPipe, Right: &gojq.Query{Term: r}}
-}
+func pipe(l, r *gojq.Term) *gojq.Query { return then(&gojq.Query{Term: l}, r) }
 
 // chargeOf names what charges for the input of t itself, or is empty.
-func chargeOf(t *gojq.Term) string {
+func (p preparation) chargeOf(t *gojq.Term) string {
 	switch {
 	case iterates(t):
 		return iterator
-	case t.Type == gojq.TermTypeIndex && isNumbered(t.Index),
-		t.Type == gojq.TermTypeFunc && (t.Func.Name == "first" || t.Func.Name == "last"):
+	case t.Type == gojq.TermTypeIndex:
+		return p.chargeOfIndex(t.Index)
+	case t.Type == gojq.TermTypeFunc && (t.Func.Name == "first" || t.Func.Name == "last"):
+		return reacher
+	}
+	return ""
+}
+
+// chargeOfIndex names what charges for the value that an index is applied to, or is empty.
+func (p preparation) chargeOfIndex(i *gojq.Index) string {
+	_, named := plainKey(i)
+	switch {
+	case named && p.catches:
+		return namer
+	case !named && isNumbered(i):
 		return reacher
 	}
 	return ""
@@ -217,15 +242,12 @@ func isConstant(q *gojq.Query) bool {
 // iterates reports whether t calls a definition of gojq's that begins with .[]; a program's own definition of the
 // same name is charged too, which does no harm.
 func iterates(t *gojq.Term) bool {
-	if t.Type == gojq.TermTypeRecurse {
-		return true
-	}
 	if t.Type != gojq.TermTypeFunc {
 		return false
 	}
 	switch t.Func.Name {
-	case "map", "map_values", "recurse", "to_entries", "from_entries", "with_entries", "walk", "all", "any", "min_by",
-		"max_by", "sort_by", "group_by", "unique_by", "paths", "tostream", "combinations", "del", "INDEX", "JOIN":
+	case "map", "map_values", "to_entries", "from_entries", "with_entries", "walk", "all", "any", "min_by",
+		"max_by", "sort_by", "group_by", "unique_by", "combinations", "del", "INDEX", "JOIN":
 		return true
 	}
 	return false

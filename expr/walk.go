@@ -26,6 +26,8 @@ type walker struct {
 	vars     []string // bound here
 	defs     []def    // defined here
 	root     bool     // . is the program's input here
+	recurses bool     // there is ..
+	catches  bool     // there is try, or ?
 }
 
 type def struct {
@@ -153,6 +155,7 @@ func (w *walker) bind(name string) {
 }
 
 func (w *walker) term(t *gojq.Term) {
+	w.recurses = w.recurses || t.Type == gojq.TermTypeRecurse
 	switch t.Type {
 	case gojq.TermTypeIndex, gojq.TermTypeIdentity, gojq.TermTypeRecurse:
 		w.reading(t)
@@ -175,6 +178,7 @@ func (w *walker) term(t *gojq.Term) {
 		w.control(t)
 	}
 	for _, suffix := range t.SuffixList {
+		w.catches = w.catches || suffix.Optional
 		w.index(suffix.Index)
 	}
 }
@@ -190,6 +194,7 @@ func (w *walker) control(t *gojq.Term) {
 		}
 		w.query(t.If.Else)
 	case gojq.TermTypeTry:
+		w.catches = true
 		w.query(t.Try.Body)
 		w.within(false, func() { w.query(t.Try.Catch) })
 	case gojq.TermTypeReduce:

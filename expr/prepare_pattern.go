@@ -1,0 +1,117 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// destructured returns q, whose values are taken apart by patterns, with what charges for those that do not fit: their
+// errors show them. Of alternatives, only the last one tells its errors.
+func (p preparation) destructured(q *gojq.Query, patterns []*gojq.Pattern) *gojq.Query {
+	for _, pattern := range patterns {
+		p.pattern(pattern)
+	}
+	if q == nil || len(patterns) == 0 || !p.catches {
+		return q
+	}
+	shape := shapeOf(patterns[len(patterns)-1])
+	if shape.Type == gojq.TermTypeNull {
+		return q
+	}
+	call := charge(matcher)
+	call.Func.Args = []*gojq.Query{{Term: shape}}
+	return then(q, call)
+}
+
+func (p preparation) pattern(pattern *gojq.Pattern) {
+	if pattern == nil {
+		return
+	}
+	for _, item := range pattern.Array {
+		p.pattern(item)
+	}
+	for _, member := range pattern.Object {
+		p.text(member.KeyString)
+		p.query(member.KeyQuery)
+		p.pattern(member.Val)
+	}
+}
+
+// shapeOf returns a constant that tells what a pattern expects: an array or an object of shapes, null for anything, and
+// true for what is not known before.
+func shapeOf(pattern *gojq.Pattern) *gojq.Term {
+	switch {
+	case pattern == nil || pattern.Name != "":
+		return &gojq.Term{Type: gojq.TermTypeNull}
+	case len(pattern.Array) > 0:
+		return shapeOfArray(pattern.Array)
+	}
+	object := &gojq.Object{}
+	for _, member := range pattern.Object {
+		value := shapeOf(member.Val)
+		key, known := plainMember(member)
+		if !known && value.Type == gojq.TermTypeNull {
+			continue // the native that looks it up has a guard
+		}
+		if !known {
+			return &gojq.Term{Type: gojq.TermTypeTrue}
+		}
+		object.KeyVals = append(object.KeyVals, &gojq.ObjectKeyVal{KeyString: &gojq.String{Str: key}, Val: &gojq.Query{Term: value}})
+	}
+	return &gojq.Term{Type: gojq.TermTypeObject, Object: object}
+}
+
+func shapeOfArray(patterns []*gojq.Pattern) *gojq.Term {
+	var items *gojq.Query
+	for _, item := range patterns {
+		shape := &gojq.Query{Term: shapeOf(item)}
+		if items == nil {
+			items = shape
+		} else {
+			items = &gojq.Query{Left: items, Op: gojq.OpComma, Right: shape}
+		}
+	}
+	return &gojq.Term{Type: gojq.TermTypeArray, Array: &gojq.Array{Query: items}}
+}
+
+// plainMember returns the name that a member of a pattern looks up.
+func plainMember(member *gojq.PatternObject) (name string, ok bool) {
+	switch {
+	case member.Key != "":
+		return strings.TrimPrefix(member.Key, "$"), true
+	case member.KeyString != nil && member.KeyString.Queries == nil:
+		return member.KeyString.Str, true
+	}
+	return "", false
+}
+
+// matching charges for the errors about what does not fit a shape.
+func (m *meter) matching(v, shape any) bool {
+	switch shape := shape.(type) {
+	case []any:
+		array, ok := v.([]any)
+		if !ok && v != nil {
+			return m.describing(v)
+		}
+		for i, s := range shape {
+			if !m.matching(item(array, i), s) {
+				return false
+			}
+		}
+	case map[string]any:
+		object, ok := v.(map[string]any)
+		if !ok && v != nil {
+			return m.describing(v)
+		}
+		for name, s := range shape {
+			if !m.matching(object[name], s) {
+				return false
+			}
+		}
+	case bool:
+		_, ok := m.extent(v)
+		return ok
+	}
+	return true
+}
