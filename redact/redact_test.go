@@ -51,6 +51,7 @@ func TestValues(t *testing.T) {
 		{"a line that every key has", "-----BEGIN KEY-----", "-----BEGIN KEY-----"},
 		{"a short secret that is the whole value", "pg", "‹redacted: db›"},
 		{"a short secret inside of text", "pgsql", "pgsql"},
+		{"names that are hidden alike", map[string]any{"odd value": 1, "other value": 2, "x": 3}, map[string]any{"‹redacted: secret›": 1, "‹redacted: secret› 2": 2, "x": 3}},
 		{"a short secret as a name", map[string]any{"pg": 1}, map[string]any{"pg": 1}},
 		{"a name of a member", map[string]any{"odd value": 1}, map[string]any{"‹redacted: secret›": 1}},
 		{"deep inside", []any{map[string]any{"a": []any{123456}}}, []any{map[string]any{"a": []any{"‹redacted: pin›"}}}},

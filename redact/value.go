@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -147,17 +148,36 @@ func change(v any, name func(string) string, leaf func(any) any) any {
 		return changed
 	case map[string]any:
 		changed, differs := make(map[string]any, len(v)), false
+		var renamed []string
 		for key, member := range v {
-			as, now := name(key), change(member, name, leaf)
-			differs = differs || as != key || !same(now, member)
-			changed[as] = now
+			if name(key) != key {
+				renamed = append(renamed, key)
+				continue
+			}
+			changed[key] = change(member, name, leaf)
+			differs = differs || !same(changed[key], member)
 		}
-		if differs {
+		slices.Sort(renamed)
+		for _, key := range renamed {
+			changed[unused(changed, name(key))] = change(v[key], name, leaf)
+		}
+		if differs || renamed != nil {
 			return changed
 		}
 		return v
 	}
 	return leaf(v)
+}
+
+// unused returns a name that data does not have yet: two members whose names are hidden alike stay two.
+func unused(data map[string]any, name string) string {
+	as := name
+	for n := 2; ; n++ {
+		if _, taken := data[as]; !taken {
+			return as
+		}
+		as = fmt.Sprint(name, " ", n)
+	}
 }
 
 // Error returns e as people may see it. In texts that may have been cut, it hides the part of a secret that was left
