@@ -280,12 +280,8 @@ func (b *bench) raw() (float64, error) {
 // rested waits, ten seconds at most, while the store's server writes all that it holds anew: that is left from what was
 // measured before.
 func (b *bench) rested() error {
-	s, ok := b.store.Store.(*redisstore.Store)
-	if !ok {
-		return nil
-	}
 	for range 100 {
-		if facts, err := s.Facts(b.ctx); err != nil || !facts.Saving {
+		if facts, err := b.facts(); err != nil || !facts.Saving {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -295,10 +291,18 @@ func (b *bench) rested() error {
 
 // memory returns how many bytes the store's servers use; 0 where that is not told.
 func (b *bench) memory() (int64, error) {
-	s, ok := b.store.Store.(*redisstore.Store)
-	if !ok {
-		return 0, nil
-	}
-	facts, err := s.Facts(b.ctx)
+	facts, err := b.facts()
 	return facts.Memory, err
+}
+
+// facts returns what the store's server tells of itself; nothing for other stores. One that is rewriting its file may take
+// seconds to answer, so that it is asked several times.
+func (b *bench) facts() (facts redisstore.Facts, err error) {
+	s, ok := b.store.Store.(*redisstore.Store)
+	for tries := 0; ok && tries < 10 && b.ctx.Err() == nil; tries++ {
+		if facts, err = s.Facts(b.ctx); err == nil {
+			break
+		}
+	}
+	return facts, err
 }
