@@ -88,11 +88,14 @@ func (o *operation) order(v order, runs []runtime.Instance, reason string) error
 		}
 	}
 	var first error
+	left := len(runs)
 	for some := range slices.Chunk(runs, ordered) {
 		refused := v.give(o.client, o.ctx, some, reason)
 		if err := storeRefuses(refused); err != nil {
-			return o.brokenOff(v, some, refused, err)
+			told := given(some, refused)
+			return o.brokenOff(v, told, left-len(told), err)
 		}
+		left -= len(some)
 		if settles {
 			if err := o.settle(given(some, refused)); err != nil {
 				return err
@@ -122,16 +125,18 @@ func storeRefuses(refused []error) error {
 	return nil
 }
 
-// brokenOff tells which runs were given the order before the store refused it.
-func (o *operation) brokenOff(v order, some []runtime.Instance, refused []error, err error) error {
-	told := given(some, refused)
+// brokenOff tells which runs were given the order last, before the store refused it or a signal came, and how many were not.
+func (o *operation) brokenOff(v order, told []runtime.Instance, left int, err error) error {
 	for _, i := range told {
 		if err := write(o.out, i.ID+" "+v.done+"\n"); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(o.err, "%s broke off: the store refused it for %s of the last %d; the order may be given again\n",
-		v.use, counted(len(some)-len(told), "run"), len(some))
+	why := "the store refuses it"
+	if o.ctx.Err() != nil {
+		why = "it was interrupted"
+	}
+	fmt.Fprintf(o.err, "%s broke off: %s, with %s left; the order may be given again\n", v.use, why, counted(left, "run"))
 	return refusalError(err)
 }
 

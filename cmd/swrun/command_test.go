@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime"
 )
 
 // TestOrderIsBrokenOff: a store that refuses an order for all runs is told once, and not for each run.
@@ -30,7 +34,36 @@ func TestOrderIsBrokenOff(t *testing.T) {
 	c.now = time.Now
 	code := run([]string{"suspend", "--yes", "--where", "workflow=demo/nap"}, c.streams)
 	told := strings.TrimSpace(c.stderr.String())
-	if code != exitStore || strings.Count(told, "\n") > 3 || !strings.Contains(told, "suspend broke off: the store refused it for 20 runs of the last 20") {
+	if code != exitStore || strings.Count(told, "\n") > 3 || !strings.Contains(told, "suspend broke off: the store refuses it, with 20 runs left") {
 		t.Errorf("it ended with %d and said\n%s", code, told)
+	}
+}
+
+// TestOrderIsInterrupted: a signal between runs leaves the others as they were, and how many those are is told.
+func TestOrderIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	given := 0
+	v := order{use: "terminate", done: "terminating", give: func(_ *runtime.Client, ctx context.Context, all []runtime.Instance, _ string) []error {
+		failed := make([]error, len(all))
+		for n := range all {
+			if given++; given == ordered+11 {
+				interrupt()
+			}
+			failed[n] = ctx.Err()
+		}
+		return failed
+	}}
+	runs := make([]runtime.Instance, 2*ordered+1)
+	for n := range runs {
+		runs[n] = runtime.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
+	}
+	c := capture(nil)
+	o := &operation{program: &program{streams: c.streams}, ctx: ctx, store: &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: time.Now})}}
+	if err := o.order(v, runs, ""); err == nil {
+		t.Error("it is done")
+	}
+	want := fmt.Sprintf("terminate broke off: it was interrupted, with %d runs left; the order may be given again\n", ordered-9)
+	if told := c.stderr.String(); told != want || strings.Count(c.stdout.String(), "terminating") != ordered+10 {
+		t.Errorf("it said %s and named %d runs", told, strings.Count(c.stdout.String(), "terminating"))
 	}
 }
