@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -45,7 +46,7 @@ func (h *holding) logStored(c *Commit) {
 	state := h.session.state
 	words := []any{"records", h.session.record.Records + int64(h.session.batch.records), "took", dsl.RoughSpan(c.At.Sub(state.StartedAt))}
 	if state.Fault != nil {
-		words = append(words, "error", state.Fault.Error())
+		words = append(words, "error", inLog(state.Fault))
 	}
 	log.Info("a run has ended: "+strings.ReplaceAll(c.Reason, "_", " "), words...)
 }
@@ -66,7 +67,7 @@ func logEntry(log *slog.Logger, e interpreter.Entry, info *Info) {
 	if first < 0 {
 		return
 	}
-	words := []any{"task", string(e.Records[first].Path), "error", e.Records[first].Error.Error()}
+	words := []any{"task", string(e.Records[first].Path), "error", inLog(e.Records[first].Error)}
 	caught := slices.IndexFunc(e.Records, func(r interpreter.Record) bool { return r.Type == interpreter.ErrorCaught })
 	if caught >= 0 {
 		words = append(words, "caughtBy", string(e.Records[caught].By))
@@ -76,6 +77,18 @@ func logEntry(log *slog.Logger, e interpreter.Entry, info *Info) {
 		what = "a task has timed out"
 	}
 	log.Info(what, words...)
+}
+
+// maxLogged is how many bytes of an error stand in the log.
+const maxLogged = 2000
+
+// inLog is what the log says of an error.
+func inLog(e *errors.Error) string {
+	text := e.Error()
+	if len(text) <= maxLogged {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLogged], "") + "…"
 }
 
 // flightLog knows what is in flight, for who asks what a worker waits for.

@@ -48,6 +48,24 @@ func (l *logText) has(t *testing.T, pattern string) {
 	}
 }
 
+// TestLinesOfTheLogAreBounded: an error may quote much.
+func TestLinesOfTheLogAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, log := newHost(t), &logText{}
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			return nil, errors.Communicationf("%s", strings.Repeat("ü", 1<<20))
+		}
+		defer h.work(runtime.WorkerConfig{Log: log.logger()})()
+		h.wait(h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "bad"}))
+		log.has(t, `"a task has faulted" run=test/bad task=/do/0/a error=".*üü…"`)
+		for line := range strings.Lines(log.text.String()) {
+			if len(line) > 3000 {
+				t.Errorf("a line has %d bytes", len(line))
+			}
+		}
+	})
+}
+
 // TestWorkersTellWhatHappens in one line each: starts, ends, faults, timeouts.
 func TestWorkersTellWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
