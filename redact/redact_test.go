@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
 )
 
 const pem = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n"
@@ -33,6 +34,50 @@ func TestWhatASecretMayLookLike(t *testing.T) {
 	} {
 		if got := s.Text("<" + text + ">"); !strings.Contains(got, "redacted: api›") || strings.Contains(got, "s3cr") {
 			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+// TestWhatURLsMakeOfASecret: each language leaves other characters as they are.
+func TestWhatURLsMakeOfASecret(t *testing.T) {
+	s := New(map[string]any{"api": "wo!rd/(a)'b*#c d@é"}, true)
+	for name, text := range map[string]string{
+		"Go, in a query":                 "wo%21rd%2F%28a%29%27b%2A%23c+d%40%C3%A9",
+		"Go, in a path":                  "wo%21rd%2F%28a%29%27b%2A%23c%20d@%C3%A9",
+		"Java":                           "wo%21rd%2F%28a%29%27b*%23c+d%40%C3%A9",
+		"jq's @uri":                      "wo%21rd%2F%28a%29%27b%2A%23c%20d%40%C3%A9",
+		"encodeURIComponent":             "wo!rd%2F(a)'b*%23c%20d%40%C3%A9",
+		"encodeURI":                      "wo!rd/(a)'b*#c%20d@%C3%A9",
+		"Python's quote":                 "wo%21rd/%28a%29%27b%2A%23c%20d%40%C3%A9",
+		"in lower case, as .NET does it": "wo%21rd%2f%28a%29%27b%2a%23c+d%40%c3%a9",
+	} {
+		if got := s.Text("<" + text + ">"); got != "<‹redacted: api›>" {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+// TestFormatsOfJQ: what every format of jq makes of a secret is found.
+func TestFormatsOfJQ(t *testing.T) {
+	const secret = "a<'b\"c>&d\\e\tf é"
+	s := New(map[string]any{"api": secret}, true)
+	for _, format := range []string{"@text", "@json", "@html", "@uri", "@sh", "@base64", "[.] | @csv", "[.] | @tsv", "tojson | tojson", "ascii_upcase", "ascii_downcase",
+		"\"user:\" + . | @base64"} {
+		code, err := expr.Compile(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := code.Eval(nil, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Text(v.(string)); !strings.Contains(got, "‹redacted: api›") {
+			t.Errorf("%s: %s", format, got)
+		}
+	}
+	for _, text := range []string{"a&lt;&#x27;b&quot;c&gt;&amp;d\\e\tf é", `a<'b\"c>&d\\e\tf \u00e9`} { // of Python
+		if got := s.Text(text); got != "‹redacted: api›" {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"html"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -21,14 +21,17 @@ func spellings(text string) []spelling {
 	digits := hex.EncodeToString([]byte(text))
 	all := []spelling{
 		{"", text}, {"in UTF-8", string([]rune(text))}, // as JSON writes bytes that are none
-		{"in a query", url.QueryEscape(text)}, {"in a path", url.PathEscape(text)}, {"percent-encoded", percent(text)},
 		{"in JSON", inner(plainJSON)}, {"in JSON for HTML", inner(string(inJSON))},
 		{"quoted", inner(quoted)}, {"quoted for Go", inner(strconv.QuoteToASCII(text))}, {"in JSON in JSON", twice(plainJSON)},
-		{"in HTML", html.EscapeString(text)}, {"in a shell", strings.ReplaceAll(text, `'`, `'\''`)},
-		{"in CSV", strings.ReplaceAll(text, `"`, `""`)},
+		{"in HTML", inHTML(text, "&#39;", "&#34;")}, {"in HTML with names", inHTML(text, "&apos;", "&quot;")},
+		{"in HTML with quot", inHTML(text, "&#39;", "&quot;")}, {"in HTML of Python", inHTML(text, "&#x27;", "&quot;")},
+		{"in a shell", strings.ReplaceAll(text, `'`, `'\''`)}, {"in CSV", strings.ReplaceAll(text, `"`, `""`)},
+		{"in TSV", strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(text)},
 		{"in upper case", strings.ToUpper(text)}, {"in lower case", strings.ToLower(text)},
+		{"in ASCII upper case", strings.Map(asciiUpper, text)}, {"in ASCII lower case", strings.Map(asciiLower, text)},
 		{"in hex", digits}, {"in HEX", strings.ToUpper(digits)},
 	}
+	all = append(all, inURLs(text)...)
 	for _, encoding := range []struct {
 		name string
 		*base64.Encoding
@@ -50,8 +53,42 @@ func twice(inJSON string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(inner(inJSON))
 }
 
-// percent encodes all but what no URL has to encode, as jq's @uri does.
-func percent(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+// asciiUpper and asciiLower change no other letters, as jq's functions do.
+func asciiUpper(r rune) rune {
+	if r >= 'a' && r <= 'z' {
+		return r - 'a' + 'A'
+	}
+	return r
+}
+
+func asciiLower(r rune) rune {
+	if r >= 'A' && r <= 'Z' {
+		return r - 'A' + 'a'
+	}
+	return r
+}
+
+func inHTML(text, apostrophe, quote string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", apostrophe, `"`, quote).Replace(text)
+}
+
+// inURLs returns the ways to write text in a URL: languages differ in what they leave as it is.
+func inURLs(text string) []spelling {
+	query := url.QueryEscape(text)
+	percent := strings.ReplaceAll(query, "+", "%20")
+	component := strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(percent)
+	whole := strings.NewReplacer("%3B", ";", "%2C", ",", "%2F", "/", "%3F", "?", "%3A", ":", "%40", "@", "%26", "&", "%3D", "=", "%2B", "+", "%24", "$", "%23", "#")
+	forms := []spelling{
+		{"in a query", query}, {"in a path", url.PathEscape(text)}, {"percent-encoded", percent}, {"in a form", strings.ReplaceAll(query, "%2A", "*")},
+		{"as encodeURIComponent", component}, {"as encodeURI", whole.Replace(component)}, {"in a path with slashes", strings.ReplaceAll(percent, "%2F", "/")},
+	}
+	for _, form := range forms {
+		forms = append(forms, spelling{form.name + ", in lower case", encoded.ReplaceAllStringFunc(form.text, strings.ToLower)})
+	}
+	return forms
+}
+
+var encoded = regexp.MustCompile("%[0-9A-F]{2}")
 
 // insideBase64 returns how text looks in the encoding of a longer text, such as user:password: what it becomes depends
 // on how many bytes stand before it, and its first and last character mix with its neighbours.
