@@ -140,6 +140,7 @@ var burdens = map[string]string{
 	"an update of something else":     `.members as $o | [range(200000) | try ($o |= 1) catch .]`,
 	"an addition to something else":   `.members as $o | [range(200000) | try (($o | .a) += 1) catch .]`,
 	"a deletion of something else":    `.members as $o | [range(200000) | try del($o) catch .]`,
+	"a place in an object":            `.members as $o | [range(200000) | try ($o | setpath([0]; 1)) catch .]`,
 	"texts, recursively":              `.text as $s | [range(2000) | $s] | [.. | numbers]`,
 	"paths to texts":                  `.text as $s | [range(2000) | $s] | [paths]`,
 	"texts as a stream":               `.text as $s | [range(2000) | $s] | [tostream[0]]`,

@@ -13,11 +13,23 @@ import (
 // guard charges what a native is about to do, and reports whether the budget allows it.
 type guard func(m *meter, input any, args []any) bool
 
-// guarded returns f as programs may call it: with its cost charged before, and its result after.
+// guarded returns f as programs may call it: with its cost charged before, and its result or its error after.
 func guarded(name string, _ int, f native) native {
-	if replacement := replaced(name, f); replacement != nil {
-		return replacement
+	g := replaced(name, f)
+	if g == nil {
+		g = checked(name, f)
 	}
+	return func(input any, args []any) any {
+		v := g(input, args)
+		if _, failed := v.(error); failed && !meterOf(args).failing(input, args) {
+			return halt()
+		}
+		return v
+	}
+}
+
+// checked returns f with its cost charged before, and its result after.
+func checked(name string, f native) native {
 	check := guardOf(name)
 	if check == nil {
 		check = scalars
@@ -28,9 +40,6 @@ func guarded(name string, _ int, f native) native {
 			return halt()
 		}
 		v := f(input, args)
-		if _, failed := v.(error); failed && !m.failing(input, args) {
-			return halt()
-		}
 		if !m.result(v) {
 			return halt()
 		}
