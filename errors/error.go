@@ -91,14 +91,29 @@ func FromValue(v any) (*Error, error) {
 	e := &Error{}
 	for _, name := range slices.Sorted(maps.Keys(object)) { // so that of several mistakes always the same is told
 		if err := e.set(name, object[name]); err != nil {
-			return nil, err
+			return nil, &MemberError{name, err}
 		}
 	}
-	if e.Type == "" || e.Status == 0 {
-		return nil, errors.New("an error needs the members type and status")
+	switch needs := errors.New("an error needs the members type and status"); {
+	case e.Type == "":
+		return nil, &MemberError{"type", needs}
+	case e.Status == 0:
+		return nil, &MemberError{"status", needs}
 	}
 	return e, nil
 }
+
+// MemberError says which member makes an object no error.
+type MemberError struct {
+	Name string
+	Err  error
+}
+
+// Error says what is wrong.
+func (e *MemberError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *MemberError) Unwrap() error { return e.Err }
 
 func (e *Error) set(name string, member any) error {
 	text := map[string]*string{"type": &e.Type, "title": &e.Title, "detail": &e.Detail, "instance": &e.Instance}[name]
@@ -106,14 +121,14 @@ func (e *Error) set(name string, member any) error {
 	case name == "status":
 		status, ok := wholeNumber(member)
 		if !ok {
-			return fmt.Errorf("an error's status must be a whole number, got %v", member)
+			return fmt.Errorf("an error's status must be a whole number, got %s", short(member))
 		}
 		e.Status = status
 	case text != nil && member == nil:
 	case text != nil:
 		s, ok := member.(string)
 		if !ok {
-			return fmt.Errorf("an error's %s must be text, got %v", name, member)
+			return fmt.Errorf("an error's %s must be text, got %s", name, short(member))
 		}
 		*text = s
 	default:
@@ -123,6 +138,16 @@ func (e *Error) set(name string, member any) error {
 		e.Extensions[name] = member
 	}
 	return nil
+}
+
+// short is the beginning of a value.
+func short(v any) string {
+	const most = 100
+	text := fmt.Sprint(v)
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 func wholeNumber(v any) (int, bool) {

@@ -79,7 +79,7 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	}
 	for _, name := range slices.Sorted(maps.Keys(environment)) { // of several mistakes always the same is told
 		value := environment[name]
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(stringify(value), "\x00") {
+		if name == "" || strings.ContainsAny(name, "="+nul) || strings.Contains(stringify(value), nul) {
 			return r, s.Unfit(errors.Expressionf("the environment variable %q cannot be set", name), p.environment, name)
 		}
 		r.Environment[name] = stringify(value)
@@ -94,8 +94,26 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	if err := r.setArguments(v); err != nil {
 		return r, s.Unfit(err, p.arguments)
 	}
-	return r, nil
+	return r, p.passable(s, r)
 }
+
+// passable refuses arguments that no process can get.
+func (p processBody) passable(s *interpreter.Scope, r processRequest) *errors.Error {
+	for i, argument := range r.Arguments {
+		if strings.Contains(argument, nul) {
+			return s.Unfit(errors.Expressionf("an argument must not hold the character NUL"), p.arguments, i)
+		}
+	}
+	for _, name := range p.names(r.Globals) {
+		if strings.Contains(name, nul) || strings.Contains(stringify(r.Globals[name]), nul) {
+			return s.Unfit(errors.Expressionf("the argument %q must not hold the character NUL", name), p.arguments, name)
+		}
+	}
+	return nil
+}
+
+// nul ends what a system takes for a text.
+const nul = "\x00"
 
 // names returns the names of a map of arguments in the document's order; one that an expression has made has none, and
 // is sorted.
@@ -117,16 +135,6 @@ func (r *processRequest) setArguments(v any) *errors.Error {
 		r.Globals = v
 	default:
 		return errors.Expressionf("the arguments must be a list or an object, got %s", kindOf(v))
-	}
-	return nil
-}
-
-// passable refuses arguments that no process can get.
-func passable(arguments []string) *errors.Error {
-	for _, argument := range arguments {
-		if strings.Contains(argument, "\x00") {
-			return errors.Expressionf("an argument must not hold the character NUL")
-		}
 	}
 	return nil
 }

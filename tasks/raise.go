@@ -51,7 +51,12 @@ func (r *raiseBody) Enter(s *interpreter.Scope) interpreter.Next {
 	}
 	raised, invalid := errors.FromValue(v)
 	if invalid != nil {
-		return interpreter.Fail(s.Unfit(errors.Expressionf("what raise.error yields is no error: %s", invalid), r.whole))
+		var path []any
+		var member *errors.MemberError
+		if errors.As(invalid, &member) {
+			path = append(path, member.Name)
+		}
+		return interpreter.Fail(s.Unfit(errors.Expressionf("what raise.error yields is no error: %s", invalid), r.whole, path...))
 	}
 	return interpreter.Fail(raised)
 }

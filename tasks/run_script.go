@@ -73,9 +73,6 @@ func (r *runScriptBody) Enter(s *interpreter.Scope) interpreter.Next {
 		return interpreter.Fail(err)
 	}
 	prepared.Arguments = append(prepared.Arguments, flags(r.names(prepared.Globals), prepared.Globals)...)
-	if err := passable(prepared.Arguments); err != nil {
-		return interpreter.Fail(err)
-	}
 	request := scriptRequest{processRequest: prepared, Language: r.language}
 	if r.source != nil {
 		if request.Source, err = r.source.expand(s, s.Input()); err != nil {

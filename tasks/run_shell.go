@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -50,8 +51,8 @@ func (r *runShellBody) Enter(s *interpreter.Scope) interpreter.Next {
 		}
 	}
 	prepared.Globals = nil
-	if err := passable(append([]string{command}, prepared.Arguments...)); err != nil {
-		return interpreter.Fail(err)
+	if strings.Contains(command, nul) {
+		return interpreter.Fail(s.Unfit(errors.Expressionf("the command must not hold the character NUL"), r.command))
 	}
 	return r.next(s, shellRequest{prepared, command})
 }
