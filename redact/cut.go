@@ -34,13 +34,17 @@ func dots(text string) (at int, mark string) {
 // ends hides a part of a secret that a text begins or ends with.
 func (s *Set) ends(text string) string {
 	for _, secret := range s.texts {
-		for n := min(len(secret)-1, len(text)); n >= least(secret); n-- {
+		few := least(secret)
+		if len(secret) <= few || !strings.Contains(text, secret[:few]) && !strings.Contains(text, secret[len(secret)-few:]) {
+			continue // most are not there at all
+		}
+		for n := min(len(secret)-1, len(text)); n >= few; n-- {
 			if strings.HasSuffix(text, secret[:n]) {
 				text = text[:len(text)-n] + marker + "›"
 				break
 			}
 		}
-		for n := min(len(secret)-1, len(text)); n >= least(secret); n-- {
+		for n := min(len(secret)-1, len(text)); n >= few; n-- {
 			if strings.HasPrefix(text, secret[len(secret)-n:]) {
 				text = marker + "›" + text[n:]
 				break
