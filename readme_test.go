@@ -42,6 +42,30 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestReadmeCommands gives the commands that the README only names, each verb and flag of them, to a store that cannot be
+// opened: none of them may be wrong use.
+func TestReadmeCommands(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "swrun")
+	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
+		t.Fatalf("%s\n%s", err, out)
+	}
+	lines := regexp.MustCompile(`(?m)^    swrun (\S+)([^#\n]*)`).FindAllStringSubmatch(mustReadFile(t, "README.md"), -1)
+	if len(lines) < 7 {
+		t.Fatalf("only %d commands", len(lines))
+	}
+	const wrongUse, notFound, noStore = 2, 5, 7
+	for _, line := range lines {
+		for verb := range strings.SplitSeq(line[1], "|") {
+			command := exec.Command(binary, append([]string{verb}, strings.Fields(strings.ReplaceAll(line[2], "redis://localhost:6379", "file:/dev/null/none"))...)...)
+			command.Env = append(os.Environ(), "SWRUN_STORE=file:/dev/null/none")
+			out, err := command.CombinedOutput()
+			if code := command.ProcessState.ExitCode(); code != notFound && code != noStore {
+				t.Errorf("swrun %s%s ends with %d (wrong use is %d), %v: %s", verb, line[2], code, wrongUse, err, out)
+			}
+		}
+	}
+}
+
 // TestSecretsPage runs the workflow of docs/secrets.md.
 func TestSecretsPage(t *testing.T) {
 	text := mustReadFile(t, "docs/secrets.md")
