@@ -35,7 +35,7 @@ func (p *program) benchCommand() *cobra.Command {
   swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
 		Long: "Scenarios:\n" + benchHelp() + "\nthroughput is the median of five rounds, with the store's bare scripts measured before and after them. p50, p99 and max are\n" +
 			"how late something was that was due, and elsewhere how long a step took. On Redis bench works in a deployment of its own, whose\n" +
-			"runs are removed afterwards; of an embedded store it makes another one for itself. Your runs are left alone.",
+			"runs are removed afterwards, and when it is interrupted; of an embedded store it makes another one for itself. Your runs are left alone.",
 		RunE: verb(func(args []string) error {
 			if _, sink := p.env(benchSink); sink {
 				return p.beSink()
@@ -220,6 +220,10 @@ func (o *operation) bench(f *benchFlags) error {
 		}
 		b := &bench{operation: o, flags: f, ctx: o.ctx}
 		m, err := s.measure(b)
+		if interrupted := b.ctx.Err(); interrupted != nil {
+			b.abandon()
+			return interrupted
+		}
 		if cleaning := b.clean(); err == nil {
 			err = cleaning
 		}

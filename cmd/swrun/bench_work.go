@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -239,6 +240,34 @@ func (b *bench) look(i runtime.Instance) (lost, duplicates int, entries []runtim
 		return nil
 	})
 	return lost, duplicates, entries, err
+}
+
+// abandoned is how long an interrupted bench takes to remove its runs, at most.
+const abandoned = time.Minute
+
+// abandon ends and removes what an interrupted bench has started, so that it is not in the way of the next one.
+func (b *bench) abandon() {
+	left := slices.DeleteFunc(b.runs, func(i runtime.Instance) bool { return i.ID == "" })
+	if len(left) == 0 {
+		return
+	}
+	fmt.Fprintf(b.err, "interrupted: %s of bench are removed; another interrupt leaves them\n", counted(len(left), "run"))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), abandoned)
+	defer cancel()
+	b.ctx = ctx
+	runtime.ForEach(left, func(i runtime.Instance) error { return b.client.Terminate(ctx, i, "bench was interrupted") })
+	stop := b.work(runtime.WorkerConfig{Compile: host{}.compile, Concurrency: -1})
+	defer stop()
+	for len(left) > 0 && ctx.Err() == nil {
+		refused := b.client.DeleteAll(ctx, left)
+		var again []runtime.Instance
+		for n, i := range left {
+			if runtime.RefusedAs(refused[n]) == runtime.Conflict {
+				again = append(again, i) // it is still ending
+			}
+		}
+		left = again
+	}
 }
 
 // clean removes the runs of bench.

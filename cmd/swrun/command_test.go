@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +39,42 @@ func TestOrderIsBrokenOff(t *testing.T) {
 	told := strings.TrimSpace(c.stderr.String())
 	if code != exitStore || strings.Count(told, "\n") > 3 || !strings.Contains(told, "suspend broke off: the store refuses it, with 20 runs left") {
 		t.Errorf("it ended with %d and said\n%s", code, told)
+	}
+}
+
+// TestBenchIsInterrupted: nothing of what bench has started stays in the store.
+func TestBenchIsInterrupted(t *testing.T) {
+	h := newHosted(t)
+	options, err := redis.ParseURL(strings.Split(h.url, "?")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	runs := func() int {
+		keys, err := client.Keys(t.Context(), "*:i:*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(keys)
+	}
+	// The test's own binary is swrun when it is called so: see TestMain.
+	cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"swrun", "bench", "throughput", "--store", h.url}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for runs() < 100 && t.Context().Err() == nil {
+		continue
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code is looked at
+	if got := cmd.ProcessState.ExitCode(); got != exitInterrupt {
+		t.Errorf("it ended with %d", got)
+	}
+	if left := runs(); left > 0 {
+		t.Errorf("%d runs are left", left)
 	}
 }
 
