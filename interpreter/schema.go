@@ -3,6 +3,7 @@ package interpreter
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -113,14 +114,8 @@ const (
 // through objects in any order; what is told must always be the same.
 func leaves(e *jsonschema.ValidationError) string {
 	var told []string
-	todo := []*jsonschema.ValidationError{e}
-	for len(todo) > 0 {
-		e := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if len(e.Causes) == 0 {
-			told = append(told, leaf(e))
-		}
-		todo = append(todo, e.Causes...)
+	for _, cause := range causes(e) {
+		told = append(told, leaf(cause))
 	}
 	slices.Sort(told)
 	if more := len(told) - maxLeaves; more > 0 {
@@ -129,8 +124,30 @@ func leaves(e *jsonschema.ValidationError) string {
 	return strings.Join(told, "; ")
 }
 
-// leaf tells one cause. It repeats no text of the data: a part of a secret could not be told from other text.
+// causes returns the causes that no deeper one explains.
+func causes(e *jsonschema.ValidationError) (deepest []*jsonschema.ValidationError) {
+	todo := []*jsonschema.ValidationError{e}
+	for len(todo) > 0 {
+		e := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if len(e.Causes) == 0 {
+			deepest = append(deepest, e)
+		}
+		todo = append(todo, e.Causes...)
+	}
+	return deepest
+}
+
+// leaf tells one cause and where it is.
 func leaf(e *jsonschema.ValidationError) string {
+	if e.InstanceLocation != "" {
+		return shortened(e.InstanceLocation) + ": " + shortened(leafMessage(e))
+	}
+	return shortened(leafMessage(e))
+}
+
+// leafMessage tells one cause. It repeats no text of the data: a part of a secret could not be told from other text.
+func leafMessage(e *jsonschema.ValidationError) string {
 	message := e.Message
 	if i := strings.LastIndex(message, " is not valid "); strings.HasSuffix(e.KeywordLocation, "/format") && i >= 0 {
 		message = message[i+1:]
@@ -140,10 +157,7 @@ func leaf(e *jsonschema.ValidationError) string {
 		slices.Sort(all)
 		message = "not allowed: " + strings.Join(all, ", ")
 	}
-	if e.InstanceLocation != "" {
-		return shortened(e.InstanceLocation) + ": " + shortened(message)
-	}
-	return shortened(message)
+	return message
 }
 
 func shortened(text string) string { return excerpt(text, maxLeafBytes) }
@@ -177,11 +191,47 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 	}
 	compiled, err := newSchema(document, draft)
 	if err != nil {
-		c.report("SW803", s.Pointer, "this is no valid JSON Schema: "+err.Error(), "")
+		c.unusable(s, err)
 		return nil
 	}
 	return compiled
 }
+
+// unusable reports a schema that cannot be compiled, at what is wrong in it if that stands in the document.
+func (c *compiler) unusable(s *dsl.Schema, err error) {
+	const what = "this is no valid JSON Schema: "
+	var invalid *invalidSchemaError
+	if s.Resource != nil || !errors.As(err, &invalid) {
+		c.report("SW803", s.Pointer, what+err.Error(), "")
+		return
+	}
+	all := slices.Sorted(maps.Keys(invalid.places))
+	for _, place := range all[:min(len(all), maxLeaves)] {
+		at := s.Pointer.Key("document") + dsl.Pointer(place)
+		c.report("SW803", at, what+strings.Join(invalid.places[place], "; "), "")
+	}
+}
+
+// invalidSchemaError is a schema that does not fit the schema of schemas.
+type invalidSchemaError struct {
+	cause  *jsonschema.ValidationError
+	places map[string][]string // by the place in the schema, what is wrong there
+}
+
+func newInvalidSchemaError(cause *jsonschema.ValidationError) *invalidSchemaError {
+	e := &invalidSchemaError{cause, map[string][]string{}}
+	for _, leaf := range causes(cause) {
+		e.places[leaf.InstanceLocation] = append(e.places[leaf.InstanceLocation], shortened(leafMessage(leaf)))
+	}
+	for place := range e.places {
+		slices.Sort(e.places[place])
+		e.places[place] = slices.Compact(e.places[place])
+	}
+	return e
+}
+
+// Error tells all that is wrong.
+func (e *invalidSchemaError) Error() string { return leaves(e.cause) }
 
 func newSchema(document any, draft *jsonschema.Draft) (*Schema, error) {
 	plain, err := newValidator(document, draft, false)
@@ -255,7 +305,7 @@ func compileSchema(document any, draft *jsonschema.Draft, work *schemaWork) (*js
 	if errors.As(err, &invalid) {
 		var cause *jsonschema.ValidationError
 		if errors.As(invalid.Err, &cause) {
-			return nil, errors.New(leaves(cause))
+			return nil, newInvalidSchemaError(cause)
 		}
 		return nil, invalid.Err
 	}
