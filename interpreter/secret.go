@@ -70,7 +70,7 @@ func (m *machine) confided(f *Frame, n Next, body []byte) (held bool, err *error
 	}
 	if name := m.s.redact.Held(n.shared, m.publicIn(f.node)); name != "" {
 		return true, errors.Authorizationf("%s would hand on the secret %q, and keep it where others read it: %s",
-			f.node.kind.Kind, name, "a workflow that needs a secret declares it in its own use.secrets")
+			f.node.kind.Kind, name, "a workflow that needs a secret declares it in its own use.secrets, and what others may read does not belong into one")
 	}
 	return false, nil
 }
