@@ -3,7 +3,6 @@ package interpreter
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -13,13 +12,13 @@ import (
 // reads the document knows it, and catches compare it.
 
 // PublicInErrors returns what reports whether a text of an error is what the document or this program says: a standard
-// type or title, a text of an error that the document defines, or the place of a task.
+// type or title, a text of an error that the document defines, or the place of a task. It is nil for a document without secrets.
 func PublicInErrors(w *dsl.Workflow) func(text string) bool {
-	read := sync.OnceValues(func() (texts, names map[string]bool) { return errorTexts(w), namesIn(w.Source.Data("")) })
-	return func(text string) bool {
-		texts, names := read()
-		return texts[text] || isPlace(text, names)
+	if len(w.Use.Secrets) == 0 { // nothing is hidden then
+		return nil
 	}
+	texts, names := errorTexts(w), namesIn(w.Source.Data(""))
+	return func(text string) bool { return texts[text] || isPlace(text, names) }
 }
 
 // errorTexts returns the texts of the errors that are standard or that w defines.
@@ -67,13 +66,15 @@ func namesIn(v any) map[string]bool {
 
 // publicIn returns what reports whether a text stands as a whole in a task's definition.
 func (m *machine) publicIn(n *node) func(text string) bool {
-	texts := sync.OnceValue(func() map[string]bool {
-		texts := map[string]bool{}
-		add := func(text string) { texts[text] = true }
-		walkData(m.p.Workflow.Source.Data(n.origin), add, func(leaf any) { add(fmt.Sprint(leaf)) })
-		return texts
-	})
-	return func(text string) bool { return texts()[text] }
+	var texts map[string]bool
+	return func(text string) bool {
+		if texts == nil { // mostly nothing is asked
+			texts = map[string]bool{}
+			add := func(text string) { texts[text] = true }
+			walkData(m.p.Workflow.Source.Data(n.origin), add, func(leaf any) { add(fmt.Sprint(leaf)) })
+		}
+		return texts[text]
+	}
 }
 
 func walkData(v any, name func(string), leaf func(any)) {
