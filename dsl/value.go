@@ -324,7 +324,7 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 }
 
 // foreign is how other tools write expressions: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
-var foreign = regexp.MustCompile(`^\s*(?:\{\{|#\{|\$\(|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|\)|%>)\s*$`)
+var foreign = regexp.MustCompile(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	if emptyExpression(n.Value) && isText(n) {
@@ -332,11 +332,12 @@ func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 		p.emptyExpression(n, at, tokens[len(tokens)-1])
 	}
 	if m := foreign.FindStringSubmatch(n.Value); m != nil && isText(n) {
+		meant := "${ " + m[1] + m[2] + " }"
 		d := Diagnostic{
 			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.span(n),
-			Label: didYouMean("${ " + m[1] + " }"),
+			Label: didYouMean(meant),
 		}
-		d.Fix = onlyIf(false, p.src.respelt(n, "${ "+m[1]+" }")) // the text may be meant for a template of somebody else
+		d.Fix = onlyIf(false, p.src.respelt(n, meant)) // the text may be meant for a template of somebody else
 		p.add(d)
 	}
 	if n.Style != 0 {

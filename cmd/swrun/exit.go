@@ -44,10 +44,10 @@ func exitCodes() []exitCode {
 	return []exitCode{
 		{exitOK, "fine", "It was done; a run has completed, a document is valid."},
 		{exitInternal, "internal error", "Something that swrun cannot help, such as a full disk, or a mistake of its own: please report those."},
-		{exitUsage, "wrong use", "The command line cannot be meant so: a verb, a flag or a value that does not exist or is empty. Nothing was done."},
+		{exitUsage, "wrong use", "The command line cannot be meant so: a verb, a flag or a value that does not exist or is empty, the URL of a store that no store can have. Nothing was done."},
 		{exitInvalid, "invalid document", "The document has errors, each of them shown at its line. Nothing has run."},
 		{exitInput, "input refused", "The input does not fit input.schema of the document. No task has run."},
-		{exitNotFound, "not found", "What was named is not there: a file, a run, a workflow that is not deployed, a code without a story."},
+		{exitNotFound, "not found", "What was named is not there: a file (a name that no file can have is one, too), a run, a workflow that is not deployed, a code without a story."},
 		{exitConflict, "conflict", "What is there is in the way: an id of another run, another document under the same version, a run in a state that the verb is not for."},
 		{exitStore, "no store", "The store cannot be opened or used; swrun doctor tells why."},
 		{exitWaited, "stopped waiting", "The run has not ended yet, and goes on."},
