@@ -30,7 +30,10 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 		}
 		return config.Load(ctx, uri)
 	}
-	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, redacted: &redact.Cache{Public: PublicInErrors(w)}}
+	c.program = &Program{Workflow: w, config: config, places: map[*expr.Code]dsl.Pointer{}, redacted: &redact.Cache{}}
+	if len(w.Use.Secrets) > 0 {
+		c.program.redacted.Public = PublicInErrors(w)
+	}
 	b := &Builder{c: c, node: workflowNode}
 	c.program.input = c.input(b, w.Input, "/input")
 	c.program.output = c.output(b, w.Output, "/output")

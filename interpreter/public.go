@@ -12,11 +12,8 @@ import (
 // reads the document knows it, and catches compare it.
 
 // PublicInErrors returns what reports whether a text of an error is what the document or this program says: a standard
-// type or title, a text of an error that the document defines, or the place of a task. It is nil for a document without secrets.
+// type or title, a text of an error that the document defines, or the place of a task.
 func PublicInErrors(w *dsl.Workflow) func(text string) bool {
-	if len(w.Use.Secrets) == 0 { // nothing is hidden then
-		return nil
-	}
 	texts, names := errorTexts(w), namesIn(w.Source.Data(""))
 	return func(text string) bool { return texts[text] || isPlace(text, names) }
 }
