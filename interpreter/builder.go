@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/limits"
 )
 
 // Builder compiles the parts of one task on behalf of its kind. What is wrong is collected as diagnostics; a method
@@ -199,5 +200,16 @@ func (b *Builder) Function(origin dsl.Pointer, task dsl.Task) *List {
 
 // FailLoad is the error of a resource that could not be read at run time.
 func FailLoad(uri string, err error) *errors.Error {
-	return errors.Configurationf("cannot read %s: %s", uri, err)
+	failed := errors.Configurationf("cannot read %s: %s", uri, err)
+	var large *TooLargeError
+	if errors.As(err, &large) {
+		return limits.Tell(failed, "resource", large.Max+1, large.Max)
+	}
+	return failed
 }
+
+// TooLargeError is a resource of which only that is known that it has more than Max bytes.
+type TooLargeError struct{ Max int }
+
+// Error says so.
+func (e *TooLargeError) Error() string { return fmt.Sprintf("it is larger than %d bytes", e.Max) }

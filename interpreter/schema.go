@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/limits"
 )
 
 // Schema validates data. A nil Schema accepts everything.
@@ -67,7 +68,7 @@ func told(what string, err error) *errors.Error {
 	}
 	fault := errors.Validationf("%s cannot be checked against its schema: %s", what, err)
 	if errors.As(err, &limit) {
-		fault = fault.With("limit", limit.name).With("value", limit.value).With("max", limit.max)
+		fault = limits.Tell(fault, limit.name, limit.value, limit.max)
 	}
 	return fault
 }

@@ -14,7 +14,7 @@ import (
 const (
 	maxCheckedDepth  = 256       // levels of data
 	maxCheckedValues = 1_000_000 // values in data
-	maxCheckedWork   = 1_000_000 // about a microsecond each
+	maxCheckedWork   = 500_000   // one or two microseconds each
 	maxPatternSize   = 10_000    // instructions of a regular expression
 	patternPerWork   = 64        // instructions, times bytes
 	textPerWork      = 64        // bytes
@@ -82,7 +82,7 @@ func textPrice(keyword string, v any) (int, error) {
 	case keyword == "format" && text == "regex":
 		return 20_000, nil // it is compiled
 	}
-	return 8, nil
+	return 4, nil
 }
 
 func patternSize(pattern string) (int, error) {

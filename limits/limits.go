@@ -176,7 +176,12 @@ func exceeded(l Limit, value, maximum int) *errors.Error {
 	if value == maximum+1 && l.Unit == bytes { // rounded, both are the same
 		err.Detail = fmt.Sprintf("%s: more than the %s that are allowed (limit %s)", what, amount(maximum, l.Unit), l.Name)
 	}
-	return err.With("limit", string(l.Name)).With("value", value).With("max", maximum)
+	return Tell(err, string(l.Name), value, maximum)
+}
+
+// Tell returns err with the members that each error of a limit has: which limit, what was found, and what is allowed.
+func Tell(err *errors.Error, limit string, value, maximum int) *errors.Error {
+	return err.With("limit", limit).With("value", value).With("max", maximum)
 }
 
 // Parse adds a setting to s: name=value, where bytes may have a unit, as in input=8MiB.

@@ -104,7 +104,7 @@ func loadFile(path string) ([]byte, error) {
 func readResource(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxResource+1))
 	if err == nil && len(data) > maxResource {
-		return nil, fmt.Errorf("it is larger than %d bytes", maxResource)
+		return nil, &interpreter.TooLargeError{Max: maxResource}
 	}
 	return data, err
 }
