@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/redact"
 )
 
@@ -296,10 +297,10 @@ func (f *Frame) encode(set *redact.Set) ([]byte, error) {
 	}
 	w.number("f", int(f.Phase))
 	w.given("r", f.Raw)
-	if f.Phase >= PhaseBody && !same(f.Input, f.Raw) {
+	if f.Phase >= PhaseBody && !jsonvalue.Same(f.Input, f.Raw) {
 		w.data("I", f.Input)
 	}
-	if f.Phase == PhaseAfter && !same(f.RawOutput, f.Output) {
+	if f.Phase == PhaseAfter && !jsonvalue.Same(f.RawOutput, f.Output) {
 		w.data("O", f.RawOutput)
 	}
 	w.given("o", f.Output)

@@ -3,13 +3,13 @@ package interpreter
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // Entry is one step as a run's history keeps it: what happened, when, and the records of what it led to. The entries
@@ -205,7 +205,7 @@ func (r Record) encode(w *writer, before Record, limit int, apart func([]byte) s
 	w.number("a", r.Attempt)
 	switch {
 	case r.Data == nil:
-	case same(r.Data, before.Data):
+	case jsonvalue.Same(r.Data, before.Data):
 		w.flag("=", true)
 	default:
 		r.encodeData(w, limit, apart)
@@ -244,23 +244,6 @@ func (r Record) encodeData(w *writer, limit int, apart func([]byte) string) {
 	default:
 		w.raw("d", data)
 	}
-}
-
-// same reports, without looking inside, that a and b are one value.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
-	case []any:
-		b, ok := b.([]any)
-		return ok && len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
 }
 
 // DecodeEntry reads what Encode wrote; fetch returns data that stands apart.

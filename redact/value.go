@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // Text returns text as people may see it.
@@ -77,7 +78,7 @@ func named(shown string) string {
 }
 
 // Holds reports whether people see data otherwise than it is.
-func (s *Set) Holds(v any) bool { return s != nil && !same(s.Value(v), v) }
+func (s *Set) Holds(v any) bool { return s != nil && !jsonvalue.Same(s.Value(v), v) }
 
 // Seal returns JSON data as it may be stored: each secret is a reference. Open undoes it.
 func (s *Set) Seal(v any) any {
@@ -137,7 +138,7 @@ func change(v any, name func(string) string, leaf func(any) any) any {
 		changed := v
 		for i, item := range v {
 			now := change(item, name, leaf)
-			if same(now, item) {
+			if jsonvalue.Same(now, item) {
 				continue
 			}
 			if &changed[0] == &v[0] {
@@ -155,7 +156,7 @@ func change(v any, name func(string) string, leaf func(any) any) any {
 				continue
 			}
 			changed[key] = change(member, name, leaf)
-			differs = differs || !same(changed[key], member)
+			differs = differs || !jsonvalue.Same(changed[key], member)
 		}
 		slices.Sort(renamed)
 		for _, key := range renamed {
