@@ -141,6 +141,8 @@ var burdens = map[string]string{
 	"an addition to something else":   `.members as $o | [range(200000) | try (($o | .a) += 1) catch .]`,
 	"a deletion of something else":    `.members as $o | [range(200000) | try del($o) catch .]`,
 	"a place in an object":            `.members as $o | [range(200000) | try ($o | setpath([0]; 1)) catch .]`,
+	"parts of something else":         `[.members] as $o | [range(200000) | try path($o | reduce . as [$x] (0; 1)) catch .]`,
+	"an object that is searched":      `.members as $o | [range(200000) | try ($o | test("x")) catch .]`,
 	"texts, recursively":              `.text as $s | [range(2000) | $s] | [.. | numbers]`,
 	"paths to texts":                  `.text as $s | [range(2000) | $s] | [paths]`,
 	"texts as a stream":               `.text as $s | [range(2000) | $s] | [tostream[0]]`,

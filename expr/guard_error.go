@@ -123,4 +123,6 @@ func key(m *meter, input any, _ []any) bool {
 func end(m *meter, input any, _ []any) bool { return m.following(input) }
 
 // match charges for taking the input apart by patterns of the shape in its argument.
-func match(m *meter, input any, args []any) bool { return m.matching(input, args[0]) }
+func match(m *meter, input any, args []any) bool {
+	return m.following(input) && m.matching(input, args[0])
+}
