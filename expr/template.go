@@ -46,7 +46,7 @@ func (e *TemplateError) Unwrap() error { return e.Err }
 
 // part is a piece of a template that holds an expression.
 type part interface {
-	eval(env Env, input any) (any, error)
+	eval(env *sharedWork, input any) (any, error)
 }
 
 // expression is a ${ } string.
@@ -217,10 +217,12 @@ func (t *Template) Eval(env Env, input any) (any, error) {
 		return t.data, nil
 	case expression:
 		return root.code.Eval(env, input)
-	case attempt:
-		return root.eval(env, input)
 	}
-	v, err := t.root.eval(env, input)
+	shared := &sharedWork{Env: env, left: MaxTogether}
+	v, err := t.root.eval(shared, input)
+	if shared.over { // also if an expression that was not evaluated is text instead
+		err = TooMuchTogether()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -230,17 +232,49 @@ func (t *Template) Eval(env Env, input any) (any, error) {
 	return v, nil
 }
 
-func (e expression) eval(env Env, input any) (any, error) { return e.code.Eval(env, input) }
+// MaxTogether bounds the work of expressions that are evaluated one after the other while nothing looks at a deadline, those of a
+// template for example, in the units of Spender: it is that of four which use up their budgets.
+const MaxTogether = 4 * (1_000_000/stepsPerUnit + 10_000_000/workPerUnit)
 
-func (a attempt) eval(env Env, input any) (any, error) {
-	v, err := a.code.Eval(env, input)
+// sharedWork is an environment for the expressions of one template: what one has taken is not left for the next.
+type sharedWork struct {
+	Env
+	left int
+	over bool // there was nothing left for one of them
+}
+
+// Spend takes units away, and passes them on.
+func (w *sharedWork) Spend(units int) {
+	w.left -= units
+	if s, ok := w.Env.(Spender); ok {
+		s.Spend(units)
+	}
+}
+
+// eval evaluates one of the expressions, if there is work left for it.
+func (w *sharedWork) eval(c *Code, input any) (any, error) {
+	if w.over = w.over || w.left < 0; w.over {
+		return nil, TooMuchTogether()
+	}
+	return c.Eval(w, input)
+}
+
+// TooMuchTogether is the error of expressions that have done more than MaxTogether.
+func TooMuchTogether() *errors.Error {
+	return errors.Expressionf("the expressions do too much work together")
+}
+
+func (e expression) eval(env *sharedWork, input any) (any, error) { return env.eval(e.code, input) }
+
+func (a attempt) eval(env *sharedWork, input any) (any, error) {
+	v, err := env.eval(a.code, input)
 	if err != nil {
 		return a.text, nil // semantics 2.5: what fails is text
 	}
 	return v, nil
 }
 
-func (o *object) eval(env Env, input any) (any, error) {
+func (o *object) eval(env *sharedWork, input any) (any, error) {
 	members := make(map[string]any, len(o.data))
 	if len(o.order) < len(o.data) {
 		maps.Copy(members, o.data)
@@ -255,7 +289,7 @@ func (o *object) eval(env Env, input any) (any, error) {
 	return members, nil
 }
 
-func (a *array) eval(env Env, input any) (any, error) {
+func (a *array) eval(env *sharedWork, input any) (any, error) {
 	items := slices.Clone(a.data)
 	for _, i := range a.order {
 		v, err := a.parts[i].eval(env, input)

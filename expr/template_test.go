@@ -1,6 +1,7 @@
 package expr_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,5 +122,26 @@ func TestTemplateFailures(t *testing.T) {
 				t.Errorf("got %.50v, %v", v, err)
 			}
 		})
+	}
+}
+
+// TestTemplateWork: the expressions of one value share their work, so that many of them do not hold up a deadline.
+func TestTemplateWork(t *testing.T) {
+	const heavy = "${ reduce range(30000) as $i (0; . + $i) }"
+	for _, loose := range []bool{false, true} {
+		for n, fits := range map[int]bool{3: true, 300: false} {
+			data := make([]any, n)
+			for i := range data {
+				data[i] = heavy
+			}
+			template, err := expr.CompileTemplate(map[string]any{"a": data}, loose)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := template.Eval(env{}, nil)
+			if fits && err != nil || !fits && (err == nil || !strings.Contains(err.Error(), "together")) {
+				t.Errorf("%d expressions: got %v, %v", n, v, err)
+			}
+		}
 	}
 }

@@ -225,10 +225,25 @@ func newInvalidSchemaError(cause *jsonschema.ValidationError) *invalidSchemaErro
 		e.places[leaf.InstanceLocation] = append(e.places[leaf.InstanceLocation], shortened(leafMessage(leaf)))
 	}
 	for place := range e.places {
+		if e.above(place) {
+			delete(e.places, place)
+			continue
+		}
 		slices.Sort(e.places[place])
 		e.places[place] = slices.Compact(e.places[place])
 	}
 	return e
+}
+
+// above reports whether something is wrong below a place: where a schema may be this or that, it is wrong as both, and the one
+// that was meant is the one that was looked into.
+func (e *invalidSchemaError) above(place string) bool {
+	for other := range e.places {
+		if strings.HasPrefix(other, place+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // Error tells all that is wrong.

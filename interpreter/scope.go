@@ -20,6 +20,7 @@ type Scope struct {
 	secret        bool // an expression has used a secret
 	confidential  bool // a secret goes with the request, by value or by name
 	bound         Vars // variables that only this scope sees
+	worked        int  // units that its expressions and schemas have taken
 }
 
 // Input returns the task's transformed input.
@@ -46,6 +47,9 @@ func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 // Eval evaluates a template for input. There must be one: what an absent property means is for the task to say, and never
 // that the input stands in for it unasked.
 func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
+	if s.worked > expr.MaxTogether {
+		return nil, expr.TooMuchTogether()
+	}
 	v, err := t.Eval(s, input)
 	if err != nil {
 		return nil, s.failed(err)
@@ -58,6 +62,9 @@ func (s *Scope) Test(c *expr.Code, input any, otherwise bool) (bool, *errors.Err
 	if c == nil {
 		return otherwise, nil
 	}
+	if s.worked > expr.MaxTogether {
+		return false, expr.TooMuchTogether()
+	}
 	ok, err := c.Test(s, input)
 	if err != nil {
 		return false, s.failed(err)
@@ -66,7 +73,10 @@ func (s *Scope) Test(c *expr.Code, input any, otherwise bool) (bool, *errors.Err
 }
 
 // Spend counts work that was done for the task, in units of about a microsecond (see expr.Spender).
-func (s *Scope) Spend(units int) { s.m.worked += units }
+func (s *Scope) Spend(units int) {
+	s.worked += units
+	s.m.worked += units
+}
 
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
 func (s *Scope) Bind(name string, value any) { s.bound = Vars{name: value} }
