@@ -8,16 +8,35 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/swrun/swrun/errors"
 )
 
 // Encode writes a value as JSON on one line, keys sorted, without escaping HTML. NaN is null and infinities are the
 // largest numbers, as in jq.
-func Encode(v any) ([]byte, error) { return appendValue(nil, v, 0) }
+func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
 // Append appends to b what Encode writes.
-func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0) }
+func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0, math.MaxInt) }
 
-func appendValue(b []byte, v any, depth int) ([]byte, error) {
+// ErrLong is the error of AppendWithin.
+var ErrLong = errors.New("the value is longer than that as JSON")
+
+// AppendWithin is Append for values of at most so many bytes; a longer one is ErrLong, found after not much more work than that.
+func AppendWithin(b []byte, v any, most int) ([]byte, error) {
+	end := len(b) + most
+	b, err := appendValue(b, v, 0, end)
+	if err == nil && len(b) > end {
+		return nil, ErrLong
+	}
+	return b, err
+}
+
+// AppendText appends a text as JSON.
+func AppendText(b []byte, text string) []byte { return appendString(b, text) }
+
+// appendValue appends v unless b becomes much longer than end.
+func appendValue(b []byte, v any, depth, end int) ([]byte, error) {
 	if depth > maxDataDepth {
 		return nil, errTooDeep
 	}
@@ -38,29 +57,38 @@ func appendValue(b []byte, v any, depth int) ([]byte, error) {
 		}
 		return append(b, v...), nil
 	case string:
+		if len(b)+len(v) > end {
+			return nil, ErrLong
+		}
 		return appendString(b, v), nil
 	case []any:
-		return appendArray(b, v, depth)
+		return appendArray(b, v, depth, end)
 	case map[string]any:
-		return appendObject(b, v, depth)
+		return appendObject(b, v, depth, end)
 	}
 	return nil, fmt.Errorf("cannot encode a %T as JSON: normalize it first", v)
 }
 
-func appendArray(b []byte, v []any, depth int) (_ []byte, err error) {
+func appendArray(b []byte, v []any, depth, end int) (_ []byte, err error) {
 	b = append(b, '[')
 	for i, item := range v {
+		if len(b) > end {
+			return nil, ErrLong
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = appendValue(b, item, depth+1); err != nil {
+		if b, err = appendValue(b, item, depth+1, end); err != nil {
 			return nil, err
 		}
 	}
 	return append(b, ']'), nil
 }
 
-func appendObject(b []byte, v map[string]any, depth int) (_ []byte, err error) {
+func appendObject(b []byte, v map[string]any, depth, end int) (_ []byte, err error) {
+	if len(b)+len(v) > end {
+		return nil, ErrLong
+	}
 	var few [16]string
 	names := few[:0]
 	for name := range v {
@@ -69,11 +97,14 @@ func appendObject(b []byte, v map[string]any, depth int) (_ []byte, err error) {
 	slices.Sort(names)
 	b = append(b, '{')
 	for i, name := range names {
+		if len(b)+len(name) > end {
+			return nil, ErrLong
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(appendString(b, name), ':')
-		if b, err = appendValue(b, v[name], depth+1); err != nil {
+		if b, err = appendValue(b, v[name], depth+1, end); err != nil {
 			return nil, err
 		}
 	}

@@ -140,3 +140,20 @@ func TestSize(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendWithin: a value is written if its JSON has at most so many bytes, whatever they are.
+func TestAppendWithin(t *testing.T) {
+	for _, text := range []string{`null`, `-12.5`, `"ä\n"`, `[]`, `{}`, `[1,[2,"x"]]`, `{"a":{"b":[true,null]},"longer":"text"}`} {
+		v := mustDecode(t, text)
+		for most := range len(text) + 3 {
+			b, err := expr.AppendWithin([]byte("before"), v, most)
+			if fits := most >= len(text); fits != (err == nil) || fits && string(b) != "before"+text || !fits && err != expr.ErrLong {
+				t.Errorf("%s within %d bytes: %s, %v", text, most, b, err)
+			}
+		}
+	}
+	large := []any{strings.Repeat("x", 1<<20), map[string]any{strings.Repeat("k", 1<<20): 1}}
+	if n := testing.AllocsPerRun(10, func() { _, _ = expr.AppendWithin(nil, large, 100) }); n > 5 {
+		t.Errorf("%v allocations to find that a value is too long", n)
+	}
+}

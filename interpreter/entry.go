@@ -231,19 +231,23 @@ func (r Record) sameTask(other Record) bool {
 }
 
 func (r Record) encodeData(w *writer, limit int, apart func([]byte) string) {
-	if expr.Size(r.Data, limit/2) <= limit/2 { // which is not exact
-		w.value("d", r.Data)
+	if r.Data == nil {
 		return
 	}
-	data, err := expr.Append(make([]byte, 0, room(r.Data)), r.Data)
-	switch {
-	case err != nil:
-		w.fail(err)
-	case len(data) > limit:
-		w.text("x", apart(data))
-	default:
-		w.raw("d", data)
+	before := w.b
+	w.key("d")
+	b, err := expr.AppendWithin(w.b, r.Data, limit)
+	if err == nil {
+		w.b = b
+		return
 	}
+	w.b = before
+	data, err := expr.Append(make([]byte, 0, room(r.Data)), r.Data)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.text("x", apart(data))
 }
 
 // DecodeEntry reads what Encode wrote; fetch returns data that stands apart.

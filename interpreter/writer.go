@@ -33,7 +33,8 @@ func (w *writer) key(name string) {
 
 func (w *writer) text(name, v string) {
 	if v != "" {
-		w.value(name, v)
+		w.key(name)
+		w.b = expr.AppendText(w.b, v)
 	}
 }
 
@@ -93,10 +94,10 @@ func (w *writer) value(name string, v any) {
 // always writes what holds no secret, also null.
 func (w *writer) always(name string, v any) {
 	w.key(name)
-	if expr.Size(v, muchData) > muchData { // its place is made at once, and does not grow again and again
-		w.b = slices.Grow(w.b, room(v)+muchData)
+	b, err := expr.AppendWithin(w.b, v, muchData)
+	if err == expr.ErrLong { // its place is made at once, and does not grow again and again
+		b, err = expr.Append(slices.Grow(w.b, room(v)+muchData), v)
 	}
-	b, err := expr.Append(w.b, v)
 	if err != nil {
 		w.fail(err)
 		return

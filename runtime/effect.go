@@ -47,14 +47,20 @@ func newAttempt(ctx context.Context, d attemptDriver, m *memory, e interpreter.E
 	return a
 }
 
-// perform performs an effect, and tells it to end with ctx. If the attempt is given up meanwhile, the calling goroutine is
-// the only one that nobody waits for any more, and perform returns false once it returns.
-func (a *attempt) perform(ctx context.Context) (heeded bool) {
+// performUntil is perform, and tells the effect to end with ctx.
+func (a *attempt) performUntil(ctx context.Context) (heeded bool) {
 	defer context.AfterFunc(ctx, func() { a.stop(context.Cause(ctx)) })()
-	for _, c := range []context.Context{ctx, a.ctx} {
-		if c.Err() != nil {
-			return a.end(nil, context.Cause(c))
-		}
+	if ctx.Err() != nil {
+		return a.end(nil, context.Cause(ctx))
+	}
+	return a.perform()
+}
+
+// perform performs an effect until it ends, or is told to. If it is given up meanwhile, the calling goroutine is the only one that
+// nobody waits for any more, and perform returns false once it returns.
+func (a *attempt) perform() (heeded bool) {
+	if a.ctx.Err() != nil {
+		return a.end(nil, context.Cause(a.ctx))
 	}
 	return a.end(contained(a.ctx, a.do, a.effect.Request))
 }

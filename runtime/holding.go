@@ -58,6 +58,9 @@ func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	defer func() {
 		h.endure(false)
 		h.revoke(errUnwanted)
+		for _, a := range h.attempts {
+			a.stop(context.Cause(h.ctx))
+		}
 		h.free()
 		h.flights.Wait()
 		if h.slotted && !slotted {
@@ -462,7 +465,7 @@ func (h *holding) perform(e interpreter.Effect) {
 	if e.Detached { // it goes on without the instance
 		w.detached.Add(1)
 		go func() {
-			if a.perform(w.effects) {
+			if a.performUntil(w.effects) {
 				w.detached.Done()
 			}
 		}()
@@ -479,7 +482,7 @@ func (h *holding) perform(e interpreter.Effect) {
 
 // performEach performs one effect after the other: a goroutine that has done so once has the stack that it takes.
 func (h *holding) performEach(a *attempt) {
-	for a.perform(h.ctx) {
+	for a.perform() {
 		select {
 		case a = <-h.resting:
 		case <-h.ctx.Done():

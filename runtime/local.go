@@ -357,7 +357,7 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 	l.inFlight.Add(1)
 	go func() {
 		wait()
-		if a.perform(l.effects) {
+		if a.performUntil(l.effects) {
 			l.inFlight.Done()
 		}
 	}()
