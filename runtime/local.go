@@ -3,7 +3,6 @@ package runtime
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -400,13 +399,12 @@ func (l *local) turn(e interpreter.Effect) (wait, done func()) {
 
 // performWorkflow starts another workflow as an instance of this run, on the same clock.
 func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
-	var request struct{ Namespace, Name, Version string }
-	var input struct{ Input interpreter.Value }
-	err := errors.Join(json.Unmarshal(e.Request.Body, &request), json.Unmarshal(e.Request.Body, &input))
-	p, unknown := l.find(request.Namespace, request.Name, request.Version)
+	request, err := interpreter.ReadChildRequest(e.Request.Body)
 	if err != nil {
-		unknown = errors.Runtimef("the request for a workflow cannot be read: %s", err)
+		l.reply(i, e, err)
+		return
 	}
+	p, unknown := l.find(request.Namespace, request.Name, request.Version)
 	if unknown != nil {
 		l.reply(i, e, unknown)
 		return
@@ -424,7 +422,7 @@ func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
 	if parent != nil {
 		i.cancels[e.ID] = func(cause error) { l.step(child, interpreter.Cancel{Reason: cause.Error()}) }
 	}
-	l.post(child, interpreter.Start{Input: input.Input.V, Depth: i.state.Depth + 1})
+	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1})
 }
 
 func (l *local) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {

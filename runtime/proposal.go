@@ -145,18 +145,11 @@ func (s *Session) outcome() outgoing {
 	return outgoing{Deliver: &outgoingMessage{To: s.info.Parent.Instance, Message: m}}
 }
 
-// childRequest is what a run_workflow task asks for.
-type childRequest struct {
-	Namespace, Name, Version string
-	Input                    interpreter.Value
-	ParentClose              string
-}
-
 // start puts the start of a child workflow into the outbox.
 func (s *Session) start(e interpreter.Effect) {
-	var r childRequest
-	if err := json.Unmarshal(e.Request.Body, &r); err != nil {
-		s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: errors.Runtimef("the request for a workflow cannot be read: %s", err)})
+	r, err := interpreter.ReadChildRequest(e.Request.Body)
+	if err != nil {
+		s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: err})
 		return
 	}
 	start := &childStart{
@@ -180,8 +173,7 @@ func (s *Session) start(e interpreter.Effect) {
 
 // adopt notes which child an effect is about.
 func (s *Session) adopt(e interpreter.Effect) {
-	var r childRequest
-	if json.Unmarshal(e.Request.Body, &r) == nil { // it was written by the task
+	if r, err := interpreter.ReadChildRequest(e.Request.Body); err == nil { // it was written by the task
 		s.children[e.ID] = child{Instance{r.Namespace, childID(s.instance, e.Request.Path)}, r.ParentClose}
 	}
 }

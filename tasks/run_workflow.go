@@ -21,16 +21,6 @@ type runWorkflowBody struct {
 	input *expr.Template // nil passes the task's own input on
 }
 
-// workflowRequest is what drivers get.
-type workflowRequest struct {
-	Namespace string            `json:"namespace"`
-	Name      string            `json:"name"`
-	Version   string            `json:"version"`
-	Input     interpreter.Value `json:"input"`
-	// ParentClose is what becomes of the workflow when nobody waits for it any more; drivers that keep nothing cancel it.
-	ParentClose string `json:"parentClose,omitempty"`
-}
-
 func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err := s.Limits().Check(limits.Starts, s.Depth()+1); err != nil {
 		return interpreter.Fail(err)
@@ -42,8 +32,9 @@ func (r *runWorkflowBody) Enter(s *interpreter.Scope) interpreter.Next {
 			return interpreter.Fail(err)
 		}
 	}
-	request := workflowRequest{
-		r.task.Namespace, r.task.Workflow, r.task.Version, interpreter.Value{V: input}, r.task.Engine.ParentClose,
+	request := interpreter.ChildRequest{
+		Namespace: r.task.Namespace, Name: r.task.Workflow, Version: r.task.Version, Input: interpreter.Value{V: input},
+		ParentClose: r.task.Engine.ParentClose,
 	}
 	if r.task.Detached {
 		return interpreter.Detach(request, s.Input()).Sharing(input)
