@@ -15,6 +15,7 @@ require (
 	github.com/icholy/digest v1.2.0
 	github.com/itchyny/gojq v0.12.20
 	github.com/itchyny/timefmt-go v0.1.9
+	github.com/oklog/ulid/v2 v2.1.1
 	github.com/owenrumney/go-sarif/v3 v3.3.1
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rogpeppe/go-internal v1.15.0

@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -186,21 +186,8 @@ func (c *Client) same(ctx context.Context, i Instance, r Reference) error {
 	return err
 }
 
-// crockford is the alphabet of ULIDs: digits and letters that cannot be mistaken for each other.
-const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
 // newID returns a UUID of version 7 in the form of a ULID, which is shorter: ids sort by when they were made.
-func newID() string {
-	id := uuid.Must(uuid.NewV7())
-	var text [26]byte
-	n := new(big.Int).SetBytes(id[:])
-	last := big.NewInt(31)
-	for i := len(text) - 1; i >= 0; i-- {
-		text[i] = crockford[new(big.Int).And(n, last).Int64()]
-		n.Rsh(n, 5)
-	}
-	return string(text[:])
-}
+func newID() string { return ulid.ULID(uuid.Must(uuid.NewV7())).String() }
 
 func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOptions) (Started, error) {
 	data, err := json.Marshal(info)
