@@ -1,0 +1,111 @@
+package runtime
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+)
+
+// This file is how a run in memory performs its effects and runs its children.
+
+func (l *local) perform(i *instance, e interpreter.Effect) {
+	if e.Kind == dsl.KindRunWorkflow {
+		l.performWorkflow(i, e)
+		return
+	}
+	wait, done := l.turn(e)
+	a := newAttempt(l.effects, &localEffect{local: l, instance: i, done: done}, l.memory, e)
+	a.do = i.program.Performer(e.Kind)
+	if !e.Detached {
+		i.cancels[e.ID] = a.stop
+	}
+	l.flying++
+	l.inFlight.Add(1)
+	go func() {
+		wait()
+		if a.performUntil(l.effects) {
+			l.inFlight.Done()
+		}
+	}()
+}
+
+// localEffect is an effect of an instance in memory.
+type localEffect struct {
+	local    *local
+	instance *instance
+	done     func() // lets the next one begin
+}
+
+func (d *localEffect) log() *slog.Logger { return d.local.Log }
+
+func (d *localEffect) abandoned(*attempt) { d.local.inFlight.Done() }
+
+func (d *localEffect) ended(a *attempt, result any, err error) {
+	f := finishedEffect{instance: d.instance, attempt: a, event: interpreter.Finished{Effect: a.effect.ID, Result: result}}
+	if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && a.ctx.Err() == nil {
+		f.host = err
+	}
+	d.local.finished <- f
+	d.done()
+}
+
+// turn returns what waits until an effect may begin, and what tells that it has ended: events go out in the order in
+// which they are emitted, all else at once.
+func (l *local) turn(e interpreter.Effect) (wait, done func()) {
+	if e.Kind != dsl.KindEmit {
+		return func() {}, func() {}
+	}
+	before, out := l.published, make(chan struct{})
+	l.published = out
+	return func() {
+		if before != nil {
+			<-before
+		}
+	}, func() { close(out) }
+}
+
+// performWorkflow starts another workflow as an instance of this run, on the same clock.
+func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
+	request, err := interpreter.ReadChildRequest(e.Request.Body)
+	if err != nil {
+		l.reply(i, e, err)
+		return
+	}
+	p, unknown := l.find(request.Namespace, request.Name, request.Version)
+	if unknown != nil {
+		l.reply(i, e, unknown)
+		return
+	}
+	var parent *waiting
+	if !e.Detached {
+		parent = &waiting{instance: i, effect: e.ID}
+	}
+	if err := (limits.Set{}).Check(limits.Workflows, len(l.instances)+1); err != nil {
+		l.abort(err)
+		return
+	}
+	l.children++
+	child := l.start(p, fmt.Sprintf("%s.%d", l.ID, l.children), parent)
+	if parent != nil {
+		i.cancels[e.ID] = func(cause error) { l.step(child, interpreter.Cancel{Reason: cause.Error()}) }
+	}
+	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1})
+}
+
+func (l *local) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {
+	if l.Workflows == nil {
+		return nil, errors.Configurationf("the workflow %s/%s:%s is not known here", namespace, name, version)
+	}
+	return l.Workflows(namespace, name, version)
+}
+
+// reply answers an effect that cannot be performed at all.
+func (l *local) reply(i *instance, e interpreter.Effect, err *errors.Error) {
+	if !e.Detached {
+		l.post(i, interpreter.Finished{Effect: e.ID, Error: err})
+	}
+}
