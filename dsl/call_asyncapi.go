@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // CallAsyncAPI publishes to or consumes from a channel that an AsyncAPI document describes.
@@ -86,7 +88,7 @@ func (p *parser) subscription(n *yaml.Node, at Pointer) *Subscription {
 // delimited decodes an expression that needs its delimiters.
 func (o *object) delimited(name string) Expression {
 	e := o.expression(name)
-	if e != "" && !Delimited(string(e)) {
+	if e != "" && !delimited.Is(string(e)) {
 		o.report("SW109", name, fmt.Sprintf("`%s` must be an expression in ${ }", name))
 	}
 	return e

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // CallHTTP sends an HTTP request.
@@ -64,7 +66,7 @@ func (o *object) misplacedAuthentication() {
 // textMap decodes headers and query parameters: an object of scalars and lists, or one expression for all of it.
 func (o *object) textMap(name string) any {
 	n := o.value(name)
-	if n == nil || n.Kind == yaml.MappingNode || isText(n) && Delimited(n.Value) {
+	if n == nil || n.Kind == yaml.MappingNode || isText(n) && delimited.Is(n.Value) {
 		if n != nil && name == "headers" {
 			o.p.names(n, o.at.Key(name), "the name of a header")
 		}

@@ -6,13 +6,9 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-)
 
-// Delimited reports whether s is one runtime expression as a whole: ${ ... } but for white space around it.
-func Delimited(s string) bool {
-	s = strings.TrimSpace(s)
-	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")
-}
+	"github.com/swrun/swrun/internal/delimited"
+)
 
 func (p *parser) input(parent *object) *Input {
 	n := parent.value("input")
@@ -94,7 +90,7 @@ func (o *object) endpoint(name string) *Endpoint {
 // uri decodes a URI, a template or an expression.
 func (p *parser) uri(n *yaml.Node, at Pointer, name string) string {
 	text := p.text(n, at, name)
-	if text != "" && !Delimited(text) && (strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
+	if text != "" && !delimited.Is(text) && (strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
 		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is no URI", quoted(text)), Pointer: at, Range: p.src.span(n),
 			Help: "a URI holds no white space; an expression is ${ ... } as a whole"})
 	}

@@ -14,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // Duration is a span of time as written: calendar parts, an exact part, or an expression that yields one.
@@ -183,7 +184,7 @@ func (o *object) duration(name string) *Duration {
 	case n.Kind == yaml.MappingNode:
 		d = o.p.inlineDuration(n, at)
 	case isText(n) && o.p.empty(n, at, name):
-	case isText(n) && Delimited(n.Value):
+	case isText(n) && delimited.Is(n.Value):
 		d.Expression = n.Value
 	case isText(n):
 		*d = o.p.literalDuration(n, at)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // errorSources is where the errors that a try may see can come from.
@@ -64,7 +65,7 @@ func (c *checker) addFunction(s *errorSources, name string, called map[string]bo
 }
 
 func (s *errorSources) addRaised(e *ErrorDefinition) {
-	if e == nil || Delimited(e.Type) {
+	if e == nil || delimited.Is(e.Type) {
 		s.hidden = true
 		return
 	}

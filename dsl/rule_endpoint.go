@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // checkEndpoints: SW126, a literal endpoint of `call: http` without a scheme, with another one, or without a host. What a
@@ -20,7 +22,7 @@ func checkEndpoints(c *checker) {
 
 func (c *checker) httpEndpoint(e *Endpoint) {
 	uri := strings.TrimSpace(e.URI)
-	if uri == "" || Delimited(uri) || strings.HasPrefix(uri, "{") || strings.Contains(uri, "${") {
+	if uri == "" || delimited.Is(uri) || strings.HasPrefix(uri, "{") || strings.Contains(uri, "${") {
 		return
 	}
 	d := Diagnostic{Code: "SW126", Pointer: e.Pointer}

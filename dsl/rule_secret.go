@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
 // checkSecrets: SW601 secrets where they would be kept, SW602 secrets that are not declared.
 func checkSecrets(c *checker) {
 	for _, s := range c.places {
-		if s.property == "authentication" && !Delimited(s.text) && holdsSecret(s.at) && s.text != "" {
+		if s.property == "authentication" && !delimited.Is(s.text) && holdsSecret(s.at) && s.text != "" {
 			c.add(Diagnostic{Code: "SW601", Pointer: s.at, Message: "this secret stands in the document for all to read",
 				Help: "declare it in use.secrets and name it: `use: NAME`, or `${ $secrets.NAME.password }`"})
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -35,7 +36,7 @@ type referenceWalk struct {
 }
 
 func (w *referenceWalk) add(section, name string, at Pointer) {
-	if name != "" && !Delimited(name) {
+	if name != "" && !delimited.Is(name) {
 		w.found = append(w.found, reference{section, name, at})
 	}
 }

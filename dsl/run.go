@@ -1,6 +1,10 @@
 package dsl
 
-import "gopkg.in/yaml.v3"
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/delimited"
+)
 
 // RunBase is what the tasks that run a process share.
 type RunBase struct {
@@ -48,7 +52,7 @@ func (o *object) process() Process {
 	}
 	switch n := o.value("arguments"); {
 	case n == nil:
-	case n.Kind == yaml.MappingNode, isText(n) && Delimited(n.Value):
+	case n.Kind == yaml.MappingNode, isText(n) && delimited.Is(n.Value):
 		process.Arguments = o.data("arguments")
 	default:
 		arguments := []any{}

@@ -2,6 +2,8 @@ package dsl
 
 import (
 	"slices"
+
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // site is a place of the document that holds an expression, or text that might be meant as one.
@@ -14,7 +16,7 @@ type site struct {
 }
 
 // isExpression reports whether the site's text is evaluated.
-func (s site) isExpression() bool { return s.always || Delimited(s.text) }
+func (s site) isExpression() bool { return s.always || delimited.Is(s.text) }
 
 // siteWalk collects sites.
 type siteWalk struct {

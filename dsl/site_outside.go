@@ -3,6 +3,8 @@ package dsl
 import (
 	"regexp"
 	"strings"
+
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // outside collects the sites of the kinds that reach outside.
@@ -108,7 +110,7 @@ func (w *siteWalk) process(at Pointer, p Process, vars []string) {
 
 // code is the text of a program, which is evaluated only if it is one expression as a whole.
 func (w *siteWalk) code(at Pointer, text string, vars []string) {
-	if Delimited(text) && !strings.Contains(strings.TrimSpace(text), "\n") {
+	if delimited.Is(text) && !strings.Contains(strings.TrimSpace(text), "\n") {
 		w.data(at, "code", text, vars)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -98,8 +99,7 @@ func (p *parser) emptyName(n *yaml.Node, at Pointer, what string) {
 
 // emptyExpression reports whether text is an expression with nothing in it.
 func emptyExpression(text string) bool {
-	text = strings.TrimSpace(text)
-	return Delimited(text) && strings.TrimSpace(text[len("${"):len(text)-len("}")]) == ""
+	return delimited.Is(text) && strings.TrimSpace(delimited.Inside(text)) == ""
 }
 
 func (p *parser) emptyExpression(n *yaml.Node, at Pointer, name string) {

@@ -3,6 +3,8 @@ package expr
 import (
 	"strconv"
 	"strings"
+
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 const (
@@ -22,10 +24,7 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return e.Msg }
 
 // Delimited reports whether s is one expression as a whole: ${ ... } but for white space around it (semantics 2.1).
-func Delimited(s string) bool {
-	s = strings.TrimSpace(s)
-	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")
-}
+func Delimited(s string) bool { return delimited.Is(s) }
 
 // source is the text of an expression and where it stands in what was given.
 type source struct {
@@ -39,7 +38,7 @@ func newSource(given string) (*source, error) {
 	text := strings.TrimSpace(given)
 	s := &source{start: strings.Index(given, text)}
 	if Delimited(text) {
-		text = text[len("${") : len(text)-len("}")]
+		text = delimited.Inside(text)
 		s.start += len("${")
 	}
 	s.text = strings.TrimSpace(text)

@@ -14,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // outputForms are the values of -o where data is printed.
@@ -202,10 +203,7 @@ func compileOutputs(flag, source string, now func() time.Time) (*query, error) {
 	if q == nil || err != nil {
 		return nil, err
 	}
-	if source = strings.TrimSpace(source); expr.Delimited(source) {
-		source = source[len("${") : len(source)-len("}")]
-	}
-	return compileQuery(flag, "["+source+"\n]", now) // behind a comment
+	return compileQuery(flag, "["+delimited.Inside(source)+"\n]", now) // behind a comment
 }
 
 // apply returns what q makes of v.

@@ -1,0 +1,19 @@
+// Package delimited tells runtime expressions from text. It knows nothing of what is between the delimiters.
+package delimited
+
+import "strings"
+
+// Is reports whether s is one expression as a whole: ${ ... } but for white space around it (semantics 2.1).
+func Is(s string) bool {
+	s = strings.TrimSpace(s)
+	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")
+}
+
+// Inside returns what is between the delimiters of an expression; other text is returned as it is.
+func Inside(s string) string {
+	if !Is(s) {
+		return s
+	}
+	s = strings.TrimSpace(s)
+	return s[len("${") : len(s)-len("}")]
+}
