@@ -46,7 +46,7 @@ func (c *checker) leastOfBranches(t *ForkTask) time.Duration {
 // bounded is the least time of a task with its own timeout.
 func (c *checker) bounded(t Task) time.Duration {
 	least := c.least(t)
-	if limit, known := literal(c.timeoutOf(t.Base().Timeout)); known {
+	if limit, known := literal(c.w.TimeoutAfter(t.Base().Timeout)); known {
 		least = min(least, limit)
 	}
 	return least

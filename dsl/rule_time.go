@@ -22,23 +22,9 @@ func literal(d *Duration) (time.Duration, bool) {
 	return d.Exact + time.Duration(d.Years)*365*day + time.Duration(d.Months)*30*day, true
 }
 
-// timeoutOf resolves a timeout by name.
-func (c *checker) timeoutOf(t *Timeout) *Duration {
-	if t == nil {
-		return nil
-	}
-	if t.Use != "" {
-		t = c.w.Use.Timeouts[t.Use]
-	}
-	if t == nil {
-		return nil
-	}
-	return t.After
-}
-
 // inside returns the scope of what a timeout bounds.
 func (c *checker) inside(outer scope, t *Timeout) scope {
-	after := c.timeoutOf(t)
+	after := c.w.TimeoutAfter(t)
 	if t == nil {
 		return outer
 	}
@@ -51,13 +37,13 @@ func (c *checker) inside(outer scope, t *Timeout) scope {
 
 // checkTimes: SW301 a timeout that never fires first, SW302 a scope that always times out.
 func checkTimes(c *checker) {
-	if limit, known := literal(c.timeoutOf(c.w.Timeout)); known {
+	if limit, known := literal(c.w.TimeoutAfter(c.w.Timeout)); known {
 		c.brief(limit, c.w.Timeout.Pointer)
 		c.always(limit, c.lengthOf(c.w.Do), c.w.Timeout.Pointer, "the workflow")
 	}
 	c.walkScopes(func(t Task, outer scope) {
 		timeout := t.Base().Timeout
-		limit, known := literal(c.timeoutOf(timeout))
+		limit, known := literal(c.w.TimeoutAfter(timeout))
 		if !known {
 			return
 		}

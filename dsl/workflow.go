@@ -126,6 +126,17 @@ type Timeout struct {
 	After   *Duration
 }
 
+// TimeoutAfter returns what a timeout says, or the one in use.timeouts that it names; nil if there is none.
+func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
+	if t != nil && t.Use != "" {
+		t = w.Use.Timeouts[t.Use]
+	}
+	if t == nil {
+		return nil
+	}
+	return t.After
+}
+
 // ErrorDefinition describes an error to raise. Type, Title, Detail and Instance may be ${ } expressions.
 type ErrorDefinition struct {
 	Pointer  Pointer

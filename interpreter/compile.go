@@ -152,15 +152,12 @@ func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {
 	if t == nil {
 		return nil
 	}
-	if t.Use == "" {
-		return b.Duration(t.After)
-	}
-	named := c.workflow.Use.Timeouts[t.Use]
-	if named == nil {
+	after := c.workflow.TimeoutAfter(t)
+	if after == nil && t.Use != "" {
 		c.report("SW203", t.Pointer, fmt.Sprintf("`%s` is not among use.timeouts", t.Use), "")
 		return nil
 	}
-	return b.Duration(named.After)
+	return b.Duration(after)
 }
 
 func (c *compiler) jump(at dsl.Pointer, then string, siblings dsl.TaskList) Jump {

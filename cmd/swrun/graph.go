@@ -175,10 +175,7 @@ func thenWord(then string) string {
 }
 
 func timeoutNote(w *dsl.Workflow, t *dsl.Timeout) string {
-	after := t.After
-	if named := w.Use.Timeouts[t.Use]; named != nil {
-		after = named.After
-	}
+	after := w.TimeoutAfter(t)
 	if after == nil {
 		return ""
 	}

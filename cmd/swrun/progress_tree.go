@@ -44,14 +44,8 @@ func (v *treeView) observe(r interpreter.Record) {
 func (v *treeView) header() {
 	v.began = true
 	line := v.look.bold(v.look.sign("●")+" "+v.look.text(v.subject.name())) + "  run " + printable(v.subject.id)
-	if t := v.subject.workflow.Timeout; t != nil {
-		after := t.After
-		if named := v.subject.workflow.Use.Timeouts[t.Use]; named != nil {
-			after = named.After
-		}
-		if after != nil {
-			line += "  " + v.look.sign("⏱") + " run deadline " + v.look.text(written(after))
-		}
+	if after := v.subject.workflow.TimeoutAfter(v.subject.workflow.Timeout); after != nil {
+		line += "  " + v.look.sign("⏱") + " run deadline " + v.look.text(written(after))
 	}
 	if v.subject.virtual {
 		line += "  virtual time"
