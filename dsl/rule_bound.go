@@ -27,7 +27,7 @@ func (c *checker) scopes(tasks TaskList, outer scope, visit func(t Task, outer s
 		switch t := t.(type) {
 		case *TryTask:
 			attempt := inner
-			if policy := c.retryOf(t); policy != nil {
+			if policy := c.w.RetryPolicyOf(&t.Catch); policy != nil {
 				inner = inner.limitedBy(policy.LimitDuration)
 				attempt = inner.limitedBy(policy.AttemptDuration)
 			}
@@ -58,14 +58,6 @@ func (s scope) limitedBy(d *Duration) scope {
 		s.limit, s.at = limit, d.Pointer
 	}
 	return s
-}
-
-// retryOf resolves the retry policy of a try, nil if there is none.
-func (c *checker) retryOf(try *TryTask) *RetryPolicy {
-	if try.Catch.RetryUse != "" {
-		return c.w.Use.Retries[try.Catch.RetryUse]
-	}
-	return try.Catch.Retry
 }
 
 // checkBounds: SW307 what may take for ever, SW309 loops of unknown length under a timeout.

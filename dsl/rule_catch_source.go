@@ -22,7 +22,7 @@ func (s errorSources) raise(uri string) bool { return s.hidden || s.types[uri] }
 func (c *checker) sourcesOf(try *TryTask) errorSources {
 	s := errorSources{types: map[string]bool{}, hidden: len(c.w.Use.Extensions) > 0} // they may raise around any task
 	c.addSources(&s, try.Try, map[string]bool{})
-	if policy := c.retryOf(try); policy != nil && policy.AttemptDuration != nil {
+	if policy := c.w.RetryPolicyOf(&try.Catch); policy != nil && policy.AttemptDuration != nil {
 		s.timeouts = append(s.timeouts, policy.AttemptDuration.Pointer)
 	}
 	return s
@@ -36,11 +36,11 @@ func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]
 		}
 		switch t := t.(type) {
 		case *TryTask:
-			if policy := c.retryOf(t); policy != nil && policy.LimitDuration != nil {
+			if policy := c.w.RetryPolicyOf(&t.Catch); policy != nil && policy.LimitDuration != nil {
 				s.timeouts = append(s.timeouts, policy.LimitDuration.Pointer)
 			}
 		case *RaiseTask:
-			s.addRaised(c.raised(t))
+			s.addRaised(c.w.ErrorOf(t))
 		case *CallHTTP, *CallOpenAPI, *CallGRPC, *CallA2A:
 			s.answers = true
 		case *RunWorkflow, *CallMCP, *CallAsyncAPI:
@@ -75,14 +75,6 @@ func (s *errorSources) addRaised(e *ErrorDefinition) {
 	}
 }
 
-// raised returns the error that a task raises, nil if that is not known.
-func (c *checker) raised(t *RaiseTask) *ErrorDefinition {
-	if t.Use != "" {
-		return c.w.Use.Errors[t.Use]
-	}
-	return t.Error
-}
-
 // neverRaised: SW402, a type of the author's own that nothing in the try raises.
 func (c *checker) neverRaised(try *TryTask, at Pointer, uri string) {
 	c.add(Diagnostic{Code: "SW402", Pointer: at, Message: fmt.Sprintf("this catch never matches: nothing in the try raises `%s`", uri),
@@ -94,7 +86,7 @@ func (c *checker) otherRaise(uri string) []Related {
 	var related []Related
 	Walk(c.w, func(t Task) bool {
 		if r, ok := t.(*RaiseTask); ok && related == nil {
-			if e := c.raised(r); e != nil && e.Type == uri {
+			if e := c.w.ErrorOf(r); e != nil && e.Type == uri {
 				related = []Related{{c.w.Source.Key(r.Pointer), "this raises it, outside of the try"}}
 			}
 		}

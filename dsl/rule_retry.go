@@ -12,7 +12,7 @@ func checkRetries(c *checker) {
 		if !ok {
 			return
 		}
-		policy := c.retryOf(try)
+		policy := c.w.RetryPolicyOf(&try.Catch)
 		if policy == nil {
 			return
 		}

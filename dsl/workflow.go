@@ -137,6 +137,22 @@ func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
 	return t.After
 }
 
+// RetryPolicyOf returns the retry policy of a catch, or the one in use.retries that it names; nil if there is none.
+func (w *Workflow) RetryPolicyOf(c *Catch) *RetryPolicy {
+	if c.RetryUse != "" {
+		return w.Use.Retries[c.RetryUse]
+	}
+	return c.Retry
+}
+
+// ErrorOf returns the error that a task raises, or the one in use.errors that it names; nil if that is not known.
+func (w *Workflow) ErrorOf(t *RaiseTask) *ErrorDefinition {
+	if t.Use != "" {
+		return w.Use.Errors[t.Use]
+	}
+	return t.Error
+}
+
 // ErrorDefinition describes an error to raise. Type, Title, Detail and Instance may be ${ } expressions.
 type ErrorDefinition struct {
 	Pointer  Pointer

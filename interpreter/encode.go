@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -432,6 +431,3 @@ func (f *Frame) decodeData(j storedFrame, set *redact.Set) (err error) {
 	}
 	return err
 }
-
-// truncated returns t as it comes back from storage.
-func truncated(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -19,12 +19,12 @@ func compileRaise(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	if expr.Delimited(task.Use) {
 		return &raiseBody{whole: b.Text(at, task.Use)}
 	}
-	definition := task.Error
+	definition := b.Workflow().ErrorOf(task)
+	if definition == nil {
+		b.Report("SW203", at, fmt.Sprintf("`%s` is not among use.errors", task.Use))
+		return nil
+	}
 	if task.Use != "" {
-		if definition = b.Workflow().Use.Errors[task.Use]; definition == nil {
-			b.Report("SW203", at, fmt.Sprintf("`%s` is not among use.errors", task.Use))
-			return nil
-		}
 		at = definition.Pointer
 	}
 	members := map[string]any{"type": definition.Type, "status": definition.Status}

@@ -31,14 +31,11 @@ func compileTry(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 }
 
 func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
-	policy := c.Retry
-	if c.RetryUse != "" {
-		if policy = b.Workflow().Use.Retries[c.RetryUse]; policy == nil {
-			b.Report("SW203", c.Pointer.Key("retry"), fmt.Sprintf("`%s` is not among use.retries", c.RetryUse))
-			return nil
-		}
-	}
+	policy := b.Workflow().RetryPolicyOf(c)
 	if policy == nil {
+		if c.RetryUse != "" {
+			b.Report("SW203", c.Pointer.Key("retry"), fmt.Sprintf("`%s` is not among use.retries", c.RetryUse))
+		}
 		return nil
 	}
 	at := policy.Pointer

@@ -55,7 +55,7 @@ func (f failure) reason(try *dsl.TryTask, at dsl.Pointer) string {
 	if misfit := misfit(try.Catch.Errors, f.outcome.Fault); misfit != "" {
 		return where + " " + misfit
 	}
-	if retryOf(f.subject.workflow, try) != nil && try.Catch.Do == nil && try.Catch.Then == "" {
+	if f.subject.workflow.RetryPolicyOf(&try.Catch) != nil && try.Catch.Do == nil && try.Catch.Then == "" {
 		return where + " only retries: no attempt is left, and it has no `do` to fall back on"
 	}
 	if try.Catch.When != "" || try.Catch.ExceptWhen != "" {
@@ -102,13 +102,6 @@ func shortTypes(want, got string) (string, string) {
 }
 
 func quoted(s string) string { return `"` + printable(bounded(s, 100)) + `"` }
-
-func retryOf(w *dsl.Workflow, try *dsl.TryTask) *dsl.RetryPolicy {
-	if try.Catch.RetryUse != "" {
-		return w.Use.Retries[try.Catch.RetryUse]
-	}
-	return try.Catch.Retry
-}
 
 // remedy proposes what to change so that the error is handled.
 func (f failure) remedy() string {

@@ -178,7 +178,7 @@ func (f failure) attemptLimit(a attempts) int {
 	if !ok {
 		return 0
 	}
-	if policy := retryOf(f.subject.workflow, try); policy != nil && policy.AttemptCount != nil {
+	if policy := f.subject.workflow.RetryPolicyOf(&try.Catch); policy != nil && policy.AttemptCount != nil {
 		return *policy.AttemptCount + 1
 	}
 	return 0
