@@ -24,8 +24,8 @@ func TestNoMoreIsReadThanMayBe(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(file, 1<<40); err != nil { // it takes no place on the disk
-		t.Skip(err)
+	if err := os.Truncate(file, 1<<30); err != nil { // it takes no place on the disk
+		t.Fatal(err)
 	}
 	input := func(form string) func(*program) error {
 		return func(p *program) error {
