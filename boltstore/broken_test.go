@@ -30,7 +30,7 @@ func within(t *testing.T, path string, f func(*bbolt.Bucket) error) {
 func ended(t *testing.T, s *boltstore.Store, id string) runtime.Instance {
 	t.Helper()
 	i := runtime.Instance{Namespace: "test", ID: id}
-	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("{}")}); err != nil {
+	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	claimed, err := s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Hour})
@@ -85,7 +85,7 @@ func TestOperationsAreForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1, Now: func() time.Time { return at }})
 	i := runtime.Instance{Namespace: "test", ID: "a"}
-	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("{}")}); err != nil {
+	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	for day := range 3 {

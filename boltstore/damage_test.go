@@ -33,7 +33,7 @@ func filledStore(t testing.TB) []byte {
 	must(s.Define(t.Context(), "key", bytes.Repeat([]byte("d"), 9000))) // goes on over several pages
 	for n := range 120 {
 		i := runtime.Instance{Namespace: "test", ID: fmt.Sprint("run-", n)}
-		_, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte(`{"input":1}`), Delay: time.Duration(n%3) * time.Hour})
+		_, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte(`{"input":1}`), Delay: time.Duration(n%3) * time.Hour})
 		must(err)
 		if n%3 > 0 {
 			continue
@@ -81,7 +81,7 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 		for _, c := range claimed {
 			_, err = s.Renew(ctx, runtime.Renew{Partition: p, Held: []runtime.Held{{Instance: c.Instance, Token: c.Token}}, Lease: time.Minute})
 			note(err)
-			_, err = s.Commit(ctx, runtime.Commit{Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1, At: c.At, Status: interpreter.StatusCompleted, Reason: "completed", Entries: [][]byte{[]byte("e")}})
+			_, err = s.Commit(ctx, runtime.Commit{Instance: c.Instance, Token: c.Token, Version: c.Lifecycle.Version, Next: c.Lifecycle.Version + 1, At: c.At, Status: interpreter.StatusCompleted, Reason: "completed", Entries: [][]byte{[]byte("e")}})
 			note(err)
 		}
 		_, err = s.Scrub(ctx, runtime.Scrub{Partition: p, N: 1000, Adopt: true})
@@ -106,7 +106,7 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 	note(err)
 	_, err = s.Written(ctx)
 	note(err)
-	_, err = s.Start(ctx, runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "new"}, Info: bytes.Repeat([]byte("i"), 5000)})
+	_, err = s.Start(ctx, runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "new"}, Invocation: bytes.Repeat([]byte("i"), 5000)})
 	note(err)
 	return failed
 }

@@ -28,7 +28,7 @@ func TestFullDisk(t *testing.T) {
 	path := filepath.Join(folder, "store.db")
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1, Failed: func(error) { told++ }})
 	start := func(n int) error {
-		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint("r", n)}, Info: bytes.Repeat([]byte("i"), 50_000)})
+		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint("r", n)}, Invocation: bytes.Repeat([]byte("i"), 50_000)})
 		return err
 	}
 	stored, refused := 0, error(nil)
@@ -105,7 +105,7 @@ func TestFileTooLarge(t *testing.T) {
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1})
 	allow(8 << 10)
 	var unwritten *boltstore.WriteError
-	_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "r"}, Info: bytes.Repeat([]byte("i"), 100_000)})
+	_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "r"}, Invocation: bytes.Repeat([]byte("i"), 100_000)})
 	if !errors.As(err, &unwritten) {
 		t.Error(err)
 	}

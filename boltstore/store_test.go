@@ -35,15 +35,15 @@ func TestFileOutlivesTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	i := runtime.Instance{Namespace: "test", ID: "a"}
 	first := mustOpen(t, path, boltstore.Config{})
-	if _, err := first.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("info")}); err != nil {
+	if _, err := first.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("info")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	l, err := mustOpen(t, path, boltstore.Config{}).Load(t.Context(), i)
-	if err != nil || string(l.Info) != "info" {
-		t.Errorf("loaded %q, %v", l.Info, err)
+	if err != nil || string(l.Invocation) != "info" {
+		t.Errorf("loaded %q, %v", l.Invocation, err)
 	}
 }
 

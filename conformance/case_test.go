@@ -29,7 +29,7 @@ type ending struct {
 	output  any
 	fault   *errors.Error
 	elapsed time.Duration
-	records []interpreter.Record
+	records []interpreter.HistoryEvent
 	events  []any
 }
 
@@ -129,7 +129,7 @@ func (c testCase) verifyFault(t *testing.T, got ending) {
 }
 
 // verifyRecords checks that the wanted records appear in order.
-func (c testCase) verifyRecords(t *testing.T, records []interpreter.Record) {
+func (c testCase) verifyRecords(t *testing.T, records []interpreter.HistoryEvent) {
 	t.Helper()
 	var told []string
 	for _, r := range records {
@@ -148,7 +148,7 @@ func (c testCase) verifyRecords(t *testing.T, records []interpreter.Record) {
 }
 
 // verifyCounts checks how many records there are of a type and pointer.
-func (c testCase) verifyCounts(t *testing.T, records []interpreter.Record) {
+func (c testCase) verifyCounts(t *testing.T, records []interpreter.HistoryEvent) {
 	t.Helper()
 	counts := map[string]int{}
 	for _, r := range records {

@@ -47,14 +47,14 @@ func (c testCase) mustRun(t *testing.T) ending {
 			}
 			return epoch().Add(time.Since(began))
 		},
-		Observe: func(r interpreter.Record) { got.records = append(got.records, r) },
+		Observe: func(r interpreter.HistoryEvent) { got.records = append(got.records, r) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got.status, got.output, got.fault, got.events = outcome.Status, outcome.Output, outcome.Fault, o.events
 	got.elapsed = outcome.EndedAt.Sub(outcome.StartedAt)
-	if slices.ContainsFunc(got.records, func(r interpreter.Record) bool { return r.Type == interpreter.EffectStarted }) {
+	if slices.ContainsFunc(got.records, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.EffectStarted }) {
 		got.elapsed = -1 // real time passes while effects are in flight
 	}
 	return got

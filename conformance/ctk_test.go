@@ -97,7 +97,7 @@ func (s *scenario) execute(ctx context.Context) error {
 		return err
 	}
 	var err error
-	s.outcome, err = runtime.Run(ctx, p, s.input, runtime.Local{Virtual: true, Observe: func(r interpreter.Record) {
+	s.outcome, err = runtime.Run(ctx, p, s.input, runtime.Local{Virtual: true, Observe: func(r interpreter.HistoryEvent) {
 		if r.Type == interpreter.TaskStarted {
 			tokens := r.Pointer.Tokens()
 			s.order = append(s.order, tokens[len(tokens)-1])

@@ -44,8 +44,8 @@ type instance struct {
 	parent  *flight // what waits for it
 
 	steps   []step
-	records []interpreter.Record
-	history []interpreter.Entry
+	records []interpreter.HistoryEvent
+	history []interpreter.HistoryStep
 }
 
 // step is one call of interpreter.Step and what it left.
@@ -123,7 +123,7 @@ func (d *driver) nudgeAll() {
 	for _, i := range d.live {
 		if !i.again {
 			result := interpreter.Step(i.program, i.state, interpreter.Due{}, d.now)
-			if len(result.Records) > 0 || len(result.Effects) > 0 || len(result.Cancels) > 0 || result.Again {
+			if len(result.History) > 0 || len(result.Effects) > 0 || len(result.Cancels) > 0 || result.Again {
 				d.t.Errorf("a needless wake-up at %s has consequences: %+v", d.now, result)
 			}
 		}
@@ -180,10 +180,10 @@ func (d *driver) take(i *instance, ev interpreter.Event) {
 	d.t.Helper()
 	result := interpreter.Step(i.program, i.state, ev, d.now)
 	i.again = result.Again
-	i.records = append(i.records, result.Records...)
+	i.records = append(i.records, result.History...)
 	i.steps = append(i.steps, step{ev, d.now, mustJSON(d.t, i.state)})
 	if d.history {
-		d.keep(i, interpreter.NewEntry(ev, d.now, result), result.Withheld)
+		d.keep(i, interpreter.NewHistoryStep(ev, d.now, result), result.Withheld)
 	}
 	if d.between != nil {
 		i.state = d.between(i.program, i.state)
@@ -200,7 +200,7 @@ func (d *driver) take(i *instance, ev interpreter.Event) {
 }
 
 // keep adds a step to the history of its instance.
-func (d *driver) keep(i *instance, e interpreter.Entry, withheld bool) {
+func (d *driver) keep(i *instance, e interpreter.HistoryStep, withheld bool) {
 	d.t.Helper()
 	if withheld {
 		state, err := i.state.Snapshot()
@@ -209,7 +209,7 @@ func (d *driver) keep(i *instance, e interpreter.Entry, withheld bool) {
 		}
 		e.State = &state
 	}
-	if len(e.Records) > 0 {
+	if len(e.Events) > 0 {
 		i.history = append(i.history, e)
 	}
 }

@@ -48,7 +48,7 @@ type durable struct {
 type taken struct {
 	claimed runtime.Claimed
 	program *interpreter.Program
-	session *runtime.Session
+	session *runtime.Execution
 	flights []interpreter.Effect
 }
 
@@ -131,8 +131,8 @@ func (d *durable) mail() {
 		}
 		l, err := d.bench.store.Load(d.t.Context(), h.claimed.Instance)
 		d.must(err)
-		if l.Record.Mail > l.Record.Read {
-			h.session.Wants().Mail = true
+		if l.Lifecycle.Mail > l.Lifecycle.Read {
+			h.session.Actions().Mail = true
 			d.act(h)
 		}
 	}
@@ -149,21 +149,21 @@ func (d *durable) claim(partition int, ready []runtime.Instance) {
 		if d.lost > lost {
 			return // and with it the rest of what was claimed
 		}
-		info, err := runtime.ParseInfo(c.Info)
+		info, err := runtime.ParseInvocation(c.Invocation)
 		d.must(err)
 		h := &taken{claimed: c, program: d.program(info)}
-		h.session = runtime.NewSession(d.config(), c, info, h.program)
+		h.session = runtime.NewExecution(d.config(), c, info, h.program)
 		d.held = append(d.held, h)
 		d.must(h.session.Begin(c))
 		d.act(h)
 	}
 }
 
-func (d *durable) config() runtime.SessionConfig {
-	return runtime.SessionConfig{Clock: func() time.Time { return d.bench.now() }, Linger: time.Second, Visible: 50 * time.Millisecond}
+func (d *durable) config() runtime.ExecutionConfig {
+	return runtime.ExecutionConfig{Clock: func() time.Time { return d.bench.now() }, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}
 }
 
-func (d *durable) program(info *runtime.Info) *interpreter.Program {
+func (d *durable) program(info *runtime.Invocation) *interpreter.Program {
 	data, err := d.bench.store.Definition(d.t.Context(), "digest/"+info.Definition)
 	d.must(err)
 	var definition runtime.Definition
@@ -176,7 +176,7 @@ func (d *durable) program(info *runtime.Info) *interpreter.Program {
 // act does what a session wants.
 func (d *durable) act(h *taken) {
 	for {
-		wants := h.session.Wants()
+		wants := h.session.Actions()
 		for _, id := range wants.Cancel {
 			h.flights = slices.DeleteFunc(h.flights, func(e interpreter.Effect) bool { return e.ID == id })
 		}
@@ -216,7 +216,7 @@ func (d *durable) again(h *taken) runtime.Claimed {
 
 // commit stores what a session wants, and reports whether the worker was lost at it.
 func (d *durable) commit(h *taken) (lost bool) {
-	c := *h.session.Wants().Commit
+	c := *h.session.Actions().Commit
 	done, err := d.bench.store.Commit(d.t.Context(), c)
 	if err == nil {
 		d.commits++
@@ -248,7 +248,7 @@ func (d *durable) crash() {
 // tick calls a session whose time has come.
 func (d *durable) tick() bool {
 	for _, h := range d.held {
-		if at := h.session.Wants().Tick; !at.IsZero() && !d.bench.now().Before(at) {
+		if at := h.session.Actions().Tick; !at.IsZero() && !d.bench.now().Before(at) {
 			h.session.Tick()
 			d.act(h)
 			return true
@@ -292,7 +292,7 @@ func (d *durable) wait() bool {
 		}
 	}
 	for _, h := range d.held {
-		earlier(h.session.Wants().Tick)
+		earlier(h.session.Actions().Tick)
 	}
 	for p := range d.bench.store.Layout().Partitions {
 		work, err := d.bench.store.Poll(d.t.Context(), p, 100, false)
@@ -327,9 +327,9 @@ func (d *durable) ending() ending {
 	if !done {
 		d.t.Fatal("the case has not ended")
 	}
-	var records []interpreter.Record
+	var records []interpreter.HistoryEvent
 	for _, e := range d.history(d.root) {
-		records = append(records, e.Records...)
+		records = append(records, e.Events...)
 	}
 	return ending{
 		status: outcome.Status, output: outcome.Output, fault: outcome.Fault, elapsed: outcome.EndedAt.Sub(outcome.StartedAt),
@@ -349,7 +349,7 @@ func once(events []any) (all []any) {
 	return all
 }
 
-func (d *durable) history(i runtime.Instance) (all []interpreter.Entry) {
+func (d *durable) history(i runtime.Instance) (all []interpreter.HistoryStep) {
 	d.t.Helper()
 	for {
 		stored, err := d.bench.store.History(d.t.Context(), i, len(all), 50)
@@ -358,7 +358,7 @@ func (d *durable) history(i runtime.Instance) (all []interpreter.Entry) {
 			return all
 		}
 		for _, s := range stored {
-			e, err := interpreter.DecodeEntry(s.Data, func(ref string) ([]byte, error) {
+			e, err := interpreter.DecodeHistoryStep(s.Data, func(ref string) ([]byte, error) {
 				return d.bench.store.Payload(d.t.Context(), i, ref)
 			})
 			d.must(err)
@@ -384,13 +384,13 @@ func (d *durable) verifyInstance(i runtime.Instance) {
 	d.t.Helper()
 	l, err := d.bench.store.Load(d.t.Context(), i)
 	d.must(err)
-	info, err := runtime.ParseInfo(l.Info)
+	info, err := runtime.ParseInvocation(l.Invocation)
 	d.must(err)
 	entries := d.history(i)
 	ends, seq := 0, 0
 	finished := map[interpreter.EffectID]int{}
 	for _, e := range entries {
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if seq++; r.Seq != seq {
 				d.t.Errorf("%s: record %d has the number %d", i, seq, r.Seq)
 			}
@@ -404,11 +404,11 @@ func (d *durable) verifyInstance(i runtime.Instance) {
 			}
 		}
 	}
-	if ends != 1 || int64(seq) != l.Record.Records || int64(len(entries)) != l.Record.Entries {
-		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Record)
+	if ends != 1 || int64(seq) != l.Lifecycle.Records || int64(len(entries)) != l.Lifecycle.Entries {
+		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Lifecycle)
 	}
 	program := d.program(info)
-	folded, err := interpreter.Fold(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Record), entries)
+	folded, err := interpreter.Fold(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Lifecycle), entries)
 	d.must(err)
 	stored, err := interpreter.Restore(program, i.Namespace, i.ID, info.Input.V, l.State)
 	d.must(err)

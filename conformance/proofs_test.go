@@ -163,12 +163,12 @@ func verifyFolded(t *testing.T, c testCase) {
 	d := newDriver(t, c)
 	d.history = true
 	for _, i := range d.run() {
-		var entries []interpreter.Entry
-		var records []interpreter.Record
+		var entries []interpreter.HistoryStep
+		var records []interpreter.HistoryEvent
 		for _, e := range i.history {
 			stored := mustStoreEntry(t, e)
 			entries = append(entries, stored)
-			records = append(records, stored.Records...)
+			records = append(records, stored.Events...)
 		}
 		compareRecords(t, "stored history", i, &instance{records: records})
 		s := interpreter.NewState(i.state.Namespace, i.state.ID)
@@ -183,7 +183,7 @@ func verifyFolded(t *testing.T, c testCase) {
 	}
 }
 
-func mustStoreEntry(t *testing.T, e interpreter.Entry) interpreter.Entry {
+func mustStoreEntry(t *testing.T, e interpreter.HistoryStep) interpreter.HistoryStep {
 	t.Helper()
 	var apart [][]byte
 	data, err := e.Encode(nil, 20, func(data []byte) string {
@@ -193,7 +193,7 @@ func mustStoreEntry(t *testing.T, e interpreter.Entry) interpreter.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := interpreter.DecodeEntry(data, func(ref string) ([]byte, error) {
+	stored, err := interpreter.DecodeHistoryStep(data, func(ref string) ([]byte, error) {
 		at, err := strconv.Atoi(ref)
 		return apart[at], err
 	})
@@ -210,7 +210,7 @@ func verifyReplayed(t *testing.T, want *instance) {
 	got := &instance{}
 	for _, recorded := range want.steps {
 		result := interpreter.Step(want.program, s, recorded.event, recorded.now)
-		got.records = append(got.records, result.Records...)
+		got.records = append(got.records, result.History...)
 		got.steps = append(got.steps, step{recorded.event, recorded.now, mustJSON(t, s)})
 	}
 	compareInstances(t, "replayed", want, got)

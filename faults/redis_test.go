@@ -181,11 +181,11 @@ func TestQuarantine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Record.Reason == "quarantined" {
+		if l.Lifecycle.Reason == "quarantined" {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the run is %+v", l.Record)
+			t.Fatalf("the run is %+v", l.Lifecycle)
 		}
 	}
 	tried := w.requests("/poison")
@@ -264,8 +264,8 @@ func TestServerErrors(t *testing.T) {
 				t.Errorf("%d different effects, want %d", keys, len(w.runs)*each)
 			}
 			for _, i := range w.runs {
-				if l, err := w.store.Load(t.Context(), i); err != nil || l.Record.Deaths > 0 {
-					t.Errorf("the run is %+v, %v", l.Record, err)
+				if l, err := w.store.Load(t.Context(), i); err != nil || l.Lifecycle.Deaths > 0 {
+					t.Errorf("the run is %+v, %v", l.Lifecycle, err)
 				}
 			}
 		})

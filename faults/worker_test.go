@@ -147,7 +147,7 @@ func TestRace(t *testing.T) {
 	late := 0
 	w.audit(interpreter.StatusCompleted, func(i runtime.Instance, entries []runtime.HistoryEntry) {
 		for _, e := range entries {
-			for _, r := range e.Records {
+			for _, r := range e.Events {
 				if r.Type == interpreter.TaskStarted && r.Pointer == "/do/0/t/try/0/a" {
 					w.verifyInTime(i, entries, r.Until)
 				}
@@ -166,7 +166,7 @@ func TestRace(t *testing.T) {
 // verifyInTime checks that a result counts only if it was committed before the deadline.
 func (w *world) verifyInTime(i runtime.Instance, entries []runtime.HistoryEntry, deadline time.Time) {
 	for _, e := range entries {
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if r.Type == interpreter.TaskCompleted && r.Pointer == "/do/0/t/try/0/a" && !e.CommittedAt.Before(deadline) {
 				w.Errorf("%s: a result was committed at %s, the deadline was %s", i, e.CommittedAt, deadline)
 			}

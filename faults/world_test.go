@@ -223,8 +223,8 @@ func (w *world) unfinished() {
 	told := 0
 	for _, i := range w.runs {
 		l, err := w.store.Load(context.Background(), i)
-		if err != nil || !l.Record.Status.Final() {
-			w.Logf("%s: %+v %v", i, l.Record, err)
+		if err != nil || !l.Lifecycle.Status.Final() {
+			w.Logf("%s: %+v %v", i, l.Lifecycle, err)
 			if told++; told == 5 {
 				return
 			}
@@ -242,8 +242,8 @@ func (w *world) audit(want interpreter.Status, each func(runtime.Instance, []run
 		if err != nil {
 			w.Fatal(err)
 		}
-		if l.Record.Status != want {
-			w.Errorf("%s is %s (%s), want %s", i, l.Record.Status, l.Record.Reason, want)
+		if l.Lifecycle.Status != want {
+			w.Errorf("%s is %s (%s), want %s", i, l.Lifecycle.Status, l.Lifecycle.Reason, want)
 		}
 		var entries []runtime.HistoryEntry
 		if _, err := w.client.History(w.Context(), i, 0, func(e runtime.HistoryEntry) error {
@@ -265,10 +265,10 @@ func (w *world) auditHistory(i runtime.Instance, l runtime.Loaded, entries []run
 	seq, ends := 0, 0
 	nonces := map[int64]string{}
 	finished := map[interpreter.Path]bool{}
-	plain := make([]interpreter.Entry, len(entries))
+	plain := make([]interpreter.HistoryStep, len(entries))
 	epoch := int64(0)
 	for n, e := range entries {
-		plain[n] = e.Entry
+		plain[n] = e.HistoryStep
 		if known, ok := nonces[e.Token.Epoch]; ok && known != e.Token.Nonce || e.Token.Epoch < epoch {
 			w.Errorf("%s: entry %d is of %v after epoch %d", i, n, e.Token, epoch)
 		}
@@ -276,7 +276,7 @@ func (w *world) auditHistory(i runtime.Instance, l runtime.Loaded, entries []run
 		if e.CommittedAt.Before(e.At) {
 			w.Errorf("%s: entry %d was committed %s before its time", i, n, e.At.Sub(e.CommittedAt))
 		}
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if seq++; r.Seq != seq {
 				w.Errorf("%s: record %d has the number %d", i, seq, r.Seq)
 			}
@@ -291,20 +291,20 @@ func (w *world) auditHistory(i runtime.Instance, l runtime.Loaded, entries []run
 			}
 		}
 	}
-	if ends != 1 || int64(seq) != l.Record.Records {
-		w.Errorf("%s: %d ends, %d records; the store counts %d", i, ends, seq, l.Record.Records)
+	if ends != 1 || int64(seq) != l.Lifecycle.Records {
+		w.Errorf("%s: %d ends, %d records; the store counts %d", i, ends, seq, l.Lifecycle.Records)
 	}
 	w.auditState(i, l, plain)
 }
 
-func (w *world) auditState(i runtime.Instance, l runtime.Loaded, entries []interpreter.Entry) {
+func (w *world) auditState(i runtime.Instance, l runtime.Loaded, entries []interpreter.HistoryStep) {
 	w.Helper()
-	info, err := runtime.ParseInfo(l.Info)
+	info, err := runtime.ParseInvocation(l.Invocation)
 	if err != nil {
 		w.Fatal(err)
 	}
 	p := w.program(info)
-	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Record), entries)
+	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), entries)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func (w *world) auditState(i runtime.Instance, l runtime.Loaded, entries []inter
 	}
 }
 
-func (w *world) program(info *runtime.Info) *interpreter.Program {
+func (w *world) program(info *runtime.Invocation) *interpreter.Program {
 	w.Helper()
 	data, err := w.store.Definition(w.Context(), "digest/"+info.Definition)
 	if err != nil {

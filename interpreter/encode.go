@@ -17,7 +17,7 @@ import (
 type Stored struct {
 	Head    []byte // JSON: status, deadlines, counters, and how the run ended
 	Context []byte // JSON: $context; nil as long as it is empty
-	Frames  map[Slot][]byte
+	Frames  map[FrameKey][]byte
 }
 
 // Apply makes the changes in what is stored.
@@ -29,7 +29,7 @@ func (s *Stored) Apply(c Changes) {
 		s.Context = c.Context
 	}
 	if s.Frames == nil {
-		s.Frames = map[Slot][]byte{}
+		s.Frames = map[FrameKey][]byte{}
 	}
 	for _, f := range c.Frames {
 		s.Frames[f.Slot] = f.Data
@@ -44,12 +44,12 @@ type Changes struct {
 	Head    []byte
 	Context []byte
 	Frames  []StoredFrame // new or changed
-	Ended   []Slot        // stored earlier, and to be deleted
+	Ended   []FrameKey    // stored earlier, and to be deleted
 }
 
 // StoredFrame is one frame as drivers keep it.
 type StoredFrame struct {
-	Slot Slot
+	Slot FrameKey
 	Data []byte
 }
 
@@ -61,9 +61,9 @@ func (s *State) Snapshot() (stored Stored, err error) {
 	if stored.Context, err = expr.Encode(s.redact.Seal(s.Context)); err != nil {
 		return stored, err
 	}
-	stored.Frames = make(map[Slot][]byte, len(s.frames))
+	stored.Frames = make(map[FrameKey][]byte, len(s.frames))
 	for i, f := range s.frames {
-		if stored.Frames[Slot(i+1)], err = f.encode(s.redact); err != nil {
+		if stored.Frames[FrameKey(i+1)], err = f.encode(s.redact); err != nil {
 			return stored, err
 		}
 	}
@@ -106,8 +106,8 @@ func (s *State) TakeChanges() (c Changes, err error) {
 }
 
 // takeSlot returns a slot for a frame that is stored for the first time: rather one whose frame has just ended.
-func (s *State) takeSlot() (slot Slot) {
-	for _, open := range []*[]Slot{&s.ended, &s.free} {
+func (s *State) takeSlot() (slot FrameKey) {
+	for _, open := range []*[]FrameKey{&s.ended, &s.free} {
 		if n := len(*open); n > 0 {
 			slot, *open = (*open)[n-1], (*open)[:n-1]
 			return slot

@@ -96,7 +96,7 @@ func (m *machine) fail(f *Frame, err *errors.Error) {
 		}
 		m.s.remove(f)
 		if !f.isList() {
-			m.record(f.record(Record{Type: TaskFaulted, Error: err, Timeout: m.timeoutOf(err)}))
+			m.record(f.record(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutOf(err)}))
 		}
 		parent := m.s.frame(f.Parent)
 		if parent == nil {
@@ -148,7 +148,7 @@ func (m *machine) cancel(f *Frame) {
 	}
 	m.s.remove(f)
 	if !f.isList() && !f.StartedAt.IsZero() {
-		m.record(f.record(Record{Type: TaskCancelled, Error: m.cause}))
+		m.record(f.record(HistoryEvent{Type: TaskCancelled, Error: m.cause}))
 	}
 }
 
@@ -174,7 +174,7 @@ func (m *machine) fault(err *errors.Error) {
 	m.cancelAll()
 	m.cause = nil
 	m.s.Status, m.s.Fault, m.s.TimedOut, m.s.head = StatusFaulted, err, m.timeoutOf(err) != "", true
-	m.record(Record{Type: WorkflowFaulted, Error: err, Timeout: m.timeoutOf(err)})
+	m.record(HistoryEvent{Type: WorkflowFaulted, Error: err, Timeout: m.timeoutOf(err)})
 }
 
 func (m *machine) completeWorkflow(raw any) {
@@ -192,5 +192,5 @@ func (m *machine) completeWorkflow(raw any) {
 	m.cancelAll()
 	output = m.s.redact.Value(output) // whoever reads it need not know the secrets
 	m.s.Status, m.s.Output, m.s.head = StatusCompleted, output, true
-	m.record(Record{Type: WorkflowCompleted, Data: output})
+	m.record(HistoryEvent{Type: WorkflowCompleted, Data: output})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Open is a task in progress in which no other task is: one of the places where a run stands.
-type Open struct {
+// OpenTask is a task in progress in which no other task is: one of the places where a run stands.
+type OpenTask struct {
 	Kind      dsl.Kind
 	Pointer   dsl.Pointer // as errors show it
 	Origin    dsl.Pointer // where it stands in the document
@@ -24,7 +24,7 @@ type Open struct {
 }
 
 // OpenTasks returns where a run stands, in the order in which the tasks were started.
-func OpenTasks(p *Program, s *State) []Open {
+func OpenTasks(p *Program, s *State) []OpenTask {
 	m := &machine{p: p, s: s}
 	m.resume()
 	parents := map[FrameID]bool{}
@@ -38,12 +38,12 @@ func OpenTasks(p *Program, s *State) []Open {
 			ready[f.Parent] = true
 		}
 	}
-	var all []Open
+	var all []OpenTask
 	for _, f := range s.frames {
 		if f.isList() || parents[f.ID] {
 			continue
 		}
-		o := Open{
+		o := OpenTask{
 			Kind: f.node.kind.Kind, Pointer: f.pointer(), Origin: f.Origin, Path: f.Path, StartedAt: f.StartedAt,
 			Until: f.WakeAt, Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
 		}
@@ -55,8 +55,8 @@ func OpenTasks(p *Program, s *State) []Open {
 	return all
 }
 
-// InForce is a deadline of a scope that is open.
-type InForce struct {
+// ActiveDeadline is a deadline of a scope that is open.
+type ActiveDeadline struct {
 	Deadline
 	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
 	Origin  dsl.Pointer // where it stands in the document
@@ -64,24 +64,24 @@ type InForce struct {
 }
 
 // Error returns the timeout error that the passing of d would be.
-func (d InForce) Error() *errors.Error { return d.Deadline.error(d.Pointer, nil) }
+func (d ActiveDeadline) Error() *errors.Error { return d.Deadline.error(d.Pointer, nil) }
 
 // Deadlines returns every deadline in force, the first to pass first; of two at the same time the outer one.
-func Deadlines(p *Program, s *State) []InForce {
+func Deadlines(p *Program, s *State) []ActiveDeadline {
 	if s.Status.Final() {
 		return nil
 	}
 	m := &machine{p: p, s: s}
 	m.resume()
-	var all []InForce
+	var all []ActiveDeadline
 	for _, d := range s.Deadlines {
-		all = append(all, InForce{Deadline: d, Ends: true})
+		all = append(all, ActiveDeadline{Deadline: d, Ends: true})
 	}
 	for _, f := range s.frames {
 		for _, d := range f.Deadlines {
-			all = append(all, InForce{Deadline: d, Pointer: f.pointer(), Origin: f.Origin, Ends: m.endsRun(f, d)})
+			all = append(all, ActiveDeadline{Deadline: d, Pointer: f.pointer(), Origin: f.Origin, Ends: m.endsRun(f, d)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b InForce) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(all, func(a, b ActiveDeadline) int { return a.At.Compare(b.At) })
 	return all
 }

@@ -91,12 +91,12 @@ func (s *Scope) TestWith(c *expr.Code, input any, vars Vars) (bool, *errors.Erro
 
 // Caught notes that the task has caught an error.
 func (s *Scope) Caught(err *errors.Error) {
-	s.m.record(s.frame.record(Record{Type: ErrorCaught, Error: err, By: s.frame.pointer(), Timeout: s.m.timeoutOf(err)}))
+	s.m.record(s.frame.record(HistoryEvent{Type: ErrorCaught, Error: err, By: s.frame.pointer(), Timeout: s.m.timeoutOf(err)}))
 }
 
 // Retry waits until a time and then calls Wake for the given attempt.
 func (s *Scope) Retry(attempt int, until time.Time) Next {
-	s.m.record(s.frame.record(Record{Type: RetryScheduled, Attempt: attempt, Until: until}))
+	s.m.record(s.frame.record(HistoryEvent{Type: RetryScheduled, Attempt: attempt, Until: until}))
 	return Next{kind: nextSleep, until: until, quiet: true}
 }
 

@@ -54,9 +54,9 @@ type State struct {
 	lastEffect EffectID
 	lastRecord int
 
-	ended          []Slot // of saved frames that have ended since the last TakeChanges
-	free           []Slot // that nothing is stored in
-	lastSlot       Slot
+	ended          []FrameKey // of saved frames that have ended since the last TakeChanges
+	free           []FrameKey // that nothing is stored in
+	lastSlot       FrameKey
 	head           bool     // whether anything but frames and context has changed since then
 	contextChanged bool     // since then
 	queued         []*Frame // frames that can go on without an event
@@ -68,9 +68,9 @@ type State struct {
 // FrameID identifies a frame within a run. A child's is always greater than its parent's.
 type FrameID int
 
-// Slot is where a frame is stored. A slot is used again when its frame has ended, so that most steps replace what is
+// FrameKey is where a frame is stored. A slot is used again when its frame has ended, so that most steps replace what is
 // stored and delete nothing.
-type Slot int
+type FrameKey int
 
 // EffectID identifies an effect within a run; ids are never used twice.
 type EffectID int
@@ -115,9 +115,9 @@ type Frame struct {
 	Queued    bool       // it can go on without an event
 
 	node    *node
-	slot    Slot // where a driver has stored it; 0 for nowhere
-	size    int  // bytes of it there
-	touched bool // it has changed since then
+	slot    FrameKey // where a driver has stored it; 0 for nowhere
+	size    int      // bytes of it there
+	touched bool     // it has changed since then
 }
 
 // Phase is how far a task has come.

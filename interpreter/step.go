@@ -79,9 +79,9 @@ type Effect struct {
 
 // Result is what a step wants done.
 type Result struct {
-	Effects []Effect   // to perform, in order
-	Cancels []EffectID // effects in flight whose result nobody wants any more
-	Records []Record   // what happened, in order
+	Effects []Effect       // to perform, in order
+	Cancels []EffectID     // effects in flight whose result nobody wants any more
+	History []HistoryEvent // what happened, in order
 	// Again says that the step stopped at its limit of work: call Step with Due at once.
 	Again bool
 	// Withheld says that the records leave out the result of an effect, which may repeat a secret: what the step made
@@ -191,7 +191,7 @@ func (m *machine) start(ev Start) {
 	if err := m.sized(limits.Input, input); err != nil {
 		input, invalid = nil, err // what is too large to work with is too large for the history
 	}
-	m.record(Record{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
+	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
 	if invalid != nil {
 		m.fault(invalid.At("/"))
 		return
@@ -245,13 +245,13 @@ func (m *machine) handle(ev Event) {
 			m.fault(ev.Error.At("/"))
 		}
 	case Suspend:
-		m.suspended(true, Record{Type: WorkflowSuspended, Data: ev.Reason})
+		m.suspended(true, HistoryEvent{Type: WorkflowSuspended, Data: ev.Reason})
 	case Resume:
-		m.suspended(false, Record{Type: WorkflowResumed, Data: ev.Reason})
+		m.suspended(false, HistoryEvent{Type: WorkflowResumed, Data: ev.Reason})
 	}
 }
 
-func (m *machine) suspended(suspended bool, r Record) {
+func (m *machine) suspended(suspended bool, r HistoryEvent) {
 	if m.s.Suspended != suspended && !m.s.Status.Final() {
 		m.s.Suspended, m.s.head = suspended, true
 		m.record(r)
@@ -292,14 +292,14 @@ func isComposite(f *Frame) bool {
 func (m *machine) finished(ev Finished) {
 	f := m.s.waiting(ev.Effect)
 	if f == nil {
-		m.record(Record{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
+		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
 		return
 	}
 	if err := m.sized(limits.Data, ev.Result); err != nil {
 		ev.Result, ev.Error = nil, err
 	}
 	result := m.s.redact.Take(ev.Result)
-	r := Record{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error}
+	r := HistoryEvent{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error}
 	if f.Effect.Confidential || m.s.redact.Holds(result) {
 		r.Data, m.result.Withheld = nil, true
 	}
@@ -319,7 +319,7 @@ func (m *machine) cancelled(ev Cancel) {
 	}
 	m.cancelAll()
 	m.s.Status, m.s.head = StatusCancelled, true
-	m.record(Record{Type: WorkflowCancelled, Data: ev.Reason})
+	m.record(HistoryEvent{Type: WorkflowCancelled, Data: ev.Reason})
 }
 
 // run lets queued frames go on, first come first served, until nothing can go on or the step has done enough.
@@ -362,7 +362,7 @@ func (m *machine) effect(f *Frame, n Next) {
 	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
 	effect.Request.Secret, effect.Request.Prepared = m.scope.secret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
-	m.record(f.record(Record{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
+	m.record(f.record(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
 	if n.detach {
 		m.complete(f, n.output, nil)
 		return
@@ -395,7 +395,7 @@ func (m *machine) nextDeadline(f *Frame) time.Time {
 	return first
 }
 
-func (m *machine) record(r Record) {
+func (m *machine) record(r HistoryEvent) {
 	m.s.lastRecord++
 	m.s.head = true
 	r.Seq, r.At = m.s.lastRecord, m.now
@@ -404,14 +404,14 @@ func (m *machine) record(r Record) {
 	if r.Error != nil {
 		m.recorded += expr.Size(r.Error.Value(), stepBytes)
 	}
-	if m.result.Records == nil {
-		m.result.Records = make([]Record, 0, 4) // what a task that ends and the next one that starts write
+	if m.result.History == nil {
+		m.result.History = make([]HistoryEvent, 0, 4) // what a task that ends and the next one that starts write
 	}
-	m.result.Records = append(m.result.Records, r)
+	m.result.History = append(m.result.History, r)
 }
 
 // record fills in which task r is about.
-func (f *Frame) record(r Record) Record {
+func (f *Frame) record(r HistoryEvent) HistoryEvent {
 	r.Kind, r.Pointer, r.Path = f.node.kind.Kind, f.pointer(), f.Path
 	if f.Origin != r.Pointer {
 		r.Origin = f.Origin

@@ -52,7 +52,7 @@ func start(p *interpreter.Program) (*interpreter.State, interpreter.Result) {
 
 func types(result interpreter.Result) []string {
 	var all []string
-	for _, r := range result.Records {
+	for _, r := range result.History {
 		all = append(all, fmt.Sprintf("%d %s %s", r.Seq, r.Type, r.Path))
 	}
 	return all

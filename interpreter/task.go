@@ -22,7 +22,7 @@ func (m *machine) enter(parent *Frame, n *node, f *Frame) {
 		return
 	}
 	if !run {
-		m.record(f.record(Record{Type: TaskSkipped}))
+		m.record(f.record(HistoryEvent{Type: TaskSkipped}))
 		m.deliver(parent, f, f.Raw, nil)
 		return
 	}
@@ -33,7 +33,7 @@ func (m *machine) enter(parent *Frame, n *node, f *Frame) {
 // begin starts a task that is not passed over.
 func (m *machine) begin(f *Frame, scope *Scope) {
 	err := m.arm(f, scope)
-	m.record(f.record(Record{Type: TaskStarted, Data: f.Raw, Until: f.until()}))
+	m.record(f.record(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.until()}))
 	if err == nil {
 		err = m.grant(f.node)
 	}
@@ -120,7 +120,7 @@ func (m *machine) next(f *Frame, n Next) {
 
 func (m *machine) sleep(f *Frame, n Next) {
 	if !n.quiet {
-		m.record(f.record(Record{Type: TaskWaiting, Until: n.until}))
+		m.record(f.record(HistoryEvent{Type: TaskWaiting, Until: n.until}))
 	}
 	if !n.until.After(m.now) && !m.spent() {
 		m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
@@ -186,7 +186,7 @@ func (m *machine) enterBranch(f *Frame) {
 	scope := m.rawScope(f, f)
 	run, err := scope.Test(f.node.condition, f.Raw, true)
 	if err == nil && !run {
-		m.record(f.record(Record{Type: TaskSkipped}))
+		m.record(f.record(HistoryEvent{Type: TaskSkipped}))
 		m.s.remove(f)
 		m.deliver(parent, f, f.Raw, nil)
 		return
@@ -277,7 +277,7 @@ func (m *machine) after(f *Frame, i int) {
 
 // finish ends f with its transformed output and hands it to its parent.
 func (m *machine) finish(f *Frame) {
-	m.record(f.record(Record{Type: TaskCompleted, Data: f.Output}))
+	m.record(f.record(HistoryEvent{Type: TaskCompleted, Data: f.Output}))
 	then := f.Then
 	if then == nil {
 		then = &f.node.then

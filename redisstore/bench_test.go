@@ -56,7 +56,7 @@ func BenchmarkCommit(b *testing.B) {
 func mustCommit(b *testing.B, s *redisstore.Store, n int) runtime.Commit {
 	b.Helper()
 	i := runtime.Instance{Namespace: "bench", ID: "01k7za0000000000000000" + strconv.Itoa(n)}
-	if _, err := s.Start(b.Context(), runtime.Start{Instance: i, Info: []byte(`{"w":"bench/steps:1.0.0","d":"0123456789abcdef012345","i":{"n":1}}`)}); err != nil {
+	if _, err := s.Start(b.Context(), runtime.Start{Instance: i, Invocation: []byte(`{"w":"bench/steps:1.0.0","d":"0123456789abcdef012345","i":{"n":1}}`)}); err != nil {
 		b.Fatal(err)
 	}
 	claimed, err := s.Claim(b.Context(), runtime.Claim{Partition: i.Partition(16), Instances: []runtime.Instance{i}, Nonce: "0123456789abcdefghij", Lease: time.Hour})

@@ -23,7 +23,7 @@ func instance(id string) runtime.Instance { return runtime.Instance{Namespace: "
 func (j *jumping) start(ids ...string) (all []runtime.Instance) {
 	j.Helper()
 	for _, id := range ids {
-		if _, err := j.Start(j.Context(), runtime.Start{Instance: instance(id), Info: []byte("{}")}); err != nil {
+		if _, err := j.Start(j.Context(), runtime.Start{Instance: instance(id), Invocation: []byte("{}")}); err != nil {
 			j.Fatal(err)
 		}
 		all = append(all, instance(id))
@@ -144,8 +144,8 @@ func TestNobodyWaits(t *testing.T) {
 	if _, err := j.Promote(t.Context(), runtime.Promote{}); err != nil { // behind it
 		t.Fatal(err)
 	}
-	if l, err := j.Load(t.Context(), i); err != nil || l.Record.Held() {
-		t.Errorf("it is held: %+v, %v", l.Record, err)
+	if l, err := j.Load(t.Context(), i); err != nil || l.Lifecycle.Held() {
+		t.Errorf("it is held: %+v, %v", l.Lifecycle, err)
 	}
 }
 
@@ -261,8 +261,8 @@ func TestDamageIsFoundFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h, err := j.History(t.Context(), commit.Instance, 0, 10); err != nil || len(h) != int(l.Record.Entries) {
-				t.Errorf("%d entries, %v; the record says %d", len(h), err, l.Record.Entries)
+			if h, err := j.History(t.Context(), commit.Instance, 0, 10); err != nil || len(h) != int(l.Lifecycle.Entries) {
+				t.Errorf("%d entries, %v; the record says %d", len(h), err, l.Lifecycle.Entries)
 			}
 		})
 	}

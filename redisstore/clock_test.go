@@ -119,7 +119,7 @@ func TestClockOfOthers(t *testing.T) {
 func TestClockOfANewcomer(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	at, sleeper := j.time(), runtime.Instance{Namespace: "test", ID: "a"}
-	if _, err := j.Start(t.Context(), runtime.Start{Instance: sleeper, Info: []byte("{}"), Delay: 30 * time.Minute}); err != nil {
+	if _, err := j.Start(t.Context(), runtime.Start{Instance: sleeper, Invocation: []byte("{}"), Delay: 30 * time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	j.server.Jump(time.Hour)

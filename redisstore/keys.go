@@ -71,7 +71,7 @@ func newFrameFields() (all frameFields) {
 	return all
 }
 
-func (all *frameFields) field(slot interpreter.Slot) any {
+func (all *frameFields) field(slot interpreter.FrameKey) any {
 	if int(slot) < len(all) {
 		return all[slot]
 	}

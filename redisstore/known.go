@@ -20,7 +20,7 @@ type knowledge struct {
 // knownRecord is a record as the last commit has left it.
 type knownRecord struct {
 	token  runtime.Token
-	record runtime.Record
+	record runtime.Lifecycle
 	text   string
 	spoken *spoken
 }
@@ -40,11 +40,11 @@ func (p *partitionKeys) spoken(i runtime.Instance, t runtime.Token) *spoken {
 type known struct {
 	*spoken
 	text          string
-	becomes, rest string         // the time of the commit stands between them, unless rest is empty
-	guard         int64          // the time that the commit must come before; 0 for none
-	record        runtime.Record // that it becomes
-	from, to      index          // where the instance stood, and where it goes
-	score         string         // there; empty for the time of the commit
+	becomes, rest string            // the time of the commit stands between them, unless rest is empty
+	guard         int64             // the time that the commit must come before; 0 for none
+	record        runtime.Lifecycle // that it becomes
+	from, to      index             // where the instance stood, and where it goes
+	score         string            // there; empty for the time of the commit
 }
 
 func (k *known) moves() bool { return k.to != "" }
@@ -114,7 +114,7 @@ func (p *partitionKeys) of(i index) string {
 }
 
 // place returns in which index an instance stands, and its score: what the function of the scripts returns.
-func place(r *runtime.Record) (index, string) {
+func place(r *runtime.Lifecycle) (index, string) {
 	switch due := r.Due(); {
 	case r.Status.Final():
 		return indexClosed, strconv.FormatInt(r.Closed, 10)
@@ -139,7 +139,7 @@ func (k *knowledge) assumed(c *runtime.Commit, a *known) {
 // committed learns from the answer to a commit whose record was looked into.
 func (k *knowledge) committed(c *runtime.Commit, p *partitionKeys, r reply) {
 	text, _ := r.values[1].(string)
-	record, err := runtime.ParseRecord(text)
+	record, err := runtime.ParseLifecycle(text)
 	if c.Release || c.Status.Final() || err != nil {
 		k.forget(c.Instance)
 		return
@@ -168,7 +168,7 @@ func (k *knowledge) claimed(all []runtime.Claimed, p *partitionKeys) {
 		k.records = map[runtime.Instance]*knownRecord{}
 	}
 	for _, c := range all {
-		k.records[c.Instance] = &knownRecord{c.Token, c.Record, c.Record.String(), p.spoken(c.Instance, c.Token)}
+		k.records[c.Instance] = &knownRecord{c.Token, c.Lifecycle, c.Lifecycle.String(), p.spoken(c.Instance, c.Token)}
 	}
 }
 

@@ -63,7 +63,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	must(s.Define(ctx, "key", []byte("data")))
 	for _, id := range []string{"a", "b", "c", "d"} {
 		_, err := s.Start(ctx, runtime.Start{
-			Instance: runtime.Instance{Namespace: "test", ID: id}, Info: []byte("{}"),
+			Instance: runtime.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}"),
 			Family: runtime.Instance{Namespace: "test", ID: "family"}, FamilyMax: 10,
 		})
 		must(err)
@@ -123,7 +123,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
 	start := func(id string) error {
-		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Info: []byte("{}")})
+		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}")})
 		return err
 	}
 	for _, id := range []string{"a", "b"} {

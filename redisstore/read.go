@@ -158,16 +158,16 @@ func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipel
 
 // readLoaded reads the fields and values of an instance's hash.
 func readLoaded(fields []any) (runtime.Loaded, error) {
-	l := runtime.Loaded{State: interpreter.Stored{Frames: map[interpreter.Slot][]byte{}}}
+	l := runtime.Loaded{State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
 	var err error
 	for n := 0; n+1 < len(fields); n += 2 {
 		name, _ := fields[n].(string)
 		value, _ := fields[n+1].(string)
 		switch name {
 		case fieldRecord:
-			l.Record, err = runtime.ParseRecord(value)
+			l.Lifecycle, err = runtime.ParseLifecycle(value)
 		case fieldInfo:
-			l.Info = []byte(value)
+			l.Invocation = []byte(value)
 		case fieldHead:
 			l.State.Head = []byte(value)
 		case fieldContext:
@@ -177,7 +177,7 @@ func readLoaded(fields []any) (runtime.Loaded, error) {
 			if bad != nil {
 				return l, fmt.Errorf("%q is no field of an instance", name)
 			}
-			l.State.Frames[interpreter.Slot(id)] = []byte(value)
+			l.State.Frames[interpreter.FrameKey(id)] = []byte(value)
 		}
 	}
 	return l, err
@@ -234,11 +234,11 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		page.Cursor = m.ID
 		record, _ := instances[n].Val()[0].(string)
 		info, _ := instances[n].Val()[1].(string)
-		r, err := runtime.ParseRecord(record)
+		r, err := runtime.ParseLifecycle(record)
 		if err != nil {
 			continue // it has just been removed, or scrub will tell
 		}
-		page.Items = append(page.Items, runtime.Listed{Instance: instanceOf(m.Values["i"].(string)), Record: r, Info: []byte(info)})
+		page.Items = append(page.Items, runtime.Listed{Instance: instanceOf(m.Values["i"].(string)), Lifecycle: r, Invocation: []byte(info)})
 	}
 	if len(slots.Val()) < n {
 		page.Cursor = ""

@@ -115,7 +115,7 @@ func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, er
 	}
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
 		[]any{k.time, k.ready, k.due, k.index, k.instance(c.Instance), k.meta, k.family(c.Family)},
-		s.keys.hints(), hint(n), c.Instance.String(), c.Info, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Timed), c.FamilyMax)
+		s.keys.hints(), hint(n), c.Instance.String(), c.Invocation, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Urgent), c.FamilyMax)
 	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
 
@@ -187,7 +187,7 @@ func readClaimed(r reply) ([]runtime.Claimed, error) {
 			continue // it is left to its lease, and put aside if this goes on; the others are well
 		}
 		c := runtime.Claimed{
-			Instance: instanceOf(fmt.Sprint(entry[0])), Token: runtime.Token{Epoch: l.Record.Epoch, Nonce: l.Record.Nonce},
+			Instance: instanceOf(fmt.Sprint(entry[0])), Token: runtime.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce},
 			Loaded: l, At: r.at,
 		}
 		messages, _ := entry[2].([]any)

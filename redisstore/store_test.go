@@ -107,7 +107,7 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 		return mustOpen(t, server.URL(), redisstore.Config{Partitions: 1}) // which asks anew
 	}
 	start := func(s *redisstore.Store, id string) error {
-		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Info: []byte("{}")})
+		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}")})
 		return err
 	}
 	s := fill(0.5)

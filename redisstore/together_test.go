@@ -152,7 +152,7 @@ func togetherKinds(t *testing.T, client redis.UniversalClient) []togetherKind {
 	return []togetherKind{
 		{name: "step", status: interpreter.StatusRunning},
 		{name: "several changes", status: interpreter.StatusRunning, change: func(c *runtime.Commit) {
-			c.Changes.Ended = []interpreter.Slot{1, 2}
+			c.Changes.Ended = []interpreter.FrameKey{1, 2}
 			c.Changes.Context = []byte(`{"x":1}`)
 			c.Entries = append(c.Entries, []byte(`{"e":"second"}`))
 		}},
@@ -187,7 +187,7 @@ func damage(t *testing.T, client redis.UniversalClient) togetherKind {
 func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *together {
 	t.Helper()
 	i := instance(fmt.Sprintf("i%d", n))
-	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("{}")}); err != nil {
+	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	p := i.Partition(s.Layout().Partitions)
@@ -236,8 +236,8 @@ func (c *together) check(t *testing.T, s *redisstore.Store) {
 	} else {
 		c.commit.Entries = nil
 	}
-	if stored != want || l.Record.Status != c.kind.status || len(entries) != len(c.commit.Entries) {
-		t.Errorf("%s of %s: %q is stored, %s, with %d entries", c.kind.name, c.commit.Instance, stored, l.Record.Status, len(entries))
+	if stored != want || l.Lifecycle.Status != c.kind.status || len(entries) != len(c.commit.Entries) {
+		t.Errorf("%s of %s: %q is stored, %s, with %d entries", c.kind.name, c.commit.Instance, stored, l.Lifecycle.Status, len(entries))
 	}
 }
 

@@ -38,7 +38,7 @@ func TestCommandsOfAnIdleWorker(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
 	for n := range 500 {
-		if _, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Info: []byte("{}"), Delay: time.Hour}); err != nil {
+		if _, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Invocation: []byte("{}"), Delay: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestWritten(t *testing.T) {
 				t.Fatal(before, err)
 			}
 			i := runtime.Instance{Namespace: "test", ID: "a"}
-			started, err := s.Start(t.Context(), runtime.Start{Instance: i, Info: []byte("{}")})
+			started, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestWrittenVouches(t *testing.T) {
 	var stopped, alive uptime
 	j := newJumping(t, redisstore.Config{Uptime: stopped.read})
 	other := j.another(redisstore.Config{Uptime: alive.read})
-	if _, err := j.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "a"}, Info: []byte("{}"), Delay: time.Hour}); err != nil {
+	if _, err := j.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "a"}, Invocation: []byte("{}"), Delay: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	at := j.time()
@@ -130,7 +130,7 @@ func TestWrittenAfterALoss(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
 	for n := range 2 {
-		if _, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Info: []byte("{}")}); err != nil {
+		if _, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Invocation: []byte("{}")}); err != nil {
 			t.Fatal(err)
 		}
 	}

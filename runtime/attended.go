@@ -49,7 +49,7 @@ func (c *Client) told(ctx context.Context, d *Description) (reason string, err e
 		return "", nil
 	}
 	_, err = c.History(ctx, d.Instance, max(0, int(d.Record.Entries)-reasonWithin), func(e HistoryEntry) error {
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if said, ok := r.Data.(string); ok && r.Type == about {
 				reason = said
 			}

@@ -35,8 +35,8 @@ func (c *Client) Delete(ctx context.Context, i Instance) error {
 	if err != nil {
 		return err
 	}
-	if !l.Record.Status.Final() {
-		return Refuse(Conflict, time.Time{}, "instance %s is %s", i, l.Record.Status)
+	if !l.Lifecycle.Status.Final() {
+		return Refuse(Conflict, time.Time{}, "instance %s is %s", i, l.Lifecycle.Status)
 	}
 	_, err = c.store.Remove(ctx, Remove{Partition: i.Partition(c.store.Layout().Partitions), Instances: []Instance{i}})
 	return err

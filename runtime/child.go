@@ -14,7 +14,7 @@ import (
 func ChildID(parent Instance, task interpreter.Path) string { return childID(parent, task) }
 
 // started returns the child workflow that a task has started and waits for.
-func (d *Description) started(o interpreter.Open) Instance {
+func (d *Description) started(o interpreter.OpenTask) Instance {
 	child := Instance{d.Instance.Namespace, childID(d.Instance, o.Path)}
 	dsl.Walk(d.Program.Workflow, func(t dsl.Task) bool {
 		if r, ok := t.(*dsl.RunWorkflow); ok && r.Pointer == o.Origin {
@@ -48,9 +48,9 @@ func (c *Client) Source(ctx context.Context, d *Description) (*Description, erro
 // failedChild returns the child whose error an instance has ended with.
 func (c *Client) failedChild(ctx context.Context, d *Description) (child Instance, found bool, err error) {
 	_, err = c.History(ctx, d.Instance, 0, func(e HistoryEntry) error {
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if r.Type == interpreter.TaskFaulted && r.Kind == dsl.KindRunWorkflow && sameError(r.Error, d.State.Fault) {
-				child, found = d.started(interpreter.Open{Path: r.Path, Origin: origin(r)}), true
+				child, found = d.started(interpreter.OpenTask{Path: r.Path, Origin: origin(r)}), true
 			}
 		}
 		return nil
@@ -59,7 +59,7 @@ func (c *Client) failedChild(ctx context.Context, d *Description) (child Instanc
 }
 
 // origin is where the task of a record stands in the document.
-func origin(r interpreter.Record) dsl.Pointer {
+func origin(r interpreter.HistoryEvent) dsl.Pointer {
 	if r.Origin != "" {
 		return r.Origin
 	}

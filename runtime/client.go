@@ -159,7 +159,7 @@ func (c *Client) begin(ctx context.Context, r Reference, definition string, inpu
 	if input == nil {
 		input = map[string]any{}
 	}
-	info := Info{
+	info := Invocation{
 		Workflow: r, Definition: definition, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
 		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, Accepted: o.Accepted,
 	}
@@ -179,7 +179,7 @@ func (c *Client) same(ctx context.Context, i Instance, r Reference) error {
 	if err != nil {
 		return err
 	}
-	info, err := ParseInfo(l.Info)
+	info, err := ParseInvocation(l.Invocation)
 	if err == nil && (info.Workflow.Namespace != r.Namespace || info.Workflow.Name != r.Name) {
 		err = Refuse(Conflict, time.Time{}, "instance %s is one of %s", i, info.Workflow)
 	}
@@ -189,7 +189,7 @@ func (c *Client) same(ctx context.Context, i Instance, r Reference) error {
 // newID returns a UUID of version 7 in the form of a ULID, which is shorter: ids sort by when they were made.
 func newID() string { return ulid.ULID(uuid.Must(uuid.NewV7())).String() }
 
-func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOptions) (Started, error) {
+func (c *Client) start(ctx context.Context, i Instance, info Invocation, o StartOptions) (Started, error) {
 	data, err := json.Marshal(info)
 	if err != nil {
 		return Started{}, fmt.Errorf("write what is fixed about the instance: %w", err)
@@ -198,7 +198,7 @@ func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOption
 	if info.Parent != nil && (deadline.IsZero() || !info.Parent.Deadline.IsZero() && info.Parent.Deadline.Before(deadline)) {
 		deadline = info.Parent.Deadline
 	}
-	start := Start{Instance: i, Info: data, Delay: o.Delay, Deadline: deadline, Timed: info.Accepted || !deadline.IsZero()}
+	start := Start{Instance: i, Invocation: data, Delay: o.Delay, Deadline: deadline, Urgent: info.Accepted || !deadline.IsZero()}
 	if info.Family != nil {
 		start.Family, start.FamilyMax = *info.Family, share(c.limits.Max(limits.Family), c.store.Layout().Partitions)
 	}
@@ -211,7 +211,7 @@ func (c *Client) start(ctx context.Context, i Instance, info Info, o StartOption
 }
 
 // shortest returns the shortest of the timeouts that count from when an instance is accepted; 0 if there is none.
-func (c *Client) shortest(ctx context.Context, i Instance, info Info) (shortest time.Duration, err error) {
+func (c *Client) shortest(ctx context.Context, i Instance, info Invocation) (shortest time.Duration, err error) {
 	p, err := c.programs.program(ctx, info.Definition)
 	if err != nil {
 		return 0, err
@@ -221,7 +221,7 @@ func (c *Client) shortest(ctx context.Context, i Instance, info Info) (shortest 
 		return 0, err
 	}
 	accepted := Millis(work.At)
-	start := info.Start(p, Record{Slot: fmt.Sprintf("%d-0", accepted), Started: accepted})
+	start := info.Start(p, Lifecycle{ListKey: fmt.Sprintf("%d-0", accepted), Started: accepted})
 	begun, _ := interpreter.Begun(p, i.Namespace, i.ID, start) // a timeout that cannot be told is none yet: the run will say why
 	for _, d := range begun.Deadlines {
 		if length := d.At.Sub(d.StartedAt); !d.Fixed && (shortest == 0 || length < shortest) {
@@ -275,12 +275,12 @@ func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) err
 func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
 	if err == nil {
-		err = l.Record.runs(i)
+		err = l.Lifecycle.runs(i)
 	}
-	if err != nil || !l.Record.Status.Final() {
+	if err != nil || !l.Lifecycle.Status.Final() {
 		return Outcome{}, false, err
 	}
-	info, err := ParseInfo(l.Info)
+	info, err := ParseInvocation(l.Invocation)
 	if err != nil {
 		return Outcome{}, false, err
 	}
@@ -290,7 +290,7 @@ func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool,
 	}
 	return Outcome{
 		ID: i.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
-		StartedAt: s.StartedAt, EndedAt: Moment(l.Record.Closed),
+		StartedAt: s.StartedAt, EndedAt: Moment(l.Lifecycle.Closed),
 	}, true, nil
 }
 

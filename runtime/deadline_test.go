@@ -81,7 +81,7 @@ func TestStartTellsDeadlines(t *testing.T) {
 				h.wait(i)
 				var got []interpreter.Deadline
 				if _, err := h.client.History(t.Context(), i, 0, func(e runtime.HistoryEntry) error {
-					for _, r := range e.Records {
+					for _, r := range e.Events {
 						if r.Type == interpreter.WorkflowStarted {
 							got = r.Deadlines
 						}

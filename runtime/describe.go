@@ -14,15 +14,15 @@ import (
 // Description is all that can be told of an instance now.
 type Description struct {
 	Instance Instance
-	Record   Record
-	Info     *Info
+	Record   Lifecycle
+	Info     *Invocation
 	Status   string // the phase, or quarantined
 	At       time.Time
 	Program  *interpreter.Program
 	State    *interpreter.State
 
 	Limits    []interpreter.Deadline // of the whole run, also those that are not in force
-	Open      []interpreter.Open
+	Open      []interpreter.OpenTask
 	Deadlines []DescribedDeadline
 	Gone      bool   // the worker that held it is gone, and no other one has taken it over
 	Reason    string // what those said who have cancelled or suspended it
@@ -32,7 +32,7 @@ type Description struct {
 
 // DescribedDeadline is a deadline in force, and what its passing leads to.
 type DescribedDeadline struct {
-	interpreter.InForce
+	interpreter.ActiveDeadline
 	File     string        // of the document
 	Line     int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
 	Left     time.Duration // until it passes; negative if it is overdue
@@ -47,7 +47,7 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	if err != nil {
 		return nil, err
 	}
-	info, err := ParseInfo(l.Info)
+	info, err := ParseInvocation(l.Invocation)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Instance: i, Record: l.Record, Info: info, Status: string(l.Record.Status), At: work.At}
+	d := &Description{Instance: i, Record: l.Lifecycle, Info: info, Status: string(l.Lifecycle.Status), At: work.At}
 	if d.Program, err = c.programs.program(ctx, info.Definition); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	} else {
 		d.Limits = d.State.Deadlines
 	}
-	if l.Record.Reason == Quarantined {
+	if l.Lifecycle.Reason == Quarantined {
 		d.Status = Quarantined
 	}
 	d.Open = interpreter.OpenTasks(d.Program, d.State)
@@ -99,9 +99,9 @@ func (d *Description) Source(at dsl.Pointer) string {
 	return fmt.Sprintf("%s:%d", source.File, source.Key(at).Start.Line)
 }
 
-func (d *Description) deadline(in interpreter.InForce) DescribedDeadline {
+func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline {
 	w := d.Program.Workflow
-	described := DescribedDeadline{InForce: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == Quarantined && !in.Ends}
+	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == Quarantined && !in.Ends}
 	switch {
 	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
@@ -115,7 +115,7 @@ func (d *Description) deadline(in interpreter.InForce) DescribedDeadline {
 }
 
 // taker returns the try that would take the timeout of a scope, and whether a condition decides.
-func taker(w *dsl.Workflow, in interpreter.InForce) (dsl.Pointer, bool) {
+func taker(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
 	var found *dsl.TryTask
 	dsl.Walk(w, func(t dsl.Task) bool {
 		if try, ok := t.(*dsl.TryTask); ok && takes(try, in) {
@@ -129,7 +129,7 @@ func taker(w *dsl.Workflow, in interpreter.InForce) (dsl.Pointer, bool) {
 	return found.Pointer, found.Catch.When != "" || found.Catch.ExceptWhen != ""
 }
 
-func takes(try *dsl.TryTask, in interpreter.InForce) bool {
+func takes(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
 	inside := strings.HasPrefix(string(in.Pointer), string(try.Pointer)+"/try/")
 	own := in.Pointer == try.Pointer && in.Kind == interpreter.DeadlineAttempt
 	return (inside || own) && try.Catch.Errors.Misfit(in.Error()) == ""
@@ -182,7 +182,7 @@ func (d *Description) places() string {
 	return strings.Join(all, ", ")
 }
 
-func (d *Description) single(o interpreter.Open) string {
+func (d *Description) single(o interpreter.OpenTask) string {
 	text := d.waitsFor(o) + "."
 	if !o.Until.IsZero() {
 		text += " Nothing else can move it but a command."
@@ -190,7 +190,7 @@ func (d *Description) single(o interpreter.Open) string {
 	return text
 }
 
-func (d *Description) waitsFor(o interpreter.Open) string {
+func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	at := fmt.Sprintf("%s (%s)", o.Pointer, d.Source(o.Origin))
 	switch {
 	case o.Ready:

@@ -9,7 +9,7 @@ import (
 
 // HistoryEntry is a step of an instance's history.
 type HistoryEntry struct {
-	interpreter.Entry
+	interpreter.HistoryStep
 	CommittedAt time.Time // by the store's clock
 	Token       Token     // of the owner that committed it
 }
@@ -26,11 +26,11 @@ func (c *Client) History(ctx context.Context, i Instance, from int, f func(Histo
 			return from, err
 		}
 		for _, s := range stored {
-			e, err := interpreter.DecodeEntry(s.Data, func(ref string) ([]byte, error) { return c.store.Payload(ctx, i, ref) })
+			e, err := interpreter.DecodeHistoryStep(s.Data, func(ref string) ([]byte, error) { return c.store.Payload(ctx, i, ref) })
 			if err != nil {
 				return from, err
 			}
-			if err := f(HistoryEntry{Entry: e, CommittedAt: s.At, Token: s.Token}); err != nil {
+			if err := f(HistoryEntry{HistoryStep: e, CommittedAt: s.At, Token: s.Token}); err != nil {
 				return from, err
 			}
 			from++
@@ -52,9 +52,9 @@ func (c *Client) Follow(ctx context.Context, i Instance, from int, f func(Histor
 		}
 		next, err := c.History(ctx, i, from, f)
 		if err == nil {
-			err = l.Record.runs(i)
+			err = l.Lifecycle.runs(i)
 		}
-		if err != nil || l.Record.Status.Final() {
+		if err != nil || l.Lifecycle.Status.Final() {
 			return err
 		}
 		if pause = min(2*pause, followLater); next != from {

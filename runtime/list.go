@@ -21,8 +21,8 @@ type Filter struct {
 // Found is an instance that a filter chooses.
 type Found struct {
 	Instance Instance
-	Record   Record
-	Info     *Info
+	Record   Lifecycle
+	Info     *Invocation
 }
 
 // Status returns the phase of the instance, or quarantined.
@@ -68,11 +68,11 @@ func (c *Client) List(ctx context.Context, f Filter, yield func(Found) bool) err
 				return err
 			}
 		}
-		info, err := ParseInfo(item.Info)
+		info, err := ParseInvocation(item.Invocation)
 		if err != nil {
 			continue // scrub reports what cannot be read
 		}
-		if found := (Found{item.Instance, item.Record, info}); f.matches(found) && !yield(found) {
+		if found := (Found{item.Instance, item.Lifecycle, info}); f.matches(found) && !yield(found) {
 			return nil
 		}
 	}
@@ -103,7 +103,7 @@ func (f *feed) fill(ctx context.Context) error {
 	return nil
 }
 
-func (f *feed) head() time.Time { return f.items[0].Record.CreatedAt() }
+func (f *feed) head() time.Time { return f.items[0].Lifecycle.CreatedAt() }
 
 // longLease is longer than leases are: what somebody holds may stand at the end of its lease.
 const longLease = time.Minute
@@ -117,7 +117,7 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(Insta
 		}
 		for _, i := range instances {
 			l, err := c.store.Load(ctx, i)
-			if RefusedAs(err) == NoSuch || err == nil && (l.Record.Deadline == 0 || l.Record.Deadline > Millis(until)) {
+			if RefusedAs(err) == NoSuch || err == nil && (l.Lifecycle.Deadline == 0 || l.Lifecycle.Deadline > Millis(until)) {
 				continue
 			}
 			if err == nil {

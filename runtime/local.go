@@ -24,7 +24,7 @@ type Local struct {
 	// flight, and jumps to the next wake-up when nothing is.
 	Virtual bool
 	// Observe is called with every record of the run in order, never from two goroutines at once.
-	Observe func(interpreter.Record)
+	Observe func(interpreter.HistoryEvent)
 	// Workflows resolves run.workflow tasks; nil knows no other workflow.
 	Workflows Workflows
 	// Log tells of effects that did not end when they were told to; default discards.
@@ -112,7 +112,7 @@ type instance struct {
 	again   bool
 	endedAt time.Time
 	parent  *waiting // nil for the run itself and for detached children
-	observe func(interpreter.Record)
+	observe func(interpreter.HistoryEvent)
 }
 
 // waiting is a task that waits for a child workflow.
@@ -262,7 +262,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 	result := interpreter.Step(i.program, i.state, ev, l.clock.now())
 	i.again = result.Again
 	if i.observe != nil {
-		for _, r := range result.Records {
+		for _, r := range result.History {
 			i.observe(r)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // waits for when it stops. Errors in records have their secrets hidden already.
 
 // logClaimed tells of workers that were lost before this one took the instance.
-func (h *holding) logClaimed(r *Record) {
+func (h *executor) logClaimed(r *Lifecycle) {
 	log := h.log()
 	switch {
 	case r.Reason == Quarantined:
@@ -27,12 +27,12 @@ func (h *holding) logClaimed(r *Record) {
 	}
 }
 
-func (h *holding) log() *slog.Logger {
+func (h *executor) log() *slog.Logger {
 	return h.partition.w.c.Log.With("run", h.instance.String())
 }
 
 // logStored tells what a commit has stored.
-func (h *holding) logStored(c *Commit) {
+func (h *executor) logStored(c *Commit) {
 	if !h.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
@@ -52,8 +52,8 @@ func (h *holding) logStored(c *Commit) {
 }
 
 // logEntry tells what of a step people want to know while it goes on.
-func logEntry(log *slog.Logger, e interpreter.Entry, info *Info) {
-	for _, r := range e.Records {
+func logEntry(log *slog.Logger, e interpreter.HistoryStep, info *Invocation) {
+	for _, r := range e.Events {
 		switch {
 		case r.Type == interpreter.WorkflowStarted:
 			log.Info("a run has started", "workflow", info.Workflow.String())
@@ -63,17 +63,17 @@ func logEntry(log *slog.Logger, e interpreter.Entry, info *Info) {
 			log.Info("a run is resumed", "reason", r.Data)
 		}
 	}
-	first := slices.IndexFunc(e.Records, func(r interpreter.Record) bool { return r.Type == interpreter.TaskFaulted })
+	first := slices.IndexFunc(e.Events, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.TaskFaulted })
 	if first < 0 {
 		return
 	}
-	words := []any{"task", string(e.Records[first].Path), "error", inLog(e.Records[first].Error)}
-	caught := slices.IndexFunc(e.Records, func(r interpreter.Record) bool { return r.Type == interpreter.ErrorCaught })
+	words := []any{"task", string(e.Events[first].Path), "error", inLog(e.Events[first].Error)}
+	caught := slices.IndexFunc(e.Events, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.ErrorCaught })
 	if caught >= 0 {
-		words = append(words, "caughtBy", string(e.Records[caught].By))
+		words = append(words, "caughtBy", string(e.Events[caught].By))
 	}
 	what := "a task has faulted"
-	if e.Records[first].Timeout != "" {
+	if e.Events[first].Timeout != "" {
 		what = "a task has timed out"
 	}
 	log.Info(what, words...)

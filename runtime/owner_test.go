@@ -221,7 +221,7 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := runtime.ParseInfo(l.Info)
+		info, err := runtime.ParseInvocation(l.Invocation)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,14 +229,14 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var entries []interpreter.Entry
+		var entries []interpreter.HistoryStep
 		if _, err := h.client.History(t.Context(), i, 0, func(e runtime.HistoryEntry) error {
-			entries = append(entries, e.Entry)
+			entries = append(entries, e.HistoryStep)
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		folded, err := interpreter.Fold(d.Program, interpreter.NewState(i.Namespace, i.ID), info.Start(d.Program, l.Record), entries)
+		folded, err := interpreter.Fold(d.Program, interpreter.NewState(i.Namespace, i.ID), info.Start(d.Program, l.Lifecycle), entries)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,19 +27,19 @@ func effortless(context.Context, interpreter.Request) (any, error) { return "don
 
 const task = "{run: {shell: {command: x}}}"
 
-func (h *host) record(i runtime.Instance) runtime.Record {
+func (h *host) record(i runtime.Instance) runtime.Lifecycle {
 	h.Helper()
 	l, err := h.store.Load(h.Context(), i)
 	if err != nil {
 		h.Fatal(err)
 	}
-	return l.Record
+	return l.Lifecycle
 }
 
 func (h *host) records(i runtime.Instance) (types []string) {
 	h.Helper()
 	if _, err := h.client.History(h.Context(), i, 0, func(e runtime.HistoryEntry) error {
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			types = append(types, strings.TrimSpace(string(r.Type)+" "+string(r.Path)))
 		}
 		return nil
@@ -368,7 +368,7 @@ func TestResultIsToldAgain(t *testing.T) {
 		return claimed[0]
 	}
 	c := claim()
-	info, err := runtime.ParseInfo(c.Info)
+	info, err := runtime.ParseInvocation(c.Invocation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,22 +376,22 @@ func TestResultIsToldAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := runtime.NewSession(runtime.SessionConfig{Clock: func() time.Time { return c.At }, Visible: time.Second}, c, info, p)
+	s := runtime.NewExecution(runtime.ExecutionConfig{Clock: func() time.Time { return c.At }, CheckpointAfter: time.Second}, c, info, p)
 	if err := s.Begin(c); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Wants().Perform) > 0 || s.Wants().Commit == nil {
+	if len(s.Actions().Perform) > 0 || s.Actions().Commit == nil {
 		t.Fatal("the effect begins before it is stored")
 	}
-	done, err := h.store.Commit(t.Context(), *s.Wants().Commit)
+	done, err := h.store.Commit(t.Context(), *s.Actions().Commit)
 	s.Committed(done, err)
-	effect := s.Wants().Perform[0]
+	effect := s.Actions().Perform[0]
 	s.Finished(interpreter.Finished{Effect: effect.ID, Result: "sent"})
 	s.Committed(runtime.Committed{}, runtime.Refuse(runtime.Guard, c.At, "the test"))
 	if err := s.Reloaded(claim()); err != nil {
 		t.Fatal(err)
 	}
-	done, err = h.store.Commit(t.Context(), *s.Wants().Commit)
+	done, err = h.store.Commit(t.Context(), *s.Actions().Commit)
 	s.Committed(done, err)
 	if o, ended, err := h.client.Outcome(t.Context(), i); !ended || o.Output != "sent" || err != nil {
 		t.Errorf("got %+v, %v", o, err)

@@ -126,7 +126,7 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 	if err := child.Check(); err != nil {
 		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := Info{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
+	info := Invocation{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
 	_, err = NewClient(ClientConfig{Store: r.Store, Limits: r.Limits}).start(ctx, child, info, StartOptions{})
 	if RefusedAs(err) == TooMany {
 		return r.orphan(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))
@@ -146,7 +146,7 @@ func (r *Relay) started(ctx context.Context, child Instance, c *childStart) (boo
 	if err != nil {
 		return false, err
 	}
-	info, err := ParseInfo(l.Info)
+	info, err := ParseInvocation(l.Invocation)
 	if err != nil || c.Parent == nil || info.Parent == nil {
 		return false, err
 	}

@@ -185,7 +185,7 @@ func TestRenewalDuringTheEnd(t *testing.T) {
 		}
 		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
 		h.store = &late{h.store}
-		defer h.work(runtime.WorkerConfig{Observe: func(runtime.Instance, []interpreter.Record) { observed.Add(1) }})()
+		defer h.work(runtime.WorkerConfig{Observe: func(runtime.Instance, []interpreter.HistoryEvent) { observed.Add(1) }})()
 		h.wait(i)
 		time.Sleep(time.Minute)
 		if performed.Load() != 1 || observed.Load() == 0 {

@@ -17,7 +17,7 @@ import (
 // The store's clock decides every deadline and lease (reliability.md 1.3.1). Nothing that a caller says of the time
 // can make something expire.
 type Store interface {
-	// Start creates an instance that no one has started before. Starting it again with the same Info returns what the
+	// Start creates an instance that no one has started before. Starting it again with the same Invocation returns what the
 	// first start returned, with Again set; with another one it is refused as a Conflict.
 	Start(context.Context, Start) (Started, error)
 	// Claim takes instances that are ready, and returns their whole state. The nonce is the operation: claiming again
@@ -118,12 +118,12 @@ type Token struct {
 
 // Start is a new instance.
 type Start struct {
-	Instance Instance
-	Info     []byte        // everything that makes this start what it is; opaque to the store
-	Delay    time.Duration // before the instance is ready
-	Deadline time.Time     // when the instance ends in any case; zero for never
-	Timeout  time.Duration // after which it ends in any case, from now on; 0 for never
-	Timed    bool          // its time runs already, so that it is as urgent as what has begun
+	Instance   Instance
+	Invocation []byte        // everything that makes this start what it is; opaque to the store
+	Delay      time.Duration // before the instance is ready
+	Deadline   time.Time     // when the instance ends in any case; zero for never
+	Timeout    time.Duration // after which it ends in any case, from now on; 0 for never
+	Urgent     bool          // its time runs already, so that it is as urgent as what has begun
 	// Family is the instance that has led to this one, and FamilyMax how many of its family may start in a partition
 	// within a day; 0 for an instance that leads its own. One more is refused as TooMany.
 	Family    Instance
@@ -155,9 +155,9 @@ type Claimed struct {
 
 // Loaded is an instance as it is stored.
 type Loaded struct {
-	Record Record
-	Info   []byte
-	State  interpreter.Stored
+	Lifecycle  Lifecycle
+	Invocation []byte
+	State      interpreter.Stored
 }
 
 // Message is something in an instance's inbox; opaque to the store.
@@ -340,9 +340,9 @@ type Page struct {
 
 // Listed is an instance in a list.
 type Listed struct {
-	Instance Instance
-	Record   Record
-	Info     []byte
+	Instance   Instance
+	Lifecycle  Lifecycle
+	Invocation []byte
 }
 
 // StoredEntry is an entry of history as it is stored.

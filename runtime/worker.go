@@ -20,23 +20,23 @@ type WorkerConfig struct {
 	Store   Store
 	Compile Compile
 
-	Concurrency int           // instances that perform something at a time; default 1000; negative for none at all
-	Lease       time.Duration // default 10 s: how long the work of a worker that has died lies idle
-	Poll        time.Duration // default 1 s: how late it is seen what nobody gave a hint of
-	Linger      time.Duration // default 1 s: shorter waits stay in memory
-	Visible     time.Duration // default 50 ms: effects that take longer are stored as being in flight
-	Drain       time.Duration // default 30 s: for effects in flight when the worker stops
-	Retention   time.Duration // of instances that have ended; default 0 keeps them
-	Scrubbing   time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
-	Limits      limits.Set    // of a history and a state; those of tasks are Compile's
-	Memory      int64         // bytes that what effects read, and its values, may take together; default 1 GiB
+	Concurrency     int           // instances that perform something at a time; default 1000; negative for none at all
+	Lease           time.Duration // default 10 s: how long the work of a worker that has died lies idle
+	Poll            time.Duration // default 1 s: how late it is seen what nobody gave a hint of
+	ParkAfter       time.Duration // default 1 s: shorter waits stay in memory
+	CheckpointAfter time.Duration // default 50 ms: effects that take longer are stored as being in flight
+	Drain           time.Duration // default 30 s: for effects in flight when the worker stops
+	Retention       time.Duration // of instances that have ended; default 0 keeps them
+	Scrubbing       time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
+	Limits          limits.Set    // of a history and a state; those of tasks are Compile's
+	Memory          int64         // bytes that what effects read, and its values, may take together; default 1 GiB
 
 	// Only chooses the instances that this worker runs; nil chooses all.
 	Only func(Instance) bool
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	// Observe is called with the records of each commit of an instance, in order, once they are stored.
-	Observe func(Instance, []interpreter.Record)
+	Observe func(Instance, []interpreter.HistoryEvent)
 	Log     *slog.Logger     // default discards
 	Now     func() time.Time // default time.Now; only differences of it count
 	Nonce   func() string    // default random
@@ -61,7 +61,7 @@ type Worker struct {
 	leaving    chan struct{} // closed when what is in flight is given up
 
 	mu   sync.Mutex
-	held map[Instance]*holding
+	held map[Instance]*executor
 }
 
 // maxBegun bounds the memory for instances that have begun and wait for a slot.
@@ -82,8 +82,8 @@ func NewWorker(c WorkerConfig) *Worker {
 	}
 	standard(&c.Lease, 10*time.Second)
 	standard(&c.Poll, time.Second)
-	standard(&c.Linger, time.Second)
-	standard(&c.Visible, 50*time.Millisecond)
+	standard(&c.ParkAfter, time.Second)
+	standard(&c.CheckpointAfter, 50*time.Millisecond)
 	standard(&c.Drain, 30*time.Second)
 	standard(&c.Scrubbing, 10*time.Minute)
 	if c.Memory == 0 {
@@ -106,7 +106,7 @@ func NewWorker(c WorkerConfig) *Worker {
 		programs: programs{catalog: c.Store, compile: c.Compile},
 		memory:   newMemory(c.Memory),
 		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),
-		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*holding{},
+		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*executor{},
 	}
 	for n := range c.Store.Layout().Partitions {
 		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1)})
@@ -173,7 +173,7 @@ func (w *Worker) patience() time.Duration {
 }
 
 // register makes h known. One that held the same instance before has lost it.
-func (w *Worker) register(h *holding) {
+func (w *Worker) register(h *executor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if before := w.held[h.instance]; before != nil && !before.releasing.Load() { // who gives it back is about to be told
@@ -183,7 +183,7 @@ func (w *Worker) register(h *holding) {
 }
 
 // unregister forgets h, but not one that has taken its place.
-func (w *Worker) unregister(h *holding) {
+func (w *Worker) unregister(h *executor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.held[h.instance] == h {
@@ -216,7 +216,7 @@ func (w *Worker) renew(ctx context.Context) {
 			return
 		case <-every.C:
 		}
-		due := map[int][]*holding{}
+		due := map[int][]*executor{}
 		w.mu.Lock()
 		for _, h := range w.held {
 			switch now := w.c.Now(); {
@@ -238,7 +238,7 @@ func (w *Worker) renew(ctx context.Context) {
 // maxRenewals is how many leases one call prolongs.
 const maxRenewals = 200
 
-func (w *Worker) renewAll(ctx context.Context, n int, all []*holding) {
+func (w *Worker) renewAll(ctx context.Context, n int, all []*executor) {
 	for len(all) > 0 {
 		some := all[:min(len(all), maxRenewals)]
 		all = all[len(some):]
@@ -258,7 +258,7 @@ func (w *Worker) renewAll(ctx context.Context, n int, all []*holding) {
 	}
 }
 
-func (w *Worker) renewed(sent time.Time, asked []*holding, renewed []Renewed) {
+func (w *Worker) renewed(sent time.Time, asked []*executor, renewed []Renewed) {
 	answers := make(map[Instance]Renewed, len(renewed))
 	for _, r := range renewed {
 		answers[r.Instance] = r

@@ -49,17 +49,17 @@ func (w *world) auditRun(r *run) {
 		return
 	}
 	switch {
-	case !l.Record.Status.Final():
-		w.problem("I20: %s (%s) has not ended: %+v", r.id, r.kind.name, l.Record)
+	case !l.Lifecycle.Status.Final():
+		w.problem("I20: %s (%s) has not ended: %+v", r.id, r.kind.name, l.Lifecycle)
 		return
-	case r.cancelled && l.Record.Status == interpreter.StatusCancelled:
+	case r.cancelled && l.Lifecycle.Status == interpreter.StatusCancelled:
 		return
-	case l.Record.Status != r.kind.status:
-		w.problem("I12: %s (%s) is %s (%s), not %s", r.id, r.kind.name, l.Record.Status, l.Record.Reason, r.kind.status)
+	case l.Lifecycle.Status != r.kind.status:
+		w.problem("I12: %s (%s) is %s (%s), not %s", r.id, r.kind.name, l.Lifecycle.Status, l.Lifecycle.Reason, r.kind.status)
 		return
 	}
-	if r.kind.reason != "" && l.Record.Reason != r.kind.reason {
-		w.problem("I12: %s (%s) is closed as %s, not %s", r.id, r.kind.name, l.Record.Reason, r.kind.reason)
+	if r.kind.reason != "" && l.Lifecycle.Reason != r.kind.reason {
+		w.problem("I12: %s (%s) is closed as %s, not %s", r.id, r.kind.name, l.Lifecycle.Reason, r.kind.reason)
 	}
 	if r.kind.output == "" {
 		return
@@ -104,8 +104,8 @@ func (w *world) auditRenewed(asked runtime.Renew, renewed []runtime.Renewed) {
 			w.problem("%s: %s", r.Instance, err)
 			continue
 		}
-		held := runtime.Held{Instance: r.Instance, Token: runtime.Token{Epoch: l.Record.Epoch, Nonce: l.Record.Nonce}}
-		if !l.Record.Held() || !slices.Contains(asked.Held, held) {
+		held := runtime.Held{Instance: r.Instance, Token: runtime.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce}}
+		if !l.Lifecycle.Held() || !slices.Contains(asked.Held, held) {
 			w.problem("I3: the lease of %s was prolonged by who does not hold it", r.Instance)
 		}
 	}
@@ -113,8 +113,8 @@ func (w *world) auditRenewed(asked runtime.Renew, renewed []runtime.Renewed) {
 
 func (w *world) auditInstance(item runtime.Listed) {
 	i := item.Instance
-	if !item.Record.Status.Final() {
-		w.problem("I20: %s has not ended: %+v", i, item.Record)
+	if !item.Lifecycle.Status.Final() {
+		w.problem("I20: %s has not ended: %+v", i, item.Lifecycle)
 	}
 	var entries []runtime.HistoryEntry
 	if _, err := w.client.History(context.Background(), i, 0, func(e runtime.HistoryEntry) error {
@@ -124,14 +124,14 @@ func (w *world) auditInstance(item runtime.Listed) {
 		w.problem("I2: the history of %s cannot be read: %s", i, err)
 		return
 	}
-	w.auditRecords(i, item.Record, entries)
+	w.auditRecords(i, item.Lifecycle, entries)
 	w.auditTimes(i, entries)
 	w.auditState(item, entries)
 }
 
 // auditRecords checks that records are numbered without gaps, that there is one end and nothing behind it, and that
 // owners follow each other (I1, I2, I3).
-func (w *world) auditRecords(i runtime.Instance, stored runtime.Record, entries []runtime.HistoryEntry) {
+func (w *world) auditRecords(i runtime.Instance, stored runtime.Lifecycle, entries []runtime.HistoryEntry) {
 	seq, ended := 0, false
 	var epoch int64
 	nonces := map[int64]string{}
@@ -142,7 +142,7 @@ func (w *world) auditRecords(i runtime.Instance, stored runtime.Record, entries 
 			w.problem("I3: %s was written by %v after epoch %d", i, e.Token, epoch)
 		}
 		epoch, nonces[e.Token.Epoch] = e.Token.Epoch, e.Token.Nonce
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if seq++; r.Seq != seq {
 				w.problem("I2: record %d of %s has the number %d", seq, i, r.Seq)
 				return
@@ -181,7 +181,7 @@ func (w *world) auditTimes(i runtime.Instance, entries []runtime.HistoryEntry) {
 		if e.CommittedAt.Before(e.At) {
 			w.problem("I6: a step of %s at %s was committed at %s", i, e.At, e.CommittedAt)
 		}
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			switch r.Type {
 			case interpreter.TaskStarted:
 				if !r.Until.IsZero() {
@@ -208,7 +208,7 @@ func (w *world) auditTimes(i runtime.Instance, entries []runtime.HistoryEntry) {
 // auditState folds the history (I2).
 func (w *world) auditState(item runtime.Listed, entries []runtime.HistoryEntry) {
 	i := item.Instance
-	info, err := runtime.ParseInfo(item.Info)
+	info, err := runtime.ParseInvocation(item.Invocation)
 	if err != nil {
 		w.problem("%s: %s", i, err)
 		return
@@ -218,12 +218,12 @@ func (w *world) auditState(item runtime.Listed, entries []runtime.HistoryEntry) 
 		w.problem("%s: %s", i, err)
 		return
 	}
-	plain := make([]interpreter.Entry, len(entries))
+	plain := make([]interpreter.HistoryStep, len(entries))
 	for n, e := range entries {
-		plain[n] = e.Entry
+		plain[n] = e.HistoryStep
 	}
 	p := w.program(info)
-	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Record), plain)
+	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), plain)
 	if err != nil {
 		w.problem("I2: the history of %s does not fold: %s", i, err)
 		return
@@ -238,7 +238,7 @@ func (w *world) auditState(item runtime.Listed, entries []runtime.HistoryEntry) 
 	}
 	want, _ := stored.MarshalJSON() // what was decoded encodes
 	got, _ := folded.MarshalJSON()
-	if string(want) != string(got) && l.Record.Status.Final() {
+	if string(want) != string(got) && l.Lifecycle.Status.Final() {
 		w.problem("I2: the history of %s makes another state:\n%s\n%s", i, want, got)
 	}
 }

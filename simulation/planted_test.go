@@ -71,7 +71,7 @@ func (s *faultyStore) Commit(ctx context.Context, c runtime.Commit) (runtime.Com
 	if err != nil {
 		return runtime.Committed{}, err
 	}
-	r := l.Record
+	r := l.Lifecycle
 	switch {
 	case s.kept:
 		c.Changes.Ended = nil
@@ -104,7 +104,7 @@ func (s *faultyStore) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Ren
 		c.Held = slices.Clone(c.Held)
 		for n, h := range c.Held {
 			if l, err := s.Store.Load(ctx, h.Instance); err == nil {
-				c.Held[n].Token = runtime.Token{Epoch: l.Record.Epoch, Nonce: l.Record.Nonce}
+				c.Held[n].Token = runtime.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce}
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type worker struct {
 
 // holding is an instance in a worker's hands.
 type holding struct {
-	session  *runtime.Session
+	session  *runtime.Execution
 	instance runtime.Instance
 	token    runtime.Token
 	asked    time.Duration // when the lease was asked for, by the worker's clock
@@ -100,7 +100,7 @@ func (k *worker) fate() {
 func (k *worker) leave() {
 	k.w.note("worker %d leaves", k.n)
 	k.leaving = true
-	all := func(tell func(*runtime.Session)) {
+	all := func(tell func(*runtime.Execution)) {
 		for _, h := range append([]*holding{}, k.held...) {
 			if !h.gone && !k.lost(h) {
 				tell(h.session)
@@ -108,9 +108,9 @@ func (k *worker) leave() {
 			}
 		}
 	}
-	all((*runtime.Session).Drain)
+	all((*runtime.Execution).Drain)
 	patience := time.Duration(k.w.rng.IntN(400)) * time.Millisecond
-	k.later(patience, "hand over", func() { all(func(s *runtime.Session) { s.HandOver() }) })
+	k.later(patience, "hand over", func() { all(func(s *runtime.Execution) { s.HandOver() }) })
 	k.later(patience+time.Second, "reboot", func() {
 		k.life++
 		k.boot()
@@ -232,13 +232,13 @@ func (k *worker) claim(p int, ready []runtime.Instance) {
 }
 
 func (k *worker) hold(c runtime.Claimed, asked time.Duration) {
-	info, err := runtime.ParseInfo(c.Info)
+	info, err := runtime.ParseInvocation(c.Invocation)
 	if err != nil {
 		k.w.problem("%s: %s", c.Instance, err)
 		return
 	}
 	h := &holding{instance: c.Instance, token: c.Token, asked: asked, flights: map[interpreter.EffectID]bool{}}
-	h.session = runtime.NewSession(runtime.SessionConfig{Clock: k.estimate, Linger: time.Second, Visible: 50 * time.Millisecond}, c, info, k.w.program(info))
+	h.session = runtime.NewExecution(runtime.ExecutionConfig{Clock: k.estimate, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}, c, info, k.w.program(info))
 	k.held = append(k.held, h)
 	k.w.note("worker %d takes %s, epoch %d", k.n, c.Instance.ID, c.Token.Epoch)
 	if k.w.faulty && k.w.rng.Float64() < 0.2 {
@@ -259,7 +259,7 @@ func (k *worker) hold(c runtime.Claimed, asked time.Duration) {
 // act does what a session wants, as far as no operation of it is on its way.
 func (k *worker) act(h *holding) {
 	for !h.busy && !h.gone && !k.lost(h) {
-		wants := h.session.Wants()
+		wants := h.session.Actions()
 		for _, id := range wants.Cancel {
 			delete(h.flights, id)
 		}

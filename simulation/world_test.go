@@ -264,7 +264,7 @@ func compiler() func(runtime.Definition) (*interpreter.Program, error) {
 	}
 }
 
-func (w *world) program(info *runtime.Info) *interpreter.Program {
+func (w *world) program(info *runtime.Invocation) *interpreter.Program {
 	data, err := w.memory.Definition(context.Background(), "digest/"+info.Definition)
 	var d runtime.Definition
 	if err == nil {

@@ -110,7 +110,7 @@ func BenchmarkAnswer(b *testing.B) {
 			var before, after goruntime.MemStats
 			goruntime.ReadMemStats(&before)
 			for b.Loop() {
-				if o, err := runtime.Run(context.Background(), p, nil, runtime.Local{Observe: func(r interpreter.Record) { keep(b, r) }}); err != nil || o.Fault != nil {
+				if o, err := runtime.Run(context.Background(), p, nil, runtime.Local{Observe: func(r interpreter.HistoryEvent) { keep(b, r) }}); err != nil || o.Fault != nil {
 					b.Fatal(err, o.Fault)
 				}
 			}
@@ -121,12 +121,12 @@ func BenchmarkAnswer(b *testing.B) {
 }
 
 // keep writes the record of an answer as a store keeps it.
-func keep(b *testing.B, r interpreter.Record) {
+func keep(b *testing.B, r interpreter.HistoryEvent) {
 	b.Helper()
 	if r.Type != interpreter.EffectFinished {
 		return
 	}
-	entry := interpreter.Entry{Event: interpreter.EventDue, At: r.At, Records: []interpreter.Record{r}}
+	entry := interpreter.HistoryStep{Event: interpreter.EventDue, At: r.At, Events: []interpreter.HistoryEvent{r}}
 	if _, err := entry.Encode(nil, 64<<10, func([]byte) string { return "" }); err != nil {
 		b.Fatal(err)
 	}

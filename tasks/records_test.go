@@ -57,7 +57,7 @@ func recordedBytes(result interpreter.Result) (bytes int) {
 	for _, e := range result.Effects {
 		bytes += len(e.Request.Body)
 	}
-	for _, r := range result.Records {
+	for _, r := range result.History {
 		if data, ok := r.Data.(map[string]any); ok {
 			text, _ := data["text"].(string)
 			bytes += len(text)

@@ -74,7 +74,7 @@ func (b *bench) throughput() (*measured, error) {
 func gaps(took *[]time.Duration) func(runtime.HistoryEntry) {
 	var before time.Time
 	return func(e runtime.HistoryEntry) { // the entries of a run come in order, and together
-		if e.Records[0].Seq > 1 {
+		if e.Events[0].Seq > 1 {
 			*took = append(*took, e.CommittedAt.Sub(before))
 		}
 		before = e.CommittedAt
@@ -155,7 +155,7 @@ func (b *bench) sleepUntil(n int, over time.Duration) (*measured, error) {
 	// All of them are asleep before the first wakes.
 	asleep := 2*time.Second + time.Duration(n)*150*time.Microsecond
 	wake := time.Now().Add(asleep)
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Linger: time.Millisecond})
+	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), ParkAfter: time.Millisecond})
 	err = b.start(r, n, func(i int) any {
 		at := wake
 		if n > 1 {
@@ -184,7 +184,7 @@ func (b *bench) sleepUntil(n int, over time.Duration) (*measured, error) {
 
 // lateness returns by how much the waits that an entry ends were late. The entries of a run come in order.
 func lateness(e runtime.HistoryEntry, due map[string]time.Time) (late []time.Duration) {
-	for _, r := range e.Records {
+	for _, r := range e.Events {
 		switch r.Type {
 		case interpreter.TaskWaiting:
 			due[e.Token.Nonce+string(r.Path)] = r.Until
@@ -228,7 +228,7 @@ func (b *bench) timeouts() (*measured, error) {
 	}
 	var late []time.Duration
 	m.Lost, m.Duplicates, err = b.account(func(e runtime.HistoryEntry) {
-		for _, record := range e.Records {
+		for _, record := range e.Events {
 			if record.Type != interpreter.TaskFaulted || record.Error == nil {
 				continue
 			}

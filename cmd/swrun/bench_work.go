@@ -120,7 +120,7 @@ func newCountdown(n int) *countdown {
 	return c
 }
 
-func (c *countdown) observe(_ runtime.Instance, records []interpreter.Record) {
+func (c *countdown) observe(_ runtime.Instance, records []interpreter.HistoryEvent) {
 	switch records[len(records)-1].Type {
 	case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
 		if c.left.Add(-1) == 0 {
@@ -222,13 +222,13 @@ func (b *bench) look(i runtime.Instance) (lost, duplicates int, entries []runtim
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	if !l.Record.Status.Final() {
+	if !l.Lifecycle.Status.Final() {
 		lost = 1
 	}
 	seen := map[interpreter.Path]bool{}
 	_, err = b.client.History(b.ctx, i, 0, func(e runtime.HistoryEntry) error {
 		entries = append(entries, e)
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if r.Type != interpreter.EffectFinished {
 				continue
 			}

@@ -159,7 +159,7 @@ func (o *operation) unfit(v order, i runtime.Instance, err error) error {
 	if loading != nil {
 		return refusalError(err)
 	}
-	found := runtime.Found{Instance: i, Record: l.Record}
+	found := runtime.Found{Instance: i, Record: l.Lifecycle}
 	hint := "swrun " + v.use + " is for runs that are " + v.fits
 	if v.use == "delete" {
 		hint = "swrun cancel or terminate it first"

@@ -39,7 +39,7 @@ func overdue(ctx context.Context, s *openedStore) (l late, err error) {
 			if err != nil {
 				return l, err
 			}
-			by := work.At.Sub(waitsSince(&loaded.Record))
+			by := work.At.Sub(waitsSince(&loaded.Lifecycle))
 			if by < lateAfter {
 				continue
 			}
@@ -52,7 +52,7 @@ func overdue(ctx context.Context, s *openedStore) (l late, err error) {
 }
 
 // waitsSince returns since when somebody should take a run.
-func waitsSince(r *runtime.Record) time.Time {
+func waitsSince(r *runtime.Lifecycle) time.Time {
 	switch {
 	case r.Ready < 0:
 		return runtime.Moment(r.Ready + runtime.Urgency)

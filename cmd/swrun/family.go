@@ -47,13 +47,13 @@ func (f *family) has(i runtime.Instance) bool {
 	return member
 }
 
-func (f *family) look(i runtime.Instance) (*runtime.Info, runtime.Record, error) {
+func (f *family) look(i runtime.Instance) (*runtime.Invocation, runtime.Lifecycle, error) {
 	l, err := f.store.Load(f.ctx, i)
 	if err != nil {
-		return nil, l.Record, err
+		return nil, l.Lifecycle, err
 	}
-	info, err := runtime.ParseInfo(l.Info)
-	return info, l.Record, err
+	info, err := runtime.ParseInvocation(l.Invocation)
+	return info, l.Lifecycle, err
 }
 
 // isTold reports whether an instance of the family has a message to read.

@@ -151,7 +151,7 @@ func (f failure) where() string {
 }
 
 // child tells where an error stands that came out of a child workflow: its instance is a task of the child's document.
-func (f failure) child(origin interpreter.Record, instance string) string {
+func (f failure) child(origin interpreter.HistoryEvent, instance string) string {
 	by := fmt.Sprintf("of a workflow that task %s (%s) has started", printable(string(origin.Pointer)), f.location())
 	task, ok := taskAt(f.subject.workflow, place(origin)).(*dsl.RunWorkflow)
 	if !ok || f.others == nil {

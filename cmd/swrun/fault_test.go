@@ -58,7 +58,7 @@ func TestFaultReport(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		fault   *errors.Error
-		records []interpreter.Record
+		records []interpreter.HistoryEvent
 		exit    int
 	}{
 		{"filter_misses", unavailable, faultedAt(unavailable, "/do/0/pay!2/try/0/charge", charge), exitFaulted},
@@ -91,13 +91,13 @@ func hostileError() *errors.Error {
 }
 
 // faultedAt is a run whose try retried until err came from the task at path.
-func faultedAt(err *errors.Error, path, pointer string) []interpreter.Record {
+func faultedAt(err *errors.Error, path, pointer string) []interpreter.HistoryEvent {
 	try, _, _ := strings.Cut(path, "!")
-	retry := func(after, delay time.Duration) interpreter.Record {
+	retry := func(after, delay time.Duration) interpreter.HistoryEvent {
 		at := testTime.Add(after)
-		return interpreter.Record{At: at, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Path: interpreter.Path(try), Until: at.Add(delay)}
+		return interpreter.HistoryEvent{At: at, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Path: interpreter.Path(try), Until: at.Add(delay)}
 	}
-	return []interpreter.Record{
+	return []interpreter.HistoryEvent{
 		{Type: interpreter.TaskStarted, Kind: dsl.KindTry, Path: interpreter.Path(try)},
 		retry(0, 300*time.Millisecond), retry(time.Second, 600*time.Millisecond),
 		{Type: interpreter.TaskFaulted, Kind: dsl.KindCallHTTP, Path: interpreter.Path(path), Pointer: dsl.Pointer(pointer), Error: err},
@@ -105,7 +105,7 @@ func faultedAt(err *errors.Error, path, pointer string) []interpreter.Record {
 	}
 }
 
-func mustFailure(t *testing.T, fault *errors.Error, records []interpreter.Record) failure {
+func mustFailure(t *testing.T, fault *errors.Error, records []interpreter.HistoryEvent) failure {
 	t.Helper()
 	w, found := dsl.Parse("checkout.yaml", []byte(faultText))
 	if err := found.Err(); err != nil {

@@ -39,7 +39,7 @@ func (o *operation) history(name string, follow bool) error {
 	}
 	records := []any{}
 	err = o.read(i, follow, func(e runtime.HistoryEntry) error {
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			switch o.flags.output {
 			case "human":
 				err = write(o.out, historyLine(i, r, e.CommittedAt))
@@ -72,7 +72,7 @@ func (o *operation) read(i runtime.Instance, follow bool, each func(runtime.Hist
 const notable = 100 * time.Millisecond
 
 // startedChild returns the id of the run that the task of a record has started; empty if it has started none.
-func startedChild(i runtime.Instance, r interpreter.Record) string {
+func startedChild(i runtime.Instance, r interpreter.HistoryEvent) string {
 	if r.Kind != dsl.KindRunWorkflow || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
 		return ""
 	}
@@ -80,7 +80,7 @@ func startedChild(i runtime.Instance, r interpreter.Record) string {
 }
 
 // historyLine is a record for people: when, what, where, and the gist of its data.
-func historyLine(i runtime.Instance, r interpreter.Record, stored time.Time) string {
+func historyLine(i runtime.Instance, r interpreter.HistoryEvent, stored time.Time) string {
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
 	if late := stored.Sub(r.At); late >= notable {
 		words = append(words, "(stored "+elapsed(late)+" later)")

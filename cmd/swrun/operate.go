@@ -106,7 +106,7 @@ func (o *operation) settle(runs []runtime.Instance) error {
 		before := len(runs)
 		runs = slices.DeleteFunc(runs, func(i runtime.Instance) bool {
 			l, err := o.store.Load(o.ctx, i)
-			return err != nil || l.Record.Status.Final()
+			return err != nil || l.Lifecycle.Status.Final()
 		})
 		if len(runs) == 0 && o.quiet() {
 			break

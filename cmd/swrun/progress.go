@@ -12,7 +12,7 @@ import (
 // see shown.
 type progress interface {
 	// observe is called with every record, in order.
-	observe(interpreter.Record)
+	observe(interpreter.HistoryEvent)
 	// publish shows an event that the workflow emitted: the local sink of events.
 	publish(event map[string]any)
 	// tick is called again and again while the run goes on.
@@ -49,10 +49,10 @@ func progressModes() []string {
 // silent shows nothing.
 type silent struct{}
 
-func (silent) observe(interpreter.Record) {}
-func (silent) publish(map[string]any)     {}
-func (silent) tick(time.Time)             {}
-func (silent) end(runtime.Outcome, bool)  {}
+func (silent) observe(interpreter.HistoryEvent) {}
+func (silent) publish(map[string]any)           {}
+func (silent) tick(time.Time)                   {}
+func (silent) end(runtime.Outcome, bool)        {}
 
 // taskName returns the name of the task that a pointer leads to.
 func taskName(p dsl.Pointer) string {

@@ -22,7 +22,7 @@ type lifecycle struct {
 
 const lifecycleType = "io.serverlessworkflow."
 
-func (l *lifecycle) observe(r interpreter.Record) {
+func (l *lifecycle) observe(r interpreter.HistoryEvent) {
 	if r.Kind == "" {
 		l.workflow(r)
 	} else {
@@ -30,7 +30,7 @@ func (l *lifecycle) observe(r interpreter.Record) {
 	}
 }
 
-func (l *lifecycle) workflow(r interpreter.Record) {
+func (l *lifecycle) workflow(r interpreter.HistoryEvent) {
 	verb := strings.TrimPrefix(string(r.Type), "workflow.")
 	data := map[string]any{"name": l.qualifiedName(), verb + "At": moment(r.At)}
 	switch r.Type {
@@ -46,7 +46,7 @@ func (l *lifecycle) workflow(r interpreter.Record) {
 	l.emit("workflow."+verb, r, "", data)
 }
 
-func (l *lifecycle) task(r interpreter.Record) {
+func (l *lifecycle) task(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted:
 		l.taskEvent(r, "created", "c", nil)
@@ -64,7 +64,7 @@ func (l *lifecycle) task(r interpreter.Record) {
 	}
 }
 
-func (l *lifecycle) taskEvent(r interpreter.Record, verb, suffix string, fault any) {
+func (l *lifecycle) taskEvent(r interpreter.HistoryEvent, verb, suffix string, fault any) {
 	data := map[string]any{"workflow": l.qualifiedName(), "task": string(r.Pointer), verb + "At": moment(r.At)}
 	if fault != nil {
 		data["error"] = fault
@@ -73,7 +73,7 @@ func (l *lifecycle) taskEvent(r interpreter.Record, verb, suffix string, fault a
 }
 
 // emit writes one event; suffix tells apart the events of one record.
-func (l *lifecycle) emit(name string, r interpreter.Record, suffix string, data map[string]any) {
+func (l *lifecycle) emit(name string, r interpreter.HistoryEvent, suffix string, data map[string]any) {
 	d := l.subject.workflow.Document
 	event := map[string]any{
 		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": l.subject.id + "-" + strconv.Itoa(r.Seq) + suffix,

@@ -16,8 +16,8 @@ import (
 type lines struct {
 	w       io.Writer
 	subject subject
-	last    time.Time                               // when a line was written, on the real clock
-	running map[interpreter.Path]interpreter.Record // what started and has not ended
+	last    time.Time                                     // when a line was written, on the real clock
+	running map[interpreter.Path]interpreter.HistoryEvent // what started and has not ended
 	now     func() time.Time
 }
 
@@ -25,10 +25,10 @@ type lines struct {
 const heartbeat = 30 * time.Second
 
 func newLines(w io.Writer, s subject, now func() time.Time) *lines {
-	return &lines{w: w, subject: s, last: now(), now: now, running: map[interpreter.Path]interpreter.Record{}}
+	return &lines{w: w, subject: s, last: now(), now: now, running: map[interpreter.Path]interpreter.HistoryEvent{}}
 }
 
-func (l *lines) observe(r interpreter.Record) {
+func (l *lines) observe(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted:
 		r.Data = nil
@@ -51,7 +51,7 @@ func (l *lines) write(at time.Time, event string, words []string) {
 	fmt.Fprintf(l.w, "%s %-18s %s\n", at.UTC().Format("2006-01-02T15:04:05.000Z"), event, strings.Join(words, " "))
 }
 
-func (l *lines) words(r interpreter.Record) []string {
+func (l *lines) words(r interpreter.HistoryEvent) []string {
 	if r.Kind == "" {
 		words := []string{l.subject.name(), "run=" + printable(l.subject.id)}
 		if r.Error != nil {

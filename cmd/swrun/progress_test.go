@@ -31,14 +31,14 @@ func quote() *dsl.Workflow {
 }
 
 // quoteRecords is a run of quote in which the first task times out.
-func quoteRecords() []interpreter.Record {
+func quoteRecords() []interpreter.HistoryEvent {
 	const try, ask, use = "/do/0/quote", "/do/0/quote/try/0/askSupplier", "/do/0/quote/catch/do/0/useCached"
 	timeout := errors.Timeoutf("the task did not finish within 1s").At(ask).
 		With("timeoutKind", "task").With("startedAt", moment(testTime)).With("deadline", moment(testTime.Add(time.Second)))
-	task := func(after time.Duration, typ interpreter.RecordType, kind dsl.Kind, at string) interpreter.Record {
-		return interpreter.Record{At: testTime.Add(after), Type: typ, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
+	task := func(after time.Duration, typ interpreter.HistoryEventType, kind dsl.Kind, at string) interpreter.HistoryEvent {
+		return interpreter.HistoryEvent{At: testTime.Add(after), Type: typ, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
 	}
-	records := []interpreter.Record{
+	records := []interpreter.HistoryEvent{
 		{At: testTime, Type: interpreter.WorkflowStarted},
 		task(0, interpreter.TaskStarted, dsl.KindTry, try),
 		task(0, interpreter.TaskStarted, dsl.KindWait, ask),
@@ -60,7 +60,7 @@ func quoteRecords() []interpreter.Record {
 	return records
 }
 
-func endOf(records []interpreter.Record) runtime.Outcome {
+func endOf(records []interpreter.HistoryEvent) runtime.Outcome {
 	return runtime.Outcome{
 		ID: "01K7ZA", Status: interpreter.StatusCompleted, StartedAt: records[0].At, EndedAt: records[len(records)-1].At,
 	}
@@ -93,7 +93,7 @@ func TestTreeOfOneTaskHasNoBranches(t *testing.T) {
 	var b bytes.Buffer
 	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "hello", Version: "0.1.0"}}
 	v := newTreeView(&b, subject{workflow: w, id: "01K7Z9"}, look{})
-	records := []interpreter.Record{
+	records := []interpreter.HistoryEvent{
 		{At: testTime, Type: interpreter.WorkflowStarted},
 		{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
 		{At: testTime.Add(time.Millisecond), Type: interpreter.TaskCompleted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
@@ -156,8 +156,8 @@ func TestTreeOfALongLoopStaysSmall(t *testing.T) {
 	var b bytes.Buffer
 	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "loop", Version: "0.1.0"}}
 	v := newTreeView(&b, subject{workflow: w}, look{})
-	observe := func(typ interpreter.RecordType, kind dsl.Kind, path string) {
-		v.observe(interpreter.Record{At: testTime, Type: typ, Kind: kind, Pointer: "/do/0/all/do/0/one", Path: interpreter.Path(path)})
+	observe := func(typ interpreter.HistoryEventType, kind dsl.Kind, path string) {
+		v.observe(interpreter.HistoryEvent{At: testTime, Type: typ, Kind: kind, Pointer: "/do/0/all/do/0/one", Path: interpreter.Path(path)})
 	}
 	observe(interpreter.TaskStarted, dsl.KindFor, "/do/0/all")
 	for i := range 10000 {
@@ -218,9 +218,9 @@ func TestTreeTellsOfRetries(t *testing.T) {
 	var b bytes.Buffer
 	v := newTreeView(&b, quoteSubject(), look{})
 	records := append(quoteRecords()[:5],
-		interpreter.Record{At: testTime, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: "/do/0/quote", Path: "/do/0/quote", Attempt: 2, Until: testTime.Add(300 * time.Millisecond)},
+		interpreter.HistoryEvent{At: testTime, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: "/do/0/quote", Path: "/do/0/quote", Attempt: 2, Until: testTime.Add(300 * time.Millisecond)},
 		quoteRecords()[5],
-		interpreter.Record{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindWait, Pointer: "/do/0/quote/try/0/askSupplier", Path: "/do/0/quote!1/try/0/askSupplier"},
+		interpreter.HistoryEvent{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindWait, Pointer: "/do/0/quote/try/0/askSupplier", Path: "/do/0/quote!1/try/0/askSupplier"},
 	)
 	for _, r := range records {
 		v.observe(r)
@@ -234,18 +234,18 @@ func TestTreeTellsOfRetries(t *testing.T) {
 }
 
 // manyBranches is a fork of n branches that wait: the first the longest.
-func manyBranches(n int) []interpreter.Record {
-	records := []interpreter.Record{{At: testTime, Type: interpreter.WorkflowStarted}, started(dsl.KindFork, "/do/0/all", 0)}
+func manyBranches(n int) []interpreter.HistoryEvent {
+	records := []interpreter.HistoryEvent{{At: testTime, Type: interpreter.WorkflowStarted}, started(dsl.KindFork, "/do/0/all", 0)}
 	for i := range n {
 		at := fmt.Sprintf("/do/0/all/fork/branches/%d/branch%d", i, i)
 		records = append(records, started(dsl.KindDo, at, 0), started(dsl.KindWait, at+"/do/0/nap", 0),
-			interpreter.Record{At: testTime, Type: interpreter.TaskWaiting, Kind: dsl.KindWait, Pointer: dsl.Pointer(at + "/do/0/nap"), Path: interpreter.Path(at + "/do/0/nap"), Until: testTime.Add(time.Duration(n-i) * time.Minute)})
+			interpreter.HistoryEvent{At: testTime, Type: interpreter.TaskWaiting, Kind: dsl.KindWait, Pointer: dsl.Pointer(at + "/do/0/nap"), Path: interpreter.Path(at + "/do/0/nap"), Until: testTime.Add(time.Duration(n-i) * time.Minute)})
 	}
 	return records
 }
 
-func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.Record {
-	r := interpreter.Record{At: testTime, Type: interpreter.TaskStarted, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
+func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.HistoryEvent {
+	r := interpreter.HistoryEvent{At: testTime, Type: interpreter.TaskStarted, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
 	if timeout > 0 {
 		r.Until = testTime.Add(timeout)
 	}
@@ -253,7 +253,7 @@ func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.Record
 }
 
 // drawn is how a live tree stands on a terminal of a size.
-func drawn(t *testing.T, records []interpreter.Record, width, height int) []string {
+func drawn(t *testing.T, records []interpreter.HistoryEvent, width, height int) []string {
 	t.Helper()
 	var b bytes.Buffer
 	v := newTreeView(&b, quoteSubject(), look{})
@@ -314,7 +314,7 @@ func TestTreeOfManyBranchesShowsWhatEndsFirst(t *testing.T) {
 }
 
 func TestDeepTreeShowsItsEnd(t *testing.T) {
-	records := []interpreter.Record{{At: testTime, Type: interpreter.WorkflowStarted}}
+	records := []interpreter.HistoryEvent{{At: testTime, Type: interpreter.WorkflowStarted}}
 	at := ""
 	for range 30 {
 		at += "/do/0/deeper"

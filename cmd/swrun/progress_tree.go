@@ -33,7 +33,7 @@ const (
 	defaultWidth = 160
 )
 
-func (v *treeView) observe(r interpreter.Record) {
+func (v *treeView) observe(r interpreter.HistoryEvent) {
 	if r.Type == interpreter.WorkflowStarted {
 		v.header()
 	}

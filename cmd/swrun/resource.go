@@ -33,7 +33,7 @@ func (o object) set(name string, v any) {
 }
 
 // runResource is a run as it is listed.
-func runResource(i runtime.Instance, r runtime.Record, info *runtime.Info, status string) object {
+func runResource(i runtime.Instance, r runtime.Lifecycle, info *runtime.Invocation, status string) object {
 	o := object{
 		"schema": "swrun/v1/run", "id": i.ID, "namespace": i.Namespace, "workflow": info.Workflow.String(), "status": status,
 		"definition": info.Definition, "records": r.Records,
@@ -74,7 +74,7 @@ func runResource(i runtime.Instance, r runtime.Record, info *runtime.Info, statu
 	return o
 }
 
-func closedReason(r runtime.Record) string {
+func closedReason(r runtime.Lifecycle) string {
 	if r.Status.Final() {
 		return r.Reason
 	}
@@ -198,7 +198,7 @@ func limitName(d interpreter.Deadline) string {
 }
 
 // recordResource is one record of history.
-func recordResource(i runtime.Instance, r interpreter.Record, e runtime.HistoryEntry) object {
+func recordResource(i runtime.Instance, r interpreter.HistoryEvent, e runtime.HistoryEntry) object {
 	o := object{"seq": r.Seq, "at": moment(r.At), "type": string(r.Type)}
 	o.set("kind", string(r.Kind))
 	o.set("pointer", string(r.Pointer))

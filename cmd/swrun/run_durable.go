@@ -23,7 +23,7 @@ type durableRun struct {
 	client   *runtime.Client
 	instance runtime.Instance
 	view     progress
-	observe  func(interpreter.Record)
+	observe  func(interpreter.HistoryEvent)
 	signals  <-chan os.Signal
 }
 
@@ -120,7 +120,7 @@ func (r *durableRun) takeInput(ctx context.Context, d runtime.Definition) error 
 }
 
 // info returns what is fixed about the run, or nil if there is none yet.
-func (r *durableRun) info(ctx context.Context, d runtime.Definition) (*runtime.Info, error) {
+func (r *durableRun) info(ctx context.Context, d runtime.Definition) (*runtime.Invocation, error) {
 	reference, err := d.Reference()
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (r *durableRun) info(ctx context.Context, d runtime.Definition) (*runtime.I
 	if err != nil {
 		return nil, err
 	}
-	return runtime.ParseInfo(l.Info)
+	return runtime.ParseInvocation(l.Invocation)
 }
 
 // conflict tells what is different in the run that is there.
@@ -151,7 +151,7 @@ func (r *durableRun) conflict(ctx context.Context, d runtime.Definition) error {
 // resumed tells that the run has been under way before.
 func (r *durableRun) resumed(ctx context.Context) error {
 	l, err := r.store.Load(ctx, r.instance)
-	if err != nil || l.Record.Entries == 0 || l.Record.Status.Final() || !r.program.errTTY {
+	if err != nil || l.Lifecycle.Entries == 0 || l.Lifecycle.Status.Final() || !r.program.errTTY {
 		return err
 	}
 	look := r.program.errLook()
@@ -171,7 +171,7 @@ func (r *durableRun) drive(ctx context.Context) (runtime.Outcome, os.Signal, err
 	ended := make(chan error, 1)
 	group.Go(func() {
 		ended <- r.client.Follow(following, r.instance, 0, func(e runtime.HistoryEntry) error {
-			for _, record := range e.Records {
+			for _, record := range e.Events {
 				r.observe(record)
 			}
 			return nil

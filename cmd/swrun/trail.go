@@ -15,7 +15,7 @@ type trail struct {
 	tasks   bool                                 // a task has started or was passed over
 	caught  int                                  // errors
 	retries map[interpreter.Path][]time.Duration // delays, by the path of a try in progress
-	faults  []interpreter.Record                 // how the error at hand travelled, innermost task first
+	faults  []interpreter.HistoryEvent           // how the error at hand travelled, innermost task first
 }
 
 // shownRetries bounds how many delays are kept of one try.
@@ -23,7 +23,7 @@ const shownRetries = 8
 
 func newTrail() *trail { return &trail{retries: map[interpreter.Path][]time.Duration{}} }
 
-func (t *trail) observe(r interpreter.Record) {
+func (t *trail) observe(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted, interpreter.TaskSkipped:
 		t.tasks = true
@@ -51,15 +51,15 @@ func sameError(a, b *errors.Error) bool {
 }
 
 // origin returns the innermost task that the error err came from, and whether it is known.
-func (t *trail) origin(err *errors.Error) (interpreter.Record, bool) {
+func (t *trail) origin(err *errors.Error) (interpreter.HistoryEvent, bool) {
 	if len(t.faults) == 0 || !sameError(t.faults[0].Error, err) {
-		return interpreter.Record{}, false
+		return interpreter.HistoryEvent{}, false
 	}
 	return t.faults[0], true
 }
 
 // place returns where the task of r stands in the document.
-func place(r interpreter.Record) dsl.Pointer {
+func place(r interpreter.HistoryEvent) dsl.Pointer {
 	if r.Origin != "" {
 		return r.Origin
 	}
@@ -74,7 +74,7 @@ type attempts struct {
 }
 
 // attemptsOf returns the attempts of the innermost retried try around r. A number of 0 means that nothing was retried.
-func (t *trail) attemptsOf(r interpreter.Record) attempts {
+func (t *trail) attemptsOf(r interpreter.HistoryEvent) attempts {
 	path := string(r.Path)
 	i := strings.LastIndexByte(path, '!')
 	if i < 0 {

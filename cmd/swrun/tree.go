@@ -63,7 +63,7 @@ func newTree(w *dsl.Workflow) *tree {
 	return &tree{workflow: w, open: map[interpreter.Path]*occurrence{}, tries: triesOf(w)}
 }
 
-func (t *tree) observe(r interpreter.Record) {
+func (t *tree) observe(r interpreter.HistoryEvent) {
 	t.at = r.At
 	o := t.open[r.Path]
 	if r.Kind == "" {
@@ -96,7 +96,7 @@ func (t *tree) observe(r interpreter.Record) {
 	}
 }
 
-func (t *tree) add(r interpreter.Record, state taskState) *occurrence {
+func (t *tree) add(r interpreter.HistoryEvent, state taskState) *occurrence {
 	parent, rest := t.parentOf(r.Path)
 	o := &occurrence{
 		path: r.Path, label: label(r.Pointer, rest), kind: r.Kind, state: state, started: r.At, ended: r.At, deadline: r.Until,
@@ -169,7 +169,7 @@ func (t *tree) close(o *occurrence, state taskState, at time.Time) {
 	o.parent.isOver()
 }
 
-func (t *tree) fault(o *occurrence, r interpreter.Record) {
+func (t *tree) fault(o *occurrence, r interpreter.HistoryEvent) {
 	if len(t.faulted) > 0 && !strings.HasPrefix(string(t.faulted[len(t.faulted)-1].path), string(o.path)) {
 		t.faulted = nil
 	}
@@ -181,7 +181,7 @@ func (t *tree) fault(o *occurrence, r interpreter.Record) {
 }
 
 // catch notes at the task that an error came from where it was caught.
-func (t *tree) catch(r interpreter.Record) {
+func (t *tree) catch(r interpreter.HistoryEvent) {
 	t.caught++
 	if len(t.faulted) == 0 {
 		return
@@ -192,7 +192,7 @@ func (t *tree) catch(r interpreter.Record) {
 
 // retried notes at the task that an error came from that it is tried again. The record comes before the one that says
 // the error was caught.
-func (t *tree) retried(r interpreter.Record) {
+func (t *tree) retried(r interpreter.HistoryEvent) {
 	if len(t.faulted) == 0 {
 		return
 	}
@@ -221,7 +221,7 @@ func (t *tree) filter(p dsl.Pointer) string {
 }
 
 // shortError tells the error of a record in a few words.
-func shortError(r interpreter.Record) string {
+func shortError(r interpreter.HistoryEvent) string {
 	e := r.Error
 	if e == nil {
 		return ""

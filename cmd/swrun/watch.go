@@ -50,7 +50,7 @@ type guarded struct {
 	view progress
 }
 
-func (g *guarded) observe(r interpreter.Record) {
+func (g *guarded) observe(r interpreter.HistoryEvent) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.view.observe(r)
@@ -97,12 +97,12 @@ func startTicking(view progress, now func() time.Time) func() {
 }
 
 // view returns what shows the run, and what has to see its records.
-func (j *job) view(t *trail) (progress, func(interpreter.Record)) {
+func (j *job) view(t *trail) (progress, func(interpreter.HistoryEvent)) {
 	view := progress(silent{})
 	if inner := j.progress(); inner != view {
 		view = &guarded{view: inner}
 	}
-	return view, func(r interpreter.Record) {
+	return view, func(r interpreter.HistoryEvent) {
 		r.Error = j.mask.fault(r.Error)
 		t.observe(r)
 		view.observe(r)

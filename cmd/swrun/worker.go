@@ -214,12 +214,12 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	for _, span := range []struct {
 		flag, text string
 		to         *time.Duration
-	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--linger", f.linger, &c.Linger}, {"--retention", f.retention, &c.Retention}} {
+	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--linger", f.linger, &c.ParkAfter}, {"--retention", f.retention, &c.Retention}} {
 		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
 			return c, err
 		}
 	}
-	c.Linger, c.Drain = max(c.Linger, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
+	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
 	if c.Lease < time.Second {
 		return c, usagef("", "--lease must be at least 1s, got %s", f.lease)
 	}

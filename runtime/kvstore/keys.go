@@ -23,7 +23,7 @@ import (
 //	seen-at/<time>/<id>    the same, by time
 //	family/<instance>          when the first of those started that it has led to, and how many have since; for a day
 //	family-at/<time>/<instance>  the same, by time
-//	i/<i>/record           runtime.Record
+//	i/<i>/record           runtime.Lifecycle
 //	i/<i>/info             as given to Start
 //	i/<i>/head, context    parts of the state
 //	i/<i>/frame/<id>       one frame

@@ -58,19 +58,19 @@ func (p *partition) key(i runtime.Instance, part string) string {
 }
 
 // record returns the record of an instance; ok is false if there is none.
-func (p *partition) record(i runtime.Instance) (r runtime.Record, ok bool, err error) {
+func (p *partition) record(i runtime.Instance) (r runtime.Lifecycle, ok bool, err error) {
 	value, ok := p.Get(p.key(i, "record"))
 	if !ok {
 		return r, false, nil
 	}
-	if r, err = runtime.ParseRecord(string(value)); err != nil {
+	if r, err = runtime.ParseLifecycle(string(value)); err != nil {
 		err = runtime.Refuse(runtime.Corrupt, runtime.Moment(p.now), "instance %s: %s", i, err)
 	}
 	return r, true, err
 }
 
 // place returns the key of the index in which an instance stands.
-func (p *partition) place(i runtime.Instance, r *runtime.Record) string {
+func (p *partition) place(i runtime.Instance, r *runtime.Lifecycle) string {
 	switch due := r.Due(); {
 	case r.Status.Final():
 		return p.prefix + "closed/" + number(r.Closed) + "/" + i.String()
@@ -83,7 +83,7 @@ func (p *partition) place(i runtime.Instance, r *runtime.Record) string {
 }
 
 // put stores a record and moves the instance to where it belongs now.
-func (p *partition) put(i runtime.Instance, before *runtime.Record, r *runtime.Record) {
+func (p *partition) put(i runtime.Instance, before *runtime.Lifecycle, r *runtime.Lifecycle) {
 	p.Put(p.key(i, "record"), []byte(r.String()))
 	place := p.place(i, r)
 	if before != nil {
@@ -116,7 +116,7 @@ func (p *partition) putAway(i runtime.Instance) {
 }
 
 // owned returns the record of an instance to which the token may write.
-func (p *partition) owned(i runtime.Instance, t runtime.Token) (runtime.Record, error) {
+func (p *partition) owned(i runtime.Instance, t runtime.Token) (runtime.Lifecycle, error) {
 	r, ok, err := p.record(i)
 	switch {
 	case err != nil:
@@ -168,7 +168,7 @@ func (p *partition) hasRoom(family runtime.Instance, most int) bool {
 }
 
 // deliver puts a message into the inbox of an instance and wakes it.
-func (p *partition) deliver(i runtime.Instance, r *runtime.Record, m runtime.Message) {
+func (p *partition) deliver(i runtime.Instance, r *runtime.Lifecycle, m runtime.Message) {
 	before := *r
 	r.Mail++
 	p.Put(p.key(i, "inbox/"+number(r.Mail)), m)
@@ -178,24 +178,24 @@ func (p *partition) deliver(i runtime.Instance, r *runtime.Record, m runtime.Mes
 
 // wake makes an instance ready, before all that is new, unless somebody holds it, who will be told, or it is
 // quarantined: messages do not end that.
-func (p *partition) wake(r *runtime.Record) {
+func (p *partition) wake(r *runtime.Lifecycle) {
 	if !r.Held() && r.Ready >= 0 && r.Reason != runtime.Quarantined {
 		r.Ready = p.now - runtime.Urgency
 	}
 }
 
 // load returns everything of an instance but inbox, history and payloads.
-func (p *partition) load(i runtime.Instance, r runtime.Record) runtime.Loaded {
-	l := runtime.Loaded{Record: r, State: interpreter.Stored{Frames: map[interpreter.Slot][]byte{}}}
+func (p *partition) load(i runtime.Instance, r runtime.Lifecycle) runtime.Loaded {
+	l := runtime.Loaded{Lifecycle: r, State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
 	get := func(part string) []byte {
 		value, _ := p.Get(p.key(i, part))
 		return clone(value)
 	}
-	l.Info, l.State.Head, l.State.Context = get("info"), get("head"), get("context")
+	l.Invocation, l.State.Head, l.State.Context = get("info"), get("head"), get("context")
 	prefix := p.key(i, "frame/")
 	p.Scan(prefix, prefix, func(key string, value []byte) bool {
 		id, _ := strconv.Atoi(strings.TrimPrefix(key, prefix)) // written by apply
-		l.State.Frames[interpreter.Slot(id)] = clone(value)
+		l.State.Frames[interpreter.FrameKey(id)] = clone(value)
 		return true
 	})
 	return l

@@ -156,7 +156,7 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page runt
 			i := instanceOf(name)
 			if r, ok, err := p.record(i); ok && err == nil { // otherwise scrub tells
 				info, _ := p.Get(p.key(i, "info"))
-				page.Items = append(page.Items, runtime.Listed{Instance: i, Record: r, Info: clone(info)})
+				page.Items = append(page.Items, runtime.Listed{Instance: i, Lifecycle: r, Invocation: clone(info)})
 			}
 			page.Cursor = slot + "/"
 			return true

@@ -84,7 +84,7 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 	err = s.update(n, func(p *partition) error {
 		started = runtime.Started{At: runtime.Moment(p.now)}
 		if info, ok := p.Get(p.key(i, "info")); ok {
-			if string(info) != string(start.Info) {
+			if string(info) != string(start.Invocation) {
 				return p.refuse(runtime.Conflict, i)
 			}
 			started.Again = true
@@ -95,23 +95,23 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 		}
 		last := p.counter("index-last") + 1
 		p.setCounter("index-last", last)
-		r := runtime.Record{
+		r := runtime.Lifecycle{
 			Status: "pending", Started: p.now + start.Delay.Milliseconds(), Deadline: runtime.Millis(start.Deadline),
-			Slot: fmt.Sprintf("%d-%d", p.now, last),
+			ListKey: fmt.Sprintf("%d-%d", p.now, last),
 		}
 		if end := p.now + start.Timeout.Milliseconds(); start.Timeout > 0 && (r.Deadline == 0 || end < r.Deadline) {
 			r.Deadline = end
 		}
 		if start.Delay <= 0 {
 			r.Ready = p.now
-			if start.Timed {
+			if start.Urgent {
 				r.Ready -= runtime.Urgency
 			}
 		} else if r.Wake = r.Started; r.Deadline != 0 {
 			r.Wake = min(r.Wake, r.Deadline)
 		}
-		p.Put(p.key(i, "info"), start.Info)
-		p.Put(p.prefix+"index/"+slotKey(r.Slot)+"/"+i.String(), nil)
+		p.Put(p.key(i, "info"), start.Invocation)
+		p.Put(p.prefix+"index/"+slotKey(r.ListKey)+"/"+i.String(), nil)
 		p.put(i, nil, &r)
 		return nil
 	})
@@ -202,7 +202,7 @@ func (s *Store) Commit(_ context.Context, c runtime.Commit) (done runtime.Commit
 	return done, err
 }
 
-func (p *partition) commit(c runtime.Commit, r runtime.Record) {
+func (p *partition) commit(c runtime.Commit, r runtime.Lifecycle) {
 	before := r
 	i := c.Instance
 	p.apply(i, c.Changes)
@@ -355,7 +355,7 @@ func (s *Store) Command(_ context.Context, c runtime.Command) error {
 	return err
 }
 
-func (p *partition) command(c runtime.Command, r runtime.Record) {
+func (p *partition) command(c runtime.Command, r runtime.Lifecycle) {
 	if c.Verb != runtime.VerbSuspend && c.Verb != runtime.VerbResume && r.Reason == runtime.Quarantined {
 		before := r
 		r.Reason, r.Deaths = "", 0
@@ -390,7 +390,7 @@ func (s *Store) Remove(_ context.Context, c runtime.Remove) (removed int, err er
 				continue
 			}
 			p.Delete(p.place(i, &r))
-			p.Delete(p.prefix + "index/" + slotKey(r.Slot) + "/" + i.String())
+			p.Delete(p.prefix + "index/" + slotKey(r.ListKey) + "/" + i.String())
 			p.deleteAll(p.prefix + "i/" + i.String() + "/")
 			removed++
 		}

@@ -18,7 +18,7 @@ func commitChanges(s *suite) {
 	s.must(err)
 	c.Version, c.Next = c.Version+1, c.Next+1
 	c.Changes = interpreter.Changes{
-		Head: []byte(`{"a":2}`), Frames: []interpreter.StoredFrame{{Slot: 12, Data: []byte(`{"f":12}`)}}, Ended: []interpreter.Slot{2},
+		Head: []byte(`{"a":2}`), Frames: []interpreter.StoredFrame{{Slot: 12, Data: []byte(`{"f":12}`)}}, Ended: []interpreter.FrameKey{2},
 	}
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
@@ -28,8 +28,8 @@ func commitChanges(s *suite) {
 		string(frames[1]) != `{"f":1}` || string(frames[12]) != `{"f":12}` {
 		s.Errorf("stored are %s %s %v", l.State.Head, l.State.Context, frames)
 	}
-	if l.Record.Version != 2 || l.Record.Status != interpreter.StatusRunning {
-		s.Errorf("the record is %+v", l.Record)
+	if l.Lifecycle.Version != 2 || l.Lifecycle.Status != interpreter.StatusRunning {
+		s.Errorf("the record is %+v", l.Lifecycle)
 	}
 }
 
@@ -47,7 +47,7 @@ func commitAgain(s *suite) {
 		_, err := s.Commit(s.ctx(), c)
 		s.must(err)
 	}
-	if r := s.load(i).Record; r.Version != 2 || r.Entries != 2 || r.Records != 2 {
+	if r := s.load(i).Lifecycle; r.Version != 2 || r.Entries != 2 || r.Records != 2 {
 		s.Errorf("the record is %+v", r)
 	}
 	if out := s.poll(i).Outbox; len(out) != 2 {
@@ -61,7 +61,7 @@ func commitVersion(s *suite) {
 	c.Version += 2
 	_, err := s.Commit(s.ctx(), c)
 	s.refused(err, runtime.RolledBack)
-	if r := s.load(i).Record; r.Version != 0 {
+	if r := s.load(i).Lifecycle; r.Version != 0 {
 		s.Errorf("the record is %+v", r)
 	}
 }
@@ -80,8 +80,8 @@ func commitOvertaken(s *suite) {
 	s.refused(err, runtime.Conflict)
 	_, err = s.Commit(s.ctx(), first) // the first answer again
 	s.must(err)
-	if l := s.load(i); string(l.State.Head) != "first" || l.Record.Version != first.Next {
-		s.Errorf("stored is %s, %+v", l.State.Head, l.Record)
+	if l := s.load(i); string(l.State.Head) != "first" || l.Lifecycle.Version != first.Next {
+		s.Errorf("stored is %s, %+v", l.State.Head, l.Lifecycle)
 	}
 }
 
@@ -115,7 +115,7 @@ func commitClosed(s *suite) {
 	done.Version, done.Next = done.Version+1, done.Next+1
 	_, err = s.Commit(s.ctx(), done)
 	s.refused(err, runtime.Closed)
-	r := s.load(i).Record
+	r := s.load(i).Lifecycle
 	if r.Status != interpreter.StatusCompleted || r.Closed == 0 || r.Held() || r.Reason != "completed" {
 		s.Errorf("the record is %+v", r)
 	}
@@ -138,7 +138,7 @@ func commitTimedOut(s *suite) {
 	s.Advance(c.Deadline.Sub(result.At))
 	_, err = s.Commit(s.ctx(), result)
 	s.refused(err, runtime.TimedOut)
-	if r := s.load(i).Record; r.Version != 1 {
+	if r := s.load(i).Lifecycle; r.Version != 1 {
 		s.Errorf("the record is %+v", r)
 	}
 }
@@ -197,7 +197,7 @@ func release(s *suite) {
 	c.Release = true
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	r := s.load(i).Record
+	r := s.load(i).Lifecycle
 	if r.Held() || r.Ready != 0 {
 		s.Errorf("the record is %+v", r)
 	}

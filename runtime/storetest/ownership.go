@@ -12,15 +12,15 @@ import (
 
 func startOnce(s *suite) {
 	i := s.start("a")
-	again, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte(`{"of":"a"}`)})
+	again, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: []byte(`{"of":"a"}`)})
 	s.must(err)
 	if !again.Again {
 		s.Error("the second start is told as the first")
 	}
-	if got := string(s.load(i).Info); got != `{"of":"a"}` {
+	if got := string(s.load(i).Invocation); got != `{"of":"a"}` {
 		s.Errorf("the second start wrote %s", got)
 	}
-	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte("other")})
+	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: []byte("other")})
 	s.refused(err, runtime.Conflict)
 	if ready := s.poll(i).Ready; !contains(ready, i) {
 		s.Errorf("ready are %v", ready)
@@ -64,8 +64,8 @@ func startLater(s *suite) {
 	if p := s.promote(i); p.Ready != 1 {
 		s.Errorf("promoted %+v", p)
 	}
-	if c := s.claim(i); c.Record.Started < runtime.Millis(started.At.Add(time.Minute)) || c.Record.Status != interpreter.StatusRunning {
-		s.Errorf("claimed as %+v", c.Record)
+	if c := s.claim(i); c.Lifecycle.Started < runtime.Millis(started.At.Add(time.Minute)) || c.Lifecycle.Status != interpreter.StatusRunning {
+		s.Errorf("claimed as %+v", c.Lifecycle)
 	}
 }
 
@@ -77,15 +77,15 @@ func deadlineBeforeStart(s *suite) {
 	s.must(err)
 	s.Advance(2 * time.Minute)
 	s.promote(b)
-	if c := s.claim(b); c.Record.Status != interpreter.StatusPending || c.Record.Deadline != runtime.Millis(now.Add(time.Minute)) {
-		s.Errorf("claimed as %+v", c.Record)
+	if c := s.claim(b); c.Lifecycle.Status != interpreter.StatusPending || c.Lifecycle.Deadline != runtime.Millis(now.Add(time.Minute)) {
+		s.Errorf("claimed as %+v", c.Lifecycle)
 	}
 }
 
 func claimOnce(s *suite) {
 	i := s.start("a")
 	c := s.claim(i)
-	if c.Token.Epoch != 1 || string(c.Info) != `{"of":"a"}` || c.State.Head != nil || len(c.State.Frames) > 0 {
+	if c.Token.Epoch != 1 || string(c.Invocation) != `{"of":"a"}` || c.State.Head != nil || len(c.State.Frames) > 0 {
 		s.Errorf("claimed %+v", c)
 	}
 	if more := s.tryClaim(i, s.nonce()); len(more) > 0 {
@@ -109,12 +109,12 @@ func claimStarts(s *suite) {
 	i := s.start("a")
 	s.Advance(time.Second)
 	c := s.claim(i)
-	if c.Record.Started != runtime.Millis(c.At) || c.Record.Status != interpreter.StatusRunning {
-		s.Errorf("claimed at %s as %+v", c.At, c.Record)
+	if c.Lifecycle.Started != runtime.Millis(c.At) || c.Lifecycle.Status != interpreter.StatusRunning {
+		s.Errorf("claimed at %s as %+v", c.At, c.Lifecycle)
 	}
 	s.Advance(lease + time.Millisecond)
 	s.promote(i)
-	if again := s.claim(i); again.Record.Started != c.Record.Started {
+	if again := s.claim(i); again.Lifecycle.Started != c.Lifecycle.Started {
 		s.Error("the time of the start has moved")
 	}
 }
@@ -194,7 +194,7 @@ func leaseEnds(s *suite) {
 	s.Advance(margin)
 	s.promote(i)
 	c := s.claim(i)
-	if c.Token.Epoch != 2 || c.Record.Deaths != 1 {
+	if c.Token.Epoch != 2 || c.Lifecycle.Deaths != 1 {
 		s.Errorf("claimed %+v", c)
 	}
 	_, err := s.Commit(s.ctx(), commit(stale))
@@ -258,14 +258,14 @@ func endsBeforeStart(s *suite) {
 		s.Advance(time.Minute + time.Second)
 		s.promote(i)
 		claimed := s.claim(i)
-		if claimed.Record.Status != interpreter.StatusPending {
-			s.Errorf("%s, started at %s: claimed as %+v", name, started.At, claimed.Record)
+		if claimed.Lifecycle.Status != interpreter.StatusPending {
+			s.Errorf("%s, started at %s: claimed as %+v", name, started.At, claimed.Lifecycle)
 		}
 		c := commit(claimed)
 		c.Status, c.Reason = interpreter.StatusFaulted, "timed_out"
 		_, err = s.Commit(s.ctx(), c)
 		s.must(err)
-		if r := s.load(i).Record; r.Started != 0 || r.Closed == 0 {
+		if r := s.load(i).Lifecycle; r.Started != 0 || r.Closed == 0 {
 			s.Errorf("%s: the record is %+v", name, r)
 		}
 	}
@@ -283,7 +283,7 @@ func progress(s *suite) {
 	}
 	s.Advance(lease + time.Millisecond)
 	s.promote(i)
-	if got := s.claim(i).Record.Deaths; got != 1 {
+	if got := s.claim(i).Lifecycle.Deaths; got != 1 {
 		s.Errorf("%d deaths", got)
 	}
 }
@@ -310,7 +310,7 @@ func promoteDue(s *suite) {
 	if p := s.promote(i); p.Ready != 0 {
 		s.Error("promoted twice")
 	}
-	if got := s.claim(i); got.Record.Deaths != 0 {
+	if got := s.claim(i); got.Lifecycle.Deaths != 0 {
 		s.Error("waiting counts as a death")
 	}
 }
@@ -355,7 +355,7 @@ func begunFirst(s *suite) {
 	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: told, ID: "m", Message: runtime.Message("m")}))
 	s.Advance(time.Millisecond)
 	timed := s.neighbour(fresh, "d")
-	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: timed, Timed: true})
+	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: timed, Urgent: true})
 	s.must(err)
 	s.Advance(time.Millisecond)
 	ordered := s.start(s.neighbour(fresh, "e").ID)

@@ -14,7 +14,7 @@ func quarantine(s *suite) {
 	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
 		s.Fatal("claimed although nothing is due")
 	}
-	if r := s.load(i).Record; r.Reason != runtime.Quarantined || r.Deaths != runtime.MaxDeaths {
+	if r := s.load(i).Lifecycle; r.Reason != runtime.Quarantined || r.Deaths != runtime.MaxDeaths {
 		s.Errorf("the record is %+v", r)
 	}
 	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: runtime.Message("m")}))
@@ -24,7 +24,7 @@ func quarantine(s *suite) {
 	}
 	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
 	c := s.claim(i)
-	if c.Record.Reason != "" || c.Record.Deaths != 0 || len(c.Inbox) != 2 {
+	if c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 || len(c.Inbox) != 2 {
 		s.Errorf("claimed %+v", c)
 	}
 }
@@ -33,8 +33,8 @@ func quarantine(s *suite) {
 func (s *suite) park(i runtime.Instance, wake time.Time) {
 	s.Helper()
 	claimed := s.claim(i)
-	if claimed.Record.Reason != runtime.Quarantined {
-		s.Fatalf("claimed %+v", claimed.Record)
+	if claimed.Lifecycle.Reason != runtime.Quarantined {
+		s.Fatalf("claimed %+v", claimed.Lifecycle)
 	}
 	_, err := s.Commit(s.ctx(), parked(claimed, wake))
 	s.must(err)
@@ -42,7 +42,7 @@ func (s *suite) park(i runtime.Instance, wake time.Time) {
 
 func parked(claimed runtime.Claimed, wake time.Time) runtime.Commit {
 	c := commit(claimed)
-	c.Status, c.Reason, c.Wake, c.Deadline, c.Release = claimed.Record.Status, runtime.Quarantined, wake, wake, true
+	c.Status, c.Reason, c.Wake, c.Deadline, c.Release = claimed.Lifecycle.Status, runtime.Quarantined, wake, wake, true
 	return c
 }
 
@@ -69,7 +69,7 @@ func quarantinedEnds(s *suite) {
 	c.Status, c.Reason = interpreter.StatusFaulted, "timed_out"
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
-	if r := s.load(i).Record; r.Reason != "timed_out" || r.Closed == 0 {
+	if r := s.load(i).Lifecycle; r.Reason != "timed_out" || r.Closed == 0 {
 		s.Errorf("the record is %+v", r)
 	}
 }
@@ -81,8 +81,8 @@ func releasedMeanwhile(s *suite) {
 	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
 	_, err := s.Commit(s.ctx(), parked(claimed, time.Time{}))
 	s.must(err)
-	if c := s.claim(i); c.Record.Reason != "" || c.Record.Deaths != 0 {
-		s.Errorf("claimed %+v", c.Record)
+	if c := s.claim(i); c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 {
+		s.Errorf("claimed %+v", c.Lifecycle)
 	}
 }
 
@@ -93,7 +93,7 @@ func quarantinedForGood(s *suite) {
 		s.Errorf("there is work: %+v", w)
 	}
 	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbCancel, Message: runtime.Message("c")}))
-	if c := s.claim(i); c.Record.Reason != "" || len(c.Inbox) != 1 {
+	if c := s.claim(i); c.Lifecycle.Reason != "" || len(c.Inbox) != 1 {
 		s.Errorf("claimed %+v", c)
 	}
 }

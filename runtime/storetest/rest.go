@@ -175,7 +175,7 @@ func payload(s *suite) {
 func anyBytes(s *suite) {
 	data := []byte("{\"n\":9007199254740993,\"a\":[],\"o\":{},\"t\":\"\x00\xff\r\n 'é\"}")
 	i := instance("a")
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: data})
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: data})
 	s.must(err)
 	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: data}))
 	claimed := s.claim(i)
@@ -190,7 +190,7 @@ func anyBytes(s *suite) {
 	kept, err := s.Payload(s.ctx(), i, "ref")
 	s.must(err)
 	for n, got := range [][]byte{
-		claimed.Info, claimed.Inbox[0], l.State.Head, l.State.Context, l.State.Frames[7], entries[0].Data, s.poll(i).Outbox[0].Data, kept,
+		claimed.Invocation, claimed.Inbox[0], l.State.Head, l.State.Context, l.State.Frames[7], entries[0].Data, s.poll(i).Outbox[0].Data, kept,
 	} {
 		if !bytes.Equal(got, data) {
 			s.Errorf("%d came back as %q", n, got)
@@ -215,7 +215,7 @@ func list(s *suite) {
 		s.must(err)
 		for _, item := range page.Items {
 			got = append(got, item.Instance)
-			if item.Record.Status != interpreter.StatusPending || len(item.Info) == 0 || item.Record.CreatedAt().IsZero() {
+			if item.Lifecycle.Status != interpreter.StatusPending || len(item.Invocation) == 0 || item.Lifecycle.CreatedAt().IsZero() {
 				s.Errorf("listed %+v", item)
 			}
 		}

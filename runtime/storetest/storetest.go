@@ -129,7 +129,7 @@ func (s *suite) partition(i runtime.Instance) int { return i.Partition(s.Layout(
 func (s *suite) start(id string) runtime.Instance {
 	s.Helper()
 	i := instance(id)
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Info: []byte(`{"of":"` + id + `"}`)})
+	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: []byte(`{"of":"` + id + `"}`)})
 	s.must(err)
 	return i
 }
@@ -181,7 +181,7 @@ func (s *suite) promote(i runtime.Instance) runtime.Promoted {
 // commit returns a commit that changes nothing.
 func commit(c runtime.Claimed) runtime.Commit {
 	return runtime.Commit{
-		Instance: c.Instance, Token: c.Token, Version: c.Record.Version, Next: c.Record.Version + 1, At: c.At, Status: interpreter.StatusRunning,
+		Instance: c.Instance, Token: c.Token, Version: c.Lifecycle.Version, Next: c.Lifecycle.Version + 1, At: c.At, Status: interpreter.StatusRunning,
 	}
 }
 

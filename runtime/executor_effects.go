@@ -19,15 +19,15 @@ type landing struct {
 }
 
 // slot returns where to ask for a slot; nil if none is needed.
-func (h *holding) slot() chan<- struct{} {
-	if h.slotted || len(h.waiting) == 0 && !h.session.wants.Place {
+func (h *executor) slot() chan<- struct{} {
+	if h.slotted || len(h.waiting) == 0 && !h.session.actions.Place {
 		return nil
 	}
 	return h.partition.w.slots.places
 }
 
 // performAll starts the effects that wait, if there is a slot. If there is none, the instance's timers go on so long.
-func (h *holding) performAll() {
+func (h *executor) performAll() {
 	select {
 	case h.slot() <- struct{}{}:
 		h.placed()
@@ -47,7 +47,7 @@ func (h *holding) performAll() {
 }
 
 // endure begins or ends waiting for a slot.
-func (h *holding) endure(begins bool) {
+func (h *executor) endure(begins bool) {
 	w := h.partition.w
 	switch {
 	case begins:
@@ -60,14 +60,14 @@ func (h *holding) endure(begins bool) {
 }
 
 // placed takes in that there is a slot.
-func (h *holding) placed() {
+func (h *executor) placed() {
 	h.slotted = true
 	h.session.Placed()
 }
 
 // drain makes the session end as soon as nothing is in flight. What waits for a slot is left to another worker, unless
 // it is known to be started: then no other would.
-func (h *holding) drain() {
+func (h *executor) drain() {
 	var kept []interpreter.Effect
 	for _, e := range h.waiting {
 		if e.Once {
@@ -82,7 +82,7 @@ func (h *holding) drain() {
 }
 
 // perform starts an effect.
-func (h *holding) perform(e interpreter.Effect) {
+func (h *executor) perform(e interpreter.Effect) {
 	w := h.partition.w
 	a := newAttempt(h.ctx, h, w.memory, e)
 	a.run, a.do, a.since = h.instance, h.session.program.Performer(e.Kind), w.c.Now()
@@ -106,7 +106,7 @@ func (h *holding) perform(e interpreter.Effect) {
 }
 
 // performEach performs one effect after the other: a goroutine that has done so once has the stack that it takes.
-func (h *holding) performEach(a *attempt) {
+func (h *executor) performEach(a *attempt) {
 	for a.perform() {
 		select {
 		case a = <-h.resting:
@@ -118,7 +118,7 @@ func (h *holding) performEach(a *attempt) {
 }
 
 // ended hands the end of an effect to the instance, if it waits for it.
-func (h *holding) ended(a *attempt, result any, err error) {
+func (h *executor) ended(a *attempt, result any, err error) {
 	defer h.partition.w.flights.end(a)
 	e := a.effect
 	if e.Detached || err != nil && a.ctx.Err() != nil {
@@ -136,7 +136,7 @@ func (h *holding) ended(a *attempt, result any, err error) {
 	}
 }
 
-func (h *holding) abandoned(a *attempt) {
+func (h *executor) abandoned(a *attempt) {
 	if a.effect.Detached {
 		h.partition.w.detached.Done()
 	} else {
@@ -144,7 +144,7 @@ func (h *holding) abandoned(a *attempt) {
 	}
 }
 
-func (h *holding) cancel(id interpreter.EffectID) {
+func (h *executor) cancel(id interpreter.EffectID) {
 	if a := h.attempts[id]; a != nil {
 		a.stop(errUnwanted)
 		delete(h.attempts, id)

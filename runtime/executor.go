@@ -12,12 +12,12 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// holding is an instance that a worker holds: it does what the instance's session wants.
-type holding struct {
+// executor is an instance that a worker holds: it does what the instance's session wants.
+type executor struct {
 	partition *partition
 	instance  Instance
 	token     Token
-	session   *Session        // nil until it is known what the instance runs
+	session   *Execution      // nil until it is known what the instance runs
 	ctx       context.Context // ends when the instance is lost
 	revoke    context.CancelCauseFunc
 	mailed    chan struct{}
@@ -42,7 +42,7 @@ var errLost = errors.New("the lease is lost")
 
 // hold runs a claimed instance until it waits, ends or is lost.
 func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
-	h := &holding{
+	h := &executor{
 		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing), resting: make(chan *attempt),
 		attempts: map[interpreter.EffectID]*attempt{}, asked: sent, slotted: slotted, stopping: p.w.draining,
 	}
@@ -80,8 +80,8 @@ func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	}
 }
 
-func (h *holding) begin(c Claimed) error {
-	info, err := ParseInfo(c.Info)
+func (h *executor) begin(c Claimed) error {
+	info, err := ParseInvocation(c.Invocation)
 	if err != nil {
 		return err
 	}
@@ -90,22 +90,22 @@ func (h *holding) begin(c Claimed) error {
 	if err != nil {
 		return err
 	}
-	config := SessionConfig{Clock: h.partition.clock.estimate, Linger: w.c.Linger, Visible: w.c.Visible, Limits: w.c.Limits, Idle: w.c.Concurrency < 0}
-	h.session = NewSession(config, c, info, program)
+	config := ExecutionConfig{Clock: h.partition.clock.estimate, ParkAfter: w.c.ParkAfter, CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0}
+	h.session = NewExecution(config, c, info, program)
 	if !h.slotted {
 		h.session.Unplaced()
 	}
-	h.logClaimed(&c.Record)
+	h.logClaimed(&c.Lifecycle)
 	return h.session.Begin(c)
 }
 
 // program returns what the instance runs. As long as the store cannot tell, it is asked again; then the instance is given
 // back, since that is no fault of it.
-func (h *holding) program(c Claimed, digest string) (*interpreter.Program, error) {
+func (h *executor) program(c Claimed, digest string) (*interpreter.Program, error) {
 	w := h.partition.w
-	until := h.trusted()    // however often the lease is renewed
-	if c.Record.Wake != 0 { // by when its owner must have done something
-		if at := w.c.Now().Add(h.partition.clock.until(Moment(c.Record.Wake)) + Grace/2); at.Before(until) {
+	until := h.trusted()       // however often the lease is renewed
+	if c.Lifecycle.Wake != 0 { // by when its owner must have done something
+		if at := w.c.Now().Add(h.partition.clock.until(Moment(c.Lifecycle.Wake)) + Grace/2); at.Before(until) {
 			until = at
 		}
 	}
@@ -129,16 +129,16 @@ func (h *holding) program(c Claimed, digest string) (*interpreter.Program, error
 }
 
 // giveBack lets go of an instance as it was claimed.
-func (h *holding) giveBack(c Claimed) error {
+func (h *executor) giveBack(c Claimed) error {
 	w := h.partition.w
 	ctx, cancel := context.WithTimeout(h.ctx, w.c.Lease/5)
 	defer cancel()
-	_, err := w.c.Store.Commit(ctx, c.Record.giveBack(c.Instance, c.Token, h.partition.clock.estimate()))
+	_, err := w.c.Store.Commit(ctx, c.Lifecycle.giveBack(c.Instance, c.Token, h.partition.clock.estimate()))
 	return err
 }
 
 // run does what the session wants until it is over.
-func (h *holding) run() error {
+func (h *executor) run() error {
 	for {
 		done, err := h.act()
 		if done || err != nil {
@@ -155,7 +155,7 @@ func (h *holding) run() error {
 			delete(h.attempts, end.Effect)
 			h.session.Finished(end.Finished)
 		case <-h.mailed:
-			h.session.wants.Mail = true
+			h.session.actions.Mail = true
 		case h.slot() <- struct{}{}:
 			h.placed()
 		case <-h.timer():
@@ -167,7 +167,7 @@ func (h *holding) run() error {
 }
 
 // act does what the session wants now.
-func (h *holding) act() (done bool, err error) {
+func (h *executor) act() (done bool, err error) {
 	s := h.session
 	for {
 		h.detach()
@@ -177,7 +177,7 @@ func (h *holding) act() (done bool, err error) {
 		if !h.partition.w.c.Now().Before(h.trusted()) {
 			return false, errLost // this process may have stood still
 		}
-		wants := s.Wants()
+		wants := s.Actions()
 		h.waiting = append(h.waiting, wants.Perform...)
 		wants.Perform = nil
 		h.heed()
@@ -207,8 +207,8 @@ func (h *holding) act() (done bool, err error) {
 
 // detach starts the effects that nobody waits for. Nobody else knows of them: they are started also if the lease was lost
 // after they had been stored.
-func (h *holding) detach() {
-	wants := h.session.Wants()
+func (h *executor) detach() {
+	wants := h.session.Actions()
 	for _, e := range wants.Perform {
 		if e.Detached {
 			h.perform(e)
@@ -218,7 +218,7 @@ func (h *holding) detach() {
 }
 
 // stop makes the session drain, and the next time leave.
-func (h *holding) stop() {
+func (h *executor) stop() {
 	if h.stopping == h.partition.w.leaving {
 		h.stopping = nil
 		h.session.HandOver(h.waiting...)
@@ -229,7 +229,7 @@ func (h *holding) stop() {
 }
 
 // heed stops if it is time to.
-func (h *holding) heed() {
+func (h *executor) heed() {
 	select {
 	case <-h.stopping:
 		h.stop()
@@ -238,8 +238,8 @@ func (h *holding) heed() {
 }
 
 // timer returns a channel that is ready when the session wants to be called.
-func (h *holding) timer() <-chan time.Time {
-	at := h.session.wants.Tick
+func (h *executor) timer() <-chan time.Time {
+	at := h.session.actions.Tick
 	if at.IsZero() && h.patience.IsZero() {
 		return nil
 	}
@@ -256,7 +256,7 @@ func (h *holding) timer() <-chan time.Time {
 }
 
 // tick takes in that time has passed.
-func (h *holding) tick() {
+func (h *executor) tick() {
 	if !h.patience.IsZero() && !h.partition.w.c.Now().Before(h.patience) {
 		h.endure(false)
 		h.partition.leave(h.instance)
@@ -267,7 +267,7 @@ func (h *holding) tick() {
 }
 
 // ring says that there is mail.
-func (h *holding) ring() {
+func (h *executor) ring() {
 	select {
 	case h.mailed <- struct{}{}:
 	default: // it looks anyway
@@ -276,20 +276,20 @@ func (h *holding) ring() {
 
 // trusted returns until when, by this process's clock, the lease can be relied on: it counts from when it was asked
 // for, and ends before the store's.
-func (h *holding) trusted() time.Time {
+func (h *executor) trusted() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lease := h.partition.w.c.Lease
 	return h.asked.Add(lease - lease/5)
 }
 
-func (h *holding) sent() time.Time {
+func (h *executor) sent() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asked
 }
 
-func (h *holding) extend(sent time.Time) {
+func (h *executor) extend(sent time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked = sent

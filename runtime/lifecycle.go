@@ -10,9 +10,9 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Record is what a store has to know of an instance: who may write to it, and when it has to be looked at. Times are
+// Lifecycle is what a store has to know of an instance: who may write to it, and when it has to be looked at. Times are
 // milliseconds since 1970 by the store's clock; 0 is never.
-type Record struct {
+type Lifecycle struct {
 	Status   interpreter.Status // the phase at the last commit
 	Reason   string             // why it is closed: completed, faulted, timed_out, cancelled, terminated; or Quarantined
 	Epoch    int64
@@ -25,7 +25,7 @@ type Record struct {
 	Mail     int64  // messages that were ever delivered
 	Read     int64  // messages that were ever consumed
 	Deaths   int64  // owners lost since the last progress
-	Slot     string // its place in the list of all, which begins with when it was created
+	ListKey  string // its place in the list of all, which begins with when it was created
 	Started  int64  // when its first owner took it; before that, when it may be taken; 0 if it has ended before
 	Closed   int64
 	Records  int64 // of history
@@ -34,7 +34,7 @@ type Record struct {
 
 // Quarantined is the Reason of an instance whose work does not go on because it has killed its owners. Its time does: it
 // can be claimed, and an owner that finds this Reason does nothing but end it if its time is over, or tell when to look
-// again (Session.confine).
+// again (Execution.confine).
 const Quarantined = "quarantined"
 
 // QuarantinedError tells that an instance does not go on by itself: Client.Retry lets it run again.
@@ -59,7 +59,7 @@ func mayEnd(err error) bool {
 }
 
 // runs returns a QuarantinedError for an instance that nobody runs.
-func (r *Record) runs(i Instance) error {
+func (r *Lifecycle) runs(i Instance) error {
 	if r.Reason != Quarantined {
 		return nil
 	}
@@ -71,16 +71,16 @@ func (r *Record) runs(i Instance) error {
 }
 
 // Held reports whether somebody holds the token.
-func (r *Record) Held() bool { return r.Lease != 0 }
+func (r *Lifecycle) Held() bool { return r.Lease != 0 }
 
 // TimesOut reports whether a commit comes too late at a time: equality is a timeout (reliability.md 1.3.3).
-func (r *Record) TimesOut(c *Commit, now int64) bool {
+func (r *Lifecycle) TimesOut(c *Commit, now int64) bool {
 	guard := r.Guard(c)
 	return guard != 0 && now >= guard
 }
 
 // Guard returns the earliest deadline that a commit must come before; 0 for none.
-func (r *Record) Guard(c *Commit) int64 {
+func (r *Lifecycle) Guard(c *Commit) int64 {
 	guard := Millis(c.Guard)
 	if r.Deadline > c.At.UnixMilli() && (guard == 0 || r.Deadline < guard) {
 		guard = r.Deadline
@@ -90,7 +90,7 @@ func (r *Record) Guard(c *Commit) int64 {
 
 // Due returns when somebody has to look at an instance that is not ready; 0 for never. An owner looks itself, unless
 // it is dead or hangs.
-func (r *Record) Due() int64 {
+func (r *Lifecycle) Due() int64 {
 	if !r.Held() {
 		return r.Wake
 	}
@@ -101,7 +101,7 @@ func (r *Record) Due() int64 {
 }
 
 // Commit makes of the record what a commit does at a time. Whether it may is for the store to check before.
-func (r *Record) Commit(c *Commit, now int64) {
+func (r *Lifecycle) Commit(c *Commit, now int64) {
 	if c.Status.Final() && r.neverStarts(c.At) {
 		r.Started = 0
 	}
@@ -129,17 +129,17 @@ func (r *Record) Commit(c *Commit, now int64) {
 }
 
 // expires reports whether an instance that nobody has started is over at a time.
-func (r *Record) expires(at time.Time) bool {
+func (r *Lifecycle) expires(at time.Time) bool {
 	return r.Status == interpreter.StatusPending && r.Deadline != 0 && r.Deadline <= at.UnixMilli()
 }
 
 // neverStarts reports whether an instance that ends at a time has not been started before, and is not.
-func (r *Record) neverStarts(at time.Time) bool {
+func (r *Lifecycle) neverStarts(at time.Time) bool {
 	return r.expires(at) || r.Status == interpreter.StatusPending && r.Started > at.UnixMilli()
 }
 
 // giveBack returns the commit that lets go of an instance as it is stored.
-func (r *Record) giveBack(i Instance, t Token, at time.Time) Commit {
+func (r *Lifecycle) giveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
 		Wake: Moment(r.Wake), Deadline: Moment(r.Deadline), Release: true, Ready: true,
@@ -147,13 +147,13 @@ func (r *Record) giveBack(i Instance, t Token, at time.Time) Commit {
 }
 
 // CreatedAt returns when the instance was created.
-func (r *Record) CreatedAt() time.Time {
-	ms, _, _ := strings.Cut(r.Slot, "-")
+func (r *Lifecycle) CreatedAt() time.Time {
+	ms, _, _ := strings.Cut(r.ListKey, "-")
 	n, _ := strconv.ParseInt(ms, 10, 64) // a slot always begins with a number
 	return Moment(n)
 }
 
-// Moment returns the time of a Record's field; the zero time for 0.
+// Moment returns the time of a Lifecycle's field; the zero time for 0.
 func Moment(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
@@ -161,7 +161,7 @@ func Moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Millis returns the field of a Record for a time; a time within a millisecond counts as its end, so that nothing is
+// Millis returns the field of a Lifecycle for a time; a time within a millisecond counts as its end, so that nothing is
 // early.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
@@ -177,7 +177,7 @@ func Millis(t time.Time) int64 {
 const recordFields = 17
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
-func (r *Record) String() string {
+func (r *Lifecycle) String() string {
 	b := make([]byte, 0, 160)
 	text := func(s string) {
 		if s == "" {
@@ -198,7 +198,7 @@ func (r *Record) String() string {
 	number(r.Mail)
 	number(r.Read)
 	number(r.Deaths)
-	text(r.Slot)
+	text(r.ListKey)
 	number(r.Started)
 	number(r.Closed)
 	number(r.Records)
@@ -206,11 +206,11 @@ func (r *Record) String() string {
 	return string(b[:len(b)-1])
 }
 
-// ParseRecord reads what String returns.
-func ParseRecord(s string) (Record, error) {
+// ParseLifecycle reads what String returns.
+func ParseLifecycle(s string) (Lifecycle, error) {
 	fields := strings.Split(s, " ")
 	if len(fields) != recordFields {
-		return Record{}, fmt.Errorf("%q is no record of an instance: it has %d fields instead of %d", s, len(fields), recordFields)
+		return Lifecycle{}, fmt.Errorf("%q is no record of an instance: it has %d fields instead of %d", s, len(fields), recordFields)
 	}
 	var bad error
 	number := func(i int) int64 {
@@ -226,10 +226,10 @@ func ParseRecord(s string) (Record, error) {
 		}
 		return fields[i]
 	}
-	r := Record{
+	r := Lifecycle{
 		Status: interpreter.Status(text(0)), Reason: text(1), Epoch: number(2), Nonce: text(3), Lease: number(4),
 		Version: number(5), Wake: number(6), Deadline: number(7), Ready: number(8), Mail: number(9), Read: number(10),
-		Deaths: number(11), Slot: text(12), Started: number(13), Closed: number(14),
+		Deaths: number(11), ListKey: text(12), Started: number(13), Closed: number(14),
 		Records: number(15), Entries: number(16),
 	}
 	return r, bad

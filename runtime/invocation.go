@@ -44,8 +44,8 @@ func (r *Reference) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Info is what is fixed when an instance starts. Stores keep it as JSON.
-type Info struct {
+// Invocation is what is fixed when an instance starts. Stores keep it as JSON.
+type Invocation struct {
 	Workflow    Reference         `json:"w"`
 	Definition  string            `json:"d"` // digest of the definition that the instance is pinned to
 	Input       interpreter.Value `json:"i"`
@@ -66,7 +66,7 @@ type Info struct {
 }
 
 // Starter returns the instance that has started it; ok is false if it was somebody else.
-func (i *Info) Starter() (starter Instance, ok bool) {
+func (i *Invocation) Starter() (starter Instance, ok bool) {
 	switch {
 	case i.Parent != nil:
 		return i.Parent.Instance, true
@@ -77,7 +77,7 @@ func (i *Info) Starter() (starter Instance, ok bool) {
 }
 
 // Plain reports whether the instance was started with nothing but an input, and by nobody else's instance.
-func (i *Info) Plain() bool {
+func (i *Invocation) Plain() bool {
 	_, started := i.Starter()
 	return !started && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.Accepted
 }
@@ -89,9 +89,9 @@ type Parent struct {
 	Deadline time.Time            `json:"d,omitzero"` // of the parent's scopes: the child ends with them
 }
 
-// ParseInfo reads what a store returns as Info.
-func ParseInfo(data []byte) (*Info, error) {
-	i := new(Info)
+// ParseInvocation reads what a store returns as Invocation.
+func ParseInvocation(data []byte) (*Invocation, error) {
+	i := new(Invocation)
 	if err := json.Unmarshal(data, i); err != nil {
 		return nil, fmt.Errorf("read what is fixed about the instance: %w", err)
 	}
@@ -105,7 +105,7 @@ func digest(data []byte) string {
 }
 
 // Start returns the event with which the instance begins. Timeouts of one that has ended before its time never counted.
-func (i *Info) Start(p *interpreter.Program, r Record) interpreter.Start {
+func (i *Invocation) Start(p *interpreter.Program, r Lifecycle) interpreter.Start {
 	accepted := r.CreatedAt()
 	ev := interpreter.Start{
 		Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), At: Moment(r.Started), Depth: i.Depth,

@@ -13,8 +13,8 @@ import (
 // This file is how a session steps its run: what comes in, and what the steps want.
 
 // advance steps what is there and decides what to do about it. While a commit is on its way, everything waits.
-func (s *Session) advance() {
-	if s.wants.Commit != nil || s.wants.Reload || s.wants.Done {
+func (s *Execution) advance() {
+	if s.actions.Commit != nil || s.actions.Reload || s.actions.Done {
 		return
 	}
 	if s.quarantined() {
@@ -39,7 +39,7 @@ func (s *Session) advance() {
 }
 
 // limit ends an instance whose history has become too long: most likely a loop that nothing ends.
-func (s *Session) limit() {
+func (s *Execution) limit() {
 	if s.state.Status.Final() {
 		return
 	}
@@ -56,7 +56,7 @@ func (s *Session) limit() {
 // full reports whether so much waits for a commit that nothing more is done before it.
 func (b *batch) full() bool { return b.records >= maxBatch || b.bytes >= maxBatchBytes }
 
-func (s *Session) step(ev interpreter.Event) {
+func (s *Execution) step(ev interpreter.Event) {
 	now := s.Clock()
 	at := now
 	switch e := ev.(type) {
@@ -97,7 +97,7 @@ func (s *Session) step(ev interpreter.Event) {
 
 // startTime is the time of the step that starts the instance: when its first owner took it, or now if it ends before
 // its time or does nothing but end.
-func (s *Session) startTime(now time.Time) time.Time {
+func (s *Execution) startTime(now time.Time) time.Time {
 	if s.quarantined() {
 		return now
 	}
@@ -108,14 +108,14 @@ func (s *Session) startTime(now time.Time) time.Time {
 }
 
 // note keeps what a step has done for the commit.
-func (s *Session) note(ev interpreter.Event, at time.Time, result interpreter.Result) {
-	if len(result.Records) == 0 {
+func (s *Execution) note(ev interpreter.Event, at time.Time, result interpreter.Result) {
+	if len(result.History) == 0 {
 		return
 	}
 	if _, first := ev.(interpreter.Start); !first {
 		s.batch.firm = true
 	}
-	entry := interpreter.NewEntry(ev, at, result)
+	entry := interpreter.NewHistoryStep(ev, at, result)
 	if result.Withheld {
 		state, err := s.state.Snapshot()
 		if err != nil {
@@ -129,11 +129,11 @@ func (s *Session) note(ev interpreter.Event, at time.Time, result interpreter.Re
 		return
 	}
 	s.batch.entries = append(s.batch.entries, entry)
-	s.batch.records += len(result.Records)
+	s.batch.records += len(result.History)
 }
 
 // wanted takes in an effect that a step wants.
-func (s *Session) wanted(e interpreter.Effect) {
+func (s *Execution) wanted(e interpreter.Effect) {
 	s.batch.bytes += len(e.Request.Body)
 	switch {
 	case s.flights[e.ID]: // a step that is repeated wants it again
@@ -151,7 +151,7 @@ func (s *Session) wanted(e interpreter.Effect) {
 }
 
 // unwanted takes in that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
-func (s *Session) unwanted(id interpreter.EffectID) {
+func (s *Execution) unwanted(id interpreter.EffectID) {
 	if c, ok := s.children[id]; ok {
 		delete(s.children, id)
 		s.batch.outbox = append(s.batch.outbox, c.closing(s.killed)...)

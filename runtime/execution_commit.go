@@ -18,16 +18,16 @@ import (
 const apartFrom = 64 << 10
 
 // propose asks for a commit of the batch; release gives the token back with it.
-func (s *Session) propose(release bool) {
+func (s *Execution) propose(release bool) {
 	c, err := s.proposal(release)
 	if err != nil {
 		s.fail(fmt.Errorf("write what has changed: %w", err))
 		return
 	}
-	s.wants.Commit = c
+	s.actions.Commit = c
 }
 
-func (s *Session) proposal(release bool) (*Commit, error) {
+func (s *Execution) proposal(release bool) (*Commit, error) {
 	if release {
 		for _, e := range s.batch.effects { // the next owner begins them
 			s.state.Hold(e.ID)
@@ -59,12 +59,12 @@ func (s *Session) proposal(release bool) (*Commit, error) {
 }
 
 // parks reports whether nothing has to be done before time has passed or a message arrives.
-func (s *Session) parks() bool {
+func (s *Execution) parks() bool {
 	return s.state.Phase() == interpreter.StatusWaiting && len(s.queue) == 0 && len(s.batch.effects)+len(s.held) == 0 && !s.again
 }
 
 // reason tells why the instance is closed (promises.md 203).
-func (s *Session) reason() string {
+func (s *Execution) reason() string {
 	switch {
 	case s.state.TimedOut:
 		return "timed_out"
@@ -76,7 +76,7 @@ func (s *Session) reason() string {
 
 // changes returns what is to be stored of the state. A state that has become too large ends the instance, and is not
 // stored itself.
-func (s *Session) changes() (interpreter.Changes, error) {
+func (s *Execution) changes() (interpreter.Changes, error) {
 	changes, err := s.state.TakeChanges()
 	if err != nil || s.state.Status.Final() {
 		return changes, err
@@ -93,7 +93,7 @@ func (s *Session) changes() (interpreter.Changes, error) {
 }
 
 // encodeEntry writes an entry of history as it is stored, and counts what it takes.
-func (s *Session) encodeEntry(e interpreter.Entry) error {
+func (s *Execution) encodeEntry(e interpreter.HistoryStep) error {
 	b := &s.batch
 	data, err := e.Encode(make([]byte, 0, 512), apartFrom, func(data []byte) string {
 		if b.apart == nil {
@@ -116,7 +116,7 @@ func (s *Session) encodeEntry(e interpreter.Entry) error {
 	return nil
 }
 
-func (s *Session) encodeOutbox(c *Commit) error {
+func (s *Execution) encodeOutbox(c *Commit) error {
 	all := s.batch.outbox
 	if s.state.Status.Final() && s.info.Parent != nil {
 		all = append(all, s.outcome())
@@ -132,7 +132,7 @@ func (s *Session) encodeOutbox(c *Commit) error {
 }
 
 // outcome tells the parent how the instance has ended.
-func (s *Session) outcome() outgoing {
+func (s *Execution) outcome() outgoing {
 	m := message{Type: interpreter.EventFinished, Effect: s.info.Parent.Effect}
 	switch s.state.Status {
 	case interpreter.StatusCompleted:
@@ -146,7 +146,7 @@ func (s *Session) outcome() outgoing {
 }
 
 // start puts the start of a child workflow into the outbox.
-func (s *Session) start(e interpreter.Effect) {
+func (s *Execution) start(e interpreter.Effect) {
 	r, err := interpreter.ReadChildRequest(e.Request.Body)
 	if err != nil {
 		s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: err})
@@ -172,7 +172,7 @@ func (s *Session) start(e interpreter.Effect) {
 }
 
 // adopt notes which child an effect is about.
-func (s *Session) adopt(e interpreter.Effect) {
+func (s *Execution) adopt(e interpreter.Effect) {
 	if r, err := interpreter.ReadChildRequest(e.Request.Body); err == nil { // it was written by the task
 		s.children[e.ID] = child{Instance{r.Namespace, childID(s.instance, e.Request.Path)}, r.ParentClose}
 	}
@@ -205,5 +205,5 @@ func childPrefix(parent Instance) string {
 }
 
 // MayStemFrom reports whether, by its id, an instance may have been started by root, or by what root has started. Only
-// its Info tells whether it was.
+// its Invocation tells whether it was.
 func (i Instance) MayStemFrom(root Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }

@@ -12,12 +12,12 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// Entry is one step as a run's history keeps it: what happened, when, and the records of what it led to. The entries
+// HistoryStep is one step as a run's history keeps it: what happened, when, and the records of what it led to. The entries
 // of a run tell its whole state (see Fold).
-type Entry struct {
-	Event   string // start, finished, due, cancel, suspend, resume or abort
-	At      time.Time
-	Records []Record // at least one: a step without records has changed nothing
+type HistoryStep struct {
+	Event  string // start, finished, due, cancel, suspend, resume or abort
+	At     time.Time
+	Events []HistoryEvent // at least one: a step without records has changed nothing
 	// State is the whole state after the step, if its records do not tell what it has changed (Result.Withheld); nil
 	// otherwise.
 	State *Stored
@@ -34,9 +34,9 @@ const (
 	EventAbort    = "abort"
 )
 
-// NewEntry returns the entry of a step.
-func NewEntry(ev Event, now time.Time, r Result) Entry {
-	e := Entry{At: now, Records: r.Records}
+// NewHistoryStep returns the entry of a step.
+func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
+	e := HistoryStep{At: now, Events: r.History}
 	switch ev.(type) {
 	case Start:
 		e.Event = EventStart
@@ -57,12 +57,12 @@ func NewEntry(ev Event, now time.Time, r Result) Entry {
 }
 
 // cause returns the event of an entry; start is the event that began the run, which is not repeated in its history.
-func (e Entry) cause(start Start) Event {
+func (e HistoryStep) cause(start Start) Event {
 	switch e.Event {
 	case EventStart:
 		return start
 	case EventFinished:
-		for _, r := range e.Records {
+		for _, r := range e.Events {
 			if r.Type == EffectFinished || r.Type == ResultLate {
 				return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error}
 			}
@@ -74,14 +74,14 @@ func (e Entry) cause(start Start) Event {
 	case EventResume:
 		return Resume{Reason: e.reason()}
 	case EventAbort:
-		return Abort{Error: e.Records[len(e.Records)-1].Error}
+		return Abort{Error: e.Events[len(e.Events)-1].Error}
 	}
 	return Due{}
 }
 
 // reason is what the record of a command says; it stands before or after what the command led to.
-func (e Entry) reason() string {
-	for _, r := range e.Records {
+func (e HistoryStep) reason() string {
+	for _, r := range e.Events {
 		switch r.Type {
 		case WorkflowCancelled, WorkflowSuspended, WorkflowResumed:
 			text, _ := r.Data.(string)
@@ -93,7 +93,7 @@ func (e Entry) reason() string {
 
 // Fold repeats a run from its history: it takes s from its beginning to where the entries end,
 // and returns it as it is then.
-func Fold(p *Program, s *State, start Start, entries []Entry) (*State, error) {
+func Fold(p *Program, s *State, start Start, entries []HistoryStep) (*State, error) {
 	s.Input = p.redactions().Take(start.Input) // which a run has also if it never started
 	for _, e := range entries {
 		if e.State == nil {
@@ -119,13 +119,13 @@ type storedEntry struct {
 
 // entryState is a Stored in an entry.
 type entryState struct {
-	Head    json.RawMessage          `json:"h"`
-	Context json.RawMessage          `json:"c"`
-	Frames  map[Slot]json.RawMessage `json:"f"`
+	Head    json.RawMessage              `json:"h"`
+	Context json.RawMessage              `json:"c"`
+	Frames  map[FrameKey]json.RawMessage `json:"f"`
 }
 
 func newEntryState(s *Stored) *entryState {
-	frames := make(map[Slot]json.RawMessage, len(s.Frames))
+	frames := make(map[FrameKey]json.RawMessage, len(s.Frames))
 	for id, data := range s.Frames {
 		frames[id] = data
 	}
@@ -136,7 +136,7 @@ func (e *entryState) stored() *Stored {
 	if e == nil {
 		return nil
 	}
-	s := &Stored{Head: e.Head, Context: e.Context, Frames: make(map[Slot][]byte, len(e.Frames))}
+	s := &Stored{Head: e.Head, Context: e.Context, Frames: make(map[FrameKey][]byte, len(e.Frames))}
 	for id, data := range e.Frames {
 		s.Frames[id] = data
 	}
@@ -146,19 +146,19 @@ func (e *entryState) stored() *Stored {
 // storedRecord leaves out what equals something else: a path that is the pointer, data that is the data of the record
 // before, and the task if it is that of the record before.
 type storedRecord struct {
-	Type    RecordType      `json:"t"`
-	Kind    dsl.Kind        `json:"k"`
-	Pointer dsl.Pointer     `json:"p"`
-	Path    *Path           `json:"h"`
-	Origin  dsl.Pointer     `json:"o"`
-	Effect  EffectID        `json:"n"`
-	Attempt int             `json:"a"`
-	Data    json.RawMessage `json:"d"`
-	Same    bool            `json:"="`
-	Apart   string          `json:"x"` // where the data is, if it is too large to stand here
-	Error   *errors.Error   `json:"e"`
-	By      dsl.Pointer     `json:"b"`
-	Until   moment          `json:"u"`
+	Type    HistoryEventType `json:"t"`
+	Kind    dsl.Kind         `json:"k"`
+	Pointer dsl.Pointer      `json:"p"`
+	Path    *Path            `json:"h"`
+	Origin  dsl.Pointer      `json:"o"`
+	Effect  EffectID         `json:"n"`
+	Attempt int              `json:"a"`
+	Data    json.RawMessage  `json:"d"`
+	Same    bool             `json:"="`
+	Apart   string           `json:"x"` // where the data is, if it is too large to stand here
+	Error   *errors.Error    `json:"e"`
+	By      dsl.Pointer      `json:"b"`
+	Until   moment           `json:"u"`
 
 	Timeout   string           `json:"T"`
 	Deadlines []storedDeadline `json:"l"`
@@ -166,17 +166,17 @@ type storedRecord struct {
 
 // Encode appends the entry to b as JSON. Data whose JSON is longer than limit goes to apart, which returns the
 // reference to write instead, and may keep it.
-func (e Entry) Encode(b []byte, limit int, apart func(data []byte) (ref string)) ([]byte, error) {
+func (e HistoryStep) Encode(b []byte, limit int, apart func(data []byte) (ref string)) ([]byte, error) {
 	w := newWriter(b)
 	w.text("e", e.Event)
 	w.moment("t", e.At)
-	w.number("q", e.Records[0].Seq)
+	w.number("q", e.Events[0].Seq)
 	w.key("r")
-	for i, r := range e.Records {
+	for i, r := range e.Events {
 		w.b = append(w.b, "[,"[min(i, 1)])
-		var before Record
+		var before HistoryEvent
 		if i > 0 {
-			before = e.Records[i-1]
+			before = e.Events[i-1]
 		}
 		rw := newWriter(w.b)
 		if err := r.encode(rw, before, limit, apart); err != nil {
@@ -191,7 +191,7 @@ func (e Entry) Encode(b []byte, limit int, apart func(data []byte) (ref string))
 	return w.end()
 }
 
-func (r Record) encode(w *writer, before Record, limit int, apart func([]byte) string) error {
+func (r HistoryEvent) encode(w *writer, before HistoryEvent, limit int, apart func([]byte) string) error {
 	w.text("t", string(r.Type))
 	if !r.sameTask(before) {
 		w.text("k", string(r.Kind))
@@ -221,16 +221,16 @@ func (r Record) encode(w *writer, before Record, limit int, apart func([]byte) s
 }
 
 // ofTask reports whether records of a type are about a task.
-func (t RecordType) ofTask() bool {
+func (t HistoryEventType) ofTask() bool {
 	return t != ResultLate && !strings.HasPrefix(string(t), "workflow.")
 }
 
-func (r Record) sameTask(other Record) bool {
+func (r HistoryEvent) sameTask(other HistoryEvent) bool {
 	return r.Type.ofTask() && other.Type.ofTask() && r.Kind == other.Kind && r.Pointer == other.Pointer &&
 		r.Path == other.Path && r.Origin == other.Origin
 }
 
-func (r Record) encodeData(w *writer, limit int, apart func([]byte) string) {
+func (r HistoryEvent) encodeData(w *writer, limit int, apart func([]byte) string) {
 	if r.Data == nil {
 		return
 	}
@@ -250,15 +250,15 @@ func (r Record) encodeData(w *writer, limit int, apart func([]byte) string) {
 	w.text("x", apart(data))
 }
 
-// DecodeEntry reads what Encode wrote; fetch returns data that stands apart.
-func DecodeEntry(data []byte, fetch func(ref string) ([]byte, error)) (Entry, error) {
+// DecodeHistoryStep reads what Encode wrote; fetch returns data that stands apart.
+func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (HistoryStep, error) {
 	var j storedEntry
 	if err := json.Unmarshal(data, &j); err != nil {
-		return Entry{}, fmt.Errorf("decode a history entry: %w", err)
+		return HistoryStep{}, fmt.Errorf("decode a history entry: %w", err)
 	}
-	e := Entry{Event: j.Event, At: j.At.time(), Records: make([]Record, len(j.Records)), State: j.State.stored()}
+	e := HistoryStep{Event: j.Event, At: j.At.time(), Events: make([]HistoryEvent, len(j.Records)), State: j.State.stored()}
 	for i, stored := range j.Records {
-		r := Record{
+		r := HistoryEvent{
 			Seq: j.First + i, At: e.At, Type: stored.Type, Kind: stored.Kind, Pointer: stored.Pointer,
 			Path: Path(stored.Pointer), Origin: stored.Origin, Effect: stored.Effect, Attempt: stored.Attempt,
 			Error: stored.Error, By: stored.By, Until: stored.Until.time(), Timeout: stored.Timeout,
@@ -268,19 +268,19 @@ func DecodeEntry(data []byte, fetch func(ref string) ([]byte, error)) (Entry, er
 			r.Path = *stored.Path
 		}
 		if stored.Kind == "" && r.Type.ofTask() && i > 0 {
-			before := e.Records[i-1]
+			before := e.Events[i-1]
 			r.Kind, r.Pointer, r.Path, r.Origin = before.Kind, before.Pointer, before.Path, before.Origin
 		}
 		var err error
-		if r.Data, err = stored.data(e.Records[:i], fetch); err != nil {
-			return Entry{}, fmt.Errorf("decode record %d: %w", r.Seq, err)
+		if r.Data, err = stored.data(e.Events[:i], fetch); err != nil {
+			return HistoryStep{}, fmt.Errorf("decode record %d: %w", r.Seq, err)
 		}
-		e.Records[i] = r
+		e.Events[i] = r
 	}
 	return e, nil
 }
 
-func (j storedRecord) data(before []Record, fetch func(string) ([]byte, error)) (any, error) {
+func (j storedRecord) data(before []HistoryEvent, fetch func(string) ([]byte, error)) (any, error) {
 	if j.Same {
 		return before[len(before)-1].Data, nil
 	}

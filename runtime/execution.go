@@ -10,21 +10,21 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Session is an instance in the hands of an owner. It decides what is stepped, stored, performed and cancelled, and
-// when (design.md section 6), and does none of it itself: its driver calls one of its methods and then does what Wants
-// says. Worker is its driver with goroutines and real time; simulations are others. A Session is not safe for use by
+// Execution is an instance in the hands of an owner. It decides what is stepped, stored, performed and cancelled, and
+// when (design.md section 6), and does none of it itself: its driver calls one of its methods and then does what Actions
+// says. Worker is its driver with goroutines and real time; simulations are others. An Execution is not safe for use by
 // several goroutines.
 //
 // The rule that makes it safe: nothing starts before all that it depends on is stored. The one exception is what
 // directly follows the start, which the store has fixed in time: it comes out the same when it is repeated.
-type Session struct {
-	SessionConfig
+type Execution struct {
+	ExecutionConfig
 	instance Instance
 	token    Token
-	info     *Info
+	info     *Invocation
 	program  *interpreter.Program
 	state    *interpreter.State
-	record   Record // as it was stored last
+	record   Lifecycle // as it was stored last
 
 	refused int64 // commits to this version of the record that were refused
 
@@ -43,24 +43,24 @@ type Session struct {
 	held     []interpreter.Effect // that wait for one, and are stored so
 	giveBy   time.Time            // when an idle owner gives it back, since it would have to perform something
 
-	wants Wants
+	actions Actions
 }
 
-// SessionConfig is what all sessions of an owner share.
-type SessionConfig struct {
+// ExecutionConfig is what all sessions of an owner share.
+type ExecutionConfig struct {
 	// Clock estimates the time by the store's clock, in whole milliseconds. It never goes back and is never ahead.
-	Clock   func() time.Time
-	Linger  time.Duration // how short a wait has to be for the instance to stay in memory
-	Visible time.Duration // how long an effect may be in flight before it is stored
-	Limits  limits.Set
+	Clock           func() time.Time
+	ParkAfter       time.Duration // how short a wait has to be for the instance to stay in memory
+	CheckpointAfter time.Duration // how long an effect may be in flight before it is stored
+	Limits          limits.Set
 	// Idle says that the owner performs nothing. What somebody has to perform once it is stored is not stored.
 	Idle bool
 }
 
-// NewSession returns the session of an instance that was claimed; Begin comes next. What is stored decides the
-// program: see Definition of its Info.
-func NewSession(c SessionConfig, claimed Claimed, info *Info, p *interpreter.Program) *Session {
-	return &Session{SessionConfig: c, instance: claimed.Instance, token: claimed.Token, info: info, program: p}
+// NewExecution returns the session of an instance that was claimed; Begin comes next. What is stored decides the
+// program: see Definition of its Invocation.
+func NewExecution(c ExecutionConfig, claimed Claimed, info *Invocation, p *interpreter.Program) *Execution {
+	return &Execution{ExecutionConfig: c, instance: claimed.Instance, token: claimed.Token, info: info, program: p}
 }
 
 // child is an effect that another instance performs.
@@ -69,8 +69,8 @@ type child struct {
 	close    string
 }
 
-// Wants is what the driver of a session has to do, in this order. What it has done it clears.
-type Wants struct {
+// Actions is what the driver of a session has to do, in this order. What it has done it clears.
+type Actions struct {
 	Cancel  []interpreter.EffectID // effects in flight that nobody waits for any more
 	Perform []interpreter.Effect   // their ends go to Finished
 	Done    bool                   // the session is over; nothing else counts
@@ -82,15 +82,15 @@ type Wants struct {
 	Tick    time.Time              // when to call Tick, by the store's clock; zero for never
 }
 
-// Wants returns what there is to do.
-func (s *Session) Wants() *Wants { return &s.wants }
+// Actions returns what there is to do.
+func (s *Execution) Actions() *Actions { return &s.actions }
 
 // batch is what has happened since the last commit.
 type batch struct {
 	at      time.Time // of the last step
 	begun   time.Time // of the first
 	results []interpreter.Event
-	entries []interpreter.Entry
+	entries []interpreter.HistoryStep
 	encoded [][]byte             // the entries as they are stored
 	apart   map[string][]byte    // what of them is kept apart
 	bytes   int                  // of all of that, and of requests
@@ -113,7 +113,7 @@ const (
 )
 
 // Begin takes up a claimed instance.
-func (s *Session) Begin(c Claimed) error {
+func (s *Execution) Begin(c Claimed) error {
 	s.flights = map[interpreter.EffectID]bool{}
 	s.ordered = c.Token.Epoch == 1 && len(c.Inbox) > 0
 	if err := s.restore(c); err != nil {
@@ -124,8 +124,8 @@ func (s *Session) Begin(c Claimed) error {
 }
 
 // restore makes the session's state of what is stored.
-func (s *Session) restore(c Claimed) (err error) {
-	s.record, s.batch, s.queue, s.held = c.Record, batch{}, nil, nil
+func (s *Execution) restore(c Claimed) (err error) {
+	s.record, s.batch, s.queue, s.held = c.Lifecycle, batch{}, nil, nil
 	s.children = map[interpreter.EffectID]child{}
 	if c.State.Head == nil {
 		s.state = interpreter.NewState(s.instance.Namespace, s.instance.ID)
@@ -151,13 +151,13 @@ func (s *Session) restore(c Claimed) (err error) {
 }
 
 // starts reports whether the time of a delayed start has come, or will never come.
-func (s *Session) starts() bool {
+func (s *Execution) starts() bool {
 	now := s.Clock()
 	return !now.Before(Moment(s.record.Started)) || s.record.Deadline != 0 && !now.Before(Moment(s.record.Deadline))
 }
 
 // receive queues messages that have not been stepped.
-func (s *Session) receive(inbox []Message) error {
+func (s *Execution) receive(inbox []Message) error {
 	for _, data := range inbox[min(s.batch.read, len(inbox)):] {
 		m, err := parseMessage(data)
 		if err != nil {
@@ -177,7 +177,7 @@ func (s *Session) receive(inbox []Message) error {
 type received struct{ interpreter.Event }
 
 // resume prepares the effects that were in flight when an earlier owner lost the instance.
-func (s *Session) resume() {
+func (s *Execution) resume() {
 	goesOn := func(id interpreter.EffectID) bool { return s.flights[id] || s.told(id) }
 	for _, i := range interpreter.Interrupted(s.program, s.state, goesOn) {
 		e := i.Effect
@@ -201,19 +201,19 @@ func (s *Session) resume() {
 }
 
 // told reports whether the end of an effect is known, and only not stored yet.
-func (s *Session) told(id interpreter.EffectID) bool {
+func (s *Execution) told(id interpreter.EffectID) bool {
 	return slices.ContainsFunc(s.results, func(ev interpreter.Event) bool { return ev.(interpreter.Finished).Effect == id })
 }
 
 // Finished takes in the end of an effect that was performed here.
-func (s *Session) Finished(ev interpreter.Finished) {
+func (s *Execution) Finished(ev interpreter.Finished) {
 	delete(s.flights, ev.Effect)
 	s.queue = append(s.queue, ev)
 	s.advance()
 }
 
 // Mail takes in the messages of the inbox.
-func (s *Session) Mail(inbox []Message) error {
+func (s *Execution) Mail(inbox []Message) error {
 	waiting := 0
 	for _, ev := range s.queue {
 		if _, ok := ev.(received); ok {
@@ -230,22 +230,22 @@ func (s *Session) Mail(inbox []Message) error {
 }
 
 // Tick takes in that time has passed.
-func (s *Session) Tick() { s.advance() }
+func (s *Execution) Tick() { s.advance() }
 
 // Unplaced says that the owner has no place to perform effects: they may have to wait. What must not be performed twice
 // is stored as held, and does not begin until Placed.
-func (s *Session) Unplaced() { s.unplaced = true }
+func (s *Execution) Unplaced() { s.unplaced = true }
 
 // Placed takes in that effects can be performed at once.
-func (s *Session) Placed() {
+func (s *Execution) Placed() {
 	if s.unplaced {
-		s.unplaced, s.wants.Place = false, false
+		s.unplaced, s.actions.Place = false, false
 		s.advance()
 	}
 }
 
 // unhold lets the held effects begin, once that is stored.
-func (s *Session) unhold() {
+func (s *Execution) unhold() {
 	if s.unplaced || s.draining || len(s.held) == 0 {
 		return
 	}
@@ -257,32 +257,32 @@ func (s *Session) unhold() {
 }
 
 // Drain makes the session end as soon as nothing is in flight.
-func (s *Session) Drain() {
+func (s *Execution) Drain() {
 	s.draining = true
 	s.advance()
 }
 
 // HandOver gives the instance back as it is: what is in flight is cancelled, and another owner performs it again.
 // Unbegun are the effects in flight that the owner has not begun.
-func (s *Session) HandOver(unbegun ...interpreter.Effect) {
+func (s *Execution) HandOver(unbegun ...interpreter.Effect) {
 	s.draining, s.leaving = true, true
 	for _, e := range unbegun {
 		s.state.Hold(e.ID)
 	}
 	for id := range s.flights {
-		s.wants.Cancel = append(s.wants.Cancel, id)
+		s.actions.Cancel = append(s.actions.Cancel, id)
 	}
 	clear(s.flights)
 	s.advance()
 }
 
 // Committed takes in the answer to the commit.
-func (s *Session) Committed(c Committed, err error) {
-	sent := s.wants.Commit
-	s.wants.Commit = nil
+func (s *Execution) Committed(c Committed, err error) {
+	sent := s.actions.Commit
+	s.actions.Commit = nil
 	switch RefusedAs(err) {
 	case TimedOut, Guard, Conflict: // what happened is told again, of what is stored now
-		s.wants.Reload = true
+		s.actions.Reload = true
 		s.refused++
 		if s.leaving && s.refused > maxRefused {
 			s.fail(err)
@@ -301,21 +301,21 @@ func (s *Session) Committed(c Committed, err error) {
 	s.record.Records += int64(sent.Records)
 	for id := range s.flights {
 		if !s.state.Awaits(id) {
-			s.wants.Cancel = append(s.wants.Cancel, id)
+			s.actions.Cancel = append(s.actions.Cancel, id)
 		}
 	}
 	if over {
-		s.wants.Done = true
+		s.actions.Done = true
 		return
 	}
-	s.wants.Mail = c.Mail
+	s.actions.Mail = c.Mail
 	s.advance()
 }
 
 // Reloaded takes in the instance as it is stored, and tells it again what has happened since.
-func (s *Session) Reloaded(c Claimed) error {
+func (s *Execution) Reloaded(c Claimed) error {
 	s.results = s.batch.results
-	s.wants.Reload = false
+	s.actions.Reload = false
 	if err := s.restore(c); err != nil {
 		return err
 	}
@@ -326,6 +326,6 @@ func (s *Session) Reloaded(c Claimed) error {
 }
 
 // fail ends the session without giving the instance back: nobody knows what it would do next.
-func (s *Session) fail(err error) {
-	s.wants.Done, s.wants.Failed = true, err
+func (s *Execution) fail(err error) {
+	s.actions.Done, s.actions.Failed = true, err
 }

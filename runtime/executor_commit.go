@@ -11,8 +11,8 @@ import (
 
 // commit stores what the session wants to be stored. It repeats the same operation while it is not answered and the
 // lease can be trusted.
-func (h *holding) commit() {
-	c := h.session.wants.Commit
+func (h *executor) commit() {
+	c := h.session.actions.Commit
 	h.releasing.Store(c.Release || c.Status.Final())
 	defer h.releasing.Store(false)
 	for failures := 1; ; failures++ {
@@ -42,7 +42,7 @@ func (h *holding) commit() {
 const maxFailures = 30
 
 // free gives back what was reserved for results that are stored, or will be by another owner.
-func (h *holding) free() {
+func (h *executor) free() {
 	for _, a := range h.performed {
 		a.reserved.end()
 	}
@@ -51,7 +51,7 @@ func (h *holding) free() {
 }
 
 // stored tells what a commit has done.
-func (h *holding) stored(c *Commit, done Committed) {
+func (h *executor) stored(c *Commit, done Committed) {
 	h.free()
 	h.partition.clock.hear(done.At)
 	h.logStored(c)
@@ -63,12 +63,12 @@ func (h *holding) stored(c *Commit, done Committed) {
 	}
 	if observe := h.partition.w.c.Observe; observe != nil {
 		for _, e := range h.session.batch.entries {
-			observe(c.Instance, e.Records)
+			observe(c.Instance, e.Events)
 		}
 	}
 }
 
-func (h *holding) refused(r *Refusal) {
+func (h *executor) refused(r *Refusal) {
 	switch r.Code {
 	case Guard:
 		h.partition.clock.reset(r.At)
@@ -79,7 +79,7 @@ func (h *holding) refused(r *Refusal) {
 	h.partition.clock.hear(r.At)
 }
 
-func (h *holding) wait(d time.Duration) {
+func (h *executor) wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -89,7 +89,7 @@ func (h *holding) wait(d time.Duration) {
 }
 
 // claimAgain returns the instance as it is stored, if it is still held.
-func (h *holding) claimAgain() (Claimed, error) {
+func (h *executor) claimAgain() (Claimed, error) {
 	s := h.session
 	for failures := 1; ; failures++ {
 		ctx, cancel := context.WithDeadline(h.ctx, h.trusted())
@@ -112,7 +112,7 @@ func (h *holding) claimAgain() (Claimed, error) {
 	}
 }
 
-func (h *holding) reload() error {
+func (h *executor) reload() error {
 	c, err := h.claimAgain()
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (h *holding) reload() error {
 	return h.session.Reloaded(c)
 }
 
-func (h *holding) fetch() error {
+func (h *executor) fetch() error {
 	c, err := h.claimAgain()
 	if err != nil {
 		return err

@@ -1,0 +1,58 @@
+package interpreter
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// HistoryEvent is one entry of a run's typed history: what a step did. Records of one run are numbered 1, 2, 3... by Seq.
+type HistoryEvent struct {
+	Seq     int              `json:"seq"`
+	At      time.Time        `json:"at"`
+	Type    HistoryEventType `json:"type"`
+	Kind    dsl.Kind         `json:"kind,omitempty"`    // of the task; empty for the workflow
+	Pointer dsl.Pointer      `json:"pointer,omitempty"` // of the task; empty for the workflow
+	Path    Path             `json:"path,omitempty"`    // occurrence of the task
+	Origin  dsl.Pointer      `json:"origin,omitempty"`  // where the task stands in the document, if that is not Pointer
+	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished or came late
+	Attempt int              `json:"attempt,omitempty"` // of the effect or, for RetryScheduled, of the attempt to come
+
+	// Data is the raw input of what started, or the output of what completed.
+	Data any `json:"data,omitempty"`
+	// Error is why something faulted, was caught, or was cancelled.
+	Error *errors.Error `json:"error,omitempty"`
+	// By is the pointer of the try that caught Error.
+	By dsl.Pointer `json:"by,omitempty"`
+	// Until is when a wait or retry delay ends, or the deadline of what started.
+	Until time.Time `json:"until,omitzero"`
+	// Timeout is the kind of the deadline whose passing is Error; empty if Error is anything else, whatever it says.
+	Timeout string `json:"timeout,omitempty"`
+	// Deadlines are the run's own, of what starts it.
+	Deadlines []Deadline `json:"deadlines,omitempty"`
+}
+
+// HistoryEventType is what a HistoryEvent tells.
+type HistoryEventType string
+
+// The record types.
+const (
+	WorkflowStarted   HistoryEventType = "workflow.started"
+	WorkflowCompleted HistoryEventType = "workflow.completed"
+	WorkflowFaulted   HistoryEventType = "workflow.faulted"
+	WorkflowCancelled HistoryEventType = "workflow.cancelled"
+	WorkflowSuspended HistoryEventType = "workflow.suspended"
+	WorkflowResumed   HistoryEventType = "workflow.resumed"
+	TaskStarted       HistoryEventType = "task.started"
+	TaskCompleted     HistoryEventType = "task.completed"
+	TaskFaulted       HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
+	TaskCancelled     HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
+	TaskSkipped       HistoryEventType = "task.skipped"   // its if was false
+	TaskWaiting       HistoryEventType = "task.waiting"   // until Until
+	ErrorCaught       HistoryEventType = "error.caught"   // Error was caught by the try By
+	RetryScheduled    HistoryEventType = "retry.scheduled"
+	EffectStarted     HistoryEventType = "effect.started"
+	EffectFinished    HistoryEventType = "effect.finished"
+	ResultLate        HistoryEventType = "result.late" // came after its task had ended, and was not used
+)
