@@ -257,7 +257,7 @@ func (c *Client) Retry(ctx context.Context, i Instance) error {
 }
 
 func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) error {
-	if err := i.sized(); err != nil {
+	if err := i.CheckSize(); err != nil {
 		return err
 	}
 	if err := text("reason", limits.Reason, m.Reason, c.limits); err != nil {
@@ -275,7 +275,7 @@ func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) err
 func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
 	if err == nil {
-		err = l.Lifecycle.runs(i)
+		err = notQuarantined(i, &l.Lifecycle)
 	}
 	if err != nil || !l.Lifecycle.Status.Final() {
 		return Outcome{}, false, err

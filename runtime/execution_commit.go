@@ -204,6 +204,6 @@ func childPrefix(parent Instance) string {
 	return strings.TrimRight(parent.ID[:min(len(parent.ID), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
 }
 
-// MayStemFrom reports whether, by its id, an instance may have been started by root, or by what root has started. Only
+// MayStemFrom reports whether, by its id, i may have been started by root, or by what root has started. Only
 // its Invocation tells whether it was.
-func (i Instance) MayStemFrom(root Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }
+func MayStemFrom(i, root Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }

@@ -52,7 +52,7 @@ func (s *Execution) refrain(now time.Time) {
 	}
 	if s.actions.Tick = s.giveBy; s.draining || !now.Before(s.giveBy) {
 		s.batch = batch{}
-		c := s.record.giveBack(s.instance, s.token, now)
+		c := s.record.GiveBack(s.instance, s.token, now)
 		c.Next += s.refused
 		s.actions.Commit = &c
 	}

@@ -62,7 +62,7 @@ func (s *Execution) step(ev interpreter.Event) {
 	switch e := ev.(type) {
 	case interpreter.Start:
 		at = s.startTime(now)
-		if s.record.expires(at) {
+		if s.record.Expires(at) {
 			e.At = time.Time{}
 			ev = e
 		}

@@ -128,12 +128,12 @@ func (h *executor) program(c Claimed, digest string) (*interpreter.Program, erro
 	}
 }
 
-// giveBack lets go of an instance as it was claimed.
+// GiveBack lets go of an instance as it was claimed.
 func (h *executor) giveBack(c Claimed) error {
 	w := h.partition.w
 	ctx, cancel := context.WithTimeout(h.ctx, w.c.Lease/5)
 	defer cancel()
-	_, err := w.c.Store.Commit(ctx, c.Lifecycle.giveBack(c.Instance, c.Token, h.partition.clock.estimate()))
+	_, err := w.c.Store.Commit(ctx, c.Lifecycle.GiveBack(c.Instance, c.Token, h.partition.clock.estimate()))
 	return err
 }
 

@@ -52,7 +52,7 @@ func (c *Client) Follow(ctx context.Context, i Instance, from int, f func(Histor
 		}
 		next, err := c.History(ctx, i, from, f)
 		if err == nil {
-			err = l.Lifecycle.runs(i)
+			err = notQuarantined(i, &l.Lifecycle)
 		}
 		if err != nil || l.Lifecycle.Status.Final() {
 			return err

@@ -31,8 +31,8 @@ func ParseInstance(s string) (Instance, error) {
 // instanceID is what an instance may be called. It stands in keys of the store, in URLs and in file names.
 var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 
-// sized reports a name that is too long.
-func (i Instance) sized() error {
+// CheckSize reports a name that is too long.
+func (i Instance) CheckSize() error {
 	if err := (limits.Set{}).Check(limits.Namespace, len(i.Namespace)); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (i Instance) sized() error {
 
 // Check reports what is wrong with the name.
 func (i Instance) Check() error {
-	if err := i.sized(); err != nil {
+	if err := i.CheckSize(); err != nil {
 		return err
 	}
 	if i.Namespace == "" || strings.ContainsAny(i.Namespace, "/{} \t\r\n") {

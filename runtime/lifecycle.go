@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -36,39 +35,6 @@ type Lifecycle struct {
 // can be claimed, and an owner that finds this Reason does nothing but end it if its time is over, or tell when to look
 // again (Execution.confine).
 const Quarantined = "quarantined"
-
-// QuarantinedError tells that an instance does not go on by itself: Client.Retry lets it run again.
-type QuarantinedError struct {
-	Instance Instance
-	Ends     time.Time // when a deadline ends it all the same; zero for never
-	settled  bool      // Ends is known: somebody has looked since it was quarantined
-}
-
-func (e *QuarantinedError) Error() string {
-	text := fmt.Sprintf("instance %s: it is quarantined: its owners were lost again and again at one step", e.Instance)
-	if !e.Ends.IsZero() {
-		text += "; its time ends it at " + e.Ends.UTC().Format(time.RFC3339)
-	}
-	return text
-}
-
-// mayEnd reports whether err tells of an instance that is quarantined, and that a deadline may end all the same.
-func mayEnd(err error) bool {
-	var stuck *QuarantinedError
-	return errors.As(err, &stuck) && !(stuck.settled && stuck.Ends.IsZero())
-}
-
-// runs returns a QuarantinedError for an instance that nobody runs.
-func (r *Lifecycle) runs(i Instance) error {
-	if r.Reason != Quarantined {
-		return nil
-	}
-	e := &QuarantinedError{Instance: i, settled: r.Ready == 0 && !r.Held()}
-	if e.settled && r.Wake != 0 {
-		e.Ends = Moment(r.Wake)
-	}
-	return e
-}
 
 // Held reports whether somebody holds the token.
 func (r *Lifecycle) Held() bool { return r.Lease != 0 }
@@ -128,18 +94,18 @@ func (r *Lifecycle) Commit(c *Commit, now int64) {
 	}
 }
 
-// expires reports whether an instance that nobody has started is over at a time.
-func (r *Lifecycle) expires(at time.Time) bool {
+// Expires reports whether an instance that nobody has started is over at a time.
+func (r *Lifecycle) Expires(at time.Time) bool {
 	return r.Status == interpreter.StatusPending && r.Deadline != 0 && r.Deadline <= at.UnixMilli()
 }
 
 // neverStarts reports whether an instance that ends at a time has not been started before, and is not.
 func (r *Lifecycle) neverStarts(at time.Time) bool {
-	return r.expires(at) || r.Status == interpreter.StatusPending && r.Started > at.UnixMilli()
+	return r.Expires(at) || r.Status == interpreter.StatusPending && r.Started > at.UnixMilli()
 }
 
-// giveBack returns the commit that lets go of an instance as it is stored.
-func (r *Lifecycle) giveBack(i Instance, t Token, at time.Time) Commit {
+// GiveBack returns the commit that lets go of an instance as it is stored.
+func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
 		Wake: Moment(r.Wake), Deadline: Moment(r.Deadline), Release: true, Ready: true,

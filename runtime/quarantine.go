@@ -20,7 +20,7 @@ func (s *Execution) confine() {
 	now := s.Clock()
 	end, first, event := s.terms()
 	if end.IsZero() || now.Before(end) {
-		c := s.record.giveBack(s.instance, s.token, now)
+		c := s.record.GiveBack(s.instance, s.token, now)
 		c.Next, c.Wake, c.Deadline, c.Ready = c.Next+s.refused, end, first, false
 		s.actions.Commit = &c
 		return

@@ -31,7 +31,7 @@ func (f *family) has(i runtime.Instance) bool {
 	f.mu.Lock()
 	member, known := f.members[i]
 	f.mu.Unlock()
-	if known || !slices.ContainsFunc(f.roots, i.MayStemFrom) {
+	if known || !slices.ContainsFunc(f.roots, func(root runtime.Instance) bool { return runtime.MayStemFrom(i, root) }) {
 		return member
 	}
 	info, _, err := f.look(i)

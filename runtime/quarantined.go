@@ -1,0 +1,41 @@
+package runtime
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// QuarantinedError tells that an instance does not go on by itself: Client.Retry lets it run again.
+type QuarantinedError struct {
+	Instance Instance
+	Ends     time.Time // when a deadline ends it all the same; zero for never
+	settled  bool      // Ends is known: somebody has looked since it was quarantined
+}
+
+func (e *QuarantinedError) Error() string {
+	text := fmt.Sprintf("instance %s: it is quarantined: its owners were lost again and again at one step", e.Instance)
+	if !e.Ends.IsZero() {
+		text += "; its time ends it at " + e.Ends.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// mayEnd reports whether err tells of an instance that is quarantined, and that a deadline may end all the same.
+func mayEnd(err error) bool {
+	var stuck *QuarantinedError
+	return errors.As(err, &stuck) && !(stuck.settled && stuck.Ends.IsZero())
+}
+
+// notQuarantined returns a QuarantinedError for an instance that nobody runs.
+func notQuarantined(i Instance, r *Lifecycle) error {
+	if r.Reason != Quarantined {
+		return nil
+	}
+	e := &QuarantinedError{Instance: i, settled: r.Ready == 0 && !r.Held()}
+	if e.settled && r.Wake != 0 {
+		e.Ends = Moment(r.Wake)
+	}
+	return e
+}
