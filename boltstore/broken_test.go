@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/swrun/swrun/boltstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // within works on the keys of a store's file.
@@ -27,17 +27,17 @@ func within(t *testing.T, path string, f func(*bbolt.Bucket) error) {
 }
 
 // ended stores a run that has ended.
-func ended(t *testing.T, s *boltstore.Store, id string) runtime.Instance {
+func ended(t *testing.T, s *boltstore.Store, id string) store.Instance {
 	t.Helper()
-	i := runtime.Instance{Namespace: "test", ID: id}
-	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
+	i := store.Instance{Namespace: "test", ID: id}
+	if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}
-	c := runtime.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: "completed", Reason: "completed"}
+	c := store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: "completed", Reason: "completed"}
 	if _, err := s.Commit(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func ended(t *testing.T, s *boltstore.Store, id string) runtime.Instance {
 func TestCorruptRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1})
-	all := []runtime.Instance{ended(t, s, "a"), ended(t, s, "b"), ended(t, s, "c")}
+	all := []store.Instance{ended(t, s, "a"), ended(t, s, "b"), ended(t, s, "c")}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +68,13 @@ func TestCorruptRecord(t *testing.T) {
 	if listed != 2 {
 		t.Errorf("listed %d", listed)
 	}
-	if _, err := s.Load(t.Context(), all[1]); runtime.RefusedAs(err) != runtime.Corrupt {
+	if _, err := s.Load(t.Context(), all[1]); store.RefusedAs(err) != store.Corrupt {
 		t.Errorf("loading it: %v", err)
 	}
-	if done, err := s.Scrub(t.Context(), runtime.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
 		t.Errorf("scrub tells %v, %v", done.Repaired, err)
 	}
-	if n, err := s.Remove(t.Context(), runtime.Remove{Instances: all}); n != 2 || err != nil {
+	if n, err := s.Remove(t.Context(), store.Remove{Instances: all}); n != 2 || err != nil {
 		t.Errorf("removed %d, %v", n, err)
 	}
 }
@@ -84,13 +84,13 @@ func TestOperationsAreForgotten(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_000)
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1, Now: func() time.Time { return at }})
-	i := runtime.Instance{Namespace: "test", ID: "a"}
-	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
+	i := store.Instance{Namespace: "test", ID: "a"}
+	if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	for day := range 3 {
 		for n := range 10 {
-			if err := s.Deliver(t.Context(), runtime.Delivery{To: i, ID: fmt.Sprint(day, "-", n), Message: []byte("m")}); err != nil {
+			if err := s.Deliver(t.Context(), store.Delivery{To: i, ID: fmt.Sprint(day, "-", n), Message: []byte("m")}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/boltstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestClockGoesBack: time in the store goes on from where it was, also for the next process, and goes on with the clock
@@ -20,7 +20,7 @@ func TestClockGoesBack(t *testing.T) {
 	s, begun := open(), at
 	tell := func(want time.Duration) {
 		t.Helper()
-		p, err := s.Promote(t.Context(), runtime.Promote{})
+		p, err := s.Promote(t.Context(), store.Promote{})
 		if err != nil || p.At.Sub(begun) != want {
 			t.Errorf("it is %s after the beginning, want %s (%v)", p.At.Sub(begun), want, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // filledStore makes a file with instances in every state, large enough to have pages of every kind.
@@ -32,15 +32,15 @@ func filledStore(t testing.TB) []byte {
 	}
 	must(s.Define(t.Context(), "key", bytes.Repeat([]byte("d"), 9000))) // goes on over several pages
 	for n := range 120 {
-		i := runtime.Instance{Namespace: "test", ID: fmt.Sprint("run-", n)}
-		_, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte(`{"input":1}`), Delay: time.Duration(n%3) * time.Hour})
+		i := store.Instance{Namespace: "test", ID: fmt.Sprint("run-", n)}
+		_, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte(`{"input":1}`), Delay: time.Duration(n%3) * time.Hour})
 		must(err)
 		if n%3 > 0 {
 			continue
 		}
-		claimed, err := s.Claim(t.Context(), runtime.Claim{Partition: i.Partition(2), Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Millisecond})
+		claimed, err := s.Claim(t.Context(), store.Claim{Partition: i.Partition(2), Instances: []store.Instance{i}, Nonce: "n", Lease: time.Millisecond})
 		must(err)
-		c := runtime.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Release: n%2 == 0}
+		c := store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Release: n%2 == 0}
 		c.Changes = interpreter.Changes{Head: []byte("{}"), Frames: []interpreter.StoredFrame{{Slot: 1, Data: bytes.Repeat([]byte("f"), 300)}}}
 		c.Entries, c.Outbox = [][]byte{[]byte("{}"), []byte("{}")}, [][]byte{[]byte(`{"x":1}`)}
 		if n%4 == 0 {
@@ -57,9 +57,9 @@ func filledStore(t testing.TB) []byte {
 
 // useAll asks a store for everything that it can be asked, and returns the errors that are no refusals.
 func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
-	ctx, some := t.Context(), []runtime.Instance{{Namespace: "test", ID: "run-3"}, {Namespace: "test", ID: "run-12"}, {Namespace: "test", ID: "run-50"}}
+	ctx, some := t.Context(), []store.Instance{{Namespace: "test", ID: "run-3"}, {Namespace: "test", ID: "run-12"}, {Namespace: "test", ID: "run-50"}}
 	note := func(err error) {
-		if err != nil && runtime.RefusedAs(err) == "" {
+		if err != nil && store.RefusedAs(err) == "" {
 			failed = append(failed, err)
 		}
 	}
@@ -74,20 +74,20 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 		note(err)
 		_, err = s.Upcoming(ctx, p, time.Now().Add(time.Hour))
 		note(err)
-		_, err = s.Promote(ctx, runtime.Promote{Partition: p, Instances: work.Due})
+		_, err = s.Promote(ctx, store.Promote{Partition: p, Instances: work.Due})
 		note(err)
-		claimed, err := s.Claim(ctx, runtime.Claim{Partition: p, Instances: work.Ready, Nonce: "m", Lease: time.Minute})
+		claimed, err := s.Claim(ctx, store.Claim{Partition: p, Instances: work.Ready, Nonce: "m", Lease: time.Minute})
 		note(err)
 		for _, c := range claimed {
-			_, err = s.Renew(ctx, runtime.Renew{Partition: p, Held: []runtime.Held{{Instance: c.Instance, Token: c.Token}}, Lease: time.Minute})
+			_, err = s.Renew(ctx, store.Renew{Partition: p, Held: []store.Held{{Instance: c.Instance, Token: c.Token}}, Lease: time.Minute})
 			note(err)
-			_, err = s.Commit(ctx, runtime.Commit{Instance: c.Instance, Token: c.Token, Version: c.Lifecycle.Version, Next: c.Lifecycle.Version + 1, At: c.At, Status: interpreter.StatusCompleted, Reason: "completed", Entries: [][]byte{[]byte("e")}})
+			_, err = s.Commit(ctx, store.Commit{Instance: c.Instance, Token: c.Token, Version: c.Lifecycle.Version, Next: c.Lifecycle.Version + 1, At: c.At, Status: interpreter.StatusCompleted, Reason: "completed", Entries: [][]byte{[]byte("e")}})
 			note(err)
 		}
-		_, err = s.Scrub(ctx, runtime.Scrub{Partition: p, N: 1000, Adopt: true})
+		_, err = s.Scrub(ctx, store.Scrub{Partition: p, N: 1000, Adopt: true})
 		note(err)
 		note(s.Relay(ctx, p, []string{"0-1"}))
-		_, err = s.Remove(ctx, runtime.Remove{Partition: p, Instances: work.Expired})
+		_, err = s.Remove(ctx, store.Remove{Partition: p, Instances: work.Expired})
 		note(err)
 	}
 	for _, i := range some {
@@ -97,8 +97,8 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 		note(err)
 		_, err = s.Payload(ctx, i, "r")
 		note(err)
-		note(s.Deliver(ctx, runtime.Delivery{To: i, ID: "m" + i.ID, Message: []byte("{}")}))
-		note(s.Command(ctx, runtime.Command{To: i, ID: "c" + i.ID, Verb: runtime.VerbCancel, Message: []byte("{}")}))
+		note(s.Deliver(ctx, store.Delivery{To: i, ID: "m" + i.ID, Message: []byte("{}")}))
+		note(s.Command(ctx, store.Command{To: i, ID: "c" + i.ID, Verb: store.VerbCancel, Message: []byte("{}")}))
 	}
 	_, err := s.Definition(ctx, "key")
 	note(err)
@@ -106,7 +106,7 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 	note(err)
 	_, err = s.Written(ctx)
 	note(err)
-	_, err = s.Start(ctx, runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "new"}, Invocation: bytes.Repeat([]byte("i"), 5000)})
+	_, err = s.Start(ctx, store.Start{Instance: store.Instance{Namespace: "test", ID: "new"}, Invocation: bytes.Repeat([]byte("i"), 5000)})
 	note(err)
 	return failed
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestFullDisk: a disk that is full refuses what is to be written, with the reason, and nothing is half written. When it
@@ -28,7 +28,7 @@ func TestFullDisk(t *testing.T) {
 	path := filepath.Join(folder, "store.db")
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1, Failed: func(error) { told++ }})
 	start := func(n int) error {
-		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint("r", n)}, Invocation: bytes.Repeat([]byte("i"), 50_000)})
+		_, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: fmt.Sprint("r", n)}, Invocation: bytes.Repeat([]byte("i"), 50_000)})
 		return err
 	}
 	stored, refused := 0, error(nil)
@@ -41,7 +41,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("after %d: %v, told %d times", stored, refused, told)
 	}
 	// What is small is refused too: whoever takes an instance must be able to store what comes of it.
-	if _, err := s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{{Namespace: "test", ID: "r0"}}, Nonce: "n", Lease: time.Hour}); !errors.As(err, &unwritten) {
+	if _, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "r0"}}, Nonce: "n", Lease: time.Hour}); !errors.As(err, &unwritten) {
 		t.Errorf("claimed: %v", err)
 	}
 	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Ready != int64(stored) {
@@ -105,7 +105,7 @@ func TestFileTooLarge(t *testing.T) {
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1})
 	allow(8 << 10)
 	var unwritten *boltstore.WriteError
-	_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "r"}, Invocation: bytes.Repeat([]byte("i"), 100_000)})
+	_, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: "r"}, Invocation: bytes.Repeat([]byte("i"), 100_000)})
 	if !errors.As(err, &unwritten) {
 		t.Error(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/kvstore"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Config is what a store needs. The zero value is useful.
@@ -27,7 +27,7 @@ type Config struct {
 
 const defaultPartitions = 4
 
-// Store is a runtime.Store in a file.
+// Store is a store.Store in a file.
 type Store struct {
 	*kvstore.Store
 	group *group
@@ -113,7 +113,7 @@ func (s *Store) begin(c Config) error {
 	}); err != nil {
 		return err
 	}
-	layout := runtime.Layout{Deployment: "local", Partitions: c.Partitions, Schema: runtime.Schema}
+	layout := store.Layout{Deployment: "local", Partitions: c.Partitions, Schema: store.Schema}
 	var err error
 	s.Store, err = kvstore.Open(s.group, layout, c.Now)
 	return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/storetest"
 )
 
@@ -33,9 +33,9 @@ func TestContract(t *testing.T) {
 // TestFileOutlivesTheProcess: what one process has stored the next one finds.
 func TestFileOutlivesTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	i := runtime.Instance{Namespace: "test", ID: "a"}
+	i := store.Instance{Namespace: "test", ID: "a"}
 	first := mustOpen(t, path, boltstore.Config{})
-	if _, err := first.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("info")}); err != nil {
+	if _, err := first.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("info")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {

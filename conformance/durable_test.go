@@ -14,11 +14,12 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // bench is a store under test, and its clock.
 type bench struct {
-	store   runtime.Store
+	store   store.Store
 	now     func() time.Time
 	advance func(time.Duration)
 }
@@ -32,7 +33,7 @@ type durable struct {
 	bench   bench
 	client  *runtime.Client
 	relay   runtime.Relay
-	root    runtime.Instance
+	root    store.Instance
 
 	crashAt int // the worker is lost after so many commits; 0 for never
 	loseAt  int // the answer to this commit is lost; 0 for none
@@ -46,7 +47,7 @@ type durable struct {
 
 // taken is an instance in the worker's hands.
 type taken struct {
-	claimed runtime.Claimed
+	claimed store.Claimed
 	program *interpreter.Program
 	session *runtime.Execution
 	flights []interpreter.Effect
@@ -109,7 +110,7 @@ func (d *durable) pollAll() (busy bool) {
 			busy = true
 		}
 		if len(work.Due) > 0 {
-			_, err := d.bench.store.Promote(d.t.Context(), runtime.Promote{Partition: p, Instances: work.Due})
+			_, err := d.bench.store.Promote(d.t.Context(), store.Promote{Partition: p, Instances: work.Due})
 			d.must(err)
 			busy = true
 		}
@@ -138,9 +139,9 @@ func (d *durable) mail() {
 	}
 }
 
-func (d *durable) claim(partition int, ready []runtime.Instance) {
+func (d *durable) claim(partition int, ready []store.Instance) {
 	d.nonces++
-	claimed, err := d.bench.store.Claim(d.t.Context(), runtime.Claim{
+	claimed, err := d.bench.store.Claim(d.t.Context(), store.Claim{
 		Partition: partition, Instances: ready, Nonce: fmt.Sprintf("nonce%d", d.nonces), Lease: leaseTime,
 	})
 	d.must(err)
@@ -202,10 +203,10 @@ func (d *durable) act(h *taken) {
 	}
 }
 
-func (d *durable) again(h *taken) runtime.Claimed {
+func (d *durable) again(h *taken) store.Claimed {
 	i := h.claimed.Instance
-	claimed, err := d.bench.store.Claim(d.t.Context(), runtime.Claim{
-		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []runtime.Instance{i}, Nonce: h.claimed.Token.Nonce, Lease: leaseTime,
+	claimed, err := d.bench.store.Claim(d.t.Context(), store.Claim{
+		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []store.Instance{i}, Nonce: h.claimed.Token.Nonce, Lease: leaseTime,
 	})
 	d.must(err)
 	if len(claimed) != 1 {
@@ -240,7 +241,7 @@ func (d *durable) crash() {
 	d.held = nil
 	d.lost++
 	for p := range d.bench.store.Layout().Partitions {
-		_, err := d.bench.store.Scrub(d.t.Context(), runtime.Scrub{Partition: p, N: 1000, Adopt: true})
+		_, err := d.bench.store.Scrub(d.t.Context(), store.Scrub{Partition: p, N: 1000, Adopt: true})
 		d.must(err)
 	}
 }
@@ -349,7 +350,7 @@ func once(events []any) (all []any) {
 	return all
 }
 
-func (d *durable) history(i runtime.Instance) (all []interpreter.HistoryStep) {
+func (d *durable) history(i store.Instance) (all []interpreter.HistoryStep) {
 	d.t.Helper()
 	for {
 		stored, err := d.bench.store.History(d.t.Context(), i, len(all), 50)
@@ -380,7 +381,7 @@ func (d *durable) verifyStore() {
 	}
 }
 
-func (d *durable) verifyInstance(i runtime.Instance) {
+func (d *durable) verifyInstance(i store.Instance) {
 	d.t.Helper()
 	l, err := d.bench.store.Load(d.t.Context(), i)
 	d.must(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // during runs f again and again until all runs have ended, and returns how often it did harm.
@@ -302,7 +303,7 @@ func TestServerClockJumps(t *testing.T) {
 	time.Sleep(time.Second)
 	w.redis.Jump(-time.Hour)
 	w.settle(time.Minute)
-	w.audit(interpreter.StatusCompleted, func(i runtime.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []runtime.HistoryEntry) {
 		took := entries[len(entries)-1].CommittedAt.Sub(entries[0].CommittedAt)
 		if took < 8*time.Second || took > 50*time.Second {
 			t.Errorf("%s took %s", i, took)

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redact/redacttest"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // crashSecrets are two secrets that look like nothing else.
@@ -93,7 +94,7 @@ func (w *world) secretsFile() string {
 func (w *world) auditSecrets(search redacttest.Search) {
 	w.Helper()
 	taken := 0
-	w.audit(interpreter.StatusCompleted, func(_ runtime.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []runtime.HistoryEntry) {
 		if takenOver(entries) {
 			taken++
 		}

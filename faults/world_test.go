@@ -23,6 +23,7 @@ import (
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -64,7 +65,7 @@ type world struct {
 	store   *redisstore.Store // not by the proxy
 	client  *runtime.Client
 	workers []*worker
-	runs    []runtime.Instance
+	runs    []store.Instance
 }
 
 // lease is short, so that tests are.
@@ -235,7 +236,7 @@ func (w *world) unfinished() {
 // audit looks at every run: its records have no gaps and one end, each effect was committed once, nothing completed
 // after its time, and its history makes the state that is stored (I1, I2, I3, I8, I10 of reliability.md). It calls
 // each with every run's history.
-func (w *world) audit(want interpreter.Status, each func(runtime.Instance, []runtime.HistoryEntry)) {
+func (w *world) audit(want interpreter.Status, each func(store.Instance, []runtime.HistoryEntry)) {
 	w.Helper()
 	for _, i := range w.runs {
 		l, err := w.store.Load(w.Context(), i)
@@ -260,7 +261,7 @@ func (w *world) audit(want interpreter.Status, each func(runtime.Instance, []run
 	w.auditIndexes()
 }
 
-func (w *world) auditHistory(i runtime.Instance, l runtime.Loaded, entries []runtime.HistoryEntry) {
+func (w *world) auditHistory(i store.Instance, l store.Loaded, entries []runtime.HistoryEntry) {
 	w.Helper()
 	seq, ends := 0, 0
 	nonces := map[int64]string{}
@@ -297,7 +298,7 @@ func (w *world) auditHistory(i runtime.Instance, l runtime.Loaded, entries []run
 	w.auditState(i, l, plain)
 }
 
-func (w *world) auditState(i runtime.Instance, l runtime.Loaded, entries []interpreter.HistoryStep) {
+func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpreter.HistoryStep) {
 	w.Helper()
 	info, err := runtime.ParseInvocation(l.Invocation)
 	if err != nil {
@@ -337,7 +338,7 @@ func (w *world) auditIndexes() {
 	w.Helper()
 	for p := range w.store.Layout().Partitions {
 		for cursor := ""; ; {
-			done, err := w.store.Scrub(w.Context(), runtime.Scrub{Partition: p, Cursor: cursor, N: 100})
+			done, err := w.store.Scrub(w.Context(), store.Scrub{Partition: p, Cursor: cursor, N: 100})
 			if err != nil {
 				w.Fatal(err)
 			}

@@ -8,25 +8,25 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/kvstore"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Config is what a store needs. The zero value is useful.
 type Config struct {
-	Partitions int              // default runtime.DefaultPartitions
+	Partitions int              // default store.DefaultPartitions
 	Now        func() time.Time // the store's clock; default time.Now
 }
 
 // New returns an empty store.
 func New(c Config) *kvstore.Store {
 	if c.Partitions == 0 {
-		c.Partitions = runtime.DefaultPartitions
+		c.Partitions = store.DefaultPartitions
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	layout := runtime.Layout{Deployment: "memory", Partitions: c.Partitions, Schema: runtime.Schema}
+	layout := store.Layout{Deployment: "memory", Partitions: c.Partitions, Schema: store.Schema}
 	s, err := kvstore.Open(&database{}, layout, c.Now)
 	if err != nil {
 		panic(err) // an empty database takes any layout

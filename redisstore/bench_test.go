@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // BenchmarkCommit is the commit of a durable step, by 100 owners at once. script-µs is what the server spends on one.
@@ -26,7 +26,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 	defer s.Close()
 	const owners = 100
-	commits := make([]runtime.Commit, owners)
+	commits := make([]store.Commit, owners)
 	for n := range commits {
 		commits[n] = mustCommit(b, s, n)
 	}
@@ -53,17 +53,17 @@ func BenchmarkCommit(b *testing.B) {
 	b.ReportMetric(spent(b, client)/float64(b.N), "script-µs")
 }
 
-func mustCommit(b *testing.B, s *redisstore.Store, n int) runtime.Commit {
+func mustCommit(b *testing.B, s *redisstore.Store, n int) store.Commit {
 	b.Helper()
-	i := runtime.Instance{Namespace: "bench", ID: "01k7za0000000000000000" + strconv.Itoa(n)}
-	if _, err := s.Start(b.Context(), runtime.Start{Instance: i, Invocation: []byte(`{"w":"bench/steps:1.0.0","d":"0123456789abcdef012345","i":{"n":1}}`)}); err != nil {
+	i := store.Instance{Namespace: "bench", ID: "01k7za0000000000000000" + strconv.Itoa(n)}
+	if _, err := s.Start(b.Context(), store.Start{Instance: i, Invocation: []byte(`{"w":"bench/steps:1.0.0","d":"0123456789abcdef012345","i":{"n":1}}`)}); err != nil {
 		b.Fatal(err)
 	}
-	claimed, err := s.Claim(b.Context(), runtime.Claim{Partition: i.Partition(16), Instances: []runtime.Instance{i}, Nonce: "0123456789abcdefghij", Lease: time.Hour})
+	claimed, err := s.Claim(b.Context(), store.Claim{Partition: i.Partition(16), Instances: []store.Instance{i}, Nonce: "0123456789abcdefghij", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		b.Fatal(claimed, err)
 	}
-	return runtime.Commit{
+	return store.Commit{
 		Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Records: 4,
 		Changes: interpreter.Changes{
 			Head: []byte(`{"s":"running","t":1763700000000000000,"f":12,"n":5,"r":27}`),

@@ -15,15 +15,15 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-func instance(id string) runtime.Instance { return runtime.Instance{Namespace: "test", ID: id} }
+func instance(id string) store.Instance { return store.Instance{Namespace: "test", ID: id} }
 
-func (j *jumping) start(ids ...string) (all []runtime.Instance) {
+func (j *jumping) start(ids ...string) (all []store.Instance) {
 	j.Helper()
 	for _, id := range ids {
-		if _, err := j.Start(j.Context(), runtime.Start{Instance: instance(id), Invocation: []byte("{}")}); err != nil {
+		if _, err := j.Start(j.Context(), store.Start{Instance: instance(id), Invocation: []byte("{}")}); err != nil {
 			j.Fatal(err)
 		}
 		all = append(all, instance(id))
@@ -44,7 +44,7 @@ func TestClosedStore(t *testing.T) {
 	if _, err := s.Load(context.Background(), instance("a")); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("reading: %v", err)
 	}
-	if _, err := s.Promote(context.Background(), runtime.Promote{}); !errors.Is(err, redis.ErrClosed) {
+	if _, err := s.Promote(context.Background(), store.Promote{}); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("writing: %v", err)
 	}
 }
@@ -54,10 +54,10 @@ func TestLossOfAnIdlePartition(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	j.start("a")
 	redistest.EditTime(t, j.client, "swrun:{D:0}:time", func(m *redistest.Time) { m.Writes-- }) // as a failover does
-	if _, err := j.Poll(t.Context(), 0, 10, false); runtime.RefusedAs(err) != runtime.RolledBack {
+	if _, err := j.Poll(t.Context(), 0, 10, false); store.RefusedAs(err) != store.RolledBack {
 		t.Errorf("got %v", err)
 	}
-	if done, err := j.Scrub(t.Context(), runtime.Scrub{N: 10, Adopt: true, Loss: true}); err != nil || !done.Adopted {
+	if done, err := j.Scrub(t.Context(), store.Scrub{N: 10, Adopt: true, Loss: true}); err != nil || !done.Adopted {
 		t.Errorf("got %+v, %v", done, err)
 	}
 	if _, err := j.Poll(t.Context(), 0, 10, false); err != nil {
@@ -79,11 +79,11 @@ func TestRemovedMeanwhile(t *testing.T) {
 	forget()
 	for name, f := range map[string]func() error{
 		"claim": func() error {
-			_, err := j.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Minute})
+			_, err := j.Claim(t.Context(), store.Claim{Instances: []store.Instance{i}, Nonce: "n", Lease: time.Minute})
 			return err
 		},
 		"promote": func() error {
-			_, err := j.Promote(t.Context(), runtime.Promote{Instances: []runtime.Instance{i}})
+			_, err := j.Promote(t.Context(), store.Promote{Instances: []store.Instance{i}})
 			return err
 		},
 	} {
@@ -94,11 +94,11 @@ func TestRemovedMeanwhile(t *testing.T) {
 			t.Errorf("after %s: %+v, %v", name, st, err)
 		}
 	}
-	if done, err := j.Scrub(t.Context(), runtime.Scrub{N: 10}); err != nil || len(done.Repaired) > 0 {
+	if done, err := j.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) > 0 {
 		t.Errorf("scrub tells %v, %v", done.Repaired, err)
 	}
 	j.client.XAdd(t.Context(), &redis.XAddArgs{Stream: "swrun:{D:0}:index", ID: "99999999999999-1", Values: []string{"i", i.String()}})
-	if done, err := j.Scrub(t.Context(), runtime.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
+	if done, err := j.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
 		t.Errorf("of a record that is lost scrub tells %v, %v (%v)", done.Repaired, err, record)
 	}
 }
@@ -111,15 +111,15 @@ func TestMessagesToACorruptInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func() error{
-		"deliver": func() error { return j.Deliver(t.Context(), runtime.Delivery{To: i, ID: "d", Message: []byte("m")}) },
-		"command": func() error { return j.Command(t.Context(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbCancel}) },
+		"deliver": func() error { return j.Deliver(t.Context(), store.Delivery{To: i, ID: "d", Message: []byte("m")}) },
+		"command": func() error { return j.Command(t.Context(), store.Command{To: i, ID: "c", Verb: store.VerbCancel}) },
 		"load":    func() error { _, err := j.Load(t.Context(), i); return err },
 		"commit": func() error {
-			_, err := j.Commit(t.Context(), runtime.Commit{Instance: i, Status: "running"})
+			_, err := j.Commit(t.Context(), store.Commit{Instance: i, Status: "running"})
 			return err
 		},
 	} {
-		if err := f(); runtime.RefusedAs(err) != runtime.Corrupt {
+		if err := f(); store.RefusedAs(err) != store.Corrupt {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -133,15 +133,15 @@ func TestNobodyWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 { // which fill the pipelines
-		go j.Promote(context.Background(), runtime.Promote{})
+		go j.Promote(context.Background(), store.Promote{})
 		time.Sleep(20 * time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := j.Claim(ctx, runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Minute}); err == nil {
+	if _, err := j.Claim(ctx, store.Claim{Instances: []store.Instance{i}, Nonce: "n", Lease: time.Minute}); err == nil {
 		t.Fatal("the server has answered")
 	}
-	if _, err := j.Promote(t.Context(), runtime.Promote{}); err != nil { // behind it
+	if _, err := j.Promote(t.Context(), store.Promote{}); err != nil { // behind it
 		t.Fatal(err)
 	}
 	if l, err := j.Load(t.Context(), i); err != nil || l.Lifecycle.Held() {
@@ -156,12 +156,12 @@ func TestAdoptionIsRepeated(t *testing.T) {
 	line := newLine(t, j.server.Addr)
 	far := mustOpen(t, "redis://"+line.addr, redisstore.Config{Deployment: "D", Partitions: 1})
 	j.start("a", "b")
-	if _, err := far.Promote(t.Context(), runtime.Promote{}); err != nil { // it has seen them
+	if _, err := far.Promote(t.Context(), store.Promote{}); err != nil { // it has seen them
 		t.Fatal(err)
 	}
 	redistest.EditTime(t, j.client, "swrun:{D:0}:time", func(m *redistest.Time) { m.Writes-- })
 	line.cut.Store(true)
-	loss := runtime.Scrub{N: 1, Adopt: true, Loss: true}
+	loss := store.Scrub{N: 1, Adopt: true, Loss: true}
 	if done, err := far.Scrub(t.Context(), loss); err != nil || !done.Adopted || line.cut.Load() {
 		t.Errorf("got %+v, %v; was a line cut: %v", done, err, !line.cut.Load())
 	}
@@ -222,23 +222,23 @@ func (a answers) Write(data []byte) (int, error) {
 func TestDamageIsFoundFirst(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		key    func(runtime.Instance) string
-		commit func(*runtime.Commit)
+		key    func(store.Instance) string
+		commit func(*store.Commit)
 	}{
-		{"payloads", func(i runtime.Instance) string { return "p:" + i.String() }, func(c *runtime.Commit) { c.Payloads = map[string][]byte{"r": []byte("x")} }},
-		{"outbox", func(runtime.Instance) string { return "outbox" }, func(c *runtime.Commit) { c.Outbox = [][]byte{[]byte("{}")} }},
-		{"history", func(i runtime.Instance) string { return "h:" + i.String() }, func(*runtime.Commit) {}},
-		{"index", func(runtime.Instance) string { return "due" }, func(c *runtime.Commit) { c.Wake, c.Release = c.At.Add(time.Second), true }},
-		{"index that is left", func(runtime.Instance) string { return "due" }, func(c *runtime.Commit) { c.Status = interpreter.StatusCompleted }},
-		{"inbox", func(i runtime.Instance) string { return "n:" + i.String() }, func(c *runtime.Commit) { c.Read = 1 }},
-		{"index of the ended", func(runtime.Instance) string { return "closed" }, func(c *runtime.Commit) { c.Status = interpreter.StatusCompleted }},
+		{"payloads", func(i store.Instance) string { return "p:" + i.String() }, func(c *store.Commit) { c.Payloads = map[string][]byte{"r": []byte("x")} }},
+		{"outbox", func(store.Instance) string { return "outbox" }, func(c *store.Commit) { c.Outbox = [][]byte{[]byte("{}")} }},
+		{"history", func(i store.Instance) string { return "h:" + i.String() }, func(*store.Commit) {}},
+		{"index", func(store.Instance) string { return "due" }, func(c *store.Commit) { c.Wake, c.Release = c.At.Add(time.Second), true }},
+		{"index that is left", func(store.Instance) string { return "due" }, func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
+		{"inbox", func(i store.Instance) string { return "n:" + i.String() }, func(c *store.Commit) { c.Read = 1 }},
+		{"index of the ended", func(store.Instance) string { return "closed" }, func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := newJumping(t, redisstore.Config{})
 			commit := newTogether(t, j.Store, 0, togetherKind{}).commit
 			c.commit(&commit)
 			if commit.Read > 0 {
-				if err := j.Deliver(t.Context(), runtime.Delivery{To: commit.Instance, ID: "m", Message: runtime.Message("{}")}); err != nil {
+				if err := j.Deliver(t.Context(), store.Delivery{To: commit.Instance, ID: "m", Message: store.Message("{}")}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // reply is what a script has answered.
@@ -27,7 +27,7 @@ func (s *Store) call(ctx context.Context, c *script, partition int, subject stri
 }
 
 // repeat runs a script of a partition, and repeats the same operation while it is not answered for a reason that may pass.
-// args begin with the script's arguments. Its error is a *runtime.Refusal, or leaves open whether the script has run.
+// args begin with the script's arguments. Its error is a *store.Refusal, or leaves open whether the script has run.
 func (s *Store) repeat(ctx context.Context, c *script, partition int, subject string, args []any) (reply, error) {
 	for failures := 1; ; failures++ {
 		n, err := s.node(ctx, partition)
@@ -146,13 +146,13 @@ func (s *Store) read(r *request) (reply, error) {
 		return reply{}, errMixedUp
 	}
 	now, seq := number(moment), number(writes)
-	for seen := s.seen[r.partition].Load(); seq > seen && code != string(runtime.RolledBack); seen = s.seen[r.partition].Load() {
+	for seen := s.seen[r.partition].Load(); seq > seen && code != string(store.RolledBack); seen = s.seen[r.partition].Load() {
 		if s.seen[r.partition].CompareAndSwap(seen, seq) {
 			break
 		}
 	}
 	s.clocks[r.partition].hear(now, r.sent, s.uptime())
-	return reply{code: code, at: runtime.Moment(now), values: values}, nil
+	return reply{code: code, at: store.Moment(now), values: values}, nil
 }
 
 // refusal returns the error of a reply, if it is one.
@@ -161,7 +161,7 @@ func refusal(r reply, subject string) error {
 	case "OK", "OK_DUP", look:
 		return nil
 	}
-	return &runtime.Refusal{Code: runtime.Code(r.code), Detail: subject, At: r.at}
+	return &store.Refusal{Code: store.Code(r.code), Detail: subject, At: r.at}
 }
 
 // passes reports whether an error is likely to pass, so that the same operation is worth repeating

@@ -10,7 +10,7 @@ import (
 
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // jumping is a store with one partition whose server's clock can jump.
@@ -44,7 +44,7 @@ func (j *jumping) time() time.Time {
 	if err != nil {
 		j.Fatal(err)
 	}
-	p, err := j.Promote(j.Context(), runtime.Promote{})
+	p, err := j.Promote(j.Context(), store.Promote{})
 	if err != nil {
 		j.Fatal(err)
 	}
@@ -118,8 +118,8 @@ func TestClockOfOthers(t *testing.T) {
 // right, it makes no deadline pass.
 func TestClockOfANewcomer(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
-	at, sleeper := j.time(), runtime.Instance{Namespace: "test", ID: "a"}
-	if _, err := j.Start(t.Context(), runtime.Start{Instance: sleeper, Invocation: []byte("{}"), Delay: 30 * time.Minute}); err != nil {
+	at, sleeper := j.time(), store.Instance{Namespace: "test", ID: "a"}
+	if _, err := j.Start(t.Context(), store.Start{Instance: sleeper, Invocation: []byte("{}"), Delay: 30 * time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	j.server.Jump(time.Hour)
@@ -132,7 +132,7 @@ func TestClockOfANewcomer(t *testing.T) {
 			t.Errorf("it is %s from what it was", now.Sub(at))
 		}
 	}
-	p, err := newcomer.Promote(t.Context(), runtime.Promote{Instances: []runtime.Instance{sleeper}})
+	p, err := newcomer.Promote(t.Context(), store.Promote{Instances: []store.Instance{sleeper}})
 	if err != nil || p.Ready != 0 {
 		t.Errorf("%d ready, %v: a wait of 30 minutes is over after %s", p.Ready, err, p.At.Sub(at))
 	}
@@ -166,7 +166,7 @@ func TestClockComesBack(t *testing.T) {
 	j.start("b") // which notes the time
 	j.server.Jump(-500 * time.Millisecond)
 	newcomer := j.another(redisstore.Config{})
-	if p, err := newcomer.Promote(t.Context(), runtime.Promote{}); err != nil || p.At.Sub(at) > time.Minute {
+	if p, err := newcomer.Promote(t.Context(), store.Promote{}); err != nil || p.At.Sub(at) > time.Minute {
 		t.Errorf("it is %s from what it was, %v", p.At.Sub(at), err)
 	}
 }
@@ -177,7 +177,7 @@ func TestClockOfAStoppedProcess(t *testing.T) {
 	for _, reads := range []int64{1, 2, 3} { // of the clock, until it is stopped
 		for name, ask := range map[string]func(*jumping) error{
 			"read":  func(j *jumping) error { _, err := j.Poll(t.Context(), 0, 10, false); return err },
-			"write": func(j *jumping) error { _, err := j.Promote(t.Context(), runtime.Promote{}); return err },
+			"write": func(j *jumping) error { _, err := j.Promote(t.Context(), store.Promote{}); return err },
 		} {
 			var up uptime
 			var left atomic.Int64
@@ -211,7 +211,7 @@ func TestClockOfWhatWaited(t *testing.T) {
 	j := newJumping(t, redisstore.Config{Uptime: up.read})
 	before, after := newTogether(t, j.Store, 0, togetherKind{}).commit, newTogether(t, j.Store, 1, togetherKind{}).commit
 	at := j.time()
-	for n, c := range []*runtime.Commit{&before, &after} {
+	for n, c := range []*store.Commit{&before, &after} {
 		c.Guard = at.Add(time.Duration(20+n) * time.Second)
 	}
 	if err := j.client.ClientPause(t.Context(), 1500*time.Millisecond).Err(); err != nil {
@@ -219,12 +219,12 @@ func TestClockOfWhatWaited(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	for range 3 { // whatever comes next has to wait
-		group.Go(func() { j.Promote(t.Context(), runtime.Promote{}) }) // nothing is due
+		group.Go(func() { j.Promote(t.Context(), store.Promote{}) }) // nothing is due
 		time.Sleep(30 * time.Millisecond)
 	}
-	commit := func(c runtime.Commit) {
+	commit := func(c store.Commit) {
 		group.Go(func() {
-			if _, err := j.Commit(t.Context(), c); runtime.RefusedAs(err) != runtime.TimedOut {
+			if _, err := j.Commit(t.Context(), c); store.RefusedAs(err) != store.TimedOut {
 				t.Errorf("got %v, 20 s late", err)
 			}
 		})

@@ -25,7 +25,7 @@
 //	swrun:{D:p}:f:i          hash    n: how many instances i has led to, since: when the first of them started; for a day
 //
 // A live instance stands in exactly one of ready and due, a closed one in closed; which one follows from its record,
-// which is the truth (runtime.Lifecycle). Nothing but f:i has a TTL. Hints are published on the channel swrun:{D}:hints as
+// which is the truth (store.Lifecycle). Nothing but f:i has a TTL. Hints are published on the channel swrun:{D}:hints as
 // "p" or "p i". Nothing is published on swrun:{D}:workers: who listens there is a worker.
 //
 // The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that

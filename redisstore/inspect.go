@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Facts is what a server tells of itself.
@@ -115,15 +115,15 @@ func (s *Store) settle(ctx context.Context) error {
 	if s.layout.Partitions != 0 {
 		return nil
 	}
-	s.layout.Partitions = runtime.DefaultPartitions
-	text, err := s.client.Get(ctx, newKeys(runtime.Layout{Deployment: s.layout.Deployment}).layout()).Bytes()
+	s.layout.Partitions = store.DefaultPartitions
+	text, err := s.client.Get(ctx, newKeys(store.Layout{Deployment: s.layout.Deployment}).layout()).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var kept runtime.Layout
+	var kept store.Layout
 	if err := json.Unmarshal(text, &kept); err != nil {
 		return fmt.Errorf("read the layout of the deployment %s: %w", s.layout.Deployment, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // keys names everything that a deployment has in Redis. See the package comment.
@@ -22,7 +22,7 @@ type partitionKeys struct {
 	timeKey                                                 any // time, as an argument
 }
 
-func newKeys(l runtime.Layout) keys {
+func newKeys(l store.Layout) keys {
 	k := keys{deployment: fmt.Sprintf("swrun:{%s}:", l.Deployment)}
 	for p := range l.Partitions {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
@@ -39,12 +39,12 @@ func (k keys) definitions() string { return k.deployment + "definitions" }
 func (k keys) hints() string       { return k.deployment + "hints" }
 func (k keys) workers() string     { return k.deployment + "workers" }
 
-func (p *partitionKeys) instances() string                  { return p.prefix + "i:" }
-func (p *partitionKeys) instance(i runtime.Instance) string { return p.instances() + i.String() }
-func (p *partitionKeys) history(i runtime.Instance) string  { return p.prefix + "h:" + i.String() }
-func (p *partitionKeys) inbox(i runtime.Instance) string    { return p.prefix + "n:" + i.String() }
-func (p *partitionKeys) payloads(i runtime.Instance) string { return p.prefix + "p:" + i.String() }
-func (p *partitionKeys) family(i runtime.Instance) string   { return p.prefix + "f:" + i.String() }
+func (p *partitionKeys) instances() string                { return p.prefix + "i:" }
+func (p *partitionKeys) instance(i store.Instance) string { return p.instances() + i.String() }
+func (p *partitionKeys) history(i store.Instance) string  { return p.prefix + "h:" + i.String() }
+func (p *partitionKeys) inbox(i store.Instance) string    { return p.prefix + "n:" + i.String() }
+func (p *partitionKeys) payloads(i store.Instance) string { return p.prefix + "p:" + i.String() }
+func (p *partitionKeys) family(i store.Instance) string   { return p.prefix + "f:" + i.String() }
 
 // The fields of an instance's hash.
 const (
@@ -56,9 +56,9 @@ const (
 )
 
 // instanceOf reads a member of an index.
-func instanceOf(member string) runtime.Instance {
+func instanceOf(member string) store.Instance {
 	namespace, id, _ := strings.Cut(member, "/")
-	return runtime.Instance{Namespace: namespace, ID: id}
+	return store.Instance{Namespace: namespace, ID: id}
 }
 
 // frameFields are the fields of the first slots, made once.

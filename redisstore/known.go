@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // knowledge is what the store knows of the records of instances that this process holds: as long as nobody else
@@ -14,13 +14,13 @@ import (
 // (docs/decisions/0010). It may be wrong; then the record is looked into.
 type knowledge struct {
 	mu      sync.Mutex
-	records map[runtime.Instance]*knownRecord
+	records map[store.Instance]*knownRecord
 }
 
 // knownRecord is a record as the last commit has left it.
 type knownRecord struct {
-	token  runtime.Token
-	record runtime.Lifecycle
+	token  store.Token
+	record store.Lifecycle
 	text   string
 	spoken *spoken
 }
@@ -32,7 +32,7 @@ type spoken struct {
 	stamp             any // what entries begin with after the time
 }
 
-func (p *partitionKeys) spoken(i runtime.Instance, t runtime.Token) *spoken {
+func (p *partitionKeys) spoken(i store.Instance, t store.Token) *spoken {
 	return &spoken{"instance " + i.String(), p.instance(i), p.history(i), fmt.Sprintf(" %d %s ", t.Epoch, t.Nonce)}
 }
 
@@ -40,11 +40,11 @@ func (p *partitionKeys) spoken(i runtime.Instance, t runtime.Token) *spoken {
 type known struct {
 	*spoken
 	text          string
-	becomes, rest string            // the time of the commit stands between them, unless rest is empty
-	guard         int64             // the time that the commit must come before; 0 for none
-	record        runtime.Lifecycle // that it becomes
-	from, to      index             // where the instance stood, and where it goes
-	score         string            // there; empty for the time of the commit
+	becomes, rest string          // the time of the commit stands between them, unless rest is empty
+	guard         int64           // the time that the commit must come before; 0 for none
+	record        store.Lifecycle // that it becomes
+	from, to      index           // where the instance stood, and where it goes
+	score         string          // there; empty for the time of the commit
 }
 
 func (k *known) moves() bool { return k.to != "" }
@@ -56,7 +56,7 @@ const maxKnown = 100_000
 const maxKnownChanges = 200
 
 // of returns what is known for a commit, if it is enough.
-func (k *knowledge) of(c *runtime.Commit) (known, bool) {
+func (k *knowledge) of(c *store.Commit) (known, bool) {
 	now := k.read(c.Instance)
 	if now.spoken == nil || now.token != c.Token || now.record.Version != c.Version || c.Ready || now.record.Mail != now.record.Read ||
 		c.Read > 0 || len(c.Outbox) > 0 || len(c.Payloads) > 0 || len(c.Changes.Frames)+len(c.Changes.Ended) > maxKnownChanges ||
@@ -80,7 +80,7 @@ func (k *knowledge) of(c *runtime.Commit) (known, bool) {
 	return kn, true
 }
 
-func (k *knowledge) read(i runtime.Instance) knownRecord {
+func (k *knowledge) read(i store.Instance) knownRecord {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now := k.records[i]; now != nil {
@@ -114,7 +114,7 @@ func (p *partitionKeys) of(i index) string {
 }
 
 // place returns in which index an instance stands, and its score: what the function of the scripts returns.
-func place(r *runtime.Lifecycle) (index, string) {
+func place(r *store.Lifecycle) (index, string) {
 	switch due := r.Due(); {
 	case r.Status.Final():
 		return indexClosed, strconv.FormatInt(r.Closed, 10)
@@ -128,7 +128,7 @@ func place(r *runtime.Lifecycle) (index, string) {
 }
 
 // assumed notes that a commit was right to assume what it did.
-func (k *knowledge) assumed(c *runtime.Commit, a *known) {
+func (k *knowledge) assumed(c *store.Commit, a *known) {
 	if c.Release || c.Status.Final() {
 		k.forget(c.Instance)
 		return
@@ -137,9 +137,9 @@ func (k *knowledge) assumed(c *runtime.Commit, a *known) {
 }
 
 // committed learns from the answer to a commit whose record was looked into.
-func (k *knowledge) committed(c *runtime.Commit, p *partitionKeys, r reply) {
+func (k *knowledge) committed(c *store.Commit, p *partitionKeys, r reply) {
 	text, _ := r.values[1].(string)
-	record, err := runtime.ParseLifecycle(text)
+	record, err := store.ParseLifecycle(text)
 	if c.Release || c.Status.Final() || err != nil {
 		k.forget(c.Instance)
 		return
@@ -147,11 +147,11 @@ func (k *knowledge) committed(c *runtime.Commit, p *partitionKeys, r reply) {
 	k.learn(c, knownRecord{c.Token, record, text, p.spoken(c.Instance, c.Token)})
 }
 
-func (k *knowledge) learn(c *runtime.Commit, known knownRecord) {
+func (k *knowledge) learn(c *store.Commit, known knownRecord) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.records == nil || len(k.records) >= maxKnown {
-		k.records = map[runtime.Instance]*knownRecord{}
+		k.records = map[store.Instance]*knownRecord{}
 	}
 	if now := k.records[c.Instance]; now != nil {
 		*now = known
@@ -161,18 +161,18 @@ func (k *knowledge) learn(c *runtime.Commit, known knownRecord) {
 }
 
 // claimed learns from a claim.
-func (k *knowledge) claimed(all []runtime.Claimed, p *partitionKeys) {
+func (k *knowledge) claimed(all []store.Claimed, p *partitionKeys) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.records == nil || len(k.records)+len(all) >= maxKnown {
-		k.records = map[runtime.Instance]*knownRecord{}
+		k.records = map[store.Instance]*knownRecord{}
 	}
 	for _, c := range all {
 		k.records[c.Instance] = &knownRecord{c.Token, c.Lifecycle, c.Lifecycle.String(), p.spoken(c.Instance, c.Token)}
 	}
 }
 
-func (k *knowledge) forget(i runtime.Instance) {
+func (k *knowledge) forget(i store.Instance) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.records, i)

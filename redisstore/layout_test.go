@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestLayout holds the package comment to what a store really keeps: every key and field there is described, with its
@@ -62,24 +62,24 @@ func fill(t *testing.T, s *redisstore.Store) {
 	ctx := t.Context()
 	must(s.Define(ctx, "key", []byte("data")))
 	for _, id := range []string{"a", "b", "c", "d"} {
-		_, err := s.Start(ctx, runtime.Start{
-			Instance: runtime.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}"),
-			Family: runtime.Instance{Namespace: "test", ID: "family"}, FamilyMax: 10,
+		_, err := s.Start(ctx, store.Start{
+			Instance: store.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}"),
+			Family: store.Instance{Namespace: "test", ID: "family"}, FamilyMax: 10,
 		})
 		must(err)
 	}
-	claim := func(id string) runtime.Commit {
-		i := runtime.Instance{Namespace: "test", ID: id}
-		claimed, err := s.Claim(ctx, runtime.Claim{Instances: []runtime.Instance{i}, Nonce: "n" + id, Lease: time.Hour})
+	claim := func(id string) store.Commit {
+		i := store.Instance{Namespace: "test", ID: id}
+		claimed, err := s.Claim(ctx, store.Claim{Instances: []store.Instance{i}, Nonce: "n" + id, Lease: time.Hour})
 		must(err)
-		return runtime.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning}
+		return store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning}
 	}
 	a := claim("a")
 	a.Changes = interpreter.Changes{Head: []byte("h"), Context: []byte("c"), Frames: []interpreter.StoredFrame{{Slot: 1, Data: []byte("f")}}}
 	a.Entries, a.Outbox, a.Payloads = [][]byte{[]byte("e")}, [][]byte{[]byte("o")}, map[string][]byte{"r": []byte("p")}
 	_, err := s.Commit(ctx, a)
 	must(err)
-	must(s.Deliver(ctx, runtime.Delivery{To: a.Instance, ID: "m", Message: []byte("m")}))
+	must(s.Deliver(ctx, store.Delivery{To: a.Instance, ID: "m", Message: []byte("m")}))
 	b := claim("b")
 	b.Status, b.Reason = interpreter.StatusCompleted, "completed"
 	_, err = s.Commit(ctx, b)
@@ -123,7 +123,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
 	start := func(id string) error {
-		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}")})
+		_, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}")})
 		return err
 	}
 	for _, id := range []string{"a", "b"} {
@@ -132,21 +132,21 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		}
 	}
 	redistest.EditTime(t, client, "swrun:{D:0}:time", func(m *redistest.Time) { m.Writes = 1 }) // as a restored backup has it
-	if err := start("c"); runtime.RefusedAs(err) != runtime.RolledBack {
+	if err := start("c"); store.RefusedAs(err) != store.RolledBack {
 		t.Fatalf("got %v", err)
 	}
-	if done, err := s.Scrub(t.Context(), runtime.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || !done.Adopted {
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || !done.Adopted {
 		t.Fatal(done, err)
 	}
-	claimed, err := s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{{Namespace: "test", ID: "a"}}, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "a"}}, Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}
-	if done, err := s.Scrub(t.Context(), runtime.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || done.Adopted { // another has adopted it
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || done.Adopted { // another has adopted it
 		t.Fatal(done, err)
 	}
-	held := []runtime.Held{{Instance: claimed[0].Instance, Token: claimed[0].Token}}
-	if renewed, err := s.Renew(t.Context(), runtime.Renew{Held: held, Lease: time.Hour}); err != nil || len(renewed) != 1 {
+	held := []store.Held{{Instance: claimed[0].Instance, Token: claimed[0].Token}}
+	if renewed, err := s.Renew(t.Context(), store.Renew{Held: held, Lease: time.Hour}); err != nil || len(renewed) != 1 {
 		t.Errorf("what was claimed since is lost: %v, %v", renewed, err)
 	}
 	if err := start("c"); err != nil {
@@ -160,7 +160,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 // drift counts what is wrong in the only partition, some entries at a time.
 func drift(t *testing.T, s *redisstore.Store, page int) (wrong int) {
 	t.Helper()
-	for request := (runtime.Drift{N: page}); ; {
+	for request := (store.Drift{N: page}); ; {
 		found, err := s.Drift(t.Context(), request)
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +206,7 @@ func TestDriftIsRepaired(t *testing.T) {
 			}
 		}
 		for n, want := range []int{1, 0} {
-			done, err := s.Scrub(t.Context(), runtime.Scrub{N: 100})
+			done, err := s.Scrub(t.Context(), store.Scrub{N: 100})
 			if err != nil || len(done.Repaired) != want {
 				t.Errorf("scrub %d repaired %q, %v", n+1, done.Repaired, err)
 			}
@@ -253,7 +253,7 @@ func TestCorruptRecordsStayApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.Claim(t.Context(), runtime.Claim{Instances: work.Ready, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Instances: work.Ready, Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 || claimed[0].Instance.ID != "d" {
 		t.Errorf("claimed %v, %v", claimed, err)
 	}

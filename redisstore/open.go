@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Config is what a store needs besides its URL. The zero value is useful.
 type Config struct {
 	Deployment string // default DefaultDeployment: several may share a Redis
-	Partitions int    // of a new deployment; default runtime.DefaultPartitions; 0 takes what is there
+	Partitions int    // of a new deployment; default store.DefaultPartitions; 0 takes what is there
 	// Require refuses a server that may lose more than this; default DurabilityMemory.
 	Require Durability
 	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
@@ -100,7 +100,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	}
 	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, works: c.Works}
 	s.cluster, _ = client.(*redis.ClusterClient)
-	s.layout = runtime.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: runtime.Schema}
+	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}

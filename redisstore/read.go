@@ -13,11 +13,11 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-// Poll implements runtime.Reader.
-func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
+// Poll implements store.Reader.
+func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store.Work, error) {
 	sent := s.uptime()
 	w, at, err := s.poll(ctx, partition, n, expired)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 	if wrong || s.clocks[partition].vouches(at, sent) {
 		// What is sent is a difference, and not a time: it may be long on its way.
 		if _, err := s.call(ctx, &s.scripts.hold, partition, "the clock", []any{s.keys.partitions[partition].time}, off, at.offset); err != nil {
-			return runtime.Work{}, err
+			return store.Work{}, err
 		}
 	}
 	if wrong {
@@ -42,7 +42,7 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (runti
 }
 
 // poll also returns what the time is made of.
-func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w runtime.Work, at reading, err error) {
+func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w store.Work, at reading, err error) {
 	k := &s.keys.partitions[partition]
 	var ready, due, closed *redis.ZSliceCmd
 	var outbox *redis.XMessageSliceCmd
@@ -64,9 +64,9 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 	}
 	at = newReading(now.Val().UnixMilli(), kept.Val())
 	if at.seq < seen {
-		return w, at, &runtime.Refusal{Code: runtime.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
+		return w, at, &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 	}
-	w.At, w.Writes = runtime.Moment(at.now()), at.seq
+	w.At, w.Writes = store.Moment(at.now()), at.seq
 	for _, z := range ready.Val() {
 		w.Ready = append(w.Ready, instanceOf(z.Member.(string)))
 		if z.Score < 0 {
@@ -77,7 +77,7 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 		if math.IsInf(z.Score, 1) {
 			break
 		}
-		due := runtime.Moment(int64(z.Score))
+		due := store.Moment(int64(z.Score))
 		if due.After(w.At) || len(w.Due) == n {
 			w.Next = due
 			break
@@ -92,16 +92,16 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w run
 }
 
 // outgoing reads entries of a partition's outbox.
-func outgoing(partition int, entries []redis.XMessage) (all []runtime.Outgoing) {
+func outgoing(partition int, entries []redis.XMessage) (all []store.Outgoing) {
 	for _, m := range entries {
 		data, _ := m.Values["d"].(string)
-		all = append(all, runtime.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
+		all = append(all, store.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
 	}
 	return all
 }
 
-// Outbox implements runtime.Reader.
-func (s *Store) Outbox(ctx context.Context, partition int, after string, n int) ([]runtime.Outgoing, error) {
+// Outbox implements store.Reader.
+func (s *Store) Outbox(ctx context.Context, partition int, after string, n int) ([]store.Outgoing, error) {
 	from := "-"
 	if after != "" {
 		from = "(" + entryID(after)
@@ -117,10 +117,10 @@ func (s *Store) Outbox(ctx context.Context, partition int, after string, n int) 
 }
 
 // members returns the members of an index, and the time of the first.
-func members(all []redis.Z) (instances []runtime.Instance, first time.Time) {
+func members(all []redis.Z) (instances []store.Instance, first time.Time) {
 	for n, z := range all {
 		if n == 0 {
-			first = runtime.Moment(int64(z.Score))
+			first = store.Moment(int64(z.Score))
 		}
 		instances = append(instances, instanceOf(z.Member.(string)))
 	}
@@ -157,15 +157,15 @@ func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipel
 }
 
 // readLoaded reads the fields and values of an instance's hash.
-func readLoaded(fields []any) (runtime.Loaded, error) {
-	l := runtime.Loaded{State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
+func readLoaded(fields []any) (store.Loaded, error) {
+	l := store.Loaded{State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
 	var err error
 	for n := 0; n+1 < len(fields); n += 2 {
 		name, _ := fields[n].(string)
 		value, _ := fields[n+1].(string)
 		switch name {
 		case fieldRecord:
-			l.Lifecycle, err = runtime.ParseLifecycle(value)
+			l.Lifecycle, err = store.ParseLifecycle(value)
 		case fieldInfo:
 			l.Invocation = []byte(value)
 		case fieldHead:
@@ -183,16 +183,16 @@ func readLoaded(fields []any) (runtime.Loaded, error) {
 	return l, err
 }
 
-// Load implements runtime.Reader.
-func (s *Store) Load(ctx context.Context, i runtime.Instance) (runtime.Loaded, error) {
+// Load implements store.Reader.
+func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error) {
 	n, k := s.of(i)
 	var fields *redis.MapStringStringCmd
 	err := s.pipelined(ctx, n, func(p redis.Pipeliner) { fields = p.HGetAll(ctx, k.instance(i)) })
 	if err != nil {
-		return runtime.Loaded{}, fmt.Errorf("load instance %s: %w", i, err)
+		return store.Loaded{}, fmt.Errorf("load instance %s: %w", i, err)
 	}
 	if len(fields.Val()) == 0 {
-		return runtime.Loaded{}, &runtime.Refusal{Code: runtime.NoSuch, Detail: "instance " + i.String()}
+		return store.Loaded{}, &store.Refusal{Code: store.NoSuch, Detail: "instance " + i.String()}
 	}
 	var flat []any
 	for name, value := range fields.Val() {
@@ -200,13 +200,13 @@ func (s *Store) Load(ctx context.Context, i runtime.Instance) (runtime.Loaded, e
 	}
 	l, err := readLoaded(flat)
 	if err != nil {
-		err = runtime.Refuse(runtime.Corrupt, time.Time{}, "instance %s: %s", i, err)
+		err = store.Refuse(store.Corrupt, time.Time{}, "instance %s: %s", i, err)
 	}
 	return l, err
 }
 
-// List implements runtime.Reader.
-func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (runtime.Page, error) {
+// List implements store.Reader.
+func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (store.Page, error) {
 	k := &s.keys.partitions[partition]
 	from := "+"
 	if cursor != "" {
@@ -215,11 +215,11 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 	var slots *redis.XMessageSliceCmd
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { slots = p.XRevRangeN(ctx, k.index, from, "-", int64(n)) })
 	if err != nil {
-		return runtime.Page{}, fmt.Errorf("list partition %d: %w", partition, err)
+		return store.Page{}, fmt.Errorf("list partition %d: %w", partition, err)
 	}
 	instances := make([]*redis.SliceCmd, len(slots.Val()))
 	if len(instances) == 0 {
-		return runtime.Page{}, nil
+		return store.Page{}, nil
 	}
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		for n, m := range slots.Val() {
@@ -227,18 +227,18 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		}
 	})
 	if err != nil {
-		return runtime.Page{}, fmt.Errorf("list partition %d: %w", partition, err)
+		return store.Page{}, fmt.Errorf("list partition %d: %w", partition, err)
 	}
-	var page runtime.Page
+	var page store.Page
 	for n, m := range slots.Val() {
 		page.Cursor = m.ID
 		record, _ := instances[n].Val()[0].(string)
 		info, _ := instances[n].Val()[1].(string)
-		r, err := runtime.ParseLifecycle(record)
+		r, err := store.ParseLifecycle(record)
 		if err != nil {
 			continue // it has just been removed, or scrub will tell
 		}
-		page.Items = append(page.Items, runtime.Listed{Instance: instanceOf(m.Values["i"].(string)), Lifecycle: r, Invocation: []byte(info)})
+		page.Items = append(page.Items, store.Listed{Instance: instanceOf(m.Values["i"].(string)), Lifecycle: r, Invocation: []byte(info)})
 	}
 	if len(slots.Val()) < n {
 		page.Cursor = ""
@@ -246,8 +246,8 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 	return page, nil
 }
 
-// Upcoming implements runtime.Reader.
-func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (all []runtime.Instance, err error) {
+// Upcoming implements store.Reader.
+func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (all []store.Instance, err error) {
 	k := &s.keys.partitions[partition]
 	var ready, due *redis.StringSliceCmd
 	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
@@ -263,7 +263,7 @@ func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (a
 // slot is an instance's place in the list of all.
 type slot struct {
 	id       string
-	instance runtime.Instance
+	instance store.Instance
 }
 
 // scan returns instances of a partition in the order of creation.
@@ -289,8 +289,8 @@ func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (
 	return all, next, nil
 }
 
-// History implements runtime.Reader.
-func (s *Store) History(ctx context.Context, i runtime.Instance, from, n int) ([]runtime.StoredEntry, error) {
+// History implements store.Reader.
+func (s *Store) History(ctx context.Context, i store.Instance, from, n int) ([]store.StoredEntry, error) {
 	p, k := s.of(i)
 	var stored *redis.StringSliceCmd
 	var there *redis.IntCmd
@@ -302,24 +302,24 @@ func (s *Store) History(ctx context.Context, i runtime.Instance, from, n int) ([
 		return nil, fmt.Errorf("read the history of %s: %w", i, err)
 	}
 	if there.Val() == 0 {
-		return nil, &runtime.Refusal{Code: runtime.NoSuch, Detail: "instance " + i.String()}
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: "instance " + i.String()}
 	}
-	all := make([]runtime.StoredEntry, len(stored.Val()))
+	all := make([]store.StoredEntry, len(stored.Val()))
 	for n, text := range stored.Val() {
-		if all[n], err = runtime.ParseEntry([]byte(text)); err != nil {
+		if all[n], err = store.ParseEntry([]byte(text)); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// Payload implements runtime.Reader.
-func (s *Store) Payload(ctx context.Context, i runtime.Instance, ref string) ([]byte, error) {
+// Payload implements store.Reader.
+func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]byte, error) {
 	p, k := s.of(i)
 	var data *redis.StringCmd
 	err := s.pipelined(ctx, p, func(p redis.Pipeliner) { data = p.HGet(ctx, k.payloads(i), ref) })
 	if errors.Is(data.Err(), redis.Nil) {
-		return nil, &runtime.Refusal{Code: runtime.NoSuch, Detail: fmt.Sprintf("payload %s of instance %s", ref, i)}
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("payload %s of instance %s", ref, i)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a payload of %s: %w", i, err)
@@ -327,24 +327,24 @@ func (s *Store) Payload(ctx context.Context, i runtime.Instance, ref string) ([]
 	return data.Bytes()
 }
 
-// Definition implements runtime.Catalog.
+// Definition implements store.Catalog.
 func (s *Store) Definition(ctx context.Context, key string) ([]byte, error) {
 	data, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes()
 	if errors.Is(err, redis.Nil) {
-		return nil, &runtime.Refusal{Code: runtime.NoSuch, Detail: "definition " + key}
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: "definition " + key}
 	}
 	return data, err
 }
 
-// Definitions implements runtime.Catalog.
+// Definitions implements store.Catalog.
 func (s *Store) Definitions(ctx context.Context) ([]string, error) {
 	keys, err := s.client.HKeys(ctx, s.keys.definitions()).Result()
 	slices.Sort(keys)
 	return keys, err
 }
 
-// Statistics implements runtime.Reader.
-func (s *Store) Statistics(ctx context.Context, partition int) (runtime.Statistics, error) {
+// Statistics implements store.Reader.
+func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics, error) {
 	k := &s.keys.partitions[partition]
 	var ready, due, closed, outbox *redis.IntCmd
 	var meta *redis.SliceCmd
@@ -355,17 +355,17 @@ func (s *Store) Statistics(ctx context.Context, partition int) (runtime.Statisti
 		kept = p.Get(ctx, k.time)
 	})
 	if err != nil {
-		return runtime.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
+		return store.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
 	}
-	return runtime.Statistics{
+	return store.Statistics{
 		Ready: ready.Val(), Waiting: due.Val(), Closed: closed.Val(), Outbox: outbox.Val(),
 		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: newReading(0, kept.Val()).jumps,
 	}, nil
 }
 
-// Hints implements runtime.Reader.
-func (s *Store) Hints(ctx context.Context) <-chan runtime.Hint {
-	hints := make(chan runtime.Hint, 256)
+// Hints implements store.Reader.
+func (s *Store) Hints(ctx context.Context) <-chan store.Hint {
+	hints := make(chan store.Hint, 256)
 	channels := []string{s.keys.hints()}
 	if s.works {
 		channels = append(channels, s.keys.workers())
@@ -393,13 +393,13 @@ func (s *Store) Hints(ctx context.Context) <-chan runtime.Hint {
 	return hints
 }
 
-func parseHint(text string) runtime.Hint {
+func parseHint(text string) store.Hint {
 	n, mail, _ := strings.Cut(text, " ")
 	partition, err := strconv.Atoi(n)
 	if err != nil {
-		return runtime.Hint{Partition: -1}
+		return store.Hint{Partition: -1}
 	}
-	h := runtime.Hint{Partition: partition}
+	h := store.Hint{Partition: partition}
 	if mail != "" {
 		h.Mail = instanceOf(mail)
 	}

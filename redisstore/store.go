@@ -14,14 +14,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-// Store is a runtime.Store on Redis.
+// Store is a store.Store on Redis.
 type Store struct {
 	client  redis.UniversalClient
 	cluster *redis.ClusterClient // nil for one server
-	layout  runtime.Layout
+	layout  store.Layout
 	keys    keys
 	scripts scripts
 	calls   atomic.Uint64
@@ -39,7 +39,7 @@ type Store struct {
 	closed  bool
 }
 
-var _ runtime.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // closeWithin is how long what is on its way may take when the store is closed.
 const closeWithin = time.Second
@@ -91,7 +91,7 @@ func (s *Store) node(ctx context.Context, partition int) (*node, error) {
 }
 
 // of returns the partition of an instance, and its keys.
-func (s *Store) of(i runtime.Instance) (int, *partitionKeys) {
+func (s *Store) of(i store.Instance) (int, *partitionKeys) {
 	p := i.Partition(s.layout.Partitions)
 	return p, &s.keys.partitions[p]
 }
@@ -100,40 +100,40 @@ func (s *Store) of(i runtime.Instance) (int, *partitionKeys) {
 func hint(partition int) string { return strconv.Itoa(partition) }
 
 // mailHint is what a script publishes when an instance gets a message.
-func mailHint(partition int, i runtime.Instance) string {
+func mailHint(partition int, i store.Instance) string {
 	return strconv.Itoa(partition) + " " + i.String()
 }
 
-// Start implements runtime.Store.
-func (s *Store) Start(ctx context.Context, c runtime.Start) (runtime.Started, error) {
+// Start implements store.Store.
+func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error) {
 	if err := c.Instance.Check(); err != nil {
-		return runtime.Started{}, err
+		return store.Started{}, err
 	}
 	n, k := s.of(c.Instance)
 	if err := s.room(ctx, n, c.Instance); err != nil {
-		return runtime.Started{}, err
+		return store.Started{}, err
 	}
 	r, err := s.call(ctx, &s.scripts.start, n, "instance "+c.Instance.String(),
 		[]any{k.time, k.ready, k.due, k.index, k.instance(c.Instance), k.meta, k.family(c.Family)},
-		s.keys.hints(), hint(n), c.Instance.String(), c.Invocation, c.Delay.Milliseconds(), runtime.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Urgent), c.FamilyMax)
-	return runtime.Started{Again: r.code == "OK_DUP", At: r.at}, err
+		s.keys.hints(), hint(n), c.Instance.String(), c.Invocation, c.Delay.Milliseconds(), store.Millis(c.Deadline), c.Timeout.Milliseconds(), flag(c.Urgent), c.FamilyMax)
+	return store.Started{Again: r.code == "OK_DUP", At: r.at}, err
 }
 
 // room refuses a new instance if the server's memory is nearly full; one that is there is none.
-func (s *Store) room(ctx context.Context, partition int, i runtime.Instance) error {
+func (s *Store) room(ctx context.Context, partition int, i store.Instance) error {
 	n, err := s.node(ctx, partition)
 	if err != nil || !n.isFull(ctx, s.uptime()) {
 		return err
 	}
 	there, err := n.client.Exists(ctx, s.keys.partitions[partition].instance(i)).Result()
 	if err == nil && there == 0 {
-		err = &runtime.Refusal{Code: runtime.Limit, Detail: fmt.Sprintf("instance %s: more than %.0f %% of the server's memory is used", i, 100*Full)}
+		err = &store.Refusal{Code: store.Limit, Detail: fmt.Sprintf("instance %s: more than %.0f %% of the server's memory is used", i, 100*Full)}
 	}
 	return err
 }
 
-// Claim implements runtime.Store.
-func (s *Store) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
+// Claim implements store.Store.
+func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []any{k.time, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Nonce, c.Lease.Milliseconds()}
@@ -173,9 +173,9 @@ func (s *Store) begunOnly(ctx context.Context, partition int, subject string, ke
 	return r, nil
 }
 
-func readClaimed(r reply) ([]runtime.Claimed, error) {
+func readClaimed(r reply) ([]store.Claimed, error) {
 	all, _ := r.values[0].([]any)
-	claimed := make([]runtime.Claimed, 0, len(all))
+	claimed := make([]store.Claimed, 0, len(all))
 	for _, v := range all {
 		entry, ok := v.([]any)
 		if !ok || len(entry) != 3 {
@@ -186,46 +186,46 @@ func readClaimed(r reply) ([]runtime.Claimed, error) {
 		if err != nil {
 			continue // it is left to its lease, and put aside if this goes on; the others are well
 		}
-		c := runtime.Claimed{
-			Instance: instanceOf(fmt.Sprint(entry[0])), Token: runtime.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce},
+		c := store.Claimed{
+			Instance: instanceOf(fmt.Sprint(entry[0])), Token: store.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce},
 			Loaded: l, At: r.at,
 		}
 		messages, _ := entry[2].([]any)
 		for _, m := range messages {
-			c.Inbox = append(c.Inbox, runtime.Message(fmt.Sprint(m)))
+			c.Inbox = append(c.Inbox, store.Message(fmt.Sprint(m)))
 		}
 		claimed = append(claimed, c)
 	}
 	return claimed, nil
 }
 
-// Commit implements runtime.Store.
-func (s *Store) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+// Commit implements store.Store.
+func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
 	i := c.Instance
 	n, k := s.of(i)
 	if known, ok := s.known.of(&c); ok {
 		r, err := s.repeat(ctx, &s.scripts.commits, n, known.subject, s.knownArgs(&c, k, &known))
 		if err != nil {
 			s.known.forget(i)
-			return runtime.Committed{At: r.at}, err
+			return store.Committed{At: r.at}, err
 		}
 		if r.code != look {
 			s.known.assumed(&c, &known)
-			return runtime.Committed{At: r.at}, nil
+			return store.Committed{At: r.at}, nil
 		}
 	}
 	r, err := s.call(ctx, &s.scripts.commit, n, "instance "+i.String(),
 		[]any{k.time, k.instance(i), k.history(i), k.ready, k.due, k.closed, k.outbox, k.inbox(i), k.payloads(i)}, s.commitArgs(n, &c)...)
 	if err != nil {
 		s.known.forget(i)
-		return runtime.Committed{At: r.at}, err
+		return store.Committed{At: r.at}, err
 	}
 	s.known.committed(&c, k, r)
-	return runtime.Committed{At: r.at, Mail: integer(r.values[0]) == 1}, nil
+	return store.Committed{At: r.at, Mail: integer(r.values[0]) == 1}, nil
 }
 
 // knownArgs are the arguments of a commit whose record is known.
-func (s *Store) knownArgs(c *runtime.Commit, k *partitionKeys, known *known) []any {
+func (s *Store) knownArgs(c *store.Commit, k *partitionKeys, known *known) []any {
 	sets := setCount(c)
 	keys := append(make([]any, 0, 5), k.timeKey, known.instance, known.history)
 	if known.moves() {
@@ -240,7 +240,7 @@ func (s *Store) knownArgs(c *runtime.Commit, k *partitionKeys, known *known) []a
 }
 
 // commitArgs are the arguments of a commit whose record is looked into.
-func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
+func (s *Store) commitArgs(partition int, c *store.Commit) []any {
 	reason := c.Reason
 	if reason == "" {
 		reason = "-"
@@ -248,7 +248,7 @@ func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 	sets := setCount(c)
 	args := make([]any, 0, 22+sets+len(c.Changes.Ended)+len(c.Entries)+len(c.Outbox)+2*len(c.Payloads))
 	args = append(args, s.keys.hints(), hint(partition), c.Instance.String(), c.Token.Epoch, c.Token.Nonce, c.Version, c.Next,
-		c.At.UnixMilli(), runtime.Millis(c.Guard), string(c.Status), reason, runtime.Millis(c.Wake), runtime.Millis(c.Deadline), flag(c.Release),
+		c.At.UnixMilli(), store.Millis(c.Guard), string(c.Status), reason, store.Millis(c.Wake), store.Millis(c.Deadline), flag(c.Release),
 		flag(c.Ready), c.Read, c.Records, sets, len(c.Changes.Ended), len(c.Entries), len(c.Outbox), 2*len(c.Payloads))
 	args = s.appendChanges(args, c)
 	for _, o := range c.Outbox {
@@ -261,7 +261,7 @@ func (s *Store) commitArgs(partition int, c *runtime.Commit) []any {
 }
 
 // setCount returns how many arguments the fields and values to set are.
-func setCount(c *runtime.Commit) int {
+func setCount(c *store.Commit) int {
 	n := 2 * len(c.Changes.Frames)
 	if c.Changes.Head != nil {
 		n += 2
@@ -273,7 +273,7 @@ func setCount(c *runtime.Commit) int {
 }
 
 // appendChanges appends the fields and values to set, the fields to delete, and the entries of history.
-func (s *Store) appendChanges(args []any, c *runtime.Commit) []any {
+func (s *Store) appendChanges(args []any, c *store.Commit) []any {
 	if c.Changes.Head != nil {
 		args = append(args, fieldHead, c.Changes.Head)
 	}
@@ -299,8 +299,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// Renew implements runtime.Store.
-func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
+// Renew implements store.Store.
+func (s *Store) Renew(ctx context.Context, c store.Renew) ([]store.Renewed, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []any{k.time, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Lease.Milliseconds()}
@@ -313,19 +313,19 @@ func (s *Store) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, 
 		return nil, err
 	}
 	all, _ := r.values[0].([]any)
-	renewed := make([]runtime.Renewed, 0, len(all))
+	renewed := make([]store.Renewed, 0, len(all))
 	for _, v := range all {
 		entry, ok := v.([]any)
 		if !ok || len(entry) != 2 {
 			return nil, fmt.Errorf("%v is no renewed lease", v)
 		}
-		renewed = append(renewed, runtime.Renewed{Instance: instanceOf(fmt.Sprint(entry[0])), Mail: integer(entry[1]) == 1, At: r.at})
+		renewed = append(renewed, store.Renewed{Instance: instanceOf(fmt.Sprint(entry[0])), Mail: integer(entry[1]) == 1, At: r.at})
 	}
 	return renewed, nil
 }
 
-// Promote implements runtime.Store.
-func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promoted, error) {
+// Promote implements store.Store.
+func (s *Store) Promote(ctx context.Context, c store.Promote) (store.Promoted, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []any{k.time, k.ready, k.due}
 	args := []any{s.keys.hints(), hint(c.Partition)}
@@ -335,16 +335,16 @@ func (s *Store) Promote(ctx context.Context, c runtime.Promote) (runtime.Promote
 	}
 	r, err := s.call(ctx, &s.scripts.promote, c.Partition, fmt.Sprintf("%d instances", len(c.Instances)), keys, args...)
 	if err != nil {
-		return runtime.Promoted{}, err
+		return store.Promoted{}, err
 	}
 	if len(r.values) != 2 {
-		return runtime.Promoted{}, fmt.Errorf("%v is no answer of promote", r.values)
+		return store.Promoted{}, fmt.Errorf("%v is no answer of promote", r.values)
 	}
-	return runtime.Promoted{Ready: int(integer(r.values[0])), At: r.at, Next: runtime.Moment(integer(r.values[1]))}, nil
+	return store.Promoted{Ready: int(integer(r.values[0])), At: r.at, Next: store.Moment(integer(r.values[1]))}, nil
 }
 
-// Deliver implements runtime.Store.
-func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
+// Deliver implements store.Store.
+func (s *Store) Deliver(ctx context.Context, d store.Delivery) error {
 	n, k := s.of(d.To)
 	_, err := s.call(ctx, &s.scripts.deliver, n, "instance "+d.To.String(),
 		[]any{k.time, k.ready, k.due, k.seenKeys, k.instance(d.To), k.inbox(d.To)},
@@ -352,11 +352,11 @@ func (s *Store) Deliver(ctx context.Context, d runtime.Delivery) error {
 	return err
 }
 
-// Command implements runtime.Store.
-func (s *Store) Command(ctx context.Context, c runtime.Command) error {
+// Command implements store.Store.
+func (s *Store) Command(ctx context.Context, c store.Command) error {
 	n, k := s.of(c.To)
 	script := &s.scripts.command
-	if c.Verb == runtime.VerbCancel || c.Verb == runtime.VerbTerminate { // they make room
+	if c.Verb == store.VerbCancel || c.Verb == store.VerbTerminate { // they make room
 		script = &s.scripts.commandEnd
 	}
 	_, err := s.call(ctx, script, n, "instance "+c.To.String(),
@@ -365,7 +365,7 @@ func (s *Store) Command(ctx context.Context, c runtime.Command) error {
 	return err
 }
 
-// Relay implements runtime.Store.
+// Relay implements store.Store.
 func (s *Store) Relay(ctx context.Context, partition int, entries []string) error {
 	k := &s.keys.partitions[partition]
 	args := make([]any, len(entries))
@@ -379,11 +379,11 @@ func (s *Store) Relay(ctx context.Context, partition int, entries []string) erro
 	return err
 }
 
-// Scrub implements runtime.Store.
-func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, error) {
+// Scrub implements store.Store.
+func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error) {
 	slots, cursor, err := s.scan(ctx, c.Partition, c.Cursor, c.N)
 	if err != nil {
-		return runtime.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
 	k := &s.keys.partitions[c.Partition]
 	keys := []any{k.time, k.ready, k.due, k.closed, k.seenKeys, k.index, k.meta}
@@ -394,9 +394,9 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 	}
 	r, err := s.call(ctx, &s.scripts.scrub, c.Partition, "partition", keys, args...)
 	if err != nil {
-		return runtime.Scrubbed{}, err
+		return store.Scrubbed{}, err
 	}
-	done := runtime.Scrubbed{Cursor: cursor, Compared: len(slots)}
+	done := store.Scrubbed{Cursor: cursor, Compared: len(slots)}
 	all, _ := r.values[0].([]any)
 	for _, v := range all {
 		done.Repaired = append(done.Repaired, fmt.Sprint(v))
@@ -405,8 +405,8 @@ func (s *Store) Scrub(ctx context.Context, c runtime.Scrub) (runtime.Scrubbed, e
 	return done, nil
 }
 
-// Remove implements runtime.Store.
-func (s *Store) Remove(ctx context.Context, c runtime.Remove) (int, error) {
+// Remove implements store.Store.
+func (s *Store) Remove(ctx context.Context, c store.Remove) (int, error) {
 	k := &s.keys.partitions[c.Partition]
 	keys := []any{k.time, k.closed, k.index}
 	args := []any{s.keys.hints(), hint(c.Partition), c.Age.Milliseconds()}
@@ -421,7 +421,7 @@ func (s *Store) Remove(ctx context.Context, c runtime.Remove) (int, error) {
 	return int(integer(r.values[0])), nil
 }
 
-// Define implements runtime.Catalog.
+// Define implements store.Catalog.
 func (s *Store) Define(ctx context.Context, key string, data []byte) error {
 	kept, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // first, since a server that is full takes no writes
 	if errors.Is(err, redis.Nil) {
@@ -435,13 +435,13 @@ func (s *Store) Define(ctx context.Context, key string, data []byte) error {
 		}
 	}
 	if err == nil && string(kept) != string(data) {
-		err = &runtime.Refusal{Code: runtime.Conflict, Detail: "definition " + key}
+		err = &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
 	}
 	return err
 }
 
-// Layout implements runtime.Reader.
-func (s *Store) Layout() runtime.Layout { return s.layout }
+// Layout implements store.Reader.
+func (s *Store) Layout() store.Layout { return s.layout }
 
 // fix writes the layout of a new deployment, or checks that of one that is there.
 func (s *Store) fix(ctx context.Context) error {
@@ -463,7 +463,7 @@ func (s *Store) fix(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var kept runtime.Layout
+	var kept store.Layout
 	if err := json.Unmarshal(text, &kept); err != nil {
 		return fmt.Errorf("read the layout of the deployment %s: %w", s.layout.Deployment, err)
 	}

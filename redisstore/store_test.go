@@ -11,7 +11,7 @@ import (
 
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/storetest"
 )
 
@@ -84,7 +84,7 @@ func TestLayoutIsFixed(t *testing.T) {
 	if _, err := redisstore.Open(t.Context(), server.URL(), redisstore.Config{Partitions: 9}); err == nil {
 		t.Error("opened with another number of partitions")
 	}
-	if got := mustOpen(t, server.URL()+"?deployment=other", redisstore.Config{}).Layout(); got.Partitions != runtime.DefaultPartitions {
+	if got := mustOpen(t, server.URL()+"?deployment=other", redisstore.Config{}).Layout(); got.Partitions != store.DefaultPartitions {
 		t.Errorf("another deployment is %+v", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 		return mustOpen(t, server.URL(), redisstore.Config{Partitions: 1}) // which asks anew
 	}
 	start := func(s *redisstore.Store, id string) error {
-		_, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}")})
+		_, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: id}, Invocation: []byte("{}")})
 		return err
 	}
 	s := fill(0.5)
@@ -117,14 +117,14 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 		}
 	}
 	s = fill(0.9)
-	if err := start(s, "c"); runtime.RefusedAs(err) != runtime.Limit {
+	if err := start(s, "c"); store.RefusedAs(err) != store.Limit {
 		t.Errorf("got %v", err)
 	}
 	if err := start(s, "a"); err != nil {
 		t.Errorf("what is there cannot be started again: %v", err)
 	}
-	claim := func(s *redisstore.Store, id string) ([]runtime.Claimed, error) {
-		return s.Claim(t.Context(), runtime.Claim{Instances: []runtime.Instance{{Namespace: "test", ID: id}}, Nonce: id, Lease: time.Hour})
+	claim := func(s *redisstore.Store, id string) ([]store.Claimed, error) {
+		return s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: id}}, Nonce: id, Lease: time.Hour})
 	}
 	claimed, err := claim(s, "a")
 	if err != nil || len(claimed) != 1 {
@@ -134,19 +134,19 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 	if _, err := claim(s, "b"); err == nil || !strings.Contains(err.Error(), "OOM") {
 		t.Errorf("got %v", err)
 	}
-	order := func(id string, v runtime.Verb) error {
-		return s.Command(t.Context(), runtime.Command{To: runtime.Instance{Namespace: "test", ID: id}, ID: id + string(v), Verb: v, Message: []byte("{}")})
+	order := func(id string, v store.Verb) error {
+		return s.Command(t.Context(), store.Command{To: store.Instance{Namespace: "test", ID: id}, ID: id + string(v), Verb: v, Message: []byte("{}")})
 	}
-	if err := order("b", runtime.VerbSuspend); err == nil || !strings.Contains(err.Error(), "OOM") {
+	if err := order("b", store.VerbSuspend); err == nil || !strings.Contains(err.Error(), "OOM") {
 		t.Errorf("suspended: %v", err)
 	}
-	if err := order("b", runtime.VerbCancel); err != nil {
+	if err := order("b", store.VerbCancel); err != nil {
 		t.Errorf("it cannot be cancelled: %v", err)
 	}
 	if claimed, err := claim(s, "b"); err != nil || len(claimed) != 1 || len(claimed[0].Inbox) != 1 {
 		t.Errorf("what is to be cancelled cannot be taken: %v, %v", claimed, err)
 	}
-	c := runtime.Commit{Instance: claimed[0].Instance, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: "completed", Reason: "completed", Entries: [][]byte{[]byte("{}")}}
+	c := store.Commit{Instance: claimed[0].Instance, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: "completed", Reason: "completed", Entries: [][]byte{[]byte("{}")}}
 	if _, err := s.Commit(t.Context(), c); err != nil {
 		t.Errorf("what is under way cannot end: %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestCommitsTogether: commits that one run of a script stores have each their own outcome.
@@ -114,7 +114,7 @@ func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all
 	for range 3 { // pipelines that are on their way to each server: whatever comes next waits
 		for p := range s.Layout().Partitions {
 			runs--
-			group.Go(func() { s.Promote(t.Context(), runtime.Promote{Partition: p}) }) // nothing is due
+			group.Go(func() { s.Promote(t.Context(), store.Promote{Partition: p}) }) // nothing is due
 		}
 	}
 	time.Sleep(50 * time.Millisecond)
@@ -134,33 +134,33 @@ func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all
 // together is a commit among others.
 type together struct {
 	kind   togetherKind
-	commit runtime.Commit
-	done   runtime.Committed
+	commit store.Commit
+	done   store.Committed
 	err    error
 }
 
 type togetherKind struct {
 	name   string
-	change func(*runtime.Commit) // what is special about the commit; nil for nothing
-	before func(key string)      // what happens to the instance before; nil for nothing
-	want   runtime.Code          // what the commit is refused as; empty if it is not
-	fails  bool                  // it fails as such
-	status interpreter.Status    // of the instance afterwards
+	change func(*store.Commit) // what is special about the commit; nil for nothing
+	before func(key string)    // what happens to the instance before; nil for nothing
+	want   store.Code          // what the commit is refused as; empty if it is not
+	fails  bool                // it fails as such
+	status interpreter.Status  // of the instance afterwards
 }
 
 func togetherKinds(t *testing.T, client redis.UniversalClient) []togetherKind {
 	return []togetherKind{
 		{name: "step", status: interpreter.StatusRunning},
-		{name: "several changes", status: interpreter.StatusRunning, change: func(c *runtime.Commit) {
+		{name: "several changes", status: interpreter.StatusRunning, change: func(c *store.Commit) {
 			c.Changes.Ended = []interpreter.FrameKey{1, 2}
 			c.Changes.Context = []byte(`{"x":1}`)
 			c.Entries = append(c.Entries, []byte(`{"e":"second"}`))
 		}},
-		{name: "end", status: interpreter.StatusCompleted, change: func(c *runtime.Commit) { c.Status = interpreter.StatusCompleted }},
-		{name: "timer", status: interpreter.StatusRunning, change: func(c *runtime.Commit) { c.Wake = c.At.Add(time.Second) }},
-		{name: "too late", want: runtime.TimedOut, status: interpreter.StatusRunning, change: func(c *runtime.Commit) { c.Guard = c.At }},
-		{name: "too early", want: runtime.Guard, status: interpreter.StatusRunning, change: func(c *runtime.Commit) { c.At = c.At.Add(time.Hour) }},
-		{name: "no version of this", want: runtime.Conflict, status: interpreter.StatusRunning, before: func(key string) {
+		{name: "end", status: interpreter.StatusCompleted, change: func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
+		{name: "timer", status: interpreter.StatusRunning, change: func(c *store.Commit) { c.Wake = c.At.Add(time.Second) }},
+		{name: "too late", want: store.TimedOut, status: interpreter.StatusRunning, change: func(c *store.Commit) { c.Guard = c.At }},
+		{name: "too early", want: store.Guard, status: interpreter.StatusRunning, change: func(c *store.Commit) { c.At = c.At.Add(time.Hour) }},
+		{name: "no version of this", want: store.Conflict, status: interpreter.StatusRunning, before: func(key string) {
 			record := client.HGet(t.Context(), key, "k").Val()
 			fields := strings.Fields(record)
 			fields[5] = "7"
@@ -187,15 +187,15 @@ func damage(t *testing.T, client redis.UniversalClient) togetherKind {
 func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *together {
 	t.Helper()
 	i := instance(fmt.Sprintf("i%d", n))
-	if _, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
+	if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	p := i.Partition(s.Layout().Partitions)
-	claimed, err := s.Claim(t.Context(), runtime.Claim{Partition: p, Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Partition: p, Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}
-	c := &together{kind: kind, commit: runtime.Commit{
+	c := &together{kind: kind, commit: store.Commit{
 		Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Records: 1,
 		Changes: interpreter.Changes{Head: fmt.Appendf(nil, `{"n":%d}`, n), Frames: []interpreter.StoredFrame{{Slot: 3, Data: []byte(`{}`)}}},
 		Entries: [][]byte{fmt.Appendf(nil, `{"e":"%d"}`, n)},
@@ -213,12 +213,12 @@ func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *t
 func (c *together) check(t *testing.T, s *redisstore.Store) {
 	t.Helper()
 	if c.kind.fails {
-		if c.err == nil || runtime.RefusedAs(c.err) != "" {
+		if c.err == nil || store.RefusedAs(c.err) != "" {
 			t.Errorf("%s of %s: got %v", c.kind.name, c.commit.Instance, c.err)
 		}
 		return
 	}
-	if c.err != nil != (c.kind.want != "") || runtime.RefusedAs(c.err) != c.kind.want {
+	if c.err != nil != (c.kind.want != "") || store.RefusedAs(c.err) != c.kind.want {
 		t.Errorf("%s of %s: got %v, want %q", c.kind.name, c.commit.Instance, c.err, c.kind.want)
 		return
 	}
@@ -291,7 +291,7 @@ func TestCommitsAfterALoss(t *testing.T) {
 	for n := range 40 {
 		c := newTogether(t, s, n, besideDamage)
 		if c.commit.Instance.Partition(partitions)%2 == 0 {
-			c.kind.name, c.kind.want = "after a loss", runtime.RolledBack
+			c.kind.name, c.kind.want = "after a loss", store.RolledBack
 		}
 		all = append(all, c)
 	}

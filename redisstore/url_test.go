@@ -17,7 +17,7 @@ import (
 
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestURLs: what cannot be meant is refused before any server is asked, and no password is shown.
@@ -114,7 +114,7 @@ func TestSilenceIsTold(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			_, err := s.Load(t.Context(), runtime.Instance{Namespace: "test", ID: "a"})
+			_, err := s.Load(t.Context(), store.Instance{Namespace: "test", ID: "a"})
 			done <- err
 		}()
 		if text := <-told; !strings.Contains(text, "does not answer") || !strings.Contains(text, "no answer for "+after) {
@@ -126,7 +126,7 @@ func TestSilenceIsTold(t *testing.T) {
 		if text := <-told; !strings.Contains(text, "answers again") {
 			t.Errorf("told %s", text)
 		}
-		if err := <-done; runtime.RefusedAs(err) != runtime.NoSuch {
+		if err := <-done; store.RefusedAs(err) != store.NoSuch {
 			t.Error(err)
 		}
 	}

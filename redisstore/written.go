@@ -8,15 +8,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // maxKeys is how many keys one command reads or writes.
 const maxKeys = 500
 
-// Written implements runtime.Reader. One server is asked with two commands, whatever the number of partitions; in a
+// Written implements store.Reader. One server is asked with two commands, whatever the number of partitions; in a
 // Cluster each partition takes one.
-func (s *Store) Written(ctx context.Context) ([]runtime.Written, error) {
+func (s *Store) Written(ctx context.Context) ([]store.Written, error) {
 	for failures := 1; ; failures++ {
 		all, n, err := s.written(ctx)
 		if err == nil {
@@ -32,7 +32,7 @@ func (s *Store) Written(ctx context.Context) ([]runtime.Written, error) {
 }
 
 // written also returns the server that was asked last.
-func (s *Store) written(ctx context.Context) (all []runtime.Written, last *node, err error) {
+func (s *Store) written(ctx context.Context) (all []store.Written, last *node, err error) {
 	var servers []*node
 	of := map[*node][]int{}
 	for p := range s.layout.Partitions {
@@ -45,7 +45,7 @@ func (s *Store) written(ctx context.Context) (all []runtime.Written, last *node,
 		}
 		of[n] = append(of[n], p)
 	}
-	all = make([]runtime.Written, s.layout.Partitions)
+	all = make([]store.Written, s.layout.Partitions)
 	for _, last = range servers {
 		for some := range slices.Chunk(of[last], maxKeys) {
 			if err := s.writtenAt(ctx, last, some, all); err != nil {
@@ -57,7 +57,7 @@ func (s *Store) written(ctx context.Context) (all []runtime.Written, last *node,
 }
 
 // writtenAt asks one server about some of its partitions.
-func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []runtime.Written) error {
+func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []store.Written) error {
 	seen := make([]int64, len(partitions)) // before it is asked
 	for i, p := range partitions {
 		seen[i] = s.seen[p].Load()
@@ -79,7 +79,7 @@ func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []
 			vouched = append(vouched, p)
 		}
 		clock.hear(at.now(), sent, heard)
-		all[p] = runtime.Written{Writes: at.seq, At: runtime.Moment(at.now())}
+		all[p] = store.Written{Writes: at.seq, At: store.Moment(at.now())}
 	}
 	return s.vouch(ctx, n, vouched)
 }
@@ -136,16 +136,16 @@ func (s *Store) vouch(ctx context.Context, n *node, partitions []int) error {
 	return err
 }
 
-// Drift implements runtime.Reader.
-func (s *Store) Drift(ctx context.Context, c runtime.Drift) (runtime.Drifted, error) {
+// Drift implements store.Reader.
+func (s *Store) Drift(ctx context.Context, c store.Drift) (store.Drifted, error) {
 	k := &s.keys.partitions[c.Partition]
 	r, err := s.call(ctx, &s.scripts.drift, c.Partition, "partition", []any{k.time, k.ready, k.due, k.closed, k.index},
 		s.keys.hints(), hint(c.Partition), c.Compared, c.N, k.instances())
 	if err != nil {
-		return runtime.Drifted{}, err
+		return store.Drifted{}, err
 	}
 	if len(r.values) != 2 {
-		return runtime.Drifted{}, fmt.Errorf("%v is no answer of drift", r.values)
+		return store.Drifted{}, fmt.Errorf("%v is no answer of drift", r.values)
 	}
-	return runtime.Drifted{Wrong: int(integer(r.values[0])), Compared: int(integer(r.values[1]))}, nil
+	return store.Drifted{Wrong: int(integer(r.values[0])), Compared: int(integer(r.values[1]))}, nil
 }

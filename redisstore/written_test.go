@@ -10,7 +10,7 @@ import (
 
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // commands returns how many commands a server has run, those of scripts among them.
@@ -38,7 +38,7 @@ func TestCommandsOfAnIdleWorker(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
 	for n := range 500 {
-		if _, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Invocation: []byte("{}"), Delay: time.Hour}); err != nil {
+		if _, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Invocation: []byte("{}"), Delay: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,9 +50,9 @@ func TestCommandsOfAnIdleWorker(t *testing.T) {
 		{"Written", 2, func() error { _, err := s.Written(t.Context()); return err }},
 		{"Written again", 2, func() error { _, err := s.Written(t.Context()); return err }},
 		{"Poll", 6, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }},
-		{"Drift", 10, func() error { _, err := s.Drift(t.Context(), runtime.Drift{N: 1000}); return err }}, // the script is sent
-		{"Drift again", 9, func() error { _, err := s.Drift(t.Context(), runtime.Drift{N: 1000}); return err }},
-		{"Scrub", 10 + 20, func() error { _, err := s.Scrub(t.Context(), runtime.Scrub{N: 100}); return err }},
+		{"Drift", 10, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }}, // the script is sent
+		{"Drift again", 9, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }},
+		{"Scrub", 10 + 20, func() error { _, err := s.Scrub(t.Context(), store.Scrub{N: 100}); return err }},
 	} {
 		before := commands(t, client)
 		if err := call.call(); err != nil {
@@ -73,8 +73,8 @@ func TestWritten(t *testing.T) {
 			if err != nil || len(before) != partitions {
 				t.Fatal(before, err)
 			}
-			i := runtime.Instance{Namespace: "test", ID: "a"}
-			started, err := s.Start(t.Context(), runtime.Start{Instance: i, Invocation: []byte("{}")})
+			i := store.Instance{Namespace: "test", ID: "a"}
+			started, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestWrittenVouches(t *testing.T) {
 	var stopped, alive uptime
 	j := newJumping(t, redisstore.Config{Uptime: stopped.read})
 	other := j.another(redisstore.Config{Uptime: alive.read})
-	if _, err := j.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: "a"}, Invocation: []byte("{}"), Delay: time.Hour}); err != nil {
+	if _, err := j.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: "a"}, Invocation: []byte("{}"), Delay: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	at := j.time()
@@ -130,7 +130,7 @@ func TestWrittenAfterALoss(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
 	for n := range 2 {
-		if _, err := s.Start(t.Context(), runtime.Start{Instance: runtime.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Invocation: []byte("{}")}); err != nil {
+		if _, err := s.Start(t.Context(), store.Start{Instance: store.Instance{Namespace: "test", ID: fmt.Sprint(n)}, Invocation: []byte("{}")}); err != nil {
 			t.Fatal(err)
 		}
 	}

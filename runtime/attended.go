@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file tells whether anybody works on an instance, and who has told it to stop.
@@ -16,7 +17,7 @@ func (d *Description) attended() bool { return d.Record.Held() && !d.Gone }
 
 // gone reports whether the worker that holds an instance has not renewed its lease in time, or cannot be there.
 func (d *Description) gone(alone bool) bool {
-	return d.Record.Held() && (alone || d.Record.Lease <= Millis(d.At))
+	return d.Record.Held() && (alone || d.Record.Lease <= store.Millis(d.At))
 }
 
 // unclaimed is from when on it is told for how long nobody has taken what is ready.
@@ -27,10 +28,10 @@ func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Record.Ready
 	if since < 0 {
-		since += Urgency
+		since += store.Urgency
 	}
-	if waits := d.At.Sub(Moment(since)); since > 0 && waits >= unclaimed {
-		text += fmt.Sprintf(", since %s, for %s: no worker has a place for it, or none is there", clockTime(Moment(since)), dsl.RoughSpan(waits))
+	if waits := d.At.Sub(store.Moment(since)); since > 0 && waits >= unclaimed {
+		text += fmt.Sprintf(", since %s, for %s: no worker has a place for it, or none is there", clockTime(store.Moment(since)), dsl.RoughSpan(waits))
 	}
 	return text + "."
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestWhoIsGoneIsSaidToBeGone: a worker that has not renewed its lease, or that cannot be there.
@@ -108,7 +109,7 @@ func TestReasonsAreTold(t *testing.T) {
 	})
 }
 
-func (h *host) described(i runtime.Instance, alone bool) *runtime.Description {
+func (h *host) described(i store.Instance, alone bool) *runtime.Description {
 	h.Helper()
 	d, err := runtime.NewClient(runtime.ClientConfig{Store: h.store, Compile: h.compile, Alone: alone}).Describe(h.Context(), i)
 	h.must(err)
@@ -116,10 +117,10 @@ func (h *host) described(i runtime.Instance, alone bool) *runtime.Description {
 }
 
 // claim takes an instance as a worker does that then dies.
-func (h *host) claim(i runtime.Instance, lease time.Duration) {
+func (h *host) claim(i store.Instance, lease time.Duration) {
 	h.Helper()
-	claimed, err := h.store.Claim(h.Context(), runtime.Claim{
-		Partition: i.Partition(h.store.Layout().Partitions), Instances: []runtime.Instance{i}, Nonce: "dead", Lease: lease,
+	claimed, err := h.store.Claim(h.Context(), store.Claim{
+		Partition: i.Partition(h.store.Layout().Partitions), Instances: []store.Instance{i}, Nonce: "dead", Lease: lease,
 	})
 	h.must(err)
 	if len(claimed) != 1 {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is about many instances at once.
@@ -30,21 +32,21 @@ func ForEach[T any](all []T, f func(T) error) []error {
 }
 
 // Delete removes an instance that has ended; any other is refused as a Conflict.
-func (c *Client) Delete(ctx context.Context, i Instance) error {
+func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
 		return err
 	}
 	if !l.Lifecycle.Status.Final() {
-		return Refuse(Conflict, time.Time{}, "instance %s is %s", i, l.Lifecycle.Status)
+		return store.Refuse(store.Conflict, time.Time{}, "instance %s is %s", i, l.Lifecycle.Status)
 	}
-	_, err = c.store.Remove(ctx, Remove{Partition: i.Partition(c.store.Layout().Partitions), Instances: []Instance{i}})
+	_, err = c.store.Remove(ctx, store.Remove{Partition: i.Partition(c.store.Layout().Partitions), Instances: []store.Instance{i}})
 	return err
 }
 
 // DeleteAll removes instances that have ended, many in one transition, and returns the errors at the same places. It is no
 // error that there is no such instance: somebody else has removed it.
-func (c *Client) DeleteAll(ctx context.Context, all []Instance) []error {
+func (c *Client) DeleteAll(ctx context.Context, all []store.Instance) []error {
 	failed := make([]error, len(all))
 	byPartition := map[int][]int{} // places in all
 	for n, i := range all {
@@ -63,8 +65,8 @@ func (c *Client) DeleteAll(ctx context.Context, all []Instance) []error {
 }
 
 // deleteTogether removes the instances at some places in all, which are of one partition.
-func (c *Client) deleteTogether(ctx context.Context, all []Instance, places []int, failed []error) {
-	request := Remove{Partition: all[places[0]].Partition(c.store.Layout().Partitions)}
+func (c *Client) deleteTogether(ctx context.Context, all []store.Instance, places []int, failed []error) {
+	request := store.Remove{Partition: all[places[0]].Partition(c.store.Layout().Partitions)}
 	for _, n := range places {
 		request.Instances = append(request.Instances, all[n])
 	}
@@ -74,7 +76,7 @@ func (c *Client) deleteTogether(ctx context.Context, all []Instance, places []in
 	}
 	for _, n := range places { // the store does not tell which it has left alone
 		if failed[n] = err; err == nil {
-			if failed[n] = c.Delete(ctx, all[n]); RefusedAs(failed[n]) == NoSuch {
+			if failed[n] = c.Delete(ctx, all[n]); store.RefusedAs(failed[n]) == store.NoSuch {
 				failed[n] = nil
 			}
 		}

@@ -11,15 +11,16 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // removals counts the calls of Remove.
 type removals struct {
-	runtime.Store
+	store.Store
 	calls atomic.Int64
 }
 
-func (r *removals) Remove(ctx context.Context, c runtime.Remove) (int, error) {
+func (r *removals) Remove(ctx context.Context, c store.Remove) (int, error) {
 	r.calls.Add(1)
 	return r.Store.Remove(ctx, c)
 }
@@ -31,7 +32,7 @@ func TestDeleteAll(t *testing.T) {
 		counted := &removals{Store: memstore.New(memstore.Config{Partitions: 4})}
 		h.store, h.client = counted, runtime.NewClient(runtime.ClientConfig{Store: counted})
 		defer h.work(runtime.WorkerConfig{})()
-		var all []runtime.Instance
+		var all []store.Instance
 		for range 1000 {
 			all = append(all, h.start("do: [{a: {set: {x: 1}}}]", runtime.StartOptions{}))
 		}
@@ -44,12 +45,12 @@ func TestDeleteAll(t *testing.T) {
 		waiting := h.start("do: [{w: {wait: PT1H}}]", runtime.StartOptions{})
 		rest := append(slices.Clone(all[890:]), waiting)
 		for n, err := range h.client.DeleteAll(t.Context(), rest) {
-			if refused := runtime.RefusedAs(err) == runtime.Conflict; refused != (rest[n] == waiting) || err != nil && !refused {
+			if refused := store.RefusedAs(err) == store.Conflict; refused != (rest[n] == waiting) || err != nil && !refused {
 				t.Errorf("%s: %v", rest[n], err)
 			}
 		}
 		for _, i := range all {
-			if _, err := h.store.Load(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch {
+			if _, err := h.store.Load(t.Context(), i); store.RefusedAs(err) != store.NoSuch {
 				t.Fatalf("%s is still there: %v", i, err)
 			}
 		}
@@ -63,11 +64,11 @@ func TestTerminateMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		defer h.work(runtime.WorkerConfig{Retention: 1})()
-		var all []runtime.Instance
+		var all []store.Instance
 		for n := range 2500 {
 			all = append(all, h.start("do: [{w: {wait: PT1H}}]", runtime.StartOptions{ID: fmt.Sprint("r", n)}))
 		}
-		refused := runtime.ForEach(all, func(i runtime.Instance) error {
+		refused := runtime.ForEach(all, func(i store.Instance) error {
 			if o := h.record(i); o.Status == interpreter.StatusCompleted {
 				return fmt.Errorf("%s has ended", i)
 			}
@@ -78,7 +79,7 @@ func TestTerminateMany(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, i := range all {
-			if _, err := h.client.Wait(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch && err != nil {
+			if _, err := h.client.Wait(t.Context(), i); store.RefusedAs(err) != store.NoSuch && err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,16 +6,17 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file tells parents about the workflows that they run.
 
 // ChildID returns the id of the child workflow that an instance starts with a task.
-func ChildID(parent Instance, task interpreter.Path) string { return childID(parent, task) }
+func ChildID(parent store.Instance, task interpreter.Path) string { return childID(parent, task) }
 
 // started returns the child workflow that a task has started and waits for.
-func (d *Description) started(o interpreter.OpenTask) Instance {
-	child := Instance{d.Instance.Namespace, childID(d.Instance, o.Path)}
+func (d *Description) started(o interpreter.OpenTask) store.Instance {
+	child := store.Instance{Namespace: d.Instance.Namespace, ID: childID(d.Instance, o.Path)}
 	dsl.Walk(d.Program.Workflow, func(t dsl.Task) bool {
 		if r, ok := t.(*dsl.RunWorkflow); ok && r.Pointer == o.Origin {
 			child.Namespace = r.Namespace
@@ -34,7 +35,7 @@ func (c *Client) Source(ctx context.Context, d *Description) (*Description, erro
 			return d, err
 		}
 		below, err := c.Describe(ctx, i)
-		if RefusedAs(err) == NoSuch {
+		if store.RefusedAs(err) == store.NoSuch {
 			return d, nil
 		}
 		if err != nil || !sameError(below.State.Fault, d.State.Fault) {
@@ -46,7 +47,7 @@ func (c *Client) Source(ctx context.Context, d *Description) (*Description, erro
 }
 
 // failedChild returns the child whose error an instance has ended with.
-func (c *Client) failedChild(ctx context.Context, d *Description) (child Instance, found bool, err error) {
+func (c *Client) failedChild(ctx context.Context, d *Description) (child store.Instance, found bool, err error) {
 	_, err = c.History(ctx, d.Instance, 0, func(e HistoryEntry) error {
 		for _, r := range e.Events {
 			if r.Type == interpreter.TaskFaulted && r.Kind == dsl.KindRunWorkflow && sameError(r.Error, d.State.Fault) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestParentsNameTheRunThatTheyWaitFor, which is there.
@@ -20,7 +21,7 @@ func TestParentsNameTheRunThatTheyWaitFor(t *testing.T) {
 		why := h.described(i, false).Why
 		_, rest, _ := strings.Cut(why, "waiting for the run test/")
 		id, _, _ := strings.Cut(rest, " ")
-		if d := h.described(runtime.Instance{Namespace: "test", ID: id}, false); d.Info.Parent == nil || d.Info.Parent.Instance != i {
+		if d := h.described(store.Instance{Namespace: "test", ID: id}, false); d.Info.Parent == nil || d.Info.Parent.Instance != i {
 			t.Errorf("it is described so: %q", why)
 		}
 	})

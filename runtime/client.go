@@ -14,11 +14,12 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // ClientConfig is what a client needs. Store is required.
 type ClientConfig struct {
-	Store   Store
+	Store   store.Store
 	Compile Compile       // needed for Describe, and for starts whose timeouts count from when they are accepted
 	Nonce   func() string // default random; ids of commands
 	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
@@ -29,7 +30,7 @@ type ClientConfig struct {
 
 // Client starts instances and asks about them.
 type Client struct {
-	store    Store
+	store    store.Store
 	nonce    func() string
 	alone    bool
 	limits   limits.Set
@@ -123,36 +124,36 @@ func (o StartOptions) Check() error {
 }
 
 // Start starts an instance of a workflow that has been deployed.
-func (c *Client) Start(ctx context.Context, r Reference, input any, o StartOptions) (Instance, error) {
+func (c *Client) Start(ctx context.Context, r Reference, input any, o StartOptions) (store.Instance, error) {
 	reference, definition, err := resolve(ctx, c.store, r)
 	if err != nil {
-		return Instance{}, err
+		return store.Instance{}, err
 	}
 	return c.begin(ctx, reference, definition, input, o)
 }
 
 // StartDefinition starts an instance of a definition, whether or not it is deployed under its name. If there is an
 // instance with the same id, definition, input and options already, it is returned.
-func (c *Client) StartDefinition(ctx context.Context, d Definition, input any, o StartOptions) (Instance, error) {
+func (c *Client) StartDefinition(ctx context.Context, d Definition, input any, o StartOptions) (store.Instance, error) {
 	reference, err := d.Reference()
 	if err != nil {
-		return Instance{}, err
+		return store.Instance{}, err
 	}
 	definition, err := define(ctx, c.store, reference.Namespace, d)
 	if err != nil {
-		return Instance{}, err
+		return store.Instance{}, err
 	}
 	return c.begin(ctx, reference, definition, input, o)
 }
 
-func (c *Client) begin(ctx context.Context, r Reference, definition string, input any, o StartOptions) (Instance, error) {
+func (c *Client) begin(ctx context.Context, r Reference, definition string, input any, o StartOptions) (store.Instance, error) {
 	if err := o.check(input, c.limits); err != nil {
-		return Instance{}, err
+		return store.Instance{}, err
 	}
 	if o.ID == "" {
 		o.ID = newID()
 	}
-	i := Instance{r.Namespace, o.ID}
+	i := store.Instance{Namespace: r.Namespace, ID: o.ID}
 	if err := i.Check(); err != nil {
 		return i, &OptionError{Field: "id", Detail: err.Error(), Limit: errors.AsError(err)}
 	}
@@ -164,24 +165,24 @@ func (c *Client) begin(ctx context.Context, r Reference, definition string, inpu
 		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, Accepted: o.Accepted,
 	}
 	started, err := c.start(ctx, i, info, o)
-	if RefusedAs(err) == Conflict && o.OnDuplicate == OnDuplicateReturnExisting {
+	if store.RefusedAs(err) == store.Conflict && o.OnDuplicate == OnDuplicateReturnExisting {
 		return i, c.same(ctx, i, r)
 	}
 	if err == nil && started.Again && o.OnDuplicate == OnDuplicateReject {
-		err = Refuse(Conflict, started.At, "instance %s", i)
+		err = store.Refuse(store.Conflict, started.At, "instance %s", i)
 	}
 	return i, err
 }
 
 // same refuses an instance of another workflow.
-func (c *Client) same(ctx context.Context, i Instance, r Reference) error {
+func (c *Client) same(ctx context.Context, i store.Instance, r Reference) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
 		return err
 	}
 	info, err := ParseInvocation(l.Invocation)
 	if err == nil && (info.Workflow.Namespace != r.Namespace || info.Workflow.Name != r.Name) {
-		err = Refuse(Conflict, time.Time{}, "instance %s is one of %s", i, info.Workflow)
+		err = store.Refuse(store.Conflict, time.Time{}, "instance %s is one of %s", i, info.Workflow)
 	}
 	return err
 }
@@ -189,29 +190,29 @@ func (c *Client) same(ctx context.Context, i Instance, r Reference) error {
 // newID returns a UUID of version 7 in the form of a ULID, which is shorter: ids sort by when they were made.
 func newID() string { return ulid.ULID(uuid.Must(uuid.NewV7())).String() }
 
-func (c *Client) start(ctx context.Context, i Instance, info Invocation, o StartOptions) (Started, error) {
+func (c *Client) start(ctx context.Context, i store.Instance, info Invocation, o StartOptions) (store.Started, error) {
 	data, err := json.Marshal(info)
 	if err != nil {
-		return Started{}, fmt.Errorf("write what is fixed about the instance: %w", err)
+		return store.Started{}, fmt.Errorf("write what is fixed about the instance: %w", err)
 	}
 	deadline := info.Deadline
 	if info.Parent != nil && (deadline.IsZero() || !info.Parent.Deadline.IsZero() && info.Parent.Deadline.Before(deadline)) {
 		deadline = info.Parent.Deadline
 	}
-	start := Start{Instance: i, Invocation: data, Delay: o.Delay, Deadline: deadline, Urgent: info.Accepted || !deadline.IsZero()}
+	start := store.Start{Instance: i, Invocation: data, Delay: o.Delay, Deadline: deadline, Urgent: info.Accepted || !deadline.IsZero()}
 	if info.Family != nil {
 		start.Family, start.FamilyMax = *info.Family, share(c.limits.Max(limits.Family), c.store.Layout().Partitions)
 	}
 	if info.Accepted {
 		if start.Timeout, err = c.shortest(ctx, i, info); err != nil {
-			return Started{}, err
+			return store.Started{}, err
 		}
 	}
 	return c.store.Start(ctx, start)
 }
 
 // shortest returns the shortest of the timeouts that count from when an instance is accepted; 0 if there is none.
-func (c *Client) shortest(ctx context.Context, i Instance, info Invocation) (shortest time.Duration, err error) {
+func (c *Client) shortest(ctx context.Context, i store.Instance, info Invocation) (shortest time.Duration, err error) {
 	p, err := c.programs.program(ctx, info.Definition)
 	if err != nil {
 		return 0, err
@@ -220,8 +221,8 @@ func (c *Client) shortest(ctx context.Context, i Instance, info Invocation) (sho
 	if err != nil {
 		return 0, err
 	}
-	accepted := Millis(work.At)
-	start := info.Start(p, Lifecycle{ListKey: fmt.Sprintf("%d-0", accepted), Started: accepted})
+	accepted := store.Millis(work.At)
+	start := info.Start(p, store.Lifecycle{ListKey: fmt.Sprintf("%d-0", accepted), Started: accepted})
 	begun, _ := interpreter.Begun(p, i.Namespace, i.ID, start) // a timeout that cannot be told is none yet: the run will say why
 	for _, d := range begun.Deadlines {
 		if length := d.At.Sub(d.StartedAt); !d.Fixed && (shortest == 0 || length < shortest) {
@@ -232,31 +233,31 @@ func (c *Client) shortest(ctx context.Context, i Instance, info Invocation) (sho
 }
 
 // Cancel asks an instance to end: what is in progress is cancelled, and its children are as they say.
-func (c *Client) Cancel(ctx context.Context, i Instance, reason string) error {
-	return c.command(ctx, i, VerbCancel, message{Type: interpreter.EventCancel, Reason: reason})
+func (c *Client) Cancel(ctx context.Context, i store.Instance, reason string) error {
+	return c.command(ctx, i, store.VerbCancel, message{Type: interpreter.EventCancel, Reason: reason})
 }
 
 // Terminate ends an instance and everything that it has started.
-func (c *Client) Terminate(ctx context.Context, i Instance, reason string) error {
-	return c.command(ctx, i, VerbTerminate, message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
+func (c *Client) Terminate(ctx context.Context, i store.Instance, reason string) error {
+	return c.command(ctx, i, store.VerbTerminate, message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
 }
 
 // Suspend keeps an instance's tasks from starting; deadlines go on.
-func (c *Client) Suspend(ctx context.Context, i Instance, reason string) error {
-	return c.command(ctx, i, VerbSuspend, message{Type: interpreter.EventSuspend, Reason: reason})
+func (c *Client) Suspend(ctx context.Context, i store.Instance, reason string) error {
+	return c.command(ctx, i, store.VerbSuspend, message{Type: interpreter.EventSuspend, Reason: reason})
 }
 
 // Resume lets a suspended instance go on.
-func (c *Client) Resume(ctx context.Context, i Instance, reason string) error {
-	return c.command(ctx, i, VerbResume, message{Type: interpreter.EventResume, Reason: reason})
+func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) error {
+	return c.command(ctx, i, store.VerbResume, message{Type: interpreter.EventResume, Reason: reason})
 }
 
 // Retry lets an instance run again that was quarantined because it killed its owners.
-func (c *Client) Retry(ctx context.Context, i Instance) error {
-	return c.store.Command(ctx, Command{To: i, ID: c.nonce(), Verb: VerbRetry})
+func (c *Client) Retry(ctx context.Context, i store.Instance) error {
+	return c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: store.VerbRetry})
 }
 
-func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) error {
+func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m message) error {
 	if err := i.CheckSize(); err != nil {
 		return err
 	}
@@ -267,12 +268,12 @@ func (c *Client) command(ctx context.Context, i Instance, v Verb, m message) err
 	if err != nil {
 		return err
 	}
-	return c.store.Command(ctx, Command{To: i, ID: c.nonce(), Verb: v, Message: data})
+	return c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: v, Message: data})
 }
 
 // Outcome returns how an instance has ended; done is false while it has not. One that is quarantined does not end:
 // a QuarantinedError.
-func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool, err error) {
+func (c *Client) Outcome(ctx context.Context, i store.Instance) (o Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
 	if err == nil {
 		err = notQuarantined(i, &l.Lifecycle)
@@ -290,13 +291,13 @@ func (c *Client) Outcome(ctx context.Context, i Instance) (o Outcome, done bool,
 	}
 	return Outcome{
 		ID: i.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
-		StartedAt: s.StartedAt, EndedAt: Moment(l.Lifecycle.Closed),
+		StartedAt: s.StartedAt, EndedAt: store.Moment(l.Lifecycle.Closed),
 	}, true, nil
 }
 
 // Wait returns how an instance ends. It looks at intervals, at first short ones: hints are about what is ready, and on
 // a busy store there are too many of them. For one that is quarantined it waits only if a deadline ends it.
-func (c *Client) Wait(ctx context.Context, i Instance) (Outcome, error) {
+func (c *Client) Wait(ctx context.Context, i store.Instance) (Outcome, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		o, done, err := c.Outcome(ctx, i)
 		if done || err != nil && !mayEnd(err) {

@@ -14,6 +14,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Definition is a workflow as it was deployed: its document and every external resource that it is compiled with, so
@@ -51,7 +52,7 @@ const (
 )
 
 // define stores a definition of a namespace by its digest.
-func define(ctx context.Context, c Catalog, namespace string, d Definition) (digest string, err error) {
+func define(ctx context.Context, c store.Catalog, namespace string, d Definition) (digest string, err error) {
 	if err := c.Define(ctx, namespaceKey+namespace, []byte(namespace)); err != nil {
 		return "", err
 	}
@@ -60,14 +61,14 @@ func define(ctx context.Context, c Catalog, namespace string, d Definition) (dig
 		return "", fmt.Errorf("write the definition: %w", err)
 	}
 	digest = d.Digest()
-	if err = c.Define(ctx, digestKey+digest, data); RefusedAs(err) == Conflict {
+	if err = c.Define(ctx, digestKey+digest, data); store.RefusedAs(err) == store.Conflict {
 		err = nil // the same, from a file of another name
 	}
 	return digest, err
 }
 
 // namespaces returns those that instances may be in.
-func namespaces(ctx context.Context, c Catalog) (all []string, err error) {
+func namespaces(ctx context.Context, c store.Catalog) (all []string, err error) {
 	keys, err := c.Definitions(ctx)
 	for _, key := range keys {
 		if name, ok := strings.CutPrefix(key, namespaceKey); ok {
@@ -78,7 +79,7 @@ func namespaces(ctx context.Context, c Catalog) (all []string, err error) {
 }
 
 // resolve returns the digest of what is deployed under a reference, and the reference with its version.
-func resolve(ctx context.Context, c Catalog, r Reference) (Reference, string, error) {
+func resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, string, error) {
 	if r.Version == Latest {
 		latest, err := latestVersion(ctx, c, r)
 		if err != nil {
@@ -90,7 +91,7 @@ func resolve(ctx context.Context, c Catalog, r Reference) (Reference, string, er
 	return r, string(digest), err
 }
 
-func latestVersion(ctx context.Context, c Catalog, r Reference) (string, error) {
+func latestVersion(ctx context.Context, c store.Catalog, r Reference) (string, error) {
 	keys, err := c.Definitions(ctx)
 	if err != nil {
 		return "", err
@@ -103,7 +104,7 @@ func latestVersion(ctx context.Context, c Catalog, r Reference) (string, error) 
 		}
 	}
 	if latest == "" {
-		return "", &Refusal{Code: NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
+		return "", &store.Refusal{Code: store.NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
 	}
 	return latest, nil
 }
@@ -127,7 +128,7 @@ func Later(a, b string) bool {
 
 // programs keeps what a worker has compiled.
 type programs struct {
-	catalog Catalog
+	catalog store.Catalog
 	compile Compile
 
 	mu       sync.Mutex
@@ -195,7 +196,7 @@ func (p *programs) contained(ctx context.Context, digest string) (program *inter
 func (p *programs) load(ctx context.Context, digest string) (*interpreter.Program, error) {
 	data, err := p.catalog.Definition(ctx, digestKey+digest)
 	switch {
-	case RefusedAs(err) != "":
+	case store.RefusedAs(err) != "":
 		return nil, err
 	case err != nil:
 		return nil, &unavailableError{digest, err}

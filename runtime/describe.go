@@ -9,12 +9,13 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Description is all that can be told of an instance now.
 type Description struct {
-	Instance Instance
-	Record   Lifecycle
+	Instance store.Instance
+	Record   store.Lifecycle
 	Info     *Invocation
 	Status   string // the phase, or quarantined
 	At       time.Time
@@ -42,7 +43,7 @@ type DescribedDeadline struct {
 }
 
 // Describe tells what an instance is doing.
-func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error) {
+func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
 		return nil, err
@@ -66,8 +67,8 @@ func (c *Client) Describe(ctx context.Context, i Instance) (*Description, error)
 	} else {
 		d.Limits = d.State.Deadlines
 	}
-	if l.Lifecycle.Reason == Quarantined {
-		d.Status = Quarantined
+	if l.Lifecycle.Reason == store.Quarantined {
+		d.Status = store.Quarantined
 	}
 	d.Open = interpreter.OpenTasks(d.Program, d.State)
 	d.Gone = d.gone(c.alone)
@@ -101,7 +102,7 @@ func (d *Description) Source(at dsl.Pointer) string {
 
 func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline {
 	w := d.Program.Workflow
-	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == Quarantined && !in.Ends}
+	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == store.Quarantined && !in.Ends}
 	switch {
 	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
@@ -140,13 +141,13 @@ func (d *Description) why() string {
 	r := &d.Record
 	switch {
 	case r.Status.Final():
-		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(Moment(r.Closed)), because(d.Reason))
-	case d.Status == Quarantined:
+		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(store.Moment(r.Closed)), because(d.Reason))
+	case d.Status == store.Quarantined:
 		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.places())
 	case d.State.Suspended:
 		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
-	case r.Status == interpreter.StatusPending && r.Started > Millis(d.At):
-		return fmt.Sprintf("it starts at %s, %s.", clockTime(Moment(r.Started)), d.in(Moment(r.Started)))
+	case r.Status == interpreter.StatusPending && r.Started > store.Millis(d.At):
+		return fmt.Sprintf("it starts at %s, %s.", clockTime(store.Moment(r.Started)), d.in(store.Moment(r.Started)))
 	case len(d.Open) == 0:
 		return d.waitsForWorker()
 	case len(d.Open) == 1:

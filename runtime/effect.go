@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // maxEnding is how long an effect may take to end once it is cancelled: longer than the processes of a task, which have a
@@ -17,7 +18,7 @@ const maxEnding = 5 * time.Second
 
 // attempt is an effect to perform.
 type attempt struct {
-	run      Instance
+	run      store.Instance
 	effect   interpreter.Effect
 	do       interpreter.Performer
 	driver   attemptDriver

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // deaf returns a performer that heeds nothing until the test ends.
@@ -80,7 +81,7 @@ func TestDeafEffectsFreeTheirSlots(t *testing.T) {
 		}
 		var log logged
 		stop := h.work(runtime.WorkerConfig{Concurrency: 5, Drain: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
-		var all []runtime.Instance
+		var all []store.Instance
 		for range 5 {
 			all = append(all, h.start("do: [{a: {run: {shell: {command: x}}, timeout: {after: PT2S}}}]", runtime.StartOptions{}))
 		}

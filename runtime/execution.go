@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Execution is an instance in the hands of an owner. It decides what is stepped, stored, performed and cancelled, and
@@ -19,12 +20,12 @@ import (
 // directly follows the start, which the store has fixed in time: it comes out the same when it is repeated.
 type Execution struct {
 	ExecutionConfig
-	instance Instance
-	token    Token
+	instance store.Instance
+	token    store.Token
 	info     *Invocation
 	program  *interpreter.Program
 	state    *interpreter.State
-	record   Lifecycle // as it was stored last
+	record   store.Lifecycle // as it was stored last
 
 	refused int64 // commits to this version of the record that were refused
 
@@ -59,13 +60,13 @@ type ExecutionConfig struct {
 
 // NewExecution returns the session of an instance that was claimed; Begin comes next. What is stored decides the
 // program: see Definition of its Invocation.
-func NewExecution(c ExecutionConfig, claimed Claimed, info *Invocation, p *interpreter.Program) *Execution {
+func NewExecution(c ExecutionConfig, claimed store.Claimed, info *Invocation, p *interpreter.Program) *Execution {
 	return &Execution{ExecutionConfig: c, instance: claimed.Instance, token: claimed.Token, info: info, program: p}
 }
 
 // child is an effect that another instance performs.
 type child struct {
-	instance Instance
+	instance store.Instance
 	close    string
 }
 
@@ -76,7 +77,7 @@ type Actions struct {
 	Done    bool                   // the session is over; nothing else counts
 	Failed  error                  // why, if it could not go on: the instance is left to its lease
 	Reload  bool                   // the instance as it is stored now, for Reloaded
-	Commit  *Commit                // to be stored; the answer goes to Committed
+	Commit  *store.Commit          // to be stored; the answer goes to Committed
 	Place   bool                   // a place to perform effects, for Placed
 	Mail    bool                   // the messages of the inbox, for Mail
 	Tick    time.Time              // when to call Tick, by the store's clock; zero for never
@@ -113,7 +114,7 @@ const (
 )
 
 // Begin takes up a claimed instance.
-func (s *Execution) Begin(c Claimed) error {
+func (s *Execution) Begin(c store.Claimed) error {
 	s.flights = map[interpreter.EffectID]bool{}
 	s.ordered = c.Token.Epoch == 1 && len(c.Inbox) > 0
 	if err := s.restore(c); err != nil {
@@ -124,7 +125,7 @@ func (s *Execution) Begin(c Claimed) error {
 }
 
 // restore makes the session's state of what is stored.
-func (s *Execution) restore(c Claimed) (err error) {
+func (s *Execution) restore(c store.Claimed) (err error) {
 	s.record, s.batch, s.queue, s.held = c.Lifecycle, batch{}, nil, nil
 	s.children = map[interpreter.EffectID]child{}
 	if c.State.Head == nil {
@@ -153,11 +154,11 @@ func (s *Execution) restore(c Claimed) (err error) {
 // starts reports whether the time of a delayed start has come, or will never come.
 func (s *Execution) starts() bool {
 	now := s.Clock()
-	return !now.Before(Moment(s.record.Started)) || s.record.Deadline != 0 && !now.Before(Moment(s.record.Deadline))
+	return !now.Before(store.Moment(s.record.Started)) || s.record.Deadline != 0 && !now.Before(store.Moment(s.record.Deadline))
 }
 
 // receive queues messages that have not been stepped.
-func (s *Execution) receive(inbox []Message) error {
+func (s *Execution) receive(inbox []store.Message) error {
 	for _, data := range inbox[min(s.batch.read, len(inbox)):] {
 		m, err := parseMessage(data)
 		if err != nil {
@@ -213,7 +214,7 @@ func (s *Execution) Finished(ev interpreter.Finished) {
 }
 
 // Mail takes in the messages of the inbox.
-func (s *Execution) Mail(inbox []Message) error {
+func (s *Execution) Mail(inbox []store.Message) error {
 	waiting := 0
 	for _, ev := range s.queue {
 		if _, ok := ev.(received); ok {
@@ -277,11 +278,11 @@ func (s *Execution) HandOver(unbegun ...interpreter.Effect) {
 }
 
 // Committed takes in the answer to the commit.
-func (s *Execution) Committed(c Committed, err error) {
+func (s *Execution) Committed(c store.Committed, err error) {
 	sent := s.actions.Commit
 	s.actions.Commit = nil
-	switch RefusedAs(err) {
-	case TimedOut, Guard, Conflict: // what happened is told again, of what is stored now
+	switch store.RefusedAs(err) {
+	case store.TimedOut, store.Guard, store.Conflict: // what happened is told again, of what is stored now
 		s.actions.Reload = true
 		s.refused++
 		if s.leaving && s.refused > maxRefused {
@@ -297,7 +298,7 @@ func (s *Execution) Committed(c Committed, err error) {
 	s.begin(over)
 	s.batch = batch{at: s.batch.at}
 	s.record.Version, s.refused = sent.Next, 0
-	s.record.Status, s.record.Wake, s.record.Deadline = sent.Status, Millis(sent.Wake), Millis(sent.Deadline)
+	s.record.Status, s.record.Wake, s.record.Deadline = sent.Status, store.Millis(sent.Wake), store.Millis(sent.Deadline)
 	s.record.Records += int64(sent.Records)
 	for id := range s.flights {
 		if !s.state.Awaits(id) {
@@ -313,7 +314,7 @@ func (s *Execution) Committed(c Committed, err error) {
 }
 
 // Reloaded takes in the instance as it is stored, and tells it again what has happened since.
-func (s *Execution) Reloaded(c Claimed) error {
+func (s *Execution) Reloaded(c store.Claimed) error {
 	s.results = s.batch.results
 	s.actions.Reload = false
 	if err := s.restore(c); err != nil {

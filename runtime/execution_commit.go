@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // apartFrom is the size of data, in bytes, from which history keeps it apart.
@@ -27,7 +28,7 @@ func (s *Execution) propose(release bool) {
 	s.actions.Commit = c
 }
 
-func (s *Execution) proposal(release bool) (*Commit, error) {
+func (s *Execution) proposal(release bool) (*store.Commit, error) {
 	if release {
 		for _, e := range s.batch.effects { // the next owner begins them
 			s.state.Hold(e.ID)
@@ -41,13 +42,13 @@ func (s *Execution) proposal(release bool) (*Commit, error) {
 	if at.IsZero() {
 		at = s.Clock()
 	}
-	c := &Commit{
+	c := &store.Commit{
 		Instance: s.instance, Token: s.token, Version: s.record.Version, Next: s.record.Version + 1 + s.refused, At: at, Guard: s.batch.guard,
 		Changes: changes, Entries: s.batch.encoded, Payloads: s.batch.apart, Records: s.batch.records, Read: s.batch.read,
 		Status: s.state.Phase(), Wake: s.wake(), Deadline: s.state.NextDeadline(), Release: release,
 	}
 	if s.state.Status == interpreter.StatusPending {
-		c.Deadline = Moment(s.record.Deadline)
+		c.Deadline = store.Moment(s.record.Deadline)
 	}
 	if s.state.Status.Final() {
 		c.Reason = s.reason()
@@ -116,7 +117,7 @@ func (s *Execution) encodeEntry(e interpreter.HistoryStep) error {
 	return nil
 }
 
-func (s *Execution) encodeOutbox(c *Commit) error {
+func (s *Execution) encodeOutbox(c *store.Commit) error {
 	all := s.batch.outbox
 	if s.state.Status.Final() && s.info.Parent != nil {
 		all = append(all, s.outcome())
@@ -174,7 +175,7 @@ func (s *Execution) start(e interpreter.Effect) {
 // adopt notes which child an effect is about.
 func (s *Execution) adopt(e interpreter.Effect) {
 	if r, err := interpreter.ReadChildRequest(e.Request.Body); err == nil { // it was written by the task
-		s.children[e.ID] = child{Instance{r.Namespace, childID(s.instance, e.Request.Path)}, r.ParentClose}
+		s.children[e.ID] = child{store.Instance{Namespace: r.Namespace, ID: childID(s.instance, e.Request.Path)}, r.ParentClose}
 	}
 }
 
@@ -183,16 +184,16 @@ func (c child) closing(killed bool) []outgoing {
 	if c.close == dsl.ParentCloseAbandon {
 		return nil
 	}
-	verb := VerbCancel
+	verb := store.VerbCancel
 	if killed || c.close == dsl.ParentCloseTerminate {
-		verb = VerbTerminate
+		verb = store.VerbTerminate
 	}
-	m := message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == VerbTerminate}
+	m := message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
 	return []outgoing{{Deliver: &outgoingMessage{To: c.instance, Verb: verb, Message: m}}}
 }
 
 // childID is derived from where the child is started, so that starting it again is the same start.
-func childID(parent Instance, path interpreter.Path) string {
+func childID(parent store.Instance, path interpreter.Path) string {
 	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
 	return childPrefix(parent) + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:childSuffix])
 }
@@ -200,10 +201,10 @@ func childID(parent Instance, path interpreter.Path) string {
 const childSuffix = 12
 
 // childPrefix is what the ids of an instance's children begin with, and those of their children.
-func childPrefix(parent Instance) string {
+func childPrefix(parent store.Instance) string {
 	return strings.TrimRight(parent.ID[:min(len(parent.ID), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
 }
 
 // MayStemFrom reports whether, by its id, i may have been started by root, or by what root has started. Only
 // its Invocation tells whether it was.
-func MayStemFrom(i, root Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }
+func MayStemFrom(i, root store.Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is how a session decides, after it has stepped, what its driver has to do.
@@ -48,7 +49,7 @@ func (s *Execution) promises() bool {
 // refrain gives the instance back as it is stored, but not at once: it would be taken again.
 func (s *Execution) refrain(now time.Time) {
 	if s.giveBy.IsZero() {
-		s.giveBy = now.Add(Grace / 2) // its owner must not seem to hang
+		s.giveBy = now.Add(store.Grace / 2) // its owner must not seem to hang
 	}
 	if s.actions.Tick = s.giveBy; s.draining || !now.Before(s.giveBy) {
 		s.batch = batch{}
@@ -81,8 +82,8 @@ func (s *Execution) wake() time.Time {
 	if s.state.Status != interpreter.StatusPending {
 		return s.state.NextWake()
 	}
-	wake := Moment(s.record.Started)
-	if deadline := Moment(s.record.Deadline); !deadline.IsZero() && deadline.Before(wake) {
+	wake := store.Moment(s.record.Started)
+	if deadline := store.Moment(s.record.Deadline); !deadline.IsZero() && deadline.Before(wake) {
 		wake = deadline
 	}
 	return wake

@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is how a session steps its run: what comes in, and what the steps want.
@@ -101,7 +102,7 @@ func (s *Execution) startTime(now time.Time) time.Time {
 	if s.quarantined() {
 		return now
 	}
-	if at := Moment(s.record.Started); s.record.Status != interpreter.StatusPending && !now.Before(at) {
+	if at := store.Moment(s.record.Started); s.record.Status != interpreter.StatusPending && !now.Before(at) {
 		return at
 	}
 	return now

@@ -10,13 +10,14 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // executor is an instance that a worker holds: it does what the instance's session wants.
 type executor struct {
 	partition *partition
-	instance  Instance
-	token     Token
+	instance  store.Instance
+	token     store.Token
 	session   *Execution      // nil until it is known what the instance runs
 	ctx       context.Context // ends when the instance is lost
 	revoke    context.CancelCauseFunc
@@ -41,7 +42,7 @@ type executor struct {
 var errLost = errors.New("the lease is lost")
 
 // hold runs a claimed instance until it waits, ends or is lost.
-func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
+func (p *partition) hold(c store.Claimed, sent time.Time, slotted bool) {
 	h := &executor{
 		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing), resting: make(chan *attempt),
 		attempts: map[interpreter.EffectID]*attempt{}, asked: sent, slotted: slotted, stopping: p.w.draining,
@@ -73,14 +74,14 @@ func (p *partition) hold(c Claimed, sent time.Time, slotted bool) {
 	}
 	switch err := h.run(); {
 	case err == nil:
-	case errors.Is(err, errLost), RefusedAs(err) == Fenced, RefusedAs(err) == Closed:
+	case errors.Is(err, errLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
 		log.Info("an instance was taken over", "reason", err)
 	default:
 		log.Error("run an instance", "error", err)
 	}
 }
 
-func (h *executor) begin(c Claimed) error {
+func (h *executor) begin(c store.Claimed) error {
 	info, err := ParseInvocation(c.Invocation)
 	if err != nil {
 		return err
@@ -101,16 +102,16 @@ func (h *executor) begin(c Claimed) error {
 
 // program returns what the instance runs. As long as the store cannot tell, it is asked again; then the instance is given
 // back, since that is no fault of it.
-func (h *executor) program(c Claimed, digest string) (*interpreter.Program, error) {
+func (h *executor) program(c store.Claimed, digest string) (*interpreter.Program, error) {
 	w := h.partition.w
 	until := h.trusted()       // however often the lease is renewed
 	if c.Lifecycle.Wake != 0 { // by when its owner must have done something
-		if at := w.c.Now().Add(h.partition.clock.until(Moment(c.Lifecycle.Wake)) + Grace/2); at.Before(until) {
+		if at := w.c.Now().Add(h.partition.clock.until(store.Moment(c.Lifecycle.Wake)) + store.Grace/2); at.Before(until) {
 			until = at
 		}
 	}
 	for failures := 1; ; failures++ {
-		ctx, cancel := context.WithTimeout(h.ctx, Grace/4) // so that it is not overlooked that the worker leaves
+		ctx, cancel := context.WithTimeout(h.ctx, store.Grace/4) // so that it is not overlooked that the worker leaves
 		p, err := w.programs.program(ctx, digest)
 		cancel()
 		var unknown *unavailableError
@@ -129,7 +130,7 @@ func (h *executor) program(c Claimed, digest string) (*interpreter.Program, erro
 }
 
 // GiveBack lets go of an instance as it was claimed.
-func (h *executor) giveBack(c Claimed) error {
+func (h *executor) giveBack(c store.Claimed) error {
 	w := h.partition.w
 	ctx, cancel := context.WithTimeout(h.ctx, w.c.Lease/5)
 	defer cancel()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is how a holding stores what its session has decided, and reads what is stored.
@@ -17,7 +18,7 @@ func (h *executor) commit() {
 	defer h.releasing.Store(false)
 	for failures := 1; ; failures++ {
 		done, err := h.partition.w.c.Store.Commit(h.ctx, *c) // which ends when the lease cannot be trusted any more
-		var refusal *Refusal
+		var refusal *store.Refusal
 		switch {
 		case err == nil:
 			h.stored(c, done)
@@ -51,7 +52,7 @@ func (h *executor) free() {
 }
 
 // stored tells what a commit has done.
-func (h *executor) stored(c *Commit, done Committed) {
+func (h *executor) stored(c *store.Commit, done store.Committed) {
 	h.free()
 	h.partition.clock.hear(done.At)
 	h.logStored(c)
@@ -68,12 +69,12 @@ func (h *executor) stored(c *Commit, done Committed) {
 	}
 }
 
-func (h *executor) refused(r *Refusal) {
+func (h *executor) refused(r *store.Refusal) {
 	switch r.Code {
-	case Guard:
+	case store.Guard:
 		h.partition.clock.reset(r.At)
 		h.wait(min(time.Millisecond<<min(h.session.refused, 8), 200*time.Millisecond))
-	case RolledBack:
+	case store.RolledBack:
 		h.partition.nudge()
 	}
 	h.partition.clock.hear(r.At)
@@ -89,24 +90,24 @@ func (h *executor) wait(d time.Duration) {
 }
 
 // claimAgain returns the instance as it is stored, if it is still held.
-func (h *executor) claimAgain() (Claimed, error) {
+func (h *executor) claimAgain() (store.Claimed, error) {
 	s := h.session
 	for failures := 1; ; failures++ {
 		ctx, cancel := context.WithDeadline(h.ctx, h.trusted())
-		claimed, err := h.partition.w.c.Store.Claim(ctx, Claim{
-			Partition: h.partition.n, Instances: []Instance{s.instance}, Nonce: s.token.Nonce, Lease: h.partition.w.c.Lease,
+		claimed, err := h.partition.w.c.Store.Claim(ctx, store.Claim{
+			Partition: h.partition.n, Instances: []store.Instance{s.instance}, Nonce: s.token.Nonce, Lease: h.partition.w.c.Lease,
 		})
 		cancel()
 		switch {
 		case err == nil && (len(claimed) == 0 || claimed[0].Token != s.token):
-			return Claimed{}, errLost
+			return store.Claimed{}, errLost
 		case err == nil:
 			h.partition.clock.hear(claimed[0].At)
 			return claimed[0], nil
 		case context.Cause(h.ctx) != nil:
-			return Claimed{}, context.Cause(h.ctx)
+			return store.Claimed{}, context.Cause(h.ctx)
 		case !h.partition.w.c.Now().Before(h.trusted()):
-			return Claimed{}, errLost
+			return store.Claimed{}, errLost
 		}
 		h.wait(backoff(failures))
 	}

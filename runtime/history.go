@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // HistoryEntry is a step of an instance's history.
 type HistoryEntry struct {
 	interpreter.HistoryStep
-	CommittedAt time.Time // by the store's clock
-	Token       Token     // of the owner that committed it
+	CommittedAt time.Time   // by the store's clock
+	Token       store.Token // of the owner that committed it
 }
 
 // historyPage is how many entries are read at a time.
@@ -19,7 +20,7 @@ const historyPage = 200
 
 // History calls f with the entries of an instance from a position on, which counts from 0, and returns the position
 // behind the last one.
-func (c *Client) History(ctx context.Context, i Instance, from int, f func(HistoryEntry) error) (next int, err error) {
+func (c *Client) History(ctx context.Context, i store.Instance, from int, f func(HistoryEntry) error) (next int, err error) {
 	for {
 		stored, err := c.store.History(ctx, i, from, historyPage)
 		if err != nil {
@@ -43,7 +44,7 @@ func (c *Client) History(ctx context.Context, i Instance, from int, f func(Histo
 
 // Follow is History that goes on until the instance has ended, is quarantined (a QuarantinedError), or ctx ends. It looks
 // at intervals, short ones as long as something happens.
-func (c *Client) Follow(ctx context.Context, i Instance, from int, f func(HistoryEntry) error) error {
+func (c *Client) Follow(ctx context.Context, i store.Instance, from int, f func(HistoryEntry) error) error {
 	pause := followAtOnce
 	for {
 		l, err := c.store.Load(ctx, i)

@@ -10,12 +10,13 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // counting is a store that counts the commands which a store on Redis needs for what it is asked (redisstore
 // TestCommandsOfAnIdleWorker), and gives no hints. Its indexes may be said to have lost entries.
 type counting struct {
-	runtime.Store
+	store.Store
 	mu       sync.Mutex
 	commands int
 	entries  int         // that each partition is said to have
@@ -28,33 +29,33 @@ func (c *counting) count(n int) {
 	c.commands += n
 }
 
-func (c *counting) Hints(ctx context.Context) <-chan runtime.Hint {
-	none := make(chan runtime.Hint)
+func (c *counting) Hints(ctx context.Context) <-chan store.Hint {
+	none := make(chan store.Hint)
 	context.AfterFunc(ctx, func() { close(none) })
 	return none
 }
 
-func (c *counting) Written(ctx context.Context) ([]runtime.Written, error) {
+func (c *counting) Written(ctx context.Context) ([]store.Written, error) {
 	c.count(2)
 	return c.Store.Written(ctx)
 }
 
-func (c *counting) Poll(ctx context.Context, partition, n int, expired bool) (runtime.Work, error) {
+func (c *counting) Poll(ctx context.Context, partition, n int, expired bool) (store.Work, error) {
 	c.count(6)
 	return c.Store.Poll(ctx, partition, n, expired)
 }
 
-func (c *counting) Drift(_ context.Context, d runtime.Drift) (runtime.Drifted, error) {
+func (c *counting) Drift(_ context.Context, d store.Drift) (store.Drifted, error) {
 	c.count(9)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if next := d.Compared + d.N; next < c.entries {
-		return runtime.Drifted{Compared: next}, nil
+		return store.Drifted{Compared: next}, nil
 	}
-	return runtime.Drifted{Wrong: c.lost[d.Partition]}, nil
+	return store.Drifted{Wrong: c.lost[d.Partition]}, nil
 }
 
-func (c *counting) Scrub(ctx context.Context, s runtime.Scrub) (runtime.Scrubbed, error) {
+func (c *counting) Scrub(ctx context.Context, s store.Scrub) (store.Scrubbed, error) {
 	done, err := c.Store.Scrub(ctx, s)
 	c.count(10 + done.Compared)
 	c.mu.Lock()
@@ -66,7 +67,7 @@ func (c *counting) Scrub(ctx context.Context, s runtime.Scrub) (runtime.Scrubbed
 // idling makes a host of 64 partitions whose commands are counted.
 func idling(t *testing.T) (*host, *counting) {
 	h := newHost(t)
-	c := &counting{Store: memstore.New(memstore.Config{Partitions: runtime.DefaultPartitions}), lost: map[int]int{}}
+	c := &counting{Store: memstore.New(memstore.Config{Partitions: store.DefaultPartitions}), lost: map[int]int{}}
 	h.store, h.client = c, runtime.NewClient(runtime.ClientConfig{Store: c})
 	return h, c
 }
@@ -135,7 +136,7 @@ func TestRestingPartitionIsInTime(t *testing.T) {
 			t.Errorf("before its retention is over: %v", err)
 		}
 		time.Sleep(1100 * time.Millisecond)
-		if _, err := h.store.Load(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch {
+		if _, err := h.store.Load(t.Context(), i); store.RefusedAs(err) != store.NoSuch {
 			t.Errorf("after its retention: %v", err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Reference names a workflow.
@@ -59,21 +60,21 @@ type Invocation struct {
 	Accepted bool    `json:"a,omitempty"`
 	Parent   *Parent `json:"p,omitempty"`
 	// Origin is the instance that has started it and does not wait for it.
-	Origin *Instance `json:"o,omitempty"`
-	Depth  int       `json:"n,omitempty"` // how many workflows have started one another before it
+	Origin *store.Instance `json:"o,omitempty"`
+	Depth  int             `json:"n,omitempty"` // how many workflows have started one another before it
 	// Family is the first of those; nil if there is none.
-	Family *Instance `json:"f,omitempty"`
+	Family *store.Instance `json:"f,omitempty"`
 }
 
 // Starter returns the instance that has started it; ok is false if it was somebody else.
-func (i *Invocation) Starter() (starter Instance, ok bool) {
+func (i *Invocation) Starter() (starter store.Instance, ok bool) {
 	switch {
 	case i.Parent != nil:
 		return i.Parent.Instance, true
 	case i.Origin != nil:
 		return *i.Origin, true
 	}
-	return Instance{}, false
+	return store.Instance{}, false
 }
 
 // Plain reports whether the instance was started with nothing but an input, and by nobody else's instance.
@@ -84,7 +85,7 @@ func (i *Invocation) Plain() bool {
 
 // Parent is the task that waits for a child workflow.
 type Parent struct {
-	Instance Instance             `json:"i"`
+	Instance store.Instance       `json:"i"`
 	Effect   interpreter.EffectID `json:"e"`
 	Deadline time.Time            `json:"d,omitzero"` // of the parent's scopes: the child ends with them
 }
@@ -105,10 +106,10 @@ func digest(data []byte) string {
 }
 
 // Start returns the event with which the instance begins. Timeouts of one that has ended before its time never counted.
-func (i *Invocation) Start(p *interpreter.Program, r Lifecycle) interpreter.Start {
+func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interpreter.Start {
 	accepted := r.CreatedAt()
 	ev := interpreter.Start{
-		Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), At: Moment(r.Started), Depth: i.Depth,
+		Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), At: store.Moment(r.Started), Depth: i.Depth,
 	}
 	from := ev.At
 	if i.Accepted {

@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // beyond is, for each limit that a run can meet, the least setting that its document goes beyond.
@@ -96,10 +97,10 @@ func TestLimitsOfStarts(t *testing.T) {
 		limits.BusinessKey: start(nil, runtime.StartOptions{BusinessKey: long}),
 		limits.ID:          start(nil, runtime.StartOptions{ID: long}),
 		limits.Namespace: func(runtime.StartOptions) error {
-			return h.client.Cancel(t.Context(), runtime.Instance{Namespace: long, ID: "a"}, "")
+			return h.client.Cancel(t.Context(), store.Instance{Namespace: long, ID: "a"}, "")
 		},
 		limits.Reason: func(runtime.StartOptions) error {
-			return h.client.Cancel(t.Context(), runtime.Instance{Namespace: "test", ID: "a"}, long)
+			return h.client.Cancel(t.Context(), store.Instance{Namespace: "test", ID: "a"}, long)
 		},
 	} {
 		err := errors.AsError(refused(runtime.StartOptions{}))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Filter chooses instances. Empty members choose all.
@@ -20,15 +22,15 @@ type Filter struct {
 
 // Found is an instance that a filter chooses.
 type Found struct {
-	Instance Instance
-	Record   Lifecycle
+	Instance store.Instance
+	Record   store.Lifecycle
 	Info     *Invocation
 }
 
 // Status returns the phase of the instance, or quarantined.
 func (f Found) Status() string {
-	if f.Record.Reason == Quarantined {
-		return Quarantined
+	if f.Record.Reason == store.Quarantined {
+		return store.Quarantined
 	}
 	return string(f.Record.Status)
 }
@@ -80,10 +82,10 @@ func (c *Client) List(ctx context.Context, f Filter, yield func(Found) bool) err
 
 // feed reads one partition page by page.
 type feed struct {
-	store     Store
+	store     store.Store
 	partition int
 	cursor    string
-	items     []Listed
+	items     []store.Listed
 	ended     bool
 	page      int // how many instances are asked for next
 }
@@ -109,7 +111,7 @@ func (f *feed) head() time.Time { return f.items[0].Lifecycle.CreatedAt() }
 const longLease = time.Minute
 
 // Upcoming calls yield with the instances of which a deadline passes before a time, in no order.
-func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(Instance) error) error {
+func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store.Instance) error) error {
 	for p := range c.store.Layout().Partitions {
 		instances, err := c.store.Upcoming(ctx, p, until.Add(longLease))
 		if err != nil {
@@ -117,7 +119,7 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(Insta
 		}
 		for _, i := range instances {
 			l, err := c.store.Load(ctx, i)
-			if RefusedAs(err) == NoSuch || err == nil && (l.Lifecycle.Deadline == 0 || l.Lifecycle.Deadline > Millis(until)) {
+			if store.RefusedAs(err) == store.NoSuch || err == nil && (l.Lifecycle.Deadline == 0 || l.Lifecycle.Deadline > store.Millis(until)) {
 				continue
 			}
 			if err == nil {
@@ -133,11 +135,11 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(Insta
 
 // Find returns the instances whose id is name: of all namespaces, or of one. Only if there are none, it returns those whose
 // id begins with name, at most maxFound, the newest first. A name of the form namespace/id means that instance alone.
-func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun []Instance, err error) {
+func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun []store.Instance, err error) {
 	among := []string{namespace}
 	if before, id, ok := strings.Cut(name, "/"); ok {
-		_, err := c.store.Load(ctx, Instance{before, id})
-		return []Instance{{before, id}}, nil, err
+		_, err := c.store.Load(ctx, store.Instance{Namespace: before, ID: id})
+		return []store.Instance{{Namespace: before, ID: id}}, nil, err
 	}
 	if namespace == "" {
 		if among, err = namespaces(ctx, c.store); err != nil {
@@ -145,10 +147,10 @@ func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun
 		}
 	}
 	for _, namespace := range among { // there are few: this is quick, however many instances there are
-		switch _, err := c.store.Load(ctx, Instance{namespace, name}); {
+		switch _, err := c.store.Load(ctx, store.Instance{Namespace: namespace, ID: name}); {
 		case err == nil:
-			exact = append(exact, Instance{namespace, name})
-		case RefusedAs(err) != NoSuch:
+			exact = append(exact, store.Instance{Namespace: namespace, ID: name})
+		case store.RefusedAs(err) != store.NoSuch:
 			return nil, nil, err
 		}
 	}

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // unlisted is a store that cannot be listed, as if that took for ever.
-type unlisted struct{ runtime.Store }
+type unlisted struct{ store.Store }
 
-func (unlisted) List(context.Context, int, string, int) (runtime.Page, error) {
+func (unlisted) List(context.Context, int, string, int) (store.Page, error) {
 	panic("the store is listed")
 }
 
@@ -30,11 +31,11 @@ func TestFindByID(t *testing.T) {
 	client := runtime.NewClient(runtime.ClientConfig{Store: unlisted{h.store}})
 	for name, c := range map[string]struct {
 		namespace string
-		want      []runtime.Instance
+		want      []store.Instance
 	}{
-		"x":                {"", []runtime.Instance{{Namespace: "other", ID: "x"}, {Namespace: "test", ID: "x"}}},
-		"test/x":           {"", []runtime.Instance{{Namespace: "test", ID: "x"}}},
-		h.child(parent).ID: {"test", []runtime.Instance{h.child(parent)}},
+		"x":                {"", []store.Instance{{Namespace: "other", ID: "x"}, {Namespace: "test", ID: "x"}}},
+		"test/x":           {"", []store.Instance{{Namespace: "test", ID: "x"}}},
+		h.child(parent).ID: {"test", []store.Instance{h.child(parent)}},
 	} {
 		exact, begun, err := client.Find(t.Context(), name, c.namespace)
 		if err != nil || !slices.Equal(exact, c.want) || begun != nil {

@@ -11,19 +11,20 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is what a worker says of its work: one line for each start, end, fault, timeout and quarantine, and what it
 // waits for when it stops. Errors in records have their secrets hidden already.
 
 // logClaimed tells of workers that were lost before this one took the instance.
-func (h *executor) logClaimed(r *Lifecycle) {
+func (h *executor) logClaimed(r *store.Lifecycle) {
 	log := h.log()
 	switch {
-	case r.Reason == Quarantined:
+	case r.Reason == store.Quarantined:
 		log.Warn("a run is quarantined: only its deadlines are kept until it is released (swrun retry)", "workersLost", r.Deaths)
 	case r.Deaths > 0:
-		log.Info("a run is taken over from a worker that was lost", "workersLost", r.Deaths, "quarantinedAt", MaxDeaths)
+		log.Info("a run is taken over from a worker that was lost", "workersLost", r.Deaths, "quarantinedAt", store.MaxDeaths)
 	}
 }
 
@@ -32,7 +33,7 @@ func (h *executor) log() *slog.Logger {
 }
 
 // logStored tells what a commit has stored.
-func (h *executor) logStored(c *Commit) {
+func (h *executor) logStored(c *store.Commit) {
 	if !h.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}

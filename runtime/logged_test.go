@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // logText is a worker's log as text.
@@ -116,7 +117,7 @@ func TestAWorkerThatStopsTellsWhatItWaitsFor(t *testing.T) {
 			t.Errorf("%d effects are named:\n%s", n, log.text.String())
 		}
 		idle := &logText{}
-		h.work(runtime.WorkerConfig{Store: h.store, Log: idle.logger(), Only: func(runtime.Instance) bool { return false }})()
+		h.work(runtime.WorkerConfig{Store: h.store, Log: idle.logger(), Only: func(store.Instance) bool { return false }})()
 		idle.has(t, `"the worker stops; nothing is in progress"`)
 	})
 }
@@ -127,10 +128,10 @@ func TestQuarantineIsLogged(t *testing.T) {
 		h, log := newHost(t), &logText{}
 		h.perform = func(context.Context, interpreter.Request) (any, error) { return "done", nil }
 		i := h.start("timeout: {after: PT1H}\ndo: [{a: "+task+"}]", runtime.StartOptions{ID: "deadly"})
-		for range runtime.MaxDeaths {
+		for range store.MaxDeaths {
 			h.claim(i, time.Second)
 			time.Sleep(2 * time.Second)
-			_, err := h.store.Promote(t.Context(), runtime.Promote{Partition: i.Partition(h.store.Layout().Partitions), Instances: []runtime.Instance{i}})
+			_, err := h.store.Promote(t.Context(), store.Promote{Partition: i.Partition(h.store.Layout().Partitions), Instances: []store.Instance{i}})
 			h.must(err)
 		}
 		defer h.work(runtime.WorkerConfig{Log: log.logger()})()

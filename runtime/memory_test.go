@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestMemoryOfEffects: what effects read together, and the values that they make of it, stay below the worker's bound, whatever
@@ -39,7 +40,7 @@ func TestMemoryOfEffects(t *testing.T) {
 			return int(want), nil
 		}
 		defer h.work(runtime.WorkerConfig{Memory: 200})()
-		var runs []runtime.Instance
+		var runs []store.Instance
 		for range 12 {
 			runs = append(runs, h.start("do: [{f: {fork: {branches: [{a: "+task+"}, {b: "+task+"}, {c: "+task+"}]}}}]", runtime.StartOptions{}))
 		}
@@ -85,7 +86,7 @@ func TestDeadlineOfWhatWaitsForMemory(t *testing.T) {
 		if took := o.EndedAt.Sub(o.StartedAt).Round(time.Second); !o.TimedOut || took != 5*time.Second {
 			t.Errorf("got %+v after %s", o, took)
 		}
-		for _, i := range []runtime.Instance{first, last} {
+		for _, i := range []store.Instance{first, last} {
 			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 				t.Errorf("got %+v", o)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // message is what an instance finds in its inbox. Stores keep it as JSON.
@@ -19,7 +20,7 @@ type message struct {
 	Terminated bool `json:"terminated,omitempty"`
 }
 
-func (m message) encode() (Message, error) {
+func (m message) encode() (store.Message, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("write a message: %w", err)
@@ -27,7 +28,7 @@ func (m message) encode() (Message, error) {
 	return data, nil
 }
 
-func parseMessage(data Message) (message, error) {
+func parseMessage(data store.Message) (message, error) {
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("read a message: %w", err)
@@ -67,14 +68,14 @@ type childStart struct {
 	Workflow Reference         `json:"workflow"`
 	Input    interpreter.Value `json:"input"`
 	Parent   *Parent           `json:"parent,omitempty"`
-	Origin   *Instance         `json:"origin,omitempty"`
+	Origin   *store.Instance   `json:"origin,omitempty"`
 	Depth    int               `json:"depth,omitempty"`
-	Family   Instance          `json:"family"`
+	Family   store.Instance    `json:"family"`
 }
 
 // outgoingMessage is a message to another instance; with a verb it is a command.
 type outgoingMessage struct {
-	To      Instance `json:"to"`
-	Verb    Verb     `json:"verb,omitempty"`
-	Message message  `json:"message"`
+	To      store.Instance `json:"to"`
+	Verb    store.Verb     `json:"verb,omitempty"`
+	Message message        `json:"message"`
 }

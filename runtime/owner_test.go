@@ -11,15 +11,16 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestCommandsToASuspendedDelayedStart: a run that was suspended before its start is no run that has started.
 func TestCommandsToASuspendedDelayedStart(t *testing.T) {
 	const delay = time.Minute
-	for name, command := range map[string]func(*runtime.Client, runtime.Instance) error{
-		"resume":  func(c *runtime.Client, i runtime.Instance) error { return c.Resume(context.Background(), i, "") },
-		"cancel":  func(c *runtime.Client, i runtime.Instance) error { return c.Cancel(context.Background(), i, "") },
-		"suspend": func(c *runtime.Client, i runtime.Instance) error { return c.Suspend(context.Background(), i, "") },
+	for name, command := range map[string]func(*runtime.Client, store.Instance) error{
+		"resume":  func(c *runtime.Client, i store.Instance) error { return c.Resume(context.Background(), i, "") },
+		"cancel":  func(c *runtime.Client, i store.Instance) error { return c.Cancel(context.Background(), i, "") },
+		"suspend": func(c *runtime.Client, i store.Instance) error { return c.Suspend(context.Background(), i, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -74,10 +75,10 @@ func TestAcceptedTimeoutOfADelayedStart(t *testing.T) {
 }
 
 // choosy is a store that takes no commits, but everything else.
-type choosy struct{ runtime.Store }
+type choosy struct{ store.Store }
 
-func (choosy) Commit(context.Context, runtime.Commit) (runtime.Committed, error) {
-	return runtime.Committed{}, errors.New("NOPERM")
+func (choosy) Commit(context.Context, store.Commit) (store.Committed, error) {
+	return store.Committed{}, errors.New("NOPERM")
 }
 
 // TestStopWhileNothingIsStored: a worker whose commits fail comes to its end all the same.
@@ -106,7 +107,7 @@ func TestCommitThatIsNeverTaken(t *testing.T) {
 		h.store = choosy{h.store}
 		defer h.work(runtime.WorkerConfig{})()
 		time.Sleep(10 * time.Minute)
-		if r := h.record(i); r.Reason != runtime.Quarantined {
+		if r := h.record(i); r.Reason != store.Quarantined {
 			t.Errorf("the record is %+v", r)
 		}
 	})
@@ -210,7 +211,7 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		branch := "{do: [{first: " + task + "}, {second: " + task + "}]}"
 		i := h.start("do: [{f: {fork: {branches: [{slow: "+branch+"}, {fast: "+branch+"}]}}}]", runtime.StartOptions{})
 		time.Sleep(5 * time.Second)
-		for _, command := range []func(context.Context, runtime.Instance, string) error{h.client.Suspend, h.client.Resume} {
+		for _, command := range []func(context.Context, store.Instance, string) error{h.client.Suspend, h.client.Resume} {
 			if err := command(t.Context(), i, ""); err != nil {
 				t.Fatal(err)
 			}
@@ -292,9 +293,9 @@ func TestDefinitionsAreNotAnswered(t *testing.T) {
 }
 
 // sluggish is a store whose commits are answered late.
-type sluggish struct{ runtime.Store }
+type sluggish struct{ store.Store }
 
-func (s sluggish) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+func (s sluggish) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
 	done, err := s.Store.Commit(ctx, c)
 	if len(c.Entries) > 0 && c.Version > 0 {
 		time.Sleep(500 * time.Millisecond)
@@ -452,7 +453,7 @@ func TestOnceIsHandedOver(t *testing.T) {
 				i := h.start("do: [{f: {fork: {branches: [{l: "+task+"}, {o: {do: [{w: {wait: PT5S}}, {b: {run: {shell: {command: x}}, "+once+"}}]}}]}}}]", runtime.StartOptions{})
 				stop := h.work(runtime.WorkerConfig{Drain: 2 * time.Second})
 				time.Sleep(time.Second)
-				time.Sleep(time.Until(runtime.Moment(h.record(i).Wake)) - 2*time.Second)
+				time.Sleep(time.Until(store.Moment(h.record(i).Wake)) - 2*time.Second)
 				stop()
 				defer h.work(runtime.WorkerConfig{})()
 				if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
@@ -478,7 +479,7 @@ func TestCompilingPanics(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		cancel()
 		<-ended
-		if r := h.record(i); r.Reason != runtime.Quarantined {
+		if r := h.record(i); r.Reason != store.Quarantined {
 			t.Errorf("the record is %+v", r)
 		}
 	})
@@ -488,7 +489,7 @@ func TestCompilingPanics(t *testing.T) {
 func TestLateStartIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		var i runtime.Instance
+		var i store.Instance
 		h.perform = func(context.Context, interpreter.Request) (any, error) {
 			if r := h.record(i); r.Status == interpreter.StatusPending {
 				t.Errorf("the record is %+v", r)

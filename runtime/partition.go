@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // partition is a worker's view of one partition: it looks for what there is to do.
@@ -20,11 +21,11 @@ type partition struct {
 	starting sync.Mutex
 
 	mu     sync.Mutex
-	next   time.Time         // when something is due, by the store's clock; zero for never
-	expiry time.Time         // when the first instance may be removed, the same
-	writes int64             // to the partition when it was polled last; see Written
-	rest   bool              // the last poll has left nothing behind
-	left   map[Instance]bool // to others, for a moment
+	next   time.Time               // when something is due, by the store's clock; zero for never
+	expiry time.Time               // when the first instance may be removed, the same
+	writes int64                   // to the partition when it was polled last; see Written
+	rest   bool                    // the last poll has left nothing behind
+	left   map[store.Instance]bool // to others, for a moment
 }
 
 const (
@@ -58,7 +59,7 @@ func (p *partition) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if RefusedAs(err) == RolledBack {
+	if store.RefusedAs(err) == store.RolledBack {
 		p.w.c.Log.Error("the store has lost writes that it had confirmed", "partition", p.n, "error", err)
 		p.adopt(ctx)
 		return
@@ -108,7 +109,7 @@ func (p *partition) idle() time.Duration {
 }
 
 // watched takes in what was written to the partition, and makes it look again if there may be something to do.
-func (p *partition) watched(now Written) {
+func (p *partition) watched(now store.Written) {
 	p.clock.hear(now.At)
 	p.mu.Lock()
 	news := now.Writes != p.writes
@@ -147,12 +148,12 @@ func (p *partition) due(at time.Time) {
 
 // work does what there is to do, and reports whether there may be more at once.
 func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool, err error) {
-	store := p.w.c.Store
+	from := p.w.c.Store
 	n := batchSize
 	if p.w.c.Only != nil {
 		n = chosenSize
 	}
-	work, err := store.Poll(ctx, p.n, n, p.w.c.Retention > 0)
+	work, err := from.Poll(ctx, p.n, n, p.w.c.Retention > 0)
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +167,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 	}
 	due := p.w.chosen(work.Due)
 	if len(due) > 0 {
-		promoted, err := store.Promote(ctx, Promote{Partition: p.n, Instances: due})
+		promoted, err := from.Promote(ctx, store.Promote{Partition: p.n, Instances: due})
 		if err != nil {
 			return false, err
 		}
@@ -182,11 +183,11 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 const leaveFor = 200 * time.Millisecond
 
 // leave leaves an instance to other workers for a moment.
-func (p *partition) leave(i Instance) {
+func (p *partition) leave(i store.Instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left == nil {
-		p.left = map[Instance]bool{}
+		p.left = map[store.Instance]bool{}
 	}
 	p.left[i] = true
 	time.AfterFunc(leaveFor, func() {
@@ -197,17 +198,17 @@ func (p *partition) leave(i Instance) {
 	})
 }
 
-func (p *partition) notLeft(all []Instance) []Instance {
+func (p *partition) notLeft(all []store.Instance) []store.Instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.left) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(all, func(i Instance) bool { return p.left[i] })
+	return slices.DeleteFunc(all, func(i store.Instance) bool { return p.left[i] })
 }
 
 // begin takes new instances, which may have to wait for a place: nothing else waits for them.
-func (p *partition) begin(ctx context.Context, instances []Instance, aside *sync.WaitGroup) {
+func (p *partition) begin(ctx context.Context, instances []store.Instance, aside *sync.WaitGroup) {
 	if len(instances) == 0 || !p.starting.TryLock() {
 		return
 	}
@@ -223,15 +224,15 @@ func (p *partition) begin(ctx context.Context, instances []Instance, aside *sync
 }
 
 // chosen returns the instances that the worker runs.
-func (w *Worker) chosen(all []Instance) []Instance {
+func (w *Worker) chosen(all []store.Instance) []store.Instance {
 	if w.c.Only == nil {
 		return all
 	}
-	return slices.DeleteFunc(all, func(i Instance) bool { return !w.c.Only(i) })
+	return slices.DeleteFunc(all, func(i store.Instance) bool { return !w.c.Only(i) })
 }
 
 // polled takes in what there is to do.
-func (p *partition) polled(work Work) {
+func (p *partition) polled(work store.Work) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next, p.writes, p.expiry = work.Next, work.Writes, time.Time{}
@@ -248,12 +249,12 @@ func (p *partition) expect(next time.Time) {
 }
 
 // expire removes instances that have ended long enough ago.
-func (p *partition) expire(ctx context.Context, work Work) error {
+func (p *partition) expire(ctx context.Context, work store.Work) error {
 	keep := p.w.c.Retention
 	if keep == 0 || len(work.Expired) == 0 || work.At.Sub(work.Closed) < keep {
 		return nil
 	}
-	removed, err := p.w.c.Store.Remove(ctx, Remove{Partition: p.n, Instances: work.Expired, Age: keep})
+	removed, err := p.w.c.Store.Remove(ctx, store.Remove{Partition: p.n, Instances: work.Expired, Age: keep})
 	p.mu.Lock()
 	p.expiry = time.Time{} // the next poll tells; what cannot be removed is not tried again and again
 	p.mu.Unlock()
@@ -264,7 +265,7 @@ func (p *partition) expire(ctx context.Context, work Work) error {
 }
 
 // claim takes instances as far as there are places for them in a lane.
-func (p *partition) claim(ctx context.Context, l *lane, ready []Instance) error {
+func (p *partition) claim(ctx context.Context, l *lane, ready []store.Instance) error {
 	for len(ready) > 0 {
 		n := l.acquire(ctx, min(len(ready), claimSize))
 		if n == 0 {
@@ -275,7 +276,7 @@ func (p *partition) claim(ctx context.Context, l *lane, ready []Instance) error 
 		sent := p.w.c.Now()
 		// What is claimed is heard of also while the worker stops, so that it can be handed over.
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.c.Lease/3)
-		claimed, err := p.w.c.Store.Claim(call, Claim{Partition: p.n, Instances: some, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease})
+		claimed, err := p.w.c.Store.Claim(call, store.Claim{Partition: p.n, Instances: some, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease})
 		cancel()
 		l.release(n - len(claimed))
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // hanging is a performer that lasts until it is cancelled.
@@ -27,7 +28,7 @@ func effortless(context.Context, interpreter.Request) (any, error) { return "don
 
 const task = "{run: {shell: {command: x}}}"
 
-func (h *host) record(i runtime.Instance) runtime.Lifecycle {
+func (h *host) record(i store.Instance) store.Lifecycle {
 	h.Helper()
 	l, err := h.store.Load(h.Context(), i)
 	if err != nil {
@@ -36,7 +37,7 @@ func (h *host) record(i runtime.Instance) runtime.Lifecycle {
 	return l.Lifecycle
 }
 
-func (h *host) records(i runtime.Instance) (types []string) {
+func (h *host) records(i store.Instance) (types []string) {
 	h.Helper()
 	if _, err := h.client.History(h.Context(), i, 0, func(e runtime.HistoryEntry) error {
 		for _, r := range e.Events {
@@ -147,13 +148,13 @@ func TestDuplicates(t *testing.T) {
 	for _, c := range []struct {
 		input any
 		on    string
-		want  runtime.Code
+		want  store.Code
 	}{
-		{nil, "", ""}, {nil, runtime.OnDuplicateReject, runtime.Conflict}, {nil, runtime.OnDuplicateReturnExisting, ""},
-		{1, "", runtime.Conflict}, {1, runtime.OnDuplicateReject, runtime.Conflict}, {1, runtime.OnDuplicateReturnExisting, ""},
+		{nil, "", ""}, {nil, runtime.OnDuplicateReject, store.Conflict}, {nil, runtime.OnDuplicateReturnExisting, ""},
+		{1, "", store.Conflict}, {1, runtime.OnDuplicateReject, store.Conflict}, {1, runtime.OnDuplicateReturnExisting, ""},
 	} {
 		i, err := h.client.StartDefinition(t.Context(), definition, c.input, runtime.StartOptions{ID: "a", OnDuplicate: c.on})
-		if runtime.RefusedAs(err) != c.want || i != first {
+		if store.RefusedAs(err) != c.want || i != first {
 			t.Errorf("%+v: got %s, %v", c, i, err)
 		}
 	}
@@ -217,7 +218,7 @@ func TestParentClose(t *testing.T) {
 }
 
 // child returns the only child of i.
-func (h *host) child(i runtime.Instance) (child runtime.Instance) {
+func (h *host) child(i store.Instance) (child store.Instance) {
 	h.Helper()
 	if err := h.client.List(h.Context(), runtime.Filter{Prefix: i.ID + "."}, func(f runtime.Found) bool {
 		child = f.Instance
@@ -303,7 +304,7 @@ func TestRetention(t *testing.T) {
 		time.Sleep(59 * time.Minute)
 		h.record(i)
 		time.Sleep(2 * time.Minute)
-		if _, err := h.store.Load(t.Context(), i); runtime.RefusedAs(err) != runtime.NoSuch {
+		if _, err := h.store.Load(t.Context(), i); store.RefusedAs(err) != store.NoSuch {
 			t.Errorf("it is still there: %v", err)
 		}
 	})
@@ -322,7 +323,7 @@ func TestManyWorkers(t *testing.T) {
 		for range 4 {
 			defer h.work(runtime.WorkerConfig{Concurrency: 10})()
 		}
-		var all []runtime.Instance
+		var all []store.Instance
 		for range 100 {
 			all = append(all, h.start("do: [{a: "+task+"}, {b: "+task+"}]", runtime.StartOptions{}))
 		}
@@ -358,9 +359,9 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestResultIsToldAgain(t *testing.T) {
 	h := newHost(t)
 	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", runtime.StartOptions{})
-	claim := func() runtime.Claimed {
-		claimed, err := h.store.Claim(t.Context(), runtime.Claim{
-			Partition: i.Partition(2), Instances: []runtime.Instance{i}, Nonce: "n", Lease: time.Hour,
+	claim := func() store.Claimed {
+		claimed, err := h.store.Claim(t.Context(), store.Claim{
+			Partition: i.Partition(2), Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour,
 		})
 		if err != nil || len(claimed) != 1 {
 			t.Fatal(claimed, err)
@@ -387,7 +388,7 @@ func TestResultIsToldAgain(t *testing.T) {
 	s.Committed(done, err)
 	effect := s.Actions().Perform[0]
 	s.Finished(interpreter.Finished{Effect: effect.ID, Result: "sent"})
-	s.Committed(runtime.Committed{}, runtime.Refuse(runtime.Guard, c.At, "the test"))
+	s.Committed(store.Committed{}, store.Refuse(store.Guard, c.At, "the test"))
 	if err := s.Reloaded(claim()); err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +465,7 @@ func TestSaturated(t *testing.T) {
 				h.deploy("child", "do: [{a: {wait: PT2S}}]")
 				began := time.Now()
 				defer h.work(runtime.WorkerConfig{Concurrency: 1})()
-				var i runtime.Instance
+				var i store.Instance
 				early := strings.HasPrefix(name, "a run")
 				if early {
 					i = h.start(c.document, c.options)
@@ -575,7 +576,7 @@ func TestPanicsAreContained(t *testing.T) {
 			t.Errorf("got %+v", o)
 		}
 		time.Sleep(2 * time.Minute)
-		if r := h.record(bad); r.Reason != runtime.Quarantined {
+		if r := h.record(bad); r.Reason != store.Quarantined {
 			t.Errorf("the record is %+v", r)
 		}
 		if err := h.client.Terminate(t.Context(), bad, ""); err != nil {
@@ -601,7 +602,7 @@ func TestChildOfLatest(t *testing.T) {
 		if _, err := h.client.Deploy(t.Context(), runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := relay.Bring(t.Context(), runtime.Outgoing{ID: "again", Data: []byte(start)}); err != nil {
+		if err := relay.Bring(t.Context(), store.Outgoing{ID: "again", Data: []byte(start)}); err != nil {
 			t.Fatal(err)
 		}
 		defer h.work(runtime.WorkerConfig{})()
@@ -626,7 +627,7 @@ func TestOrdersBeforeTheStart(t *testing.T) {
 			t.Errorf("got %+v", o)
 		}
 		time.Sleep(time.Minute)
-		for _, i := range []runtime.Instance{cancelled, suspended} {
+		for _, i := range []store.Instance{cancelled, suspended} {
 			for _, r := range h.records(i) {
 				if strings.HasPrefix(r, "task.") {
 					t.Errorf("a task ran: %s", r)
@@ -684,7 +685,7 @@ func TestCancelledWhileSuspended(t *testing.T) {
 
 // mute is a store that takes its time to answer about definitions, and does not tell them before a moment.
 type mute struct {
-	runtime.Store
+	store.Store
 	until time.Time
 	takes time.Duration
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is what goes on of an instance that is quarantined: its time, and nothing else (promises.md 182). None of its
 // tasks goes on, no effect is performed, no message is heard, and of its expressions only those are evaluated that say how
 // long a run may take which has not got so far yet.
 
-func (s *Execution) quarantined() bool { return s.record.Reason == Quarantined }
+func (s *Execution) quarantined() bool { return s.record.Reason == store.Quarantined }
 
 // confine ends the instance if a deadline has passed that ends it whatever its expressions say: one of the workflow's own,
 // or one of a task around which no try could take the timeout. Any other deadline leads to work, and is decided when the

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // poisonous makes the performer of h kill the owner of whatever is called bad, and counts how often it has.
@@ -52,7 +53,7 @@ func TestQuarantineStopsWorkNotTime(t *testing.T) {
 				defer h.work(runtime.WorkerConfig{})()
 				i := h.start(c.document, c.options)
 				time.Sleep(20 * time.Minute)
-				if r := h.record(i); r.Reason != runtime.Quarantined || r.Held() || r.Ready != 0 {
+				if r := h.record(i); r.Reason != store.Quarantined || r.Held() || r.Ready != 0 {
 					t.Fatalf("the record is %+v", r)
 				}
 				kills := killed.Load()
@@ -61,7 +62,7 @@ func TestQuarantineStopsWorkNotTime(t *testing.T) {
 				if o.Fault == nil || o.Fault.Extensions["timeoutKind"] != c.kind || !o.TimedOut || o.EndedAt.Sub(o.StartedAt) > time.Hour+2*time.Second {
 					t.Errorf("got %+v after %s", o, o.EndedAt.Sub(o.StartedAt))
 				}
-				if r := h.record(i); r.Reason != "timed_out" || killed.Load() != kills || kills > runtime.MaxDeaths {
+				if r := h.record(i); r.Reason != "timed_out" || killed.Load() != kills || kills > store.MaxDeaths {
 					t.Errorf("%d owners were killed, %d before; closed as %s", killed.Load(), kills, r.Reason)
 				}
 			})
@@ -79,7 +80,7 @@ func TestQuarantineDecidesNoWork(t *testing.T) {
 		i := h.start("do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: {set: {late: true}}}]}}}]", runtime.StartOptions{})
 		time.Sleep(2 * time.Hour)
 		kills := killed.Load()
-		if r := h.record(i); r.Reason != runtime.Quarantined || r.Version > 20 {
+		if r := h.record(i); r.Reason != store.Quarantined || r.Version > 20 {
 			t.Errorf("the record is %+v", r)
 		}
 		if err := h.client.Retry(t.Context(), i); err != nil {
@@ -137,8 +138,8 @@ func TestQuarantineIsDescribed(t *testing.T) {
 		if !strings.Contains(d.Why, "Its time does.") || !strings.Contains(d.Then, "2000-01-01 02:00:00Z") || !strings.Contains(d.Then, "it faults") {
 			t.Errorf("it says %q and %q", d.Why, d.Then)
 		}
-		var all []runtime.Instance
-		if err := h.client.Upcoming(t.Context(), time.Now().Add(time.Hour), func(i runtime.Instance) error {
+		var all []store.Instance
+		if err := h.client.Upcoming(t.Context(), time.Now().Add(time.Hour), func(i store.Instance) error {
 			all = append(all, i)
 			return nil
 		}); err != nil || len(all) != 1 {

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // QuarantinedError tells that an instance does not go on by itself: Client.Retry lets it run again.
 type QuarantinedError struct {
-	Instance Instance
+	Instance store.Instance
 	Ends     time.Time // when a deadline ends it all the same; zero for never
 	settled  bool      // Ends is known: somebody has looked since it was quarantined
 }
@@ -29,13 +30,13 @@ func mayEnd(err error) bool {
 }
 
 // notQuarantined returns a QuarantinedError for an instance that nobody runs.
-func notQuarantined(i Instance, r *Lifecycle) error {
-	if r.Reason != Quarantined {
+func notQuarantined(i store.Instance, r *store.Lifecycle) error {
+	if r.Reason != store.Quarantined {
 		return nil
 	}
 	e := &QuarantinedError{Instance: i, settled: r.Ready == 0 && !r.Held()}
 	if e.settled && r.Wake != 0 {
-		e.Ends = Moment(r.Wake)
+		e.Ends = store.Moment(r.Wake)
 	}
 	return e
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // relay brings entries of the partition's outbox to where they belong, in order, and deletes them. What fails stays
 // and is tried again; the entries behind it that go elsewhere do not wait for it, however many it is.
-func (p *partition) relay(ctx context.Context, entries []Outgoing) {
+func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
 	stuck := map[string]bool{}
 	for len(entries) > 0 && ctx.Err() == nil {
 		before := len(stuck)
@@ -34,7 +35,7 @@ func (p *partition) relay(ctx context.Context, entries []Outgoing) {
 }
 
 // relayAll brings some entries; stuck are the destinations at which something waits.
-func (p *partition) relayAll(ctx context.Context, entries []Outgoing, stuck map[string]bool) error {
+func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuck map[string]bool) error {
 	var done []string
 	for _, e := range entries {
 		to := destination(e)
@@ -56,14 +57,14 @@ func (p *partition) relayAll(ctx context.Context, entries []Outgoing, stuck map[
 }
 
 // destination tells where an entry goes: entries of one destination keep their order.
-func destination(e Outgoing) string {
+func destination(e store.Outgoing) string {
 	var o outgoing
 	if json.Unmarshal(e.Data, &o) != nil {
 		return "?"
 	}
 	switch {
 	case o.Child != nil:
-		return Instance{o.Child.Workflow.Namespace, o.Child.ID}.String()
+		return store.Instance{Namespace: o.Child.Workflow.Namespace, ID: o.Child.ID}.String()
 	case o.Deliver != nil:
 		return o.Deliver.To.String()
 	}
@@ -72,7 +73,7 @@ func destination(e Outgoing) string {
 
 // Relay brings what leaves an instance to where it belongs.
 type Relay struct {
-	Store Store
+	Store store.Store
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	Limits  limits.Set
@@ -80,7 +81,7 @@ type Relay struct {
 }
 
 // Bring delivers one entry of an outbox. Doing it again changes nothing.
-func (r *Relay) Bring(ctx context.Context, e Outgoing) error {
+func (r *Relay) Bring(ctx context.Context, e store.Outgoing) error {
 	var o outgoing
 	if err := json.Unmarshal(e.Data, &o); err != nil {
 		return fmt.Errorf("read the entry: %w", err)
@@ -102,12 +103,12 @@ func (r *Relay) deliver(ctx context.Context, id string, d *outgoingMessage) erro
 		return err
 	}
 	if d.Verb == "" {
-		err = r.Store.Deliver(ctx, Delivery{To: d.To, ID: id, Message: m})
+		err = r.Store.Deliver(ctx, store.Delivery{To: d.To, ID: id, Message: m})
 	} else {
-		err = r.Store.Command(ctx, Command{To: d.To, ID: id, Verb: d.Verb, Message: m})
+		err = r.Store.Command(ctx, store.Command{To: d.To, ID: id, Verb: d.Verb, Message: m})
 	}
-	switch RefusedAs(err) {
-	case Closed, NoSuch: // it has ended meanwhile
+	switch store.RefusedAs(err) {
+	case store.Closed, store.NoSuch: // it has ended meanwhile
 		return nil
 	}
 	return err
@@ -116,22 +117,22 @@ func (r *Relay) deliver(ctx context.Context, id string, d *outgoingMessage) erro
 // bringChild starts a child workflow; what makes that impossible is told to its parent.
 func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error {
 	reference, definition, err := resolve(ctx, r.Store, c.Workflow)
-	if RefusedAs(err) == NoSuch {
+	if store.RefusedAs(err) == store.NoSuch {
 		return r.orphan(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
 	}
 	if err != nil {
 		return err
 	}
-	child := Instance{reference.Namespace, c.ID}
+	child := store.Instance{Namespace: reference.Namespace, ID: c.ID}
 	if err := child.Check(); err != nil {
 		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
 	info := Invocation{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
 	_, err = NewClient(ClientConfig{Store: r.Store, Limits: r.Limits}).start(ctx, child, info, StartOptions{})
-	if RefusedAs(err) == TooMany {
+	if store.RefusedAs(err) == store.TooMany {
 		return r.orphan(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))
 	}
-	if RefusedAs(err) == Conflict {
+	if store.RefusedAs(err) == store.Conflict {
 		if theirs, err := r.started(ctx, child, c); theirs || err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 }
 
 // started reports whether a child has been started already, maybe of a version that was the latest then.
-func (r *Relay) started(ctx context.Context, child Instance, c *childStart) (bool, error) {
+func (r *Relay) started(ctx context.Context, child store.Instance, c *childStart) (bool, error) {
 	l, err := r.Store.Load(ctx, child)
 	if err != nil {
 		return false, err
@@ -166,7 +167,7 @@ func (r *Relay) orphan(ctx context.Context, id string, c *childStart, why *error
 }
 
 // tooMany is the error of a start that its family has no room for.
-func tooMany(family Instance, most int) *errors.Error {
+func tooMany(family store.Instance, most int) *errors.Error {
 	return errors.Limitf("family: the run %s has led to more runs within a day than the limit of %d", family, most).
 		With("limit", string(limits.Family)).With("value", most+1).With("max", most)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file finds what is wrong in the indexes of a store. Nothing relies on it: a wrong index is the sign of a bug or of
@@ -29,7 +31,7 @@ func (w *Worker) check(ctx context.Context) {
 	for n := rand.IntN(len(w.partitions)); sleep(ctx, pause); n++ {
 		p, began := w.partitions[n%len(w.partitions)], w.c.Now()
 		if p.drift(ctx, accepted[p.n]) != accepted[p.n] {
-			p.scrub(ctx, Scrub{}, 0)
+			p.scrub(ctx, store.Scrub{}, 0)
 			accepted[p.n] = p.drift(ctx, accepted[p.n])
 		}
 		pause = max(0, checkEvery/time.Duration(len(w.partitions))-w.c.Now().Sub(began))
@@ -38,7 +40,7 @@ func (w *Worker) check(ctx context.Context) {
 
 // drift returns how much is wrong in the indexes, or what was expected if the store does not tell.
 func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
-	for request := (Drift{Partition: p.n, N: checkPage}); ; {
+	for request := (store.Drift{Partition: p.n, N: checkPage}); ; {
 		found, err := p.w.c.Store.Drift(ctx, request)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -56,18 +58,18 @@ func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
 // sweep compares all instances with the indexes, a few at a time. Where it begins is chance.
 func (w *Worker) sweep(ctx context.Context) {
 	for n := rand.IntN(len(w.partitions)); sleep(ctx, w.c.Scrubbing/time.Duration(len(w.partitions))); n++ {
-		w.partitions[n%len(w.partitions)].scrub(ctx, Scrub{}, sweepPause)
+		w.partitions[n%len(w.partitions)].scrub(ctx, store.Scrub{}, sweepPause)
 	}
 }
 
 // adopt accepts that the partition has lost writes, unless somebody else has: what was claimed since is not to be taken
 // away.
 func (p *partition) adopt(ctx context.Context) {
-	p.scrub(ctx, Scrub{Adopt: true, Loss: true}, 0)
+	p.scrub(ctx, store.Scrub{Adopt: true, Loss: true}, 0)
 }
 
 // scrub compares the partition's instances with its indexes, with a time between the pages.
-func (p *partition) scrub(ctx context.Context, request Scrub, between time.Duration) {
+func (p *partition) scrub(ctx context.Context, request store.Scrub, between time.Duration) {
 	for request.Partition, request.N = p.n, batchSize; ; {
 		done, err := p.w.c.Store.Scrub(ctx, request)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestOneHolding: a worker that takes an instance again, after its lease was ended, gives up what it held before.
@@ -27,7 +28,7 @@ func TestOneHolding(t *testing.T) {
 		h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
 		time.Sleep(time.Second)
 		for p := range 2 {
-			if _, err := h.store.Scrub(t.Context(), runtime.Scrub{Partition: p, N: 100, Adopt: true}); err != nil {
+			if _, err := h.store.Scrub(t.Context(), store.Scrub{Partition: p, N: 100, Adopt: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -40,7 +41,7 @@ func TestOneHolding(t *testing.T) {
 
 // gone is a store that is out of reach for a while, from the first claim on.
 type gone struct {
-	runtime.Store
+	store.Store
 	is atomic.Bool
 }
 
@@ -51,7 +52,7 @@ func (g *gone) Definition(ctx context.Context, key string) ([]byte, error) {
 	return g.Store.Definition(ctx, key)
 }
 
-func (g *gone) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
+func (g *gone) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {
 	if g.is.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -61,7 +62,7 @@ func (g *gone) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, e
 	return claimed, err
 }
 
-func (g *gone) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
+func (g *gone) Renew(ctx context.Context, c store.Renew) ([]store.Renewed, error) {
 	if g.is.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -69,11 +70,11 @@ func (g *gone) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, e
 	return g.Store.Renew(ctx, c)
 }
 
-func (g *gone) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+func (g *gone) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
 	for g.is.Load() { // as a store repeats what is not answered
 		select {
 		case <-ctx.Done():
-			return runtime.Committed{}, ctx.Err()
+			return store.Committed{}, ctx.Err()
 		case <-time.After(time.Second):
 		}
 	}
@@ -99,12 +100,12 @@ func TestStopWithoutStore(t *testing.T) {
 
 // slow is a store whose first claim is answered late: the worker is told to stop meanwhile.
 type slow struct {
-	runtime.Store
+	store.Store
 	once atomic.Bool
 	stop func()
 }
 
-func (s *slow) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
+func (s *slow) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {
 	claimed, err := s.Store.Claim(context.WithoutCancel(ctx), c)
 	if !s.once.CompareAndSwap(false, true) {
 		return claimed, err
@@ -160,15 +161,15 @@ func TestDetachedAtStop(t *testing.T) {
 }
 
 // late is a store that answers commits that end a run so late that leases are renewed meanwhile.
-type late struct{ runtime.Store }
+type late struct{ store.Store }
 
-func (s *late) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+func (s *late) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
 	done, err := s.Store.Commit(ctx, c)
 	if c.Status.Final() {
 		select {
 		case <-time.After(6 * time.Second):
 		case <-ctx.Done():
-			return runtime.Committed{}, ctx.Err()
+			return store.Committed{}, ctx.Err()
 		}
 	}
 	return done, err
@@ -185,7 +186,7 @@ func TestRenewalDuringTheEnd(t *testing.T) {
 		}
 		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
 		h.store = &late{h.store}
-		defer h.work(runtime.WorkerConfig{Observe: func(runtime.Instance, []interpreter.HistoryEvent) { observed.Add(1) }})()
+		defer h.work(runtime.WorkerConfig{Observe: func(store.Instance, []interpreter.HistoryEvent) { observed.Add(1) }})()
 		h.wait(i)
 		time.Sleep(time.Minute)
 		if performed.Load() != 1 || observed.Load() == 0 {
@@ -197,13 +198,13 @@ func TestRenewalDuringTheEnd(t *testing.T) {
 // TestOnlyBehindOthers: a worker that runs only one instance finds it behind many others.
 func TestOnlyBehindOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New(memstore.Config{Partitions: 1})
-		h := &host{T: t, store: store, client: runtime.NewClient(runtime.ClientConfig{Store: store})}
+		kept := memstore.New(memstore.Config{Partitions: 1})
+		h := &host{T: t, store: kept, client: runtime.NewClient(runtime.ClientConfig{Store: kept})}
 		for range 150 {
 			h.start("do: [{b: {set: {x: 1}}}]", runtime.StartOptions{})
 		}
 		i := h.start("do: [{b: {set: {x: 1}}}]", runtime.StartOptions{})
-		defer h.work(runtime.WorkerConfig{Only: func(other runtime.Instance) bool { return other == i }})()
+		defer h.work(runtime.WorkerConfig{Only: func(other store.Instance) bool { return other == i }})()
 		time.Sleep(time.Minute)
 		if r := h.record(i); !r.Status.Final() {
 			t.Errorf("after a minute it is %s", r.Status)

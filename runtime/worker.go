@@ -2,6 +2,9 @@ package runtime
 
 import (
 	"context"
+
+	"github.com/swrun/swrun/runtime/store"
+
 	crypto "crypto/rand"
 	"encoding/json"
 	"log/slog"
@@ -17,7 +20,7 @@ import (
 
 // WorkerConfig is what a worker needs. Store and Compile are required; the rest has defaults.
 type WorkerConfig struct {
-	Store   Store
+	Store   store.Store
 	Compile Compile
 
 	Concurrency     int           // instances that perform something at a time; default 1000; negative for none at all
@@ -32,11 +35,11 @@ type WorkerConfig struct {
 	Memory          int64         // bytes that what effects read, and its values, may take together; default 1 GiB
 
 	// Only chooses the instances that this worker runs; nil chooses all.
-	Only func(Instance) bool
+	Only func(store.Instance) bool
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	// Observe is called with the records of each commit of an instance, in order, once they are stored.
-	Observe func(Instance, []interpreter.HistoryEvent)
+	Observe func(store.Instance, []interpreter.HistoryEvent)
 	Log     *slog.Logger     // default discards
 	Now     func() time.Time // default time.Now; only differences of it count
 	Nonce   func() string    // default random
@@ -61,7 +64,7 @@ type Worker struct {
 	leaving    chan struct{} // closed when what is in flight is given up
 
 	mu   sync.Mutex
-	held map[Instance]*executor
+	held map[store.Instance]*executor
 }
 
 // maxBegun bounds the memory for instances that have begun and wait for a slot.
@@ -106,7 +109,7 @@ func NewWorker(c WorkerConfig) *Worker {
 		programs: programs{catalog: c.Store, compile: c.Compile},
 		memory:   newMemory(c.Memory),
 		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),
-		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[Instance]*executor{},
+		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[store.Instance]*executor{},
 	}
 	for n := range c.Store.Layout().Partitions {
 		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1)})
@@ -242,9 +245,9 @@ func (w *Worker) renewAll(ctx context.Context, n int, all []*executor) {
 	for len(all) > 0 {
 		some := all[:min(len(all), maxRenewals)]
 		all = all[len(some):]
-		request := Renew{Partition: n, Lease: w.c.Lease}
+		request := store.Renew{Partition: n, Lease: w.c.Lease}
 		for _, h := range some {
-			request.Held = append(request.Held, Held{h.instance, h.token})
+			request.Held = append(request.Held, store.Held{Instance: h.instance, Token: h.token})
 		}
 		sent := w.c.Now()
 		call, cancel := context.WithTimeout(ctx, w.c.Lease/3)
@@ -258,8 +261,8 @@ func (w *Worker) renewAll(ctx context.Context, n int, all []*executor) {
 	}
 }
 
-func (w *Worker) renewed(sent time.Time, asked []*executor, renewed []Renewed) {
-	answers := make(map[Instance]Renewed, len(renewed))
+func (w *Worker) renewed(sent time.Time, asked []*executor, renewed []store.Renewed) {
+	answers := make(map[store.Instance]store.Renewed, len(renewed))
 	for _, r := range renewed {
 		answers[r.Instance] = r
 	}

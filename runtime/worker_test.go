@@ -13,13 +13,14 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
 
 // host is a store with workers, all of it in a bubble of virtual time.
 type host struct {
 	*testing.T
-	store   runtime.Store
+	store   store.Store
 	client  *runtime.Client
 	perform interpreter.Performer // of run_shell
 	limits  limits.Set            // of what is compiled
@@ -65,7 +66,7 @@ func (h *host) work(c runtime.WorkerConfig) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-func (h *host) start(document string, o runtime.StartOptions) runtime.Instance {
+func (h *host) start(document string, o runtime.StartOptions) store.Instance {
 	h.Helper()
 	document = "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + document
 	i, err := h.client.StartDefinition(h.Context(), runtime.Definition{Document: document}, nil, o)
@@ -83,7 +84,7 @@ func (h *host) deploy(name, document string) {
 	}
 }
 
-func (h *host) wait(i runtime.Instance) runtime.Outcome {
+func (h *host) wait(i store.Instance) runtime.Outcome {
 	h.Helper()
 	o, err := h.client.Wait(h.Context(), i)
 	if err != nil {

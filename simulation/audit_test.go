@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // audit holds the world to the invariants of reliability.md 0.
@@ -77,9 +78,9 @@ func (w *world) auditRun(r *run) {
 // auditCalls checks what reached the outside: nothing twice by one owner, and nothing from an owner that could not
 // trust its lease any more (I9, I10).
 func (w *world) auditCalls() {
-	seen, killed := map[string]bool{}, map[runtime.Instance]int{}
+	seen, killed := map[string]bool{}, map[store.Instance]int{}
 	for _, c := range w.calls {
-		if killed[c.instance] += c.killed; killed[c.instance] > runtime.MaxLosses {
+		if killed[c.instance] += c.killed; killed[c.instance] > store.MaxLosses {
 			w.problem("I20: %s has killed %d owners", c.instance, killed[c.instance])
 		}
 		key := fmt.Sprintf("%s %s of epoch %d", c.instance, c.path, c.epoch)
@@ -97,21 +98,21 @@ func (w *world) auditCalls() {
 }
 
 // auditRenewed checks that only who holds an instance can prolong its lease.
-func (w *world) auditRenewed(asked runtime.Renew, renewed []runtime.Renewed) {
+func (w *world) auditRenewed(asked store.Renew, renewed []store.Renewed) {
 	for _, r := range renewed {
 		l, err := w.memory.Load(context.Background(), r.Instance)
 		if err != nil {
 			w.problem("%s: %s", r.Instance, err)
 			continue
 		}
-		held := runtime.Held{Instance: r.Instance, Token: runtime.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce}}
+		held := store.Held{Instance: r.Instance, Token: store.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce}}
 		if !l.Lifecycle.Held() || !slices.Contains(asked.Held, held) {
 			w.problem("I3: the lease of %s was prolonged by who does not hold it", r.Instance)
 		}
 	}
 }
 
-func (w *world) auditInstance(item runtime.Listed) {
+func (w *world) auditInstance(item store.Listed) {
 	i := item.Instance
 	if !item.Lifecycle.Status.Final() {
 		w.problem("I20: %s has not ended: %+v", i, item.Lifecycle)
@@ -131,7 +132,7 @@ func (w *world) auditInstance(item runtime.Listed) {
 
 // auditRecords checks that records are numbered without gaps, that there is one end and nothing behind it, and that
 // owners follow each other (I1, I2, I3).
-func (w *world) auditRecords(i runtime.Instance, stored runtime.Lifecycle, entries []runtime.HistoryEntry) {
+func (w *world) auditRecords(i store.Instance, stored store.Lifecycle, entries []runtime.HistoryEntry) {
 	seq, ended := 0, false
 	var epoch int64
 	nonces := map[int64]string{}
@@ -175,7 +176,7 @@ func (w *world) auditRecords(i runtime.Instance, stored runtime.Lifecycle, entri
 }
 
 // auditTimes checks that nothing is early and no result came after its time (I6, I8).
-func (w *world) auditTimes(i runtime.Instance, entries []runtime.HistoryEntry) {
+func (w *world) auditTimes(i store.Instance, entries []runtime.HistoryEntry) {
 	waits, deadlines := map[interpreter.Path]time.Time{}, map[interpreter.Path]time.Time{}
 	for _, e := range entries {
 		if e.CommittedAt.Before(e.At) {
@@ -206,7 +207,7 @@ func (w *world) auditTimes(i runtime.Instance, entries []runtime.HistoryEntry) {
 }
 
 // auditState folds the history (I2).
-func (w *world) auditState(item runtime.Listed, entries []runtime.HistoryEntry) {
+func (w *world) auditState(item store.Listed, entries []runtime.HistoryEntry) {
 	i := item.Instance
 	info, err := runtime.ParseInvocation(item.Invocation)
 	if err != nil {
@@ -245,7 +246,7 @@ func (w *world) auditState(item runtime.Listed, entries []runtime.HistoryEntry) 
 
 // auditIndexes compares the indexes with the records (I4, I5).
 func (w *world) auditIndexes(p int) {
-	done, err := w.memory.Scrub(context.Background(), runtime.Scrub{Partition: p, N: 1000})
+	done, err := w.memory.Scrub(context.Background(), store.Scrub{Partition: p, N: 1000})
 	if err != nil {
 		w.problem("scrub: %s", err)
 	}

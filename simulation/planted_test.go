@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // planted are the bugs that have to be found.
 func planted() []bug {
-	in := func(f func(*faultyStore)) func(*world) runtime.Store {
-		return func(w *world) runtime.Store {
+	in := func(f func(*faultyStore)) func(*world) store.Store {
+		return func(w *world) store.Store {
 			s := &faultyStore{Store: w.memory, w: w}
 			f(s)
 			return s
@@ -57,7 +57,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 
 // faultyStore breaks the contract in the way that is asked for.
 type faultyStore struct {
-	runtime.Store
+	store.Store
 	w *world
 
 	anyToken, renewAll, twice, lenient, equal, ahead, popped, unarmed bool
@@ -66,10 +66,10 @@ type faultyStore struct {
 
 func (s *faultyStore) now() time.Time { return epoch().Add(s.w.now).Truncate(time.Millisecond) }
 
-func (s *faultyStore) Commit(ctx context.Context, c runtime.Commit) (runtime.Committed, error) {
+func (s *faultyStore) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
 	l, err := s.Store.Load(ctx, c.Instance)
 	if err != nil {
-		return runtime.Committed{}, err
+		return store.Committed{}, err
 	}
 	r := l.Lifecycle
 	switch {
@@ -83,15 +83,15 @@ func (s *faultyStore) Commit(ctx context.Context, c runtime.Commit) (runtime.Com
 		c.Version, c.Next = r.Version, r.Version+1
 	}
 	done, err := s.Store.Commit(ctx, c)
-	switch code := runtime.RefusedAs(err); {
-	case code == runtime.Fenced && s.anyToken:
-		c.Token, c.Version, c.Next = runtime.Token{Epoch: r.Epoch, Nonce: r.Nonce}, r.Version, r.Version+1
-	case code == runtime.TimedOut && s.lenient,
-		code == runtime.TimedOut && s.equal && (s.now().Equal(c.Guard) || s.now().Equal(runtime.Moment(r.Deadline))):
+	switch code := store.RefusedAs(err); {
+	case code == store.Fenced && s.anyToken:
+		c.Token, c.Version, c.Next = store.Token{Epoch: r.Epoch, Nonce: r.Nonce}, r.Version, r.Version+1
+	case code == store.TimedOut && s.lenient,
+		code == store.TimedOut && s.equal && (s.now().Equal(c.Guard) || s.now().Equal(store.Moment(r.Deadline))):
 		c.At, c.Guard = s.now(), time.Time{}
-	case code == runtime.Guard && s.ahead:
+	case code == store.Guard && s.ahead:
 		c.At = s.now()
-	case (code == runtime.Conflict || code == runtime.RolledBack) && s.anyVersion:
+	case (code == store.Conflict || code == store.RolledBack) && s.anyVersion:
 		c.Version, c.Next = r.Version, r.Version+1
 	default:
 		return done, err
@@ -99,40 +99,40 @@ func (s *faultyStore) Commit(ctx context.Context, c runtime.Commit) (runtime.Com
 	return s.Store.Commit(ctx, c)
 }
 
-func (s *faultyStore) Renew(ctx context.Context, c runtime.Renew) ([]runtime.Renewed, error) {
+func (s *faultyStore) Renew(ctx context.Context, c store.Renew) ([]store.Renewed, error) {
 	if s.renewAll {
 		c.Held = slices.Clone(c.Held)
 		for n, h := range c.Held {
 			if l, err := s.Store.Load(ctx, h.Instance); err == nil {
-				c.Held[n].Token = runtime.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce}
+				c.Held[n].Token = store.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce}
 			}
 		}
 	}
 	return s.Store.Renew(ctx, c)
 }
 
-func (s *faultyStore) Claim(ctx context.Context, c runtime.Claim) ([]runtime.Claimed, error) {
+func (s *faultyStore) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {
 	if s.popped {
 		c.Lease = 1000 * time.Hour
 	}
 	return s.Store.Claim(ctx, c)
 }
 
-func (s *faultyStore) Start(ctx context.Context, c runtime.Start) (runtime.Started, error) {
+func (s *faultyStore) Start(ctx context.Context, c store.Start) (store.Started, error) {
 	if s.random && strings.Contains(c.Instance.ID, ".") {
 		c.Instance.ID += s.w.nonce()
 	}
 	return s.Store.Start(ctx, c)
 }
 
-func (s *faultyStore) Deliver(ctx context.Context, d runtime.Delivery) error {
+func (s *faultyStore) Deliver(ctx context.Context, d store.Delivery) error {
 	if s.repeated {
 		d.ID = s.w.nonce()
 	}
 	return s.Store.Deliver(ctx, d)
 }
 
-func (s *faultyStore) Command(ctx context.Context, c runtime.Command) error {
+func (s *faultyStore) Command(ctx context.Context, c store.Command) error {
 	if s.deaf && strings.Contains(c.To.ID, ".") {
 		return nil
 	}

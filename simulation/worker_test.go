@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // worker does in the simulation what runtime.Worker does with goroutines.
@@ -28,8 +29,8 @@ type worker struct {
 // holding is an instance in a worker's hands.
 type holding struct {
 	session  *runtime.Execution
-	instance runtime.Instance
-	token    runtime.Token
+	instance store.Instance
+	token    store.Token
 	asked    time.Duration // when the lease was asked for, by the worker's clock
 	busy     bool          // an operation is on its way
 	mail     bool
@@ -186,7 +187,7 @@ func (k *worker) pollPartition(p int) {
 		k.later(pollEvery, "poll", k.poll)
 		return
 	}
-	var work runtime.Work
+	var work store.Work
 	k.call("poll", func() (err error) {
 		work, err = k.w.store.Poll(context.Background(), p, 20, false)
 		return err
@@ -200,25 +201,25 @@ func (k *worker) pollPartition(p int) {
 	})
 }
 
-func (k *worker) promote(p int, work runtime.Work) {
+func (k *worker) promote(p int, work store.Work) {
 	if len(work.Due) == 0 {
 		k.claim(p, work.Ready)
 		return
 	}
 	k.call("promote", func() error {
-		_, err := k.w.store.Promote(context.Background(), runtime.Promote{Partition: p, Instances: work.Due})
+		_, err := k.w.store.Promote(context.Background(), store.Promote{Partition: p, Instances: work.Due})
 		return err
 	}, func(error) { k.claim(p, append(work.Due, work.Ready...)) })
 }
 
-func (k *worker) claim(p int, ready []runtime.Instance) {
+func (k *worker) claim(p int, ready []store.Instance) {
 	if len(ready) == 0 || k.leaving {
 		return
 	}
 	nonce, asked := k.w.nonce(), k.local()
-	var claimed []runtime.Claimed
+	var claimed []store.Claimed
 	k.call("claim", func() (err error) {
-		claimed, err = k.w.store.Claim(context.Background(), runtime.Claim{Partition: p, Instances: ready, Nonce: nonce, Lease: k.w.knobs.lease})
+		claimed, err = k.w.store.Claim(context.Background(), store.Claim{Partition: p, Instances: ready, Nonce: nonce, Lease: k.w.knobs.lease})
 		return err
 	}, func(err error) {
 		if err != nil {
@@ -231,7 +232,7 @@ func (k *worker) claim(p int, ready []runtime.Instance) {
 	})
 }
 
-func (k *worker) hold(c runtime.Claimed, asked time.Duration) {
+func (k *worker) hold(c store.Claimed, asked time.Duration) {
 	info, err := runtime.ParseInvocation(c.Invocation)
 	if err != nil {
 		k.w.problem("%s: %s", c.Instance, err)
@@ -363,22 +364,22 @@ func (k *worker) perform(h *holding, e interpreter.Effect) {
 	})
 }
 
-func (k *worker) commit(h *holding, c runtime.Commit) {
+func (k *worker) commit(h *holding, c store.Commit) {
 	h.busy = true
-	var done runtime.Committed
+	var done store.Committed
 	k.call("commit "+c.Instance.ID, func() (err error) {
 		done, err = k.w.store.Commit(context.Background(), c)
 		return err
 	}, func(err error) {
 		h.busy = false
-		var refusal *runtime.Refusal
+		var refusal *store.Refusal
 		switch {
 		case h.gone || k.lost(h):
 			return
 		case err == nil:
 			k.hear(done.At)
 		case errors.As(err, &refusal):
-			if refusal.Code == runtime.Guard {
+			if refusal.Code == store.Guard {
 				k.heard, k.heardAt, k.latest = refusal.At, k.local(), time.Time{}
 			}
 			k.hear(refusal.At)
@@ -392,12 +393,12 @@ func (k *worker) commit(h *holding, c runtime.Commit) {
 }
 
 // again asks for an instance as it is stored, if it is still held.
-func (k *worker) again(h *holding, then func(runtime.Claimed) error) {
+func (k *worker) again(h *holding, then func(store.Claimed) error) {
 	h.busy = true
-	var claimed []runtime.Claimed
+	var claimed []store.Claimed
 	k.call("claim again", func() (err error) {
-		claimed, err = k.w.store.Claim(context.Background(), runtime.Claim{
-			Partition: h.instance.Partition(k.w.knobs.partitions), Instances: []runtime.Instance{h.instance}, Nonce: h.token.Nonce, Lease: k.w.knobs.lease,
+		claimed, err = k.w.store.Claim(context.Background(), store.Claim{
+			Partition: h.instance.Partition(k.w.knobs.partitions), Instances: []store.Instance{h.instance}, Nonce: h.token.Nonce, Lease: k.w.knobs.lease,
 		})
 		return err
 	}, func(err error) {
@@ -424,7 +425,7 @@ func (k *worker) again(h *holding, then func(runtime.Claimed) error) {
 func (k *worker) reload(h *holding) { k.again(h, h.session.Reloaded) }
 
 func (k *worker) fetch(h *holding) {
-	k.again(h, func(c runtime.Claimed) error { return h.session.Mail(c.Inbox) })
+	k.again(h, func(c store.Claimed) error { return h.session.Mail(c.Inbox) })
 }
 
 // renew prolongs all leases.
@@ -445,12 +446,12 @@ func (k *worker) renew() {
 }
 
 func (k *worker) renewAll(p int, all []*holding) {
-	request := runtime.Renew{Partition: p, Lease: k.w.knobs.lease}
+	request := store.Renew{Partition: p, Lease: k.w.knobs.lease}
 	for _, h := range all {
-		request.Held = append(request.Held, runtime.Held{Instance: h.instance, Token: h.token})
+		request.Held = append(request.Held, store.Held{Instance: h.instance, Token: h.token})
 	}
 	asked := k.local()
-	var renewed []runtime.Renewed
+	var renewed []store.Renewed
 	k.call("renew", func() (err error) {
 		renewed, err = k.w.store.Renew(context.Background(), request)
 		k.w.auditRenewed(request, renewed)
@@ -459,7 +460,7 @@ func (k *worker) renewAll(p int, all []*holding) {
 		if err != nil {
 			return
 		}
-		mail := map[runtime.Instance]bool{}
+		mail := map[store.Instance]bool{}
 		for _, r := range renewed {
 			mail[r.Instance] = r.Mail
 		}
@@ -479,7 +480,7 @@ func (k *worker) renewAll(p int, all []*holding) {
 }
 
 // relay brings what leaves instances to where it belongs.
-func (k *worker) relay(p int, entries []runtime.Outgoing) {
+func (k *worker) relay(p int, entries []store.Outgoing) {
 	if len(entries) == 0 {
 		return
 	}

@@ -3,7 +3,7 @@ package simulation
 import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // workload is a kind of run, and how it ends whatever goes wrong.
@@ -22,7 +22,7 @@ type workload struct {
 type run struct {
 	kind      workload
 	id        string
-	instance  runtime.Instance
+	instance  store.Instance
 	cancelled bool
 }
 

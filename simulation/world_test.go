@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -26,8 +27,8 @@ type world struct {
 	events agenda
 	order  int
 
-	memory  runtime.Store // what the store really holds
-	store   runtime.Store // the same, perhaps with a bug planted
+	memory  store.Store // what the store really holds
+	store   store.Store // the same, perhaps with a bug planted
 	client  *runtime.Client
 	relay   runtime.Relay
 	workers []*worker
@@ -55,7 +56,7 @@ type knobs struct {
 // call is a request that a worker has sent to the outside.
 type call struct {
 	at       time.Duration
-	instance runtime.Instance
+	instance store.Instance
 	path     interpreter.Path
 	epoch    int64
 	trusted  bool // the worker could still trust its lease
@@ -203,7 +204,7 @@ func (w *world) start(r *run) {
 func (w *world) pause(r *run) {
 	from := time.Duration(w.rng.IntN(2000)) * time.Millisecond
 	to := from + time.Duration(w.rng.IntN(3000))*time.Millisecond
-	give := func(what string, order func(context.Context, runtime.Instance, string) error) func() {
+	give := func(what string, order func(context.Context, store.Instance, string) error) func() {
 		return func() {
 			if err := order(context.Background(), r.instance, "the simulation wants it"); err == nil {
 				w.note("%s %s", what, r.id)

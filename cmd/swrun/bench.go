@@ -16,7 +16,7 @@ import (
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/redisstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // benchFlags are the flags of bench.
@@ -196,7 +196,7 @@ type bench struct {
 	*operation
 	flags *benchFlags
 	ctx   context.Context
-	runs  []runtime.Instance
+	runs  []store.Instance
 }
 
 func (o *operation) bench(f *benchFlags) error {

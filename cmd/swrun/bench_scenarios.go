@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file has the scenarios of bench.
@@ -329,7 +330,7 @@ func (b *bench) endAll() error {
 	if err != nil {
 		return err
 	}
-	if err := firstError(runtime.ForEach(b.runs, func(i runtime.Instance) error {
+	if err := firstError(runtime.ForEach(b.runs, func(i store.Instance) error {
 		return b.client.Terminate(b.ctx, i, "the measurement is over")
 	})...); err != nil {
 		return err

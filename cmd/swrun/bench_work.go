@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -56,7 +57,7 @@ func block(ctx context.Context, _ interpreter.Request) (any, error) {
 func (b *bench) deploy(name, body string) (runtime.Reference, error) {
 	document := fmt.Sprintf("document: {dsl: 1.0.3, namespace: bench, name: %s, version: 1.0.0}\n%s", name, body)
 	reference, err := b.client.Deploy(b.ctx, runtime.Definition{Document: document})
-	if runtime.RefusedAs(err) == runtime.Conflict {
+	if store.RefusedAs(err) == store.Conflict {
 		err = errors.New("the store holds what another version of bench has left: name another deployment, --store redis://...?deployment=NAME")
 	}
 	return reference, err
@@ -64,7 +65,7 @@ func (b *bench) deploy(name, body string) (runtime.Reference, error) {
 
 // start starts n runs at once, from several sides. input gives each its input.
 func (b *bench) start(r runtime.Reference, n int, input func(int) any) error {
-	runs := make([]runtime.Instance, n)
+	runs := make([]store.Instance, n)
 	failed := make(chan error, 64)
 	var group sync.WaitGroup
 	next := make(chan int)
@@ -120,7 +121,7 @@ func newCountdown(n int) *countdown {
 	return c
 }
 
-func (c *countdown) observe(_ runtime.Instance, records []interpreter.HistoryEvent) {
+func (c *countdown) observe(_ store.Instance, records []interpreter.HistoryEvent) {
 	switch records[len(records)-1].Type {
 	case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
 		if c.left.Add(-1) == 0 {
@@ -189,7 +190,7 @@ func (b *bench) count() (closed int64, err error) {
 func (b *bench) account(late func(runtime.HistoryEntry)) (lost, duplicates int, err error) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	next := make(chan runtime.Instance)
+	next := make(chan store.Instance)
 	for range 16 {
 		group.Go(func() {
 			for i := range next {
@@ -214,9 +215,9 @@ func (b *bench) account(late func(runtime.HistoryEntry)) (lost, duplicates int, 
 	return lost, duplicates, err
 }
 
-func (b *bench) look(i runtime.Instance) (lost, duplicates int, entries []runtime.HistoryEntry, err error) {
+func (b *bench) look(i store.Instance) (lost, duplicates int, entries []runtime.HistoryEntry, err error) {
 	l, err := b.store.Load(b.ctx, i)
-	if runtime.RefusedAs(err) == runtime.NoSuch {
+	if store.RefusedAs(err) == store.NoSuch {
 		return 1, 0, nil, nil
 	}
 	if err != nil {
@@ -247,7 +248,7 @@ const abandoned = time.Minute
 
 // abandon ends and removes what an interrupted bench has started, so that it is not in the way of the next one.
 func (b *bench) abandon() {
-	left := slices.DeleteFunc(b.runs, func(i runtime.Instance) bool { return i.ID == "" })
+	left := slices.DeleteFunc(b.runs, func(i store.Instance) bool { return i.ID == "" })
 	if len(left) == 0 {
 		return
 	}
@@ -255,14 +256,14 @@ func (b *bench) abandon() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), abandoned)
 	defer cancel()
 	b.ctx = ctx
-	runtime.ForEach(left, func(i runtime.Instance) error { return b.client.Terminate(ctx, i, "bench was interrupted") })
+	runtime.ForEach(left, func(i store.Instance) error { return b.client.Terminate(ctx, i, "bench was interrupted") })
 	stop := b.work(runtime.WorkerConfig{Compile: host{}.compile, Concurrency: -1})
 	defer stop()
 	for len(left) > 0 && ctx.Err() == nil {
 		refused := b.client.DeleteAll(ctx, left)
-		var again []runtime.Instance
+		var again []store.Instance
 		for n, i := range left {
-			if runtime.RefusedAs(refused[n]) == runtime.Conflict {
+			if store.RefusedAs(refused[n]) == store.Conflict {
 				again = append(again, i) // it is still ending
 			}
 		}

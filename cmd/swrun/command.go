@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file has the verbs that tell runs what to do.
@@ -18,7 +19,7 @@ type order struct {
 	use, short, done string
 	fits             string // a status that it is for
 	ends             bool   // the run
-	give             func(c *runtime.Client, ctx context.Context, all []runtime.Instance, reason string) []error
+	give             func(c *runtime.Client, ctx context.Context, all []store.Instance, reason string) []error
 }
 
 func orders() []order {
@@ -27,19 +28,19 @@ func orders() []order {
 		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, each((*runtime.Client).Terminate)},
 		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, each((*runtime.Client).Suspend)},
 		{"resume", "Let suspended runs go on", "resuming", "suspended", false, each((*runtime.Client).Resume)},
-		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each(func(c *runtime.Client, ctx context.Context, i runtime.Instance, _ string) error {
+		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each(func(c *runtime.Client, ctx context.Context, i store.Instance, _ string) error {
 			return c.Retry(ctx, i)
 		})},
-		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *runtime.Client, ctx context.Context, all []runtime.Instance, _ string) []error {
+		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *runtime.Client, ctx context.Context, all []store.Instance, _ string) []error {
 			return c.DeleteAll(ctx, all)
 		}},
 	}
 }
 
 // each returns what gives an order to several runs at once that can be given to one.
-func each(give func(*runtime.Client, context.Context, runtime.Instance, string) error) func(*runtime.Client, context.Context, []runtime.Instance, string) []error {
-	return func(c *runtime.Client, ctx context.Context, all []runtime.Instance, reason string) []error {
-		return runtime.ForEach(all, func(i runtime.Instance) error { return give(c, ctx, i, reason) })
+func each(give func(*runtime.Client, context.Context, store.Instance, string) error) func(*runtime.Client, context.Context, []store.Instance, string) []error {
+	return func(c *runtime.Client, ctx context.Context, all []store.Instance, reason string) []error {
+		return runtime.ForEach(all, func(i store.Instance) error { return give(c, ctx, i, reason) })
 	}
 }
 
@@ -80,7 +81,7 @@ func (p *program) orderCommand(v order) *cobra.Command {
 const ordered = 1000
 
 // order gives the same order to several runs; one that refuses it does not keep the others from it.
-func (o *operation) order(v order, runs []runtime.Instance, reason string) error {
+func (o *operation) order(v order, runs []store.Instance, reason string) error {
 	settles := v.ends && o.store.local
 	if settles {
 		if err := o.store.takeOver(o.ctx); err != nil {
@@ -118,7 +119,7 @@ func (o *operation) order(v order, runs []runtime.Instance, reason string) error
 func storeRefuses(refused []error) error {
 	for _, err := range refused {
 		ours := errors.As(err, new(*runtime.OptionError)) || errors.AsError(err) != nil
-		if err != nil && runtime.RefusedAs(err) == "" && !ours {
+		if err != nil && store.RefusedAs(err) == "" && !ours {
 			return err
 		}
 	}
@@ -126,7 +127,7 @@ func storeRefuses(refused []error) error {
 }
 
 // brokenOff tells which runs were given the order last, before the store refused it or a signal came, and how many were not.
-func (o *operation) brokenOff(v order, told []runtime.Instance, left int, err error) error {
+func (o *operation) brokenOff(v order, told []store.Instance, left int, err error) error {
 	for _, i := range told {
 		if err := write(o.out, i.ID+" "+v.done+"\n"); err != nil {
 			return err
@@ -141,7 +142,7 @@ func (o *operation) brokenOff(v order, told []runtime.Instance, left int, err er
 }
 
 // given returns the runs that have not refused.
-func given(runs []runtime.Instance, refused []error) (all []runtime.Instance) {
+func given(runs []store.Instance, refused []error) (all []store.Instance) {
 	for n, i := range runs {
 		if refused[n] == nil {
 			all = append(all, i)
@@ -151,8 +152,8 @@ func given(runs []runtime.Instance, refused []error) (all []runtime.Instance) {
 }
 
 // unfit tells what is in the way of an order that was refused.
-func (o *operation) unfit(v order, i runtime.Instance, err error) error {
-	if runtime.RefusedAs(err) != runtime.Conflict {
+func (o *operation) unfit(v order, i store.Instance, err error) error {
+	if store.RefusedAs(err) != store.Conflict {
 		return refusalError(err)
 	}
 	l, loading := o.store.Load(o.ctx, i)

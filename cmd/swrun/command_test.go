@@ -14,6 +14,7 @@ import (
 
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestOrderIsBrokenOff: a store that refuses an order for all runs is told once, and not for each run.
@@ -82,7 +83,7 @@ func TestBenchIsInterrupted(t *testing.T) {
 func TestOrderIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	given := 0
-	v := order{use: "terminate", done: "terminating", give: func(_ *runtime.Client, ctx context.Context, all []runtime.Instance, _ string) []error {
+	v := order{use: "terminate", done: "terminating", give: func(_ *runtime.Client, ctx context.Context, all []store.Instance, _ string) []error {
 		failed := make([]error, len(all))
 		for n := range all {
 			if given++; given == ordered+11 {
@@ -92,9 +93,9 @@ func TestOrderIsInterrupted(t *testing.T) {
 		}
 		return failed
 	}}
-	runs := make([]runtime.Instance, 2*ordered+1)
+	runs := make([]store.Instance, 2*ordered+1)
 	for n := range runs {
-		runs[n] = runtime.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
+		runs[n] = store.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
 	}
 	c := capture(nil)
 	o := &operation{program: &program{streams: c.streams}, ctx: ctx, store: &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: time.Now})}}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) deadlinesCommand() *cobra.Command {
@@ -44,13 +45,13 @@ type upcoming struct {
 func (o *operation) deadlines(within time.Duration) error {
 	until := o.now().Add(within)
 	var all []upcoming
-	err := o.client.Upcoming(o.ctx, until, func(i runtime.Instance) error {
+	err := o.client.Upcoming(o.ctx, until, func(i store.Instance) error {
 		if o.flags.namespace != "" && i.Namespace != o.flags.namespace {
 			return nil
 		}
 		d, err := o.client.Describe(o.ctx, i)
 		switch {
-		case runtime.RefusedAs(err) == runtime.NoSuch && o.ctx.Err() == nil: // it has just been removed
+		case store.RefusedAs(err) == store.NoSuch && o.ctx.Err() == nil: // it has just been removed
 			return nil
 		case err != nil && o.ctx.Err() == nil: // the others are well
 			_, err = fmt.Fprintf(o.err, "%s cannot be described: %s\n", i, err)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) deployCommand() *cobra.Command {
@@ -58,7 +59,7 @@ func readDefinitions(s streams, names []string) ([]deployment, error) {
 func (o *operation) deploy(all []deployment) error {
 	for _, d := range all {
 		reference, err := o.client.Deploy(o.ctx, d.definition)
-		if runtime.RefusedAs(err) == runtime.Conflict {
+		if store.RefusedAs(err) == store.Conflict {
 			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s", reference), hint: "give " + d.name + " a new version"}
 		}
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) describeCommand() *cobra.Command {
@@ -51,7 +52,7 @@ func (o *operation) describe(name string) error {
 // driver tells what will move a run on an embedded store, which nobody works on while this command has it. Empty if
 // somebody may, or if it has ended.
 func (o *operation) driver(d *runtime.Description) string {
-	if !o.store.local || d.Record.Status.Final() || d.Status == runtime.Quarantined {
+	if !o.store.local || d.Record.Status.Final() || d.Status == store.Quarantined {
 		return ""
 	}
 	store := o.storeFlag()
@@ -141,7 +142,7 @@ func deadlineRow(in runtime.DescribedDeadline) []string {
 
 // workerText tells whether the worker that has a run is there.
 func workerText(d *runtime.Description) string {
-	lease := runtime.Moment(d.Record.Lease)
+	lease := store.Moment(d.Record.Lease)
 	switch {
 	case d.Gone && lease.After(d.At):
 		return "gone: no other process has the store open"
@@ -164,7 +165,7 @@ func possible(d *runtime.Description) []string {
 	switch {
 	case d.Record.Status.Final():
 		return []string{"output", "history", "delete"}
-	case d.Status == runtime.Quarantined:
+	case d.Status == store.Quarantined:
 		return []string{"retry", "cancel", "terminate"}
 	case d.State.Suspended:
 		return []string{"resume", "cancel", "terminate"}

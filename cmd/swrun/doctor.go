@@ -13,7 +13,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/redisstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -90,7 +90,7 @@ func (p *program) examine(ctx context.Context, s *openedStore) []finding {
 	return append(found, workers(ctx, s)...)
 }
 
-func layoutText(l runtime.Layout) string {
+func layoutText(l store.Layout) string {
 	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, counted(l.Partitions, "partition"), l.Schema)
 }
 
@@ -180,7 +180,7 @@ func (p *program) clocks(ctx context.Context, s *openedStore) []finding {
 
 // health tells what the store has counted of itself.
 func health(ctx context.Context, s *openedStore) finding {
-	var all runtime.Statistics
+	var all store.Statistics
 	for p := range s.Layout().Partitions {
 		st, err := s.Statistics(ctx, p)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/redisstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is what doctor finds out about work that nobody does.
@@ -21,7 +21,7 @@ const maxLate = 200
 type late struct {
 	runs    int
 	longest time.Duration
-	of      runtime.Instance
+	of      store.Instance
 }
 
 // overdue looks for runs whose time has come long ago, and nobody has taken.
@@ -33,7 +33,7 @@ func overdue(ctx context.Context, s *openedStore) (l late, err error) {
 		}
 		for _, i := range append(work.Due, work.Ready...) {
 			loaded, err := s.Load(ctx, i)
-			if runtime.RefusedAs(err) != "" {
+			if store.RefusedAs(err) != "" {
 				continue // it is gone, or SD006 counts it
 			}
 			if err != nil {
@@ -52,14 +52,14 @@ func overdue(ctx context.Context, s *openedStore) (l late, err error) {
 }
 
 // waitsSince returns since when somebody should take a run.
-func waitsSince(r *runtime.Lifecycle) time.Time {
+func waitsSince(r *store.Lifecycle) time.Time {
 	switch {
 	case r.Ready < 0:
-		return runtime.Moment(r.Ready + runtime.Urgency)
+		return store.Moment(r.Ready + store.Urgency)
 	case r.Ready > 0:
-		return runtime.Moment(r.Ready)
+		return store.Moment(r.Ready)
 	}
-	return runtime.Moment(r.Due())
+	return store.Moment(r.Due())
 }
 
 // workers tells of runs that nobody moves on.

@@ -6,20 +6,21 @@ import (
 	"sync"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // family is some runs and all that they have started, and what those have started.
 type family struct {
 	ctx   context.Context
-	store runtime.Store
-	roots []runtime.Instance
+	store store.Store
+	roots []store.Instance
 
 	mu      sync.Mutex
-	members map[runtime.Instance]bool // what was found out
+	members map[store.Instance]bool // what was found out
 }
 
-func newFamily(ctx context.Context, s runtime.Store, roots ...runtime.Instance) *family {
-	f := &family{ctx: ctx, store: s, roots: roots, members: map[runtime.Instance]bool{}}
+func newFamily(ctx context.Context, s store.Store, roots ...store.Instance) *family {
+	f := &family{ctx: ctx, store: s, roots: roots, members: map[store.Instance]bool{}}
 	for _, root := range roots {
 		f.members[root] = true
 	}
@@ -27,11 +28,11 @@ func newFamily(ctx context.Context, s runtime.Store, roots ...runtime.Instance) 
 }
 
 // has reports whether an instance belongs to the family. As long as the store cannot tell, it does not.
-func (f *family) has(i runtime.Instance) bool {
+func (f *family) has(i store.Instance) bool {
 	f.mu.Lock()
 	member, known := f.members[i]
 	f.mu.Unlock()
-	if known || !slices.ContainsFunc(f.roots, func(root runtime.Instance) bool { return runtime.MayStemFrom(i, root) }) {
+	if known || !slices.ContainsFunc(f.roots, func(root store.Instance) bool { return runtime.MayStemFrom(i, root) }) {
 		return member
 	}
 	info, _, err := f.look(i)
@@ -47,7 +48,7 @@ func (f *family) has(i runtime.Instance) bool {
 	return member
 }
 
-func (f *family) look(i runtime.Instance) (*runtime.Invocation, runtime.Lifecycle, error) {
+func (f *family) look(i store.Instance) (*runtime.Invocation, store.Lifecycle, error) {
 	l, err := f.store.Load(f.ctx, i)
 	if err != nil {
 		return nil, l.Lifecycle, err
@@ -57,7 +58,7 @@ func (f *family) look(i runtime.Instance) (*runtime.Invocation, runtime.Lifecycl
 }
 
 // isTold reports whether an instance of the family has a message to read.
-func (f *family) isTold(i runtime.Instance) bool {
+func (f *family) isTold(i store.Instance) bool {
 	if !f.has(i) {
 		return false
 	}

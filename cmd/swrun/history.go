@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) historyCommand() *cobra.Command {
@@ -60,7 +61,7 @@ func (o *operation) history(name string, follow bool) error {
 	return o.print(object{"schema": "swrun/v1/history", "run": i.String(), "records": records})
 }
 
-func (o *operation) read(i runtime.Instance, follow bool, each func(runtime.HistoryEntry) error) error {
+func (o *operation) read(i store.Instance, follow bool, each func(runtime.HistoryEntry) error) error {
 	if follow {
 		return o.client.Follow(o.ctx, i, 0, each)
 	}
@@ -72,7 +73,7 @@ func (o *operation) read(i runtime.Instance, follow bool, each func(runtime.Hist
 const notable = 100 * time.Millisecond
 
 // startedChild returns the id of the run that the task of a record has started; empty if it has started none.
-func startedChild(i runtime.Instance, r interpreter.HistoryEvent) string {
+func startedChild(i store.Instance, r interpreter.HistoryEvent) string {
 	if r.Kind != dsl.KindRunWorkflow || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
 		return ""
 	}
@@ -80,7 +81,7 @@ func startedChild(i runtime.Instance, r interpreter.HistoryEvent) string {
 }
 
 // historyLine is a record for people: when, what, where, and the gist of its data.
-func historyLine(i runtime.Instance, r interpreter.HistoryEvent, stored time.Time) string {
+func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time) string {
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
 	if late := stored.Sub(r.At); late >= notable {
 		words = append(words, "(stored "+elapsed(late)+" later)")

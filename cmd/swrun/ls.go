@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // lsFlags are the flags of ls.
@@ -48,7 +49,7 @@ func (p *program) lsCommand() *cobra.Command {
 func statuses() []string {
 	return []string{
 		string(interpreter.StatusPending), string(interpreter.StatusRunning), string(interpreter.StatusWaiting), string(interpreter.StatusSuspended),
-		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), string(interpreter.StatusCancelled), runtime.Quarantined,
+		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), string(interpreter.StatusCancelled), store.Quarantined,
 	}
 }
 
@@ -170,7 +171,7 @@ func nextOf(d *runtime.Description) string {
 	}
 	var all []string
 	switch {
-	case d.Status == runtime.Quarantined:
+	case d.Status == store.Quarantined:
 		all = append(all, "nothing until swrun retry")
 	case d.State.Suspended:
 		all = append(all, "nothing until swrun resume"+said)
@@ -179,7 +180,7 @@ func nextOf(d *runtime.Description) string {
 	case d.Record.Ready != 0:
 		all = append(all, "waits for a worker")
 	}
-	if starts := runtime.Moment(d.Record.Started); d.Record.Status == interpreter.StatusPending && starts.After(d.At) {
+	if starts := store.Moment(d.Record.Started); d.Record.Status == interpreter.StatusPending && starts.After(d.At) {
 		all = append(all, "starts "+runtime.Due(starts.Sub(d.At)))
 	}
 	for _, t := range d.Open {

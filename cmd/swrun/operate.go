@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is what the verbs that look after hosted runs share.
@@ -35,7 +36,7 @@ func (f *operateFlags) within(cmd *cobra.Command) {
 
 func (f *operateFlags) check() error {
 	if f.namespace != "" {
-		if err := (runtime.Instance{Namespace: f.namespace, ID: "any"}).Check(); err != nil {
+		if err := (store.Instance{Namespace: f.namespace, ID: "any"}).Check(); err != nil {
 			return usagef("for example -n demo", "-n: %s", err)
 		}
 	}
@@ -93,7 +94,7 @@ func (o *operation) print(v any) error {
 // settle ends runs that were told to end, and those of their children that they tell to end. An embedded store has no
 // worker of its own, so this process does it. It takes no other run and performs nothing: it knows neither their secrets
 // nor what they may do.
-func (o *operation) settle(runs []runtime.Instance) error {
+func (o *operation) settle(runs []store.Instance) error {
 	ctx, stop := context.WithCancel(o.ctx)
 	defer stop()
 	done := make(chan struct{})
@@ -104,7 +105,7 @@ func (o *operation) settle(runs []runtime.Instance) error {
 	runs = slices.Clone(runs)
 	for idle := 0; idle < 100; idle++ { // as long as one after the other ends
 		before := len(runs)
-		runs = slices.DeleteFunc(runs, func(i runtime.Instance) bool {
+		runs = slices.DeleteFunc(runs, func(i store.Instance) bool {
 			l, err := o.store.Load(o.ctx, i)
 			return err != nil || l.Lifecycle.Status.Final()
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file makes the JSON of runs, which is that of the HTTP API too.
@@ -33,7 +34,7 @@ func (o object) set(name string, v any) {
 }
 
 // runResource is a run as it is listed.
-func runResource(i runtime.Instance, r runtime.Lifecycle, info *runtime.Invocation, status string) object {
+func runResource(i store.Instance, r store.Lifecycle, info *runtime.Invocation, status string) object {
 	o := object{
 		"schema": "swrun/v1/run", "id": i.ID, "namespace": i.Namespace, "workflow": info.Workflow.String(), "status": status,
 		"definition": info.Definition, "records": r.Records,
@@ -52,13 +53,13 @@ func runResource(i runtime.Instance, r runtime.Lifecycle, info *runtime.Invocati
 	}
 	o.set("createdAt", r.CreatedAt())
 	if r.Status != interpreter.StatusPending {
-		o.set("startedAt", runtime.Moment(r.Started))
+		o.set("startedAt", store.Moment(r.Started))
 	} else if r.Started > 0 {
-		o.set("startsAt", runtime.Moment(r.Started))
+		o.set("startsAt", store.Moment(r.Started))
 	}
-	o.set("closedAt", runtime.Moment(r.Closed))
-	o.set("nextWakeAt", runtime.Moment(r.Wake))
-	o.set("deadlineAt", runtime.Moment(r.Deadline))
+	o.set("closedAt", store.Moment(r.Closed))
+	o.set("nextWakeAt", store.Moment(r.Wake))
+	o.set("deadlineAt", store.Moment(r.Deadline))
 	if info.ExecutionTimeout > 0 {
 		o["executionTimeoutSeconds"] = info.ExecutionTimeout.Seconds()
 	}
@@ -66,7 +67,7 @@ func runResource(i runtime.Instance, r runtime.Lifecycle, info *runtime.Invocati
 		o["runTimeoutSeconds"] = info.RunTimeout.Seconds()
 	}
 	if r.Held() {
-		o["heldUntil"] = moment(runtime.Moment(r.Lease))
+		o["heldUntil"] = moment(store.Moment(r.Lease))
 	}
 	if r.Deaths > 0 {
 		o["workersLost"] = r.Deaths
@@ -74,7 +75,7 @@ func runResource(i runtime.Instance, r runtime.Lifecycle, info *runtime.Invocati
 	return o
 }
 
-func closedReason(r runtime.Lifecycle) string {
+func closedReason(r store.Lifecycle) string {
 	if r.Status.Final() {
 		return r.Reason
 	}
@@ -198,7 +199,7 @@ func limitName(d interpreter.Deadline) string {
 }
 
 // recordResource is one record of history.
-func recordResource(i runtime.Instance, r interpreter.HistoryEvent, e runtime.HistoryEntry) object {
+func recordResource(i store.Instance, r interpreter.HistoryEvent, e runtime.HistoryEntry) object {
 	o := object{"seq": r.Seq, "at": moment(r.At), "type": string(r.Type)}
 	o.set("kind", string(r.Kind))
 	o.set("pointer", string(r.Pointer))

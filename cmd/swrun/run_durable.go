@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file is run with --id or --store: the run lives in a store, and goes on where it was when it is run again.
@@ -21,7 +22,7 @@ type durableRun struct {
 	*job
 	store    *openedStore
 	client   *runtime.Client
-	instance runtime.Instance
+	instance store.Instance
 	view     progress
 	observe  func(interpreter.HistoryEvent)
 	signals  <-chan os.Signal
@@ -86,7 +87,7 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 	}
 	for _, sibling := range siblings {
 		reference, err := r.client.Deploy(ctx, sibling)
-		if runtime.RefusedAs(err) == runtime.Conflict {
+		if store.RefusedAs(err) == store.Conflict {
 			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s in %s", reference, r.store), hint: "give the document a new version"}
 		}
 		if err != nil {
@@ -97,7 +98,7 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 		return err
 	}
 	r.instance, err = r.client.StartDefinition(ctx, definition, r.input, runtime.StartOptions{ID: r.flags.id})
-	if runtime.RefusedAs(err) == runtime.Conflict {
+	if store.RefusedAs(err) == store.Conflict {
 		return r.conflict(ctx, definition)
 	}
 	r.subject.id = r.instance.ID
@@ -125,12 +126,12 @@ func (r *durableRun) info(ctx context.Context, d runtime.Definition) (*runtime.I
 	if err != nil {
 		return nil, err
 	}
-	i := runtime.Instance{Namespace: reference.Namespace, ID: r.flags.id}
+	i := store.Instance{Namespace: reference.Namespace, ID: r.flags.id}
 	if i.Check() != nil {
 		return nil, nil // starting it tells
 	}
 	l, err := r.store.Load(ctx, i)
-	if runtime.RefusedAs(err) == runtime.NoSuch {
+	if store.RefusedAs(err) == store.NoSuch {
 		return nil, nil
 	}
 	if err != nil {
@@ -260,7 +261,7 @@ func (r *durableRun) workerConfig(ctx context.Context) runtime.WorkerConfig {
 }
 
 // kept tells that the run can go on.
-func (p *program) kept(i runtime.Instance, f *runFlags, d *document, s os.Signal) error {
+func (p *program) kept(i store.Instance, f *runFlags, d *document, s os.Signal) error {
 	again := fmt.Sprintf("swrun run %s --id %s", shellWord(d.file), i.ID)
 	if f.store.url != "" {
 		again += " --store " + shellWord(errors.MaskURL(f.store.url))

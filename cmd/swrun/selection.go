@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file finds the run that a name on the command line means.
@@ -16,26 +17,26 @@ const runArgument = "RUN is an id, namespace/id, @last, or the beginning of an i
 
 // instance returns the run with exactly the id name, or @last. Verbs that change a run, or that scripts wait for, use it:
 // the beginning of an id may be the id of a run that is not there yet, or not any more.
-func (o *operation) instance(name string) (runtime.Instance, error) {
+func (o *operation) instance(name string) (store.Instance, error) {
 	exact, begun, err := o.find(name)
 	if err == nil && len(exact) == 0 {
 		err = o.noRun(name, begun)
 	}
 	if err != nil {
-		return runtime.Instance{}, err
+		return store.Instance{}, err
 	}
 	return single(name, exact)
 }
 
 // seen returns the run that a name means for a verb that only looks at it: the one with exactly this id, and only if there
 // is none the one whose id begins so, which is told.
-func (o *operation) seen(name string) (runtime.Instance, error) {
+func (o *operation) seen(name string) (store.Instance, error) {
 	exact, begun, err := o.find(name)
 	if err == nil && len(exact)+len(begun) == 0 {
 		err = o.noRun(name, nil)
 	}
 	if err != nil {
-		return runtime.Instance{}, err
+		return store.Instance{}, err
 	}
 	if len(exact) > 0 {
 		return single(name, exact)
@@ -49,10 +50,10 @@ func (o *operation) seen(name string) (runtime.Instance, error) {
 }
 
 // find returns the runs with exactly the id name, or else those whose id begins so.
-func (o *operation) find(name string) (exact, begun []runtime.Instance, err error) {
+func (o *operation) find(name string) (exact, begun []store.Instance, err error) {
 	if name == lastRun {
 		err = o.client.List(o.ctx, runtime.Filter{Namespace: o.flags.namespace}, func(f runtime.Found) bool {
-			exact = []runtime.Instance{f.Instance}
+			exact = []store.Instance{f.Instance}
 			return false
 		})
 		if err == nil && len(exact) == 0 {
@@ -64,7 +65,7 @@ func (o *operation) find(name string) (exact, begun []runtime.Instance, err erro
 		return nil, nil, err
 	}
 	exact, begun, err = o.client.Find(o.ctx, name, o.flags.namespace)
-	if runtime.RefusedAs(err) == runtime.NoSuch {
+	if store.RefusedAs(err) == store.NoSuch {
 		return nil, nil, o.noRun(name, nil)
 	}
 	return exact, begun, err
@@ -79,14 +80,14 @@ func (o *operation) checkName(name string) error {
 	} else if o.flags.namespace != "" && o.flags.namespace != namespace {
 		return usagef("leave out -n, or name the run by its id alone", "%s is not in the namespace %s of -n", printable(name), o.flags.namespace)
 	}
-	if len(name) > 0 && (runtime.Instance{Namespace: namespace, ID: id}).Check() == nil {
+	if len(name) > 0 && (store.Instance{Namespace: namespace, ID: id}).Check() == nil {
 		return nil
 	}
 	return usagef(hint, "%q can be no run", bounded(name, 150))
 }
 
 // noRun tells that there is no run of this name. What it may have been meant for is named, but not taken.
-func (o *operation) noRun(name string, begun []runtime.Instance) error {
+func (o *operation) noRun(name string, begun []store.Instance) error {
 	hint := "swrun ls lists the runs"
 	if len(begun) > 0 {
 		hint = "this needs the whole id; ids that begin so: " + names(begun)
@@ -94,9 +95,9 @@ func (o *operation) noRun(name string, begun []runtime.Instance) error {
 	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, o.store), hint: hint}
 }
 
-func single(name string, found []runtime.Instance) (runtime.Instance, error) {
+func single(name string, found []store.Instance) (store.Instance, error) {
 	if len(found) > 1 {
-		return runtime.Instance{}, usagef("name it in full: "+names(found), "%q may mean %s", name, counted(len(found), "run"))
+		return store.Instance{}, usagef("name it in full: "+names(found), "%q may mean %s", name, counted(len(found), "run"))
 	}
 	return found[0], nil
 }
@@ -104,7 +105,7 @@ func single(name string, found []runtime.Instance) (runtime.Instance, error) {
 // shownNames bounds how many runs a hint names.
 const shownNames = 5
 
-func names(found []runtime.Instance) string {
+func names(found []store.Instance) string {
 	var all []string
 	for _, i := range found[:min(len(found), shownNames)] {
 		all = append(all, i.String())

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // startFlags are the flags of start.
@@ -115,10 +116,10 @@ func (o *operation) start(reference runtime.Reference, options runtime.StartOpti
 		return err
 	}
 	i, err := o.client.Start(o.ctx, reference, input, options)
-	if runtime.RefusedAs(err) == runtime.NoSuch {
+	if store.RefusedAs(err) == store.NoSuch {
 		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", strings.TrimSuffix(reference.String(), ":"+runtime.Latest), o.store), hint: "swrun deploy DOC makes it known"}
 	}
-	if runtime.RefusedAs(err) == runtime.Conflict {
+	if store.RefusedAs(err) == store.Conflict {
 		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s already", i), hint: "choose another --id, or --on-duplicate return-existing for a run of the same workflow"}
 	}
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file finds and opens the store that instances live in.
@@ -103,7 +104,7 @@ func makeEmbedded(folder string) error {
 
 // openedStore is a store that has to be closed.
 type openedStore struct {
-	runtime.Store
+	store.Store
 	url     string
 	local   bool       // no other process works on it
 	missing bool       // it is an empty one in the place of a file that is not there yet
@@ -229,7 +230,7 @@ func storeError(err error) error {
 
 // refusalError turns what a store refuses into an exit code.
 func refusalError(err error) error {
-	switch runtime.RefusedAs(err) {
+	switch store.RefusedAs(err) {
 	case "":
 		var option *runtime.OptionError
 		if errors.As(err, &option) {
@@ -239,9 +240,9 @@ func refusalError(err error) error {
 			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history tells what it did last, its worker's log why it was lost; swrun retry lets it run again"}
 		}
 		return lostStore(err)
-	case runtime.NoSuch:
+	case store.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}
-	case runtime.Conflict, runtime.Closed:
+	case store.Conflict, store.Closed:
 		return &exitError{code: exitConflict, message: err.Error()}
 	}
 	return &exitError{code: exitStore, message: err.Error()}
@@ -301,7 +302,7 @@ func (s *openedStore) takeOver(ctx context.Context) error {
 	}
 	for p := range s.Layout().Partitions {
 		for cursor := ""; ; {
-			done, err := s.Scrub(ctx, runtime.Scrub{Partition: p, Cursor: cursor, N: 1000, Adopt: true})
+			done, err := s.Scrub(ctx, store.Scrub{Partition: p, Cursor: cursor, N: 1000, Adopt: true})
 			if err != nil {
 				return err
 			}

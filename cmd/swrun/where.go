@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file chooses runs by what they are: --where 'status=waiting workflow=demo/*'.
@@ -116,8 +117,8 @@ func (f *selectFlags) arguments(cmd *cobra.Command, args []string) error {
 }
 
 // selected returns the runs that are meant. Those of --where are counted and asked about.
-func (o *operation) selected(f *selectFlags, names []string, verb string) ([]runtime.Instance, error) {
-	var all []runtime.Instance
+func (o *operation) selected(f *selectFlags, names []string, verb string) ([]store.Instance, error) {
+	var all []store.Instance
 	if f.where == "" {
 		for _, name := range names {
 			i, err := o.instance(name)

@@ -1,4 +1,4 @@
--- claim takes instances that are ready (runtime.Store.Claim).
+-- claim takes instances that are ready (store.Store.Claim).
 -- KEYS: time, ready, due, then instance and inbox of each candidate
 -- ARGV: ..., nonce, lease in ms, then the member of each candidate
 -- Reply: OK, then for each that is held by the nonce now: {member, fields and values of its hash, its inbox}

@@ -1,4 +1,4 @@
--- command puts an operator's command into an instance's inbox (runtime.Store.Command).
+-- command puts an operator's command into an instance's inbox (store.Store.Command).
 -- KEYS: time, ready, due, seen, instance, inbox
 -- ARGV: ..., member, id, verb, message
 -- Reply: OK; OK_DUP; NO_SUCH, CORRUPT, CLOSED, CONFLICT

@@ -1,4 +1,4 @@
--- commit stores what steps have changed (runtime.Store.Commit).
+-- commit stores what steps have changed (store.Store.Commit).
 -- KEYS: time, instance, history, ready, due, closed, outbox, inbox, payloads
 -- ARGV: ..., member, epoch, nonce, version, next version, at, guard, status, reason, wake, deadline, release, ready, read,
 --       records;

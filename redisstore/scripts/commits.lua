@@ -1,4 +1,4 @@
--- commits stores what steps of several instances have changed whose records their owners know (runtime.Store.Commit):
+-- commits stores what steps of several instances have changed whose records their owners know (store.Store.Commit):
 -- they need not be looked into.
 -- KEYS: of each: time, instance, history; and if the instance moves: the index that it leaves, and the one that it goes to
 -- ARGV: of each: what every script gets; the record as it is, what it becomes, the time that it must come before or 0, the

@@ -1,4 +1,4 @@
--- deliver puts a message into an instance's inbox (runtime.Store.Deliver).
+-- deliver puts a message into an instance's inbox (store.Store.Deliver).
 -- KEYS: time, ready, due, seen, instance, inbox
 -- ARGV: ..., member, id, message
 -- Reply: OK; OK_DUP; NO_SUCH, CORRUPT, CLOSED

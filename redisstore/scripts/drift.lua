@@ -1,4 +1,4 @@
--- drift counts what is wrong in a partition's indexes (runtime.Store.Drift).
+-- drift counts what is wrong in a partition's indexes (store.Store.Drift).
 -- KEYS: time, ready, due, closed, index
 -- ARGV: ..., how many entries of the indexes have been compared before, how many to compare, what instances' keys begin with
 -- Reply: OK, what is wrong, how many entries have been compared by now or 0 if that were all

@@ -1,4 +1,4 @@
--- promote makes instances ready whose time has come (runtime.Store.Promote).
+-- promote makes instances ready whose time has come (store.Store.Promote).
 -- KEYS: time, ready, due, then the instances
 -- ARGV: ..., then the members
 -- Reply: OK, number of instances that became ready, when the next one is due or 0

@@ -1,4 +1,4 @@
--- relay deletes outbox entries that have been delivered (runtime.Store.Relay).
+-- relay deletes outbox entries that have been delivered (store.Store.Relay).
 -- KEYS: time, outbox
 -- ARGV: ..., then the ids of the entries
 -- Reply: OK

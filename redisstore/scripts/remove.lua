@@ -1,4 +1,4 @@
--- remove deletes instances that have ended long enough ago (runtime.Store.Remove).
+-- remove deletes instances that have ended long enough ago (store.Store.Remove).
 -- KEYS: time, closed, index, then instance, history, inbox and payloads of each
 -- ARGV: ..., age in ms, then the members
 -- Reply: OK, number of instances removed

@@ -1,4 +1,4 @@
--- renew prolongs leases (runtime.Store.Renew).
+-- renew prolongs leases (store.Store.Renew).
 -- KEYS: time, ready, due, then the instances
 -- ARGV: ..., lease in ms, then member, epoch and nonce of each
 -- Reply: OK, then for each that is still held: {member, 1 if there are unread messages}

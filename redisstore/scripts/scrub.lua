@@ -1,4 +1,4 @@
--- scrub compares instances with the indexes and repairs what differs (runtime.Store.Scrub).
+-- scrub compares instances with the indexes and repairs what differs (store.Store.Scrub).
 -- KEYS: time, ready, due, closed, seen, index, meta, then the instances
 -- ARGV: ..., 1 to adopt the partition, 2 to do so if writes were lost and nobody has since, an id of the call, then member
 --       and slot of each

@@ -1,4 +1,4 @@
--- start makes an instance (runtime.Store.Start).
+-- start makes an instance (store.Store.Start).
 -- KEYS: time, ready, due, index, instance, meta, family
 -- ARGV: ..., member, info, delay in ms, deadline in ms or 0, timeout in ms or 0, 1 if its time runs already, how many of its
 -- family may start in a day or 0

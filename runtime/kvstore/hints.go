@@ -4,17 +4,17 @@ import (
 	"context"
 	"sync"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // hints tells the workers of this process in which partitions something has become ready.
 type hints struct {
 	mu        sync.Mutex
-	listeners []chan runtime.Hint
+	listeners []chan store.Hint
 }
 
 // send tells everyone who is listening and not far behind.
-func (h *hints) send(hint runtime.Hint) {
+func (h *hints) send(hint store.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.listeners {
@@ -25,9 +25,9 @@ func (h *hints) send(hint runtime.Hint) {
 	}
 }
 
-// Hints implements runtime.Reader.
-func (s *Store) Hints(ctx context.Context) <-chan runtime.Hint {
-	c := make(chan runtime.Hint, 256)
+// Hints implements store.Reader.
+func (s *Store) Hints(ctx context.Context) <-chan store.Hint {
+	c := make(chan store.Hint, 256)
 	s.hints.mu.Lock()
 	s.hints.listeners = append(s.hints.listeners, c)
 	s.hints.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Store) Hints(ctx context.Context) <-chan runtime.Hint {
 	return c
 }
 
-func (h *hints) remove(c chan runtime.Hint) {
+func (h *hints) remove(c chan store.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, other := range h.listeners {

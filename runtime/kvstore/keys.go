@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // The database holds, for each partition p (four digits), under "p/<p>/":
@@ -23,7 +23,7 @@ import (
 //	seen-at/<time>/<id>    the same, by time
 //	family/<instance>          when the first of those started that it has led to, and how many have since; for a day
 //	family-at/<time>/<instance>  the same, by time
-//	i/<i>/record           runtime.Lifecycle
+//	i/<i>/record           store.Lifecycle
 //	i/<i>/info             as given to Start
 //	i/<i>/head, context    parts of the state
 //	i/<i>/frame/<id>       one frame
@@ -50,13 +50,13 @@ func parseNumber(s string) int64 {
 }
 
 // indexed reads the number and the instance of a key of an index.
-func indexed(key, prefix string) (int64, runtime.Instance) {
+func indexed(key, prefix string) (int64, store.Instance) {
 	n, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
 	return parseNumber(n), instanceOf(rest)
 }
 
 // instanceOf reads what Instance.String has written into a key.
-func instanceOf(s string) runtime.Instance {
+func instanceOf(s string) store.Instance {
 	namespace, id, _ := strings.Cut(s, "/")
-	return runtime.Instance{Namespace: namespace, ID: id}
+	return store.Instance{Namespace: namespace, ID: id}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // partition is one partition in one transaction.
@@ -53,24 +53,24 @@ func (p *partition) setCounter(name string, n int64) {
 	p.Put(p.prefix+name, strconv.AppendInt(nil, n, 10))
 }
 
-func (p *partition) key(i runtime.Instance, part string) string {
+func (p *partition) key(i store.Instance, part string) string {
 	return p.prefix + "i/" + i.String() + "/" + part
 }
 
 // record returns the record of an instance; ok is false if there is none.
-func (p *partition) record(i runtime.Instance) (r runtime.Lifecycle, ok bool, err error) {
+func (p *partition) record(i store.Instance) (r store.Lifecycle, ok bool, err error) {
 	value, ok := p.Get(p.key(i, "record"))
 	if !ok {
 		return r, false, nil
 	}
-	if r, err = runtime.ParseLifecycle(string(value)); err != nil {
-		err = runtime.Refuse(runtime.Corrupt, runtime.Moment(p.now), "instance %s: %s", i, err)
+	if r, err = store.ParseLifecycle(string(value)); err != nil {
+		err = store.Refuse(store.Corrupt, store.Moment(p.now), "instance %s: %s", i, err)
 	}
 	return r, true, err
 }
 
 // place returns the key of the index in which an instance stands.
-func (p *partition) place(i runtime.Instance, r *runtime.Lifecycle) string {
+func (p *partition) place(i store.Instance, r *store.Lifecycle) string {
 	switch due := r.Due(); {
 	case r.Status.Final():
 		return p.prefix + "closed/" + number(r.Closed) + "/" + i.String()
@@ -83,7 +83,7 @@ func (p *partition) place(i runtime.Instance, r *runtime.Lifecycle) string {
 }
 
 // put stores a record and moves the instance to where it belongs now.
-func (p *partition) put(i runtime.Instance, before *runtime.Lifecycle, r *runtime.Lifecycle) {
+func (p *partition) put(i store.Instance, before *store.Lifecycle, r *store.Lifecycle) {
 	p.Put(p.key(i, "record"), []byte(r.String()))
 	place := p.place(i, r)
 	if before != nil {
@@ -96,7 +96,7 @@ func (p *partition) put(i runtime.Instance, before *runtime.Lifecycle, r *runtim
 
 // putAway takes an instance whose record cannot be read out of the way: it stands where nothing is ever due, and
 // Scrub reports it.
-func (p *partition) putAway(i runtime.Instance) {
+func (p *partition) putAway(i store.Instance) {
 	for _, index := range []string{"ready/", "due/"} {
 		prefix := p.prefix + index
 		var found []string
@@ -116,21 +116,21 @@ func (p *partition) putAway(i runtime.Instance) {
 }
 
 // owned returns the record of an instance to which the token may write.
-func (p *partition) owned(i runtime.Instance, t runtime.Token) (runtime.Lifecycle, error) {
+func (p *partition) owned(i store.Instance, t store.Token) (store.Lifecycle, error) {
 	r, ok, err := p.record(i)
 	switch {
 	case err != nil:
 		return r, err
 	case !ok:
-		return r, p.refuse(runtime.NoSuch, i)
+		return r, p.refuse(store.NoSuch, i)
 	case !r.Held() || r.Epoch != t.Epoch || r.Nonce != t.Nonce:
-		return r, p.refuse(runtime.Fenced, i)
+		return r, p.refuse(store.Fenced, i)
 	}
 	return r, nil
 }
 
-func (p *partition) refuse(code runtime.Code, i runtime.Instance) error {
-	return runtime.Refuse(code, runtime.Moment(p.now), "instance %s", i)
+func (p *partition) refuse(code store.Code, i store.Instance) error {
+	return store.Refuse(code, store.Moment(p.now), "instance %s", i)
 }
 
 // seen notes that an operation has been done, and reports whether it had been before.
@@ -146,7 +146,7 @@ func (p *partition) seen(id string) bool {
 }
 
 // hasRoom counts one more instance of a family, unless as many have started within a day as may.
-func (p *partition) hasRoom(family runtime.Instance, most int) bool {
+func (p *partition) hasRoom(family store.Instance, most int) bool {
 	p.forget("family", 2)
 	key, place := p.prefix+"family/"+family.String(), p.prefix+"family-at/"
 	value, known := p.Get(key)
@@ -168,7 +168,7 @@ func (p *partition) hasRoom(family runtime.Instance, most int) bool {
 }
 
 // deliver puts a message into the inbox of an instance and wakes it.
-func (p *partition) deliver(i runtime.Instance, r *runtime.Lifecycle, m runtime.Message) {
+func (p *partition) deliver(i store.Instance, r *store.Lifecycle, m store.Message) {
 	before := *r
 	r.Mail++
 	p.Put(p.key(i, "inbox/"+number(r.Mail)), m)
@@ -178,15 +178,15 @@ func (p *partition) deliver(i runtime.Instance, r *runtime.Lifecycle, m runtime.
 
 // wake makes an instance ready, before all that is new, unless somebody holds it, who will be told, or it is
 // quarantined: messages do not end that.
-func (p *partition) wake(r *runtime.Lifecycle) {
-	if !r.Held() && r.Ready >= 0 && r.Reason != runtime.Quarantined {
-		r.Ready = p.now - runtime.Urgency
+func (p *partition) wake(r *store.Lifecycle) {
+	if !r.Held() && r.Ready >= 0 && r.Reason != store.Quarantined {
+		r.Ready = p.now - store.Urgency
 	}
 }
 
 // load returns everything of an instance but inbox, history and payloads.
-func (p *partition) load(i runtime.Instance, r runtime.Lifecycle) runtime.Loaded {
-	l := runtime.Loaded{Lifecycle: r, State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
+func (p *partition) load(i store.Instance, r store.Lifecycle) store.Loaded {
+	l := store.Loaded{Lifecycle: r, State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
 	get := func(part string) []byte {
 		value, _ := p.Get(p.key(i, part))
 		return clone(value)
@@ -201,7 +201,7 @@ func (p *partition) load(i runtime.Instance, r runtime.Lifecycle) runtime.Loaded
 	return l
 }
 
-func (p *partition) inbox(i runtime.Instance) (all []runtime.Message) {
+func (p *partition) inbox(i store.Instance) (all []store.Message) {
 	prefix := p.key(i, "inbox/")
 	p.Scan(prefix, prefix, func(_ string, value []byte) bool {
 		all = append(all, clone(value))
@@ -211,7 +211,7 @@ func (p *partition) inbox(i runtime.Instance) (all []runtime.Message) {
 }
 
 // apply stores the changes of a commit.
-func (p *partition) apply(i runtime.Instance, c interpreter.Changes) {
+func (p *partition) apply(i store.Instance, c interpreter.Changes) {
 	if c.Head != nil {
 		p.Put(p.key(i, "head"), c.Head)
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-// Poll implements runtime.Reader.
-func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w runtime.Work, err error) {
+// Poll implements store.Reader.
+func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w store.Work, err error) {
 	writes := s.writes[of].Load() // before it is read
 	err = s.view(of, func(p *partition) error {
 		w = p.poll(of, n, expired)
@@ -22,37 +22,37 @@ func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w runtime.Work
 	return w, err
 }
 
-// Written implements runtime.Reader.
-func (s *Store) Written(context.Context) (all []runtime.Written, err error) {
+// Written implements store.Reader.
+func (s *Store) Written(context.Context) (all []store.Written, err error) {
 	err = s.db.View(func(tx Tx) error {
 		for n := range s.writes {
-			all = append(all, runtime.Written{Writes: s.writes[n].Load(), At: runtime.Moment(s.partition(tx, n).now)})
+			all = append(all, store.Written{Writes: s.writes[n].Load(), At: store.Moment(s.partition(tx, n).now)})
 		}
 		return nil
 	})
 	return all, err
 }
 
-// Drift implements runtime.Reader. A record and its index are changed in one transaction, and comparing them would mean
+// Drift implements store.Reader. A record and its index are changed in one transaction, and comparing them would mean
 // to read them all: what differs all the same is left to Scrub.
-func (s *Store) Drift(context.Context, runtime.Drift) (runtime.Drifted, error) {
-	return runtime.Drifted{}, nil
+func (s *Store) Drift(context.Context, store.Drift) (store.Drifted, error) {
+	return store.Drifted{}, nil
 }
 
-func (p *partition) poll(of, n int, expired bool) runtime.Work {
-	w := runtime.Work{At: runtime.Moment(p.now)}
-	p.first("ready/", n, func(at int64, i runtime.Instance) bool {
+func (p *partition) poll(of, n int, expired bool) store.Work {
+	w := store.Work{At: store.Moment(p.now)}
+	p.first("ready/", n, func(at int64, i store.Instance) bool {
 		if at < 0 {
 			w.Begun++
 		}
 		w.Ready = append(w.Ready, i)
 		return true
 	})
-	p.first("due/", n+1, func(at int64, i runtime.Instance) bool {
+	p.first("due/", n+1, func(at int64, i store.Instance) bool {
 		switch {
 		case at == never:
 		case at > p.now || len(w.Due) == n:
-			w.Next = runtime.Moment(at)
+			w.Next = store.Moment(at)
 		default:
 			w.Due = append(w.Due, i)
 			return true
@@ -67,18 +67,18 @@ func (p *partition) poll(of, n int, expired bool) runtime.Work {
 }
 
 // outbox returns entries of the outbox from a number on.
-func (p *partition) outbox(of int, from int64, n int) (all []runtime.Outgoing) {
+func (p *partition) outbox(of int, from int64, n int) (all []store.Outgoing) {
 	prefix := p.prefix + "outbox/"
 	p.Scan(prefix, prefix+number(from), func(key string, value []byte) bool {
 		id := fmt.Sprintf("%d-%d", of, parseNumber(strings.TrimPrefix(key, prefix)))
-		all = append(all, runtime.Outgoing{ID: id, Data: clone(value)})
+		all = append(all, store.Outgoing{ID: id, Data: clone(value)})
 		return len(all) < n
 	})
 	return all
 }
 
-// Outbox implements runtime.Reader.
-func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []runtime.Outgoing, err error) {
+// Outbox implements store.Reader.
+func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []store.Outgoing, err error) {
 	err = s.view(of, func(p *partition) error {
 		_, last := cutLast(after)
 		behind, _ := strconv.ParseInt(last, 10, 64) // 0 for none: entries count from 1
@@ -89,10 +89,10 @@ func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []ru
 }
 
 // closed returns the instances that closed first, and when the first of them did.
-func (p *partition) closed(n int) (all []runtime.Instance, first time.Time) {
-	p.first("closed/", n, func(at int64, i runtime.Instance) bool {
+func (p *partition) closed(n int) (all []store.Instance, first time.Time) {
+	p.first("closed/", n, func(at int64, i store.Instance) bool {
 		if all == nil {
-			first = runtime.Moment(at)
+			first = store.Moment(at)
 		}
 		all = append(all, i)
 		return true
@@ -101,7 +101,7 @@ func (p *partition) closed(n int) (all []runtime.Instance, first time.Time) {
 }
 
 // first calls f with the first entries of an index.
-func (p *partition) first(index string, n int, f func(int64, runtime.Instance) bool) {
+func (p *partition) first(index string, n int, f func(int64, store.Instance) bool) {
 	prefix := p.prefix + index
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		n--
@@ -122,15 +122,15 @@ func slotKey(slot string) string {
 	return number(first) + "-" + number(second)
 }
 
-// Load implements runtime.Reader.
-func (s *Store) Load(_ context.Context, i runtime.Instance) (l runtime.Loaded, err error) {
+// Load implements store.Reader.
+func (s *Store) Load(_ context.Context, i store.Instance) (l store.Loaded, err error) {
 	err = s.view(s.of(i), func(p *partition) error {
 		r, ok, err := p.record(i)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return p.refuse(runtime.NoSuch, i)
+			return p.refuse(store.NoSuch, i)
 		}
 		l = p.load(i, r)
 		return nil
@@ -138,8 +138,8 @@ func (s *Store) Load(_ context.Context, i runtime.Instance) (l runtime.Loaded, e
 	return l, err
 }
 
-// List implements runtime.Reader.
-func (s *Store) List(_ context.Context, of int, cursor string, n int) (page runtime.Page, err error) {
+// List implements store.Reader.
+func (s *Store) List(_ context.Context, of int, cursor string, n int) (page store.Page, err error) {
 	err = s.view(of, func(p *partition) error {
 		prefix := p.prefix + "index/"
 		to := prefix + cursor
@@ -156,7 +156,7 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page runt
 			i := instanceOf(name)
 			if r, ok, err := p.record(i); ok && err == nil { // otherwise scrub tells
 				info, _ := p.Get(p.key(i, "info"))
-				page.Items = append(page.Items, runtime.Listed{Instance: i, Lifecycle: r, Invocation: clone(info)})
+				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: r, Invocation: clone(info)})
 			}
 			page.Cursor = slot + "/"
 			return true
@@ -169,11 +169,11 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page runt
 	return page, err
 }
 
-// Upcoming implements runtime.Reader.
-func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []runtime.Instance, err error) {
+// Upcoming implements store.Reader.
+func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []store.Instance, err error) {
 	err = s.view(of, func(p *partition) error {
 		for _, index := range []string{"ready/", "due/"} {
-			p.first(index, math.MaxInt, func(at int64, i runtime.Instance) bool {
+			p.first(index, math.MaxInt, func(at int64, i store.Instance) bool {
 				if at > until.UnixMilli() {
 					return false
 				}
@@ -186,11 +186,11 @@ func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []runt
 	return all, err
 }
 
-// History implements runtime.Reader.
-func (s *Store) History(_ context.Context, i runtime.Instance, from, n int) (all []runtime.StoredEntry, err error) {
+// History implements store.Reader.
+func (s *Store) History(_ context.Context, i store.Instance, from, n int) (all []store.StoredEntry, err error) {
 	err = s.view(s.of(i), func(p *partition) error {
 		if _, ok, err := p.record(i); err != nil || !ok {
-			return either(err, p.refuse(runtime.NoSuch, i))
+			return either(err, p.refuse(store.NoSuch, i))
 		}
 		prefix := p.key(i, "history/")
 		var bad error
@@ -198,8 +198,8 @@ func (s *Store) History(_ context.Context, i runtime.Instance, from, n int) (all
 			if len(all) == n {
 				return false
 			}
-			var entry runtime.StoredEntry
-			entry, bad = runtime.ParseEntry(clone(value))
+			var entry store.StoredEntry
+			entry, bad = store.ParseEntry(clone(value))
 			all = append(all, entry)
 			return bad == nil
 		})
@@ -216,12 +216,12 @@ func either(err, otherwise error) error {
 	return otherwise
 }
 
-// Payload implements runtime.Reader.
-func (s *Store) Payload(_ context.Context, i runtime.Instance, ref string) (data []byte, err error) {
+// Payload implements store.Reader.
+func (s *Store) Payload(_ context.Context, i store.Instance, ref string) (data []byte, err error) {
 	err = s.view(s.of(i), func(p *partition) error {
 		value, ok := p.Get(p.key(i, "payload/"+ref))
 		if !ok {
-			return runtime.Refuse(runtime.NoSuch, runtime.Moment(p.now), "payload %s of instance %s", ref, i)
+			return store.Refuse(store.NoSuch, store.Moment(p.now), "payload %s of instance %s", ref, i)
 		}
 		data = clone(value)
 		return nil
@@ -229,12 +229,12 @@ func (s *Store) Payload(_ context.Context, i runtime.Instance, ref string) (data
 	return data, err
 }
 
-// Definition implements runtime.Catalog.
+// Definition implements store.Catalog.
 func (s *Store) Definition(_ context.Context, key string) (data []byte, err error) {
 	err = s.view(0, func(p *partition) error {
 		value, ok := p.Get(definitionPrefix + key)
 		if !ok {
-			return runtime.Refuse(runtime.NoSuch, runtime.Moment(p.now), "definition %s", key)
+			return store.Refuse(store.NoSuch, store.Moment(p.now), "definition %s", key)
 		}
 		data = clone(value)
 		return nil
@@ -242,7 +242,7 @@ func (s *Store) Definition(_ context.Context, key string) (data []byte, err erro
 	return data, err
 }
 
-// Definitions implements runtime.Catalog.
+// Definitions implements store.Catalog.
 func (s *Store) Definitions(context.Context) (keys []string, err error) {
 	err = s.view(0, func(p *partition) error {
 		p.Scan(definitionPrefix, definitionPrefix, func(key string, _ []byte) bool {
@@ -254,20 +254,20 @@ func (s *Store) Definitions(context.Context) (keys []string, err error) {
 	return keys, err
 }
 
-// Define implements runtime.Catalog.
+// Define implements store.Catalog.
 func (s *Store) Define(_ context.Context, key string, data []byte) error {
 	return s.update(0, func(p *partition) error {
 		kept, ok := p.Get(definitionPrefix + key)
 		if ok && string(kept) != string(data) {
-			return runtime.Refuse(runtime.Conflict, runtime.Moment(p.now), "definition %s", key)
+			return store.Refuse(store.Conflict, store.Moment(p.now), "definition %s", key)
 		}
 		p.Put(definitionPrefix+key, data)
 		return nil
 	})
 }
 
-// Statistics implements runtime.Reader.
-func (s *Store) Statistics(_ context.Context, of int) (st runtime.Statistics, err error) {
+// Statistics implements store.Reader.
+func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err error) {
 	err = s.view(of, func(p *partition) error {
 		st.Repairs, st.Jumps = p.counter("repairs"), p.counter("jumps")
 		for prefix, count := range map[string]*int64{"ready/": &st.Ready, "due/": &st.Waiting, "closed/": &st.Closed, "outbox/": &st.Outbox} {
@@ -281,5 +281,5 @@ func (s *Store) Statistics(_ context.Context, of int) (st runtime.Statistics, er
 	return st, err
 }
 
-// Layout implements runtime.Reader.
-func (s *Store) Layout() runtime.Layout { return s.layout }
+// Layout implements store.Reader.
+func (s *Store) Layout() store.Layout { return s.layout }

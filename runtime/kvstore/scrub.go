@@ -6,19 +6,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // remembered is how long operations are.
 const remembered = 24 * time.Hour
 
-// Scrub implements runtime.Store.
-func (s *Store) Scrub(_ context.Context, c runtime.Scrub) (done runtime.Scrubbed, err error) {
+// Scrub implements store.Store.
+func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, err error) {
 	err = s.update(c.Partition, func(p *partition) error {
 		adopt := c.Adopt && !c.Loss // it loses no writes
-		done = runtime.Scrubbed{Adopted: adopt}
+		done = store.Scrubbed{Adopted: adopt}
 		prefix := p.prefix + "index/"
-		var instances []runtime.Instance
+		var instances []store.Instance
 		p.Scan(prefix, prefix+c.Cursor, func(key string, _ []byte) bool {
 			rest := strings.TrimPrefix(key, prefix)
 			if len(instances) == c.N {
@@ -41,7 +41,7 @@ func (s *Store) Scrub(_ context.Context, c runtime.Scrub) (done runtime.Scrubbed
 }
 
 // scrub compares one instance with the indexes.
-func (p *partition) scrub(i runtime.Instance, adopt bool, done *runtime.Scrubbed) {
+func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 	done.Compared++
 	r, ok, err := p.record(i)
 	if err != nil || !ok {
@@ -51,8 +51,8 @@ func (p *partition) scrub(i runtime.Instance, adopt bool, done *runtime.Scrubbed
 	if adopt && r.Held() {
 		before := r
 		r.Lease = 0
-		if p.wake(&r); r.Reason == runtime.Quarantined { // it has to be looked at again
-			r.Ready = p.now - runtime.Urgency
+		if p.wake(&r); r.Reason == store.Quarantined { // it has to be looked at again
+			r.Ready = p.now - store.Urgency
 		}
 		p.put(i, &before, &r)
 	}

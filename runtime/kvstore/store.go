@@ -8,20 +8,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-// Store is a runtime.Store over a Database.
+// Store is a store.Store over a Database.
 type Store struct {
 	db     Database
-	layout runtime.Layout
+	layout store.Layout
 	now    func() time.Time
 	writes []atomic.Int64 // to each partition since the store was opened
 	hints  hints
 }
 
 // Open makes a store of a database. An empty database gets the layout; one that has another layout is refused.
-func Open(db Database, layout runtime.Layout, now func() time.Time) (*Store, error) {
+func Open(db Database, layout store.Layout, now func() time.Time) (*Store, error) {
 	s := &Store{db: db, layout: layout, now: now, writes: make([]atomic.Int64, layout.Partitions)}
 	err := db.Update(func(tx Tx) error {
 		value, ok := tx.Get(layoutKey)
@@ -30,7 +30,7 @@ func Open(db Database, layout runtime.Layout, now func() time.Time) (*Store, err
 			tx.Put(layoutKey, data)
 			return err
 		}
-		var kept runtime.Layout
+		var kept store.Layout
 		if err := json.Unmarshal(value, &kept); err != nil {
 			return fmt.Errorf("read the store's layout: %w", err)
 		}
@@ -39,7 +39,7 @@ func Open(db Database, layout runtime.Layout, now func() time.Time) (*Store, err
 	return s, err
 }
 
-var _ runtime.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // update runs one transition on a partition, at the store's time, which never goes back. Its error is a refusal that
 // comes before the first write.
@@ -72,31 +72,31 @@ func (s *Store) partition(tx Tx, n int) *partition {
 	return p
 }
 
-func (s *Store) of(i runtime.Instance) int { return i.Partition(s.layout.Partitions) }
+func (s *Store) of(i store.Instance) int { return i.Partition(s.layout.Partitions) }
 
-// Start implements runtime.Store.
-func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.Started, err error) {
+// Start implements store.Store.
+func (s *Store) Start(_ context.Context, start store.Start) (started store.Started, err error) {
 	i := start.Instance
 	if err := i.Check(); err != nil {
 		return started, err
 	}
 	n := s.of(i)
 	err = s.update(n, func(p *partition) error {
-		started = runtime.Started{At: runtime.Moment(p.now)}
+		started = store.Started{At: store.Moment(p.now)}
 		if info, ok := p.Get(p.key(i, "info")); ok {
 			if string(info) != string(start.Invocation) {
-				return p.refuse(runtime.Conflict, i)
+				return p.refuse(store.Conflict, i)
 			}
 			started.Again = true
 			return nil
 		}
 		if start.FamilyMax > 0 && !p.hasRoom(start.Family, start.FamilyMax) {
-			return p.refuse(runtime.TooMany, i)
+			return p.refuse(store.TooMany, i)
 		}
 		last := p.counter("index-last") + 1
 		p.setCounter("index-last", last)
-		r := runtime.Lifecycle{
-			Status: "pending", Started: p.now + start.Delay.Milliseconds(), Deadline: runtime.Millis(start.Deadline),
+		r := store.Lifecycle{
+			Status: "pending", Started: p.now + start.Delay.Milliseconds(), Deadline: store.Millis(start.Deadline),
 			ListKey: fmt.Sprintf("%d-%d", p.now, last),
 		}
 		if end := p.now + start.Timeout.Milliseconds(); start.Timeout > 0 && (r.Deadline == 0 || end < r.Deadline) {
@@ -105,7 +105,7 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 		if start.Delay <= 0 {
 			r.Ready = p.now
 			if start.Urgent {
-				r.Ready -= runtime.Urgency
+				r.Ready -= store.Urgency
 			}
 		} else if r.Wake = r.Started; r.Deadline != 0 {
 			r.Wake = min(r.Wake, r.Deadline)
@@ -116,13 +116,13 @@ func (s *Store) Start(_ context.Context, start runtime.Start) (started runtime.S
 		return nil
 	})
 	if err == nil && !started.Again {
-		s.hints.send(runtime.Hint{Partition: n})
+		s.hints.send(store.Hint{Partition: n})
 	}
 	return started, err
 }
 
-// Claim implements runtime.Store.
-func (s *Store) Claim(_ context.Context, c runtime.Claim) (claimed []runtime.Claimed, err error) {
+// Claim implements store.Store.
+func (s *Store) Claim(_ context.Context, c store.Claim) (claimed []store.Claimed, err error) {
 	err = s.update(c.Partition, func(p *partition) error {
 		claimed = nil
 		for _, i := range c.Instances {
@@ -135,7 +135,7 @@ func (s *Store) Claim(_ context.Context, c runtime.Claim) (claimed []runtime.Cla
 	return claimed, err
 }
 
-func (p *partition) claim(i runtime.Instance, c runtime.Claim) *runtime.Claimed {
+func (p *partition) claim(i store.Instance, c store.Claim) *store.Claimed {
 	r, ok, err := p.record(i)
 	if err != nil || !ok {
 		p.putAway(i)
@@ -157,39 +157,39 @@ func (p *partition) claim(i runtime.Instance, c runtime.Claim) *runtime.Claimed 
 		}
 		p.put(i, &before, &r)
 	}
-	return &runtime.Claimed{
-		Instance: i, Token: runtime.Token{Epoch: r.Epoch, Nonce: r.Nonce}, Loaded: p.load(i, r), Inbox: p.inbox(i),
-		At: runtime.Moment(p.now),
+	return &store.Claimed{
+		Instance: i, Token: store.Token{Epoch: r.Epoch, Nonce: r.Nonce}, Loaded: p.load(i, r), Inbox: p.inbox(i),
+		At: store.Moment(p.now),
 	}
 }
 
-// Commit implements runtime.Store.
-func (s *Store) Commit(_ context.Context, c runtime.Commit) (done runtime.Committed, err error) {
+// Commit implements store.Store.
+func (s *Store) Commit(_ context.Context, c store.Commit) (done store.Committed, err error) {
 	n := s.of(c.Instance)
 	ready := false
 	err = s.update(n, func(p *partition) error {
-		done, ready = runtime.Committed{At: runtime.Moment(p.now)}, false
+		done, ready = store.Committed{At: store.Moment(p.now)}, false
 		r, ok, err := p.record(c.Instance)
 		switch {
 		case err != nil:
 			return err
 		case !ok:
-			return p.refuse(runtime.NoSuch, c.Instance)
+			return p.refuse(store.NoSuch, c.Instance)
 		case r.Epoch == c.Token.Epoch && r.Nonce == c.Token.Nonce && r.Version == c.Next:
 			done.Mail = r.Mail > r.Read // again
 			return nil
 		case r.Status.Final():
-			return p.refuse(runtime.Closed, c.Instance)
+			return p.refuse(store.Closed, c.Instance)
 		case !r.Held() || r.Epoch != c.Token.Epoch || r.Nonce != c.Token.Nonce:
-			return p.refuse(runtime.Fenced, c.Instance)
+			return p.refuse(store.Fenced, c.Instance)
 		case r.Version > c.Version:
-			return p.refuse(runtime.Conflict, c.Instance)
+			return p.refuse(store.Conflict, c.Instance)
 		case r.Version < c.Version:
-			return p.refuse(runtime.RolledBack, c.Instance)
+			return p.refuse(store.RolledBack, c.Instance)
 		case c.At.UnixMilli() > p.now:
-			return p.refuse(runtime.Guard, c.Instance)
+			return p.refuse(store.Guard, c.Instance)
 		case r.TimesOut(&c, p.now):
-			return p.refuse(runtime.TimedOut, c.Instance)
+			return p.refuse(store.TimedOut, c.Instance)
 		}
 		p.commit(c, r)
 		done.Mail = r.Mail > r.Read+int64(c.Read)
@@ -197,12 +197,12 @@ func (s *Store) Commit(_ context.Context, c runtime.Commit) (done runtime.Commit
 		return nil
 	})
 	if err == nil && (ready || len(c.Outbox) > 0) {
-		s.hints.send(runtime.Hint{Partition: n})
+		s.hints.send(store.Hint{Partition: n})
 	}
 	return done, err
 }
 
-func (p *partition) commit(c runtime.Commit, r runtime.Lifecycle) {
+func (p *partition) commit(c store.Commit, r store.Lifecycle) {
 	before := r
 	i := c.Instance
 	p.apply(i, c.Changes)
@@ -228,8 +228,8 @@ func (p *partition) commit(c runtime.Commit, r runtime.Lifecycle) {
 	p.put(i, &before, &r)
 }
 
-// Renew implements runtime.Store.
-func (s *Store) Renew(_ context.Context, c runtime.Renew) (renewed []runtime.Renewed, err error) {
+// Renew implements store.Store.
+func (s *Store) Renew(_ context.Context, c store.Renew) (renewed []store.Renewed, err error) {
 	err = s.update(c.Partition, func(p *partition) error {
 		renewed = nil
 		for _, h := range c.Held {
@@ -240,17 +240,17 @@ func (s *Store) Renew(_ context.Context, c runtime.Renew) (renewed []runtime.Ren
 			before := r
 			r.Lease = p.now + c.Lease.Milliseconds()
 			p.put(h.Instance, &before, &r)
-			renewed = append(renewed, runtime.Renewed{Instance: h.Instance, Mail: r.Mail > r.Read, At: runtime.Moment(p.now)})
+			renewed = append(renewed, store.Renewed{Instance: h.Instance, Mail: r.Mail > r.Read, At: store.Moment(p.now)})
 		}
 		return nil
 	})
 	return renewed, err
 }
 
-// Promote implements runtime.Store.
-func (s *Store) Promote(_ context.Context, c runtime.Promote) (done runtime.Promoted, err error) {
+// Promote implements store.Store.
+func (s *Store) Promote(_ context.Context, c store.Promote) (done store.Promoted, err error) {
 	err = s.update(c.Partition, func(p *partition) error {
-		done = runtime.Promoted{At: runtime.Moment(p.now)}
+		done = store.Promoted{At: store.Moment(p.now)}
 		for _, i := range c.Instances {
 			if p.promote(i) {
 				done.Ready++
@@ -260,12 +260,12 @@ func (s *Store) Promote(_ context.Context, c runtime.Promote) (done runtime.Prom
 		return nil
 	})
 	if err == nil && done.Ready > 0 {
-		s.hints.send(runtime.Hint{Partition: c.Partition})
+		s.hints.send(store.Hint{Partition: c.Partition})
 	}
 	return done, err
 }
 
-func (p *partition) promote(i runtime.Instance) bool {
+func (p *partition) promote(i store.Instance) bool {
 	r, ok, err := p.record(i)
 	if err != nil || !ok {
 		p.putAway(i)
@@ -278,12 +278,12 @@ func (p *partition) promote(i runtime.Instance) bool {
 	before := r
 	if r.Held() {
 		r.Lease = 0
-		if r.Deaths++; r.Deaths >= runtime.MaxDeaths {
-			r.Reason = runtime.Quarantined
+		if r.Deaths++; r.Deaths >= store.MaxDeaths {
+			r.Reason = store.Quarantined
 		}
 	}
-	if r.Deaths < runtime.MaxLosses {
-		r.Ready = due - runtime.Urgency
+	if r.Deaths < store.MaxLosses {
+		r.Ready = due - store.Urgency
 	} else {
 		r.Wake = 0
 	}
@@ -296,15 +296,15 @@ func (p *partition) next() (next time.Time) {
 	prefix := p.prefix + "due/"
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		if at, _ := indexed(key, prefix); at != never {
-			next = runtime.Moment(at)
+			next = store.Moment(at)
 		}
 		return false
 	})
 	return next
 }
 
-// Deliver implements runtime.Store.
-func (s *Store) Deliver(_ context.Context, d runtime.Delivery) error {
+// Deliver implements store.Store.
+func (s *Store) Deliver(_ context.Context, d store.Delivery) error {
 	n := s.of(d.To)
 	err := s.update(n, func(p *partition) error {
 		r, ok, err := p.record(d.To)
@@ -312,22 +312,22 @@ func (s *Store) Deliver(_ context.Context, d runtime.Delivery) error {
 		case err != nil:
 			return err
 		case !ok:
-			return p.refuse(runtime.NoSuch, d.To)
+			return p.refuse(store.NoSuch, d.To)
 		case r.Status.Final():
-			return p.refuse(runtime.Closed, d.To)
+			return p.refuse(store.Closed, d.To)
 		case !p.seen(d.ID):
 			p.deliver(d.To, &r, d.Message)
 		}
 		return nil
 	})
 	if err == nil {
-		s.hints.send(runtime.Hint{Partition: n, Mail: d.To})
+		s.hints.send(store.Hint{Partition: n, Mail: d.To})
 	}
 	return err
 }
 
-// Command implements runtime.Store.
-func (s *Store) Command(_ context.Context, c runtime.Command) error {
+// Command implements store.Store.
+func (s *Store) Command(_ context.Context, c store.Command) error {
 	n := s.of(c.To)
 	err := s.update(n, func(p *partition) error {
 		r, ok, err := p.record(c.To)
@@ -339,35 +339,35 @@ func (s *Store) Command(_ context.Context, c runtime.Command) error {
 		}
 		switch {
 		case !ok:
-			return p.refuse(runtime.NoSuch, c.To)
+			return p.refuse(store.NoSuch, c.To)
 		case r.Status.Final():
-			return p.refuse(runtime.Closed, c.To)
-		case c.Verb == runtime.VerbRetry && r.Reason != runtime.Quarantined:
-			return p.refuse(runtime.Conflict, c.To)
+			return p.refuse(store.Closed, c.To)
+		case c.Verb == store.VerbRetry && r.Reason != store.Quarantined:
+			return p.refuse(store.Conflict, c.To)
 		}
 		p.seen(c.ID)
 		p.command(c, r)
 		return nil
 	})
 	if err == nil {
-		s.hints.send(runtime.Hint{Partition: n, Mail: c.To})
+		s.hints.send(store.Hint{Partition: n, Mail: c.To})
 	}
 	return err
 }
 
-func (p *partition) command(c runtime.Command, r runtime.Lifecycle) {
-	if c.Verb != runtime.VerbSuspend && c.Verb != runtime.VerbResume && r.Reason == runtime.Quarantined {
+func (p *partition) command(c store.Command, r store.Lifecycle) {
+	if c.Verb != store.VerbSuspend && c.Verb != store.VerbResume && r.Reason == store.Quarantined {
 		before := r
 		r.Reason, r.Deaths = "", 0
 		p.wake(&r)
 		p.put(c.To, &before, &r)
 	}
-	if c.Verb != runtime.VerbRetry {
+	if c.Verb != store.VerbRetry {
 		p.deliver(c.To, &r, c.Message)
 	}
 }
 
-// Relay implements runtime.Store.
+// Relay implements store.Store.
 func (s *Store) Relay(_ context.Context, of int, entries []string) error {
 	return s.update(of, func(p *partition) error {
 		for _, id := range entries {
@@ -380,8 +380,8 @@ func (s *Store) Relay(_ context.Context, of int, entries []string) error {
 	})
 }
 
-// Remove implements runtime.Store.
-func (s *Store) Remove(_ context.Context, c runtime.Remove) (removed int, err error) {
+// Remove implements store.Store.
+func (s *Store) Remove(_ context.Context, c store.Remove) (removed int, err error) {
 	err = s.update(c.Partition, func(p *partition) error {
 		removed = 0
 		for _, i := range c.Instances {

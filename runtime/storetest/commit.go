@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func commitChanges(s *suite) {
@@ -60,7 +60,7 @@ func commitVersion(s *suite) {
 	c := commit(s.claim(i))
 	c.Version += 2
 	_, err := s.Commit(s.ctx(), c)
-	s.refused(err, runtime.RolledBack)
+	s.refused(err, store.RolledBack)
 	if r := s.load(i).Lifecycle; r.Version != 0 {
 		s.Errorf("the record is %+v", r)
 	}
@@ -77,7 +77,7 @@ func commitOvertaken(s *suite) {
 	_, err := s.Commit(s.ctx(), first)
 	s.must(err)
 	_, err = s.Commit(s.ctx(), second)
-	s.refused(err, runtime.Conflict)
+	s.refused(err, store.Conflict)
 	_, err = s.Commit(s.ctx(), first) // the first answer again
 	s.must(err)
 	if l := s.load(i); string(l.State.Head) != "first" || l.Lifecycle.Version != first.Next {
@@ -92,13 +92,13 @@ func commitFenced(s *suite) {
 	stale.Token.Epoch--
 	stale.Changes.Head = []byte("stale")
 	_, err := s.Commit(s.ctx(), stale)
-	s.refused(err, runtime.Fenced)
+	s.refused(err, store.Fenced)
 	c.Release = true
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
 	c.Version, c.Next = c.Version+1, c.Next+1
 	_, err = s.Commit(s.ctx(), c)
-	s.refused(err, runtime.Fenced)
+	s.refused(err, store.Fenced)
 	if l := s.load(i); l.State.Head != nil {
 		s.Error("a stale commit was stored")
 	}
@@ -114,7 +114,7 @@ func commitClosed(s *suite) {
 	s.must(err)
 	done.Version, done.Next = done.Version+1, done.Next+1
 	_, err = s.Commit(s.ctx(), done)
-	s.refused(err, runtime.Closed)
+	s.refused(err, store.Closed)
 	r := s.load(i).Lifecycle
 	if r.Status != interpreter.StatusCompleted || r.Closed == 0 || r.Held() || r.Reason != "completed" {
 		s.Errorf("the record is %+v", r)
@@ -137,7 +137,7 @@ func commitTimedOut(s *suite) {
 	result.At = s.poll(i).At
 	s.Advance(c.Deadline.Sub(result.At))
 	_, err = s.Commit(s.ctx(), result)
-	s.refused(err, runtime.TimedOut)
+	s.refused(err, store.TimedOut)
 	if r := s.load(i).Lifecycle; r.Version != 1 {
 		s.Errorf("the record is %+v", r)
 	}
@@ -150,7 +150,7 @@ func commitGuarded(s *suite) {
 	c.Guard = c.At.Add(time.Second)
 	s.Advance(time.Second)
 	_, err := s.Commit(s.ctx(), c)
-	s.refused(err, runtime.TimedOut)
+	s.refused(err, store.TimedOut)
 	c.Guard = c.Guard.Add(time.Hour)
 	for range 2 { // once in each form that a store may have for it
 		_, err = s.Commit(s.ctx(), c)
@@ -159,7 +159,7 @@ func commitGuarded(s *suite) {
 	}
 	c.Guard = s.poll(i).At
 	_, err = s.Commit(s.ctx(), c)
-	s.refused(err, runtime.TimedOut)
+	s.refused(err, store.TimedOut)
 }
 
 func commitTimeout(s *suite) {
@@ -182,13 +182,13 @@ func commitGuard(s *suite) {
 	c := commit(s.claim(i))
 	c.At = c.At.Add(time.Hour)
 	_, err := s.Commit(s.ctx(), c)
-	s.refused(err, runtime.Guard)
+	s.refused(err, store.Guard)
 }
 
 func commitNoSuch(s *suite) {
-	c := runtime.Commit{Instance: instance("a"), Token: runtime.Token{Epoch: 1, Nonce: "n"}, Status: interpreter.StatusRunning}
+	c := store.Commit{Instance: instance("a"), Token: store.Token{Epoch: 1, Nonce: "n"}, Status: interpreter.StatusRunning}
 	_, err := s.Commit(s.ctx(), c)
-	s.refused(err, runtime.NoSuch)
+	s.refused(err, store.NoSuch)
 }
 
 func release(s *suite) {
@@ -209,9 +209,9 @@ func release(s *suite) {
 
 func releaseUnread(s *suite) {
 	i := s.start("a")
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "1", Message: runtime.Message("one")}))
+	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "1", Message: store.Message("one")}))
 	claimed := s.claim(i)
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "2", Message: runtime.Message("two")}))
+	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "2", Message: store.Message("two")}))
 	c := commit(claimed)
 	c.Release, c.Read = true, len(claimed.Inbox)
 	done, err := s.Commit(s.ctx(), c)

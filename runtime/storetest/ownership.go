@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func startOnce(s *suite) {
 	i := s.start("a")
-	again, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: []byte(`{"of":"a"}`)})
+	again, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte(`{"of":"a"}`)})
 	s.must(err)
 	if !again.Again {
 		s.Error("the second start is told as the first")
@@ -20,17 +20,17 @@ func startOnce(s *suite) {
 	if got := string(s.load(i).Invocation); got != `{"of":"a"}` {
 		s.Errorf("the second start wrote %s", got)
 	}
-	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: []byte("other")})
-	s.refused(err, runtime.Conflict)
+	_, err = s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte("other")})
+	s.refused(err, store.Conflict)
 	if ready := s.poll(i).Ready; !contains(ready, i) {
 		s.Errorf("ready are %v", ready)
 	}
 }
 
 func startFamily(s *suite) {
-	start := func(id, family string, code runtime.Code) {
+	start := func(id, family string, code store.Code) {
 		s.Helper()
-		_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: instance(id), Family: instance(family), FamilyMax: 2})
+		_, err := s.Store.Start(s.ctx(), store.Start{Instance: instance(id), Family: instance(family), FamilyMax: 2})
 		if code == "" {
 			s.must(err)
 		} else {
@@ -47,7 +47,7 @@ func startFamily(s *suite) {
 	start(ids[0], "a", "")
 	start(ids[1], "a", "")
 	start(ids[1], "a", "") // is the same start
-	start(ids[2], "a", runtime.TooMany)
+	start(ids[2], "a", store.TooMany)
 	start(ids[2], "b", "")
 	s.Advance(24 * time.Hour)
 	start(ids[3], "a", "")
@@ -55,7 +55,7 @@ func startFamily(s *suite) {
 
 func startLater(s *suite) {
 	i := instance("a")
-	started, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Delay: time.Minute})
+	started, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Delay: time.Minute})
 	s.must(err)
 	if w := s.poll(i); len(w.Ready) > 0 || len(w.Due) > 0 || !w.Next.Equal(started.At.Add(time.Minute)) {
 		s.Errorf("there is work: %+v", w)
@@ -64,7 +64,7 @@ func startLater(s *suite) {
 	if p := s.promote(i); p.Ready != 1 {
 		s.Errorf("promoted %+v", p)
 	}
-	if c := s.claim(i); c.Lifecycle.Started < runtime.Millis(started.At.Add(time.Minute)) || c.Lifecycle.Status != interpreter.StatusRunning {
+	if c := s.claim(i); c.Lifecycle.Started < store.Millis(started.At.Add(time.Minute)) || c.Lifecycle.Status != interpreter.StatusRunning {
 		s.Errorf("claimed as %+v", c.Lifecycle)
 	}
 }
@@ -73,11 +73,11 @@ func deadlineBeforeStart(s *suite) {
 	i := s.start("a")
 	now := s.poll(i).At
 	b := instance("b")
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: b, Delay: time.Hour, Deadline: now.Add(time.Minute)})
+	_, err := s.Store.Start(s.ctx(), store.Start{Instance: b, Delay: time.Hour, Deadline: now.Add(time.Minute)})
 	s.must(err)
 	s.Advance(2 * time.Minute)
 	s.promote(b)
-	if c := s.claim(b); c.Lifecycle.Status != interpreter.StatusPending || c.Lifecycle.Deadline != runtime.Millis(now.Add(time.Minute)) {
+	if c := s.claim(b); c.Lifecycle.Status != interpreter.StatusPending || c.Lifecycle.Deadline != store.Millis(now.Add(time.Minute)) {
 		s.Errorf("claimed as %+v", c.Lifecycle)
 	}
 }
@@ -109,7 +109,7 @@ func claimStarts(s *suite) {
 	i := s.start("a")
 	s.Advance(time.Second)
 	c := s.claim(i)
-	if c.Lifecycle.Started != runtime.Millis(c.At) || c.Lifecycle.Status != interpreter.StatusRunning {
+	if c.Lifecycle.Started != store.Millis(c.At) || c.Lifecycle.Status != interpreter.StatusRunning {
 		s.Errorf("claimed at %s as %+v", c.At, c.Lifecycle)
 	}
 	s.Advance(lease + time.Millisecond)
@@ -132,7 +132,7 @@ func claimNotReady(s *suite) {
 	if got := s.tryClaim(unknown, s.nonce()); len(got) > 0 {
 		s.Error("claimed an instance that is not there")
 	}
-	p, err := s.Promote(s.ctx(), runtime.Promote{Partition: s.partition(unknown), Instances: []runtime.Instance{unknown}})
+	p, err := s.Promote(s.ctx(), store.Promote{Partition: s.partition(unknown), Instances: []store.Instance{unknown}})
 	s.must(err)
 	if p.Ready > 0 {
 		s.Error("promoted an instance that is not there")
@@ -150,8 +150,8 @@ func renew(s *suite) {
 	i := s.start("a")
 	c := s.claim(i)
 	s.Advance(lease / 2)
-	held := []runtime.Held{{Instance: i, Token: c.Token}}
-	renewed, err := s.Store.Renew(s.ctx(), runtime.Renew{Partition: s.partition(i), Held: held, Lease: lease})
+	held := []store.Held{{Instance: i, Token: c.Token}}
+	renewed, err := s.Store.Renew(s.ctx(), store.Renew{Partition: s.partition(i), Held: held, Lease: lease})
 	s.must(err)
 	if len(renewed) != 1 || renewed[0].Instance != i || renewed[0].Mail {
 		s.Errorf("renewed %v", renewed)
@@ -169,9 +169,9 @@ func renewFenced(s *suite) {
 	c := s.claim(i)
 	s.Advance(lease + time.Millisecond)
 	s.promote(i)
-	held := []runtime.Held{{Instance: i, Token: c.Token}}
+	held := []store.Held{{Instance: i, Token: c.Token}}
 	for range 2 { // revoked, and then in other hands
-		renewed, err := s.Store.Renew(s.ctx(), runtime.Renew{Partition: s.partition(i), Held: held, Lease: lease})
+		renewed, err := s.Store.Renew(s.ctx(), store.Renew{Partition: s.partition(i), Held: held, Lease: lease})
 		s.must(err)
 		if len(renewed) > 0 {
 			s.Error("a stale token was renewed")
@@ -198,11 +198,11 @@ func leaseEnds(s *suite) {
 		s.Errorf("claimed %+v", c)
 	}
 	_, err := s.Commit(s.ctx(), commit(stale))
-	s.refused(err, runtime.Fenced)
+	s.refused(err, store.Fenced)
 	forged := commit(c)
 	forged.Token.Nonce = "forged"
 	_, err = s.Commit(s.ctx(), forged)
-	s.refused(err, runtime.Fenced)
+	s.refused(err, store.Fenced)
 }
 
 func hungOwner(s *suite) {
@@ -212,7 +212,7 @@ func hungOwner(s *suite) {
 	c.Wake, c.Deadline = c.At.Add(time.Second), c.At.Add(time.Second)
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	s.Advance(time.Second + runtime.Grace - margin)
+	s.Advance(time.Second + store.Grace - margin)
 	if p := s.promote(i); p.Ready != 0 {
 		s.Error("revoked within the grace")
 	}
@@ -223,7 +223,7 @@ func hungOwner(s *suite) {
 	late := commit(claimed)
 	late.Version, late.Next = late.Version+1, late.Next+1
 	_, err = s.Commit(s.ctx(), late)
-	s.refused(err, runtime.Fenced)
+	s.refused(err, store.Fenced)
 }
 
 // overdueOwner: an instance that is long overdue is not taken at once from the owner that has just claimed it.
@@ -239,7 +239,7 @@ func overdueOwner(s *suite) {
 	if p := s.promote(i); p.Ready != 0 {
 		s.Error("revoked at once")
 	}
-	s.Advance(runtime.Grace - margin)
+	s.Advance(store.Grace - margin)
 	if p := s.promote(i); p.Ready != 0 {
 		s.Error("revoked within the grace")
 	}
@@ -253,7 +253,7 @@ func overdueOwner(s *suite) {
 func endsBeforeStart(s *suite) {
 	for name, delay := range map[string]time.Duration{"delayed": time.Hour, "queued": 0} {
 		i := instance(name)
-		started, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Delay: delay, Deadline: s.poll(i).At.Add(time.Minute)})
+		started, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Delay: delay, Deadline: s.poll(i).At.Add(time.Minute)})
 		s.must(err)
 		s.Advance(time.Minute + time.Second)
 		s.promote(i)
@@ -273,7 +273,7 @@ func endsBeforeStart(s *suite) {
 
 func progress(s *suite) {
 	i := s.start("a")
-	s.die(i, runtime.MaxDeaths-1)
+	s.die(i, store.MaxDeaths-1)
 	c := commit(s.claim(i))
 	for range 2 { // that it has begun is none
 		c.Entries, c.Records = [][]byte{[]byte("{}")}, 1
@@ -298,7 +298,7 @@ func promoteDue(s *suite) {
 	if len(w.Due) > 0 || !w.Next.Equal(c.Wake) {
 		s.Errorf("the work is %+v", w)
 	}
-	p, err := s.Store.Promote(s.ctx(), runtime.Promote{Partition: s.partition(i), Instances: []runtime.Instance{i}})
+	p, err := s.Store.Promote(s.ctx(), store.Promote{Partition: s.partition(i), Instances: []store.Instance{i}})
 	s.must(err)
 	if p.Ready != 0 || !p.Next.Equal(c.Wake) {
 		s.Errorf("promoted early: %+v", p)
@@ -330,7 +330,7 @@ func overdueFirst(s *suite) {
 }
 
 // neighbour returns the name of another instance of the same partition.
-func (s *suite) neighbour(of runtime.Instance, prefix string) runtime.Instance {
+func (s *suite) neighbour(of store.Instance, prefix string) store.Instance {
 	for n := 0; ; n++ {
 		if i := instance(fmt.Sprintf("%s%d", prefix, n)); s.partition(i) == s.partition(of) {
 			return i
@@ -352,16 +352,16 @@ func begunFirst(s *suite) {
 	c.Release = true
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: told, ID: "m", Message: runtime.Message("m")}))
+	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: told, ID: "m", Message: store.Message("m")}))
 	s.Advance(time.Millisecond)
 	timed := s.neighbour(fresh, "d")
-	_, err = s.Store.Start(s.ctx(), runtime.Start{Instance: timed, Urgent: true})
+	_, err = s.Store.Start(s.ctx(), store.Start{Instance: timed, Urgent: true})
 	s.must(err)
 	s.Advance(time.Millisecond)
 	ordered := s.start(s.neighbour(fresh, "e").ID)
-	s.must(s.Store.Command(s.ctx(), runtime.Command{To: ordered, ID: "o", Verb: runtime.VerbCancel}))
+	s.must(s.Store.Command(s.ctx(), store.Command{To: ordered, ID: "o", Verb: store.VerbCancel}))
 	w := s.poll(fresh)
-	if want := []runtime.Instance{handed, told, timed, ordered, fresh}; w.Begun != 4 || !slices.Equal(w.Ready, want) {
+	if want := []store.Instance{handed, told, timed, ordered, fresh}; w.Begun != 4 || !slices.Equal(w.Ready, want) {
 		s.Errorf("%d of %v have begun, want %v", w.Begun, w.Ready, want)
 	}
 }
@@ -372,8 +372,8 @@ func concurrentClaims(s *suite) {
 	taken := make([]int, 16)
 	for n := range taken {
 		group.Go(func() {
-			claimed, err := s.Claim(s.ctx(), runtime.Claim{
-				Partition: s.partition(i), Instances: []runtime.Instance{i}, Nonce: fmt.Sprintf("n%d", n), Lease: lease,
+			claimed, err := s.Claim(s.ctx(), store.Claim{
+				Partition: s.partition(i), Instances: []store.Instance{i}, Nonce: fmt.Sprintf("n%d", n), Lease: lease,
 			})
 			if err != nil {
 				s.Error(err)

@@ -4,25 +4,25 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func quarantine(s *suite) {
 	i := s.start("a")
-	s.die(i, runtime.MaxDeaths)
+	s.die(i, store.MaxDeaths)
 	s.park(i, time.Time{})
 	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
 		s.Fatal("claimed although nothing is due")
 	}
-	if r := s.load(i).Lifecycle; r.Reason != runtime.Quarantined || r.Deaths != runtime.MaxDeaths {
+	if r := s.load(i).Lifecycle; r.Reason != store.Quarantined || r.Deaths != store.MaxDeaths {
 		s.Errorf("the record is %+v", r)
 	}
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: runtime.Message("m")}))
-	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "s", Verb: runtime.VerbSuspend, Message: runtime.Message("s")}))
+	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
+	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "s", Verb: store.VerbSuspend, Message: store.Message("s")}))
 	if w := s.poll(i); contains(w.Ready, i) {
 		s.Error("a message wakes what is quarantined")
 	}
-	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
+	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry}))
 	c := s.claim(i)
 	if c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 || len(c.Inbox) != 2 {
 		s.Errorf("claimed %+v", c)
@@ -30,28 +30,28 @@ func quarantine(s *suite) {
 }
 
 // park claims what is quarantined, and gives it back to be looked at again at a time.
-func (s *suite) park(i runtime.Instance, wake time.Time) {
+func (s *suite) park(i store.Instance, wake time.Time) {
 	s.Helper()
 	claimed := s.claim(i)
-	if claimed.Lifecycle.Reason != runtime.Quarantined {
+	if claimed.Lifecycle.Reason != store.Quarantined {
 		s.Fatalf("claimed %+v", claimed.Lifecycle)
 	}
 	_, err := s.Commit(s.ctx(), parked(claimed, wake))
 	s.must(err)
 }
 
-func parked(claimed runtime.Claimed, wake time.Time) runtime.Commit {
+func parked(claimed store.Claimed, wake time.Time) store.Commit {
 	c := commit(claimed)
-	c.Status, c.Reason, c.Wake, c.Deadline, c.Release = claimed.Lifecycle.Status, runtime.Quarantined, wake, wake, true
+	c.Status, c.Reason, c.Wake, c.Deadline, c.Release = claimed.Lifecycle.Status, store.Quarantined, wake, wake, true
 	return c
 }
 
 // quarantinedEnds: time goes on, whatever messages there are.
 func quarantinedEnds(s *suite) {
 	i := s.start("a")
-	s.die(i, runtime.MaxDeaths)
+	s.die(i, store.MaxDeaths)
 	end := s.poll(i).At.Add(time.Minute)
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: runtime.Message("m")}))
+	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
 	s.park(i, end)
 	if w := s.poll(i); contains(w.Ready, i) || !w.Next.Equal(end) {
 		s.Errorf("the work is %+v", w)
@@ -76,9 +76,9 @@ func quarantinedEnds(s *suite) {
 
 func releasedMeanwhile(s *suite) {
 	i := s.start("a")
-	s.die(i, runtime.MaxDeaths)
+	s.die(i, store.MaxDeaths)
 	claimed := s.claim(i)
-	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbRetry}))
+	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry}))
 	_, err := s.Commit(s.ctx(), parked(claimed, time.Time{}))
 	s.must(err)
 	if c := s.claim(i); c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 {
@@ -88,18 +88,18 @@ func releasedMeanwhile(s *suite) {
 
 func quarantinedForGood(s *suite) {
 	i := s.start("a")
-	s.die(i, runtime.MaxLosses)
+	s.die(i, store.MaxLosses)
 	if w := s.poll(i); contains(w.Ready, i) || len(w.Due) > 0 || !w.Next.IsZero() {
 		s.Errorf("there is work: %+v", w)
 	}
-	s.must(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c", Verb: runtime.VerbCancel, Message: runtime.Message("c")}))
+	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbCancel, Message: store.Message("c")}))
 	if c := s.claim(i); c.Lifecycle.Reason != "" || len(c.Inbox) != 1 {
 		s.Errorf("claimed %+v", c)
 	}
 }
 
 // die lets n owners of i die.
-func (s *suite) die(i runtime.Instance, n int) {
+func (s *suite) die(i store.Instance, n int) {
 	s.Helper()
 	for range n {
 		s.claim(i)

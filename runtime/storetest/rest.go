@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func deliverOnce(s *suite) {
@@ -18,7 +18,7 @@ func deliverOnce(s *suite) {
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	for range 3 {
-		s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "one", Message: runtime.Message("hello")}))
+		s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "one", Message: store.Message("hello")}))
 	}
 	claimed := s.claim(i)
 	if len(claimed.Inbox) != 1 || string(claimed.Inbox[0]) != "hello" {
@@ -29,12 +29,12 @@ func deliverOnce(s *suite) {
 func deliverHeld(s *suite) {
 	i := s.start("a")
 	c := s.claim(i)
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "one", Message: runtime.Message("hello")}))
+	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "one", Message: store.Message("hello")}))
 	if w := s.poll(i); contains(w.Ready, i) {
 		s.Error("taken from its owner")
 	}
-	held := []runtime.Held{{Instance: i, Token: c.Token}}
-	renewed, err := s.Store.Renew(s.ctx(), runtime.Renew{Partition: s.partition(i), Held: held, Lease: lease})
+	held := []store.Held{{Instance: i, Token: c.Token}}
+	renewed, err := s.Store.Renew(s.ctx(), store.Renew{Partition: s.partition(i), Held: held, Lease: lease})
 	s.must(err)
 	if len(renewed) != 1 || !renewed[0].Mail {
 		s.Errorf("renewed %+v", renewed)
@@ -50,13 +50,13 @@ func deliverClosed(s *suite) {
 	i := s.start("a")
 	_, err := s.Commit(s.ctx(), closing(s.claim(i)))
 	s.must(err)
-	s.refused(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "one"}), runtime.Closed)
+	s.refused(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "one"}), store.Closed)
 }
 
 func inboxOrder(s *suite) {
 	i := s.start("a")
 	for n := range 12 {
-		s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: fmt.Sprint(n), Message: runtime.Message(fmt.Sprint(n))}))
+		s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: fmt.Sprint(n), Message: store.Message(fmt.Sprint(n))}))
 	}
 	for n, m := range s.claim(i).Inbox {
 		if string(m) != fmt.Sprint(n) {
@@ -67,26 +67,26 @@ func inboxOrder(s *suite) {
 
 func command(s *suite) {
 	i := s.start("a")
-	cancel := runtime.Command{To: i, ID: "c1", Verb: runtime.VerbCancel, Message: runtime.Message("cancel")}
+	cancel := store.Command{To: i, ID: "c1", Verb: store.VerbCancel, Message: store.Message("cancel")}
 	s.must(s.Store.Command(s.ctx(), cancel))
 	s.must(s.Store.Command(s.ctx(), cancel))
 	if got := s.claim(i).Inbox; len(got) != 1 || string(got[0]) != "cancel" {
 		s.Errorf("the inbox is %q", got)
 	}
-	s.refused(s.Store.Command(s.ctx(), runtime.Command{To: i, ID: "c2", Verb: runtime.VerbRetry}), runtime.Conflict)
-	s.refused(s.Store.Command(s.ctx(), runtime.Command{To: instance("x"), ID: "c3", Verb: runtime.VerbCancel}), runtime.NoSuch)
+	s.refused(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c2", Verb: store.VerbRetry}), store.Conflict)
+	s.refused(s.Store.Command(s.ctx(), store.Command{To: instance("x"), ID: "c3", Verb: store.VerbCancel}), store.NoSuch)
 }
 
 func commandClosed(s *suite) {
 	i := s.start("a")
-	cancel := runtime.Command{To: i, ID: "c1", Verb: runtime.VerbCancel, Message: runtime.Message("cancel")}
+	cancel := store.Command{To: i, ID: "c1", Verb: store.VerbCancel, Message: store.Message("cancel")}
 	s.must(s.Store.Command(s.ctx(), cancel))
 	claimed := s.claim(i)
 	_, err := s.Commit(s.ctx(), closing(claimed))
 	s.must(err)
 	s.must(s.Store.Command(s.ctx(), cancel)) // the first answer again
 	cancel.ID = "c2"
-	s.refused(s.Store.Command(s.ctx(), cancel), runtime.Closed)
+	s.refused(s.Store.Command(s.ctx(), cancel), store.Closed)
 }
 
 func outbox(s *suite) {
@@ -168,16 +168,16 @@ func payload(s *suite) {
 		s.Errorf("got %d bytes", len(got))
 	}
 	_, err = s.Payload(s.ctx(), i, "other")
-	s.refused(err, runtime.NoSuch)
+	s.refused(err, store.NoSuch)
 }
 
 // anyBytes is reliability.md R20: what a store keeps comes back as it was.
 func anyBytes(s *suite) {
 	data := []byte("{\"n\":9007199254740993,\"a\":[],\"o\":{},\"t\":\"\x00\xff\r\n 'é\"}")
 	i := instance("a")
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: data})
+	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: data})
 	s.must(err)
-	s.must(s.Store.Deliver(s.ctx(), runtime.Delivery{To: i, ID: "m", Message: data}))
+	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: data}))
 	claimed := s.claim(i)
 	c := commit(claimed)
 	c.Changes = interpreter.Changes{Head: data, Context: data, Frames: []interpreter.StoredFrame{{Slot: 7, Data: data}}}
@@ -200,15 +200,15 @@ func anyBytes(s *suite) {
 
 func list(s *suite) {
 	partition := s.partition(instance("x0"))
-	var want []runtime.Instance
+	var want []store.Instance
 	for n := 0; len(want) < 7; n++ {
 		if i := instance(fmt.Sprintf("x%d", n)); s.partition(i) == partition {
 			s.start(i.ID)
 			s.Advance(time.Millisecond)
-			want = append([]runtime.Instance{i}, want...)
+			want = append([]store.Instance{i}, want...)
 		}
 	}
-	var got []runtime.Instance
+	var got []store.Instance
 	cursor := ""
 	for {
 		page, err := s.List(s.ctx(), partition, cursor, 3)
@@ -252,7 +252,7 @@ func remove(s *suite) {
 	c.Entries = [][]byte{[]byte("{}")}
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	remove := runtime.Remove{Partition: s.partition(i), Instances: []runtime.Instance{i}, Age: time.Hour}
+	remove := store.Remove{Partition: s.partition(i), Instances: []store.Instance{i}, Age: time.Hour}
 	if n, err := s.Store.Remove(s.ctx(), remove); n != 0 || err != nil {
 		s.Errorf("removed %d, %v", n, err)
 	}
@@ -261,13 +261,13 @@ func remove(s *suite) {
 		s.Errorf("removed %d, %v", n, err)
 	}
 	_, err = s.Load(s.ctx(), i)
-	s.refused(err, runtime.NoSuch)
+	s.refused(err, store.NoSuch)
 	_, err = s.History(s.ctx(), i, 0, 1)
-	s.refused(err, runtime.NoSuch)
+	s.refused(err, store.NoSuch)
 	if w := s.poll(i); contains(w.Expired, i) {
 		s.Error("still among the closed")
 	}
-	if n, err := s.Store.Remove(s.ctx(), runtime.Remove{Partition: s.partition(other), Instances: []runtime.Instance{other}}); n != 0 || err != nil {
+	if n, err := s.Store.Remove(s.ctx(), store.Remove{Partition: s.partition(other), Instances: []store.Instance{other}}); n != 0 || err != nil {
 		s.Errorf("removed %d instances that have not ended, %v", n, err)
 	}
 	s.start("a") // the id is free again
@@ -288,7 +288,7 @@ func scrubClean(s *suite) {
 	for partition := range s.Layout().Partitions {
 		cursor := ""
 		for {
-			done, err := s.Store.Scrub(s.ctx(), runtime.Scrub{Partition: partition, Cursor: cursor, N: 2})
+			done, err := s.Store.Scrub(s.ctx(), store.Scrub{Partition: partition, Cursor: cursor, N: 2})
 			s.must(err)
 			total += done.Compared
 			if len(done.Repaired) > 0 {
@@ -307,10 +307,10 @@ func scrubClean(s *suite) {
 func adopt(s *suite) {
 	i := s.start("a")
 	c := s.claim(i)
-	_, err := s.Store.Scrub(s.ctx(), runtime.Scrub{Partition: s.partition(i), N: 100, Adopt: true})
+	_, err := s.Store.Scrub(s.ctx(), store.Scrub{Partition: s.partition(i), N: 100, Adopt: true})
 	s.must(err)
 	_, err = s.Commit(s.ctx(), commit(c))
-	s.refused(err, runtime.Fenced)
+	s.refused(err, store.Fenced)
 	s.claim(i)
 }
 
@@ -319,13 +319,13 @@ func definitions(s *suite) {
 		s.must(s.Define(s.ctx(), "b:1", []byte("one")))
 	}
 	s.must(s.Define(s.ctx(), "a:1", []byte("two")))
-	s.refused(s.Define(s.ctx(), "a:1", []byte("three")), runtime.Conflict)
+	s.refused(s.Define(s.ctx(), "a:1", []byte("three")), store.Conflict)
 	got, err := s.Definition(s.ctx(), "a:1")
 	if err != nil || string(got) != "two" {
 		s.Errorf("got %q, %v", got, err)
 	}
 	_, err = s.Definition(s.ctx(), "c:1")
-	s.refused(err, runtime.NoSuch)
+	s.refused(err, store.NoSuch)
 	keys, err := s.Definitions(s.ctx())
 	if err != nil || fmt.Sprint(keys) != "[a:1 b:1]" {
 		s.Errorf("got %v, %v", keys, err)
@@ -334,16 +334,16 @@ func definitions(s *suite) {
 
 func unknown(s *suite) {
 	_, err := s.Load(s.ctx(), instance("a"))
-	s.refused(err, runtime.NoSuch)
+	s.refused(err, store.NoSuch)
 	_, err = s.History(s.ctx(), instance("a"), 0, 1)
-	s.refused(err, runtime.NoSuch)
-	s.refused(s.Store.Deliver(s.ctx(), runtime.Delivery{To: instance("a"), ID: "m"}), runtime.NoSuch)
+	s.refused(err, store.NoSuch)
+	s.refused(s.Store.Deliver(s.ctx(), store.Delivery{To: instance("a"), ID: "m"}), store.NoSuch)
 }
 
 // badIDs is B12 of reliability.md.
 func badIDs(s *suite) {
 	for _, id := range []string{"", "{x}", "a}b{", "..", "a/../../b", "a\nb", "a b", string(bytes.Repeat([]byte("x"), 300)), "-a"} {
-		if _, err := s.Store.Start(s.ctx(), runtime.Start{Instance: instance(id)}); err == nil {
+		if _, err := s.Store.Start(s.ctx(), store.Start{Instance: instance(id)}); err == nil {
 			s.Errorf("the id %q was taken", id)
 		}
 	}
@@ -381,7 +381,7 @@ func many(s *suite) {
 		})
 	}
 	group.Wait()
-	var total runtime.Statistics
+	var total store.Statistics
 	for partition := range s.Layout().Partitions {
 		st, err := s.Statistics(s.ctx(), partition)
 		s.must(err)
@@ -397,13 +397,13 @@ func many(s *suite) {
 // live takes one instance from its start to its end.
 func (s *suite) live(id string) {
 	i := instance(id)
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i})
+	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i})
 	if err != nil {
 		s.Error(err)
 		return
 	}
-	claimed, err := s.Claim(s.ctx(), runtime.Claim{
-		Partition: s.partition(i), Instances: []runtime.Instance{i}, Nonce: "n" + id, Lease: lease,
+	claimed, err := s.Claim(s.ctx(), store.Claim{
+		Partition: s.partition(i), Instances: []store.Instance{i}, Nonce: "n" + id, Lease: lease,
 	})
 	if err != nil || len(claimed) != 1 {
 		s.Errorf("claimed %d, %v", len(claimed), err)

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Opened is a store under test.
 type Opened struct {
-	runtime.Store
+	store.Store
 	// Advance moves the clock of all partitions.
 	Advance func(time.Duration)
 }
@@ -115,21 +115,21 @@ func (s *suite) must(err error) {
 }
 
 // refused checks the code of a refusal.
-func (s *suite) refused(err error, want runtime.Code) {
+func (s *suite) refused(err error, want store.Code) {
 	s.Helper()
-	if got := runtime.RefusedAs(err); got != want {
+	if got := store.RefusedAs(err); got != want {
 		s.Errorf("got %q (%v), want %q", got, err, want)
 	}
 }
 
-func instance(id string) runtime.Instance { return runtime.Instance{Namespace: "test", ID: id} }
+func instance(id string) store.Instance { return store.Instance{Namespace: "test", ID: id} }
 
-func (s *suite) partition(i runtime.Instance) int { return i.Partition(s.Layout().Partitions) }
+func (s *suite) partition(i store.Instance) int { return i.Partition(s.Layout().Partitions) }
 
-func (s *suite) start(id string) runtime.Instance {
+func (s *suite) start(id string) store.Instance {
 	s.Helper()
 	i := instance(id)
-	_, err := s.Store.Start(s.ctx(), runtime.Start{Instance: i, Invocation: []byte(`{"of":"` + id + `"}`)})
+	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte(`{"of":"` + id + `"}`)})
 	s.must(err)
 	return i
 }
@@ -139,16 +139,16 @@ func (s *suite) nonce() string {
 	return fmt.Sprintf("nonce-%d", s.nonces)
 }
 
-func (s *suite) tryClaim(i runtime.Instance, nonce string) []runtime.Claimed {
+func (s *suite) tryClaim(i store.Instance, nonce string) []store.Claimed {
 	s.Helper()
-	claimed, err := s.Claim(s.ctx(), runtime.Claim{
-		Partition: s.partition(i), Instances: []runtime.Instance{i}, Nonce: nonce, Lease: lease,
+	claimed, err := s.Claim(s.ctx(), store.Claim{
+		Partition: s.partition(i), Instances: []store.Instance{i}, Nonce: nonce, Lease: lease,
 	})
 	s.must(err)
 	return claimed
 }
 
-func (s *suite) claim(i runtime.Instance) runtime.Claimed {
+func (s *suite) claim(i store.Instance) store.Claimed {
 	s.Helper()
 	claimed := s.tryClaim(i, s.nonce())
 	if len(claimed) != 1 {
@@ -157,42 +157,42 @@ func (s *suite) claim(i runtime.Instance) runtime.Claimed {
 	return claimed[0]
 }
 
-func (s *suite) load(i runtime.Instance) runtime.Loaded {
+func (s *suite) load(i store.Instance) store.Loaded {
 	s.Helper()
 	l, err := s.Load(s.ctx(), i)
 	s.must(err)
 	return l
 }
 
-func (s *suite) poll(i runtime.Instance) runtime.Work {
+func (s *suite) poll(i store.Instance) store.Work {
 	s.Helper()
 	w, err := s.Poll(s.ctx(), s.partition(i), 100, true)
 	s.must(err)
 	return w
 }
 
-func (s *suite) promote(i runtime.Instance) runtime.Promoted {
+func (s *suite) promote(i store.Instance) store.Promoted {
 	s.Helper()
-	p, err := s.Promote(s.ctx(), runtime.Promote{Partition: s.partition(i), Instances: s.poll(i).Due})
+	p, err := s.Promote(s.ctx(), store.Promote{Partition: s.partition(i), Instances: s.poll(i).Due})
 	s.must(err)
 	return p
 }
 
 // commit returns a commit that changes nothing.
-func commit(c runtime.Claimed) runtime.Commit {
-	return runtime.Commit{
+func commit(c store.Claimed) store.Commit {
+	return store.Commit{
 		Instance: c.Instance, Token: c.Token, Version: c.Lifecycle.Version, Next: c.Lifecycle.Version + 1, At: c.At, Status: interpreter.StatusRunning,
 	}
 }
 
 // closing returns a commit that ends the instance.
-func closing(c runtime.Claimed) runtime.Commit {
+func closing(c store.Claimed) store.Commit {
 	done := commit(c)
 	done.Status, done.Reason = interpreter.StatusCompleted, "completed"
 	return done
 }
 
-func contains(all []runtime.Instance, i runtime.Instance) bool {
+func contains(all []store.Instance, i store.Instance) bool {
 	for _, other := range all {
 		if other == i {
 			return true

@@ -1,4 +1,6 @@
-package runtime
+// Package store is what the durable engine asks of a store: the contract, Store, and the record of a run that every store keeps,
+// Lifecycle. Package storetest holds implementations to it.
+package store
 
 import (
 	"bytes"
