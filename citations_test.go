@@ -1,0 +1,159 @@
+package swrun_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	citedSemantics = regexp.MustCompile(`\b[sS]emantics ((?:(?:section )?\d+(?:\.\d+[a-z]?)?(?:, | and | to )?)+)`)
+	citedPromises  = regexp.MustCompile(`\b[pP]romises? ((?:\d+(?:, | and | to )?)+)`)
+	number         = regexp.MustCompile(`\d+(?:\.\d+[a-z]?)?`)
+	caseNumber     = regexp.MustCompile(`^\d+(?:\.\d+)?`)
+	semanticsTitle = regexp.MustCompile(`(?m)^## (\d+)\. `)
+	promisesRow    = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|.*\| (.*) \|$`)
+	quoted         = regexp.MustCompile("`([^`]+)`")
+)
+
+// TestCitations: what comments, cases and pages cite of docs/semantics.md and docs/promises.md stands there.
+func TestCitations(t *testing.T) {
+	entries, promised := semanticsEntries(t), promises(t)
+	checked := 0
+	for file, text := range prose(t) {
+		for _, cited := range citedSemantics.FindAllStringSubmatch(text, -1) {
+			for _, n := range number.FindAllString(cited[1], -1) {
+				if checked++; !entries[n] {
+					t.Errorf("%s cites semantics %s, which docs/semantics.md does not have", file, n)
+				}
+			}
+		}
+		for _, cited := range citedPromises.FindAllStringSubmatch(text, -1) {
+			for _, n := range number.FindAllString(cited[1], -1) {
+				if checked++; promised[n] == nil {
+					t.Errorf("%s cites promise %s, which docs/promises.md does not have", file, n)
+				}
+			}
+		}
+	}
+	if checked < 200 {
+		t.Errorf("only %d citations found", checked)
+	}
+}
+
+// TestCasesHaveTheirEntry: the number that a case begins with stands in docs/semantics.md, and its first line cites what it holds.
+func TestCasesHaveTheirEntry(t *testing.T) {
+	entries := semanticsEntries(t)
+	for file, text := range prose(t) {
+		if !strings.HasPrefix(file, "conformance/testdata/") {
+			continue
+		}
+		n := caseNumber.FindString(path.Base(file))
+		if !entries[n] {
+			t.Errorf("%s: docs/semantics.md has no entry %q", file, n)
+		}
+		if first, _, _ := strings.Cut(text, "\n"); !strings.HasPrefix(first, "semantics ") {
+			t.Errorf("%s: its first line must cite what it holds, and is %q", file, first)
+		}
+	}
+}
+
+// TestPromisesAreHeld: the tests and cases that docs/promises.md names exist.
+func TestPromisesAreHeld(t *testing.T) {
+	tests := map[string]bool{}
+	for file, text := range prose(t) {
+		if strings.HasSuffix(file, "_test.go") {
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text, -1) {
+				tests[m[1]] = true
+			}
+		}
+	}
+	for n, held := range promises(t) {
+		if len(held) == 0 {
+			t.Errorf("nothing holds promise %s", n)
+		}
+		for _, name := range held {
+			if !tests[name] && !exists("conformance/testdata/"+name+".txtar") && !exists("cmd/swrun/testdata/script/"+name) {
+				t.Errorf("%s, which holds promise %s, is not there", name, n)
+			}
+		}
+	}
+}
+
+// semanticsEntries returns the numbers that docs/semantics.md explains.
+func semanticsEntries(t *testing.T) map[string]bool {
+	t.Helper()
+	text := read(t, "docs/semantics.md")
+	entries := map[string]bool{}
+	for _, m := range semanticsTitle.FindAllStringSubmatch(text, -1) {
+		entries[m[1]] = true
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if !strings.HasPrefix(line, "- **") {
+			continue
+		}
+		title, _, _ := strings.Cut(line[len("- **"):], "**")
+		all := number.FindAllString(title, -1)
+		for _, n := range all {
+			if strings.Contains(n, ".") {
+				entries[n] = true
+			}
+		}
+	}
+	return entries
+}
+
+// promises returns what holds each promise of docs/promises.md, by its number.
+func promises(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for _, row := range promisesRow.FindAllStringSubmatch(read(t, "docs/promises.md"), -1) {
+		for _, n := range number.FindAllString(row[1], -1) {
+			for _, held := range quoted.FindAllStringSubmatch(row[2], -1) {
+				all[n] = append(all[n], held[1])
+			}
+		}
+	}
+	return all
+}
+
+// prose returns the files that cite something, by their path from here.
+func prose(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if d != nil && d.Name() == ".git" {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		if slices.Contains([]string{".go", ".md", ".lua", ".txtar"}, path.Ext(name)) {
+			files[filepath.ToSlash(name)] = read(t, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
