@@ -22,7 +22,7 @@ func (c *checker) completes(t Task) bool {
 }
 
 func (c *checker) branchCompletes(t Task) bool {
-	return c.completes(t) && (t.Base().Then != ThenEnd || t.Base().If != "")
+	return c.completes(t) && (directiveOf(t.Base().Then) != DirectiveEnd || t.Base().If != "")
 }
 
 // listCompletes reports whether the flow may come to the end of a list, or leave it by exit.
@@ -51,18 +51,8 @@ func (c *checker) reached(tasks TaskList) []bool {
 func (c *checker) following(tasks TaskList, i int) []int {
 	var next []int
 	for _, then := range c.directions(tasks[i]) {
-		switch then {
-		case "", ThenContinue:
-			next = append(next, i+1)
-		case ThenExit:
-			next = append(next, len(tasks))
-		case ThenEnd:
-		default:
-			target := tasks.Index(then)
-			if target < 0 { // SW201 tells; what would follow is not known
-				target = i + 1
-			}
-			next = append(next, target)
+		if position, ends := tasks.Following(i, then); !ends {
+			next = append(next, position)
 		}
 	}
 	return next

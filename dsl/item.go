@@ -52,7 +52,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 	d := Diagnostic{Code: "SW120", Pointer: e.at, Range: p.src.span(e.key)}
 	switch name := e.key.Value; {
 	case e.key.Kind != yaml.ScalarNode: // reported as a key
-	case slices.Contains([]string{ThenContinue, ThenExit, ThenEnd}, name):
+	case slices.Contains(directiveWords(), name):
 		d.Code, d.Message = "SW132", fmt.Sprintf("no `then` can lead to a task called `%s`: `then: %s` means something else", name, name)
 		d.Help = "give it another name"
 	case strings.TrimSpace(name) == "":

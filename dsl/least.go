@@ -70,20 +70,18 @@ func (c *checker) mayLeave(t Task) bool {
 	case *SwitchTask, *RaiseTask:
 		return true
 	case *TryTask:
-		if !isContinue(t.Catch.Then) {
+		if directiveOf(t.Catch.Then) != DirectiveContinue {
 			return true
 		}
 	}
-	return !isContinue(t.Base().Then)
+	return directiveOf(t.Base().Then) != DirectiveContinue
 }
-
-func isContinue(then string) bool { return then == "" || then == ThenContinue }
 
 // mayEnd reports whether a task, or one inside it, may end the workflow.
 func (c *checker) mayEnd(t Task) bool {
 	ends := len(c.w.Use.Extensions) > 0 // they may end it around any task
 	walkTask(t, func(t Task) bool {
-		c.eachThen(t, func(_ Pointer, then string) { ends = ends || then == ThenEnd })
+		c.eachThen(t, func(_ Pointer, then string) { ends = ends || directiveOf(then) == DirectiveEnd })
 		_, calls := t.(*CallFunction)
 		ends = ends || calls
 		return !ends

@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/internal/suggest"
@@ -12,7 +11,7 @@ import (
 func checkNames(c *checker) {
 	c.lists(func(_ Task, tasks TaskList) {
 		for i, t := range tasks {
-			if first := tasks.Index(t.Base().Name); first < i {
+			if first := tasks.index(t.Base().Name); first < i {
 				c.addAs(SeverityError, Diagnostic{
 					Code: "SW204", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
 					Message: fmt.Sprintf("two tasks of this list are called `%s`", t.Base().Name),
@@ -27,12 +26,8 @@ func checkNames(c *checker) {
 // checkDirectives: SW201, a flow directive that names no task of its list.
 func checkDirectives(c *checker) {
 	c.lists(func(owner Task, tasks TaskList) {
-		siblings := tasks
-		if _, isFork := owner.(*ForkTask); isFork {
-			siblings = nil // a branch has no list to go on in
-		}
 		for _, t := range tasks {
-			c.eachThen(t, func(at Pointer, then string) { c.directive(at, then, siblings) })
+			c.eachThen(t, func(at Pointer, then string) { c.directive(at, then, Siblings(owner, tasks)) })
 		}
 	})
 	for _, name := range sortedKeys(c.w.Use.Functions) {
@@ -60,12 +55,8 @@ func (c *checker) eachThen(t Task, visit func(at Pointer, then string)) {
 	}
 }
 
-func isDirective(then string) bool {
-	return slices.Contains([]string{"", ThenContinue, ThenExit, ThenEnd}, then)
-}
-
 func (c *checker) directive(at Pointer, then string, siblings TaskList) {
-	if isDirective(then) || siblings.Index(then) >= 0 {
+	if _, _, ok := siblings.Target(then); ok {
 		return
 	}
 	d := Diagnostic{Code: "SW201", Pointer: at, Message: fmt.Sprintf("`then: %s` names no task in this list", then)}
@@ -75,9 +66,9 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 		return
 	}
 	d.Help = fmt.Sprintf("tasks here: %s; or continue, exit, end", strings.Join(names(siblings), ", "))
-	candidates := append(names(siblings), ThenContinue, ThenExit, ThenEnd)
+	candidates := append(names(siblings), directiveWords()...)
 	d = c.meant(d, candidates)
-	if i := siblings.Index(suggest.Nearest(then, candidates)); i >= 0 {
+	if i := siblings.index(suggest.Nearest(then, candidates)); i >= 0 {
 		task := siblings[i].Base()
 		d.Label = fmt.Sprintf("did you mean `%s` (line %d)?", task.Name, c.w.Source.Key(task.Pointer).Start.Line)
 	}
@@ -107,7 +98,8 @@ func checkReachable(c *checker) {
 func checkLoops(c *checker) {
 	c.lists(func(_ Task, tasks TaskList) {
 		for i, t := range tasks {
-			if target := tasks.Index(t.Base().Then); target < 0 || target > i || !c.alwaysGoes(tasks[target:i+1], target, tasks) {
+			d, target, ok := tasks.Target(t.Base().Then)
+			if d != DirectiveTask || !ok || target > i || !c.alwaysGoes(tasks[target:i+1], target, tasks) {
 				continue
 			}
 			c.add(Diagnostic{

@@ -64,8 +64,8 @@ func (b *TaskBase) Base() *TaskBase { return b }
 // TaskList is a list of named tasks, in order.
 type TaskList []Task
 
-// Index returns the position of the task called name, or -1.
-func (l TaskList) Index(name string) int {
+// index returns the position of the task called name, or -1.
+func (l TaskList) index(name string) int {
 	for i, t := range l {
 		if t.Base().Name == name {
 			return i
@@ -73,10 +73,3 @@ func (l TaskList) Index(name string) int {
 	}
 	return -1
 }
-
-// The flow directives that are no names of tasks.
-const (
-	ThenContinue = "continue"
-	ThenExit     = "exit"
-	ThenEnd      = "end"
-)

@@ -79,14 +79,14 @@ func (c *compiler) definitions() map[dsl.Pointer]any {
 
 // fill compiles tasks into list; at is the pointer of the list as errors show it.
 func (c *compiler) fill(list *List, tasks dsl.TaskList, at dsl.Pointer) {
+	siblings := tasks
+	if list.owner != nil {
+		siblings = dsl.Siblings(list.owner.task, tasks)
+	}
 	for i, t := range tasks {
 		base := t.Base()
 		n := &node{task: t, origin: base.Pointer, pointer: at.Item(i, base.Name)}
 		n.segment = "/" + list.slot + string(dsl.Pointer("").Item(i, pathEscaper.Replace(base.Name)))
-		siblings := tasks
-		if list.owner != nil && list.owner.task != nil && list.owner.task.Kind() == dsl.KindFork {
-			siblings = nil // a branch has no list to go on in (semantics 4.7)
-		}
 		list.tasks = append(list.tasks, c.task(n, siblings))
 	}
 }
@@ -161,19 +161,11 @@ func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {
 }
 
 func (c *compiler) jump(at dsl.Pointer, then string, siblings dsl.TaskList) Jump {
-	switch then {
-	case dsl.ThenContinue:
-		return Jump{}
-	case dsl.ThenExit:
-		return Jump{Directive: DirectiveExit}
-	case dsl.ThenEnd:
-		return Jump{Directive: DirectiveEnd}
-	}
-	index := siblings.Index(then)
-	if index < 0 {
+	d, index, ok := siblings.Target(then)
+	if !ok {
 		c.report("SW201", at, fmt.Sprintf("`then: %s` names no task in this list", then), "")
 	}
-	return Jump{Directive: DirectiveTask, Index: index}
+	return Jump{Directive: d, Index: index}
 }
 
 // function is what a compiled function depends on: what an extension calls is not extended itself.

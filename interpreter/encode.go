@@ -280,8 +280,8 @@ type storedEffect struct {
 }
 
 type storedJump struct {
-	Directive Directive `json:"d"`
-	Index     int       `json:"i,omitempty"`
+	Directive dsl.Directive `json:"d"`
+	Index     int           `json:"i,omitempty"`
 }
 
 func (f *Frame) encode(set *redact.Set) ([]byte, error) {

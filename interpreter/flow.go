@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -16,7 +17,7 @@ func (m *machine) deliver(parent, f *Frame, output any, then *Jump) {
 		then = &Jump{}
 	}
 	if !parent.isList() { // a branch of a fork
-		if then.Directive == DirectiveEnd { // like the winner of a race, whose exports count
+		if then.Directive == dsl.DirectiveEnd { // like the winner of a race, whose exports count
 			m.setContext(parent, f.Context)
 			m.end(parent, output)
 			return
@@ -27,11 +28,11 @@ func (m *machine) deliver(parent, f *Frame, output any, then *Jump) {
 	parent.Raw = output
 	parent.changed()
 	switch then.Directive {
-	case DirectiveEnd:
+	case dsl.DirectiveEnd:
 		m.endList(parent, output)
-	case DirectiveExit:
+	case dsl.DirectiveExit:
 		m.listDone(parent, output, true)
-	case DirectiveTask:
+	case dsl.DirectiveTask:
 		if then.Index <= parent.At {
 			parent.Lap++
 		}
@@ -83,7 +84,7 @@ func (m *machine) endList(list *Frame, output any) {
 // end completes f with the output of the task that ended the workflow, and goes on unwinding.
 func (m *machine) end(f *Frame, output any) {
 	m.cancelChildren(f)
-	m.complete(f, output, &Jump{Directive: DirectiveEnd, unwinding: true})
+	m.complete(f, output, &Jump{Directive: dsl.DirectiveEnd, unwinding: true})
 }
 
 // fail ends f with an error and looks for what handles it.

@@ -142,23 +142,12 @@ type extension struct {
 
 // Jump is a resolved flow directive.
 type Jump struct {
-	Directive Directive
-	Index     int // of the task to go on with, for DirectiveTask
+	Directive dsl.Directive
+	Index     int // of the task to go on with, for dsl.DirectiveTask
 
 	// unwinding says that the end began in a child: nothing but output.as and export.as follows (semantics 4.5).
 	unwinding bool
 }
-
-// Directive is where the flow goes after a task.
-type Directive uint8
-
-// The directives. The zero value goes on with the next task.
-const (
-	DirectiveContinue Directive = iota
-	DirectiveExit
-	DirectiveEnd
-	DirectiveTask
-)
 
 // Duration is a compiled duration.
 type Duration struct {

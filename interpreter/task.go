@@ -3,6 +3,7 @@ package interpreter
 import (
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -235,7 +236,7 @@ func (m *machine) complete(f *Frame, raw any, then *Jump) {
 	}
 	f.Output, f.Then = output, then
 	f.Vars = nil // what was bound for output.as and export.as may be a credential, and is not kept
-	if len(f.node.extensions) == 0 || (then != nil && then.Directive == DirectiveEnd && then.unwinding) {
+	if len(f.node.extensions) == 0 || (then != nil && then.Directive == dsl.DirectiveEnd && then.unwinding) {
 		m.finish(f)
 		return
 	}

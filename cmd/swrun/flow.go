@@ -61,23 +61,15 @@ func (f *flow) list(tasks dsl.TaskList, after int) int {
 		places[i] = f.node(printable(t.Base().Name)+" ("+kindWords(t.Kind())+")", shape)
 	}
 	for i, t := range tasks {
-		following := after
-		if i+1 < len(tasks) {
-			following = places[i+1]
-		}
 		goTo := func(then string) int {
-			switch then {
-			case "", dsl.ThenContinue:
-				return following
-			case dsl.ThenExit:
-				return after
-			case dsl.ThenEnd:
+			switch next, ends := tasks.Following(i, then); {
+			case ends:
 				return f.end
+			case next == len(tasks):
+				return after
+			default:
+				return places[next]
 			}
-			if target := tasks.Index(then); target >= 0 {
-				return places[target]
-			}
-			return following
 		}
 		f.task(t, places[i], goTo)
 	}

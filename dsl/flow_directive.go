@@ -1,0 +1,67 @@
+package dsl
+
+// Directive is where the flow goes after a task (DSL reference, "Flow directive").
+type Directive uint8
+
+// The directives. The zero value goes on with the next task.
+const (
+	DirectiveContinue Directive = iota
+	DirectiveExit               // from the list of tasks
+	DirectiveEnd                // of the workflow
+	DirectiveTask               // of the same list
+)
+
+// The words for the directives; any other text is the name of a task.
+const (
+	ThenContinue = "continue"
+	ThenExit     = "exit"
+	ThenEnd      = "end"
+)
+
+func directiveWords() []string { return []string{ThenContinue, ThenExit, ThenEnd} }
+
+// directiveOf returns the directive that a text means; an absent one, which is empty, continues.
+func directiveOf(then string) Directive {
+	switch then {
+	case "", ThenContinue:
+		return DirectiveContinue
+	case ThenExit:
+		return DirectiveExit
+	case ThenEnd:
+		return DirectiveEnd
+	}
+	return DirectiveTask
+}
+
+// Target resolves a flow directive of a task in l. For DirectiveTask, index is the position of the task that it names; ok
+// is false if it names none.
+func (l TaskList) Target(then string) (d Directive, index int, ok bool) {
+	if d = directiveOf(then); d != DirectiveTask {
+		return d, 0, true
+	}
+	index = l.index(then)
+	return d, index, index >= 0
+}
+
+// Following returns the position in l at which the flow goes on after the task at i with a flow directive: len(l) is the
+// end of the list. ends is true if it ends the workflow instead. A directive that names no task counts as an absent one.
+func (l TaskList) Following(i int, then string) (next int, ends bool) {
+	switch d, index, ok := l.Target(then); {
+	case d == DirectiveExit:
+		return len(l), false
+	case d == DirectiveEnd:
+		return 0, true
+	case d == DirectiveTask && ok:
+		return index, false
+	}
+	return i + 1, false
+}
+
+// Siblings returns the tasks that a flow directive may name in a list that belongs to a task, or to the workflow (nil):
+// none among the branches of a fork, each of which is a list of its own.
+func Siblings(owner Task, l TaskList) TaskList {
+	if _, isFork := owner.(*ForkTask); isFork {
+		return nil
+	}
+	return l
+}
