@@ -26,6 +26,7 @@ func layers() map[string][]string {
 		"internal/delimited":   nil,
 		"internal/jsonvalue":   nil,
 		"internal/suggest":     nil,
+		"internal/terminal":    {"dsl"},
 		"dsl":                  {"errors", "internal/delimited", "internal/suggest"},
 		"expr":                 {"errors", "internal/delimited", "internal/jsonvalue", "internal/suggest"},
 		"redact":               {"errors", "internal/jsonvalue"},

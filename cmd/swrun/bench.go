@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -250,7 +251,7 @@ func (o *operation) report(m *measured) error {
 		}
 		return o.print(v)
 	}
-	fmt.Fprintf(o.out, "%-11s %s, %s in %.2fs: %.0f steps/s", m.Scenario, counted(m.Instances, "run"), counted(m.Steps, "step"), m.Seconds, m.StepsPerS)
+	fmt.Fprintf(o.out, "%-11s %s, %s in %.2fs: %.0f steps/s", m.Scenario, terminal.Counted(m.Instances, "run"), terminal.Counted(m.Steps, "step"), m.Seconds, m.StepsPerS)
 	if m.RawEvalPerS > 0 {
 		fmt.Fprintf(o.out, ", %.0f%% of %.0f bare scripts/s", 100*m.RatioToRaw, m.RawEvalPerS)
 	}

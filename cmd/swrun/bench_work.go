@@ -14,6 +14,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime"
@@ -137,7 +138,7 @@ func (c *countdown) wait(ctx context.Context, limit time.Duration) error {
 	case <-c.done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("%s left after %s: does another bench work there?", counted(c.left.Load(), "unfinished run"), limit)
+		return fmt.Errorf("%s left after %s: does another bench work there?", terminal.Counted(c.left.Load(), "unfinished run"), limit)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -165,7 +166,7 @@ func (b *bench) progress(n int, limit time.Duration, left func() (int64, error))
 			last, changed = now, time.Now()
 		}
 		if time.Since(changed) > limit {
-			return fmt.Errorf("of %s %d left, and none is done within %s", counted(n, "run"), now, limit)
+			return fmt.Errorf("of %s %d left, and none is done within %s", terminal.Counted(n, "run"), now, limit)
 		}
 		if err := b.ctx.Err(); err != nil {
 			return err
@@ -252,7 +253,7 @@ func (b *bench) abandon() {
 	if len(left) == 0 {
 		return
 	}
-	fmt.Fprintf(b.err, "interrupted: %s of bench are removed; another interrupt leaves them\n", counted(len(left), "run"))
+	fmt.Fprintf(b.err, "interrupted: %s of bench are removed; another interrupt leaves them\n", terminal.Counted(len(left), "run"))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), abandoned)
 	defer cancel()
 	b.ctx = ctx

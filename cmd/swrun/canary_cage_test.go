@@ -104,7 +104,7 @@ func (c *canaryCage) hosted() {
 	c.search.Absent(c, "the log of the worker", log.stdout.String()+log.stderr.String())
 }
 
-// look asks every verb about a run.
+// Style asks every verb about a run.
 func (c *canaryCage) look(store, id string) {
 	c.Helper()
 	for _, args := range [][]string{

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -108,7 +109,7 @@ func (o *operation) order(v order, runs []store.Instance, reason string) error {
 			} else if err := o.unfit(v, i, refused[n]); first == nil {
 				first = err
 			} else {
-				fmt.Fprintf(o.err, "%s\n", printable(err.Error()))
+				fmt.Fprintf(o.err, "%s\n", terminal.Printable(err.Error()))
 			}
 		}
 	}
@@ -137,7 +138,7 @@ func (o *operation) brokenOff(v order, told []store.Instance, left int, err erro
 	if o.ctx.Err() != nil {
 		why = "it was interrupted"
 	}
-	fmt.Fprintf(o.err, "%s broke off: %s, with %s left; the order may be given again\n", v.use, why, counted(left, "run"))
+	fmt.Fprintf(o.err, "%s broke off: %s, with %s left; the order may be given again\n", v.use, why, terminal.Counted(left, "run"))
 	return refusalError(err)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // This file finds out, after the fact, why no catch took an error.
@@ -67,10 +68,10 @@ func (f failure) reason(try *dsl.TryTask, at dsl.Pointer) string {
 func conditions(c dsl.Catch) string {
 	var all []string
 	if c.When != "" {
-		all = append(all, "when: "+printable(bounded(string(c.When), 80)))
+		all = append(all, "when: "+terminal.Printable(terminal.Shorten(string(c.When), 80)))
 	}
 	if c.ExceptWhen != "" {
-		all = append(all, "exceptWhen: "+printable(bounded(string(c.ExceptWhen), 80)))
+		all = append(all, "exceptWhen: "+terminal.Printable(terminal.Shorten(string(c.ExceptWhen), 80)))
 	}
 	return strings.Join(all, ", ")
 }
@@ -96,12 +97,12 @@ func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
 func shortTypes(want, got string) (string, string) {
 	i, j := strings.LastIndexByte(want, '/'), strings.LastIndexByte(got, '/')
 	if i < 0 || j < 0 || errors.StandardName(want) == "" || errors.StandardName(got) == "" {
-		return printable(bounded(want, 200)), printable(bounded(got, 200))
+		return terminal.Printable(terminal.Shorten(want, 200)), terminal.Printable(terminal.Shorten(got, 200))
 	}
-	return "…/" + printable(want[i+1:]), "…/" + printable(got[j+1:])
+	return "…/" + terminal.Printable(want[i+1:]), "…/" + terminal.Printable(got[j+1:])
 }
 
-func quoted(s string) string { return `"` + printable(bounded(s, 100)) + `"` }
+func quoted(s string) string { return `"` + terminal.Printable(terminal.Shorten(s, 100)) + `"` }
 
 // remedy proposes what to change so that the error is handled.
 func (f failure) remedy() string {
@@ -113,7 +114,7 @@ func (f failure) remedy() string {
 		return ""
 	}
 	tries := enclosingTries(f.subject.workflow, at)
-	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", printable(bounded(fault.Type, 200)))
+	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", terminal.Printable(terminal.Shorten(fault.Type, 200)))
 	for _, try := range tries {
 		if inside(at, try.Pointer, "try") && misfit(try.Catch.Errors, fault) != "" {
 			return fmt.Sprintf("add a second try around it, or widen the filter: with: { status: %d }", fault.Status)

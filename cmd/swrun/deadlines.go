@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -73,11 +74,11 @@ func (o *operation) deadlines(within time.Duration) error {
 		return cmp.Or(a.in.At.Compare(b.in.At), cmp.Compare(a.run.Instance.String(), b.run.Instance.String()))
 	})
 	if o.flags.output == "human" {
-		w := newTable(o.out, "RUN", "SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY")
+		w := terminal.NewTable(o.out, "RUN", "SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY")
 		for _, u := range all {
 			row := deadlineRow(u.in)
 			row[0] = row[0][2:]
-			w.row(append([]string{u.run.Instance.ID}, row...)...)
+			w.Row(append([]string{u.run.Instance.ID}, row...)...)
 		}
 		if err := w.Flush(); err != nil {
 			return err

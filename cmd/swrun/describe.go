@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -46,7 +47,7 @@ func (o *operation) describe(name string) error {
 	if o.flags.output != "human" {
 		return o.print(description(d, source))
 	}
-	return write(o.out, o.outLook().text(describeText(d, source, o.driver(d))))
+	return write(o.out, o.outStyle().Text(describeText(d, source, o.driver(d))))
 }
 
 // driver tells what will move a run on an embedded store, which nobody works on while this command has it. Empty if
@@ -62,7 +63,7 @@ func (o *operation) driver(d *runtime.Description) string {
 		if !isFile(file) {
 			file = "DOCUMENT" // it was another folder's, or has moved
 		}
-		text += fmt.Sprintf(", swrun run %s --id %s%s this one", shellWord(file), d.Instance.ID, store)
+		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.Instance.ID, store)
 	}
 	return text
 }
@@ -70,7 +71,7 @@ func (o *operation) driver(d *runtime.Description) string {
 func describeText(d, source *runtime.Description, driver string) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s %s\n", name, printable(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-10s %s\n", name, terminal.Printable(fmt.Sprintf(format, args...)))
 	}
 	line("Run:", "%s  %s  %s", d.Instance.ID, d.Info.Workflow, d.Status)
 	line("Why:", "%s", d.Why)
@@ -103,14 +104,14 @@ func describeText(d, source *runtime.Description, driver string) string {
 		line("To go on:", "%s", driver)
 	}
 	if d.Record.Deaths > 0 {
-		line("Lost:", "%s in a row", counted(d.Record.Deaths, "worker"))
+		line("Lost:", "%s in a row", terminal.Counted(d.Record.Deaths, "worker"))
 	}
 	line("You can:", "%s", strings.Join(possible(d), " · "))
 	if len(d.Deadlines) > 0 {
 		b.WriteString("Deadlines, the first to fire first:\n")
-		w := newTable(&b, "  SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY")
+		w := terminal.NewTable(&b, "  SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY")
 		for _, in := range d.Deadlines {
-			w.row(deadlineRow(in)...)
+			w.Row(deadlineRow(in)...)
 		}
 		w.Flush() // it writes to memory
 	}
@@ -147,7 +148,7 @@ func workerText(d *runtime.Description) string {
 	case d.Gone && lease.After(d.At):
 		return "gone: no other process has the store open"
 	case d.Gone:
-		return fmt.Sprintf("gone: it was last heard of before %s; its lease ended %s ago", moment(lease), elapsed(d.At.Sub(lease)))
+		return fmt.Sprintf("gone: it was last heard of before %s; its lease ended %s ago", moment(lease), terminal.Elapsed(d.At.Sub(lease)))
 	}
 	return fmt.Sprintf("has it until %s, and longer as long as it is there", moment(lease))
 }
@@ -157,7 +158,7 @@ func leftOrOverdue(d time.Duration) string {
 	if d < 0 {
 		return runtime.Due(d)
 	}
-	return elapsed(d)
+	return terminal.Elapsed(d)
 }
 
 // possible returns the verbs that the run's state allows.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // This file shows diagnostics to people (ux.md 1.4 and 2.1).
@@ -29,7 +30,7 @@ type report struct {
 }
 
 // humanDiagnostics returns the report as text that ends in a newline, or nothing if there is nothing to tell.
-func humanDiagnostics(r report, l look) string {
+func humanDiagnostics(r report, l terminal.Style) string {
 	var b strings.Builder
 	lines := strings.Split(string(r.text), "\n")
 	shown := r.diagnostics[:min(len(r.diagnostics), shownDiagnostics)]
@@ -38,10 +39,10 @@ func humanDiagnostics(r report, l look) string {
 		writeDiagnostic(&b, d, excerpts{lines: lines, gutter: gutter, look: l})
 	}
 	if more := len(r.diagnostics) - len(shown); more > 0 {
-		fmt.Fprintf(&b, "%s and %d more\n", l.sign("…"), more)
+		fmt.Fprintf(&b, "%s and %d more\n", l.Sign("…"), more)
 	}
 	if summary := summary(r); summary != "" {
-		b.WriteString(l.text(summary) + "\n")
+		b.WriteString(l.Text(summary) + "\n")
 	}
 	return b.String()
 }
@@ -60,41 +61,42 @@ func gutterWidth(ds dsl.Diagnostics, lines int) int {
 
 func writeDiagnostic(b *strings.Builder, d dsl.Diagnostic, e excerpts) {
 	title := fmt.Sprintf("%s[%s]", d.Severity, d.Code)
-	message := printable(d.Message)
-	location := fmt.Sprintf("%s:%d:%d", printable(d.File), max(1, d.Range.Start.Line), max(1, d.Range.Start.Column))
+	message := terminal.Printable(d.Message)
+	location := fmt.Sprintf("%s:%d:%d", terminal.Printable(d.File), max(1, d.Range.Start.Line), max(1, d.Range.Start.Column))
 	column := locationColumn
-	if e.look.width > 0 {
-		column = min(column, e.look.width-displayWidth(location))
+	if e.look.Width > 0 {
+		column = min(column, e.look.Width-terminal.Width(location))
 	}
-	plain := e.look.text(title + ": " + message)
-	head := e.look.severity(d.Severity, title) + e.look.bold(": "+e.look.text(message))
-	b.WriteString(head + strings.Repeat(" ", max(2, column-displayWidth(plain))) + e.look.dim(location) + "\n")
+	plain := e.look.Text(title + ": " + message)
+	head := painted(e.look, d.Severity, title) + e.look.Bold(": "+e.look.Text(message))
+	b.WriteString(head + strings.Repeat(" ", max(2, column-terminal.Width(plain))) + e.look.Dim(location) + "\n")
 	e.write(b, d)
 	if help := helpLine(d); help != "" {
-		fmt.Fprintf(b, "%*s %s %s\n", e.gutter, "", e.look.blue("="), e.look.text(help))
+		fmt.Fprintf(b, "%*s %s %s\n", e.gutter, "", e.look.Blue("="), e.look.Text(help))
 	}
 }
 
-func (l look) severity(s dsl.Severity, text string) string {
+// painted colours a text by a severity.
+func painted(l terminal.Style, s dsl.Severity, text string) string {
 	switch s {
 	case dsl.SeverityError:
-		return l.paint("1;31", text)
+		return l.Paint("1;31", text)
 	case dsl.SeverityWarning:
-		return l.paint("1;33", text)
+		return l.Paint("1;33", text)
 	}
-	return l.paint("1;36", text)
+	return l.Paint("1;36", text)
 }
 
 func helpLine(d dsl.Diagnostic) string {
 	var parts []string
 	switch {
 	case d.Help != "":
-		parts = append(parts, printable(d.Help))
+		parts = append(parts, terminal.Printable(d.Help))
 	case len(d.Expected) > 0:
-		parts = append(parts, "allowed: "+printable(strings.Join(d.Expected, " ")))
+		parts = append(parts, "allowed: "+terminal.Printable(strings.Join(d.Expected, " ")))
 	}
 	if d.Pointer != "" {
-		parts = append(parts, "at "+printable(string(d.Pointer)))
+		parts = append(parts, "at "+terminal.Printable(string(d.Pointer)))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -122,7 +124,7 @@ func marksOf(d dsl.Diagnostic) []mark {
 type excerpts struct {
 	lines  []string
 	gutter int
-	look   look
+	look   terminal.Style
 }
 
 func (e excerpts) write(b *strings.Builder, d dsl.Diagnostic) {
@@ -134,9 +136,9 @@ func (e excerpts) write(b *strings.Builder, d dsl.Diagnostic) {
 		}
 		shown := expand(strings.TrimSuffix(e.lines[line-1], "\r"))
 		from, to := shown.columns(m.at)
-		shown, from, to = shown.around(from, to, e.look.cut())
+		shown, from, to = shown.around(from, to, cutSign(e.look))
 		if i == 0 || marks[i-1].at.Start.Line != line {
-			fmt.Fprintf(b, "%s %s\n", e.look.blue(fmt.Sprintf("%*d |", e.gutter, line)), shown.text)
+			fmt.Fprintf(b, "%s %s\n", e.look.Blue(fmt.Sprintf("%*d |", e.gutter, line)), shown.text)
 		}
 		e.writeMark(b, d.Severity, m, from, to)
 	}
@@ -147,15 +149,15 @@ func (e excerpts) writeMark(b *strings.Builder, s dsl.Severity, m mark, from, to
 	if m.primary {
 		under = strings.Repeat("^", to-from)
 	}
-	if label := printable(m.label); label != "" {
-		under += " " + e.look.text(label)
+	if label := terminal.Printable(m.label); label != "" {
+		under += " " + e.look.Text(label)
 	}
 	if m.primary {
-		under = e.look.severity(s, under)
+		under = painted(e.look, s, under)
 	} else {
-		under = e.look.blue(under)
+		under = e.look.Blue(under)
 	}
-	fmt.Fprintf(b, "%s %s%s\n", e.look.blue(fmt.Sprintf("%*s |", e.gutter, "")), strings.Repeat(" ", from), under)
+	fmt.Fprintf(b, "%s %s%s\n", e.look.Blue(fmt.Sprintf("%*s |", e.gutter, "")), strings.Repeat(" ", from), under)
 }
 
 // expanded is a source line as it is shown: tabs are spaces, what could drive the terminal is escaped.
@@ -172,8 +174,8 @@ func expand(line string) expanded {
 	for len(line) > 0 {
 		r, size := utf8.DecodeRuneInString(line)
 		x.at, x.byte = append(x.at, column), append(x.byte, b.Len())
-		text := escaped(r, line[:size])
-		width := displayWidth(text)
+		text := terminal.Escaped(r, line[:size])
+		width := terminal.Width(text)
 		if r == '\t' {
 			width = tabWidth - column%tabWidth
 			text = strings.Repeat(" ", width)
@@ -198,9 +200,9 @@ func (x expanded) columns(r dsl.Range) (from, to int) {
 	return x.at[start], max(x.at[end], x.at[start]+1)
 }
 
-// cut stands for what is left out; it is one column wide.
-func (l look) cut() string {
-	if l.ascii {
+// cutSign stands for what is left out; it is one column wide.
+func cutSign(l terminal.Style) string {
+	if l.ASCII {
 		return "~"
 	}
 	return "…"
@@ -235,11 +237,11 @@ func summary(r report) string {
 	var parts []string
 	for s := dsl.SeverityError; s <= dsl.SeverityHint; s++ {
 		if n := countSeverity(r.diagnostics, s); n > 0 {
-			parts = append(parts, counted(n, s.String()))
+			parts = append(parts, terminal.Counted(n, s.String()))
 		}
 	}
 	if r.hidden > 0 {
-		parts = append(parts, counted(r.hidden, "hint")+" hidden (--hints)")
+		parts = append(parts, terminal.Counted(r.hidden, "hint")+" hidden (--hints)")
 	}
 	if n := min(len(r.diagnostics), shownDiagnostics); n > 0 {
 		parts = append(parts, "swrun explain "+r.diagnostics[n-1].Code)
@@ -271,12 +273,4 @@ func countFixable(ds dsl.Diagnostics) (n int) {
 // isFixable reports whether all of d's edits may be made without asking.
 func isFixable(d dsl.Diagnostic) bool {
 	return len(d.Fix) > 0 && !slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return !e.Safe })
-}
-
-// counted returns "1 error" or "2 errors"; info has no plural.
-func counted[N int | int64](n N, noun string) string {
-	if n != 1 && noun != "info" {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // checkoutText is the document of ux.md 1.4, with four mistakes in it.
@@ -80,12 +81,12 @@ func TestHumanDiagnostics(t *testing.T) {
 	r.diagnostics[1].Range.End.Column = r.diagnostics[1].Range.Start.Column + 1
 	for _, c := range []struct {
 		name string
-		look look
+		look terminal.Style
 	}{
-		{"plain", look{}},
-		{"color", look{color: true}},
-		{"ascii", look{ascii: true}},
-		{"narrow", look{width: 60}},
+		{"plain", terminal.Style{}},
+		{"color", terminal.Style{Color: true}},
+		{"ascii", terminal.Style{ASCII: true}},
+		{"narrow", terminal.Style{Width: 60}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mustMatchGolden(t, "diagnostics_"+c.name+".txt", humanDiagnostics(r, c.look))
@@ -108,7 +109,7 @@ func TestExcerptAlignsMarks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: wordRange(c.line, c.word)}
-			got := humanDiagnostics(report{text: []byte(c.line), diagnostics: dsl.Diagnostics{d}}, look{})
+			got := humanDiagnostics(report{text: []byte(c.line), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 			_, excerpt, _ := strings.Cut(got, "\n")
 			excerpt, _, _ = strings.Cut(excerpt, "1 error")
 			if diff := cmp.Diff(c.want, excerpt); diff != "" {
@@ -129,9 +130,9 @@ func wordRange(line, word string) dsl.Range {
 func TestLongLinesAreCutAroundTheMark(t *testing.T) {
 	line := strings.Repeat("x", 1000) + " set " + strings.Repeat("y", 1000)
 	d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: wordRange(line, "set")}
-	got := humanDiagnostics(report{text: []byte(line), diagnostics: dsl.Diagnostics{d}}, look{})
+	got := humanDiagnostics(report{text: []byte(line), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 	rows := strings.Split(got, "\n")
-	if w := displayWidth(rows[1]); w > sourceWidth+10 {
+	if w := terminal.Width(rows[1]); w > sourceWidth+10 {
 		t.Errorf("the source line is %d columns wide", w)
 	}
 	caret := strings.Index(rows[2], "^^^")
@@ -148,7 +149,7 @@ func TestMarksOutsideTheText(t *testing.T) {
 		{Start: dsl.Position{Line: 1, Column: 3}, End: dsl.Position{Line: 2, Column: 1}},
 	} {
 		d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: r}
-		got := humanDiagnostics(report{text: []byte("do: x\n"), diagnostics: dsl.Diagnostics{d}}, look{})
+		got := humanDiagnostics(report{text: []byte("do: x\n"), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 		if !strings.HasPrefix(got, "error[SW101]: m") {
 			t.Errorf("%v: got %q", r, got)
 		}
@@ -160,7 +161,7 @@ func TestOnlyTwentyAreShown(t *testing.T) {
 	for i := range 25 {
 		ds = append(ds, dsl.Diagnostic{Code: fmt.Sprintf("SW%d", 100+i), File: "f", Message: "m", Range: wordRange("do: x", "do")})
 	}
-	got := humanDiagnostics(report{text: []byte("do: x"), diagnostics: ds}, look{})
+	got := humanDiagnostics(report{text: []byte("do: x"), diagnostics: ds}, terminal.Style{})
 	if n := strings.Count(got, "error["); n != 20 {
 		t.Errorf("got %d findings, want 20", n)
 	}
@@ -238,9 +239,9 @@ func FuzzHumanDiagnostics(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, line, column, endLine, endColumn int) {
 		r := dsl.Range{Start: dsl.Position{Line: line, Column: column}, End: dsl.Position{Line: endLine, Column: endColumn}}
 		d := dsl.Diagnostic{Code: "SW101", File: text, Message: text, Label: text, Help: text, Range: r, Related: []dsl.Related{{Range: r, Label: text}}}
-		got := humanDiagnostics(report{text: []byte(text), diagnostics: dsl.Diagnostics{d}}, look{})
+		got := humanDiagnostics(report{text: []byte(text), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 		for _, line := range strings.Split(got, "\n") {
-			if !isPrintable(line) {
+			if !terminal.IsPrintable(line) {
 				t.Errorf("%q could drive a terminal", line)
 			}
 		}

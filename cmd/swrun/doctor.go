@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -91,7 +92,7 @@ func (p *program) examine(ctx context.Context, s *openedStore) []finding {
 }
 
 func layoutText(l store.Layout) string {
-	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, counted(l.Partitions, "partition"), l.Schema)
+	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, terminal.Counted(l.Partitions, "partition"), l.Schema)
 }
 
 func persistence(f redisstore.Facts) finding {
@@ -99,7 +100,7 @@ func persistence(f redisstore.Facts) finding {
 	if f.Servers > 0 {
 		servers = fmt.Sprintf("a cluster of %d", f.Servers)
 	}
-	what := fmt.Sprintf("Redis %s, %s with %s, durability %s, maxmemory-policy %s", f.Version, servers, counted(f.Replicas, "replica"), f.Durability, f.Policy)
+	what := fmt.Sprintf("Redis %s, %s with %s, durability %s, maxmemory-policy %s", f.Version, servers, terminal.Counted(f.Replicas, "replica"), f.Durability, f.Policy)
 	switch f.Durability {
 	case redisstore.DurabilityMemory:
 		return finding{"SD002", levelWarning, what + ": a crash of the server loses everything that was not saved", "set appendonly yes"}
@@ -168,12 +169,12 @@ func (p *program) clocks(ctx context.Context, s *openedStore) []finding {
 			best, skew = took, work.At.Sub(began.Add(took/2))
 		}
 	}
-	answer := finding{"SD005", levelOK, fmt.Sprintf("the store answers in %s", elapsed(best)), ""}
+	answer := finding{"SD005", levelOK, fmt.Sprintf("the store answers in %s", terminal.Elapsed(best)), ""}
 	if best > 20*time.Millisecond {
 		answer = finding{"SD005", levelWarning, answer.what, "run the workers nearer to the store: a durable step takes at least that long"}
 	}
 	if skew.Abs() > time.Second {
-		return []finding{answer, {"SD004", levelWarning, fmt.Sprintf("the store's clock differs from this machine's by %s", elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
+		return []finding{answer, {"SD004", levelWarning, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
 	}
 	return []finding{answer, {"SD004", levelOK, "the store's clock agrees with this machine's", ""}}
 }
@@ -194,14 +195,14 @@ func health(ctx context.Context, s *openedStore) finding {
 		all.Losses += st.Losses
 		all.Jumps += st.Jumps
 	}
-	what := fmt.Sprintf("runs: %d ready, %d waiting or in hand, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, counted(all.Outbox, "message"))
+	what := fmt.Sprintf("runs: %d ready, %d waiting or in hand, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
 	switch {
 	case all.Losses > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, terminal.Counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
 	case all.Jumps > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, counted(all.Jumps, "time")), "time went on in the store; see why the server's clock is set"}
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "time went on in the store; see why the server's clock is set"}
 	case all.Repairs > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; %s of indexes", what, counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
+		return finding{"SD006", levelWarning, fmt.Sprintf("%s; %s of indexes", what, terminal.Counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
 	}
 	return finding{"SD006", levelOK, what, ""}
 }
@@ -209,7 +210,7 @@ func health(ctx context.Context, s *openedStore) finding {
 func (o *operation) diagnose(found []finding) error {
 	worst := levelOK
 	values := []any{}
-	l := o.outLook()
+	l := o.outStyle()
 	for _, x := range found {
 		if x.level == levelError || worst == levelOK {
 			worst = x.level
@@ -218,9 +219,9 @@ func (o *operation) diagnose(found []finding) error {
 		v.set("fix", x.fix)
 		values = append(values, map[string]any(v))
 		if o.flags.output == "human" {
-			fmt.Fprintln(o.out, l.text(fmt.Sprintf("%-8s %s  %s", x.level, x.code, printable(x.what))))
+			fmt.Fprintln(o.out, l.Text(fmt.Sprintf("%-8s %s  %s", x.level, x.code, terminal.Printable(x.what))))
 			if x.fix != "" {
-				fmt.Fprintln(o.out, l.text("         fix: "+printable(x.fix)))
+				fmt.Fprintln(o.out, l.Text("         fix: "+terminal.Printable(x.fix)))
 			}
 		}
 	}

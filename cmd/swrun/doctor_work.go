@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -70,7 +71,7 @@ func workers(ctx context.Context, s *openedStore) []finding {
 	}
 	lateness := finding{"SD009", levelOK, "no run is overdue", ""}
 	if l.runs > 0 {
-		lateness = finding{"SD009", levelWarning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", counted(l.runs, "run"), l.of, elapsed(l.longest)),
+		lateness = finding{"SD009", levelWarning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
 			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
 	}
 	return []finding{lateness, present(ctx, s)}
@@ -96,9 +97,9 @@ func present(ctx context.Context, s *openedStore) finding {
 	}
 	switch {
 	case connected > 0:
-		return finding{"SD010", levelOK, "connected: " + counted(connected, "worker"), ""}
+		return finding{"SD010", levelOK, "connected: " + terminal.Counted(connected, "worker"), ""}
 	case live == 0:
 		return finding{"SD010", levelOK, where + ", and no run waits for one", ""}
 	}
-	return finding{"SD010", levelWarning, fmt.Sprintf("%s, and nothing moves %s on", where, counted(live, "unfinished run")), "start one: swrun worker"}
+	return finding{"SD010", levelWarning, fmt.Sprintf("%s, and nothing moves %s on", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/tasks"
 )
@@ -107,5 +108,5 @@ func (d *document) visible(lowest dsl.Severity) (dsl.Diagnostics, int) {
 
 func (d *document) title() string {
 	doc := d.workflow.Document
-	return printable(fmt.Sprintf("%s/%s:%s", doc.Namespace, doc.Name, doc.Version))
+	return terminal.Printable(fmt.Sprintf("%s/%s:%s", doc.Namespace, doc.Name, doc.Version))
 }

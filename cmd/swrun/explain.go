@@ -41,11 +41,11 @@ func explainable() []string {
 
 func (p *program) explain(what string) error {
 	if rule, ok := ruleOf(strings.ToUpper(what)); ok {
-		return write(p.out, p.outLook().text(explainRule(rule)))
+		return write(p.out, p.outStyle().Text(explainRule(rule)))
 	}
 	for _, c := range doctorChecks() {
 		if strings.EqualFold(c.code, what) {
-			return write(p.out, p.outLook().text(fmt.Sprintf("%s (doctor): %s\n\n%s\n", c.code, c.title, c.story)))
+			return write(p.out, p.outStyle().Text(fmt.Sprintf("%s (doctor): %s\n\n%s\n", c.code, c.title, c.story)))
 		}
 	}
 	for _, c := range exitCodes() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 func (p *program) exprCommand() *cobra.Command {
@@ -67,7 +68,7 @@ func syntaxUsage(flag, source string, err error) error {
 		return usagef("", "%s: %s", flag, err)
 	}
 	offset := min(max(syntax.Offset, 0), len(source))
-	before := printable(source[:offset])
-	return usagef("", "%s is no valid expression: %s\n%s\n%s^", flag, syntax.Msg, printable(source),
-		strings.Repeat(" ", displayWidth(fmt.Sprint(before))))
+	before := terminal.Printable(source[:offset])
+	return usagef("", "%s is no valid expression: %s\n%s\n%s^", flag, syntax.Msg, terminal.Printable(source),
+		strings.Repeat(" ", terminal.Width(fmt.Sprint(before))))
 }

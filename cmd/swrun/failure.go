@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // This file tells how run failed, for people or as one JSON object (--errors).
@@ -33,10 +34,10 @@ func (p *program) told(form string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return p.tell(form, documentExit(invalid.document.diagnostics), invalid.text(p.errLook()), invalid.problem())
+		return p.tell(form, documentExit(invalid.document.diagnostics), invalid.text(p.errStyle()), invalid.problem())
 	case errors.As(err, &failed):
 		mask := failed.job.mask
-		return p.tell(form, failed.failure.exit, mask.text(failed.text(p.errLook())), mask.value(failed.problem()))
+		return p.tell(form, failed.failure.exit, mask.text(failed.text(p.errStyle())), mask.value(failed.problem()))
 	}
 	if form != "json" {
 		return err
@@ -85,11 +86,11 @@ func exitStatus(code int) int {
 	return 500
 }
 
-func (e *invalidError) text(l look) string {
+func (e *invalidError) text(l terminal.Style) string {
 	d := e.document
 	r := report{text: d.text, diagnostics: d.diagnostics.Errors()}
 	if d.file != stdinName {
-		r.fixCommand = "swrun lint --fix " + shellWord(d.file)
+		r.fixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
 	}
 	return humanDiagnostics(r, l) + d.verdict(l)
 }
@@ -106,7 +107,7 @@ func (e *invalidError) problem() any {
 	}
 }
 
-func (e *runError) text(l look) string {
+func (e *runError) text(l terminal.Style) string {
 	if e.failure.outcome.Fault == nil {
 		return e.stopped(l)
 	}
@@ -114,16 +115,16 @@ func (e *runError) text(l look) string {
 }
 
 // stopped tells of a run that was cancelled from outside.
-func (e *runError) stopped(l look) string {
+func (e *runError) stopped(l terminal.Style) string {
 	f := e.failure
 	what := "was cancelled"
 	if e.signal != nil {
 		what = "was interrupted (" + e.signal.String() + ")"
 	}
-	text := fmt.Sprintf("%s %s %s after %s   run %s · exit %d\n", l.sign("⊘"), f.subject.name(), what,
-		elapsed(f.outcome.EndedAt.Sub(f.outcome.StartedAt)), printable(f.subject.id), f.exit)
-	again := "  a run in memory cannot be kept; to start over: swrun run " + shellWord(f.subject.workflow.Source.File) + "\n"
-	return l.yellow(l.text(strings.TrimSuffix(text, "\n"))) + "\n" + l.text(strings.TrimSuffix(again, "\n")) + "\n"
+	text := fmt.Sprintf("%s %s %s after %s   run %s · exit %d\n", l.Sign("⊘"), f.subject.name(), what,
+		terminal.Elapsed(f.outcome.EndedAt.Sub(f.outcome.StartedAt)), terminal.Printable(f.subject.id), f.exit)
+	again := "  a run in memory cannot be kept; to start over: swrun run " + terminal.ShellWord(f.subject.workflow.Source.File) + "\n"
+	return l.Yellow(l.Text(strings.TrimSuffix(text, "\n"))) + "\n" + l.Text(strings.TrimSuffix(again, "\n")) + "\n"
 }
 
 // problem returns the fault as RFC 9457 JSON with what is known beside it.

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -32,16 +33,16 @@ const (
 	headWidth   = 72   // where the run's id stands if the line leaves room
 )
 
-// text returns the report, which ends in a newline.
-func (f failure) text(l look) string {
+// Text returns the report, which ends in a newline.
+func (f failure) text(l terminal.Style) string {
 	fault := f.outcome.Fault
-	head := fmt.Sprintf("%s %s faulted in %s", l.sign("✖"), l.text(f.subject.name()), elapsed(f.outcome.EndedAt.Sub(f.outcome.StartedAt)))
-	tail := fmt.Sprintf("run %s · exit %d", printable(f.subject.id), f.exit)
+	head := fmt.Sprintf("%s %s faulted in %s", l.Sign("✖"), l.Text(f.subject.name()), terminal.Elapsed(f.outcome.EndedAt.Sub(f.outcome.StartedAt)))
+	tail := fmt.Sprintf("run %s · exit %d", terminal.Printable(f.subject.id), f.exit)
 	var b strings.Builder
-	b.WriteString(l.paint("1;31", head) + strings.Repeat(" ", max(2, headWidth-displayWidth(head))) + l.dim(l.text(tail)) + "\n")
+	b.WriteString(l.Paint("1;31", head) + strings.Repeat(" ", max(2, headWidth-terminal.Width(head))) + l.Dim(l.Text(tail)) + "\n")
 	line := func(text string) {
 		if text != "" {
-			b.WriteString("  " + l.text(text) + "\n")
+			b.WriteString("  " + l.Text(text) + "\n")
 		}
 	}
 	line(f.title())
@@ -85,21 +86,21 @@ func labelled(name, text string) string {
 // detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
 // below each other: of many the first and the last, which tell most.
 func detailLines(detail string) string {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(bounded(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(terminal.Shorten(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
 	if left := len(lines) - detailHead - detailTail; left > 1 {
 		lines = slices.Replace(lines, detailHead, detailHead+left, "…")
 	}
 	for i, l := range lines {
-		lines[i] = printable(strings.ReplaceAll(l, "\t", "    "))
+		lines[i] = terminal.Printable(strings.ReplaceAll(l, "\t", "    "))
 	}
 	return strings.Join(lines, "\n         ")
 }
 
 func (f failure) title() string {
 	fault := f.outcome.Fault
-	title := fmt.Sprintf("%s %d", printable(bounded(errors.Name(fault.Type), 200)), fault.Status)
+	title := fmt.Sprintf("%s %d", terminal.Printable(terminal.Shorten(errors.Name(fault.Type), 200)), fault.Status)
 	if fault.Title != "" {
-		title += " " + printable(bounded(fault.Title, 200))
+		title += " " + terminal.Printable(terminal.Shorten(fault.Title, 200))
 	}
 	return title
 }
@@ -121,15 +122,15 @@ func (f failure) where() string {
 	if known && instance == "" {
 		instance = string(origin.Pointer)
 	}
-	text := fmt.Sprintf("at %s (%s)", printable(bounded(instance, 300)), f.location())
+	text := fmt.Sprintf("at %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)), f.location())
 	if stands := place(origin); known && stands != origin.Pointer { // in a function
-		text = fmt.Sprintf("at %s, which runs %s (%s)", printable(bounded(instance, 300)), printable(string(stands)), f.location())
+		text = fmt.Sprintf("at %s, which runs %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)), terminal.Printable(string(stands)), f.location())
 	}
 	if known && origin.Kind == dsl.KindRunWorkflow && string(origin.Pointer) != instance {
 		return f.child(origin, instance)
 	}
 	if known && string(origin.Pointer) != instance {
-		text += " in task " + printable(string(origin.Pointer))
+		text += " in task " + terminal.Printable(string(origin.Pointer))
 	}
 	a := f.trail.attemptsOf(origin)
 	if a.number == 0 {
@@ -141,7 +142,7 @@ func (f failure) where() string {
 	}
 	delays := make([]string, len(a.delays))
 	for i, d := range a.delays {
-		delays[i] = elapsed(d)
+		delays[i] = terminal.Elapsed(d)
 	}
 	retries := "retries"
 	if a.number == 2 {
@@ -152,25 +153,25 @@ func (f failure) where() string {
 
 // child tells where an error stands that came out of a child workflow: its instance is a task of the child's document.
 func (f failure) child(origin interpreter.HistoryEvent, instance string) string {
-	by := fmt.Sprintf("of a workflow that task %s (%s) has started", printable(string(origin.Pointer)), f.location())
+	by := fmt.Sprintf("of a workflow that task %s (%s) has started", terminal.Printable(string(origin.Pointer)), f.location())
 	task, ok := taskAt(f.subject.workflow, place(origin)).(*dsl.RunWorkflow)
 	if !ok || f.others == nil {
-		return fmt.Sprintf("at %s %s", printable(bounded(instance, 300)), by)
+		return fmt.Sprintf("at %s %s", terminal.Printable(terminal.Shorten(instance, 300)), by)
 	}
 	reference := runtime.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version}
 	at := dsl.Pointer(strings.TrimSuffix(instance, "/"))
 	holders := f.others.holders(reference, at)
 	if len(holders) != 1 {
-		return fmt.Sprintf("at %s of %s/%s, or of what that has started; it is run by task %s (%s)", printable(bounded(instance, 300)),
-			printable(task.Namespace), printable(task.Workflow), printable(string(origin.Pointer)), f.location())
+		return fmt.Sprintf("at %s of %s/%s, or of what that has started; it is run by task %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)),
+			terminal.Printable(task.Namespace), terminal.Printable(task.Workflow), terminal.Printable(string(origin.Pointer)), f.location())
 	}
 	document := holders[0].document.workflow
-	text := fmt.Sprintf("at %s (%s:%d) of %s/%s", printable(bounded(instance, 300)), printable(document.Source.File), document.Source.Key(at).Start.Line,
-		printable(document.Document.Namespace), printable(document.Document.Name))
+	text := fmt.Sprintf("at %s (%s:%d) of %s/%s", terminal.Printable(terminal.Shorten(instance, 300)), terminal.Printable(document.Source.File), document.Source.Key(at).Start.Line,
+		terminal.Printable(document.Document.Namespace), terminal.Printable(document.Document.Name))
 	if holders[0] != f.others.named(reference) {
-		text += fmt.Sprintf(", below %s/%s", printable(task.Namespace), printable(task.Workflow))
+		text += fmt.Sprintf(", below %s/%s", terminal.Printable(task.Namespace), terminal.Printable(task.Workflow))
 	}
-	return text + fmt.Sprintf(", which task %s (%s) has started", printable(string(origin.Pointer)), f.location())
+	return text + fmt.Sprintf(", which task %s (%s) has started", terminal.Printable(string(origin.Pointer)), f.location())
 }
 
 func (f failure) attemptLimit(a attempts) int {
@@ -186,7 +187,7 @@ func (f failure) attemptLimit(a attempts) int {
 
 func (f failure) location() string {
 	source := f.subject.workflow.Source
-	return fmt.Sprintf("%s:%d", printable(source.File), source.Key(f.pointer()).Start.Line)
+	return fmt.Sprintf("%s:%d", terminal.Printable(source.File), source.Key(f.pointer()).Start.Line)
 }
 
 // timeout says which timeout fired, how long it had, and what was going on.
@@ -208,7 +209,7 @@ func (f failure) timeout() string {
 	if running, ok := fault.Extensions["running"].([]any); ok && len(running) > 0 {
 		text += "; running: " + strings.Join(texts(running, 5), ", ")
 	}
-	return labelled("fired", printable(bounded(text, shownDetail)))
+	return labelled("fired", terminal.Printable(terminal.Shorten(text, shownDetail)))
 }
 
 func texts(values []any, limit int) []string {
@@ -230,7 +231,7 @@ func (f failure) exchange() (sent, got string) {
 		return object
 	}
 	if request := member("request"); request["method"] != nil {
-		sent = printable(bounded(fmt.Sprint(request["method"], " ", request["uri"]), 300))
+		sent = terminal.Printable(terminal.Shorten(fmt.Sprint(request["method"], " ", request["uri"]), 300))
 	}
 	if response := member("response"); sent != "" && response["statusCode"] != nil {
 		got = fmt.Sprint(response["statusCode"])
@@ -257,15 +258,15 @@ func (f failure) extensions() string {
 	if err != nil {
 		return "" // they are extras: the report goes on without them
 	}
-	return labelled("with", printable(bounded(string(text), 500)))
+	return labelled("with", terminal.Printable(terminal.Shorten(string(text), 500)))
 }
 
 func (f failure) next() string {
 	name := errors.StandardName(f.outcome.Fault.Type)
-	file := shellWord(f.subject.workflow.Source.File)
+	file := terminal.ShellWord(f.subject.workflow.Source.File)
 	if f.exit == exitInput {
 		if typed := typedInput(f.inputs); typed != "" {
-			return "name=value is text; for a number, a boolean or null write -i " + shellWord(typed)
+			return "name=value is text; for a number, a boolean or null write -i " + terminal.ShellWord(typed)
 		}
 		return "give another input with -i (or -i @file), or change input.schema in " + file
 	}
@@ -277,15 +278,4 @@ func (f failure) next() string {
 		parts = append(parts, "swrun explain "+name)
 	}
 	return strings.Join(parts, "   ·   ")
-}
-
-// shellWord quotes a file name where a shell would need it.
-func shellWord(s string) string {
-	plain := !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+:@%", r))
-	})
-	if plain && s != "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(printable(s), "'", `'\''`) + "'"
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // expression tells which expression the error comes from, if one does: as it is written, where it stands, and what it
@@ -16,13 +18,13 @@ func (f failure) expression() []string {
 	lines := []string{
 		labelled("in", detailLines(cited.Text)),
 		labelled("", ""),
-		labelled("given", printable(bounded(cited.Given, 300))),
+		labelled("given", terminal.Printable(terminal.Shorten(cited.Given, 300))),
 	}
 	if place := cited.Place(); place != "" {
-		lines[1] = fmt.Sprintf("%-6s %s", "", "("+printable(bounded(place, 600))+")")
+		lines[1] = fmt.Sprintf("%-6s %s", "", "("+terminal.Printable(terminal.Shorten(place, 600))+")")
 	}
 	for _, name := range slices.Sorted(maps.Keys(cited.Variables)) {
-		lines = append(lines, labelled("with", printable(bounded(fmt.Sprintf("$%s: %v", name, cited.Variables[name]), 200))))
+		lines = append(lines, labelled("with", terminal.Printable(terminal.Shorten(fmt.Sprintf("$%s: %v", name, cited.Variables[name]), 200))))
 	}
 	return lines
 }

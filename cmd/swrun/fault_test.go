@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -75,7 +76,7 @@ func TestFaultReport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := mustFailure(t, c.fault, c.records)
 			f.exit, f.outcome.TimedOut = c.exit, c.exit == exitTimeout
-			mustMatchGolden(t, "fault_"+c.name+".txt", f.text(look{}))
+			mustMatchGolden(t, "fault_"+c.name+".txt", f.text(terminal.Style{}))
 		})
 	}
 }

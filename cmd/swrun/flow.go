@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // flow is a workflow as boxes and arrows.
@@ -58,7 +59,7 @@ func (f *flow) list(tasks dsl.TaskList, after int) int {
 		if t.Kind() == dsl.KindSwitch {
 			shape = shapeChoice
 		}
-		places[i] = f.node(printable(t.Base().Name)+" ("+kindWords(t.Kind())+")", shape)
+		places[i] = f.node(terminal.Printable(t.Base().Name)+" ("+kindWords(t.Kind())+")", shape)
 	}
 	for i, t := range tasks {
 		goTo := func(then string) int {
@@ -105,9 +106,9 @@ func (f *flow) task(t dsl.Task, at int, goTo func(then string) int) {
 func (f *flow) choice(t *dsl.SwitchTask, at, next int, goTo func(string) int) {
 	hasDefault := false
 	for _, c := range t.Cases {
-		label := printable(c.Name)
+		label := terminal.Printable(c.Name)
 		if c.When != "" {
-			label += ": " + printable(bounded(string(c.When), 60))
+			label += ": " + terminal.Printable(terminal.Shorten(string(c.When), 60))
 		}
 		hasDefault = hasDefault || c.When == ""
 		f.edge(at, goTo(c.Then), label)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 func (p *program) fmtCommand() *cobra.Command {
@@ -42,7 +44,7 @@ func (p *program) formatAll(names []string, f formatFlags) error {
 		}
 		d := parseText(file, text)
 		if len(d.diagnostics.Errors()) > 0 {
-			l := p.errLook()
+			l := p.errStyle()
 			fmt.Fprint(p.err, humanDiagnostics(report{text: text, diagnostics: d.diagnostics.Errors()}, l))
 			return &exitError{code: exitInvalid, message: fmt.Sprintf("%s is not formatted: it is not valid", file)}
 		}
@@ -69,10 +71,10 @@ func (p *program) formatAll(names []string, f formatFlags) error {
 func (p *program) putFormatted(file string, text []byte, f formatFlags) error {
 	switch {
 	case f.check:
-		return write(p.out, printable(file)+"\n")
+		return write(p.out, terminal.Printable(file)+"\n")
 	case f.stdout:
 		return write(p.out, string(text))
 	}
-	fmt.Fprintf(p.err, "formatted %s\n", printable(file))
+	fmt.Fprintf(p.err, "formatted %s\n", terminal.Printable(file))
 	return replaceFile(file, text)
 }

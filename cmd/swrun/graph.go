@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 func (p *program) graphCommand() *cobra.Command {
@@ -31,7 +32,7 @@ func (p *program) graphCommand() *cobra.Command {
 			if err := d.refused(); err != nil {
 				return p.told("human", err)
 			}
-			return write(p.out, graphText(d.workflow, output, p.outLook()))
+			return write(p.out, graphText(d.workflow, output, p.outStyle()))
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", strings.Join(forms, ", "))
@@ -39,14 +40,14 @@ func (p *program) graphCommand() *cobra.Command {
 	return cmd
 }
 
-func graphText(w *dsl.Workflow, form string, l look) string {
+func graphText(w *dsl.Workflow, form string, l terminal.Style) string {
 	switch form {
 	case "mermaid":
 		return dot.MermaidFlowchart(flowOf(w).draw(mermaidShape, mermaidLabel), dot.MermaidTopDown)
 	case "dot":
 		return flowOf(w).draw(dotShape, func(s string) string { return s }).String() + "\n"
 	}
-	return l.text(outlineText(w))
+	return l.Text(outlineText(w))
 }
 
 // draw hands the flow to the library that writes DOT and Mermaid.
@@ -102,7 +103,7 @@ func mermaidShape(s flowShape) any {
 func outlineText(w *dsl.Workflow) string {
 	var b strings.Builder
 	d := w.Document
-	b.WriteString(printable(fmt.Sprintf("%s/%s:%s", d.Namespace, d.Name, d.Version)))
+	b.WriteString(terminal.Printable(fmt.Sprintf("%s/%s:%s", d.Namespace, d.Name, d.Version)))
 	if w.Timeout != nil {
 		b.WriteString(timeoutNote(w, w.Timeout))
 	}
@@ -146,23 +147,23 @@ func writeOutline(b *strings.Builder, items []outlineItem, indent string) {
 
 func outlineLine(w *dsl.Workflow, t dsl.Task) string {
 	base := t.Base()
-	line := printable(base.Name) + "   " + kindWords(t.Kind())
+	line := terminal.Printable(base.Name) + "   " + kindWords(t.Kind())
 	if wait, ok := t.(*dsl.WaitTask); ok && wait.Wait != nil {
-		line += " " + written(wait.Wait)
+		line += " " + terminal.Duration(wait.Wait)
 	}
 	if base.Timeout != nil {
 		line += timeoutNote(w, base.Timeout)
 	}
 	if base.If != "" {
-		line += "   if " + printable(bounded(string(base.If), 60))
+		line += "   if " + terminal.Printable(terminal.Shorten(string(base.If), 60))
 	}
 	if choice, ok := t.(*dsl.SwitchTask); ok {
 		for _, c := range choice.Cases {
-			line += fmt.Sprintf("   %s → %s", printable(c.Name), printable(thenWord(c.Then)))
+			line += fmt.Sprintf("   %s → %s", terminal.Printable(c.Name), terminal.Printable(thenWord(c.Then)))
 		}
 	}
 	if base.Then != "" {
-		line += "   then " + printable(base.Then)
+		line += "   then " + terminal.Printable(base.Then)
 	}
 	return line
 }
@@ -179,7 +180,7 @@ func timeoutNote(w *dsl.Workflow, t *dsl.Timeout) string {
 	if after == nil {
 		return ""
 	}
-	return "   ⏱ " + written(after)
+	return "   ⏱ " + terminal.Duration(after)
 }
 
 func catchLabel(try *dsl.TryTask) string {
@@ -187,7 +188,7 @@ func catchLabel(try *dsl.TryTask) string {
 	label := "any error"
 	switch {
 	case f != nil && f.Type != "":
-		label = printable(errors.Name(f.Type))
+		label = terminal.Printable(errors.Name(f.Type))
 	case f != nil && f.Status != nil:
 		label = fmt.Sprintf("status %d", *f.Status)
 	case f != nil:

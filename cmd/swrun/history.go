@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
@@ -84,10 +85,10 @@ func startedChild(i store.Instance, r interpreter.HistoryEvent) string {
 func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time) string {
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
 	if late := stored.Sub(r.At); late >= notable {
-		words = append(words, "(stored "+elapsed(late)+" later)")
+		words = append(words, "(stored "+terminal.Elapsed(late)+" later)")
 	}
 	if r.Path != "" {
-		words = append(words, printable(string(r.Path)))
+		words = append(words, terminal.Printable(string(r.Path)))
 	}
 	if r.Attempt > 1 {
 		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))
@@ -96,7 +97,7 @@ func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 		words = append(words, "until="+r.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	if r.Error != nil {
-		words = append(words, printable(bounded(r.Error.Error(), 200)))
+		words = append(words, terminal.Printable(terminal.Shorten(r.Error.Error(), 200)))
 		if r.Timeout != "" {
 			words = append(words, "timeoutKind="+r.Timeout)
 		}
@@ -106,7 +107,7 @@ func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 	}
 	if r.Data != nil {
 		if data, err := expr.Encode(r.Data); err == nil {
-			words = append(words, printable(bounded(string(data), 120)))
+			words = append(words, terminal.Printable(terminal.Shorten(string(data), 120)))
 		}
 	}
 	return strings.Join(words, " ") + "\n"

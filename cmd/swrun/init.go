@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/spec"
 )
 
@@ -58,12 +59,12 @@ func (p *program) initialise(file, template string) error {
 		_ = os.Remove(file) // without its schema it would be in the way of the next try
 		return fileError("the document and its schema cannot be written", err)
 	}
-	line := fmt.Sprintf("wrote %s (%s, editor schema attached)", printable(file), counted(strings.Count(text, "\n"), "line"))
-	next := "next: swrun run " + shellWord(file)
+	line := fmt.Sprintf("wrote %s (%s, editor schema attached)", terminal.Printable(file), terminal.Counted(strings.Count(text, "\n"), "line"))
+	next := "next: swrun run " + terminal.ShellWord(file)
 	if template == "hello" {
 		next += " -i name=Ada"
 	}
-	fmt.Fprintln(p.err, padded(line, 58)+"  "+next)
+	fmt.Fprintln(p.err, terminal.Pad(line, 58)+"  "+next)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 func TestReadInput(t *testing.T) {
@@ -146,7 +147,7 @@ func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
 	s := secrets{env: func(name string) (string, bool) { return "s3cr/t+value", name == "SWRUN_SECRET_token" }}
 	fault := errors.Runtimef("%ss3cr/t+value", strings.Repeat("x", shownDetail-6)).With("at", []any{"s3cr/t+value"})
 	fault = s.mask(usingSecrets("token"), false).fault(fault)
-	if got := bounded(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
+	if got := terminal.Shorten(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
 		t.Errorf("a part of the secret is left: %s", got[len(got)-20:])
 	}
 	if diff := cmp.Diff([]any{"‹redacted: token›"}, fault.Extensions["at"]); diff != "" {

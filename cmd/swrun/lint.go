@@ -12,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 func (p *program) lintCommand() *cobra.Command {
@@ -65,7 +66,7 @@ func (p *program) fix(names []string) error {
 		if err := replaceFile(file, fixed); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.err, "fixed %s in %s\n", counted(n, "finding"), printable(file))
+		fmt.Fprintf(p.err, "fixed %s in %s\n", terminal.Counted(n, "finding"), terminal.Printable(file))
 	}
 	return nil
 }

@@ -2,13 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
@@ -81,7 +80,7 @@ func (o *operation) list(f *lsFlags) error {
 	}
 	if len(found) > f.limit {
 		found = found[:f.limit]
-		fmt.Fprintln(o.err, o.errLook().text(fmt.Sprintf("these are the newest %d, and there are more; --limit lists more of them", f.limit)))
+		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("these are the newest %d, and there are more; --limit lists more of them", f.limit)))
 	}
 	switch f.output {
 	case "name":
@@ -117,15 +116,15 @@ func parseLabels(given []string) (map[string]string, error) {
 	return labels, nil
 }
 
-// table prints runs in columns; what is going on is read run by run.
+// Table prints runs in columns; what is going on is read run by run.
 func (o *operation) table(found []runtime.Found) error {
-	w := newTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
+	w := terminal.NewTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
 	for _, r := range found {
 		at, next := "-", "-"
 		if d, err := o.client.Describe(o.ctx, r.Instance); err == nil {
 			at, next = whereabouts(d), nextOf(d)
 		}
-		w.row(r.Instance.ID, r.Info.Workflow.String(), r.Status(), at, elapsed(o.now().Sub(r.Record.CreatedAt())), next)
+		w.Row(r.Instance.ID, r.Info.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Record.CreatedAt())), next)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -138,8 +137,8 @@ func (o *operation) undriven(open bool) error {
 	if !open || !o.store.local {
 		return nil
 	}
-	l := o.errLook()
-	_, err := fmt.Fprintln(o.err, l.dim(l.text("nothing drives this store now: swrun worker"+o.storeFlag()+" drives all of its runs, swrun describe RUN tells more")))
+	l := o.errStyle()
+	_, err := fmt.Fprintln(o.err, l.Dim(l.Text("nothing drives this store now: swrun worker"+o.storeFlag()+" drives all of its runs, swrun describe RUN tells more")))
 	return err
 }
 
@@ -161,7 +160,7 @@ func whereabouts(d *runtime.Description) string {
 func nextOf(d *runtime.Description) string {
 	said := ""
 	if d.Reason != "" {
-		said = ": " + bounded(d.Reason, 60)
+		said = ": " + terminal.Shorten(d.Reason, 60)
 	}
 	switch {
 	case d.Record.Status == interpreter.StatusCompleted:
@@ -204,20 +203,4 @@ func nextOf(d *runtime.Description) string {
 		return "-"
 	}
 	return strings.Join(all, " · ")
-}
-
-// table writes rows in columns; text of the outside is made printable.
-type table struct{ *tabwriter.Writer }
-
-func newTable(w io.Writer, head ...string) table {
-	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	t.row(head...)
-	return t
-}
-
-func (t table) row(cells ...string) {
-	for i, cell := range cells {
-		cells[i] = printable(cell)
-	}
-	fmt.Fprintln(t, strings.Join(cells, "\t"))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -59,7 +60,7 @@ func (o *operation) storeFlag() string {
 	if o.flags.url == "" {
 		return ""
 	}
-	return " --store " + shellWord(o.store.String())
+	return " --store " + terminal.ShellWord(o.store.String())
 }
 
 // operate opens the store for what do does with it.

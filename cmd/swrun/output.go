@@ -63,7 +63,7 @@ func (f *outputFlags) printer(p *program) (*printer, error) {
 type printer struct {
 	w      io.Writer
 	form   string // json, yaml or ndjson
-	raw    bool   // text without quotes
+	raw    bool   // Text without quotes
 	pretty bool   // JSON on several lines, as somebody reads it
 	query  *query // what to print of it
 	mask   *mask  // what it must not say; nil for nothing

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -30,7 +31,7 @@ type subject struct {
 
 func (s subject) name() string {
 	d := s.workflow.Document
-	return printable(d.Namespace + "/" + d.Name + ":" + d.Version)
+	return terminal.Printable(d.Namespace + "/" + d.Name + ":" + d.Version)
 }
 
 // The values of --progress.
@@ -60,7 +61,7 @@ func taskName(p dsl.Pointer) string {
 	if len(tokens) == 0 {
 		return "/"
 	}
-	return printable(tokens[len(tokens)-1])
+	return terminal.Printable(tokens[len(tokens)-1])
 }
 
 // kindWords returns a kind as people write it: call http.

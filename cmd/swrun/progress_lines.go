@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -42,7 +43,7 @@ func (l *lines) observe(r interpreter.HistoryEvent) {
 }
 
 func (l *lines) publish(event map[string]any) {
-	words := []string{"type=" + printable(fmt.Sprint(event["type"])), "id=" + printable(fmt.Sprint(event["id"]))}
+	words := []string{"type=" + terminal.Printable(fmt.Sprint(event["type"])), "id=" + terminal.Printable(fmt.Sprint(event["id"]))}
 	l.write(l.now(), "event.published", words)
 }
 
@@ -53,13 +54,13 @@ func (l *lines) write(at time.Time, event string, words []string) {
 
 func (l *lines) words(r interpreter.HistoryEvent) []string {
 	if r.Kind == "" {
-		words := []string{l.subject.name(), "run=" + printable(l.subject.id)}
+		words := []string{l.subject.name(), "run=" + terminal.Printable(l.subject.id)}
 		if r.Error != nil {
-			words = append(words, "error="+printable(bounded(r.Error.Error(), 300)))
+			words = append(words, "error="+terminal.Printable(terminal.Shorten(r.Error.Error(), 300)))
 		}
 		return words
 	}
-	words := []string{printable(string(r.Path)), "kind=" + string(r.Kind)}
+	words := []string{terminal.Printable(string(r.Path)), "kind=" + string(r.Kind)}
 	if r.Attempt > 0 {
 		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))
 	}
@@ -67,10 +68,10 @@ func (l *lines) words(r interpreter.HistoryEvent) []string {
 		words = append(words, "until="+r.Until.UTC().Format(time.RFC3339Nano))
 	}
 	if r.By != "" {
-		words = append(words, "by="+printable(string(r.By)))
+		words = append(words, "by="+terminal.Printable(string(r.By)))
 	}
 	if r.Error != nil {
-		words = append(words, "error="+printable(bounded(r.Error.Error(), 300)))
+		words = append(words, "error="+terminal.Printable(terminal.Shorten(r.Error.Error(), 300)))
 	}
 	return words
 }
@@ -83,7 +84,7 @@ func (l *lines) tick(now time.Time) {
 	if more := len(paths) - 5; more > 0 {
 		paths = append(paths[:5], fmt.Sprintf("and %d more", more))
 	}
-	l.write(now, "running", append([]string{l.subject.name(), "run=" + printable(l.subject.id), "at"}, paths...))
+	l.write(now, "running", append([]string{l.subject.name(), "run=" + terminal.Printable(l.subject.id), "at"}, paths...))
 }
 
 // innermost returns the paths of what is in progress and has nothing in progress inside.
@@ -96,7 +97,7 @@ func (l *lines) innermost() []string {
 			outer = outer || inside && rest != "" && strings.IndexByte("/![(", rest[0]) >= 0
 		}
 		if !outer {
-			paths = append(paths, printable(string(path)))
+			paths = append(paths, terminal.Printable(string(path)))
 		}
 	}
 	return paths
@@ -104,6 +105,6 @@ func (l *lines) innermost() []string {
 
 func (l *lines) end(o runtime.Outcome, _ bool) {
 	l.write(o.EndedAt, "run.ended", []string{
-		l.subject.name(), "run=" + printable(l.subject.id), "status=" + string(o.Status), "elapsed=" + elapsed(o.EndedAt.Sub(o.StartedAt)),
+		l.subject.name(), "run=" + terminal.Printable(l.subject.id), "status=" + string(o.Status), "elapsed=" + terminal.Elapsed(o.EndedAt.Sub(o.StartedAt)),
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -68,15 +69,15 @@ func endOf(records []interpreter.HistoryEvent) runtime.Outcome {
 
 func quoteSubject() subject { return subject{workflow: quote(), id: "01K7ZA"} }
 
-func newTreeView(b *bytes.Buffer, s subject, l look) *treeView {
+func newTreeView(b *bytes.Buffer, s subject, l terminal.Style) *treeView {
 	return &treeView{w: b, look: l, subject: s, tree: newTree(s.workflow), size: func() (int, int) { return 80, 24 }}
 }
 
 func TestTreeView(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		look look
-	}{{"plain", look{}}, {"ascii", look{ascii: true}}, {"color", look{color: true}}} {
+		look terminal.Style
+	}{{"plain", terminal.Style{}}, {"ascii", terminal.Style{ASCII: true}}, {"color", terminal.Style{Color: true}}} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
 			v := newTreeView(&b, quoteSubject(), c.look)
@@ -92,7 +93,7 @@ func TestTreeView(t *testing.T) {
 func TestTreeOfOneTaskHasNoBranches(t *testing.T) {
 	var b bytes.Buffer
 	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "hello", Version: "0.1.0"}}
-	v := newTreeView(&b, subject{workflow: w, id: "01K7Z9"}, look{})
+	v := newTreeView(&b, subject{workflow: w, id: "01K7Z9"}, terminal.Style{})
 	records := []interpreter.HistoryEvent{
 		{At: testTime, Type: interpreter.WorkflowStarted},
 		{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
@@ -111,7 +112,7 @@ func TestTreeOfOneTaskHasNoBranches(t *testing.T) {
 
 func TestTreeWhileItRuns(t *testing.T) {
 	var b bytes.Buffer
-	v := newTreeView(&b, quoteSubject(), look{})
+	v := newTreeView(&b, quoteSubject(), terminal.Style{})
 	v.live = true
 	for _, r := range quoteRecords()[:4] {
 		v.observe(r)
@@ -128,7 +129,7 @@ func TestTreeWhileItRuns(t *testing.T) {
 func TestRedrawClearsWhatWasDrawn(t *testing.T) {
 	var b bytes.Buffer
 	width := 80
-	v := newTreeView(&b, quoteSubject(), look{})
+	v := newTreeView(&b, quoteSubject(), terminal.Style{})
 	v.live, v.size = true, func() (int, int) { return width, 24 }
 	for _, r := range quoteRecords()[:4] {
 		v.observe(r)
@@ -146,7 +147,7 @@ func TestRedrawClearsWhatWasDrawn(t *testing.T) {
 		t.Errorf("wrapped rows must be counted, got %q", b.String())
 	}
 	for _, line := range strings.Split(b.String(), "\n") {
-		if w := displayWidth(line); w >= 40 {
+		if w := terminal.Width(line); w >= 40 {
 			t.Errorf("%q is %d columns wide in a terminal of 40", line, w)
 		}
 	}
@@ -155,7 +156,7 @@ func TestRedrawClearsWhatWasDrawn(t *testing.T) {
 func TestTreeOfALongLoopStaysSmall(t *testing.T) {
 	var b bytes.Buffer
 	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "loop", Version: "0.1.0"}}
-	v := newTreeView(&b, subject{workflow: w}, look{})
+	v := newTreeView(&b, subject{workflow: w}, terminal.Style{})
 	observe := func(typ interpreter.HistoryEventType, kind dsl.Kind, path string) {
 		v.observe(interpreter.HistoryEvent{At: testTime, Type: typ, Kind: kind, Pointer: "/do/0/all/do/0/one", Path: interpreter.Path(path)})
 	}
@@ -216,7 +217,7 @@ func TestLifecycleEvents(t *testing.T) {
 
 func TestTreeTellsOfRetries(t *testing.T) {
 	var b bytes.Buffer
-	v := newTreeView(&b, quoteSubject(), look{})
+	v := newTreeView(&b, quoteSubject(), terminal.Style{})
 	records := append(quoteRecords()[:5],
 		interpreter.HistoryEvent{At: testTime, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: "/do/0/quote", Path: "/do/0/quote", Attempt: 2, Until: testTime.Add(300 * time.Millisecond)},
 		quoteRecords()[5],
@@ -256,14 +257,14 @@ func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.Histor
 func drawn(t *testing.T, records []interpreter.HistoryEvent, width, height int) []string {
 	t.Helper()
 	var b bytes.Buffer
-	v := newTreeView(&b, quoteSubject(), look{})
+	v := newTreeView(&b, quoteSubject(), terminal.Style{})
 	v.live, v.size = true, func() (int, int) { return width, height }
 	for _, r := range records {
 		v.observe(r)
 	}
 	v.tick(testTime.Add(400 * time.Millisecond))
 	for _, line := range v.drawn {
-		if displayWidth(line) >= width {
+		if terminal.Width(line) >= width {
 			t.Errorf("%q is wider than a terminal of %d columns", line, width)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 )
@@ -16,7 +17,7 @@ import (
 // It moves the cursor itself: a terminal library would put the terminal into raw mode and take Ctrl-C away.
 type treeView struct {
 	w       io.Writer
-	look    look
+	look    terminal.Style
 	subject subject
 	tree    *tree
 	live    bool
@@ -43,9 +44,9 @@ func (v *treeView) observe(r interpreter.HistoryEvent) {
 // header is printed once and never redrawn.
 func (v *treeView) header() {
 	v.began = true
-	line := v.look.bold(v.look.sign("●")+" "+v.look.text(v.subject.name())) + "  run " + printable(v.subject.id)
+	line := v.look.Bold(v.look.Sign("●")+" "+v.look.Text(v.subject.name())) + "  run " + terminal.Printable(v.subject.id)
 	if after := v.subject.workflow.TimeoutAfter(v.subject.workflow.Timeout); after != nil {
-		line += "  " + v.look.sign("⏱") + " run deadline " + v.look.text(written(after))
+		line += "  " + v.look.Sign("⏱") + " run deadline " + v.look.Text(terminal.Duration(after))
 	}
 	if v.subject.virtual {
 		line += "  virtual time"
@@ -84,7 +85,7 @@ func (v *treeView) draw(rows []string, width int) {
 func screenRows(rows []string, width int) int {
 	n := 0
 	for _, row := range rows {
-		n += max(1, (displayWidth(row)+width-1)/max(1, width))
+		n += max(1, (terminal.Width(row)+width-1)/max(1, width))
 	}
 	return n
 }
@@ -97,7 +98,7 @@ func (v *treeView) end(o runtime.Outcome, failed bool) {
 	rows := aligned(v.rows(o.EndedAt, nil))
 	if hidden := len(rows) - shownRows; hidden > 0 {
 		half := shownRows / 2
-		rows = append(append(rows[:half:half], fmt.Sprintf("%s %d more", v.look.sign("…"), hidden)), rows[len(rows)-half:]...)
+		rows = append(append(rows[:half:half], fmt.Sprintf("%s %d more", v.look.Sign("…"), hidden)), rows[len(rows)-half:]...)
 	}
 	v.draw(nil, width)
 	for _, row := range rows {
@@ -106,14 +107,14 @@ func (v *treeView) end(o runtime.Outcome, failed bool) {
 	if failed {
 		return
 	}
-	line := v.look.green(v.look.sign("✔")) + " completed in " + elapsed(o.EndedAt.Sub(o.StartedAt))
+	line := v.look.Green(v.look.Sign("✔")) + " completed in " + terminal.Elapsed(o.EndedAt.Sub(o.StartedAt))
 	if v.tree.caught > 0 {
-		line += "   (" + counted(v.tree.caught, "error") + " caught)"
+		line += "   (" + terminal.Counted(v.tree.caught, "error") + " caught)"
 	}
 	fmt.Fprintln(v.w, line)
 }
 
-// row is one line of the tree before its columns are aligned.
+// Row is one line of the tree before its columns are aligned.
 type row struct {
 	prefix, mark, label string
 	paint               func(string) string
@@ -133,18 +134,18 @@ func (v *treeView) rows(now time.Time, shown window) []row {
 func (v *treeView) children(rows []row, o *occurrence, indent string, now time.Time, shown window) []row {
 	visible, over, running := shown.of(o)
 	if over > 0 {
-		rows = append(rows, v.more(indent+v.look.sign("├─")+" ", over, "earlier"))
+		rows = append(rows, v.more(indent+v.look.Sign("├─")+" ", over, "earlier"))
 	}
 	for i, child := range visible {
-		branch, below := v.look.sign("├─")+" ", v.look.sign("│")+"  "
+		branch, below := v.look.Sign("├─")+" ", v.look.Sign("│")+"  "
 		if i == len(visible)-1 && running == 0 && o != &v.tree.root {
-			branch, below = v.look.sign("└─")+" ", "   "
+			branch, below = v.look.Sign("└─")+" ", "   "
 		}
 		rows = append(rows, v.row(indent+branch, child, now))
 		rows = v.children(rows, child, indent+below, now, shown)
 	}
 	if running > 0 {
-		rows = append(rows, v.more(indent+v.look.sign("└─")+" ", running, "more in progress"))
+		rows = append(rows, v.more(indent+v.look.Sign("└─")+" ", running, "more in progress"))
 	}
 	return rows
 }
@@ -152,29 +153,29 @@ func (v *treeView) children(rows []row, o *occurrence, indent string, now time.T
 // more is a line that stands for tasks that are not shown.
 func (v *treeView) more(prefix string, n int, what string) row {
 	return row{
-		prefix: prefix, label: fmt.Sprintf("%s %d %s", v.look.sign("…"), n, what),
+		prefix: prefix, label: fmt.Sprintf("%s %d %s", v.look.Sign("…"), n, what),
 		paint: func(s string) string { return s }, rest: []string{"", "", ""},
 	}
 }
 
 func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
-	r := row{prefix: prefix, label: clip(v.look.text(o.label), nameWidth), rest: []string{kindWords(o.kind), "", v.look.text(o.note)}}
+	r := row{prefix: prefix, label: terminal.Clip(v.look.Text(o.label), nameWidth), rest: []string{kindWords(o.kind), "", v.look.Text(o.note)}}
 	switch o.state {
 	case stateRunning:
-		r.mark, r.paint = "▶", v.look.blue
-		r.rest[1], r.short = v.look.text(remaining(o, now)), v.look.text(shortest(o, now))
+		r.mark, r.paint = "▶", v.look.Blue
+		r.rest[1], r.short = v.look.Text(remaining(o, now)), v.look.Text(shortest(o, now))
 	case stateCompleted:
-		r.mark, r.paint = "✔", v.look.green
-		r.rest[1] = elapsed(o.ended.Sub(o.started))
+		r.mark, r.paint = "✔", v.look.Green
+		r.rest[1] = terminal.Elapsed(o.ended.Sub(o.started))
 	case stateFaulted:
-		r.mark, r.paint = "✖", v.look.red
-		r.rest[1] = elapsed(o.ended.Sub(o.started))
+		r.mark, r.paint = "✖", v.look.Red
+		r.rest[1] = terminal.Elapsed(o.ended.Sub(o.started))
 	case stateCancelled:
-		r.mark, r.paint = "⊘", v.look.yellow
-		r.rest[1] = elapsed(o.ended.Sub(o.started))
+		r.mark, r.paint = "⊘", v.look.Yellow
+		r.rest[1] = terminal.Elapsed(o.ended.Sub(o.started))
 		r.rest[2] = strings.TrimSpace("cancelled " + r.rest[2])
 	case stateSkipped:
-		r.mark, r.paint = "○", v.look.dim
+		r.mark, r.paint = "○", v.look.Dim
 	}
 	if r.short == "" {
 		r.short = r.rest[1]
@@ -183,7 +184,7 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 		r.mark, r.rest[1], r.short = "", "", ""
 	}
 	if r.mark != "" {
-		r.mark = v.look.sign(r.mark) + " "
+		r.mark = v.look.Sign(r.mark) + " "
 	}
 	return r
 }
@@ -193,14 +194,14 @@ func remaining(o *occurrence, now time.Time) string {
 	var parts []string
 	switch {
 	case o.retry > 0 && !o.waits.IsZero():
-		parts = append(parts, fmt.Sprintf("attempt %d in %s", o.retry, elapsed(o.waits.Sub(now))))
+		parts = append(parts, fmt.Sprintf("attempt %d in %s", o.retry, terminal.Elapsed(o.waits.Sub(now))))
 	case !o.waits.IsZero():
-		parts = append(parts, fmt.Sprintf("⏱ %s left of %s", elapsed(o.waits.Sub(now)), dsl.Span(o.waits.Sub(o.started))))
+		parts = append(parts, fmt.Sprintf("⏱ %s left of %s", terminal.Elapsed(o.waits.Sub(now)), dsl.Span(o.waits.Sub(o.started))))
 	case len(o.children) == 0:
-		parts = append(parts, elapsed(now.Sub(o.started)))
+		parts = append(parts, terminal.Elapsed(now.Sub(o.started)))
 	}
 	if !o.deadline.IsZero() {
-		parts = append(parts, "⏱ times out in "+elapsed(o.deadline.Sub(now)))
+		parts = append(parts, "⏱ times out in "+terminal.Elapsed(o.deadline.Sub(now)))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -209,16 +210,16 @@ func remaining(o *occurrence, now time.Time) string {
 func aligned(rows []row) []string {
 	var names, kinds, times int
 	for _, r := range rows {
-		names = max(names, displayWidth(r.prefix+r.mark+r.label))
-		kinds = max(kinds, displayWidth(r.rest[0]))
-		times = max(times, min(displayWidth(r.rest[1]), 12))
+		names = max(names, terminal.Width(r.prefix+r.mark+r.label))
+		kinds = max(kinds, terminal.Width(r.rest[0]))
+		times = max(times, min(terminal.Width(r.rest[1]), 12))
 	}
 	text := make([]string, len(rows))
 	for i, r := range rows {
-		name := padded(r.prefix+r.mark+r.label, names)
+		name := terminal.Pad(r.prefix+r.mark+r.label, names)
 		painted := r.prefix + r.paint(r.mark) + name[len(r.prefix+r.mark):]
 		text[i] = strings.TrimRight(strings.Join([]string{
-			painted, padded(r.rest[0], kinds), padded(r.rest[1], times), r.rest[2],
+			painted, terminal.Pad(r.rest[0], kinds), terminal.Pad(r.rest[1], times), r.rest[2],
 		}, "   "), " ")
 	}
 	return text

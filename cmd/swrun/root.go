@@ -13,6 +13,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/suggest"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/process"
 )
 
@@ -37,7 +38,7 @@ func run(args []string, s streams) (code int) {
 	defer func() {
 		// Go would exit with 2, which means wrong use here.
 		if bug := recover(); bug != nil {
-			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", printable(p.secrets.hide(fmt.Sprint(bug))), debug.Stack())
+			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", terminal.Printable(p.secrets.hide(fmt.Sprint(bug))), debug.Stack())
 			code = exitInternal
 		}
 	}()
@@ -56,10 +57,10 @@ func run(args []string, s streams) (code int) {
 		exit = &exitError{code: exitUsage, message: err.Error(), hint: "swrun --help lists the commands"}
 	}
 	if exit.message != "" {
-		l := p.errLook()
-		fmt.Fprintln(s.err, l.red("swrun:")+" "+l.text(printableLines(p.secrets.hide(exit.message))))
+		l := p.errStyle()
+		fmt.Fprintln(s.err, l.Red("swrun:")+" "+l.Text(printableLines(p.secrets.hide(exit.message))))
 		if exit.hint != "" {
-			fmt.Fprintln(s.err, "  "+l.text(printable(exit.hint)))
+			fmt.Fprintln(s.err, "  "+l.Text(terminal.Printable(exit.hint)))
 		}
 	}
 	return exit.code
@@ -68,13 +69,23 @@ func run(args []string, s streams) (code int) {
 func printableLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		lines[i] = printable(line)
+		lines[i] = terminal.Printable(line)
 	}
 	return strings.Join(lines, "\n  ")
 }
 
-func (p *program) outLook() look { return newLook(p.streams, p.outTTY, p.noColor, p.ascii) }
-func (p *program) errLook() look { return newLook(p.streams, p.errTTY, p.noColor, p.ascii) }
+func (p *program) outStyle() terminal.Style { return p.style(p.outTTY) }
+func (p *program) errStyle() terminal.Style { return p.style(p.errTTY) }
+
+// style returns how text is shown on one of the streams.
+func (p *program) style(tty bool) terminal.Style {
+	l := terminal.NewStyle(p.env, tty, p.noColor)
+	l.ASCII = p.ascii
+	if tty && p.width != nil {
+		l.Width = p.width()
+	}
+	return l
+}
 
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
@@ -266,7 +277,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usagef("usage: "+cmd.UseLine(), "%s needs %s", cmd.CommandPath(), names[len(args)])
 		case len(args) > len(names):
-			return usagef("usage: "+cmd.UseLine(), "%s takes %s, got one more: %q", cmd.CommandPath(), counted(len(names), "argument"), args[len(names)])
+			return usagef("usage: "+cmd.UseLine(), "%s takes %s, got one more: %q", cmd.CommandPath(), terminal.Counted(len(names), "argument"), args[len(names)])
 		}
 		return nil
 	}

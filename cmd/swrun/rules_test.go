@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // TestRulesForPeople: what validate and lint show for the bad documents of every rule, to the letter.
@@ -29,7 +30,7 @@ func TestRulesForPeople(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			report := humanReport(parseText(name, text), dsl.SeverityInfo, look{})
+			report := humanReport(parseText(name, text), dsl.SeverityInfo, terminal.Style{})
 			mustMatchGolden(t, filepath.Join("rules", strings.TrimSuffix(name, ".yaml")+".txt"), report)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
@@ -155,8 +156,8 @@ func (r *durableRun) resumed(ctx context.Context) error {
 	if err != nil || l.Lifecycle.Entries == 0 || l.Lifecycle.Status.Final() || !r.program.errTTY {
 		return err
 	}
-	look := r.program.errLook()
-	_, err = fmt.Fprintln(r.program.err, look.text(fmt.Sprintf("↻ %s goes on where it was; its timers and deadlines kept running", r.instance.ID)))
+	look := r.program.errStyle()
+	_, err = fmt.Fprintln(r.program.err, look.Text(fmt.Sprintf("↻ %s goes on where it was; its timers and deadlines kept running", r.instance.ID)))
 	return err
 }
 
@@ -262,11 +263,11 @@ func (r *durableRun) workerConfig(ctx context.Context) runtime.WorkerConfig {
 
 // kept tells that the run can go on.
 func (p *program) kept(i store.Instance, f *runFlags, d *document, s os.Signal) error {
-	again := fmt.Sprintf("swrun run %s --id %s", shellWord(d.file), i.ID)
+	again := fmt.Sprintf("swrun run %s --id %s", terminal.ShellWord(d.file), i.ID)
 	if f.store.url != "" {
-		again += " --store " + shellWord(errors.MaskURL(f.store.url))
+		again += " --store " + terminal.ShellWord(errors.MaskURL(f.store.url))
 	}
-	l := p.errLook()
-	fmt.Fprintln(p.err, l.text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, printable(again))))
+	l := p.errStyle()
+	fmt.Fprintln(p.err, l.Text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, terminal.Printable(again))))
 	return quietExit(signalExit(s))
 }

@@ -120,7 +120,7 @@ func (m *mask) text(s string) string {
 	return m.look(m.set.Text(s))
 }
 
-// look returns a text for a terminal that knows ASCII only.
+// Style returns a text for a terminal that knows ASCII only.
 func (m *mask) look(s string) string {
 	if !m.ascii || !strings.Contains(s, "‹redacted") {
 		return s

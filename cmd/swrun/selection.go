@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -43,8 +44,8 @@ func (o *operation) seen(name string) (store.Instance, error) {
 	}
 	i, err := single(name, begun)
 	if err == nil {
-		l := o.errLook()
-		fmt.Fprintln(o.err, l.text(fmt.Sprintf("%s is short for %s, the only run whose id begins so", printable(name), printable(i.String()))))
+		l := o.errStyle()
+		fmt.Fprintln(o.err, l.Text(fmt.Sprintf("%s is short for %s, the only run whose id begins so", terminal.Printable(name), terminal.Printable(i.String()))))
 	}
 	return i, err
 }
@@ -78,12 +79,12 @@ func (o *operation) checkName(name string) error {
 	if !full {
 		namespace, id = "any", name+"x" // the beginning of an id may end with any character of one
 	} else if o.flags.namespace != "" && o.flags.namespace != namespace {
-		return usagef("leave out -n, or name the run by its id alone", "%s is not in the namespace %s of -n", printable(name), o.flags.namespace)
+		return usagef("leave out -n, or name the run by its id alone", "%s is not in the namespace %s of -n", terminal.Printable(name), o.flags.namespace)
 	}
 	if len(name) > 0 && (store.Instance{Namespace: namespace, ID: id}).Check() == nil {
 		return nil
 	}
-	return usagef(hint, "%q can be no run", bounded(name, 150))
+	return usagef(hint, "%q can be no run", terminal.Shorten(name, 150))
 }
 
 // noRun tells that there is no run of this name. What it may have been meant for is named, but not taken.
@@ -97,7 +98,7 @@ func (o *operation) noRun(name string, begun []store.Instance) error {
 
 func single(name string, found []store.Instance) (store.Instance, error) {
 	if len(found) > 1 {
-		return store.Instance{}, usagef("name it in full: "+names(found), "%q may mean %s", name, counted(len(found), "run"))
+		return store.Instance{}, usagef("name it in full: "+names(found), "%q may mean %s", name, terminal.Counted(len(found), "run"))
 	}
 	return found[0], nil
 }

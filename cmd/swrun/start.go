@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -94,14 +95,14 @@ func (f *startFlags) asked(p *program, name string) (runtime.Reference, runtime.
 		err = fmt.Errorf("%q names no workflow: it has a space", name)
 	}
 	if err != nil {
-		return reference, runtime.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", bounded(err.Error(), 200))
+		return reference, runtime.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", terminal.Shorten(err.Error(), 200))
 	}
 	options, err := f.read()
 	if err != nil {
 		return reference, options, refusalError(err)
 	}
 	if late := p.now().Sub(options.Deadline); !options.Deadline.IsZero() && late >= 0 {
-		err = usagef("give one that is to come, for example "+moment(p.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, elapsed(late))
+		err = usagef("give one that is to come, for example "+moment(p.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))
 	}
 	return reference, options, err
 }

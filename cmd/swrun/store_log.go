@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // storeLog tells people that a store does not answer, and that it does again: a command that waits for a store says so.
@@ -28,7 +30,7 @@ func (l storeLog) Handle(_ context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	_, err := fmt.Fprintln(l.p.err, l.p.errLook().text("swrun: "+printable(line)))
+	_, err := fmt.Fprintln(l.p.err, l.p.errStyle().Text("swrun: "+terminal.Printable(line)))
 	return err
 }
 

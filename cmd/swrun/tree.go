@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -186,7 +187,7 @@ func (t *tree) catch(r interpreter.HistoryEvent) {
 	if len(t.faulted) == 0 {
 		return
 	}
-	t.faulted[0].note += "  → caught by " + printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
+	t.faulted[0].note += "  → caught by " + terminal.Printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
 	t.faulted = nil
 }
 
@@ -198,7 +199,7 @@ func (t *tree) retried(r interpreter.HistoryEvent) {
 	}
 	note := fmt.Sprintf("  → attempt %d", r.Attempt)
 	if r.Until.After(r.At) {
-		note += " after " + elapsed(r.Until.Sub(r.At))
+		note += " after " + terminal.Elapsed(r.Until.Sub(r.At))
 	}
 	t.faulted[0].note += note
 	t.faulted = nil
@@ -213,7 +214,7 @@ func (t *tree) filter(p dsl.Pointer) string {
 	f := try.Catch.Errors
 	switch {
 	case f.Type != "":
-		return printable(errors.Name(f.Type))
+		return terminal.Printable(errors.Name(f.Type))
 	case f.Status != nil:
 		return fmt.Sprintf("status %d", *f.Status)
 	}
@@ -229,11 +230,11 @@ func shortError(r interpreter.HistoryEvent) string {
 	if d, ok := timeoutLength(e); ok && r.Timeout != "" {
 		return "timed out after " + dsl.Span(d)
 	}
-	text := printable(bounded(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
+	text := terminal.Printable(terminal.Shorten(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
 	if e.Detail != "" {
-		text += ": " + printable(bounded(e.Detail, 80))
+		text += ": " + terminal.Printable(terminal.Shorten(e.Detail, 80))
 	} else if e.Title != "" {
-		text += ": " + printable(bounded(e.Title, 80))
+		text += ": " + terminal.Printable(terminal.Shorten(e.Title, 80))
 	}
 	return text
 }

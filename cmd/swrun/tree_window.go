@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // This file fits the tree into the terminal while the run goes on.
@@ -38,10 +40,10 @@ func (v *treeView) fitting(now time.Time, width, height int) []string {
 		rows = v.soonest(now, height)
 	}
 	if over := len(rows) - height; over > 0 { // it is nested deeper than that
-		rows = append([]row{{label: v.look.sign("…"), paint: func(s string) string { return s }, rest: []string{"", "", ""}}}, rows[over+1:]...)
+		rows = append([]row{{label: v.look.Sign("…"), paint: func(s string) string { return s }, rest: []string{"", "", ""}}}, rows[over+1:]...)
 	}
 	text := aligned(rows)
-	if slices.ContainsFunc(text, func(s string) bool { return displayWidth(s) > width }) {
+	if slices.ContainsFunc(text, func(s string) bool { return terminal.Width(s) > width }) {
 		text = narrow(rows, width)
 	}
 	return text
@@ -98,9 +100,9 @@ func shortest(o *occurrence, now time.Time) string {
 	end := endOfTask(o)
 	switch {
 	case end != never:
-		return "⏱ " + elapsed(end.Sub(now))
+		return "⏱ " + terminal.Elapsed(end.Sub(now))
 	case len(o.children) == 0:
-		return elapsed(now.Sub(o.started))
+		return terminal.Elapsed(now.Sub(o.started))
 	}
 	return ""
 }
@@ -109,19 +111,19 @@ func shortest(o *occurrence, now time.Time) string {
 func narrow(rows []row, width int) []string {
 	times := 0
 	for _, r := range rows {
-		times = max(times, displayWidth(r.short))
+		times = max(times, terminal.Width(r.short))
 	}
 	names := max(1, width-times-1)
 	text := make([]string, len(rows))
 	for i, r := range rows {
 		prefix, room := r.prefix, max(1, names/2)
-		if over := displayWidth(prefix+r.mark+r.label) - names; over > 0 && displayWidth(prefix) > room {
-			prefix = clip(prefix, max(2, room-2)) + " " // deep inside the name matters more than where
+		if over := terminal.Width(prefix+r.mark+r.label) - names; over > 0 && terminal.Width(prefix) > room {
+			prefix = terminal.Clip(prefix, max(2, room-2)) + " " // deep inside the name matters more than where
 		}
-		name := clip(r.label, max(1, names-displayWidth(prefix+r.mark)))
+		name := terminal.Clip(r.label, max(1, names-terminal.Width(prefix+r.mark)))
 		line := prefix + r.paint(r.mark) + name
-		line += strings.Repeat(" ", max(1, width-times-displayWidth(line))) + r.short
-		text[i] = clip(strings.TrimRight(line, " "), width)
+		line += strings.Repeat(" ", max(1, width-times-terminal.Width(line))) + r.short
+		text[i] = terminal.Clip(strings.TrimRight(line, " "), width)
 	}
 	return text
 }

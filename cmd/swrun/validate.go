@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
 // The values of -o of validate and lint.
@@ -100,29 +101,29 @@ func (p *program) writeReport(documents []*document, all dsl.Diagnostics, output
 		return writeGitHub(p.out, all)
 	}
 	for _, d := range documents {
-		if err := write(p.out, humanReport(d, lowest, p.outLook())); err != nil {
+		if err := write(p.out, humanReport(d, lowest, p.outStyle())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func humanReport(d *document, lowest dsl.Severity, l look) string {
+func humanReport(d *document, lowest dsl.Severity, l terminal.Style) string {
 	shown, hidden := d.visible(lowest)
 	r := report{text: d.text, diagnostics: shown, hidden: hidden}
 	if d.file != stdinName {
-		r.fixCommand = "swrun lint --fix " + shellWord(d.file)
+		r.fixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
 	}
 	return humanDiagnostics(r, l) + d.verdict(l)
 }
 
 // verdict says that a document is valid, or is empty. A valid one may still be more than this build can run.
-func (d *document) verdict(l look) string {
+func (d *document) verdict(l terminal.Style) string {
 	switch {
 	case d.diagnostics.Err() == nil:
-		return l.green(l.sign("✔")) + fmt.Sprintf(" %s: %s is valid\n", printable(d.file), l.text(d.title()))
+		return l.Green(l.Sign("✔")) + fmt.Sprintf(" %s: %s is valid\n", terminal.Printable(d.file), l.Text(d.title()))
 	case onlyUnsupported(d.diagnostics):
-		return l.yellow(l.sign("⊘")) + fmt.Sprintf(" %s: %s is valid, but this build does not run it\n", printable(d.file), l.text(d.title()))
+		return l.Yellow(l.Sign("⊘")) + fmt.Sprintf(" %s: %s is valid, but this build does not run it\n", terminal.Printable(d.file), l.Text(d.title()))
 	}
 	return ""
 }

@@ -123,7 +123,7 @@ func (j *job) progress() progress {
 	case progressTree:
 		term, _ := p.env("TERM")
 		return &treeView{
-			w: w, look: p.errLook(), subject: j.subject, tree: newTree(j.subject.workflow), live: p.errTTY && term != "dumb",
+			w: w, look: p.errStyle(), subject: j.subject, tree: newTree(j.subject.workflow), live: p.errTTY && term != "dumb",
 			size: func() (int, int) { return p.width(), p.height() },
 		}
 	case progressLines:

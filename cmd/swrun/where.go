@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -150,7 +151,7 @@ func (o *operation) confirm(f *selectFlags, verb string, n int) error {
 	if f.yes || n == 0 {
 		return nil
 	}
-	question := fmt.Sprintf("%s %s?", verb, counted(n, "run"))
+	question := fmt.Sprintf("%s %s?", verb, terminal.Counted(n, "run"))
 	if !o.inTTY || !o.errTTY {
 		return usagef("--yes says so without being asked", "%s Nobody is there to say yes", question)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/process"
 	"github.com/swrun/swrun/runtime"
 )
@@ -123,7 +124,7 @@ func readFolders(s streams, folders []string) ([]deployment, error) {
 	var files []string
 	for _, folder := range folders {
 		if isFile(folder) {
-			return nil, usagef("serve takes folders: swrun serve "+shellWord(filepath.Dir(folder)), "%s is a file", folder)
+			return nil, usagef("serve takes folders: swrun serve "+terminal.ShellWord(filepath.Dir(folder)), "%s is a file", folder)
 		}
 		entries, err := os.ReadDir(folder)
 		if err != nil {

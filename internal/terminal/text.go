@@ -1,0 +1,140 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// Printable returns s with everything escaped that could drive a terminal or break a line: control characters,
+// bytes that are no UTF-8, and characters that change the direction of text.
+func Printable(s string) string {
+	if IsPrintable(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		b.WriteString(Escaped(r, s[:size]))
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// IsPrintable reports whether Printable returns s as it is.
+func IsPrintable(s string) bool {
+	for _, r := range s {
+		if r == utf8.RuneError || unsafeRune(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func unsafeRune(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff'
+}
+
+// Escaped returns how r is shown; raw is its encoding.
+func Escaped(r rune, raw string) string {
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		return `\x` + hex(uint64(raw[0]), 2)
+	case !unsafeRune(r):
+		return raw
+	case r == '\n':
+		return `\n`
+	case r == '\r':
+		return `\r`
+	case r == '\t':
+		return `\t`
+	case r < 0x100:
+		return `\x` + hex(uint64(r), 2)
+	}
+	return `\u` + hex(uint64(r), 4)
+}
+
+func hex(n uint64, digits int) string {
+	s := strconv.FormatUint(n, 16)
+	return strings.Repeat("0", max(0, digits-len(s))) + s
+}
+
+// Width returns how many columns of a terminal s takes.
+func Width(s string) int { return cells().String(s) }
+
+// cells measures text in columns of a terminal; colours take none.
+func cells() displaywidth.Options { return displaywidth.Options{ControlSequences: true} }
+
+// Pad returns s filled up with spaces to width columns.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-Width(s)))
+}
+
+// Clip shortens s to width columns; it ends in … then.
+func Clip(s string, width int) string {
+	if width <= 0 || Width(s) <= width {
+		return s
+	}
+	if width == 1 {
+		return "…"
+	}
+	return cells().TruncateString(s, width, "…")
+}
+
+// Shorten shortens s to n bytes or a little less, at a character.
+func Shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// Counted returns "1 error" or "2 errors"; info has no plural.
+func Counted[N int | int64](n N, noun string) string {
+	if n != 1 && noun != "info" {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// Elapsed shows how long something took, or has left: 3ms, 1.5s, 4m47s, 30d. What is less than nothing is nothing.
+func Elapsed(d time.Duration) string { return dsl.RoughSpan(max(d, 0)) }
+
+// Duration shows a duration of the document.
+func Duration(d *dsl.Duration) string {
+	if d.Expression != "" {
+		return Printable(Shorten(d.Expression, 40))
+	}
+	var parts []string
+	if d.Years != 0 {
+		parts = append(parts, strconv.Itoa(d.Years)+"y")
+	}
+	if d.Months != 0 {
+		parts = append(parts, strconv.Itoa(d.Months)+"mo")
+	}
+	if d.Exact != 0 || len(parts) == 0 {
+		parts = append(parts, dsl.Span(d.Exact))
+	}
+	return strings.Join(parts, "")
+}
+
+// ShellWord quotes a file name where a shell would need it.
+func ShellWord(s string) string {
+	plain := !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+:@%", r))
+	})
+	if plain && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(Printable(s), "'", `'\''`) + "'"
+}
