@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -70,7 +71,7 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 	}
 	d.deploy(c.files["workflow.yaml"])
 	var err error
-	d.root, err = d.client.StartDefinition(t.Context(), runtime.Definition{Document: c.files["workflow.yaml"]}, c.input(t),
+	d.root, err = d.client.StartDefinition(t.Context(), definition.Definition{Document: c.files["workflow.yaml"]}, c.input(t),
 		runtime.StartOptions{ID: "case"})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 
 // deploy makes a document known; one that is not valid is left out, as a server would refuse it.
 func (d *durable) deploy(text string) {
-	if _, err := d.client.Deploy(d.t.Context(), runtime.Definition{Document: text}); err != nil && d.t.Context().Err() != nil {
+	if _, err := d.client.Deploy(d.t.Context(), definition.Definition{Document: text}); err != nil && d.t.Context().Err() != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -165,11 +166,9 @@ func (d *durable) config() runtime.ExecutionConfig {
 }
 
 func (d *durable) program(info *runtime.Invocation) *interpreter.Program {
-	data, err := d.bench.store.Definition(d.t.Context(), "digest/"+info.Definition)
+	deployed, err := definition.Load(d.t.Context(), d.bench.store, info.Definition)
 	d.must(err)
-	var definition runtime.Definition
-	d.must(json.Unmarshal(data, &definition))
-	p, found := load("workflow.yaml", definition.Document, d.outside.config)
+	p, found := load("workflow.yaml", deployed.Document, d.outside.config)
 	d.must(found.Err())
 	return p
 }

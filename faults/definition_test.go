@@ -3,10 +3,10 @@ package faults
 import (
 	"encoding/json"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
-func parseDefinition(data []byte) (d runtime.Definition, err error) {
+func parseDefinition(data []byte) (d definition.Definition, err error) {
 	err = json.Unmarshal(data, &d)
 	return d, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redact/redacttest"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -53,7 +54,7 @@ do:
 func TestKillWithSecrets(t *testing.T) {
 	search := redacttest.For(crashSecrets())
 	w := newWorld(t, 30*time.Millisecond, redacttest.Redis()...)
-	if _, err := w.client.Deploy(t.Context(), runtime.Definition{Document: strings.ReplaceAll(secretiveChild, "@SINK", w.sink.url)}); err != nil {
+	if _, err := w.client.Deploy(t.Context(), definition.Definition{Document: strings.ReplaceAll(secretiveChild, "@SINK", w.sink.url)}); err != nil {
 		t.Fatal(err)
 	}
 	w.start(of(20), secretive)

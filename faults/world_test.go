@@ -23,6 +23,7 @@ import (
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
@@ -170,7 +171,7 @@ func (w *world) start(n int, body string) {
 	w.Helper()
 	document := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + strings.ReplaceAll(body, "@SINK", w.sink.url)
 	for range n {
-		i, err := w.client.StartDefinition(w.Context(), runtime.Definition{Document: document}, nil, runtime.StartOptions{})
+		i, err := w.client.StartDefinition(w.Context(), definition.Definition{Document: document}, nil, runtime.StartOptions{})
 		if err != nil {
 			w.Fatal(err)
 		}

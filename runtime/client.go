@@ -10,18 +10,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // ClientConfig is what a client needs. Store is required.
 type ClientConfig struct {
 	Store   store.Store
-	Compile Compile       // needed for Describe, and for starts whose timeouts count from when they are accepted
-	Nonce   func() string // default random; ids of commands
+	Compile definition.Compile // needed for Describe, and for starts whose timeouts count from when they are accepted
+	Nonce   func() string      // default random; ids of commands
 	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
 	Alone bool
 	// Limits are those of a start.
@@ -34,7 +34,7 @@ type Client struct {
 	nonce    func() string
 	alone    bool
 	limits   limits.Set
-	programs programs
+	programs *definition.Programs
 }
 
 // NewClient returns a client.
@@ -42,30 +42,13 @@ func NewClient(c ClientConfig) *Client {
 	if c.Nonce == nil {
 		c.Nonce = rand.Text
 	}
-	return &Client{store: c.Store, nonce: c.Nonce, alone: c.Alone, limits: c.Limits, programs: programs{catalog: c.Store, compile: c.Compile}}
+	return &Client{store: c.Store, nonce: c.Nonce, alone: c.Alone, limits: c.Limits, programs: definition.NewPrograms(c.Store, c.Compile)}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
 // refused as a Conflict.
-func (c *Client) Deploy(ctx context.Context, d Definition) (Reference, error) {
-	reference, err := d.Reference()
-	if err != nil {
-		return reference, err
-	}
-	digest, err := define(ctx, c.store, reference.Namespace, d)
-	if err != nil {
-		return reference, err
-	}
-	return reference, c.store.Define(ctx, nameKey+reference.String(), []byte(digest))
-}
-
-// Reference returns what the definition's document is called.
-func (d Definition) Reference() (Reference, error) {
-	w, found := dsl.Parse(d.Name(), []byte(d.Document))
-	if err := found.Err(); err != nil {
-		return Reference{}, err
-	}
-	return Reference{w.Document.Namespace, w.Document.Name, w.Document.Version}, nil
+func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definition.Reference, error) {
+	return definition.Deploy(ctx, c.store, d)
 }
 
 // StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
@@ -124,29 +107,29 @@ func (o StartOptions) Check() error {
 }
 
 // Start starts an instance of a workflow that has been deployed.
-func (c *Client) Start(ctx context.Context, r Reference, input any, o StartOptions) (store.Instance, error) {
-	reference, definition, err := resolve(ctx, c.store, r)
+func (c *Client) Start(ctx context.Context, r definition.Reference, input any, o StartOptions) (store.Instance, error) {
+	reference, digest, err := definition.Resolve(ctx, c.store, r)
 	if err != nil {
 		return store.Instance{}, err
 	}
-	return c.begin(ctx, reference, definition, input, o)
+	return c.begin(ctx, reference, digest, input, o)
 }
 
 // StartDefinition starts an instance of a definition, whether or not it is deployed under its name. If there is an
 // instance with the same id, definition, input and options already, it is returned.
-func (c *Client) StartDefinition(ctx context.Context, d Definition, input any, o StartOptions) (store.Instance, error) {
+func (c *Client) StartDefinition(ctx context.Context, d definition.Definition, input any, o StartOptions) (store.Instance, error) {
 	reference, err := d.Reference()
 	if err != nil {
 		return store.Instance{}, err
 	}
-	definition, err := define(ctx, c.store, reference.Namespace, d)
+	digest, err := definition.Put(ctx, c.store, reference.Namespace, d)
 	if err != nil {
 		return store.Instance{}, err
 	}
-	return c.begin(ctx, reference, definition, input, o)
+	return c.begin(ctx, reference, digest, input, o)
 }
 
-func (c *Client) begin(ctx context.Context, r Reference, definition string, input any, o StartOptions) (store.Instance, error) {
+func (c *Client) begin(ctx context.Context, r definition.Reference, digest string, input any, o StartOptions) (store.Instance, error) {
 	if err := o.check(input, c.limits); err != nil {
 		return store.Instance{}, err
 	}
@@ -161,7 +144,7 @@ func (c *Client) begin(ctx context.Context, r Reference, definition string, inpu
 		input = map[string]any{}
 	}
 	info := Invocation{
-		Workflow: r, Definition: definition, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
+		Workflow: r, Definition: digest, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
 		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, Accepted: o.Accepted,
 	}
 	started, err := c.start(ctx, i, info, o)
@@ -175,7 +158,7 @@ func (c *Client) begin(ctx context.Context, r Reference, definition string, inpu
 }
 
 // same refuses an instance of another workflow.
-func (c *Client) same(ctx context.Context, i store.Instance, r Reference) error {
+func (c *Client) same(ctx context.Context, i store.Instance, r definition.Reference) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
 		return err
@@ -213,7 +196,7 @@ func (c *Client) start(ctx context.Context, i store.Instance, info Invocation, o
 
 // shortest returns the shortest of the timeouts that count from when an instance is accepted; 0 if there is none.
 func (c *Client) shortest(ctx context.Context, i store.Instance, info Invocation) (shortest time.Duration, err error) {
-	p, err := c.programs.program(ctx, info.Definition)
+	p, err := c.programs.Program(ctx, info.Definition)
 	if err != nil {
 		return 0, err
 	}

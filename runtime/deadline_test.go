@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
 // TestAcceptedCountsEveryTimeout is promise 172: counted from acceptance, all timeouts are, the document's own too.
@@ -171,7 +172,7 @@ func TestDescribedLimits(t *testing.T) {
 				if c.worker {
 					defer h.work(runtime.WorkerConfig{})()
 				}
-				i, err := h.client.StartDefinition(t.Context(), runtime.Definition{Document: both}, nil, c.options)
+				i, err := h.client.StartDefinition(t.Context(), definition.Definition{Document: both}, nil, c.options)
 				if err != nil {
 					t.Fatal(err)
 				}

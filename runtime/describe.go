@@ -57,7 +57,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 		return nil, err
 	}
 	d := &Description{Instance: i, Record: l.Lifecycle, Info: info, Status: string(l.Lifecycle.Status), At: work.At}
-	if d.Program, err = c.programs.program(ctx, info.Definition); err != nil {
+	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil {
 		return nil, err
 	}
 	if l.State.Head == nil {

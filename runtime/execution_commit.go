@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -154,7 +155,7 @@ func (s *Execution) start(e interpreter.Effect) {
 		return
 	}
 	start := &childStart{
-		ID: childID(s.instance, e.Request.Path), Workflow: Reference{r.Namespace, r.Name, r.Version}, Input: r.Input,
+		ID: childID(s.instance, e.Request.Path), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
 		Depth: s.info.Depth + 1, Family: s.instance,
 	}
 	if s.info.Family != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -112,9 +113,9 @@ func (h *executor) program(c store.Claimed, digest string) (*interpreter.Program
 	}
 	for failures := 1; ; failures++ {
 		ctx, cancel := context.WithTimeout(h.ctx, store.Grace/4) // so that it is not overlooked that the worker leaves
-		p, err := w.programs.program(ctx, digest)
+		p, err := w.programs.Program(ctx, digest)
 		cancel()
-		var unknown *unavailableError
+		var unknown *definition.UnavailableError
 		if err == nil || !errors.As(err, &unknown) {
 			return p, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -82,7 +83,7 @@ func TestLimitsOfStarts(t *testing.T) {
 		many["n"+string(r)], many["m"+string(r)] = "", ""
 	}
 	h := newHost(t)
-	d := runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {set: {x: 1}}}]"}
+	d := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {set: {x: 1}}}]"}
 	start := func(input any, o runtime.StartOptions) func(runtime.StartOptions) error {
 		return func(runtime.StartOptions) error {
 			_, err := h.client.StartDefinition(t.Context(), d, input, o)

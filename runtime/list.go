@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -142,7 +143,7 @@ func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun
 		return []store.Instance{{Namespace: before, ID: id}}, nil, err
 	}
 	if namespace == "" {
-		if among, err = namespaces(ctx, c.store); err != nil {
+		if among, err = definition.Namespaces(ctx, c.store); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -20,7 +21,7 @@ func (unlisted) List(context.Context, int, string, int) (store.Page, error) {
 // not, and a child too.
 func TestFindByID(t *testing.T) {
 	h := newHost(t)
-	child := runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: other, name: a, version: 0.1.0}\ndo: [{a: {set: {x: 1}}}]"}
+	child := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: other, name: a, version: 0.1.0}\ndo: [{a: {set: {x: 1}}}]"}
 	if _, err := h.client.StartDefinition(t.Context(), child, nil, runtime.StartOptions{ID: "x"}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -64,13 +65,13 @@ type outgoing struct {
 
 // childStart starts a child workflow.
 type childStart struct {
-	ID       string            `json:"id"`
-	Workflow Reference         `json:"workflow"`
-	Input    interpreter.Value `json:"input"`
-	Parent   *Parent           `json:"parent,omitempty"`
-	Origin   *store.Instance   `json:"origin,omitempty"`
-	Depth    int               `json:"depth,omitempty"`
-	Family   store.Instance    `json:"family"`
+	ID       string               `json:"id"`
+	Workflow definition.Reference `json:"workflow"`
+	Input    interpreter.Value    `json:"input"`
+	Parent   *Parent              `json:"parent,omitempty"`
+	Origin   *store.Instance      `json:"origin,omitempty"`
+	Depth    int                  `json:"depth,omitempty"`
+	Family   store.Instance       `json:"family"`
 }
 
 // outgoingMessage is a message to another instance; with a verb it is a command.

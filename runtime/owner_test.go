@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -473,7 +474,7 @@ func TestCompilingPanics(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			compile := func(runtime.Definition) (*interpreter.Program, error) { panic("it is broken") }
+			compile := func(definition.Definition) (*interpreter.Program, error) { panic("it is broken") }
 			runtime.NewWorker(runtime.WorkerConfig{Store: h.store, Compile: compile}).Run(ctx)
 		}()
 		time.Sleep(10 * time.Minute)

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -144,7 +145,7 @@ func TestOptionsAreChecked(t *testing.T) {
 func TestDuplicates(t *testing.T) {
 	h := newHost(t)
 	first := h.start("do: [{a: {wait: PT1S}}]", runtime.StartOptions{ID: "a"})
-	definition := runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {wait: PT1S}}]"}
+	deployed := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {wait: PT1S}}]"}
 	for _, c := range []struct {
 		input any
 		on    string
@@ -153,7 +154,7 @@ func TestDuplicates(t *testing.T) {
 		{nil, "", ""}, {nil, runtime.OnDuplicateReject, store.Conflict}, {nil, runtime.OnDuplicateReturnExisting, ""},
 		{1, "", store.Conflict}, {1, runtime.OnDuplicateReject, store.Conflict}, {1, runtime.OnDuplicateReturnExisting, ""},
 	} {
-		i, err := h.client.StartDefinition(t.Context(), definition, c.input, runtime.StartOptions{ID: "a", OnDuplicate: c.on})
+		i, err := h.client.StartDefinition(t.Context(), deployed, c.input, runtime.StartOptions{ID: "a", OnDuplicate: c.on})
 		if store.RefusedAs(err) != c.want || i != first {
 			t.Errorf("%+v: got %s, %v", c, i, err)
 		}
@@ -373,7 +374,7 @@ func TestResultIsToldAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.compile(runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]"})
+	p, err := h.compile(definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -599,7 +600,7 @@ func TestChildOfLatest(t *testing.T) {
 		stop()
 		relay := runtime.Relay{Store: h.store}
 		start := `{"child":{"id":"` + h.child(i).ID + `","workflow":"test/child:latest","input":{},"parent":{"i":{"Namespace":"test","ID":"` + i.ID + `"},"e":1}}}`
-		if _, err := h.client.Deploy(t.Context(), runtime.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
+		if _, err := h.client.Deploy(t.Context(), definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := relay.Bring(t.Context(), store.Outgoing{ID: "again", Data: []byte(start)}); err != nil {

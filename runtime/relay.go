@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -116,7 +117,7 @@ func (r *Relay) deliver(ctx context.Context, id string, d *outgoingMessage) erro
 
 // bringChild starts a child workflow; what makes that impossible is told to its parent.
 func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error {
-	reference, definition, err := resolve(ctx, r.Store, c.Workflow)
+	reference, digest, err := definition.Resolve(ctx, r.Store, c.Workflow)
 	if store.RefusedAs(err) == store.NoSuch {
 		return r.orphan(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
 	}
@@ -127,7 +128,7 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 	if err := child.Check(); err != nil {
 		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := Invocation{Workflow: reference, Definition: definition, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
+	info := Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
 	_, err = NewClient(ClientConfig{Store: r.Store, Limits: r.Limits}).start(ctx, child, info, StartOptions{})
 	if store.RefusedAs(err) == store.TooMany {
 		return r.orphan(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 
 	crypto "crypto/rand"
@@ -21,7 +22,7 @@ import (
 // WorkerConfig is what a worker needs. Store and Compile are required; the rest has defaults.
 type WorkerConfig struct {
 	Store   store.Store
-	Compile Compile
+	Compile definition.Compile
 
 	Concurrency     int           // instances that perform something at a time; default 1000; negative for none at all
 	Lease           time.Duration // default 10 s: how long the work of a worker that has died lies idle
@@ -49,7 +50,7 @@ type WorkerConfig struct {
 type Worker struct {
 	c          WorkerConfig
 	relay      Relay
-	programs   programs
+	programs   *definition.Programs
 	partitions []*partition
 	memory     *memory
 	slots      *lane        // for instances that are new or perform something
@@ -106,7 +107,7 @@ func NewWorker(c WorkerConfig) *Worker {
 	}
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Log: c.Log},
-		programs: programs{catalog: c.Store, compile: c.Compile},
+		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   newMemory(c.Memory),
 		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[store.Instance]*executor{},

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
@@ -33,7 +34,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-func (h *host) compile(d runtime.Definition) (*interpreter.Program, error) {
+func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 	w, found := dsl.Parse("test.yaml", []byte(d.Document))
 	if err := found.Err(); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (h *host) work(c runtime.WorkerConfig) (stop func()) {
 func (h *host) start(document string, o runtime.StartOptions) store.Instance {
 	h.Helper()
 	document = "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + document
-	i, err := h.client.StartDefinition(h.Context(), runtime.Definition{Document: document}, nil, o)
+	i, err := h.client.StartDefinition(h.Context(), definition.Definition{Document: document}, nil, o)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func (h *host) start(document string, o runtime.StartOptions) store.Instance {
 func (h *host) deploy(name, document string) {
 	h.Helper()
 	document = "document: {dsl: 1.0.3, namespace: test, name: " + name + ", version: 0.1.0}\n" + document
-	if _, err := h.client.Deploy(h.Context(), runtime.Definition{Document: document}); err != nil {
+	if _, err := h.client.Deploy(h.Context(), definition.Definition{Document: document}); err != nil {
 		h.Fatal(err)
 	}
 }

@@ -3,7 +3,6 @@ package simulation
 import (
 	"container/heap"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
@@ -33,7 +33,7 @@ type world struct {
 	relay   runtime.Relay
 	workers []*worker
 	runs    []*run
-	compile func(runtime.Definition) (*interpreter.Program, error)
+	compile func(definition.Definition) (*interpreter.Program, error)
 
 	calls    []call
 	crashes  int
@@ -88,7 +88,7 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-func newWorld(seed uint64, b bug, compile func(runtime.Definition) (*interpreter.Program, error)) *world {
+func newWorld(seed uint64, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
 	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), bug: b, faulty: true, compile: compile}
 	w.knobs = w.draw()
 	w.memory = memstore.New(memstore.Config{Partitions: w.knobs.partitions, Now: func() time.Time { return epoch().Add(w.now) }})
@@ -165,7 +165,7 @@ func (w *world) begin() {
 		k.boot()
 	}
 	for _, d := range documents() {
-		if _, err := w.client.Deploy(context.Background(), runtime.Definition{Document: d.text()}); err != nil {
+		if _, err := w.client.Deploy(context.Background(), definition.Definition{Document: d.text()}); err != nil {
 			w.problem("deploy: %s", err)
 		}
 	}
@@ -179,7 +179,7 @@ func (w *world) begin() {
 }
 
 func (w *world) start(r *run) {
-	reference := runtime.Reference{Namespace: "sim", Name: r.kind.name, Version: "1.0.0"}
+	reference := definition.Reference{Namespace: "sim", Name: r.kind.name, Version: "1.0.0"}
 	i, err := w.client.Start(context.Background(), reference, nil, runtime.StartOptions{ID: r.id})
 	if err != nil {
 		w.problem("start %s: %s", r.id, err)
@@ -248,10 +248,10 @@ func (w *world) perform(r interpreter.Request) (took time.Duration, result any, 
 }
 
 // compiler compiles each document once, for all seeds.
-func compiler() func(runtime.Definition) (*interpreter.Program, error) {
+func compiler() func(definition.Definition) (*interpreter.Program, error) {
 	kinds := tasks.All(tasks.Config{})
 	cache := map[string]*interpreter.Program{}
-	return func(d runtime.Definition) (*interpreter.Program, error) {
+	return func(d definition.Definition) (*interpreter.Program, error) {
 		if p := cache[d.Document]; p != nil {
 			return p, nil
 		}
@@ -266,11 +266,7 @@ func compiler() func(runtime.Definition) (*interpreter.Program, error) {
 }
 
 func (w *world) program(info *runtime.Invocation) *interpreter.Program {
-	data, err := w.memory.Definition(context.Background(), "digest/"+info.Definition)
-	var d runtime.Definition
-	if err == nil {
-		err = json.Unmarshal(data, &d)
-	}
+	d, err := definition.Load(context.Background(), w.memory, info.Definition)
 	if err != nil {
 		panic(err)
 	}

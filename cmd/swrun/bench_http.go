@@ -19,6 +19,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -88,8 +89,8 @@ func microseconds(d time.Duration, n int) float64 {
 }
 
 // compileCalls makes the documents of bench ready to run with real calls.
-func (b *bench) compileCalls(transport http.RoundTripper) runtime.Compile {
-	return func(d runtime.Definition) (*interpreter.Program, error) {
+func (b *bench) compileCalls(transport http.RoundTripper) definition.Compile {
+	return func(d definition.Definition) (*interpreter.Program, error) {
 		w, found := dsl.Parse("bench", []byte(d.Document))
 		if err := found.Err(); err != nil {
 			return nil, err

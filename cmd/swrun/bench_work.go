@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
@@ -26,8 +27,8 @@ import (
 
 // compile makes the documents of bench ready to run: a call is a function of this process, which takes no time, or as
 // long as it is let.
-func (b *bench) compile(perform interpreter.Performer) runtime.Compile {
-	return func(d runtime.Definition) (*interpreter.Program, error) {
+func (b *bench) compile(perform interpreter.Performer) definition.Compile {
+	return func(d definition.Definition) (*interpreter.Program, error) {
 		w, found := dsl.Parse("bench", []byte(d.Document))
 		if err := found.Err(); err != nil {
 			return nil, err
@@ -55,9 +56,9 @@ func block(ctx context.Context, _ interpreter.Request) (any, error) {
 }
 
 // deploy deploys a document of bench.
-func (b *bench) deploy(name, body string) (runtime.Reference, error) {
+func (b *bench) deploy(name, body string) (definition.Reference, error) {
 	document := fmt.Sprintf("document: {dsl: 1.0.3, namespace: bench, name: %s, version: 1.0.0}\n%s", name, body)
-	reference, err := b.client.Deploy(b.ctx, runtime.Definition{Document: document})
+	reference, err := b.client.Deploy(b.ctx, definition.Definition{Document: document})
 	if store.RefusedAs(err) == store.Conflict {
 		err = errors.New("the store holds what another version of bench has left: name another deployment, --store redis://...?deployment=NAME")
 	}
@@ -65,7 +66,7 @@ func (b *bench) deploy(name, body string) (runtime.Reference, error) {
 }
 
 // start starts n runs at once, from several sides. input gives each its input.
-func (b *bench) start(r runtime.Reference, n int, input func(int) any) error {
+func (b *bench) start(r definition.Reference, n int, input func(int) any) error {
 	runs := make([]store.Instance, n)
 	failed := make(chan error, 64)
 	var group sync.WaitGroup

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -32,7 +32,7 @@ changes afterwards: deploying another document under the same three is refused (
 // deployment is a document that is to be deployed.
 type deployment struct {
 	name       string // of its file
-	definition runtime.Definition
+	definition definition.Definition
 	scheduled  bool
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
 // This file tells people why a run did not complete (ux.md 2.3).
@@ -158,7 +159,7 @@ func (f failure) child(origin interpreter.HistoryEvent, instance string) string 
 	if !ok || f.others == nil {
 		return fmt.Sprintf("at %s %s", terminal.Printable(terminal.Shorten(instance, 300)), by)
 	}
-	reference := runtime.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version}
+	reference := definition.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version}
 	at := dsl.Pointer(strings.TrimSuffix(instance, "/"))
 	holders := f.others.holders(reference, at)
 	if len(holders) != 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/process"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -30,7 +30,7 @@ type host struct {
 }
 
 // compile makes a definition ready to run: with its own resources, and nothing else that could change.
-func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
+func (h host) compile(d definition.Definition) (*interpreter.Program, error) {
 	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
 		return nil, err
@@ -55,29 +55,29 @@ func (h host) compile(d runtime.Definition) (*interpreter.Program, error) {
 }
 
 // definition makes a document a definition: every resource that it is compiled with is read, once, and kept.
-func (d *document) definition() (runtime.Definition, error) {
-	definition := runtime.Definition{Document: string(d.text), Resources: map[string][]byte{}}
+func (d *document) definition() (definition.Definition, error) {
+	made := definition.Definition{Document: string(d.text), Resources: map[string][]byte{}}
 	if d.file != stdinName {
-		definition.File = filepath.Base(d.file)
+		made.File = filepath.Base(d.file)
 	}
 	config := compileConfig(d.file, tasks.Config{})
 	read := config.Load
 	config.Load = func(ctx context.Context, uri string) ([]byte, error) {
 		data, err := read(ctx, uri)
 		if err == nil {
-			definition.Resources[uri] = data
+			made.Resources[uri] = data
 		}
 		return data, err
 	}
 	_, found := interpreter.Compile(d.workflow, config)
 	d.add(found)
-	return definition, d.refused()
+	return made, d.refused()
 }
 
 // siblings returns the definitions of the workflows that d's tasks run, and those run in turn, as far as they are
 // found beside d.
-func (d *document) siblings(l *library) ([]runtime.Definition, error) {
-	var all []runtime.Definition
+func (d *document) siblings(l *library) ([]definition.Definition, error) {
+	var all []definition.Definition
 	seen := map[string]bool{}
 	open := []*document{d}
 	for len(open) > 0 {
@@ -104,23 +104,23 @@ func (d *document) siblings(l *library) ([]runtime.Definition, error) {
 }
 
 // runs returns the workflows that the tasks of w run.
-func runs(w *dsl.Workflow) []runtime.Reference {
-	found := map[runtime.Reference]bool{}
+func runs(w *dsl.Workflow) []definition.Reference {
+	found := map[definition.Reference]bool{}
 	dsl.Walk(w, func(t dsl.Task) bool {
 		if r, ok := t.(*dsl.RunWorkflow); ok {
-			found[runtime.Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version}] = true
+			found[definition.Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version}] = true
 		}
 		return true
 	})
-	return slices.SortedFunc(maps.Keys(found), func(a, b runtime.Reference) int {
+	return slices.SortedFunc(maps.Keys(found), func(a, b definition.Reference) int {
 		return map[bool]int{true: -1, false: 1}[a.String() < b.String()]
 	})
 }
 
 // named returns the book that a reference means, or nil.
-func (l *library) named(r runtime.Reference) *book {
+func (l *library) named(r definition.Reference) *book {
 	b := l.choose(r.Namespace, r.Name, r.Version)
-	if b == nil || r.Version == runtime.Latest {
+	if b == nil || r.Version == definition.Latest {
 		l.readFolder()
 		b = l.choose(r.Namespace, r.Name, r.Version)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
 // library finds the workflows that run.workflow tasks name: the document itself, those of --workflow, and the
@@ -53,7 +53,7 @@ func (l *library) add(d *document) {
 
 // find returns the program of a workflow; it is what runtime.Workflows describes.
 func (l *library) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {
-	b := l.named(runtime.Reference{Namespace: namespace, Name: name, Version: version})
+	b := l.named(definition.Reference{Namespace: namespace, Name: name, Version: version})
 	if b == nil {
 		return nil, errors.Configurationf("there is no workflow %s/%s:%s among the documents beside this one%s; name its file with --workflow",
 			namespace, name, version, l.known(namespace, name))
@@ -89,7 +89,7 @@ func (l *library) choose(namespace, name, version string) *book {
 		if b.version == version {
 			return b
 		}
-		if version == "latest" && (best == nil || runtime.Later(b.version, best.version)) {
+		if version == "latest" && (best == nil || definition.Later(b.version, best.version)) {
 			best = b
 		}
 	}
@@ -168,10 +168,10 @@ func (l *library) open(b *book) (*interpreter.Program, *errors.Error) {
 
 // holders returns the documents in which a pointer leads to a task, or to the whole if it is empty: that of a workflow, or
 // else those that it starts, and those that they start.
-func (l *library) holders(r runtime.Reference, at dsl.Pointer) (found []*book) {
+func (l *library) holders(r definition.Reference, at dsl.Pointer) (found []*book) {
 	seen := map[*book]bool{}
-	for level := []runtime.Reference{r}; len(level) > 0 && len(found) == 0; {
-		var below []runtime.Reference
+	for level := []definition.Reference{r}; len(level) > 0 && len(found) == 0; {
+		var below []definition.Reference
 		for _, r := range level {
 			b := l.named(r)
 			if b == nil || b.document == nil || b.document.workflow == nil || seen[b] {
@@ -183,7 +183,7 @@ func (l *library) holders(r runtime.Reference, at dsl.Pointer) (found []*book) {
 			}
 			dsl.Walk(b.document.workflow, func(t dsl.Task) bool {
 				if run, ok := t.(*dsl.RunWorkflow); ok {
-					below = append(below, runtime.Reference{Namespace: run.Namespace, Name: run.Workflow, Version: run.Version})
+					below = append(below, definition.Reference{Namespace: run.Namespace, Name: run.Workflow, Version: run.Version})
 				}
 				return true
 			})

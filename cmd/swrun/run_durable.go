@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -110,7 +111,7 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 }
 
 // takeInput takes the input of a run that is there, if none is given: then it only goes on.
-func (r *durableRun) takeInput(ctx context.Context, d runtime.Definition) error {
+func (r *durableRun) takeInput(ctx context.Context, d definition.Definition) error {
 	if len(r.flags.inputs) > 0 || r.flags.id == "" {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (r *durableRun) takeInput(ctx context.Context, d runtime.Definition) error 
 }
 
 // info returns what is fixed about the run, or nil if there is none yet.
-func (r *durableRun) info(ctx context.Context, d runtime.Definition) (*runtime.Invocation, error) {
+func (r *durableRun) info(ctx context.Context, d definition.Definition) (*runtime.Invocation, error) {
 	reference, err := d.Reference()
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (r *durableRun) info(ctx context.Context, d runtime.Definition) (*runtime.I
 }
 
 // conflict tells what is different in the run that is there.
-func (r *durableRun) conflict(ctx context.Context, d runtime.Definition) error {
+func (r *durableRun) conflict(ctx context.Context, d definition.Definition) error {
 	what := "another input, or other options"
 	if info, err := r.info(ctx, d); err == nil && info != nil && info.Definition != d.Digest() {
 		what = "another document, or another version of this one"

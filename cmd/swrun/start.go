@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -89,8 +90,8 @@ func (f *startFlags) read() (runtime.StartOptions, error) {
 }
 
 // asked returns what is to be started, and how; what cannot be meant is refused before any store is looked at.
-func (f *startFlags) asked(p *program, name string) (runtime.Reference, runtime.StartOptions, error) {
-	reference, err := runtime.ParseReference(name)
+func (f *startFlags) asked(p *program, name string) (definition.Reference, runtime.StartOptions, error) {
+	reference, err := definition.ParseReference(name)
 	if err == nil && strings.ContainsFunc(name, unicode.IsSpace) {
 		err = fmt.Errorf("%q names no workflow: it has a space", name)
 	}
@@ -107,7 +108,7 @@ func (f *startFlags) asked(p *program, name string) (runtime.Reference, runtime.
 	return reference, options, err
 }
 
-func (o *operation) start(reference runtime.Reference, options runtime.StartOptions, f *startFlags) error {
+func (o *operation) start(reference definition.Reference, options runtime.StartOptions, f *startFlags) error {
 	bounds, err := o.limits(nil)
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func (o *operation) start(reference runtime.Reference, options runtime.StartOpti
 	}
 	i, err := o.client.Start(o.ctx, reference, input, options)
 	if store.RefusedAs(err) == store.NoSuch {
-		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", strings.TrimSuffix(reference.String(), ":"+runtime.Latest), o.store), hint: "swrun deploy DOC makes it known"}
+		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", strings.TrimSuffix(reference.String(), ":"+definition.Latest), o.store), hint: "swrun deploy DOC makes it known"}
 	}
 	if store.RefusedAs(err) == store.Conflict {
 		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s already", i), hint: "choose another --id, or --on-duplicate return-existing for a run of the same workflow"}

@@ -1,9 +1,9 @@
-package runtime_test
+package definition_test
 
 import (
 	"testing"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
 // TestLater holds which of all versions `latest` means (semantics 10.7), for stored and for local workflows alike.
@@ -14,7 +14,7 @@ func TestLater(t *testing.T) {
 			if i < 2 && j < 2 { // neither is a version
 				continue
 			}
-			if got := runtime.Later(a, b); got != (i > j) {
+			if got := definition.Later(a, b); got != (i > j) {
 				t.Errorf("Later(%q, %q) is %v", a, b, got)
 			}
 		}

@@ -1,0 +1,166 @@
+// Package definition is what workflows are deployed as: documents with all that they are compiled with, kept in a store's
+// catalog under their digest and under namespace, name and version. Clients deploy and resolve definitions, workers compile
+// them. A definition that is stored never changes.
+package definition
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Definition is a workflow as it was deployed: its document and every external resource that it is compiled with, so
+// that an instance always continues as it began.
+type Definition struct {
+	File      string            `json:"file,omitempty"` // what the document's file is called, for people; not part of its identity
+	Document  string            `json:"document"`       // YAML
+	Resources map[string][]byte `json:"resources,omitempty"`
+}
+
+// Name returns what the document is called in messages.
+func (d Definition) Name() string {
+	if d.File == "" {
+		return "definition"
+	}
+	return d.File
+}
+
+// Reference returns what the definition's document is called.
+func (d Definition) Reference() (Reference, error) {
+	w, found := dsl.Parse(d.Name(), []byte(d.Document))
+	if err := found.Err(); err != nil {
+		return Reference{}, err
+	}
+	return Reference{w.Document.Namespace, w.Document.Name, w.Document.Version}, nil
+}
+
+// Digest identifies the definition by its content.
+func (d Definition) Digest() string {
+	d.File = ""
+	data, _ := json.Marshal(d) // text and bytes always encode
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// Compile makes a definition ready to run.
+type Compile func(Definition) (*interpreter.Program, error)
+
+const (
+	digestKey = "digest/"
+	nameKey   = "workflow/"
+	// namespaceKey notes the namespaces that instances may be in, so that one of them is found by its id alone.
+	namespaceKey = "namespace/"
+)
+
+// Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
+// refused as a Conflict.
+func Deploy(ctx context.Context, c store.Catalog, d Definition) (Reference, error) {
+	reference, err := d.Reference()
+	if err != nil {
+		return reference, err
+	}
+	digest, err := Put(ctx, c, reference.Namespace, d)
+	if err != nil {
+		return reference, err
+	}
+	return reference, c.Define(ctx, nameKey+reference.String(), []byte(digest))
+}
+
+// Put stores a definition of a namespace under its digest alone.
+func Put(ctx context.Context, c store.Catalog, namespace string, d Definition) (digest string, err error) {
+	if err := c.Define(ctx, namespaceKey+namespace, []byte(namespace)); err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("write the definition: %w", err)
+	}
+	digest = d.Digest()
+	if err = c.Define(ctx, digestKey+digest, data); store.RefusedAs(err) == store.Conflict {
+		err = nil // the same, from a file of another name
+	}
+	return digest, err
+}
+
+// Load returns the definition that is stored under a digest; an UnavailableError if the store could not be asked.
+func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, err error) {
+	data, err := c.Definition(ctx, digestKey+digest)
+	switch {
+	case store.RefusedAs(err) != "":
+		return d, err
+	case err != nil:
+		return d, &UnavailableError{digest, err}
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("read the definition %s: %w", digest, err)
+	}
+	return d, nil
+}
+
+// Namespaces returns those that instances may be in.
+func Namespaces(ctx context.Context, c store.Catalog) (all []string, err error) {
+	keys, err := c.Definitions(ctx)
+	for _, key := range keys {
+		if name, ok := strings.CutPrefix(key, namespaceKey); ok {
+			all = append(all, name)
+		}
+	}
+	return all, err
+}
+
+// Resolve returns the digest of what is deployed under a reference, and the reference with its version.
+func Resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, string, error) {
+	if r.Version == Latest {
+		latest, err := latestVersion(ctx, c, r)
+		if err != nil {
+			return r, "", err
+		}
+		r.Version = latest
+	}
+	digest, err := c.Definition(ctx, nameKey+r.String())
+	return r, string(digest), err
+}
+
+func latestVersion(ctx context.Context, c store.Catalog, r Reference) (string, error) {
+	keys, err := c.Definitions(ctx)
+	if err != nil {
+		return "", err
+	}
+	prefix := nameKey + r.Namespace + "/" + r.Name + ":"
+	latest := ""
+	for _, key := range keys {
+		if version, ok := strings.CutPrefix(key, prefix); ok && Later(version, latest) {
+			latest = version
+		}
+	}
+	if latest == "" {
+		return "", &store.Refusal{Code: store.NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
+	}
+	return latest, nil
+}
+
+// Later reports whether `latest` means version a rather than b: releases come before pre-releases, and what is no
+// version comes last (semantics 10.7).
+func Later(a, b string) bool {
+	left, err := semver.StrictNewVersion(a)
+	if err != nil {
+		return false
+	}
+	right, err := semver.StrictNewVersion(b)
+	if err != nil {
+		return true
+	}
+	if released := left.Prerelease() == ""; released != (right.Prerelease() == "") {
+		return released
+	}
+	return left.GreaterThan(right)
+}

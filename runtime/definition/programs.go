@@ -1,0 +1,103 @@
+package definition
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Programs is a cache of compiled definitions. Several goroutines may use it.
+type Programs struct {
+	catalog store.Catalog
+	compile Compile
+
+	mu       sync.Mutex
+	compiled map[string]*compilation
+}
+
+// NewPrograms returns an empty cache of what a catalog holds.
+func NewPrograms(c store.Catalog, compile Compile) *Programs {
+	return &Programs{catalog: c, compile: compile, compiled: map[string]*compilation{}}
+}
+
+type compilation struct {
+	done    chan struct{} // closed when the rest is known
+	program *interpreter.Program
+	err     error
+}
+
+// loadWithin is how long a definition may be on its way.
+const loadWithin = 30 * time.Second
+
+// maxPrograms is how many programs are kept; more are compiled again when they are needed.
+const maxPrograms = 512
+
+// Program returns the program of a definition; instances share it. When ctx ends before it is known, it is an
+// UnavailableError, and it goes on being loaded.
+func (p *Programs) Program(ctx context.Context, digest string) (*interpreter.Program, error) {
+	c := p.compilation(ctx, digest)
+	select {
+	case <-c.done:
+		return c.program, c.err
+	case <-ctx.Done():
+		return nil, &UnavailableError{digest, context.Cause(ctx)}
+	}
+}
+
+func (p *Programs) compilation(ctx context.Context, digest string) *compilation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.compiled[digest]; c != nil {
+		return c
+	}
+	if len(p.compiled) >= maxPrograms {
+		p.compiled = map[string]*compilation{}
+	}
+	c := &compilation{done: make(chan struct{})}
+	p.compiled[digest] = c
+	go func() {
+		defer close(c.done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadWithin)
+		defer cancel()
+		if c.program, c.err = p.contained(ctx, digest); c.err != nil { // it may be there next time
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.compiled, digest)
+		}
+	}()
+	return c
+}
+
+// contained is load; a panic is a fault of the definition.
+func (p *Programs) contained(ctx context.Context, digest string) (program *interpreter.Program, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("compiling the definition %s panicked: %v\n%s", digest, v, debug.Stack())
+		}
+	}()
+	return p.load(ctx, digest)
+}
+
+func (p *Programs) load(ctx context.Context, digest string) (*interpreter.Program, error) {
+	d, err := Load(ctx, p.catalog, digest)
+	if err != nil {
+		return nil, err
+	}
+	return p.compile(d)
+}
+
+// UnavailableError is a definition that the store could not be asked for.
+type UnavailableError struct {
+	digest string
+	err    error
+}
+
+func (e *UnavailableError) Error() string {
+	return "ask for the definition " + e.digest + ": " + e.err.Error()
+}
+func (e *UnavailableError) Unwrap() error { return e.err }
