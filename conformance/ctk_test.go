@@ -16,6 +16,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // ctkFolder is where the specification's own features are, beside the checkout.
@@ -59,7 +60,7 @@ type scenario struct {
 	workflow string
 	input    any
 	pending  bool
-	outcome  runtime.Outcome
+	outcome  execution.Outcome
 	order    []string // tasks in the order in which they started
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -50,7 +51,7 @@ type durable struct {
 type taken struct {
 	claimed store.Claimed
 	program *interpreter.Program
-	session *runtime.Execution
+	session *execution.Execution
 	flights []interpreter.Effect
 }
 
@@ -151,21 +152,21 @@ func (d *durable) claim(partition int, ready []store.Instance) {
 		if d.lost > lost {
 			return // and with it the rest of what was claimed
 		}
-		info, err := runtime.ParseInvocation(c.Invocation)
+		info, err := execution.ParseInvocation(c.Invocation)
 		d.must(err)
 		h := &taken{claimed: c, program: d.program(info)}
-		h.session = runtime.NewExecution(d.config(), c, info, h.program)
+		h.session = execution.NewExecution(d.config(), c, info, h.program)
 		d.held = append(d.held, h)
 		d.must(h.session.Begin(c))
 		d.act(h)
 	}
 }
 
-func (d *durable) config() runtime.ExecutionConfig {
-	return runtime.ExecutionConfig{Clock: func() time.Time { return d.bench.now() }, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}
+func (d *durable) config() execution.ExecutionConfig {
+	return execution.ExecutionConfig{Clock: func() time.Time { return d.bench.now() }, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}
 }
 
-func (d *durable) program(info *runtime.Invocation) *interpreter.Program {
+func (d *durable) program(info *execution.Invocation) *interpreter.Program {
 	deployed, err := definition.Load(d.t.Context(), d.bench.store, info.Definition)
 	d.must(err)
 	p, found := load("workflow.yaml", deployed.Document, d.outside.config)
@@ -384,7 +385,7 @@ func (d *durable) verifyInstance(i store.Instance) {
 	d.t.Helper()
 	l, err := d.bench.store.Load(d.t.Context(), i)
 	d.must(err)
-	info, err := runtime.ParseInvocation(l.Invocation)
+	info, err := execution.ParseInvocation(l.Invocation)
 	d.must(err)
 	entries := d.history(i)
 	ends, seq := 0, 0

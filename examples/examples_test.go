@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -45,7 +46,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func mustRun(t *testing.T, file string, server *url.URL) runtime.Outcome {
+func mustRun(t *testing.T, file string, server *url.URL) execution.Outcome {
 	t.Helper()
 	config := interpreter.Config{
 		Kinds:   tasks.All(tasks.Config{Transport: rewrite{server}, Processes: processtest.Pool(t)}),
@@ -86,7 +87,7 @@ func mustRead(t *testing.T, file string) []byte {
 	return data
 }
 
-func compareOutput(t *testing.T, outcome runtime.Outcome, want []byte) {
+func compareOutput(t *testing.T, outcome execution.Outcome, want []byte) {
 	t.Helper()
 	if outcome.Fault != nil {
 		t.Fatal(outcome.Fault)
@@ -100,7 +101,7 @@ func compareOutput(t *testing.T, outcome runtime.Outcome, want []byte) {
 	}
 }
 
-func compareFault(t *testing.T, outcome runtime.Outcome, want []byte) {
+func compareFault(t *testing.T, outcome execution.Outcome, want []byte) {
 	t.Helper()
 	if outcome.Fault == nil {
 		t.Fatalf("the workflow is %s with %v, want a fault", outcome.Status, outcome.Output)

@@ -24,6 +24,7 @@ import (
 	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
@@ -301,7 +302,7 @@ func (w *world) auditHistory(i store.Instance, l store.Loaded, entries []runtime
 
 func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpreter.HistoryStep) {
 	w.Helper()
-	info, err := runtime.ParseInvocation(l.Invocation)
+	info, err := execution.ParseInvocation(l.Invocation)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -321,7 +322,7 @@ func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpret
 	}
 }
 
-func (w *world) program(info *runtime.Invocation) *interpreter.Program {
+func (w *world) program(info *execution.Invocation) *interpreter.Program {
 	w.Helper()
 	data, err := w.store.Definition(w.Context(), "digest/"+info.Definition)
 	if err != nil {

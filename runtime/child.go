@@ -6,17 +6,15 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file tells parents about the workflows that they run.
 
-// ChildID returns the id of the child workflow that an instance starts with a task.
-func ChildID(parent store.Instance, task interpreter.Path) string { return childID(parent, task) }
-
 // started returns the child workflow that a task has started and waits for.
 func (d *Description) started(o interpreter.OpenTask) store.Instance {
-	child := store.Instance{Namespace: d.Instance.Namespace, ID: childID(d.Instance, o.Path)}
+	child := store.Instance{Namespace: d.Instance.Namespace, ID: execution.ChildID(d.Instance, o.Path)}
 	dsl.Walk(d.Program.Workflow, func(t dsl.Task) bool {
 		if r, ok := t.(*dsl.RunWorkflow); ok && r.Pointer == o.Origin {
 			child.Namespace = r.Namespace

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -143,7 +144,7 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	if input == nil {
 		input = map[string]any{}
 	}
-	info := Invocation{
+	info := execution.Invocation{
 		Workflow: r, Definition: digest, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
 		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, Accepted: o.Accepted,
 	}
@@ -163,7 +164,7 @@ func (c *Client) same(ctx context.Context, i store.Instance, r definition.Refere
 	if err != nil {
 		return err
 	}
-	info, err := ParseInvocation(l.Invocation)
+	info, err := execution.ParseInvocation(l.Invocation)
 	if err == nil && (info.Workflow.Namespace != r.Namespace || info.Workflow.Name != r.Name) {
 		err = store.Refuse(store.Conflict, time.Time{}, "instance %s is one of %s", i, info.Workflow)
 	}
@@ -173,7 +174,7 @@ func (c *Client) same(ctx context.Context, i store.Instance, r definition.Refere
 // newID returns a UUID of version 7 in the form of a ULID, which is shorter: ids sort by when they were made.
 func newID() string { return ulid.ULID(uuid.Must(uuid.NewV7())).String() }
 
-func (c *Client) start(ctx context.Context, i store.Instance, info Invocation, o StartOptions) (store.Started, error) {
+func (c *Client) start(ctx context.Context, i store.Instance, info execution.Invocation, o StartOptions) (store.Started, error) {
 	data, err := json.Marshal(info)
 	if err != nil {
 		return store.Started{}, fmt.Errorf("write what is fixed about the instance: %w", err)
@@ -195,7 +196,7 @@ func (c *Client) start(ctx context.Context, i store.Instance, info Invocation, o
 }
 
 // shortest returns the shortest of the timeouts that count from when an instance is accepted; 0 if there is none.
-func (c *Client) shortest(ctx context.Context, i store.Instance, info Invocation) (shortest time.Duration, err error) {
+func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.Invocation) (shortest time.Duration, err error) {
 	p, err := c.programs.Program(ctx, info.Definition)
 	if err != nil {
 		return 0, err
@@ -217,22 +218,22 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info Invocation
 
 // Cancel asks an instance to end: what is in progress is cancelled, and its children are as they say.
 func (c *Client) Cancel(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbCancel, message{Type: interpreter.EventCancel, Reason: reason})
+	return c.command(ctx, i, store.VerbCancel, execution.Message{Type: interpreter.EventCancel, Reason: reason})
 }
 
 // Terminate ends an instance and everything that it has started.
 func (c *Client) Terminate(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbTerminate, message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
+	return c.command(ctx, i, store.VerbTerminate, execution.Message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
 }
 
 // Suspend keeps an instance's tasks from starting; deadlines go on.
 func (c *Client) Suspend(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbSuspend, message{Type: interpreter.EventSuspend, Reason: reason})
+	return c.command(ctx, i, store.VerbSuspend, execution.Message{Type: interpreter.EventSuspend, Reason: reason})
 }
 
 // Resume lets a suspended instance go on.
 func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbResume, message{Type: interpreter.EventResume, Reason: reason})
+	return c.command(ctx, i, store.VerbResume, execution.Message{Type: interpreter.EventResume, Reason: reason})
 }
 
 // Retry lets an instance run again that was quarantined because it killed its owners.
@@ -240,14 +241,14 @@ func (c *Client) Retry(ctx context.Context, i store.Instance) error {
 	return c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: store.VerbRetry})
 }
 
-func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m message) error {
+func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m execution.Message) error {
 	if err := i.CheckSize(); err != nil {
 		return err
 	}
 	if err := text("reason", limits.Reason, m.Reason, c.limits); err != nil {
 		return err
 	}
-	data, err := m.encode()
+	data, err := m.Encode()
 	if err != nil {
 		return err
 	}
@@ -256,23 +257,23 @@ func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m 
 
 // Outcome returns how an instance has ended; done is false while it has not. One that is quarantined does not end:
 // a QuarantinedError.
-func (c *Client) Outcome(ctx context.Context, i store.Instance) (o Outcome, done bool, err error) {
+func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
 	if err == nil {
 		err = notQuarantined(i, &l.Lifecycle)
 	}
 	if err != nil || !l.Lifecycle.Status.Final() {
-		return Outcome{}, false, err
+		return execution.Outcome{}, false, err
 	}
-	info, err := ParseInvocation(l.Invocation)
+	info, err := execution.ParseInvocation(l.Invocation)
 	if err != nil {
-		return Outcome{}, false, err
+		return execution.Outcome{}, false, err
 	}
 	s, err := interpreter.Restore(nil, i.Namespace, i.ID, info.Input.V, l.State)
 	if err != nil {
-		return Outcome{}, false, err
+		return execution.Outcome{}, false, err
 	}
-	return Outcome{
+	return execution.Outcome{
 		ID: i.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
 		StartedAt: s.StartedAt, EndedAt: store.Moment(l.Lifecycle.Closed),
 	}, true, nil
@@ -280,7 +281,7 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o Outcome, done
 
 // Wait returns how an instance ends. It looks at intervals, at first short ones: hints are about what is ready, and on
 // a busy store there are too many of them. For one that is quarantined it waits only if a deadline ends it.
-func (c *Client) Wait(ctx context.Context, i store.Instance) (Outcome, error) {
+func (c *Client) Wait(ctx context.Context, i store.Instance) (execution.Outcome, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		o, done, err := c.Outcome(ctx, i)
 		if done || err != nil && !mayEnd(err) {
@@ -290,7 +291,7 @@ func (c *Client) Wait(ctx context.Context, i store.Instance) (Outcome, error) {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return Outcome{}, context.Cause(ctx)
+			return execution.Outcome{}, context.Cause(ctx)
 		case <-timer.C:
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -16,7 +17,7 @@ import (
 type Description struct {
 	Instance store.Instance
 	Record   store.Lifecycle
-	Info     *Invocation
+	Info     *execution.Invocation
 	Status   string // the phase, or quarantined
 	At       time.Time
 	Program  *interpreter.Program
@@ -48,7 +49,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
-	info, err := ParseInvocation(l.Invocation)
+	info, err := execution.ParseInvocation(l.Invocation)
 	if err != nil {
 		return nil, err
 	}

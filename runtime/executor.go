@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -19,8 +20,9 @@ type executor struct {
 	partition *partition
 	instance  store.Instance
 	token     store.Token
-	session   *Execution      // nil until it is known what the instance runs
-	ctx       context.Context // ends when the instance is lost
+	program   *interpreter.Program
+	session   *execution.Execution // nil until it is known what the instance runs
+	ctx       context.Context      // ends when the instance is lost
 	revoke    context.CancelCauseFunc
 	mailed    chan struct{}
 	landed    chan landing
@@ -34,6 +36,7 @@ type executor struct {
 	waiting   []interpreter.Effect              // for a slot
 	patience  time.Time                         // when it is given back for want of one; zero if it needs none
 	performed []*attempt                        // whose results are not stored
+	refusals  int                               // of its commits, in a row
 
 	mu    sync.Mutex
 	asked time.Time // when the lease that is trusted was asked for
@@ -83,17 +86,18 @@ func (p *partition) hold(c store.Claimed, sent time.Time, slotted bool) {
 }
 
 func (h *executor) begin(c store.Claimed) error {
-	info, err := ParseInvocation(c.Invocation)
+	info, err := execution.ParseInvocation(c.Invocation)
 	if err != nil {
 		return err
 	}
 	w := h.partition.w
-	program, err := h.program(c, info.Definition)
+	program, err := h.load(c, info.Definition)
 	if err != nil {
 		return err
 	}
-	config := ExecutionConfig{Clock: h.partition.clock.estimate, ParkAfter: w.c.ParkAfter, CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0}
-	h.session = NewExecution(config, c, info, program)
+	config := execution.ExecutionConfig{Clock: h.partition.clock.estimate, ParkAfter: w.c.ParkAfter, CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0}
+	h.program = program
+	h.session = execution.NewExecution(config, c, info, program)
 	if !h.slotted {
 		h.session.Unplaced()
 	}
@@ -101,9 +105,9 @@ func (h *executor) begin(c store.Claimed) error {
 	return h.session.Begin(c)
 }
 
-// program returns what the instance runs. As long as the store cannot tell, it is asked again; then the instance is given
+// load returns what the instance runs. As long as the store cannot tell, it is asked again; then the instance is given
 // back, since that is no fault of it.
-func (h *executor) program(c store.Claimed, digest string) (*interpreter.Program, error) {
+func (h *executor) load(c store.Claimed, digest string) (*interpreter.Program, error) {
 	w := h.partition.w
 	until := h.trusted()       // however often the lease is renewed
 	if c.Lifecycle.Wake != 0 { // by when its owner must have done something
@@ -157,7 +161,7 @@ func (h *executor) run() error {
 			delete(h.attempts, end.Effect)
 			h.session.Finished(end.Finished)
 		case <-h.mailed:
-			h.session.actions.Mail = true
+			h.session.Actions().Mail = true
 		case h.slot() <- struct{}{}:
 			h.placed()
 		case <-h.timer():
@@ -241,7 +245,7 @@ func (h *executor) heed() {
 
 // timer returns a channel that is ready when the session wants to be called.
 func (h *executor) timer() <-chan time.Time {
-	at := h.session.actions.Tick
+	at := h.session.Actions().Tick
 	if at.IsZero() && h.patience.IsZero() {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // commit stores what the session wants to be stored. It repeats the same operation while it is not answered and the
 // lease can be trusted.
 func (h *executor) commit() {
-	c := h.session.actions.Commit
+	c := h.session.Actions().Commit
 	h.releasing.Store(c.Release || c.Status.Final())
 	defer h.releasing.Store(false)
 	for failures := 1; ; failures++ {
@@ -54,6 +54,7 @@ func (h *executor) free() {
 // stored tells what a commit has done.
 func (h *executor) stored(c *store.Commit, done store.Committed) {
 	h.free()
+	h.refusals = 0
 	h.partition.clock.hear(done.At)
 	h.logStored(c)
 	if c.Release {
@@ -63,17 +64,18 @@ func (h *executor) stored(c *store.Commit, done store.Committed) {
 		h.partition.nudge()
 	}
 	if observe := h.partition.w.c.Observe; observe != nil {
-		for _, e := range h.session.batch.entries {
+		for _, e := range h.session.Actions().History {
 			observe(c.Instance, e.Events)
 		}
 	}
 }
 
 func (h *executor) refused(r *store.Refusal) {
+	h.refusals++
 	switch r.Code {
 	case store.Guard:
 		h.partition.clock.reset(r.At)
-		h.wait(min(time.Millisecond<<min(h.session.refused, 8), 200*time.Millisecond))
+		h.wait(min(time.Millisecond<<min(h.refusals, 8), 200*time.Millisecond))
 	case store.RolledBack:
 		h.partition.nudge()
 	}
@@ -91,15 +93,14 @@ func (h *executor) wait(d time.Duration) {
 
 // claimAgain returns the instance as it is stored, if it is still held.
 func (h *executor) claimAgain() (store.Claimed, error) {
-	s := h.session
 	for failures := 1; ; failures++ {
 		ctx, cancel := context.WithDeadline(h.ctx, h.trusted())
 		claimed, err := h.partition.w.c.Store.Claim(ctx, store.Claim{
-			Partition: h.partition.n, Instances: []store.Instance{s.instance}, Nonce: s.token.Nonce, Lease: h.partition.w.c.Lease,
+			Partition: h.partition.n, Instances: []store.Instance{h.instance}, Nonce: h.token.Nonce, Lease: h.partition.w.c.Lease,
 		})
 		cancel()
 		switch {
-		case err == nil && (len(claimed) == 0 || claimed[0].Token != s.token):
+		case err == nil && (len(claimed) == 0 || claimed[0].Token != h.token):
 			return store.Claimed{}, errLost
 		case err == nil:
 			h.partition.clock.hear(claimed[0].At)

@@ -20,7 +20,7 @@ type landing struct {
 
 // slot returns where to ask for a slot; nil if none is needed.
 func (h *executor) slot() chan<- struct{} {
-	if h.slotted || len(h.waiting) == 0 && !h.session.actions.Place {
+	if h.slotted || len(h.waiting) == 0 && !h.session.Actions().Place {
 		return nil
 	}
 	return h.partition.w.slots.places
@@ -68,24 +68,16 @@ func (h *executor) placed() {
 // drain makes the session end as soon as nothing is in flight. What waits for a slot is left to another worker, unless
 // it is known to be started: then no other would.
 func (h *executor) drain() {
-	var kept []interpreter.Effect
-	for _, e := range h.waiting {
-		if e.Once {
-			kept = append(kept, e)
-		} else {
-			delete(h.session.flights, e.ID)
-			h.session.state.Hold(e.ID)
-		}
-	}
-	h.waiting = kept
-	h.session.Drain()
+	unbegun := h.waiting
+	h.waiting = slices.DeleteFunc(slices.Clone(unbegun), func(e interpreter.Effect) bool { return !e.Once })
+	h.session.Drain(unbegun...)
 }
 
 // perform starts an effect.
 func (h *executor) perform(e interpreter.Effect) {
 	w := h.partition.w
 	a := newAttempt(h.ctx, h, w.memory, e)
-	a.run, a.do, a.since = h.instance, h.session.program.Performer(e.Kind), w.c.Now()
+	a.run, a.do, a.since = h.instance, h.program.Performer(e.Kind), w.c.Now()
 	w.flights.begin(a)
 	if e.Detached { // it goes on without the instance
 		w.detached.Add(1)
@@ -150,5 +142,4 @@ func (h *executor) cancel(id interpreter.EffectID) {
 		delete(h.attempts, id)
 	}
 	h.waiting = slices.DeleteFunc(h.waiting, func(e interpreter.Effect) bool { return e.ID == id })
-	delete(h.session.flights, id)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -25,7 +26,7 @@ type Filter struct {
 type Found struct {
 	Instance store.Instance
 	Record   store.Lifecycle
-	Info     *Invocation
+	Info     *execution.Invocation
 }
 
 // Status returns the phase of the instance, or quarantined.
@@ -71,7 +72,7 @@ func (c *Client) List(ctx context.Context, f Filter, yield func(Found) bool) err
 				return err
 			}
 		}
-		info, err := ParseInvocation(item.Invocation)
+		info, err := execution.ParseInvocation(item.Invocation)
 		if err != nil {
 			continue // scrub reports what cannot be read
 		}

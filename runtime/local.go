@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // Local configures a run in memory. The zero value runs on the real clock and shows nothing.
@@ -36,21 +37,10 @@ type Local struct {
 // type configuration.
 type Workflows func(namespace, name, version string) (*interpreter.Program, *errors.Error)
 
-// Outcome is how a run ended.
-type Outcome struct {
-	ID        string
-	Status    interpreter.Status // completed, faulted or cancelled
-	Output    any                // if completed
-	Fault     *errors.Error      // if faulted
-	TimedOut  bool               // faulted because a deadline of its own has passed
-	StartedAt time.Time          // on the run's clock
-	EndedAt   time.Time          // on the run's clock
-}
-
 // Run runs one instance of p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
 // ends, the run is cancelled, and Run returns once every effect has stopped, or has been given up for not doing so. Detached effects and workflows are
 // waited for. The error is a failure of the host; what the workflow did wrong is in the outcome.
-func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outcome, error) {
+func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (execution.Outcome, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -79,7 +69,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (Outco
 	}
 	l.drain(ctx)
 	s := root.state
-	return Outcome{
+	return execution.Outcome{
 		ID: c.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
 		StartedAt: s.StartedAt, EndedAt: root.endedAt,
 	}, err

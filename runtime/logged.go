@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -38,22 +39,22 @@ func (h *executor) logStored(c *store.Commit) {
 		return
 	}
 	log := h.log()
-	for _, e := range h.session.batch.entries {
-		logEntry(log, e, h.session.info)
+	for _, e := range h.session.Actions().History {
+		logEntry(log, e, h.session.Invocation())
 	}
 	if !c.Status.Final() {
 		return
 	}
-	state := h.session.state
-	words := []any{"records", h.session.record.Records + int64(h.session.batch.records), "took", dsl.RoughSpan(c.At.Sub(state.StartedAt))}
-	if state.Fault != nil {
-		words = append(words, "error", inLog(state.Fault))
+	outcome := h.session.Outcome()
+	words := []any{"records", h.session.Records(), "took", dsl.RoughSpan(c.At.Sub(outcome.StartedAt))}
+	if outcome.Fault != nil {
+		words = append(words, "error", inLog(outcome.Fault))
 	}
 	log.Info("a run has ended: "+strings.ReplaceAll(c.Reason, "_", " "), words...)
 }
 
 // logEntry tells what of a step people want to know while it goes on.
-func logEntry(log *slog.Logger, e interpreter.HistoryStep, info *Invocation) {
+func logEntry(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invocation) {
 	for _, r := range e.Events {
 		switch {
 		case r.Type == interpreter.WorkflowStarted:

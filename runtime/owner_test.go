@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -223,7 +224,7 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := runtime.ParseInvocation(l.Invocation)
+		info, err := execution.ParseInvocation(l.Invocation)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -51,7 +52,7 @@ func (h *host) records(i store.Instance) (types []string) {
 	return types
 }
 
-func took(o runtime.Outcome) time.Duration {
+func took(o execution.Outcome) time.Duration {
 	return o.EndedAt.Sub(o.StartedAt).Round(100 * time.Millisecond)
 }
 
@@ -370,7 +371,7 @@ func TestResultIsToldAgain(t *testing.T) {
 		return claimed[0]
 	}
 	c := claim()
-	info, err := runtime.ParseInvocation(c.Invocation)
+	info, err := execution.ParseInvocation(c.Invocation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +379,7 @@ func TestResultIsToldAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := runtime.NewExecution(runtime.ExecutionConfig{Clock: func() time.Time { return c.At }, CheckpointAfter: time.Second}, c, info, p)
+	s := execution.NewExecution(execution.ExecutionConfig{Clock: func() time.Time { return c.At }, CheckpointAfter: time.Second}, c, info, p)
 	if err := s.Begin(c); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -59,7 +60,7 @@ func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuc
 
 // destination tells where an entry goes: entries of one destination keep their order.
 func destination(e store.Outgoing) string {
-	var o outgoing
+	var o execution.Outgoing
 	if json.Unmarshal(e.Data, &o) != nil {
 		return "?"
 	}
@@ -83,7 +84,7 @@ type Relay struct {
 
 // Bring delivers one entry of an outbox. Doing it again changes nothing.
 func (r *Relay) Bring(ctx context.Context, e store.Outgoing) error {
-	var o outgoing
+	var o execution.Outgoing
 	if err := json.Unmarshal(e.Data, &o); err != nil {
 		return fmt.Errorf("read the entry: %w", err)
 	}
@@ -98,8 +99,8 @@ func (r *Relay) Bring(ctx context.Context, e store.Outgoing) error {
 	return nil
 }
 
-func (r *Relay) deliver(ctx context.Context, id string, d *outgoingMessage) error {
-	m, err := d.Message.encode()
+func (r *Relay) deliver(ctx context.Context, id string, d *execution.OutgoingMessage) error {
+	m, err := d.Message.Encode()
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (r *Relay) deliver(ctx context.Context, id string, d *outgoingMessage) erro
 }
 
 // bringChild starts a child workflow; what makes that impossible is told to its parent.
-func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error {
+func (r *Relay) bringChild(ctx context.Context, id string, c *execution.ChildStart) error {
 	reference, digest, err := definition.Resolve(ctx, r.Store, c.Workflow)
 	if store.RefusedAs(err) == store.NoSuch {
 		return r.orphan(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
@@ -128,7 +129,7 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 	if err := child.Check(); err != nil {
 		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
+	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
 	_, err = NewClient(ClientConfig{Store: r.Store, Limits: r.Limits}).start(ctx, child, info, StartOptions{})
 	if store.RefusedAs(err) == store.TooMany {
 		return r.orphan(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))
@@ -143,12 +144,12 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *childStart) error 
 }
 
 // started reports whether a child has been started already, maybe of a version that was the latest then.
-func (r *Relay) started(ctx context.Context, child store.Instance, c *childStart) (bool, error) {
+func (r *Relay) started(ctx context.Context, child store.Instance, c *execution.ChildStart) (bool, error) {
 	l, err := r.Store.Load(ctx, child)
 	if err != nil {
 		return false, err
 	}
-	info, err := ParseInvocation(l.Invocation)
+	info, err := execution.ParseInvocation(l.Invocation)
 	if err != nil || c.Parent == nil || info.Parent == nil {
 		return false, err
 	}
@@ -156,15 +157,15 @@ func (r *Relay) started(ctx context.Context, child store.Instance, c *childStart
 }
 
 // orphan tells a parent that its child cannot be started.
-func (r *Relay) orphan(ctx context.Context, id string, c *childStart, why *errors.Error) error {
+func (r *Relay) orphan(ctx context.Context, id string, c *execution.ChildStart, why *errors.Error) error {
 	if c.Parent == nil { // and nobody waits for it
 		if r.Log != nil {
 			r.Log.Warn("a run cannot be started", "workflow", c.Workflow.String(), "by", c.Origin.String(), "error", why.Error())
 		}
 		return nil
 	}
-	m := message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
-	return r.deliver(ctx, id, &outgoingMessage{To: c.Parent.Instance, Message: m})
+	m := execution.Message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
+	return r.deliver(ctx, id, &execution.OutgoingMessage{To: c.Parent.Instance, Message: m})
 }
 
 // tooMany is the error of a start that its family has no room for.

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // chains are workflows that start one another without end. Both names of a call lead to the documents named ping and pong.
@@ -31,7 +32,7 @@ func TestChainsEnd(t *testing.T) {
 	for name, c := range chains() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				check := func(o runtime.Outcome) {
+				check := func(o execution.Outcome) {
 					t.Helper()
 					if o.Fault == nil || o.Fault.Type != errors.Limit || o.Fault.Extensions["limit"] != c.limit || o.TimedOut {
 						t.Errorf("got %+v", o)
@@ -49,7 +50,7 @@ func TestChainsEnd(t *testing.T) {
 }
 
 // runChain runs ping in memory.
-func runChain(t *testing.T, ping, pong string) runtime.Outcome {
+func runChain(t *testing.T, ping, pong string) execution.Outcome {
 	t.Helper()
 	programs := map[string]*interpreter.Program{"ping": mustProgram(t, ping, nil), "pong": mustProgram(t, pong, nil)}
 	o, err := runtime.Run(t.Context(), programs["ping"], nil, runtime.Local{

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
@@ -85,7 +86,7 @@ func (h *host) deploy(name, document string) {
 	}
 }
 
-func (h *host) wait(i store.Instance) runtime.Outcome {
+func (h *host) wait(i store.Instance) execution.Outcome {
 	h.Helper()
 	o, err := h.client.Wait(h.Context(), i)
 	if err != nil {

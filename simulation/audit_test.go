@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -209,7 +210,7 @@ func (w *world) auditTimes(i store.Instance, entries []runtime.HistoryEntry) {
 // auditState folds the history (I2).
 func (w *world) auditState(item store.Listed, entries []runtime.HistoryEntry) {
 	i := item.Instance
-	info, err := runtime.ParseInvocation(item.Invocation)
+	info, err := execution.ParseInvocation(item.Invocation)
 	if err != nil {
 		w.problem("%s: %s", i, err)
 		return

@@ -7,7 +7,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -28,7 +28,7 @@ type worker struct {
 
 // holding is an instance in a worker's hands.
 type holding struct {
-	session  *runtime.Execution
+	session  *execution.Execution
 	instance store.Instance
 	token    store.Token
 	asked    time.Duration // when the lease was asked for, by the worker's clock
@@ -101,7 +101,7 @@ func (k *worker) fate() {
 func (k *worker) leave() {
 	k.w.note("worker %d leaves", k.n)
 	k.leaving = true
-	all := func(tell func(*runtime.Execution)) {
+	all := func(tell func(*execution.Execution)) {
 		for _, h := range append([]*holding{}, k.held...) {
 			if !h.gone && !k.lost(h) {
 				tell(h.session)
@@ -109,9 +109,9 @@ func (k *worker) leave() {
 			}
 		}
 	}
-	all((*runtime.Execution).Drain)
+	all(func(s *execution.Execution) { s.Drain() })
 	patience := time.Duration(k.w.rng.IntN(400)) * time.Millisecond
-	k.later(patience, "hand over", func() { all(func(s *runtime.Execution) { s.HandOver() }) })
+	k.later(patience, "hand over", func() { all(func(s *execution.Execution) { s.HandOver() }) })
 	k.later(patience+time.Second, "reboot", func() {
 		k.life++
 		k.boot()
@@ -233,13 +233,13 @@ func (k *worker) claim(p int, ready []store.Instance) {
 }
 
 func (k *worker) hold(c store.Claimed, asked time.Duration) {
-	info, err := runtime.ParseInvocation(c.Invocation)
+	info, err := execution.ParseInvocation(c.Invocation)
 	if err != nil {
 		k.w.problem("%s: %s", c.Instance, err)
 		return
 	}
 	h := &holding{instance: c.Instance, token: c.Token, asked: asked, flights: map[interpreter.EffectID]bool{}}
-	h.session = runtime.NewExecution(runtime.ExecutionConfig{Clock: k.estimate, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}, c, info, k.w.program(info))
+	h.session = execution.NewExecution(execution.ExecutionConfig{Clock: k.estimate, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}, c, info, k.w.program(info))
 	k.held = append(k.held, h)
 	k.w.note("worker %d takes %s, epoch %d", k.n, c.Instance.ID, c.Token.Epoch)
 	if k.w.faulty && k.w.rng.Float64() < 0.2 {

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/tasks"
 )
@@ -265,7 +266,7 @@ func compiler() func(definition.Definition) (*interpreter.Program, error) {
 	}
 }
 
-func (w *world) program(info *runtime.Invocation) *interpreter.Program {
+func (w *world) program(info *execution.Invocation) *interpreter.Program {
 	d, err := definition.Load(context.Background(), w.memory, info.Definition)
 	if err != nil {
 		panic(err)

@@ -16,11 +16,12 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
 
 // runDocument runs tasks as a user would.
-func runDocument(t *testing.T, config tasks.Config, document string) runtime.Outcome {
+func runDocument(t *testing.T, config tasks.Config, document string) execution.Outcome {
 	t.Helper()
 	w, diagnostics := dsl.Parse("test.yaml", []byte(header+document))
 	if err := diagnostics.Err(); err != nil {
@@ -37,7 +38,7 @@ func runDocument(t *testing.T, config tasks.Config, document string) runtime.Out
 	return outcome
 }
 
-func wantTimeout(t *testing.T, outcome runtime.Outcome, instance string) {
+func wantTimeout(t *testing.T, outcome execution.Outcome, instance string) {
 	t.Helper()
 	if outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Timeout) || outcome.Fault.Instance != instance {
 		t.Errorf("the run is %s: %v, want a timeout at %s", outcome.Status, outcome.Fault, instance)
@@ -46,7 +47,7 @@ func wantTimeout(t *testing.T, outcome runtime.Outcome, instance string) {
 
 // wantCut runs a document whose only request is never answered, or after some text no further, until the task's deadline
 // has cut it. Each attempt gives the request twice the time to arrive, since a machine may be busy.
-func wantCut(t *testing.T, text, instance string, run func(url, after string) runtime.Outcome) {
+func wantCut(t *testing.T, text, instance string, run func(url, after string) execution.Outcome) {
 	t.Helper()
 	cut := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +73,7 @@ func wantCut(t *testing.T, text, instance string, run func(url, after string) ru
 
 // TestTimeoutCutsRequest: the server sees its request end.
 func TestTimeoutCutsRequest(t *testing.T) {
-	wantCut(t, "", "/do/0/ask", func(url, after string) runtime.Outcome {
+	wantCut(t, "", "/do/0/ask", func(url, after string) execution.Outcome {
 		return runDocument(t, tasks.Config{}, fmt.Sprintf(`  - ask:
       call: http
       with: { method: get, endpoint: '%s' }
@@ -83,7 +84,7 @@ func TestTimeoutCutsRequest(t *testing.T) {
 
 // TestTimeoutCutsResponse: also in the middle of a body.
 func TestTimeoutCutsResponse(t *testing.T) {
-	wantCut(t, "first", "/do/0/outer", func(url, after string) runtime.Outcome {
+	wantCut(t, "first", "/do/0/outer", func(url, after string) execution.Outcome {
 		return runDocument(t, tasks.Config{}, fmt.Sprintf(`  - outer:
       timeout: { after: %[2]s }
       do:

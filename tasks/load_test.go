@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -113,7 +113,7 @@ func TestLoaderWithoutTransport(t *testing.T) {
 
 // TestTimeoutCutsLoading: a script whose server takes the connection and never answers does not outlive its task.
 func TestTimeoutCutsLoading(t *testing.T) {
-	wantCut(t, "", "/do/0/work", func(url, after string) runtime.Outcome {
+	wantCut(t, "", "/do/0/work", func(url, after string) execution.Outcome {
 		return runDocument(t, tasks.Config{Processes: processtest.Pool(t), Load: tasks.Loader("t.yaml", http.DefaultTransport, false)}, fmt.Sprintf(`  - work:
       run: { script: { language: js, source: { endpoint: '${ "%s/script.js" }' } } }
       timeout: { after: %s }

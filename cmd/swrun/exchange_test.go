@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // TestExchange: the report of a failed call tells what was sent and what came back, for errors that know.
@@ -21,7 +21,7 @@ func TestExchange(t *testing.T) {
 		{"control characters", `GET x\x1b[31m`, "", errors.Runtimef("boom").With("request", map[string]any{"method": "GET", "uri": "x\x1b[31m"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := failure{outcome: runtime.Outcome{Fault: c.fault}}
+			f := failure{outcome: execution.Outcome{Fault: c.fault}}
 			if sent, got := f.exchange(); sent != c.sent || got != c.got {
 				t.Errorf("got %q and %q, want %q and %q", sent, got, c.sent, c.got)
 			}

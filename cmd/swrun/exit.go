@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // The exit codes (ux.md 1.3). 12 belongs to a verb that is not here yet.
@@ -129,7 +129,7 @@ func onlyUnsupported(found dsl.Diagnostics) bool {
 }
 
 // outcomeExit returns the code for how a run ended. A run rejects its input before it has started any task.
-func outcomeExit(o runtime.Outcome, tasksStarted bool, interrupted os.Signal) int {
+func outcomeExit(o execution.Outcome, tasksStarted bool, interrupted os.Signal) int {
 	switch {
 	case o.Status == interpreter.StatusCompleted:
 		return exitOK

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -32,7 +32,7 @@ func (f *family) has(i store.Instance) bool {
 	f.mu.Lock()
 	member, known := f.members[i]
 	f.mu.Unlock()
-	if known || !slices.ContainsFunc(f.roots, func(root store.Instance) bool { return runtime.MayStemFrom(i, root) }) {
+	if known || !slices.ContainsFunc(f.roots, func(root store.Instance) bool { return execution.MayStemFrom(i, root) }) {
 		return member
 	}
 	info, _, err := f.look(i)
@@ -48,12 +48,12 @@ func (f *family) has(i store.Instance) bool {
 	return member
 }
 
-func (f *family) look(i store.Instance) (*runtime.Invocation, store.Lifecycle, error) {
+func (f *family) look(i store.Instance) (*execution.Invocation, store.Lifecycle, error) {
 	l, err := f.store.Load(f.ctx, i)
 	if err != nil {
 		return nil, l.Lifecycle, err
 	}
-	info, err := runtime.ParseInvocation(l.Invocation)
+	info, err := execution.ParseInvocation(l.Invocation)
 	return info, l.Lifecycle, err
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // This file tells people why a run did not complete (ux.md 2.3).
@@ -20,7 +20,7 @@ import (
 // failure is what is known of a run that faulted.
 type failure struct {
 	subject subject
-	outcome runtime.Outcome
+	outcome execution.Outcome
 	trail   *trail
 	exit    int
 	inputs  []string // the values of -i

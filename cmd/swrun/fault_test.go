@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 const faultText = `document: { dsl: 1.0.3, namespace: demo, name: checkout, version: 0.1.0 }
@@ -116,7 +116,7 @@ func mustFailure(t *testing.T, fault *errors.Error, records []interpreter.Histor
 	for _, r := range records {
 		trail.observe(r)
 	}
-	outcome := runtime.Outcome{Status: interpreter.StatusFaulted, Fault: fault, StartedAt: testTime, EndedAt: testTime.Add(2300 * time.Millisecond)}
+	outcome := execution.Outcome{Status: interpreter.StatusFaulted, Fault: fault, StartedAt: testTime, EndedAt: testTime.Add(2300 * time.Millisecond)}
 	return failure{subject: subject{workflow: w, id: "01K7ZC"}, outcome: outcome, trail: trail, exit: exitFaulted}
 }
 
@@ -156,21 +156,21 @@ func TestProblemJSON(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
-	faulted := func(e *errors.Error) runtime.Outcome {
-		return runtime.Outcome{Status: interpreter.StatusFaulted, Fault: e}
+	faulted := func(e *errors.Error) execution.Outcome {
+		return execution.Outcome{Status: interpreter.StatusFaulted, Fault: e}
 	}
-	timedOut := func(e *errors.Error) runtime.Outcome {
-		return runtime.Outcome{Status: interpreter.StatusFaulted, Fault: e, TimedOut: true}
+	timedOut := func(e *errors.Error) execution.Outcome {
+		return execution.Outcome{Status: interpreter.StatusFaulted, Fault: e, TimedOut: true}
 	}
 	for _, c := range []struct {
 		name    string
-		outcome runtime.Outcome
+		outcome execution.Outcome
 		started bool
 		signal  syscall.Signal
 		want    int
 	}{
-		{"completed", runtime.Outcome{Status: interpreter.StatusCompleted}, true, 0, 0},
-		{"completed although a signal came", runtime.Outcome{Status: interpreter.StatusCompleted}, true, syscall.SIGINT, 0},
+		{"completed", execution.Outcome{Status: interpreter.StatusCompleted}, true, 0, 0},
+		{"completed although a signal came", execution.Outcome{Status: interpreter.StatusCompleted}, true, syscall.SIGINT, 0},
 		{"faulted", faulted(errors.Runtimef("x")), true, 0, 10},
 		{"the input is refused", faulted(errors.Validationf("x").At("/")), false, 0, 4},
 		{"the output is refused", faulted(errors.Validationf("x").At("/")), true, 0, 10},
@@ -178,9 +178,9 @@ func TestExitCodes(t *testing.T) {
 		{"timed out", timedOut(errors.Timeoutf("x").At("/do/0/a")), true, 0, 124},
 		{"an error that says it is a timeout", faulted(errors.Timeoutf("x").At("/").With("timeoutKind", "workflow")), true, 0, 10},
 		{"timed out, in the other spelling", timedOut(&errors.Error{Type: errors.BaseOpenWorkflow + "timeout", Status: 408}), true, 0, 124},
-		{"cancelled", runtime.Outcome{Status: interpreter.StatusCancelled}, true, 0, 11},
-		{"interrupted", runtime.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGINT, 130},
-		{"terminated", runtime.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGTERM, 143},
+		{"cancelled", execution.Outcome{Status: interpreter.StatusCancelled}, true, 0, 11},
+		{"interrupted", execution.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGINT, 130},
+		{"terminated", execution.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGTERM, 143},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := outcomeExit(c.outcome, c.started, nil)

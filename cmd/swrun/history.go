@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -78,7 +79,7 @@ func startedChild(i store.Instance, r interpreter.HistoryEvent) string {
 	if r.Kind != dsl.KindRunWorkflow || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
 		return ""
 	}
-	return runtime.ChildID(i, r.Path)
+	return execution.ChildID(i, r.Path)
 }
 
 // historyLine is a record for people: when, what, where, and the gist of its data.

@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // progress shows a run while it goes on. Its methods may be called from several goroutines, but never two at a time:
@@ -19,7 +19,7 @@ type progress interface {
 	// tick is called again and again while the run goes on.
 	tick(now time.Time)
 	// end is called once all records are there. failed says that a report of the failure follows.
-	end(o runtime.Outcome, failed bool)
+	end(o execution.Outcome, failed bool)
 }
 
 // subject is the run that is shown.
@@ -53,7 +53,7 @@ type silent struct{}
 func (silent) observe(interpreter.HistoryEvent) {}
 func (silent) publish(map[string]any)           {}
 func (silent) tick(time.Time)                   {}
-func (silent) end(runtime.Outcome, bool)        {}
+func (silent) end(execution.Outcome, bool)      {}
 
 // taskName returns the name of the task that a pointer leads to.
 func taskName(p dsl.Pointer) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // lifecycle shows the specification's lifecycle events as CloudEvents, one JSON object per line (semantics section
@@ -113,5 +113,5 @@ func errorValue(e *errors.Error) any {
 	return v
 }
 
-func (l *lifecycle) tick(time.Time)            {}
-func (l *lifecycle) end(runtime.Outcome, bool) {}
+func (l *lifecycle) tick(time.Time)              {}
+func (l *lifecycle) end(execution.Outcome, bool) {}

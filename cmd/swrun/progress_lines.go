@@ -10,7 +10,7 @@ import (
 
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // lines shows one line per change of state, made for grep and for the logs of CI.
@@ -103,7 +103,7 @@ func (l *lines) innermost() []string {
 	return paths
 }
 
-func (l *lines) end(o runtime.Outcome, _ bool) {
+func (l *lines) end(o execution.Outcome, _ bool) {
 	l.write(o.EndedAt, "run.ended", []string{
 		l.subject.name(), "run=" + terminal.Printable(l.subject.id), "status=" + string(o.Status), "elapsed=" + terminal.Elapsed(o.EndedAt.Sub(o.StartedAt)),
 	})

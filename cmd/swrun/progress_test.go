@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // quote is the workflow of ux.md 1.4, as far as showing a run needs it.
@@ -61,8 +61,8 @@ func quoteRecords() []interpreter.HistoryEvent {
 	return records
 }
 
-func endOf(records []interpreter.HistoryEvent) runtime.Outcome {
-	return runtime.Outcome{
+func endOf(records []interpreter.HistoryEvent) execution.Outcome {
+	return execution.Outcome{
 		ID: "01K7ZA", Status: interpreter.StatusCompleted, StartedAt: records[0].At, EndedAt: records[len(records)-1].At,
 	}
 }
@@ -172,7 +172,7 @@ func TestTreeOfALongLoopStaysSmall(t *testing.T) {
 	if n := len(v.tree.open); n != 1 {
 		t.Errorf("%d tasks are in progress, want 1", n)
 	}
-	v.end(runtime.Outcome{}, true)
+	v.end(execution.Outcome{}, true)
 	if got := b.String(); !strings.Contains(got, "… 9988 earlier") || !strings.Contains(got, "[9999] one") {
 		t.Errorf("got\n%s", got)
 	}

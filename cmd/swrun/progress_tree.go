@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // treeView shows a run as a tree: redrawn while the run goes on if the stream is a terminal, and whole at the end.
@@ -90,7 +90,7 @@ func screenRows(rows []string, width int) int {
 	return n
 }
 
-func (v *treeView) end(o runtime.Outcome, failed bool) {
+func (v *treeView) end(o execution.Outcome, failed bool) {
 	width := defaultWidth
 	if v.live {
 		width, _ = v.size()

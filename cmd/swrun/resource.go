@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -34,7 +35,7 @@ func (o object) set(name string, v any) {
 }
 
 // runResource is a run as it is listed.
-func runResource(i store.Instance, r store.Lifecycle, info *runtime.Invocation, status string) object {
+func runResource(i store.Instance, r store.Lifecycle, info *execution.Invocation, status string) object {
 	o := object{
 		"schema": "swrun/v1/run", "id": i.ID, "namespace": i.Namespace, "workflow": info.Workflow.String(), "status": status,
 		"definition": info.Definition, "records": r.Records,

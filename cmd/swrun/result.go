@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -82,7 +83,7 @@ func (o *operation) result(name string, wait time.Duration) error {
 }
 
 // awaited returns how a run has ended; if it has not within a time, that is exit 8.
-func (o *operation) awaited(i store.Instance, wait time.Duration) (runtime.Outcome, error) {
+func (o *operation) awaited(i store.Instance, wait time.Duration) (execution.Outcome, error) {
 	outcome, done, err := o.client.Outcome(o.ctx, i)
 	var stuck *runtime.QuarantinedError
 	if waits := wait > 0 && !o.store.local; waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
@@ -107,7 +108,7 @@ func (o *operation) awaited(i store.Instance, wait time.Duration) (runtime.Outco
 	return outcome, &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + " tells what it waits for"}
 }
 
-func endedOtherwise(i store.Instance, o runtime.Outcome, code int) error {
+func endedOtherwise(i store.Instance, o execution.Outcome, code int) error {
 	message := fmt.Sprintf("%s is %s", i, o.Status)
 	if o.Fault != nil {
 		message += ": " + o.Fault.Error()

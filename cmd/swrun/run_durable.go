@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -123,7 +124,7 @@ func (r *durableRun) takeInput(ctx context.Context, d definition.Definition) err
 }
 
 // info returns what is fixed about the run, or nil if there is none yet.
-func (r *durableRun) info(ctx context.Context, d definition.Definition) (*runtime.Invocation, error) {
+func (r *durableRun) info(ctx context.Context, d definition.Definition) (*execution.Invocation, error) {
 	reference, err := d.Reference()
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (r *durableRun) info(ctx context.Context, d definition.Definition) (*runtim
 	if err != nil {
 		return nil, err
 	}
-	return runtime.ParseInvocation(l.Invocation)
+	return execution.ParseInvocation(l.Invocation)
 }
 
 // conflict tells what is different in the run that is there.
@@ -163,7 +164,7 @@ func (r *durableRun) resumed(ctx context.Context) error {
 }
 
 // drive works on the run until it has ended or a signal comes, and shows what happens.
-func (r *durableRun) drive(ctx context.Context) (runtime.Outcome, os.Signal, error) {
+func (r *durableRun) drive(ctx context.Context) (execution.Outcome, os.Signal, error) {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	following, leave := context.WithCancel(ctx)
@@ -189,7 +190,7 @@ func (r *durableRun) drive(ctx context.Context) (runtime.Outcome, os.Signal, err
 	hurry.Stop()
 	stopTicking()
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return runtime.Outcome{}, signal, err
+		return execution.Outcome{}, signal, err
 	}
 	if signal == nil {
 		outcome, _, err := r.client.Outcome(ctx, r.instance)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // This file connects a run to who watches it: signals and progress.
@@ -68,7 +68,7 @@ func (g *guarded) tick(now time.Time) {
 	g.view.tick(now)
 }
 
-func (g *guarded) end(o runtime.Outcome, failed bool) {
+func (g *guarded) end(o execution.Outcome, failed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.view.end(o, failed)

@@ -1,4 +1,4 @@
-package runtime
+package execution
 
 import (
 	"crypto/sha256"
@@ -26,7 +26,7 @@ func (s *Execution) propose(release bool) {
 		s.fail(fmt.Errorf("write what has changed: %w", err))
 		return
 	}
-	s.actions.Commit = c
+	s.actions.Commit, s.actions.History = c, s.batch.entries
 }
 
 func (s *Execution) proposal(release bool) (*store.Commit, error) {
@@ -134,8 +134,8 @@ func (s *Execution) encodeOutbox(c *store.Commit) error {
 }
 
 // outcome tells the parent how the instance has ended.
-func (s *Execution) outcome() outgoing {
-	m := message{Type: interpreter.EventFinished, Effect: s.info.Parent.Effect}
+func (s *Execution) outcome() Outgoing {
+	m := Message{Type: interpreter.EventFinished, Effect: s.info.Parent.Effect}
 	switch s.state.Status {
 	case interpreter.StatusCompleted:
 		m.Result = &interpreter.Value{V: s.state.Output}
@@ -144,7 +144,7 @@ func (s *Execution) outcome() outgoing {
 	default:
 		m.Error = errors.Runtimef("the workflow %s was cancelled", s.instance.ID)
 	}
-	return outgoing{Deliver: &outgoingMessage{To: s.info.Parent.Instance, Message: m}}
+	return Outgoing{Deliver: &OutgoingMessage{To: s.info.Parent.Instance, Message: m}}
 }
 
 // start puts the start of a child workflow into the outbox.
@@ -154,8 +154,8 @@ func (s *Execution) start(e interpreter.Effect) {
 		s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: err})
 		return
 	}
-	start := &childStart{
-		ID: childID(s.instance, e.Request.Path), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
+	start := &ChildStart{
+		ID: ChildID(s.instance, e.Request.Path), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
 		Depth: s.info.Depth + 1, Family: s.instance,
 	}
 	if s.info.Family != nil {
@@ -170,18 +170,18 @@ func (s *Execution) start(e interpreter.Effect) {
 		}
 		s.adopt(e)
 	}
-	s.batch.outbox = append(s.batch.outbox, outgoing{Child: start})
+	s.batch.outbox = append(s.batch.outbox, Outgoing{Child: start})
 }
 
 // adopt notes which child an effect is about.
 func (s *Execution) adopt(e interpreter.Effect) {
 	if r, err := interpreter.ReadChildRequest(e.Request.Body); err == nil { // it was written by the task
-		s.children[e.ID] = child{store.Instance{Namespace: r.Namespace, ID: childID(s.instance, e.Request.Path)}, r.ParentClose}
+		s.children[e.ID] = child{store.Instance{Namespace: r.Namespace, ID: ChildID(s.instance, e.Request.Path)}, r.ParentClose}
 	}
 }
 
 // closing is what a child is told when nobody waits for it any more.
-func (c child) closing(killed bool) []outgoing {
+func (c child) closing(killed bool) []Outgoing {
 	if c.close == dsl.ParentCloseAbandon {
 		return nil
 	}
@@ -189,12 +189,12 @@ func (c child) closing(killed bool) []outgoing {
 	if killed || c.close == dsl.ParentCloseTerminate {
 		verb = store.VerbTerminate
 	}
-	m := message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
-	return []outgoing{{Deliver: &outgoingMessage{To: c.instance, Verb: verb, Message: m}}}
+	m := Message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
+	return []Outgoing{{Deliver: &OutgoingMessage{To: c.instance, Verb: verb, Message: m}}}
 }
 
-// childID is derived from where the child is started, so that starting it again is the same start.
-func childID(parent store.Instance, path interpreter.Path) string {
+// ChildID is derived from where the child is started, so that starting it again is the same start.
+func ChildID(parent store.Instance, path interpreter.Path) string {
 	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
 	return childPrefix(parent) + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:childSuffix])
 }

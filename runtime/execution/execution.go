@@ -1,4 +1,7 @@
-package runtime
+// Package execution decides how one run goes on in the hands of an owner: what is stepped, stored, performed and cancelled,
+// and when. Workers drive it with goroutines and real time, simulations with virtual time. It does nothing itself: it performs
+// no effect, reads no store and no clock, and starts no goroutine.
+package execution
 
 import (
 	"slices"
@@ -72,19 +75,34 @@ type child struct {
 
 // Actions is what the driver of a session has to do, in this order. What it has done it clears.
 type Actions struct {
-	Cancel  []interpreter.EffectID // effects in flight that nobody waits for any more
-	Perform []interpreter.Effect   // their ends go to Finished
-	Done    bool                   // the session is over; nothing else counts
-	Failed  error                  // why, if it could not go on: the instance is left to its lease
-	Reload  bool                   // the instance as it is stored now, for Reloaded
-	Commit  *store.Commit          // to be stored; the answer goes to Committed
-	Place   bool                   // a place to perform effects, for Placed
-	Mail    bool                   // the messages of the inbox, for Mail
-	Tick    time.Time              // when to call Tick, by the store's clock; zero for never
+	Cancel  []interpreter.EffectID    // effects in flight that nobody waits for any more
+	Perform []interpreter.Effect      // their ends go to Finished
+	Done    bool                      // the session is over; nothing else counts
+	Failed  error                     // why, if it could not go on: the instance is left to its lease
+	Reload  bool                      // the instance as it is stored now, for Reloaded
+	Commit  *store.Commit             // to be stored; the answer goes to Committed
+	History []interpreter.HistoryStep // what Commit adds to history, for those who watch
+	Place   bool                      // a place to perform effects, for Placed
+	Mail    bool                      // the messages of the inbox, for Mail
+	Tick    time.Time                 // when to call Tick, by the store's clock; zero for never
 }
 
 // Actions returns what there is to do.
 func (s *Execution) Actions() *Actions { return &s.actions }
+
+// Invocation returns what has started the run.
+func (s *Execution) Invocation() *Invocation { return s.info }
+
+// Records returns how many events the run's history has, with those that are not stored yet.
+func (s *Execution) Records() int64 { return s.record.Records + int64(s.batch.records) }
+
+// Outcome returns how the run has ended, if it has.
+func (s *Execution) Outcome() Outcome {
+	return Outcome{
+		ID: s.instance.ID, Status: s.state.Status, Output: s.state.Output, Fault: s.state.Fault, TimedOut: s.state.TimedOut,
+		StartedAt: s.state.StartedAt, EndedAt: s.batch.at,
+	}
+}
 
 // batch is what has happened since the last commit.
 type batch struct {
@@ -96,7 +114,7 @@ type batch struct {
 	apart   map[string][]byte    // what of them is kept apart
 	bytes   int                  // of all of that, and of requests
 	effects []interpreter.Effect // to start when the batch is stored
-	outbox  []outgoing
+	outbox  []Outgoing
 	guard   time.Time // the earliest deadline that was in force and not passed
 	firm    bool      // it has to be stored before effects start
 	resumed bool      // effects were performed again
@@ -257,9 +275,16 @@ func (s *Execution) unhold() {
 	s.batch.firm, s.held = true, nil
 }
 
-// Drain makes the session end as soon as nothing is in flight.
-func (s *Execution) Drain() {
+// Drain makes the session end as soon as nothing is in flight. Unbegun are the effects in flight that the owner has not
+// begun: they are left to another one, unless they are known to be started: then no other would.
+func (s *Execution) Drain(unbegun ...interpreter.Effect) {
 	s.draining = true
+	for _, e := range unbegun {
+		if !e.Once {
+			delete(s.flights, e.ID)
+			s.state.Hold(e.ID)
+		}
+	}
 	s.advance()
 }
 
@@ -280,7 +305,7 @@ func (s *Execution) HandOver(unbegun ...interpreter.Effect) {
 // Committed takes in the answer to the commit.
 func (s *Execution) Committed(c store.Committed, err error) {
 	sent := s.actions.Commit
-	s.actions.Commit = nil
+	s.actions.Commit, s.actions.History = nil, nil
 	switch store.RefusedAs(err) {
 	case store.TimedOut, store.Guard, store.Conflict: // what happened is told again, of what is stored now
 		s.actions.Reload = true
@@ -303,6 +328,7 @@ func (s *Execution) Committed(c store.Committed, err error) {
 	for id := range s.flights {
 		if !s.state.Awaits(id) {
 			s.actions.Cancel = append(s.actions.Cancel, id)
+			delete(s.flights, id)
 		}
 	}
 	if over {

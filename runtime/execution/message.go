@@ -1,4 +1,4 @@
-package runtime
+package execution
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// message is what an instance finds in its inbox. Stores keep it as JSON.
-type message struct {
+// Message is what an instance finds in its inbox. Stores keep it as JSON.
+type Message struct {
 	Type   string               `json:"type"` // finished, cancel, suspend or resume
 	Effect interpreter.EffectID `json:"effect,omitempty"`
 	Result *interpreter.Value   `json:"result,omitempty"`
@@ -21,7 +21,7 @@ type message struct {
 	Terminated bool `json:"terminated,omitempty"`
 }
 
-func (m message) encode() (store.Message, error) {
+func (m Message) Encode() (store.Message, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("write a message: %w", err)
@@ -29,8 +29,8 @@ func (m message) encode() (store.Message, error) {
 	return data, nil
 }
 
-func parseMessage(data store.Message) (message, error) {
-	var m message
+func parseMessage(data store.Message) (Message, error) {
+	var m Message
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("read a message: %w", err)
 	}
@@ -38,7 +38,7 @@ func parseMessage(data store.Message) (message, error) {
 }
 
 // event returns what the message means to the instance.
-func (m message) event() (interpreter.Event, error) {
+func (m Message) event() (interpreter.Event, error) {
 	switch m.Type {
 	case interpreter.EventFinished:
 		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error}
@@ -56,15 +56,15 @@ func (m message) event() (interpreter.Event, error) {
 	return nil, fmt.Errorf("read a message: %q is no type of message", m.Type)
 }
 
-// outgoing is an entry of an outbox: one of its members is set. Stores keep it as JSON.
-type outgoing struct {
-	Child   *childStart      `json:"child,omitempty"`
-	Deliver *outgoingMessage `json:"deliver,omitempty"`
+// Outgoing is an entry of an outbox: one of its members is set. Stores keep it as JSON.
+type Outgoing struct {
+	Child   *ChildStart      `json:"child,omitempty"`
+	Deliver *OutgoingMessage `json:"deliver,omitempty"`
 	Publish json.RawMessage  `json:"publish,omitempty"` // an event
 }
 
-// childStart starts a child workflow.
-type childStart struct {
+// ChildStart starts a child workflow.
+type ChildStart struct {
 	ID       string               `json:"id"`
 	Workflow definition.Reference `json:"workflow"`
 	Input    interpreter.Value    `json:"input"`
@@ -74,9 +74,9 @@ type childStart struct {
 	Family   store.Instance       `json:"family"`
 }
 
-// outgoingMessage is a message to another instance; with a verb it is a command.
-type outgoingMessage struct {
+// OutgoingMessage is a message to another instance; with a verb it is a command.
+type OutgoingMessage struct {
 	To      store.Instance `json:"to"`
 	Verb    store.Verb     `json:"verb,omitempty"`
-	Message message        `json:"message"`
+	Message Message        `json:"message"`
 }

@@ -1,4 +1,4 @@
-package runtime
+package execution
 
 import (
 	"fmt"
@@ -139,7 +139,7 @@ func (s *Execution) wanted(e interpreter.Effect) {
 	switch {
 	case s.flights[e.ID]: // a step that is repeated wants it again
 	case e.Kind == dsl.KindEmit:
-		s.batch.outbox = append(s.batch.outbox, outgoing{Publish: e.Request.Body})
+		s.batch.outbox = append(s.batch.outbox, Outgoing{Publish: e.Request.Body})
 	case e.Kind == dsl.KindRunWorkflow:
 		s.start(e)
 	case e.Once && !e.Detached && (s.unplaced || s.draining):
