@@ -1,5 +1,7 @@
 package dsl
 
+import "strings"
+
 // Kind is a kind of task, spelt as its stem: the name of its file in every package.
 type Kind string
 
@@ -37,6 +39,9 @@ func Kinds() []Kind {
 		KindSet, KindSwitch, KindTry, KindWait,
 	}
 }
+
+// Words returns the kind as people write it: call http.
+func (k Kind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
 
 // Task is one task of a workflow: a pointer to one of this package's ...Task, Call... and Run... types.
 type Task interface {

@@ -19,6 +19,17 @@ func Walk(w *Workflow, visit func(Task) bool) {
 	walkList(w.Do, visit)
 }
 
+// TaskAt returns the task at a pointer, or nil.
+func TaskAt(w *Workflow, p Pointer) (found Task) {
+	Walk(w, func(t Task) bool {
+		if t.Base().Pointer == p {
+			found = t
+		}
+		return found == nil
+	})
+	return found
+}
+
 func walkList(l TaskList, visit func(Task) bool) {
 	for _, t := range l {
 		walkTask(t, visit)

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -32,6 +33,9 @@ type HistoryEvent struct {
 	// Deadlines are the run's own, of what starts it.
 	Deadlines []Deadline `json:"deadlines,omitempty"`
 }
+
+// Place returns where the task stands in the document.
+func (e HistoryEvent) Place() dsl.Pointer { return cmp.Or(e.Origin, e.Pointer) }
 
 // HistoryEventType is what a HistoryEvent tells.
 type HistoryEventType string

@@ -15,12 +15,9 @@ import (
 // started returns the child workflow that a task has started and waits for.
 func (d *Description) started(o interpreter.OpenTask) store.Instance {
 	child := store.Instance{Namespace: d.Instance.Namespace, ID: execution.ChildID(d.Instance, o.Path)}
-	dsl.Walk(d.Program.Workflow, func(t dsl.Task) bool {
-		if r, ok := t.(*dsl.RunWorkflow); ok && r.Pointer == o.Origin {
-			child.Namespace = r.Namespace
-		}
-		return true
-	})
+	if r, ok := dsl.TaskAt(d.Program.Workflow, o.Origin).(*dsl.RunWorkflow); ok {
+		child.Namespace = r.Namespace
+	}
 	return child
 }
 

@@ -206,7 +206,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	case o.Held:
 		return fmt.Sprintf("%s waits for a worker with a place for it", at)
 	case o.Effect != 0 && d.attended():
-		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", strings.ReplaceAll(string(o.Kind), "_", " "), at, dsl.RoughSpan(d.At.Sub(o.StartedAt)), o.Attempt)
+		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, dsl.RoughSpan(d.At.Sub(o.StartedAt)), o.Attempt)
 	case o.Effect != 0 && d.Gone:
 		return fmt.Sprintf("%s was in progress when its worker was lost, and waits for another one", at)
 	case o.Effect != 0:

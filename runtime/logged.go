@@ -135,7 +135,7 @@ func (w *Worker) logStopping() {
 	}
 	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", dsl.Span(w.c.Drain))
 	for _, a := range all[:min(len(all), toldFlights)] {
-		w.c.Log.Info("waits for", "run", a.run.String(), "kind", strings.ReplaceAll(string(a.effect.Kind), "_", " "), "task", string(a.effect.Request.Path),
+		w.c.Log.Info("waits for", "run", a.run.String(), "kind", a.effect.Kind.Words(), "task", string(a.effect.Request.Path),
 			"for", dsl.RoughSpan(w.c.Now().Sub(a.since)))
 	}
 	if more := len(all) - toldFlights; more > 0 {

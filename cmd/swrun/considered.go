@@ -125,3 +125,8 @@ func (f failure) remedy() string {
 	}
 	return "wrap the task in a try with " + filter
 }
+
+// inside reports whether p stands in the given slot of the task at outer.
+func inside(p, outer dsl.Pointer, slot string) bool {
+	return strings.HasPrefix(string(p), string(outer)+"/"+slot+"/")
+}

@@ -109,7 +109,7 @@ func (f failure) title() string {
 // pointer returns the task that failed, as it stands in the document.
 func (f failure) pointer() dsl.Pointer {
 	if origin, ok := f.trail.origin(f.outcome.Fault); ok {
-		return place(origin)
+		return origin.Place()
 	}
 	if f.outcome.Fault.Instance == "/" {
 		return ""
@@ -124,7 +124,7 @@ func (f failure) where() string {
 		instance = string(origin.Pointer)
 	}
 	text := fmt.Sprintf("at %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)), f.location())
-	if stands := place(origin); known && stands != origin.Pointer { // in a function
+	if stands := origin.Place(); known && stands != origin.Pointer { // in a function
 		text = fmt.Sprintf("at %s, which runs %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)), terminal.Printable(string(stands)), f.location())
 	}
 	if known && origin.Kind == dsl.KindRunWorkflow && string(origin.Pointer) != instance {
@@ -155,7 +155,7 @@ func (f failure) where() string {
 // child tells where an error stands that came out of a child workflow: its instance is a task of the child's document.
 func (f failure) child(origin interpreter.HistoryEvent, instance string) string {
 	by := fmt.Sprintf("of a workflow that task %s (%s) has started", terminal.Printable(string(origin.Pointer)), f.location())
-	task, ok := taskAt(f.subject.workflow, place(origin)).(*dsl.RunWorkflow)
+	task, ok := dsl.TaskAt(f.subject.workflow, origin.Place()).(*dsl.RunWorkflow)
 	if !ok || f.others == nil {
 		return fmt.Sprintf("at %s %s", terminal.Printable(terminal.Shorten(instance, 300)), by)
 	}
@@ -176,7 +176,7 @@ func (f failure) child(origin interpreter.HistoryEvent, instance string) string 
 }
 
 func (f failure) attemptLimit(a attempts) int {
-	try, ok := taskAt(f.subject.workflow, a.try).(*dsl.TryTask)
+	try, ok := dsl.TaskAt(f.subject.workflow, a.try).(*dsl.TryTask)
 	if !ok {
 		return 0
 	}

@@ -59,7 +59,7 @@ func (f *flow) list(tasks dsl.TaskList, after int) int {
 		if t.Kind() == dsl.KindSwitch {
 			shape = shapeChoice
 		}
-		places[i] = f.node(terminal.Printable(t.Base().Name)+" ("+kindWords(t.Kind())+")", shape)
+		places[i] = f.node(terminal.Printable(t.Base().Name)+" ("+t.Kind().Words()+")", shape)
 	}
 	for i, t := range tasks {
 		goTo := func(then string) int {

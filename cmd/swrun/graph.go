@@ -147,7 +147,7 @@ func writeOutline(b *strings.Builder, items []outlineItem, indent string) {
 
 func outlineLine(w *dsl.Workflow, t dsl.Task) string {
 	base := t.Base()
-	line := terminal.Printable(base.Name) + "   " + kindWords(t.Kind())
+	line := terminal.Printable(base.Name) + "   " + t.Kind().Words()
 	if wait, ok := t.(*dsl.WaitTask); ok && wait.Wait != nil {
 		line += " " + terminal.Duration(wait.Wait)
 	}

@@ -178,7 +178,7 @@ func (l *library) holders(r definition.Reference, at dsl.Pointer) (found []*book
 				continue
 			}
 			seen[b] = true
-			if at == "" || taskAt(b.document.workflow, at) != nil {
+			if at == "" || dsl.TaskAt(b.document.workflow, at) != nil {
 				found = append(found, b)
 			}
 			dsl.Walk(b.document.workflow, func(t dsl.Task) bool {

@@ -54,23 +54,3 @@ func (silent) observe(interpreter.HistoryEvent) {}
 func (silent) publish(map[string]any)           {}
 func (silent) tick(time.Time)                   {}
 func (silent) end(execution.Outcome, bool)      {}
-
-// taskName returns the name of the task that a pointer leads to.
-func taskName(p dsl.Pointer) string {
-	tokens := p.Tokens()
-	if len(tokens) == 0 {
-		return "/"
-	}
-	return terminal.Printable(tokens[len(tokens)-1])
-}
-
-// kindWords returns a kind as people write it: call http.
-func kindWords(k dsl.Kind) string {
-	words := []byte(k)
-	for i, c := range words {
-		if c == '_' {
-			words[i] = ' '
-		}
-	}
-	return string(words)
-}

@@ -159,7 +159,7 @@ func (v *treeView) more(prefix string, n int, what string) row {
 }
 
 func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
-	r := row{prefix: prefix, label: terminal.Clip(v.look.Text(o.label), nameWidth), rest: []string{kindWords(o.kind), "", v.look.Text(o.note)}}
+	r := row{prefix: prefix, label: terminal.Clip(v.look.Text(o.label), nameWidth), rest: []string{o.kind.Words(), "", v.look.Text(o.note)}}
 	switch o.state {
 	case stateRunning:
 		r.mark, r.paint = "▶", v.look.Blue

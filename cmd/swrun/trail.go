@@ -58,14 +58,6 @@ func (t *trail) origin(err *errors.Error) (interpreter.HistoryEvent, bool) {
 	return t.faults[0], true
 }
 
-// place returns where the task of r stands in the document.
-func place(r interpreter.HistoryEvent) dsl.Pointer {
-	if r.Origin != "" {
-		return r.Origin
-	}
-	return r.Pointer
-}
-
 // attempts is what is known of the retries around a task.
 type attempts struct {
 	number int // of the last attempt, from 1
@@ -88,7 +80,7 @@ func (t *trail) attemptsOf(r interpreter.HistoryEvent) attempts {
 	a := attempts{number: n + 1, delays: t.retries[interpreter.Path(path[:i])]}
 	for _, f := range t.faults {
 		if f.Kind == dsl.KindTry && string(f.Path) == path[:i] {
-			a.try = place(f)
+			a.try = f.Place()
 		}
 	}
 	return a

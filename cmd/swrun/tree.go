@@ -22,7 +22,6 @@ type tree struct {
 	faulted  []*occurrence                    // tasks that the error at hand ended, innermost first
 	caught   int
 	at       time.Time // of the last record
-	tries    map[dsl.Pointer]*dsl.TryTask
 }
 
 // occurrence is one task that ran, or runs.
@@ -61,7 +60,7 @@ const (
 )
 
 func newTree(w *dsl.Workflow) *tree {
-	return &tree{workflow: w, open: map[interpreter.Path]*occurrence{}, tries: triesOf(w)}
+	return &tree{workflow: w, open: map[interpreter.Path]*occurrence{}}
 }
 
 func (t *tree) observe(r interpreter.HistoryEvent) {
@@ -187,7 +186,7 @@ func (t *tree) catch(r interpreter.HistoryEvent) {
 	if len(t.faulted) == 0 {
 		return
 	}
-	t.faulted[0].note += "  → caught by " + terminal.Printable(string(r.By)) + " (catch: " + t.filter(place(r)) + ")"
+	t.faulted[0].note += "  → caught by " + terminal.Printable(string(r.By)) + " (catch: " + t.filter(r.Place()) + ")"
 	t.faulted = nil
 }
 
@@ -207,7 +206,7 @@ func (t *tree) retried(r interpreter.HistoryEvent) {
 
 // filter describes what a try catches.
 func (t *tree) filter(p dsl.Pointer) string {
-	try := t.tries[p]
+	try, _ := dsl.TaskAt(t.workflow, p).(*dsl.TryTask)
 	if try == nil || try.Catch.Errors == nil {
 		return "any error"
 	}
@@ -253,4 +252,13 @@ func momentOf(v any) (time.Time, bool) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	return at, err == nil
+}
+
+// taskName returns the name of the task that a pointer leads to.
+func taskName(p dsl.Pointer) string {
+	tokens := p.Tokens()
+	if len(tokens) == 0 {
+		return "/"
+	}
+	return terminal.Printable(tokens[len(tokens)-1])
 }
