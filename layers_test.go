@@ -23,6 +23,7 @@ func layers() map[string][]string {
 		"spec":                 nil,
 		"spec/internal/schema": nil,
 		"errors":               {"internal/jsonvalue"},
+		"internal/api":         {"errors", "dsl", "expr", "interpreter", "runtime", "runtime/execution", "runtime/store"},
 		"internal/delimited":   nil,
 		"internal/jsonvalue":   nil,
 		"internal/suggest":     nil,

@@ -254,7 +254,7 @@ func (b *bench) sleepers() (*measured, error) {
 		return nil, err
 	}
 	defer stop()
-	if err := b.start(r, b.of(5000), numbered); err != nil { // what is needed once is there then
+	if err := b.start(r, b.of(5000), numbered); err != nil { // What is needed once is there then
 		return nil, err
 	}
 	if err := b.asleep(); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
@@ -85,14 +86,9 @@ func (o *operation) deadlines(within time.Duration) error {
 		}
 		return o.undriven(len(all) > 0)
 	}
-	values := []any{}
+	values := []api.UpcomingDeadline{}
 	for _, u := range all {
-		single := *u.run
-		single.Deadlines = []runtime.DescribedDeadline{u.in}
-		v := deadlineValues(&single)[0].(map[string]any)
-		v["run"], v["workflow"] = u.run.Instance.String(), fmt.Sprint(u.run.Info.Workflow)
-		delete(v, "firesFirst")
-		values = append(values, v)
+		values = append(values, api.UpcomingDeadline{Run: u.run.Instance.String(), Workflow: u.run.Info.Workflow.String(), Deadline: api.NewDeadline(u.in)})
 	}
 	return o.print(values)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
@@ -45,7 +45,7 @@ func (o *operation) describe(name string) error {
 		return err
 	}
 	if o.flags.output != "human" {
-		return o.print(description(d, source))
+		return o.print(api.NewDescription(d, source))
 	}
 	return write(o.out, o.outStyle().Text(describeText(d, source, o.driver(d))))
 }
@@ -78,7 +78,7 @@ func describeText(d, source *runtime.Description, driver string) string {
 	if d.Then != "" {
 		line("Then:", "%s", d.Then)
 	}
-	line("Created:", "%s", moment(d.Record.CreatedAt().Truncate(time.Millisecond)))
+	line("Created:", "%s", api.Time(d.Record.CreatedAt().Truncate(time.Millisecond)))
 	if d.Info.BusinessKey != "" {
 		line("Key:", "%s", d.Info.BusinessKey)
 	}
@@ -91,7 +91,7 @@ func describeText(d, source *runtime.Description, driver string) string {
 	if d.State.Fault != nil {
 		line("Failure:", "%s", d.State.Fault)
 		if at := d.State.Fault.Instance; source != d {
-			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Info.Workflow, at, source.Source(taskPointer(at)))
+			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Info.Workflow, at, source.Source(api.InstancePointer(at)))
 		}
 	}
 	if d.Info.Parent == nil && d.Info.Origin != nil {
@@ -118,9 +118,6 @@ func describeText(d, source *runtime.Description, driver string) string {
 	return b.String()
 }
 
-// taskPointer is where an error's instance stands in a document.
-func taskPointer(instance string) dsl.Pointer { return dsl.Pointer(strings.TrimSuffix(instance, "/")) }
-
 func deadlineRow(in runtime.DescribedDeadline) []string {
 	scope, source, by := "the workflow", "-", "nothing: the run faults"
 	if in.Pointer != "" {
@@ -138,7 +135,7 @@ func deadlineRow(in runtime.DescribedDeadline) []string {
 	if in.Held {
 		by += ", once the run is released"
 	}
-	return []string{"  " + scope, source, in.Kind, moment(in.At), leftOrOverdue(in.Left), by}
+	return []string{"  " + scope, source, in.Kind, api.Time(in.At), leftOrOverdue(in.Left), by}
 }
 
 // workerText tells whether the worker that has a run is there.
@@ -148,9 +145,9 @@ func workerText(d *runtime.Description) string {
 	case d.Gone && lease.After(d.At):
 		return "gone: no other process has the store open"
 	case d.Gone:
-		return fmt.Sprintf("gone: it was last heard of before %s; its lease ended %s ago", moment(lease), terminal.Elapsed(d.At.Sub(lease)))
+		return fmt.Sprintf("gone: it was last heard of before %s; its lease ended %s ago", api.Time(lease), terminal.Elapsed(d.At.Sub(lease)))
 	}
-	return fmt.Sprintf("has it until %s, and longer as long as it is there", moment(lease))
+	return fmt.Sprintf("has it until %s, and longer as long as it is there", api.Time(lease))
 }
 
 // leftOrOverdue shows how much time there is, or by how much it is over.

@@ -13,49 +13,6 @@ import (
 
 // This file writes diagnostics for other programs: JSON, SARIF and GitHub's annotations.
 
-// diagnosticsValue returns ds as JSON data. Members that a diagnostic does not have are left out.
-func diagnosticsValue(ds dsl.Diagnostics) []any {
-	values := make([]any, len(ds))
-	for i, d := range ds {
-		v := map[string]any{
-			"code": d.Code, "severity": d.Severity.String(), "message": d.Message, "file": d.File,
-			"line": d.Range.Start.Line, "column": d.Range.Start.Column,
-			"endLine": d.Range.End.Line, "endColumn": d.Range.End.Column, "pointer": string(d.Pointer),
-		}
-		setText(v, "label", d.Label)
-		setText(v, "help", d.Help)
-		setList(v, "expected", d.Expected, func(s string) any { return s })
-		setList(v, "related", d.Related, func(r dsl.Related) any { return withRange(map[string]any{"label": r.Label}, r.Range) })
-		setList(v, "fix", d.Fix, func(e dsl.Edit) any {
-			return withRange(map[string]any{"newText": e.NewText, "safe": e.Safe}, e.Range)
-		})
-		values[i] = v
-	}
-	return values
-}
-
-func setText(v map[string]any, name, text string) {
-	if text != "" {
-		v[name] = text
-	}
-}
-
-func setList[T any](v map[string]any, name string, items []T, value func(T) any) {
-	if len(items) == 0 {
-		return
-	}
-	all := make([]any, len(items))
-	for i, item := range items {
-		all[i] = value(item)
-	}
-	v[name] = all
-}
-
-func withRange(v map[string]any, r dsl.Range) map[string]any {
-	v["line"], v["column"], v["endLine"], v["endColumn"] = r.Start.Line, r.Start.Column, r.End.Line, r.End.Column
-	return v
-}
-
 // writeSARIF writes ds in the Static Analysis Results Interchange Format 2.1.0.
 func writeSARIF(w io.Writer, ds dsl.Diagnostics) error {
 	report := sarif.NewReport()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -176,7 +177,7 @@ func TestMachineDiagnostics(t *testing.T) {
 		write func(*bytes.Buffer, dsl.Diagnostics) error
 	}{
 		{"json", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
-			return writeJSON(b, map[string]any{"diagnostics": diagnosticsValue(ds)})
+			return writeJSON(b, map[string]any{"diagnostics": api.Diagnostics(ds)})
 		}},
 		{"sarif", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
 			for i := range ds { // the titles of real rules are not this test's business

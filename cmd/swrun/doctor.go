@@ -29,10 +29,12 @@ func (p *program) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// finding is one thing that doctor has looked at.
-type finding struct {
-	code, level string // level is ok, warning or error
-	what, fix   string
+// Finding is one thing that doctor has looked at.
+type Finding struct {
+	Code  string `json:"code"`
+	Level string `json:"level"` // ok, warning or error
+	What  string `json:"what"`
+	Fix   string `json:"fix,omitempty"`
 }
 
 const (
@@ -51,7 +53,7 @@ func (p *program) doctor(f *operateFlags) error {
 	}
 	ctx, _, stop := p.interruptible()
 	defer stop()
-	var found []finding
+	var found []Finding
 	_, because := f.location(p)
 	f.looks = true
 	s, err := f.open(ctx, p)
@@ -64,24 +66,24 @@ func (p *program) doctor(f *operateFlags) error {
 		if exit != nil && exit.hint != doctorHint {
 			fix = exit.hint
 		}
-		found = append(found, finding{"SD001", levelError, err.Error() + " (" + because + ")", fix})
+		found = append(found, Finding{"SD001", levelError, err.Error() + " (" + because + ")", fix})
 	} else if s.missing {
-		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", s, because), ""})
+		found = append(found, Finding{"SD001", levelOK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", s, because), ""})
 	} else {
 		defer s.Close() // it was only looked at
-		found = append(found, finding{"SD001", levelOK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layoutText(s.Layout()), because), ""})
+		found = append(found, Finding{"SD001", levelOK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layoutText(s.Layout()), because), ""})
 		found = append(found, p.examine(ctx, s)...)
 	}
 	return (&operation{program: p, flags: f, printer: printer}).diagnose(found)
 }
 
 // examine looks at a store that could be opened.
-func (p *program) examine(ctx context.Context, s *openedStore) []finding {
-	var found []finding
+func (p *program) examine(ctx context.Context, s *openedStore) []Finding {
+	var found []Finding
 	if redis, ok := s.Store.(*redisstore.Store); ok {
 		facts, err := redis.Facts(ctx)
 		if err != nil {
-			return append(found, finding{"SD002", levelError, err.Error(), "let the user of the store read INFO"})
+			return append(found, Finding{"SD002", levelError, err.Error(), "let the user of the store read INFO"})
 		}
 		found = append(found, persistence(facts), room(facts))
 		found = append(found, exposure(facts, s.url)...)
@@ -95,7 +97,7 @@ func layoutText(l store.Layout) string {
 	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, terminal.Counted(l.Partitions, "partition"), l.Schema)
 }
 
-func persistence(f redisstore.Facts) finding {
+func persistence(f redisstore.Facts) Finding {
 	servers := "one server"
 	if f.Servers > 0 {
 		servers = fmt.Sprintf("a cluster of %d", f.Servers)
@@ -103,32 +105,32 @@ func persistence(f redisstore.Facts) finding {
 	what := fmt.Sprintf("Redis %s, %s with %s, durability %s, maxmemory-policy %s", f.Version, servers, terminal.Counted(f.Replicas, "replica"), f.Durability, f.Policy)
 	switch f.Durability {
 	case redisstore.DurabilityMemory:
-		return finding{"SD002", levelWarning, what + ": a crash of the server loses everything that was not saved", "set appendonly yes"}
+		return Finding{"SD002", levelWarning, what + ": a crash of the server loses everything that was not saved", "set appendonly yes"}
 	case redisstore.DurabilityEverysec:
-		return finding{"SD002", levelOK, what + ": a crash of the machine may lose the last second", ""}
+		return Finding{"SD002", levelOK, what + ": a crash of the machine may lose the last second", ""}
 	}
-	return finding{"SD002", levelOK, what + ": what is confirmed is on the disk", ""}
+	return Finding{"SD002", levelOK, what + ": what is confirmed is on the disk", ""}
 }
 
-func room(f redisstore.Facts) finding {
+func room(f redisstore.Facts) Finding {
 	if f.MaxMemory == 0 {
-		return finding{"SD003", levelWarning, fmt.Sprintf("%d MB in use, without a limit", f.Memory>>20), "set maxmemory below the machine's memory, so that the server refuses writes before the machine kills it"}
+		return Finding{"SD003", levelWarning, fmt.Sprintf("%d MB in use, without a limit", f.Memory>>20), "set maxmemory below the machine's memory, so that the server refuses writes before the machine kills it"}
 	}
 	used := f.Used()
 	what := fmt.Sprintf("%d of %d MB in use", f.Memory>>20, f.MaxMemory>>20)
 	switch {
 	case used > redisstore.Full:
-		return finding{"SD003", levelError, what + ": no new runs are taken", "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"}
+		return Finding{"SD003", levelError, what + ": no new runs are taken", "raise maxmemory, or let workers delete old runs: swrun worker --retention 24h"}
 	case used > 0.7:
-		return finding{"SD003", levelWarning, what, "raise maxmemory soon"}
+		return Finding{"SD003", levelWarning, what, "raise maxmemory soon"}
 	}
-	return finding{"SD003", levelOK, what, ""}
+	return Finding{"SD003", levelOK, what, ""}
 }
 
 // exposure tells what lets others at the server.
-func exposure(f redisstore.Facts, location string) (found []finding) {
+func exposure(f redisstore.Facts, location string) (found []Finding) {
 	if !patched(f.Version) {
-		found = append(found, finding{"SD007", levelWarning, "Redis " + f.Version + " is older than the corrections of CVE-2025-49844, with which a user who may run scripts takes over the server",
+		found = append(found, Finding{"SD007", levelWarning, "Redis " + f.Version + " is older than the corrections of CVE-2025-49844, with which a user who may run scripts takes over the server",
 			"use 7.2.11, 7.4.6, 8.0.4, 8.2.2 or later, or see whether your distribution has corrected this one"})
 	}
 	u, err := url.Parse(location)
@@ -136,7 +138,7 @@ func exposure(f redisstore.Facts, location string) (found []finding) {
 		return found
 	}
 	if address := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (address == nil || !address.IsLoopback()) {
-		found = append(found, finding{"SD008", levelWarning, "what is sent to the server is not encrypted", "use rediss:// unless nobody else is on the way"})
+		found = append(found, Finding{"SD008", levelWarning, "what is sent to the server is not encrypted", "use rediss:// unless nobody else is on the way"})
 	}
 	return found
 }
@@ -156,36 +158,36 @@ func patched(version string) bool {
 }
 
 // clocks compares the store's clock with this machine's, and measures how fast it answers.
-func (p *program) clocks(ctx context.Context, s *openedStore) []finding {
+func (p *program) clocks(ctx context.Context, s *openedStore) []Finding {
 	var best, skew time.Duration
 	for n := range 20 {
 		began := p.now()
 		work, err := s.Poll(ctx, 0, 1, false)
 		took := p.now().Sub(began)
 		if err != nil {
-			return []finding{{"SD004", levelError, err.Error(), "see whether the server is overloaded"}}
+			return []Finding{{"SD004", levelError, err.Error(), "see whether the server is overloaded"}}
 		}
 		if n == 0 || took < best {
 			best, skew = took, work.At.Sub(began.Add(took/2))
 		}
 	}
-	answer := finding{"SD005", levelOK, fmt.Sprintf("the store answers in %s", terminal.Elapsed(best)), ""}
+	answer := Finding{"SD005", levelOK, fmt.Sprintf("the store answers in %s", terminal.Elapsed(best)), ""}
 	if best > 20*time.Millisecond {
-		answer = finding{"SD005", levelWarning, answer.what, "run the workers nearer to the store: a durable step takes at least that long"}
+		answer = Finding{"SD005", levelWarning, answer.What, "run the workers nearer to the store: a durable step takes at least that long"}
 	}
 	if skew.Abs() > time.Second {
-		return []finding{answer, {"SD004", levelWarning, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
+		return []Finding{answer, {"SD004", levelWarning, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
 	}
-	return []finding{answer, {"SD004", levelOK, "the store's clock agrees with this machine's", ""}}
+	return []Finding{answer, {"SD004", levelOK, "the store's clock agrees with this machine's", ""}}
 }
 
 // health tells what the store has counted of itself.
-func health(ctx context.Context, s *openedStore) finding {
+func health(ctx context.Context, s *openedStore) Finding {
 	var all store.Statistics
 	for p := range s.Layout().Partitions {
 		st, err := s.Statistics(ctx, p)
 		if err != nil {
-			return finding{"SD006", levelError, err.Error(), "see whether the server is overloaded"}
+			return Finding{"SD006", levelError, err.Error(), "see whether the server is overloaded"}
 		}
 		all.Ready += st.Ready
 		all.Waiting += st.Waiting
@@ -198,35 +200,33 @@ func health(ctx context.Context, s *openedStore) finding {
 	what := fmt.Sprintf("runs: %d ready, %d waiting or in hand, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
 	switch {
 	case all.Losses > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, terminal.Counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
+		return Finding{"SD006", levelWarning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, terminal.Counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
 	case all.Jumps > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "time went on in the store; see why the server's clock is set"}
+		return Finding{"SD006", levelWarning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "time went on in the store; see why the server's clock is set"}
 	case all.Repairs > 0:
-		return finding{"SD006", levelWarning, fmt.Sprintf("%s; %s of indexes", what, terminal.Counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
+		return Finding{"SD006", levelWarning, fmt.Sprintf("%s; %s of indexes", what, terminal.Counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
 	}
-	return finding{"SD006", levelOK, what, ""}
+	return Finding{"SD006", levelOK, what, ""}
 }
 
-func (o *operation) diagnose(found []finding) error {
+func (o *operation) diagnose(found []Finding) error {
 	worst := levelOK
-	values := []any{}
+	values := []Finding{}
 	l := o.outStyle()
 	for _, x := range found {
-		if x.level == levelError || worst == levelOK {
-			worst = x.level
+		if x.Level == levelError || worst == levelOK {
+			worst = x.Level
 		}
-		v := object{"code": x.code, "level": x.level, "what": x.what}
-		v.set("fix", x.fix)
-		values = append(values, map[string]any(v))
+		values = append(values, x)
 		if o.flags.output == "human" {
-			fmt.Fprintln(o.out, l.Text(fmt.Sprintf("%-8s %s  %s", x.level, x.code, terminal.Printable(x.what))))
-			if x.fix != "" {
-				fmt.Fprintln(o.out, l.Text("         fix: "+terminal.Printable(x.fix)))
+			fmt.Fprintln(o.out, l.Text(fmt.Sprintf("%-8s %s  %s", x.Level, x.Code, terminal.Printable(x.What))))
+			if x.Fix != "" {
+				fmt.Fprintln(o.out, l.Text("         fix: "+terminal.Printable(x.Fix)))
 			}
 		}
 	}
 	if o.flags.output == "json" {
-		if err := o.print(object{"schema": "swrun/v1/doctor", "level": worst, "findings": values}); err != nil {
+		if err := o.print(map[string]any{"schema": "swrun/v1/doctor", "level": worst, "findings": values}); err != nil {
 			return err
 		}
 	}

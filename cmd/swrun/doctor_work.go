@@ -64,26 +64,26 @@ func waitsSince(r *store.Lifecycle) time.Time {
 }
 
 // workers tells of runs that nobody moves on.
-func workers(ctx context.Context, s *openedStore) []finding {
+func workers(ctx context.Context, s *openedStore) []Finding {
 	l, err := overdue(ctx, s)
 	if err != nil {
-		return []finding{{"SD009", levelError, err.Error(), "see whether the server is overloaded"}}
+		return []Finding{{"SD009", levelError, err.Error(), "see whether the server is overloaded"}}
 	}
-	lateness := finding{"SD009", levelOK, "no run is overdue", ""}
+	lateness := Finding{"SD009", levelOK, "no run is overdue", ""}
 	if l.runs > 0 {
-		lateness = finding{"SD009", levelWarning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
+		lateness = Finding{"SD009", levelWarning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
 			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
 	}
-	return []finding{lateness, present(ctx, s)}
+	return []Finding{lateness, present(ctx, s)}
 }
 
 // present tells whether there is a worker, if one is needed.
-func present(ctx context.Context, s *openedStore) finding {
+func present(ctx context.Context, s *openedStore) Finding {
 	var live int64
 	for p := range s.Layout().Partitions {
 		st, err := s.Statistics(ctx, p)
 		if err != nil {
-			return finding{"SD010", levelError, err.Error(), "see whether the server is overloaded"}
+			return Finding{"SD010", levelError, err.Error(), "see whether the server is overloaded"}
 		}
 		live += st.Ready + st.Waiting
 	}
@@ -91,15 +91,15 @@ func present(ctx context.Context, s *openedStore) finding {
 	if redis, ok := s.Store.(*redisstore.Store); ok {
 		var err error
 		if connected, err = redis.Workers(ctx); err != nil {
-			return finding{"SD010", levelWarning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
+			return Finding{"SD010", levelWarning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
 		}
 		where = "no worker is connected"
 	}
 	switch {
 	case connected > 0:
-		return finding{"SD010", levelOK, "connected: " + terminal.Counted(connected, "worker"), ""}
+		return Finding{"SD010", levelOK, "connected: " + terminal.Counted(connected, "worker"), ""}
 	case live == 0:
-		return finding{"SD010", levelOK, where + ", and no run waits for one", ""}
+		return Finding{"SD010", levelOK, where + ", and no run waits for one", ""}
 	}
-	return finding{"SD010", levelWarning, fmt.Sprintf("%s, and nothing moves %s on", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
+	return Finding{"SD010", levelWarning, fmt.Sprintf("%s, and nothing moves %s on", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -103,7 +104,7 @@ func (e *invalidError) problem() any {
 	}
 	return map[string]any{
 		"type": "about:blank", "title": title, "status": 422, "detail": errs.Error(), "exit": documentExit(errs),
-		"diagnostics": diagnosticsValue(errs),
+		"diagnostics": api.Diagnostics(errs),
 	}
 }
 
@@ -135,7 +136,7 @@ func (e *runError) problem() any {
 			"type": "about:blank", "title": "Cancelled", "status": 499, "detail": "the run was cancelled from outside", "run": f.subject.id, "exit": f.exit,
 		}
 	}
-	problem, _ := errorValue(f.outcome.Fault).(map[string]any)
+	problem, _ := api.Error(f.outcome.Fault).(map[string]any)
 	source := f.subject.workflow.Source
 	at := source.Key(f.pointer()).Start
 	problem["run"], problem["exit"] = f.subject.id, f.exit

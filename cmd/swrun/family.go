@@ -16,7 +16,7 @@ type family struct {
 	roots []store.Instance
 
 	mu      sync.Mutex
-	members map[store.Instance]bool // what was found out
+	members map[store.Instance]bool // What was found out
 }
 
 func newFamily(ctx context.Context, s store.Store, roots ...store.Instance) *family {

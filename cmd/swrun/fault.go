@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
@@ -194,7 +195,7 @@ func (f failure) location() string {
 // timeout says which timeout fired, how long it had, and what was going on.
 func (f failure) timeout() string {
 	fault := f.outcome.Fault
-	length, ok := timeoutLength(fault)
+	length, ok := api.TimeoutLength(fault)
 	if !ok || !f.outcome.TimedOut {
 		return ""
 	}
@@ -228,7 +229,7 @@ func texts(values []any, limit int) []string {
 // exchange tells what a call that failed has sent and got, if the error knows.
 func (f failure) exchange() (sent, got string) {
 	member := func(name string) map[string]any {
-		object, _ := f.outcome.Fault.Extensions[name].(map[string]any) // what else it is has its own line
+		object, _ := f.outcome.Fault.Extensions[name].(map[string]any) // What else it is has its own line
 		return object
 	}
 	if request := member("request"); request["method"] != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
@@ -52,8 +53,8 @@ const (
 
 func TestFaultReport(t *testing.T) {
 	timeout := func(kind, at string, after time.Duration, running ...any) *errors.Error {
-		e := errors.Timeoutf("the time is over").At(at).With("timeoutKind", kind).With("startedAt", moment(testTime))
-		return e.With("deadline", moment(testTime.Add(after))).With("running", running)
+		e := errors.Timeoutf("the time is over").At(at).With("timeoutKind", kind).With("startedAt", api.Time(testTime))
+		return e.With("deadline", api.Time(testTime.Add(after))).With("running", running)
 	}
 	unavailable := &errors.Error{Type: errors.Communication, Status: 503, Title: "Service Unavailable", Detail: `the server said "overloaded"`, Instance: charge}
 	for _, c := range []struct {

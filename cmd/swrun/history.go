@@ -7,12 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
-	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -40,16 +39,16 @@ func (o *operation) history(name string, follow bool) error {
 	if err != nil {
 		return err
 	}
-	records := []any{}
+	records := []api.HistoryEvent{}
 	err = o.read(i, follow, func(e runtime.HistoryEntry) error {
 		for _, r := range e.Events {
 			switch o.flags.output {
 			case "human":
 				err = write(o.out, historyLine(i, r, e.CommittedAt))
 			case "ndjson":
-				err = o.print(recordResource(i, r, e))
+				err = o.print(api.NewHistoryEvent(i, r, e))
 			default:
-				records = append(records, recordResource(i, r, e))
+				records = append(records, api.NewHistoryEvent(i, r, e))
 			}
 			if err != nil {
 				return err
@@ -60,7 +59,7 @@ func (o *operation) history(name string, follow bool) error {
 	if err != nil || o.flags.output != "json" {
 		return err
 	}
-	return o.print(object{"schema": "swrun/v1/history", "run": i.String(), "records": records})
+	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: records})
 }
 
 func (o *operation) read(i store.Instance, follow bool, each func(runtime.HistoryEntry) error) error {
@@ -73,14 +72,6 @@ func (o *operation) read(i store.Instance, follow bool, each func(runtime.Histor
 
 // notable is from when on it is told that something was stored later than it happened.
 const notable = 100 * time.Millisecond
-
-// startedChild returns the id of the run that the task of a record has started; empty if it has started none.
-func startedChild(i store.Instance, r interpreter.HistoryEvent) string {
-	if r.Kind != dsl.KindRunWorkflow || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
-		return ""
-	}
-	return execution.ChildID(i, r.Path)
-}
 
 // historyLine is a record for people: when, what, where, and the gist of its data.
 func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time) string {
@@ -103,7 +94,7 @@ func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 			words = append(words, "timeoutKind="+r.Timeout)
 		}
 	}
-	if started := startedChild(i, r); started != "" {
+	if started := api.StartedChild(i, r); started != "" {
 		words = append(words, "run="+started)
 	}
 	if r.Data != nil {

@@ -140,7 +140,7 @@ func title(file string) *book {
 	if document["dsl"] == nil {
 		return nil
 	}
-	member := func(name string) string { // what is no text is told when the document is opened
+	member := func(name string) string { // What is no text is told when the document is opened
 		text, _ := document[name].(string)
 		return text
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
@@ -91,9 +92,9 @@ func (o *operation) list(f *lsFlags) error {
 	case "human":
 		return o.table(found)
 	}
-	all := []any{}
+	all := []api.Run{}
 	for _, r := range found {
-		all = append(all, runResource(r.Instance, r.Record, r.Info, r.Status()))
+		all = append(all, api.NewRun(r.Instance, r.Record, r.Info, r.Status()))
 	}
 	return o.print(all)
 }

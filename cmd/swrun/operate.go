@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/store"
@@ -85,7 +86,11 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 
 // print prints data in the form that -o asks for.
 func (o *operation) print(v any) error {
-	err := o.printer.print(normal(v))
+	plain, err := expr.Normalize(v)
+	if err != nil {
+		return err
+	}
+	err = o.printer.print(plain)
 	if fault := errors.AsError(err); fault != nil {
 		return usagef("", "--jq fails: %s", fault.Detail)
 	}

@@ -65,8 +65,8 @@ type printer struct {
 	form   string // json, yaml or ndjson
 	raw    bool   // Text without quotes
 	pretty bool   // JSON on several lines, as somebody reads it
-	query  *query // what to print of it
-	mask   *mask  // what it must not say; nil for nothing
+	query  *query // What to print of it
+	mask   *mask  // What it must not say; nil for nothing
 	begun  bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 )
@@ -32,13 +32,13 @@ func (l *lifecycle) observe(r interpreter.HistoryEvent) {
 
 func (l *lifecycle) workflow(r interpreter.HistoryEvent) {
 	verb := strings.TrimPrefix(string(r.Type), "workflow.")
-	data := map[string]any{"name": l.qualifiedName(), verb + "At": moment(r.At)}
+	data := map[string]any{"name": l.qualifiedName(), verb + "At": api.Time(r.At)}
 	switch r.Type {
 	case interpreter.WorkflowStarted:
 		d := l.subject.workflow.Document
 		data["definition"] = map[string]any{"namespace": d.Namespace, "name": d.Name, "version": d.Version}
 	case interpreter.WorkflowFaulted:
-		data["error"] = errorValue(r.Error)
+		data["error"] = api.Error(r.Error)
 	case interpreter.WorkflowCompleted, interpreter.WorkflowCancelled:
 	default:
 		return
@@ -60,12 +60,12 @@ func (l *lifecycle) task(r interpreter.HistoryEvent) {
 	case interpreter.TaskCancelled:
 		l.taskEvent(r, "cancelled", "", nil)
 	case interpreter.TaskFaulted:
-		l.taskEvent(r, "faulted", "", errorValue(r.Error))
+		l.taskEvent(r, "faulted", "", api.Error(r.Error))
 	}
 }
 
 func (l *lifecycle) taskEvent(r interpreter.HistoryEvent, verb, suffix string, fault any) {
-	data := map[string]any{"workflow": l.qualifiedName(), "task": string(r.Pointer), verb + "At": moment(r.At)}
+	data := map[string]any{"workflow": l.qualifiedName(), "task": string(r.Pointer), verb + "At": api.Time(r.At)}
 	if fault != nil {
 		data["error"] = fault
 	}
@@ -78,7 +78,7 @@ func (l *lifecycle) emit(name string, r interpreter.HistoryEvent, suffix string,
 	event := map[string]any{
 		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": l.subject.id + "-" + strconv.Itoa(r.Seq) + suffix,
 		"source":  "/" + d.Namespace + "/" + d.Name + "/" + d.Version,
-		"subject": l.qualifiedName(), "time": moment(r.At), "datacontenttype": "application/json", "data": data,
+		"subject": l.qualifiedName(), "time": api.Time(r.At), "datacontenttype": "application/json", "data": data,
 	}
 	l.publish(event)
 }
@@ -95,22 +95,6 @@ func (l *lifecycle) publish(event map[string]any) {
 func (l *lifecycle) qualifiedName() string {
 	d := l.subject.workflow.Document
 	return d.Name + "-" + l.subject.id + "." + d.Namespace
-}
-
-func moment(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
-// errorValue returns e as JSON data that can always be written.
-func errorValue(e *errors.Error) any {
-	if e == nil {
-		return nil
-	}
-	v, err := expr.Normalize(e.Value())
-	if err != nil {
-		plain := *e
-		plain.Extensions = nil
-		return plain.Value()
-	}
-	return v
 }
 
 func (l *lifecycle) tick(time.Time)              {}

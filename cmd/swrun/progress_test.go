@@ -12,6 +12,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
@@ -35,7 +36,7 @@ func quote() *dsl.Workflow {
 func quoteRecords() []interpreter.HistoryEvent {
 	const try, ask, use = "/do/0/quote", "/do/0/quote/try/0/askSupplier", "/do/0/quote/catch/do/0/useCached"
 	timeout := errors.Timeoutf("the task did not finish within 1s").At(ask).
-		With("timeoutKind", "task").With("startedAt", moment(testTime)).With("deadline", moment(testTime.Add(time.Second)))
+		With("timeoutKind", "task").With("startedAt", api.Time(testTime)).With("deadline", api.Time(testTime.Add(time.Second)))
 	task := func(after time.Duration, typ interpreter.HistoryEventType, kind dsl.Kind, at string) interpreter.HistoryEvent {
 		return interpreter.HistoryEvent{At: testTime.Add(after), Type: typ, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
 	}

@@ -22,7 +22,7 @@ type treeView struct {
 	tree    *tree
 	live    bool
 	size    func() (width, height int)
-	drawn   []string // what stands on the screen and is drawn over next
+	drawn   []string // What stands on the screen and is drawn over next
 	lastAt  time.Time
 	began   bool
 }
@@ -180,7 +180,7 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	if r.short == "" {
 		r.short = r.rest[1]
 	}
-	if o.state == stateCompleted && len(o.children) > 0 { // what a group has to tell, its tasks tell
+	if o.state == stateCompleted && len(o.children) > 0 { // What a group has to tell, its tasks tell
 		r.mark, r.rest[1], r.short = "", "", ""
 	}
 	if r.mark != "" {

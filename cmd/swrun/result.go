@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -87,7 +88,7 @@ func (o *operation) awaited(i store.Instance, wait time.Duration) (execution.Out
 	outcome, done, err := o.client.Outcome(o.ctx, i)
 	var stuck *runtime.QuarantinedError
 	if waits := wait > 0 && !o.store.local; waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
-		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, moment(stuck.Ends))
+		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
 	} else if done || err != nil {
 		return outcome, err
 	}
@@ -101,7 +102,7 @@ func (o *operation) awaited(i store.Instance, wait time.Duration) (execution.Out
 		ctx, cancel := context.WithTimeout(o.ctx, wait)
 		defer cancel()
 		outcome, err = o.client.Wait(ctx, i)
-		if err == nil || ctx.Err() == nil || o.ctx.Err() != nil { // what it was doing when its time was over may fail in its own way
+		if err == nil || ctx.Err() == nil || o.ctx.Err() != nil { // What it was doing when its time was over may fail in its own way
 			return outcome, err
 		}
 	}

@@ -30,7 +30,7 @@ func run(args []string, s streams) (code int) {
 	if len(args) == 1 && args[0] == superviseArgument {
 		return superviseProcesses(s)
 	}
-	log.SetOutput(io.Discard) // what libraries would print there is in the errors that they return, or nobody can act on it
+	log.SetOutput(io.Discard) // What libraries would print there is in the errors that they return, or nobody can act on it
 	out := &checkedWriter{w: s.out}
 	s.out = out
 	p := &program{streams: s, processes: process.NewPool(supervisor())}

@@ -93,7 +93,7 @@ type job struct {
 	mask    *mask
 	others  *library
 	shown   progress // how the run is shown, once it runs
-	host    host     // what its tasks may use, if it lives in a store
+	host    host     // What its tasks may use, if it lives in a store
 }
 
 // publish is the sink of emitted events: they are shown, and go nowhere else.
@@ -147,7 +147,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	j.mask = p.secrets.mask(d.workflow, p.ascii)
 	js := f.js
 	if js == "quickjs" {
-		js = "" // what is embedded needs no name
+		js = "" // What is embedded needs no name
 	}
 	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
 		config := compileConfig(file, tasks.Config{Secrets: p.secrets.lookup, JS: js, Processes: p.processes, Publish: j.publish})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
@@ -103,7 +104,7 @@ func (f *startFlags) asked(p *program, name string) (definition.Reference, runti
 		return reference, options, refusalError(err)
 	}
 	if late := p.now().Sub(options.Deadline); !options.Deadline.IsZero() && late >= 0 {
-		err = usagef("give one that is to come, for example "+moment(p.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))
+		err = usagef("give one that is to come, for example "+api.Time(p.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))
 	}
 	return reference, options, err
 }
@@ -131,5 +132,5 @@ func (o *operation) start(reference definition.Reference, options runtime.StartO
 		_, err = fmt.Fprintln(o.out, i.ID)
 		return err
 	}
-	return o.print(object{"schema": "swrun/v1/run", "id": i.ID, "namespace": i.Namespace})
+	return o.print(api.NewStarted(i))
 }

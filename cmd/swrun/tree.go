@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -226,7 +227,7 @@ func shortError(r interpreter.HistoryEvent) string {
 	if e == nil {
 		return ""
 	}
-	if d, ok := timeoutLength(e); ok && r.Timeout != "" {
+	if d, ok := api.TimeoutLength(e); ok && r.Timeout != "" {
 		return "timed out after " + dsl.Span(d)
 	}
 	text := terminal.Printable(terminal.Shorten(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
@@ -236,22 +237,6 @@ func shortError(r interpreter.HistoryEvent) string {
 		text += ": " + terminal.Printable(terminal.Shorten(e.Title, 80))
 	}
 	return text
-}
-
-// timeoutLength returns how long the scope had whose time was over, if e is the error of a deadline.
-func timeoutLength(e *errors.Error) (time.Duration, bool) {
-	from, ok := momentOf(e.Extensions["startedAt"])
-	to, ok2 := momentOf(e.Extensions["deadline"])
-	return to.Sub(from), ok && ok2
-}
-
-func momentOf(v any) (time.Time, bool) {
-	text, ok := v.(string)
-	if !ok {
-		return time.Time{}, false
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	return at, err == nil
 }
 
 // taskName returns the name of the task that a pointer leads to.

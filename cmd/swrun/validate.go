@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -94,7 +95,7 @@ func onlyOneStdin(names []string) error {
 func (p *program) writeReport(documents []*document, all dsl.Diagnostics, output string, lowest dsl.Severity) error {
 	switch output {
 	case "json":
-		return writeJSON(p.out, map[string]any{"diagnostics": diagnosticsValue(all)})
+		return writeJSON(p.out, map[string]any{"diagnostics": api.Diagnostics(all)})
 	case "sarif":
 		return writeSARIF(p.out, all)
 	case "github":

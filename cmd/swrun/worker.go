@@ -147,7 +147,7 @@ func readFolders(s streams, folders []string) ([]deployment, error) {
 func foreign(file string) bool {
 	if !isFile(file) {
 		_, err := os.Stat(file)
-		return err == nil // what cannot be looked at is told when it is deployed
+		return err == nil // What cannot be looked at is told when it is deployed
 	}
 	if title(file) != nil {
 		return false
@@ -196,7 +196,7 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	}
 	js := f.js
 	if js == "quickjs" {
-		js = "" // what is embedded needs no name
+		js = "" // What is embedded needs no name
 	}
 	var processes *process.Pool
 	if f.processes {

@@ -1,0 +1,143 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime"
+)
+
+// Description is a run with everything that can be told of it.
+type Description struct {
+	Run
+	Reason     string     `json:"reason,omitempty"`
+	WorkerGone bool       `json:"workerGone,omitempty"`
+	Why        string     `json:"why,omitempty"`
+	Then       string     `json:"then,omitempty"`
+	Input      any        `json:"input"`
+	Output     *any       `json:"output,omitempty"` // of one that has completed
+	Failure    *Failure   `json:"failure,omitempty"`
+	Open       []Task     `json:"open,omitempty"`
+	Deadlines  []Deadline `json:"deadlines,omitempty"`
+}
+
+// Task is a task in progress.
+type Task struct {
+	Kind      string `json:"kind"`
+	Pointer   string `json:"pointer"`
+	Path      string `json:"path,omitempty"` // if it is not Pointer
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	StartedAt string `json:"startedAt,omitempty"`
+	Until     string `json:"until,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"`
+}
+
+// Deadline is a deadline in force, and what its passing leads to.
+type Deadline struct {
+	Kind        string  `json:"kind"`
+	Pointer     string  `json:"pointer,omitempty"` // of the scope; absent for the workflow
+	File        string  `json:"file,omitempty"`
+	Line        int     `json:"line,omitempty"`
+	StartedAt   string  `json:"startedAt"`
+	At          string  `json:"at"`
+	LeftSeconds float64 `json:"leftSeconds"`
+	CaughtBy    string  `json:"caughtBy,omitempty"`
+	Uncaught    bool    `json:"uncaught,omitempty"`
+	Conditional bool    `json:"conditional,omitempty"` // whether CaughtBy takes it
+	Held        bool    `json:"held,omitempty"`        // the run is quarantined
+	FiresFirst  *bool   `json:"firesFirst,omitempty"`  // in the description of a run
+}
+
+// UpcomingDeadline is a deadline among those of many runs.
+type UpcomingDeadline struct {
+	Run      string `json:"run"`
+	Workflow string `json:"workflow"`
+	Deadline
+}
+
+// Failure is why a run has faulted.
+type Failure struct {
+	Error       any    `json:"error"`
+	Category    string `json:"category"` // the short name of a standard error, or application
+	TimeoutKind string `json:"timeoutKind,omitempty"`
+	// Where the error comes from, if that is another run: a child, or a child's child.
+	Run      string `json:"run,omitempty"`
+	Workflow string `json:"workflow,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+}
+
+// NewDescription returns the JSON of a description. Source describes the run that its error comes from: itself, or a child's child.
+func NewDescription(d, source *runtime.Description) Description {
+	described := Description{
+		Run: NewRun(d.Instance, d.Record, d.Info, d.Status), Reason: d.Reason, WorkerGone: d.Gone, Why: d.Why, Then: d.Then, Input: d.Info.Input.V,
+		Failure: failure(d, source),
+	}
+	described.lengths(d.Limits)
+	described.ends(d.State.Deadlines)
+	if d.State.Status == interpreter.StatusCompleted {
+		described.Output = &d.State.Output
+	}
+	for _, t := range d.Open {
+		described.Open = append(described.Open, newTask(d, t))
+	}
+	for n, in := range d.Deadlines {
+		deadline := NewDeadline(in)
+		first := n == 0
+		deadline.FiresFirst = &first
+		described.Deadlines = append(described.Deadlines, deadline)
+	}
+	return described
+}
+
+func newTask(d *runtime.Description, t interpreter.OpenTask) Task {
+	source := d.Program.Workflow.Source
+	task := Task{
+		Kind: string(t.Kind), Pointer: string(t.Pointer), File: source.File, Line: source.Key(t.Origin).Start.Line,
+		StartedAt: Time(t.StartedAt), Until: Time(t.Until), Attempt: t.Attempt,
+	}
+	if string(t.Path) != task.Pointer {
+		task.Path = string(t.Path)
+	}
+	return task
+}
+
+// NewDeadline returns the JSON of a deadline in force.
+func NewDeadline(in runtime.DescribedDeadline) Deadline {
+	d := Deadline{
+		Kind: in.Kind, Pointer: string(in.Pointer), StartedAt: Time(in.StartedAt), At: Time(in.At), LeftSeconds: in.Left.Seconds(),
+		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "", Conditional: in.Perhaps, Held: in.Held,
+	}
+	if in.Line > 0 {
+		d.File, d.Line = in.File, in.Line
+	}
+	return d
+}
+
+func failure(d, source *runtime.Description) *Failure {
+	s := d.State
+	if s.Fault == nil {
+		return nil
+	}
+	f := &Failure{Error: Error(s.Fault), Category: "application"}
+	if name := errors.StandardName(s.Fault.Type); name != "" {
+		f.Category = name
+	}
+	if s.TimedOut { // then the member is the engine's own
+		f.TimeoutKind, _ = s.Fault.Extensions["timeoutKind"].(string)
+	}
+	if source != d {
+		at := source.Program.Workflow.Source
+		f.Run, f.Workflow = source.Instance.String(), source.Info.Workflow.String()
+		f.File, f.Line = at.File, at.Key(InstancePointer(s.Fault.Instance)).Start.Line
+	}
+	return f
+}
+
+// InstancePointer is where an error's instance stands in a document.
+func InstancePointer(instance string) dsl.Pointer {
+	return dsl.Pointer(strings.TrimSuffix(instance, "/"))
+}

@@ -1,0 +1,61 @@
+package api
+
+import "github.com/swrun/swrun/dsl"
+
+// Diagnostic is a finding in a document. Members that it does not have are left out.
+type Diagnostic struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	File     string `json:"file"`
+	Range
+	Pointer  string    `json:"pointer"`
+	Label    string    `json:"label,omitempty"`
+	Help     string    `json:"help,omitempty"`
+	Expected []string  `json:"expected,omitempty"`
+	Related  []Related `json:"related,omitempty"`
+	Fix      []Edit    `json:"fix,omitempty"`
+}
+
+// Range is a part of a document's text, in lines and columns from 1.
+type Range struct {
+	Line      int `json:"line"`
+	Column    int `json:"column"`
+	EndLine   int `json:"endLine"`
+	EndColumn int `json:"endColumn"`
+}
+
+// Related is another part of the document that a finding is about.
+type Related struct {
+	Label string `json:"label"`
+	Range
+}
+
+// Edit is a change of the text that repairs a finding.
+type Edit struct {
+	NewText string `json:"newText"`
+	Safe    bool   `json:"safe"`
+	Range
+}
+
+// Diagnostics returns the JSON of findings.
+func Diagnostics(found dsl.Diagnostics) []Diagnostic {
+	all := make([]Diagnostic, len(found))
+	for n, d := range found {
+		all[n] = Diagnostic{
+			Code: d.Code, Severity: d.Severity.String(), Message: d.Message, File: d.File, Range: newRange(d.Range), Pointer: string(d.Pointer),
+			Label: d.Label, Help: d.Help, Expected: d.Expected,
+		}
+		for _, r := range d.Related {
+			all[n].Related = append(all[n].Related, Related{r.Label, newRange(r.Range)})
+		}
+		for _, e := range d.Fix {
+			all[n].Fix = append(all[n].Fix, Edit{e.NewText, e.Safe, newRange(e.Range)})
+		}
+	}
+	return all
+}
+
+func newRange(r dsl.Range) Range {
+	return Range{r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
+}

@@ -1,0 +1,38 @@
+package api
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+)
+
+// Error returns the members of an error, which can always be written as JSON; nil for none.
+func Error(e *errors.Error) any {
+	if e == nil {
+		return nil
+	}
+	v, err := expr.Normalize(e.Value())
+	if err != nil {
+		plain := *e
+		plain.Extensions = nil
+		return plain.Value()
+	}
+	return v
+}
+
+// TimeoutLength returns how long the scope had whose time was over, if e is the error of a deadline.
+func TimeoutLength(e *errors.Error) (time.Duration, bool) {
+	from, ok := timeOf(e.Extensions["startedAt"])
+	to, ok2 := timeOf(e.Extensions["deadline"])
+	return to.Sub(from), ok && ok2
+}
+
+func timeOf(v any) (time.Time, bool) {
+	text, ok := v.(string)
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return at, err == nil
+}

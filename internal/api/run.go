@@ -1,0 +1,129 @@
+// Package api is the JSON that programs see: runs, their history and deadlines, errors, and diagnostics. The command prints it
+// with -o json, and an HTTP server answers with the same. It only says what is there in the shapes that spec and docs promise; it
+// reads no store, and knows neither flags nor terminals.
+package api
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// The values of `schema`.
+const (
+	SchemaRun     = "swrun/v1/run"
+	SchemaHistory = "swrun/v1/history"
+)
+
+// Started is a run that has just been started.
+type Started struct {
+	Schema    string `json:"schema"`
+	ID        string `json:"id"`
+	Namespace string `json:"namespace"`
+}
+
+// NewStarted returns the JSON of a run that has just been started.
+func NewStarted(i store.Instance) Started { return Started{SchemaRun, i.ID, i.Namespace} }
+
+// Run is a run as it is listed.
+type Run struct {
+	Started
+	Workflow     string            `json:"workflow"`
+	Status       string            `json:"status"`
+	Definition   string            `json:"definition"` // digest
+	Records      int64             `json:"records"`    // of its history
+	ClosedReason string            `json:"closedReason,omitempty"`
+	BusinessKey  string            `json:"businessKey,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	Parent       string            `json:"parent,omitempty"`
+	CreatedAt    string            `json:"createdAt,omitempty"`
+	StartsAt     string            `json:"startsAt,omitempty"` // of one that has not begun
+	StartedAt    string            `json:"startedAt,omitempty"`
+	ClosedAt     string            `json:"closedAt,omitempty"`
+	NextWakeAt   string            `json:"nextWakeAt,omitempty"`
+	DeadlineAt   string            `json:"deadlineAt,omitempty"`
+	HeldUntil    string            `json:"heldUntil,omitempty"` // by its worker
+	WorkersLost  int               `json:"workersLost,omitempty"`
+	Timeouts
+}
+
+// NewRun returns the JSON of a run; status is its phase, or quarantined.
+func NewRun(i store.Instance, r store.Lifecycle, info *execution.Invocation, status string) Run {
+	run := Run{
+		Started: NewStarted(i), Workflow: info.Workflow.String(), Status: status, Definition: info.Definition, Records: r.Records,
+		BusinessKey: info.BusinessKey, Labels: info.Labels, CreatedAt: Time(r.CreatedAt()), ClosedAt: Time(store.Moment(r.Closed)),
+		NextWakeAt: Time(store.Moment(r.Wake)), DeadlineAt: Time(store.Moment(r.Deadline)), WorkersLost: int(r.Deaths),
+	}
+	if r.Status.Final() {
+		run.ClosedReason = r.Reason
+	}
+	if info.Parent != nil {
+		run.Parent = info.Parent.Instance.String()
+	}
+	if r.Status != interpreter.StatusPending {
+		run.StartedAt = Time(store.Moment(r.Started))
+	} else if r.Started > 0 {
+		run.StartsAt = Time(store.Moment(r.Started))
+	}
+	if info.ExecutionTimeout > 0 {
+		run.ExecutionTimeoutSeconds = seconds(info.ExecutionTimeout)
+	}
+	if info.RunTimeout > 0 {
+		run.RunTimeoutSeconds = seconds(info.RunTimeout)
+	}
+	if r.Held() {
+		run.HeldUntil = Time(store.Moment(r.Lease))
+	}
+	return run
+}
+
+// Timeouts are the timeouts of a whole run, and when they end it: of several of a kind, the first.
+type Timeouts struct {
+	ExecutionTimeoutSeconds *float64 `json:"executionTimeoutSeconds,omitempty"`
+	RunTimeoutSeconds       *float64 `json:"runTimeoutSeconds,omitempty"`
+	ExecutionDeadlineAt     string   `json:"executionDeadlineAt,omitempty"`
+	RunDeadlineAt           string   `json:"runDeadlineAt,omitempty"`
+}
+
+// lengths fills in how long timeouts are; one that is given as a point in time has no length.
+func (t *Timeouts) lengths(all []interpreter.Deadline) {
+	for _, d := range all {
+		switch {
+		case d.Fixed:
+		case d.Kind == interpreter.DeadlineRun:
+			t.RunTimeoutSeconds = seconds(d.At.Sub(d.StartedAt))
+		default: // the document's timeout is one of the execution
+			t.ExecutionTimeoutSeconds = seconds(d.At.Sub(d.StartedAt))
+		}
+	}
+}
+
+// ends fills in when timeouts end the run.
+func (t *Timeouts) ends(all []interpreter.Deadline) {
+	var execution, run time.Time
+	for _, d := range all {
+		first := &execution
+		if d.Kind == interpreter.DeadlineRun {
+			first = &run
+		}
+		if first.IsZero() || d.At.Before(*first) {
+			*first = d.At
+		}
+	}
+	t.ExecutionDeadlineAt, t.RunDeadlineAt = Time(execution), Time(run)
+}
+
+func seconds(d time.Duration) *float64 {
+	s := d.Seconds()
+	return &s
+}
+
+// Time writes a point in time as all JSON of swrun does; the zero time is empty.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
