@@ -25,6 +25,8 @@ func layers() map[string][]string {
 		"errors":               {"internal/jsonvalue"},
 		"internal/api":         {"errors", "dsl", "expr", "interpreter", "runtime", "runtime/execution", "runtime/store"},
 		"internal/delimited":   nil,
+		"internal/diagnostics": {"dsl", "internal/terminal"},
+		"internal/golden":      nil, // for tests
 		"internal/jsonvalue":   nil,
 		"internal/suggest":     nil,
 		"internal/terminal":    {"dsl"},

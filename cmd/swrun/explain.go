@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/diagnostics"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -40,7 +41,7 @@ func explainable() []string {
 }
 
 func (p *program) explain(what string) error {
-	if rule, ok := ruleOf(strings.ToUpper(what)); ok {
+	if rule, ok := diagnostics.Rule(strings.ToUpper(what)); ok {
 		return write(p.out, p.outStyle().Text(explainRule(rule)))
 	}
 	for _, c := range doctorChecks() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/diagnostics"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -53,7 +54,7 @@ func (p *program) told(form string, err error) error {
 
 func (p *program) tell(form string, code int, text string, problem any) error {
 	if form == "json" {
-		if err := writeJSON(p.err, problem); err != nil {
+		if err := api.Write(p.err, problem); err != nil {
 			return err
 		}
 		return quietExit(code)
@@ -89,11 +90,11 @@ func exitStatus(code int) int {
 
 func (e *invalidError) text(l terminal.Style) string {
 	d := e.document
-	r := report{text: d.text, diagnostics: d.diagnostics.Errors()}
+	r := diagnostics.Report{Text: d.text, Diagnostics: d.diagnostics.Errors()}
 	if d.file != stdinName {
-		r.fixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
+		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
 	}
-	return humanDiagnostics(r, l) + d.verdict(l)
+	return diagnostics.Human(r, l) + d.verdict(l)
 }
 
 func (e *invalidError) problem() any {

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/golden"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
@@ -77,7 +78,7 @@ func TestFaultReport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := mustFailure(t, c.fault, c.records)
 			f.exit, f.outcome.TimedOut = c.exit, c.exit == exitTimeout
-			mustMatchGolden(t, "fault_"+c.name+".txt", f.text(terminal.Style{}))
+			golden.Match(t, "fault_"+c.name+".txt", f.text(terminal.Style{}))
 		})
 	}
 }
@@ -150,10 +151,10 @@ func TestProblemJSON(t *testing.T) {
 	fault := stepError()
 	f := mustFailure(t, fault, faultedAt(fault, "/do/2/retried!2/try/0/step", step))
 	var b strings.Builder
-	if err := writeJSON(&b, (&runError{failure: f}).problem()); err != nil {
+	if err := api.Write(&b, (&runError{failure: f}).problem()); err != nil {
 		t.Fatal(err)
 	}
-	mustMatchGolden(t, "problem.json", b.String())
+	golden.Match(t, "problem.json", b.String())
 }
 
 func TestExitCodes(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/internal/diagnostics"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -45,7 +46,7 @@ func (p *program) formatAll(names []string, f formatFlags) error {
 		d := parseText(file, text)
 		if len(d.diagnostics.Errors()) > 0 {
 			l := p.errStyle()
-			fmt.Fprint(p.err, humanDiagnostics(report{text: text, diagnostics: d.diagnostics.Errors()}, l))
+			fmt.Fprint(p.err, diagnostics.Human(diagnostics.Report{Text: text, Diagnostics: d.diagnostics.Errors()}, l))
 			return &exitError{code: exitInvalid, message: fmt.Sprintf("%s is not formatted: it is not valid", file)}
 		}
 		formatted, err := format(file, text)

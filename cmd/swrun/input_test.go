@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -48,7 +49,7 @@ func TestReadInput(t *testing.T) {
 				return
 			}
 			var b strings.Builder
-			if err := writeJSON(&b, v); err != nil {
+			if err := api.Write(&b, v); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want+"\n", b.String()); diff != "" {

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/diagnostics"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -35,7 +33,7 @@ func (p *program) lintCommand() *cobra.Command {
 				lowest = dsl.SeverityHint
 			}
 			found, err := p.report(args, f, lowest)
-			if err == nil && strict && countSeverity(found, dsl.SeverityWarning) > 0 {
+			if err == nil && strict && diagnostics.Count(found, dsl.SeverityWarning) > 0 {
 				return quietExit(exitFindings)
 			}
 			return err
@@ -47,9 +45,6 @@ func (p *program) lintCommand() *cobra.Command {
 	return cmd
 }
 
-// fixRounds bounds how often a document is fixed: one repair may bring another finding to light.
-const fixRounds = 5
-
 func (p *program) fix(names []string) error {
 	for _, name := range names {
 		if name == "-" {
@@ -59,7 +54,7 @@ func (p *program) fix(names []string) error {
 		if err != nil {
 			return err
 		}
-		fixed, n := fixText(file, text)
+		fixed, n := diagnostics.Fix(text, func(text []byte) dsl.Diagnostics { return parseText(file, text).diagnostics })
 		if n == 0 {
 			continue
 		}
@@ -69,55 +64,6 @@ func (p *program) fix(names []string) error {
 		fmt.Fprintf(p.err, "fixed %s in %s\n", terminal.Counted(n, "finding"), terminal.Printable(file))
 	}
 	return nil
-}
-
-// fixText makes all safe edits and returns how many findings they repair.
-func fixText(file string, text []byte) ([]byte, int) {
-	repaired := 0
-	for range fixRounds {
-		edits, n := safeEdits(parseText(file, text).diagnostics)
-		if n == 0 {
-			break
-		}
-		next := applyEdits(text, edits)
-		if bytes.Equal(next, text) {
-			break
-		}
-		text, repaired = next, repaired+n
-	}
-	return text, repaired
-}
-
-// safeEdits collects the edits of all findings that can be repaired at once: no two of them touch the same text.
-func safeEdits(ds dsl.Diagnostics) (edits []dsl.Edit, findings int) {
-	for _, d := range ds {
-		if !isFixable(d) || slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return overlapsAny(edits, e) }) {
-			continue
-		}
-		edits = append(edits, d.Fix...)
-		findings++
-	}
-	return edits, findings
-}
-
-func overlapsAny(edits []dsl.Edit, e dsl.Edit) bool {
-	return slices.ContainsFunc(edits, func(other dsl.Edit) bool {
-		return e.Range.Start.Offset <= other.Range.End.Offset && other.Range.Start.Offset <= e.Range.End.Offset
-	})
-}
-
-// applyEdits makes edits that do not overlap.
-func applyEdits(text []byte, edits []dsl.Edit) []byte {
-	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b dsl.Edit) int { return cmp.Compare(b.Range.Start.Offset, a.Range.Start.Offset) })
-	for _, e := range edits {
-		from, to := e.Range.Start.Offset, e.Range.End.Offset
-		if from < 0 || to < from || to > len(text) {
-			continue
-		}
-		text = slices.Concat(text[:from], []byte(e.NewText), text[to:])
-	}
-	return text
 }
 
 // replaceFile writes a file as a whole or not at all. It keeps the file's permissions, and links that lead to it.

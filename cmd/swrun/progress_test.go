@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/golden"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
@@ -86,7 +87,7 @@ func TestTreeView(t *testing.T) {
 				v.observe(r)
 			}
 			v.end(endOf(quoteRecords()), false)
-			mustMatchGolden(t, "tree_"+c.name+".txt", b.String())
+			golden.Match(t, "tree_"+c.name+".txt", b.String())
 		})
 	}
 }
@@ -186,7 +187,7 @@ func TestLines(t *testing.T) {
 		l.observe(r)
 	}
 	l.end(endOf(quoteRecords()), false)
-	mustMatchGolden(t, "lines.txt", b.String())
+	golden.Match(t, "lines.txt", b.String())
 }
 
 func TestLinesShowThatARunIsAlive(t *testing.T) {
@@ -213,7 +214,7 @@ func TestLifecycleEvents(t *testing.T) {
 	for _, r := range quoteRecords() {
 		l.observe(r)
 	}
-	mustMatchGolden(t, "lifecycle.jsonl", b.String())
+	golden.Match(t, "lifecycle.jsonl", b.String())
 }
 
 func TestTreeTellsOfRetries(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/golden"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -31,7 +32,7 @@ func TestRulesForPeople(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := humanReport(parseText(name, text), dsl.SeverityInfo, terminal.Style{})
-			mustMatchGolden(t, filepath.Join("rules", strings.TrimSuffix(name, ".yaml")+".txt"), report)
+			golden.Match(t, filepath.Join("rules", strings.TrimSuffix(name, ".yaml")+".txt"), report)
 		})
 	}
 }

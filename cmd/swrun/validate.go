@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/diagnostics"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -50,7 +49,7 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	completeValues(cmd, "output", reportForms())
 }
 
-// report prints what was found in the documents, down to a severity. It returns what it showed, and the exit code for it as a
+// Report prints what was found in the documents, down to a severity. It returns what it showed, and the exit code for it as a
 // quietExit unless all documents can run.
 func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (dsl.Diagnostics, error) {
 	if err := oneOf("-o", f.output, reportForms()...); err != nil {
@@ -95,11 +94,11 @@ func onlyOneStdin(names []string) error {
 func (p *program) writeReport(documents []*document, all dsl.Diagnostics, output string, lowest dsl.Severity) error {
 	switch output {
 	case "json":
-		return writeJSON(p.out, map[string]any{"diagnostics": api.Diagnostics(all)})
+		return api.Write(p.out, map[string]any{"diagnostics": api.Diagnostics(all)})
 	case "sarif":
-		return writeSARIF(p.out, all)
+		return diagnostics.WriteSARIF(p.out, all)
 	case "github":
-		return writeGitHub(p.out, all)
+		return diagnostics.WriteGitHub(p.out, all)
 	}
 	for _, d := range documents {
 		if err := write(p.out, humanReport(d, lowest, p.outStyle())); err != nil {
@@ -111,11 +110,11 @@ func (p *program) writeReport(documents []*document, all dsl.Diagnostics, output
 
 func humanReport(d *document, lowest dsl.Severity, l terminal.Style) string {
 	shown, hidden := d.visible(lowest)
-	r := report{text: d.text, diagnostics: shown, hidden: hidden}
+	r := diagnostics.Report{Text: d.text, Diagnostics: shown, Hidden: hidden}
 	if d.file != stdinName {
-		r.fixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
+		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
 	}
-	return humanDiagnostics(r, l) + d.verdict(l)
+	return diagnostics.Human(r, l) + d.verdict(l)
 }
 
 // verdict says that a document is valid, or is empty. A valid one may still be more than this build can run.
@@ -127,19 +126,6 @@ func (d *document) verdict(l terminal.Style) string {
 		return l.Yellow(l.Sign("⊘")) + fmt.Sprintf(" %s: %s is valid, but this build does not run it\n", terminal.Printable(d.file), l.Text(d.title()))
 	}
 	return ""
-}
-
-// writeJSON writes v on one line, keys sorted.
-func writeJSON(w io.Writer, v any) error {
-	plain, err := expr.Normalize(v)
-	if err != nil {
-		return err
-	}
-	line, err := expr.Encode(plain)
-	if err != nil {
-		return err
-	}
-	return write(w, string(line)+"\n")
 }
 
 func documentArgs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

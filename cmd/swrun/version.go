@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/api"
 )
 
 // dslVersion is the newest version of the DSL that is understood.
@@ -23,7 +25,7 @@ func (p *program) versionCommand() *cobra.Command {
 				return err
 			}
 			if output == "json" {
-				return writeJSON(p.out, map[string]any{"version": programVersion(), "go": runtime.Version(), "dsl": dslVersion})
+				return api.Write(p.out, map[string]any{"version": programVersion(), "go": runtime.Version(), "dsl": dslVersion})
 			}
 			return write(p.out, versionLine())
 		}),

@@ -1,26 +1,22 @@
-package main
+package diagnostics
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/swrun/swrun/dsl"
 )
 
-// This file writes diagnostics for other programs: JSON, SARIF and GitHub's annotations.
-
-// writeSARIF writes ds in the Static Analysis Results Interchange Format 2.1.0.
-func writeSARIF(w io.Writer, ds dsl.Diagnostics) error {
+// WriteSARIF writes ds in the Static Analysis Results Interchange Format 2.1.0.
+func WriteSARIF(w io.Writer, ds dsl.Diagnostics) error {
 	report := sarif.NewReport()
 	run := sarif.NewRunWithInformationURI("swrun", "https://github.com/swrun/swrun")
 	run.WithColumnKind("unicodeCodePoints")
 	for _, d := range ds {
 		rule := run.AddRule(d.Code)
-		if known, ok := ruleOf(d.Code); ok {
+		if known, ok := Rule(d.Code); ok {
 			rule.WithDescription(known.Title)
 		}
 		result := run.CreateResultForRule(d.Code).WithLevel(sarifLevel(d.Severity)).WithMessage(sarif.NewTextMessage(sarifText(d)))
@@ -62,30 +58,7 @@ func sarifLocation(file string, r dsl.Range) *sarif.Location {
 		WithArtifactLocation(sarif.NewSimpleArtifactLocation(filepath.ToSlash(file))).WithRegion(region))
 }
 
-// writeGitHub writes ds as workflow commands, which GitHub shows beside the lines of a pull request.
-func writeGitHub(w io.Writer, ds dsl.Diagnostics) error {
-	var b strings.Builder
-	for _, d := range ds {
-		level := sarifLevel(d.Severity)
-		if level == "note" {
-			level = "notice"
-		}
-		fmt.Fprintf(&b, "::%s file=%s,line=%d,endLine=%d,col=%d,endColumn=%d,title=%s::%s\n", level, githubProperty(filepath.ToSlash(d.File)),
-			d.Range.Start.Line, d.Range.End.Line, d.Range.Start.Column, d.Range.End.Column, githubProperty(d.Code), githubText(sarifText(d)))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func githubText(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-func githubProperty(s string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubText(s))
-}
-
-func ruleOf(code string) (dsl.Rule, bool) {
+func Rule(code string) (dsl.Rule, bool) {
 	for _, r := range dsl.Rules() {
 		if r.Code == code {
 			return r, true

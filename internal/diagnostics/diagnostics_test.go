@@ -1,4 +1,4 @@
-package main
+package diagnostics
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/golden"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -75,11 +76,11 @@ func checkoutDiagnostics() dsl.Diagnostics {
 }
 
 func TestHumanDiagnostics(t *testing.T) {
-	r := report{
-		text: []byte(checkoutText), diagnostics: checkoutDiagnostics(), hidden: 2,
-		fixCommand: "swrun lint --fix checkout.yaml",
+	r := Report{
+		Text: []byte(checkoutText), Diagnostics: checkoutDiagnostics(), Hidden: 2,
+		FixCommand: "swrun lint --fix checkout.yaml",
 	}
-	r.diagnostics[1].Range.End.Column = r.diagnostics[1].Range.Start.Column + 1
+	r.Diagnostics[1].Range.End.Column = r.Diagnostics[1].Range.Start.Column + 1
 	for _, c := range []struct {
 		name string
 		look terminal.Style
@@ -90,7 +91,7 @@ func TestHumanDiagnostics(t *testing.T) {
 		{"narrow", terminal.Style{Width: 60}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			mustMatchGolden(t, "diagnostics_"+c.name+".txt", humanDiagnostics(r, c.look))
+			golden.Match(t, "diagnostics_"+c.name+".txt", Human(r, c.look))
 		})
 	}
 }
@@ -110,7 +111,7 @@ func TestExcerptAlignsMarks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: wordRange(c.line, c.word)}
-			got := humanDiagnostics(report{text: []byte(c.line), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
+			got := Human(Report{Text: []byte(c.line), Diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 			_, excerpt, _ := strings.Cut(got, "\n")
 			excerpt, _, _ = strings.Cut(excerpt, "1 error")
 			if diff := cmp.Diff(c.want, excerpt); diff != "" {
@@ -131,7 +132,7 @@ func wordRange(line, word string) dsl.Range {
 func TestLongLinesAreCutAroundTheMark(t *testing.T) {
 	line := strings.Repeat("x", 1000) + " set " + strings.Repeat("y", 1000)
 	d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: wordRange(line, "set")}
-	got := humanDiagnostics(report{text: []byte(line), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
+	got := Human(Report{Text: []byte(line), Diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 	rows := strings.Split(got, "\n")
 	if w := terminal.Width(rows[1]); w > sourceWidth+10 {
 		t.Errorf("the source line is %d columns wide", w)
@@ -150,7 +151,7 @@ func TestMarksOutsideTheText(t *testing.T) {
 		{Start: dsl.Position{Line: 1, Column: 3}, End: dsl.Position{Line: 2, Column: 1}},
 	} {
 		d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: r}
-		got := humanDiagnostics(report{text: []byte("do: x\n"), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
+		got := Human(Report{Text: []byte("do: x\n"), Diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 		if !strings.HasPrefix(got, "error[SW101]: m") {
 			t.Errorf("%v: got %q", r, got)
 		}
@@ -162,7 +163,7 @@ func TestOnlyTwentyAreShown(t *testing.T) {
 	for i := range 25 {
 		ds = append(ds, dsl.Diagnostic{Code: fmt.Sprintf("SW%d", 100+i), File: "f", Message: "m", Range: wordRange("do: x", "do")})
 	}
-	got := humanDiagnostics(report{text: []byte("do: x"), diagnostics: ds}, terminal.Style{})
+	got := Human(Report{Text: []byte("do: x"), Diagnostics: ds}, terminal.Style{})
 	if n := strings.Count(got, "error["); n != 20 {
 		t.Errorf("got %d findings, want 20", n)
 	}
@@ -177,22 +178,22 @@ func TestMachineDiagnostics(t *testing.T) {
 		write func(*bytes.Buffer, dsl.Diagnostics) error
 	}{
 		{"json", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
-			return writeJSON(b, map[string]any{"diagnostics": api.Diagnostics(ds)})
+			return api.Write(b, map[string]any{"diagnostics": api.Diagnostics(ds)})
 		}},
 		{"sarif", func(b *bytes.Buffer, ds dsl.Diagnostics) error {
 			for i := range ds { // the titles of real rules are not this test's business
 				ds[i].Code = "X" + ds[i].Code
 			}
-			return writeSARIF(b, ds)
+			return WriteSARIF(b, ds)
 		}},
-		{"github", func(b *bytes.Buffer, ds dsl.Diagnostics) error { return writeGitHub(b, ds) }},
+		{"github", func(b *bytes.Buffer, ds dsl.Diagnostics) error { return WriteGitHub(b, ds) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
 			if err := c.write(&b, checkoutDiagnostics()); err != nil {
 				t.Fatal(err)
 			}
-			mustMatchGolden(t, "diagnostics."+c.name, b.String())
+			golden.Match(t, "diagnostics."+c.name, b.String())
 		})
 	}
 }
@@ -200,7 +201,7 @@ func TestMachineDiagnostics(t *testing.T) {
 func TestGitHubAnnotationsCannotBeBroken(t *testing.T) {
 	var b bytes.Buffer
 	d := dsl.Diagnostic{Code: "SW101", File: "a,b:c.yaml", Message: "one\n::error::two 100%"}
-	if err := writeGitHub(&b, dsl.Diagnostics{d}); err != nil {
+	if err := WriteGitHub(&b, dsl.Diagnostics{d}); err != nil {
 		t.Fatal(err)
 	}
 	want := "::error file=a%2Cb%3Ac.yaml,line=0,endLine=0,col=0,endColumn=0,title=SW101::one%0A::error::two 100%25\n"
@@ -240,7 +241,7 @@ func FuzzHumanDiagnostics(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, line, column, endLine, endColumn int) {
 		r := dsl.Range{Start: dsl.Position{Line: line, Column: column}, End: dsl.Position{Line: endLine, Column: endColumn}}
 		d := dsl.Diagnostic{Code: "SW101", File: text, Message: text, Label: text, Help: text, Range: r, Related: []dsl.Related{{Range: r, Label: text}}}
-		got := humanDiagnostics(report{text: []byte(text), diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
+		got := Human(Report{Text: []byte(text), Diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 		for _, line := range strings.Split(got, "\n") {
 			if !terminal.IsPrintable(line) {
 				t.Errorf("%q could drive a terminal", line)

@@ -1,0 +1,61 @@
+package diagnostics
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// fixRounds bounds how often a document is fixed: one repair may bring another finding to light.
+const fixRounds = 5
+
+// Fix makes all safe edits of what check finds, and returns how many findings they repair.
+func Fix(text []byte, check func([]byte) dsl.Diagnostics) ([]byte, int) {
+	repaired := 0
+	for range fixRounds {
+		edits, n := safeEdits(check(text))
+		if n == 0 {
+			break
+		}
+		next := applyEdits(text, edits)
+		if bytes.Equal(next, text) {
+			break
+		}
+		text, repaired = next, repaired+n
+	}
+	return text, repaired
+}
+
+// safeEdits collects the edits of all findings that can be repaired at once: no two of them touch the same text.
+func safeEdits(ds dsl.Diagnostics) (edits []dsl.Edit, findings int) {
+	for _, d := range ds {
+		if !isFixable(d) || slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return overlapsAny(edits, e) }) {
+			continue
+		}
+		edits = append(edits, d.Fix...)
+		findings++
+	}
+	return edits, findings
+}
+
+func overlapsAny(edits []dsl.Edit, e dsl.Edit) bool {
+	return slices.ContainsFunc(edits, func(other dsl.Edit) bool {
+		return e.Range.Start.Offset <= other.Range.End.Offset && other.Range.Start.Offset <= e.Range.End.Offset
+	})
+}
+
+// applyEdits makes edits that do not overlap.
+func applyEdits(text []byte, edits []dsl.Edit) []byte {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b dsl.Edit) int { return cmp.Compare(b.Range.Start.Offset, a.Range.Start.Offset) })
+	for _, e := range edits {
+		from, to := e.Range.Start.Offset, e.Range.End.Offset
+		if from < 0 || to < from || to > len(text) {
+			continue
+		}
+		text = slices.Concat(text[:from], []byte(e.NewText), text[to:])
+	}
+	return text
+}

@@ -1,0 +1,56 @@
+package diagnostics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/terminal"
+)
+
+// summary counts what was found and says what to do next.
+func summary(r Report) string {
+	if len(r.Diagnostics)+r.Hidden == 0 {
+		return ""
+	}
+	var parts []string
+	for s := dsl.SeverityError; s <= dsl.SeverityHint; s++ {
+		if n := Count(r.Diagnostics, s); n > 0 {
+			parts = append(parts, terminal.Counted(n, s.String()))
+		}
+	}
+	if r.Hidden > 0 {
+		parts = append(parts, terminal.Counted(r.Hidden, "hint")+" hidden (--hints)")
+	}
+	if n := min(len(r.Diagnostics), shownDiagnostics); n > 0 {
+		parts = append(parts, "swrun explain "+r.Diagnostics[n-1].Code)
+	}
+	if n := countFixable(r.Diagnostics); n > 0 && r.FixCommand != "" {
+		parts = append(parts, fmt.Sprintf("fix %d automatically: %s", n, r.FixCommand))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func Count(ds dsl.Diagnostics, s dsl.Severity) (n int) {
+	for _, d := range ds {
+		if d.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+func countFixable(ds dsl.Diagnostics) (n int) {
+	for _, d := range ds {
+		if isFixable(d) {
+			n++
+		}
+	}
+	return n
+}
+
+// isFixable reports whether all of d's edits may be made without asking.
+func isFixable(d dsl.Diagnostic) bool {
+	return len(d.Fix) > 0 && !slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return !e.Safe })
+}

@@ -1,0 +1,34 @@
+// Package golden compares what tests get with files in their testdata/golden, and writes those anew with -update. Only tests use it.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files and scripts anew")
+
+// Update reports whether -update was given.
+func Update() bool { return *update }
+
+// Match fails the test unless got is what testdata/golden holds under a name.
+func Match(t testing.TB, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", name)
+	if Update() {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
