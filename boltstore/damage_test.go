@@ -41,7 +41,7 @@ func filledStore(t testing.TB) []byte {
 		claimed, err := s.Claim(t.Context(), store.Claim{Partition: i.Partition(2), Instances: []store.Instance{i}, Nonce: "n", Lease: time.Millisecond})
 		must(err)
 		c := store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Release: n%2 == 0}
-		c.Changes = interpreter.Changes{Head: []byte("{}"), Frames: []interpreter.StoredFrame{{Slot: 1, Data: bytes.Repeat([]byte("f"), 300)}}}
+		c.Changes = interpreter.Changes{Head: []byte("{}"), Frames: []interpreter.StoredFrame{{Key: 1, Data: bytes.Repeat([]byte("f"), 300)}}}
 		c.Entries, c.Outbox = [][]byte{[]byte("{}"), []byte("{}")}, [][]byte{[]byte(`{"x":1}`)}
 		if n%4 == 0 {
 			c.Status, c.Reason = interpreter.StatusCompleted, "completed"

@@ -27,6 +27,13 @@ const (
 	DeadlineRetry     = "retry"   // limit.duration of a retry policy
 )
 
+func (d *Deadline) stored(o *object) {
+	text(o, "k", &d.Kind)
+	o.instant("a", &d.At)
+	o.instant("s", &d.StartedAt)
+	o.flag("f", &d.Fixed)
+}
+
 func newDeadline(kind string, d dsl.Duration, now time.Time) Deadline {
 	return Deadline{Kind: kind, At: d.AddTo(now), StartedAt: now}
 }
@@ -70,25 +77,26 @@ func (m *machine) expire() bool {
 
 // overdue returns a scope whose time is over: one whose end is the end of the run, since no try can take it, otherwise
 // the outermost. A parent stands before its children, so the first match is never inside a later one.
-func (m *machine) overdue() (outermost *Frame, passed Deadline) {
+func (m *machine) overdue() (outermost frame, passed Deadline) {
 	for _, f := range m.s.frames {
-		at := slices.IndexFunc(f.Deadlines, func(d Deadline) bool { return !m.now.Before(d.At) })
+		all := f.common().Deadlines
+		at := slices.IndexFunc(all, func(d Deadline) bool { return !m.now.Before(d.At) })
 		if at < 0 {
 			continue
 		}
-		if m.endsRun(f, f.Deadlines[at]) {
-			return f, f.Deadlines[at]
+		if m.endsRun(f, all[at]) {
+			return f, all[at]
 		}
 		if outermost == nil {
-			outermost, passed = f, f.Deadlines[at]
+			outermost, passed = f, all[at]
 		}
 	}
 	return outermost, passed
 }
 
 // expiry returns the error of a deadline of f that has passed.
-func (m *machine) expiry(f *Frame, d Deadline) *errors.Error {
-	m.expired, m.expiredKind = d.error(f.pointer(), m.running(f)), d.Kind
+func (m *machine) expiry(f frame, d Deadline) *errors.Error {
+	m.expired, m.expiredKind = d.error(f.common().pointer(), m.running(f)), d.Kind
 	return m.expired
 }
 
@@ -110,15 +118,19 @@ func (m *machine) located(err *errors.Error, pointer dsl.Pointer) *errors.Error 
 }
 
 // endsRun reports whether the passing of a deadline of f ends the run, whatever expressions say.
-func (m *machine) endsRun(f *Frame, d Deadline) bool {
-	err := m.raised(d.error(f.pointer(), nil))
-	for parent := m.s.frame(f.Parent); parent != nil; f, parent = parent, m.s.frame(parent.Parent) {
-		if parent.isList() || parent.Phase != PhaseBody {
-			continue
+func (m *machine) endsRun(f frame, d Deadline) bool {
+	err := m.raised(d.error(f.common().pointer(), nil))
+	for parent := range m.s.around(f) {
+		list := "" // that the error comes out of
+		if l, ok := f.(*listFrame); ok {
+			list = l.List
 		}
-		if catcher, ok := parent.node.body.(Catcher); ok && catcher.MayCatch(f.List, err) {
-			return false
+		if task, ok := parent.(*taskFrame); ok && task.Phase == PhaseBody {
+			if catcher, ok := task.node.body.(Catcher); ok && catcher.MayCatch(list, err) {
+				return false
+			}
 		}
+		f = parent
 	}
 	return true
 }
@@ -130,8 +142,8 @@ func End(p *Program, s *State) time.Time {
 	m.resume()
 	end := earliest(s.Deadlines)
 	for _, f := range s.frames {
-		for _, d := range f.Deadlines {
-			if (end.IsZero() || d.At.Before(end)) && m.endsRun(f, d) {
+		for _, d := range f.common().Deadlines {
+			if sooner(end, d.At) != end && m.endsRun(f, d) {
 				end = d.At
 			}
 		}
@@ -165,24 +177,30 @@ func passed(all []Deadline, now time.Time) int {
 // earliest returns when the first of some deadlines passes; zero if there is none.
 func earliest(all []Deadline) (first time.Time) {
 	for _, d := range all {
-		if first.IsZero() || d.At.Before(first) {
-			first = d.At
-		}
+		first = sooner(first, d.At)
 	}
 	return first
 }
 
+// sooner returns the earlier of two times, of which zero is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // running returns the pointers of the innermost tasks in progress inside f, or in the whole run for nil.
-func (m *machine) running(f *Frame) []any {
+func (m *machine) running(f frame) []any {
 	inside := map[FrameID]bool{}
 	parents := map[FrameID]bool{}
-	var tasks []*Frame
+	var tasks []*taskFrame
 	for _, g := range m.s.frames {
-		if f == nil || g == f || inside[g.Parent] {
-			inside[g.ID] = true
-			parents[g.Parent] = true
-			if !g.isList() {
-				tasks = append(tasks, g)
+		if c := g.common(); f == nil || g == f || inside[c.Parent] {
+			inside[c.ID] = true
+			parents[c.Parent] = true
+			if task, ok := g.(*taskFrame); ok {
+				tasks = append(tasks, task)
 			}
 		}
 	}

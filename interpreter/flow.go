@@ -12,46 +12,52 @@ func itoa(i int) string { return strconv.Itoa(i) }
 
 // deliver hands the output of the ended task f to the frame it ran below. A nil jump is a task that was skipped,
 // whose flow directive does not count.
-func (m *machine) deliver(parent, f *Frame, output any, then *Jump) {
+func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	if then == nil {
 		then = &Jump{}
 	}
-	if !parent.isList() { // a branch of a fork
+	switch parent := parent.(type) {
+	case *listFrame:
+		m.goOn(parent, output, then)
+	case *taskFrame: // f is a branch of a fork
 		if then.Directive == dsl.DirectiveEnd { // like the winner of a race, whose exports count
 			m.setContext(parent, f.Context)
 			m.end(parent, output)
 			return
 		}
 		m.childDone(parent, Child{Branch: f.Branch, Output: output, context: f.Context})
-		return
 	}
-	parent.Raw = output
-	parent.changed()
+}
+
+// goOn goes on in a list after one of its tasks.
+func (m *machine) goOn(list *listFrame, output any, then *Jump) {
+	list.Data = output
+	list.changed()
 	switch then.Directive {
 	case dsl.DirectiveEnd:
-		m.endList(parent, output)
+		m.endList(list, output)
 	case dsl.DirectiveExit:
-		m.listDone(parent, output, true)
+		m.listDone(list, output, true)
 	case dsl.DirectiveTask:
-		if then.Index <= parent.At {
-			parent.Lap++
+		if then.Index <= list.At {
+			list.Lap++
 		}
-		parent.At = then.Index
-		m.s.queue(parent)
+		list.At = then.Index
+		m.s.queue(list)
 	default:
-		parent.At++
-		m.s.queue(parent)
+		list.At++
+		m.s.queue(list)
 	}
 }
 
 // listDone ends a list, by its last task or by exit, and hands its output to the task that it belongs to.
-func (m *machine) listDone(list *Frame, output any, exit bool) {
+func (m *machine) listDone(list *listFrame, output any, exit bool) {
 	m.s.remove(list)
 	if list.Parent == 0 {
 		m.completeWorkflow(output)
 		return
 	}
-	f := m.s.frame(list.Parent)
+	f := m.s.task(list.Parent)
 	switch f.Phase {
 	case PhaseBefore:
 		if exit { // the extension's output stands in for the body's (semantics section 13)
@@ -67,67 +73,67 @@ func (m *machine) listDone(list *Frame, output any, exit bool) {
 	}
 }
 
-func (m *machine) childDone(f *Frame, c Child) {
+func (m *machine) childDone(f *taskFrame, c Child) {
 	m.next(f, f.node.body.(Composite).ChildDone(m.bodyScope(f), c))
 }
 
 // endList unwinds end through a list (semantics 4.5).
-func (m *machine) endList(list *Frame, output any) {
+func (m *machine) endList(list *listFrame, output any) {
 	m.s.remove(list)
 	if list.Parent == 0 {
 		m.completeWorkflow(output)
 		return
 	}
-	m.end(m.s.frame(list.Parent), output)
+	m.end(m.s.task(list.Parent), output)
 }
 
 // end completes f with the output of the task that ended the workflow, and goes on unwinding.
-func (m *machine) end(f *Frame, output any) {
+func (m *machine) end(f *taskFrame, output any) {
 	m.cancelChildren(f)
 	m.complete(f, output, &Jump{Directive: dsl.DirectiveEnd, unwinding: true})
 }
 
 // fail ends f with an error and looks for what handles it.
-func (m *machine) fail(f *Frame, err *errors.Error) {
-	err = m.located(err, f.pointer())
+func (m *machine) fail(f frame, err *errors.Error) {
+	err = m.located(err, f.common().pointer())
 	for {
 		m.cancelChildrenBy(f, err)
-		if f.Effect != nil { // its time is over
-			m.cancelEffect(f.Effect.ID)
-		}
 		m.s.remove(f)
-		if !f.isList() {
-			m.record(f.record(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutOf(err)}))
+		if task, ok := f.(*taskFrame); ok {
+			m.cancelEffect(task) // its time is over
+			m.record(task.record(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutOf(err)}))
 		}
-		parent := m.s.frame(f.Parent)
-		if parent == nil {
+		if f = m.s.frame(f.common().Parent); f == nil {
 			m.fault(err)
 			return
 		}
-		if composite, ok := parent.node.body.(Composite); ok && !parent.isList() && parent.Phase == PhaseBody {
-			m.cancelChildrenBy(parent, err)
-			n := composite.ChildFailed(m.bodyScope(parent), err)
+		task, ok := f.(*taskFrame)
+		if !ok || task.Phase != PhaseBody {
+			continue
+		}
+		if composite, ok := task.node.body.(Composite); ok {
+			m.cancelChildrenBy(task, err)
+			n := composite.ChildFailed(m.bodyScope(task), err)
 			if n.kind != nextFail {
-				m.next(parent, n)
+				m.next(task, n)
 				return
 			}
-			err = m.located(n.err, parent.pointer())
+			err = m.located(n.err, task.pointer())
 		}
-		f = parent
 	}
 }
 
 // cancelChildren ends everything below f.
-func (m *machine) cancelChildren(f *Frame) {
-	last := len(m.s.frames) - 1
-	if last < 0 || m.s.frames[last].ID <= f.ID {
+func (m *machine) cancelChildren(f frame) {
+	last, id := len(m.s.frames)-1, f.common().ID
+	if last < 0 || m.s.frames[last].common().ID <= id {
 		return // f is the newest, so it has no children
 	}
-	inside := map[FrameID]bool{f.ID: true}
-	var children []*Frame
+	inside := map[FrameID]bool{id: true}
+	var children []frame
 	for _, g := range m.s.frames {
-		if inside[g.Parent] && g.Parent != 0 {
-			inside[g.ID] = true
+		if c := g.common(); inside[c.Parent] && c.Parent != 0 {
+			inside[c.ID] = true
 			children = append(children, g)
 		}
 	}
@@ -137,24 +143,30 @@ func (m *machine) cancelChildren(f *Frame) {
 }
 
 // cancelChildrenBy is cancelChildren because of an error, which the records tell.
-func (m *machine) cancelChildrenBy(f *Frame, err *errors.Error) {
+func (m *machine) cancelChildrenBy(f frame, err *errors.Error) {
 	m.cause = err
 	m.cancelChildren(f)
 	m.cause = nil
 }
 
-func (m *machine) cancel(f *Frame) {
-	if f.Effect != nil {
-		m.cancelEffect(f.Effect.ID)
-	}
+func (m *machine) cancel(f frame) {
 	m.s.remove(f)
-	if !f.isList() && !f.StartedAt.IsZero() {
-		m.record(f.record(HistoryEvent{Type: TaskCancelled, Error: m.cause}))
+	task, ok := f.(*taskFrame)
+	if !ok {
+		return
+	}
+	m.cancelEffect(task)
+	if !task.StartedAt.IsZero() {
+		m.record(task.record(HistoryEvent{Type: TaskCancelled, Error: m.cause}))
 	}
 }
 
-// cancelEffect takes an effect back: one that this very step wanted is not even started.
-func (m *machine) cancelEffect(id EffectID) {
+// cancelEffect takes the effect of a task back, if it has one: one that this very step wanted is not even started.
+func (m *machine) cancelEffect(f *taskFrame) {
+	if f.Effect == nil {
+		return
+	}
+	id := f.Effect.ID
 	wanted := len(m.result.Effects)
 	m.result.Effects = slices.DeleteFunc(m.result.Effects, func(e Effect) bool { return e.ID == id })
 	if len(m.result.Effects) == wanted {

@@ -1,13 +1,10 @@
 package interpreter
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
@@ -108,191 +105,130 @@ func Fold(p *Program, s *State, start Start, entries []HistoryStep) (*State, err
 	return s, nil
 }
 
-// storedEntry is what Encode writes.
-type storedEntry struct {
-	Event   string         `json:"e"`
-	At      moment         `json:"t"`
-	First   int            `json:"q"` // Seq of the first record; the others follow without gaps
-	Records []storedRecord `json:"r"`
-	State   *entryState    `json:"s"`
+// Encode appends the step to b as JSON. Data whose JSON is longer than limit goes to keep, which returns the reference to
+// write instead.
+func (e HistoryStep) Encode(b []byte, limit int, keep func(data []byte) (ref string)) ([]byte, error) {
+	o := newObject(b, nil)
+	e.stored(o, &apart{limit: limit, keep: keep})
+	return o.end()
 }
 
-// entryState is a Stored in an entry.
-type entryState struct {
-	Head    json.RawMessage              `json:"h"`
-	Context json.RawMessage              `json:"c"`
-	Frames  map[FrameKey]json.RawMessage `json:"f"`
-}
-
-func newEntryState(s *Stored) *entryState {
-	frames := make(map[FrameKey]json.RawMessage, len(s.Frames))
-	for id, data := range s.Frames {
-		frames[id] = data
-	}
-	return &entryState{s.Head, s.Context, frames}
-}
-
-func (e *entryState) stored() *Stored {
-	if e == nil {
-		return nil
-	}
-	s := &Stored{Head: e.Head, Context: e.Context, Frames: make(map[FrameKey][]byte, len(e.Frames))}
-	for id, data := range e.Frames {
-		s.Frames[id] = data
-	}
-	return s
-}
-
-// storedRecord leaves out what equals something else: a path that is the pointer, data that is the data of the record
-// before, and the task if it is that of the record before.
-type storedRecord struct {
-	Type    HistoryEventType `json:"t"`
-	Kind    dsl.Kind         `json:"k"`
-	Pointer dsl.Pointer      `json:"p"`
-	Path    *Path            `json:"h"`
-	Origin  dsl.Pointer      `json:"o"`
-	Effect  EffectID         `json:"n"`
-	Attempt int              `json:"a"`
-	Data    json.RawMessage  `json:"d"`
-	Same    bool             `json:"="`
-	Apart   string           `json:"x"` // where the data is, if it is too large to stand here
-	Error   *errors.Error    `json:"e"`
-	By      dsl.Pointer      `json:"b"`
-	Until   moment           `json:"u"`
-
-	Timeout   string           `json:"T"`
-	Deadlines []storedDeadline `json:"l"`
-}
-
-// Encode appends the entry to b as JSON. Data whose JSON is longer than limit goes to apart, which returns the
-// reference to write instead, and may keep it.
-func (e HistoryStep) Encode(b []byte, limit int, apart func(data []byte) (ref string)) ([]byte, error) {
-	w := newWriter(b)
-	w.text("e", e.Event)
-	w.moment("t", e.At)
-	w.number("q", e.Events[0].Seq)
-	w.key("r")
-	for i, r := range e.Events {
-		w.b = append(w.b, "[,"[min(i, 1)])
-		var before HistoryEvent
-		if i > 0 {
-			before = e.Events[i-1]
-		}
-		rw := newWriter(w.b)
-		if err := r.encode(rw, before, limit, apart); err != nil {
-			return nil, err
-		}
-		w.b, _ = rw.end()
-	}
-	w.b = append(w.b, ']')
-	if e.State != nil {
-		w.marshal("s", newEntryState(e.State))
-	}
-	return w.end()
-}
-
-func (r HistoryEvent) encode(w *writer, before HistoryEvent, limit int, apart func([]byte) string) error {
-	w.text("t", string(r.Type))
-	if !r.sameTask(before) {
-		w.text("k", string(r.Kind))
-		w.text("p", string(r.Pointer))
-		if string(r.Path) != string(r.Pointer) {
-			w.always("h", string(r.Path))
-		}
-		w.text("o", string(r.Origin))
-	}
-	w.number("n", int(r.Effect))
-	w.number("a", r.Attempt)
-	switch {
-	case r.Data == nil:
-	case jsonvalue.Same(r.Data, before.Data):
-		w.flag("=", true)
-	default:
-		r.encodeData(w, limit, apart)
-	}
-	if r.Error != nil {
-		w.marshal("e", r.Error)
-	}
-	w.text("b", string(r.By))
-	w.moment("u", r.Until)
-	w.text("T", r.Timeout)
-	w.deadlines("l", r.Deadlines)
-	return w.err
-}
-
-// ofTask reports whether records of a type are about a task.
-func (t HistoryEventType) ofTask() bool {
-	return t != ResultLate && !strings.HasPrefix(string(t), "workflow.")
-}
-
-func (r HistoryEvent) sameTask(other HistoryEvent) bool {
-	return r.Type.ofTask() && other.Type.ofTask() && r.Kind == other.Kind && r.Pointer == other.Pointer &&
-		r.Path == other.Path && r.Origin == other.Origin
-}
-
-func (r HistoryEvent) encodeData(w *writer, limit int, apart func([]byte) string) {
-	if r.Data == nil {
-		return
-	}
-	before := w.b
-	w.key("d")
-	b, err := expr.AppendWithin(w.b, r.Data, limit)
-	if err == nil {
-		w.b = b
-		return
-	}
-	w.b = before
-	data, err := expr.Append(make([]byte, 0, room(r.Data)), r.Data)
-	if err != nil {
-		w.fail(err)
-		return
-	}
-	w.text("x", apart(data))
-}
-
-// DecodeHistoryStep reads what Encode wrote; fetch returns data that stands apart.
+// DecodeHistoryStep reads what Encode wrote; fetch returns data that is kept apart.
 func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (HistoryStep, error) {
-	var j storedEntry
-	if err := json.Unmarshal(data, &j); err != nil {
-		return HistoryStep{}, fmt.Errorf("decode a history entry: %w", err)
-	}
-	e := HistoryStep{Event: j.Event, At: j.At.time(), Events: make([]HistoryEvent, len(j.Records)), State: j.State.stored()}
-	for i, stored := range j.Records {
-		r := HistoryEvent{
-			Seq: j.First + i, At: e.At, Type: stored.Type, Kind: stored.Kind, Pointer: stored.Pointer,
-			Path: Path(stored.Pointer), Origin: stored.Origin, Effect: stored.Effect, Attempt: stored.Attempt,
-			Error: stored.Error, By: stored.By, Until: stored.Until.time(), Timeout: stored.Timeout,
-			Deadlines: restoreDeadlines(stored.Deadlines),
-		}
-		if stored.Path != nil {
-			r.Path = *stored.Path
-		}
-		if stored.Kind == "" && r.Type.ofTask() && i > 0 {
-			before := e.Events[i-1]
-			r.Kind, r.Pointer, r.Path, r.Origin = before.Kind, before.Pointer, before.Path, before.Origin
-		}
-		var err error
-		if r.Data, err = stored.data(e.Events[:i], fetch); err != nil {
-			return HistoryStep{}, fmt.Errorf("decode record %d: %w", r.Seq, err)
-		}
-		e.Events[i] = r
+	var e HistoryStep
+	err := readObject(data, nil, func(o *object) { e.stored(o, &apart{fetch: fetch}) })
+	if err != nil {
+		return HistoryStep{}, fmt.Errorf("read a step of a history: %w", err)
 	}
 	return e, nil
 }
 
-func (j storedRecord) data(before []HistoryEvent, fetch func(string) ([]byte, error)) (any, error) {
-	if j.Same {
-		return before[len(before)-1].Data, nil
+// apart is where data is kept that is too large to stand in history.
+type apart struct {
+	limit int // bytes that may stand in it
+	keep  func(data []byte) (ref string)
+	fetch func(ref string) ([]byte, error)
+}
+
+func (e *HistoryStep) stored(o *object, a *apart) {
+	text(o, "e", &e.Event)
+	o.instant("t", &e.At)
+	seq := 0 // of the first event; the others follow without gaps
+	if len(e.Events) > 0 {
+		seq = e.Events[0].Seq
 	}
-	data := []byte(j.Data)
-	if j.Apart != "" {
+	number(o, "q", &seq)
+	var before *HistoryEvent
+	parts(o, "r", &e.Events, func(ev *HistoryEvent, o *object) {
+		ev.Seq, ev.At = seq, e.At
+		ev.stored(o, before, a)
+		before = ev
+		seq++
+	})
+	part(o, "s", &e.State, (*Stored).stored)
+}
+
+// stored leaves out what equals something else: a path that is the pointer, data that is that of the event before, and
+// the task if it is that of the event before.
+func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, a *apart) {
+	text(o, "t", &ev.Type)
+	ev.storedTask(o, before)
+	number(o, "n", &ev.Effect)
+	number(o, "a", &ev.Attempt)
+	ev.storedData(o, before, a)
+	custom(o, "e", &ev.Error)
+	text(o, "b", &ev.By)
+	o.instant("u", &ev.Until)
+	text(o, "T", &ev.Timeout)
+	parts(o, "l", &ev.Deadlines, (*Deadline).stored)
+}
+
+func (ev *HistoryEvent) storedTask(o *object, before *HistoryEvent) {
+	if !o.reading && ev.sameTask(before) {
+		return
+	}
+	text(o, "k", &ev.Kind)
+	text(o, "p", &ev.Pointer)
+	textUnless(o, "h", &ev.Path, Path(ev.Pointer))
+	text(o, "o", &ev.Origin)
+	if o.reading && ev.Kind == "" && ev.Type.ofTask() && before != nil {
+		ev.Kind, ev.Pointer, ev.Path, ev.Origin = before.Kind, before.Pointer, before.Path, before.Origin
+	}
+}
+
+// ofTask reports whether events of a type are about a task.
+func (t HistoryEventType) ofTask() bool {
+	return t != ResultLate && !strings.HasPrefix(string(t), "workflow.")
+}
+
+func (ev *HistoryEvent) sameTask(other *HistoryEvent) bool {
+	return other != nil && ev.Type.ofTask() && other.Type.ofTask() && ev.Kind == other.Kind && ev.Pointer == other.Pointer &&
+		ev.Path == other.Path && ev.Origin == other.Origin
+}
+
+func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, a *apart) {
+	same := before != nil && ev.Data != nil && jsonvalue.Same(ev.Data, before.Data)
+	o.flag("=", &same)
+	switch {
+	case same && before != nil:
+		ev.Data = before.Data
+	case o.reading:
+		ev.readData(o, a)
+	case ev.Data != nil:
+		ev.writeData(o, a)
+	}
+}
+
+func (ev *HistoryEvent) writeData(o *object, a *apart) {
+	without := o.b
+	o.key("d")
+	b, err := expr.AppendWithin(o.b, ev.Data, a.limit)
+	if err == nil {
+		o.b = b
+		return
+	}
+	o.b = without
+	data, err := expr.Append(make([]byte, 0, room(ev.Data)), ev.Data)
+	if err != nil {
+		o.fail(err)
+		return
+	}
+	ref := a.keep(data)
+	text(o, "x", &ref)
+}
+
+func (ev *HistoryEvent) readData(o *object, a *apart) {
+	data, ok := o.take("d")
+	if !ok {
+		var ref string
+		if text(o, "x", &ref); ref == "" {
+			return
+		}
 		var err error
-		if data, err = fetch(j.Apart); err != nil {
-			return nil, err
+		if data, err = a.fetch(ref); err != nil {
+			o.fail(err)
+			return
 		}
 	}
-	if data == nil {
-		return nil, nil
-	}
-	return expr.Decode(data)
+	ev.Data = o.decoded(data)
 }

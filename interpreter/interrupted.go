@@ -25,7 +25,7 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 	m.scope.m = m
 	m.resume()
 	var all []Interruption
-	for _, f := range s.frames {
+	for f := range s.tasks() {
 		if f.Effect == nil {
 			continue
 		}
@@ -51,7 +51,7 @@ func Children(p *Program, s *State) []Effect {
 	m.scope.m = m
 	m.resume()
 	var all []Effect
-	for _, f := range s.frames {
+	for f := range s.tasks() {
 		if f.Effect == nil || f.node.kind.Perform != nil {
 			continue
 		}
@@ -65,7 +65,7 @@ func Children(p *Program, s *State) []Effect {
 }
 
 // requestAgain makes a request that was not stored because it holds a secret, from the same input at the same time.
-func (m *machine) requestAgain(f *Frame) ([]byte, *errors.Error) {
+func (m *machine) requestAgain(f *taskFrame) ([]byte, *errors.Error) {
 	if err := m.grant(f.node); err != nil { // this owner may have other secrets
 		return nil, err.At(f.pointer().Instance())
 	}

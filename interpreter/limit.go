@@ -23,7 +23,7 @@ func (m *machine) sized(n limits.Name, v any) *errors.Error {
 func (s *Scope) Sized(n limits.Name, v any) *errors.Error { return s.m.sized(n, v) }
 
 // admitted checks the request that f wants before it counts as wanted; held says that it holds a secret.
-func (m *machine) admitted(f *Frame, n Next, body []byte) (held bool, err *errors.Error) {
+func (m *machine) admitted(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
 	set := m.p.config.Limits
 	switch f.node.kind.Kind {
 	case dsl.KindEmit:
@@ -42,7 +42,7 @@ func (m *machine) admitted(f *Frame, n Next, body []byte) (held bool, err *error
 
 // children counts the runs that tasks wait for.
 func (m *machine) children() (n int) {
-	for _, f := range m.s.frames {
+	for f := range m.s.tasks() {
 		if f.Effect != nil && f.node.kind.Kind == dsl.KindRunWorkflow {
 			n++
 		}
@@ -57,10 +57,8 @@ func (m *machine) spread(branches int) *errors.Error {
 		return err
 	}
 	open := 0
-	for _, f := range m.s.frames {
-		if !f.isList() {
-			open++
-		}
+	for range m.s.tasks() {
+		open++
 	}
 	return set.Check(limits.Tasks, open+branches)
 }

@@ -30,17 +30,18 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 	parents := map[FrameID]bool{}
 	ready := map[FrameID]bool{}
 	for _, f := range s.frames {
-		if !f.isList() {
-			for g := f; g.Parent != 0; g = s.frame(g.Parent) {
-				parents[g.Parent] = true
+		switch f := f.(type) {
+		case *taskFrame:
+			for g := range s.around(f) {
+				parents[g.common().ID] = true
 			}
-		} else if f.Queued {
-			ready[f.Parent] = true
+		case *listFrame:
+			ready[f.Parent] = ready[f.Parent] || f.Queued
 		}
 	}
 	var all []OpenTask
-	for _, f := range s.frames {
-		if f.isList() || parents[f.ID] {
+	for f := range s.tasks() {
+		if parents[f.ID] {
 			continue
 		}
 		o := OpenTask{
@@ -78,8 +79,9 @@ func Deadlines(p *Program, s *State) []ActiveDeadline {
 		all = append(all, ActiveDeadline{Deadline: d, Ends: true})
 	}
 	for _, f := range s.frames {
-		for _, d := range f.Deadlines {
-			all = append(all, ActiveDeadline{Deadline: d, Pointer: f.pointer(), Origin: f.Origin, Ends: m.endsRun(f, d)})
+		c := f.common()
+		for _, d := range c.Deadlines {
+			all = append(all, ActiveDeadline{Deadline: d, Pointer: c.pointer(), Origin: c.Origin, Ends: m.endsRun(f, d)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ActiveDeadline) int { return a.At.Compare(b.At) })

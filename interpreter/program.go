@@ -149,6 +149,11 @@ type Jump struct {
 	unwinding bool
 }
 
+func (j *Jump) stored(o *object) {
+	number(o, "d", &j.Directive)
+	number(o, "i", &j.Index)
+}
+
 // Duration is a compiled duration.
 type Duration struct {
 	literal  dsl.Duration

@@ -13,8 +13,8 @@ import (
 // It is the environment (expr.Env) of the task's expressions.
 type Scope struct {
 	m     *machine
-	frame *Frame // nil for the workflow itself
-	owner *Frame // where the search for variables begins
+	frame *taskFrame // nil for the workflow itself
+	owner frame      // where the search for variables begins
 
 	input, output any  // $input and $output at this point of the task's protocol
 	secret        bool // an expression has used a secret
@@ -103,8 +103,8 @@ func (s *Scope) Retry(attempt int, until time.Time) Next {
 // Calls returns how many function calls the task runs in.
 func (s *Scope) Calls() int {
 	calls := 0
-	for f := s.frame; f != nil; f = s.m.s.frame(f.Parent) {
-		if f.List == slotCall {
+	for f := range s.m.s.around(s.frame) {
+		if list, ok := f.(*listFrame); ok && list.List == slotCall {
 			calls++
 		}
 	}

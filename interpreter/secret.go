@@ -60,7 +60,7 @@ func (m *machine) raised(err *errors.Error) *errors.Error {
 
 // confided checks what a task wants of others. What is stored for others to read must not hold a secret; what is only
 // sent may, and is then confidential.
-func (m *machine) confided(f *Frame, n Next, body []byte) (held bool, err *errors.Error) {
+func (m *machine) confided(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
 	if m.s.redact == nil {
 		return false, nil
 	}
@@ -73,21 +73,4 @@ func (m *machine) confided(f *Frame, n Next, body []byte) (held bool, err *error
 			f.node.kind.Kind, name, "a workflow that needs a secret declares it in its own use.secrets, and what others may read does not belong into one")
 	}
 	return false, nil
-}
-
-// sealed returns JSON text as it may be stored.
-func sealed(s *redact.Set, data []byte) ([]byte, error) { return changed(data, s, s.Seal) }
-
-// opened returns what sealed was given.
-func opened(s *redact.Set, data []byte) ([]byte, error) { return changed(data, s, s.Open) }
-
-func changed(data []byte, s *redact.Set, change func(any) any) ([]byte, error) {
-	if s == nil || data == nil {
-		return data, nil
-	}
-	v, err := expr.Decode(data)
-	if err != nil {
-		return nil, err
-	}
-	return expr.Encode(change(v))
 }

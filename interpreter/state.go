@@ -1,10 +1,10 @@
 package interpreter
 
 import (
+	"iter"
 	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/redact"
 )
@@ -49,128 +49,73 @@ type State struct {
 	// Depth is how many workflows have started one another before this one.
 	Depth int
 
-	frames     []*Frame // in the order of their ids: a child comes after its parent
-	lastFrame  FrameID
-	lastEffect EffectID
-	lastRecord int
+	frames      []frame // in the order of their ids: a child comes after its parent
+	lastFrame   FrameID
+	lastEffect  EffectID
+	lastHistory int // Seq of the last history event
+	history     int // bytes of history
 
-	ended          []FrameKey // of saved frames that have ended since the last TakeChanges
-	free           []FrameKey // that nothing is stored in
-	lastSlot       FrameKey
-	head           bool     // whether anything but frames and context has changed since then
-	contextChanged bool     // since then
-	queued         []*Frame // frames that can go on without an event
-	history        int      // bytes of history
-	sizes          [2]int   // bytes of the head and the context as they were stored last
+	queued         []frame    // that can go on without an event
+	head           bool       // whether anything but frames and context has changed since the last TakeChanges
+	contextChanged bool       // since then
+	ended          []FrameKey // of stored frames that have ended since then
+	free           []FrameKey // that nothing is stored under
+	lastKey        FrameKey
+	sizes          [2]int // bytes of the head and the context as they were stored last
 	redact         *redact.Set
 }
-
-// FrameID identifies a frame within a run. A child's is always greater than its parent's.
-type FrameID int
-
-// FrameKey is where a frame is stored. A slot is used again when its frame has ended, so that most steps replace what is
-// stored and delete nothing.
-type FrameKey int
-
-// EffectID identifies an effect within a run; ids are never used twice.
-type EffectID int
 
 // NewState returns the state of a run that has not started.
 func NewState(namespace, id string) *State {
 	return &State{ID: id, Namespace: namespace, Status: StatusPending, Context: map[string]any{}, head: true}
 }
 
-// Frame is a task in progress, or a list of tasks in progress. Which one it is tells List.
-type Frame struct {
-	ID     FrameID
-	Parent FrameID     // 0 for the workflow's own list
-	Origin dsl.Pointer // the task's place in the document; for a list, the place of the task that it belongs to
-	Prefix dsl.Pointer // what precedes the task's pointer inside a function: where it was called
-	Path   Path
-
-	// A task's own.
-	Phase     Phase
-	Raw       any // raw input; in a list, the input of the task to start next
-	Input     any // transformed input, once the body has started
-	RawOutput any // what the body made, while extensions run after it
-	Output    any // transformed output, while extensions run after the body
-	StartedAt time.Time
-	Branch    int  // position among the branches of a fork
-	Isolated  bool // whether Context holds this branch's own context
-	Context   any
-	Progress  any // the kind's own; see Progress
-	WakeAt    time.Time
-	Effect    *InFlight
-	Extension int   // the extension that is running
-	Then      *Jump // the body's override of the flow directive, while extensions run after it
-
-	// A list's own.
-	List string // slot below the task; "" marks a task
-	Pass Pass
-	At   int // position of the task in progress
-	Lap  int // how often the flow has jumped backward
-
-	Vars      Vars       // of a list: bound for its tasks; of a task: bound for its own output.as and export.as
-	Deadlines []Deadline // in force, outermost first
-	Queued    bool       // it can go on without an event
-
-	node    *node
-	slot    FrameKey // where a driver has stored it; 0 for nowhere
-	size    int      // bytes of it there
-	touched bool     // it has changed since then
-}
-
-// Phase is how far a task has come.
-type Phase uint8
-
-// The phases of a task.
-const (
-	PhaseEntering Phase = iota // nothing of it has run
-	PhaseBefore                // an extension's before is running
-	PhaseBody
-	PhaseAfter // an extension's after is running
-)
-
-// InFlight is an effect that a task waits for.
-type InFlight struct {
-	ID        EffectID
-	StartedAt time.Time
-	Attempt   int
-	// Once says that the effect must not be performed again when nobody knows whether it has been.
-	Once bool
-	// Held says that the effect has not begun, and does not before State.Begin: its driver had no place for it.
-	Held bool
-	// Confidential says that a secret went with the request, so that the answer may repeat it and is not recorded.
-	Confidential bool
-	// Request is the frozen request. It is nil if it holds a secret: then it is made again, at the same clock.
-	Request []byte
-}
-
-func (f *Frame) changed() { f.touched = true }
-
-func (f *Frame) isList() bool { return f.List != "" }
-
-func (f *Frame) pointer() dsl.Pointer { return f.Prefix + f.node.pointer }
-
-func (s *State) frame(id FrameID) *Frame {
-	i, ok := slices.BinarySearchFunc(s.frames, id, func(f *Frame, id FrameID) int { return int(f.ID - id) })
+func (s *State) frame(id FrameID) frame {
+	i, ok := slices.BinarySearchFunc(s.frames, id, func(f frame, id FrameID) int { return int(f.common().ID - id) })
 	if !ok {
 		return nil
 	}
 	return s.frames[i]
 }
 
-// push adds a new frame.
-func (s *State) push(f *Frame) *Frame {
-	s.lastFrame++
-	f.ID, f.touched = s.lastFrame, true
-	s.frames = append(s.frames, f)
-	s.head = true
+// task returns the frame of a task, or nil.
+func (s *State) task(id FrameID) *taskFrame {
+	f, _ := s.frame(id).(*taskFrame)
 	return f
 }
 
+// tasks returns the frames of tasks.
+func (s *State) tasks() iter.Seq[*taskFrame] {
+	return func(yield func(*taskFrame) bool) {
+		for _, f := range s.frames {
+			if f, ok := f.(*taskFrame); ok && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// around returns the frames around f, the innermost first.
+func (s *State) around(f frame) iter.Seq[frame] { return s.from(s.frame(f.common().Parent)) }
+
+// from returns f and the frames around it, the innermost first; none for nil.
+func (s *State) from(f frame) iter.Seq[frame] {
+	return func(yield func(frame) bool) {
+		for ; f != nil && yield(f); f = s.frame(f.common().Parent) {
+		}
+	}
+}
+
+// push adds a new frame.
+func (s *State) push(f frame) {
+	s.lastFrame++
+	f.common().ID, f.common().touched = s.lastFrame, true
+	s.frames = append(s.frames, f)
+	s.head = true
+}
+
 // remove takes away a frame whose children have gone before.
-func (s *State) remove(f *Frame) {
+func (s *State) remove(f frame) {
 	last := len(s.frames) - 1
 	if s.frames[last] == f { // almost always: the innermost frame ends first
 		s.frames[last] = nil
@@ -178,16 +123,17 @@ func (s *State) remove(f *Frame) {
 	} else if i := slices.Index(s.frames, f); i >= 0 {
 		s.frames = slices.Delete(s.frames, i, i+1)
 	}
-	if f.slot != 0 {
-		s.ended = append(s.ended, f.slot)
+	c := f.common()
+	if c.key != 0 {
+		s.ended = append(s.ended, c.key)
 	}
-	f.Queued = false
+	c.Queued = false
 }
 
 // queue lets f go on in this step or, if the step is over, in the next.
-func (s *State) queue(f *Frame) {
-	f.Queued = true
-	f.changed()
+func (s *State) queue(f frame) {
+	f.common().Queued = true
+	f.common().changed()
 	s.queued = append(s.queued, f)
 }
 
@@ -207,7 +153,12 @@ func (s *State) Phase() Status {
 // waits reports whether nothing can go on before time has passed or something arrives.
 func (s *State) waits() bool {
 	for _, f := range s.frames {
-		if f.Queued || f.Effect != nil && f.node != nil && f.node.kind.Perform != nil {
+		if f.common().Queued {
+			return false
+		}
+	}
+	for f := range s.tasks() {
+		if f.Effect != nil && f.node != nil && f.node.kind.Perform != nil {
 			return false
 		}
 	}
@@ -218,9 +169,7 @@ func (s *State) waits() bool {
 func (s *State) NextDeadline() time.Time {
 	first := earliest(s.Deadlines)
 	for _, f := range s.frames {
-		if d := earliest(f.Deadlines); !d.IsZero() && (first.IsZero() || d.Before(first)) {
-			first = d
-		}
+		first = sooner(first, earliest(f.common().Deadlines))
 	}
 	return first
 }
@@ -231,9 +180,9 @@ func (s *State) NextWake() time.Time {
 		return time.Time{}
 	}
 	next := s.NextDeadline()
-	for _, f := range s.frames {
-		if !s.Suspended && !f.WakeAt.IsZero() && (next.IsZero() || f.WakeAt.Before(next)) {
-			next = f.WakeAt
+	for f := range s.tasks() {
+		if !s.Suspended {
+			next = sooner(next, f.WakeAt)
 		}
 	}
 	return next
@@ -252,7 +201,7 @@ func (s *State) Remember(bytes int) {
 func (s *State) Size() int {
 	size := s.sizes[0] + s.sizes[1]
 	for _, f := range s.frames {
-		size += f.size
+		size += f.common().size
 	}
 	return size
 }
@@ -261,8 +210,8 @@ func (s *State) Size() int {
 func (s *State) Awaits(id EffectID) bool { return s.waiting(id) != nil }
 
 // waiting returns the frame of the task that waits for an effect, or nil.
-func (s *State) waiting(id EffectID) *Frame {
-	for _, f := range s.frames {
+func (s *State) waiting(id EffectID) *taskFrame {
+	for f := range s.tasks() {
 		if f.Effect != nil && f.Effect.ID == id {
 			return f
 		}
@@ -282,4 +231,23 @@ func (s *State) hold(id EffectID, held bool) {
 		f.Effect.Held = held
 		f.changed()
 	}
+}
+
+// stored visits what is stored of a run besides its frames and context.
+func (s *State) stored(o *object) {
+	textUnless(o, "s", &s.Status, StatusRunning)
+	o.flag("z", &s.Suspended)
+	o.instant("t", &s.StartedAt)
+	o.maybe("x", &s.Transformed)
+	parts(o, "d", &s.Deadlines, (*Deadline).stored)
+	if s.Status == StatusCompleted {
+		o.public("o", &s.Output)
+	}
+	custom(o, "e", &s.Fault)
+	o.flag("T", &s.TimedOut)
+	number(o, "w", &s.Depth)
+	number(o, "f", &s.lastFrame)
+	number(o, "n", &s.lastEffect)
+	number(o, "r", &s.lastHistory)
+	number(o, "y", &s.history)
 }

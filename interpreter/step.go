@@ -147,9 +147,9 @@ func (m *machine) spent() bool {
 // resume finds out which task each frame belongs to, after the state was decoded.
 func (m *machine) resume() {
 	for _, f := range m.s.frames {
-		if f.node == nil {
-			f.node = m.nodeOf(f)
-			if f.Queued {
+		if c := f.common(); c.node == nil {
+			c.node = m.nodeOf(f)
+			if c.Queued {
 				m.s.queued = append(m.s.queued, f)
 			}
 		}
@@ -157,22 +157,24 @@ func (m *machine) resume() {
 }
 
 // nodeOf finds the task of a frame in what its parent runs; the parent comes before it.
-func (m *machine) nodeOf(f *Frame) *node {
-	parent := m.s.frame(f.Parent)
-	switch {
-	case parent == nil:
+func (m *machine) nodeOf(f frame) *node {
+	c := f.common()
+	parent := m.s.frame(c.Parent)
+	if parent == nil {
 		return workflowNode
-	case f.isList():
-		return parent.node
-	case parent.isList():
-		return m.listOf(parent).task(f.Origin)
 	}
-	for _, branches := range parent.node.lists {
-		if n := branches.find(f.Origin); n != nil {
+	if _, ok := f.(*listFrame); ok {
+		return parent.common().node
+	}
+	if list, ok := parent.(*listFrame); ok {
+		return m.listOf(list).task(c.Origin)
+	}
+	for _, branches := range parent.common().node.lists {
+		if n := branches.find(c.Origin); n != nil {
 			return n
 		}
 	}
-	panic(otherDefinition(f.Origin))
+	panic(otherDefinition(c.Origin))
 }
 
 // workflowNode stands for the workflow where a frame needs a task: the owner of the workflow's own list.
@@ -208,7 +210,7 @@ func (m *machine) start(ev Start) {
 	if m.p.input.value != nil {
 		s.Transformed = &Value{transformed}
 	}
-	s.queue(s.push(&Frame{node: workflowNode, List: "do", Raw: transformed}))
+	m.begins(&listFrame{commonFrame: commonFrame{node: workflowNode}, List: "do", Data: transformed})
 }
 
 // armWorkflow sets when the run has begun and the deadlines of the whole of it.
@@ -263,20 +265,20 @@ func (m *machine) wake() {
 	if m.s.Status.Final() || m.s.Suspended {
 		return
 	}
-	var due []*Frame
-	for _, f := range m.s.frames {
+	var due []*taskFrame
+	for f := range m.s.tasks() {
 		if !f.WakeAt.IsZero() && !m.now.Before(f.WakeAt) {
 			due = append(due, f)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *Frame) int {
+	slices.SortStableFunc(due, func(a, b *taskFrame) int {
 		if retry := isComposite(a); retry != isComposite(b) {
 			return map[bool]int{true: -1, false: 1}[retry]
 		}
 		return a.WakeAt.Compare(b.WakeAt)
 	})
 	for _, f := range due {
-		if m.s.frame(f.ID) == f { // an earlier one may have ended it
+		if m.s.task(f.ID) == f { // an earlier one may have ended it
 			f.WakeAt = time.Time{}
 			f.changed()
 			m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
@@ -284,7 +286,7 @@ func (m *machine) wake() {
 	}
 }
 
-func isComposite(f *Frame) bool {
+func isComposite(f *taskFrame) bool {
 	_, ok := f.node.body.(Composite)
 	return ok
 }
@@ -331,9 +333,9 @@ func (m *machine) run() {
 		}
 		f := m.s.queued[0]
 		m.s.queued = m.s.queued[1:]
-		if f.Queued {
-			f.Queued = false
-			f.changed()
+		if c := f.common(); c.Queued {
+			c.Queued = false
+			c.changed()
 			m.advance(f)
 		}
 	}
@@ -341,11 +343,11 @@ func (m *machine) run() {
 		m.s.queued = nil
 	}
 	// The order must not depend on whether the state is stored before the next step.
-	slices.SortFunc(m.s.queued, func(a, b *Frame) int { return int(a.ID - b.ID) })
+	slices.SortFunc(m.s.queued, byID)
 }
 
 // effect starts an effect for f.
-func (m *machine) effect(f *Frame, n Next) {
+func (m *machine) effect(f *taskFrame, n Next) {
 	body, err := json.Marshal(n.value)
 	if err != nil {
 		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
@@ -375,7 +377,7 @@ func (m *machine) effect(f *Frame, n Next) {
 	f.changed()
 }
 
-func (m *machine) request(f *Frame, body []byte, attempt int) Request {
+func (m *machine) request(f *taskFrame, body []byte, attempt int) Request {
 	return Request{
 		Body: body, Instance: m.s.ID, Pointer: f.pointer(), Path: f.Path, Key: m.s.key(f.Path), Attempt: attempt,
 		Deadline: m.nextDeadline(f),
@@ -383,22 +385,18 @@ func (m *machine) request(f *Frame, body []byte, attempt int) Request {
 }
 
 // nextDeadline returns when the first of the scopes around f ends.
-func (m *machine) nextDeadline(f *Frame) time.Time {
-	first := earliest(m.s.Deadlines)
-	for ; f != nil; f = m.s.frame(f.Parent) {
-		for _, d := range f.Deadlines {
-			if first.IsZero() || d.At.Before(first) {
-				first = d.At
-			}
-		}
+func (m *machine) nextDeadline(f *taskFrame) time.Time {
+	first := sooner(earliest(m.s.Deadlines), earliest(f.Deadlines))
+	for around := range m.s.around(f) {
+		first = sooner(first, earliest(around.common().Deadlines))
 	}
 	return first
 }
 
 func (m *machine) record(r HistoryEvent) {
-	m.s.lastRecord++
+	m.s.lastHistory++
 	m.s.head = true
-	r.Seq, r.At = m.s.lastRecord, m.now
+	r.Seq, r.At = m.s.lastHistory, m.now
 	r.Data, r.Error = m.s.redact.Value(r.Data), m.s.redact.Error(r.Error)
 	m.recorded += expr.Size(r.Data, stepBytes)
 	if r.Error != nil {
@@ -411,7 +409,7 @@ func (m *machine) record(r HistoryEvent) {
 }
 
 // record fills in which task r is about.
-func (f *Frame) record(r HistoryEvent) HistoryEvent {
+func (f *taskFrame) record(r HistoryEvent) HistoryEvent {
 	r.Kind, r.Pointer, r.Path = f.node.kind.Kind, f.pointer(), f.Path
 	if f.Origin != r.Pointer {
 		r.Origin = f.Origin

@@ -11,10 +11,9 @@ import (
 // input.from, the kind's body, output.as, output.schema, export.as, export.schema, extensions, then.
 
 // enter starts task n below parent, or passes over it.
-func (m *machine) enter(parent *Frame, n *node, f *Frame) {
+func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
 	m.result.Spent++
-	f.Parent, f.Origin, f.node, f.StartedAt = parent.ID, n.origin, n, m.now
-	f.Prefix = parent.Prefix
+	f.StartedAt = m.now
 	scope := m.rawScope(parent, f)
 	run, err := scope.Test(n.condition, f.Raw, true)
 	if err != nil {
@@ -32,7 +31,7 @@ func (m *machine) enter(parent *Frame, n *node, f *Frame) {
 }
 
 // begin starts a task that is not passed over.
-func (m *machine) begin(f *Frame, scope *Scope) {
+func (m *machine) begin(f *taskFrame, scope *Scope) {
 	err := m.arm(f, scope)
 	m.record(f.record(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.until()}))
 	if err == nil {
@@ -46,7 +45,7 @@ func (m *machine) begin(f *Frame, scope *Scope) {
 }
 
 // arm sets the deadline of a task that has a timeout.
-func (m *machine) arm(f *Frame, scope *Scope) *errors.Error {
+func (m *machine) arm(f *taskFrame, scope *Scope) *errors.Error {
 	if f.node.timeout == nil {
 		return nil
 	}
@@ -62,7 +61,7 @@ func (m *machine) arm(f *Frame, scope *Scope) *errors.Error {
 	return nil
 }
 
-func (f *Frame) until() (t time.Time) {
+func (f *taskFrame) until() (t time.Time) {
 	if len(f.Deadlines) > 0 {
 		t = f.Deadlines[0].At
 	}
@@ -70,7 +69,7 @@ func (f *Frame) until() (t time.Time) {
 }
 
 // before runs what the extensions from the i-th on do before the task, and then the task's body.
-func (m *machine) before(f *Frame, i int) {
+func (m *machine) before(f *taskFrame, i int) {
 	for ; i < len(f.node.extensions); i++ {
 		e := f.node.extensions[i]
 		applies, err := m.rawScope(f, f).Test(e.when, f.Raw, true)
@@ -89,7 +88,7 @@ func (m *machine) before(f *Frame, i int) {
 }
 
 // body transforms the input and enters the kind's own logic.
-func (m *machine) body(f *Frame) {
+func (m *machine) body(f *taskFrame) {
 	f.Phase = PhaseBody
 	f.changed()
 	input, err := f.node.input.in(m.rawScope(f, f), f.Raw)
@@ -102,7 +101,7 @@ func (m *machine) body(f *Frame) {
 }
 
 // next does what the body wants.
-func (m *machine) next(f *Frame, n Next) {
+func (m *machine) next(f *taskFrame, n Next) {
 	switch n.kind {
 	case nextDone:
 		m.complete(f, n.value, n.then)
@@ -119,7 +118,7 @@ func (m *machine) next(f *Frame, n Next) {
 	}
 }
 
-func (m *machine) sleep(f *Frame, n Next) {
+func (m *machine) sleep(f *taskFrame, n Next) {
 	if !n.quiet {
 		m.record(f.record(HistoryEvent{Type: TaskWaiting, Until: n.until}))
 	}
@@ -131,11 +130,10 @@ func (m *machine) sleep(f *Frame, n Next) {
 	f.changed()
 }
 
-func (m *machine) runList(f *Frame, n Next) {
-	list := &Frame{
-		Parent: f.ID, Origin: f.Origin, Prefix: f.Prefix, Path: f.Path + Path(n.pass.suffix()), node: f.node,
-		List: n.list.slot, Pass: n.pass, Vars: n.vars, Raw: n.value,
-	}
+func (m *machine) runList(f *taskFrame, n Next) {
+	list := &listFrame{List: n.list.slot, Pass: n.pass, Data: n.value}
+	list.commonFrame = f.child(f.node, f.Path+Path(n.pass.suffix()))
+	list.Vars = n.vars
 	if n.list.absolute {
 		list.Prefix = ""
 	}
@@ -145,42 +143,46 @@ func (m *machine) runList(f *Frame, n Next) {
 	if n.within != nil {
 		list.Deadlines = []Deadline{*n.within}
 	}
-	m.s.queue(m.s.push(list))
+	m.begins(list)
 }
 
-func (m *machine) fork(f *Frame, n Next) {
+// begins adds a frame that goes on in its turn.
+func (m *machine) begins(f frame) {
+	m.s.push(f)
+	m.s.queue(f)
+}
+
+func (m *machine) fork(f *taskFrame, n Next) {
 	if err := m.spread(len(n.list.tasks)); err != nil {
 		m.fail(f, err)
 		return
 	}
 	context := *m.context(f)
 	for i := range n.list.tasks {
-		branch := &Frame{
-			Parent: f.ID, Origin: n.list.tasks[i].origin, Prefix: f.Prefix, Raw: n.value, Branch: i,
-			Isolated: true, Context: context, node: n.list.tasks[i],
-		}
-		branch.Path = f.child(branch.node)
-		m.s.queue(m.s.push(branch))
+		branch := &taskFrame{Raw: n.value, Branch: i, Isolated: true, Context: context}
+		branch.commonFrame = f.child(n.list.tasks[i], f.Path+Path(n.list.tasks[i].segment))
+		m.begins(branch)
 	}
 }
 
 // advance lets a queued frame go on: a list with its next task, a branch of a fork with its task.
-func (m *machine) advance(f *Frame) {
-	if !f.isList() {
+func (m *machine) advance(f frame) {
+	switch f := f.(type) {
+	case *taskFrame:
 		m.enterBranch(f)
-		return
+	case *listFrame:
+		list := m.listOf(f)
+		if f.At >= len(list.tasks) {
+			m.listDone(f, f.Data, false)
+			return
+		}
+		n := list.tasks[f.At]
+		m.enter(f, n, &taskFrame{commonFrame: f.child(n, f.pathOf(n)), Raw: f.Data})
 	}
-	list := m.listOf(f)
-	if f.At >= len(list.tasks) {
-		m.listDone(f, f.Raw, false)
-		return
-	}
-	n := list.tasks[f.At]
-	m.enter(f, n, &Frame{Raw: f.Raw, Path: f.child(n)})
 }
 
 // enterBranch enters the task of a branch, whose frame exists already so that it holds the branch's context.
-func (m *machine) enterBranch(f *Frame) {
+func (m *machine) enterBranch(f *taskFrame) {
 	parent := m.s.frame(f.Parent)
 	m.result.Spent++
 	f.StartedAt = m.now
@@ -199,19 +201,21 @@ func (m *machine) enterBranch(f *Frame) {
 	m.begin(f, scope)
 }
 
-func (m *machine) listOf(f *Frame) *List {
+func (m *machine) listOf(f *listFrame) *List {
 	if f.Parent == 0 {
 		return m.p.root
 	}
 	return f.node.list(f.List)
 }
 
-// child returns the path of the task n in the list that f runs.
-func (f *Frame) child(n *node) Path {
-	path := Path(n.segment)
-	if f.Path != "" {
-		path = f.Path + path
-	}
+// child returns what a frame below f begins with.
+func (f *commonFrame) child(n *node, p Path) commonFrame {
+	return commonFrame{Parent: f.ID, Origin: n.origin, Prefix: f.Prefix, Path: p, node: n}
+}
+
+// pathOf returns the path of the task n in the list that f runs.
+func (f *listFrame) pathOf(n *node) Path {
+	path := f.Path + Path(n.segment)
 	if f.Lap > 0 {
 		path += Path("+" + itoa(f.Lap))
 	}
@@ -219,7 +223,7 @@ func (f *Frame) child(n *node) Path {
 }
 
 // complete ends the body of f with its raw output.
-func (m *machine) complete(f *Frame, raw any, then *Jump) {
+func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 	m.cancelChildren(f)
 	f.RawOutput = raw
 	scope := m.bodyScope(f)
@@ -245,7 +249,7 @@ func (m *machine) complete(f *Frame, raw any, then *Jump) {
 	m.after(f, len(f.node.extensions)-1)
 }
 
-func (m *machine) export(f *Frame, scope *Scope, output any) *errors.Error {
+func (m *machine) export(f *taskFrame, scope *Scope, output any) *errors.Error {
 	t := f.node.export
 	if t.value != nil {
 		context, err := scope.Eval(t.value, output)
@@ -258,7 +262,7 @@ func (m *machine) export(f *Frame, scope *Scope, output any) *errors.Error {
 }
 
 // after runs what the extensions from the i-th down do after the task, and then ends it.
-func (m *machine) after(f *Frame, i int) {
+func (m *machine) after(f *taskFrame, i int) {
 	for ; i >= 0; i-- {
 		e := f.node.extensions[i]
 		applies, err := m.rawScope(f, f).Test(e.when, f.Raw, true)
@@ -277,7 +281,7 @@ func (m *machine) after(f *Frame, i int) {
 }
 
 // finish ends f with its transformed output and hands it to its parent.
-func (m *machine) finish(f *Frame) {
+func (m *machine) finish(f *taskFrame) {
 	m.record(f.record(HistoryEvent{Type: TaskCompleted, Data: f.Output}))
 	then := f.Then
 	if then == nil {

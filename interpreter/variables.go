@@ -7,13 +7,13 @@ import (
 
 // rawScope is the scope of what is evaluated on the raw input: if, input.from and a timeout's expression. Its
 // variables are looked up from owner on.
-func (m *machine) rawScope(owner, f *Frame) *Scope {
+func (m *machine) rawScope(owner frame, f *taskFrame) *Scope {
 	m.scope = Scope{m: m, frame: f, owner: owner, input: f.Raw}
 	return &m.scope
 }
 
 // bodyScope is the scope of the body of f and of what follows it.
-func (m *machine) bodyScope(f *Frame) *Scope {
+func (m *machine) bodyScope(f *taskFrame) *Scope {
 	m.scope = Scope{m: m, frame: f, owner: f, input: f.Input}
 	return &m.scope
 }
@@ -29,8 +29,8 @@ func (s *Scope) Variable(name string) any {
 	if v, ok := s.bound[name]; ok {
 		return v
 	}
-	for f := s.owner; f != nil; f = s.m.s.frame(f.Parent) {
-		if v, ok := f.Vars[name]; ok {
+	for f := range s.m.s.from(s.owner) {
+		if v, ok := f.common().Vars[name]; ok {
 			return v
 		}
 	}
@@ -55,24 +55,30 @@ func (s *Scope) Variable(name string) any {
 }
 
 // context returns where the $context that f sees is kept.
-func (m *machine) context(f *Frame) *any {
-	for ; f != nil; f = m.s.frame(f.Parent) {
-		if f.Isolated {
-			return &f.Context
-		}
+func (m *machine) context(f frame) *any {
+	if branch := m.isolated(f); branch != nil {
+		return &branch.Context
 	}
 	return &m.s.Context
 }
 
-func (m *machine) setContext(f *Frame, v any) {
-	for ; f != nil; f = m.s.frame(f.Parent) {
-		if f.Isolated {
-			f.Context = v
-			f.changed()
-			return
-		}
+func (m *machine) setContext(f frame, v any) {
+	if branch := m.isolated(f); branch != nil {
+		branch.Context = v
+		branch.changed()
+		return
 	}
 	m.s.Context, m.s.contextChanged = v, true
+}
+
+// isolated returns the branch whose context f sees, or nil.
+func (m *machine) isolated(f frame) *taskFrame {
+	for f := range m.s.from(f) {
+		if task, ok := f.(*taskFrame); ok && task.Isolated {
+			return task
+		}
+	}
+	return nil
 }
 
 // task is $task: the spec's descriptor, and the members of the task's definition where they are free
@@ -97,10 +103,13 @@ func (s *Scope) task() any {
 }
 
 // extended returns the task that f extends, or f itself outside extensions.
-func (m *machine) extended(f *Frame) *Frame {
-	for g := f; g != nil; g = m.s.frame(g.Parent) {
-		if list := g.List; list != "" && g.Parent != 0 && g.node.list(list).absolute {
-			return m.s.frame(g.Parent)
+func (m *machine) extended(f *taskFrame) *taskFrame {
+	if f == nil {
+		return nil
+	}
+	for g := range m.s.around(f) {
+		if list, ok := g.(*listFrame); ok && list.Parent != 0 && m.listOf(list).absolute {
+			return m.s.task(list.Parent)
 		}
 	}
 	return f

@@ -68,8 +68,8 @@ func mustCommit(b *testing.B, s *redisstore.Store, n int) store.Commit {
 		Changes: interpreter.Changes{
 			Head: []byte(`{"s":"running","t":1763700000000000000,"f":12,"n":5,"r":27}`),
 			Frames: []interpreter.StoredFrame{
-				{Slot: 1, Data: []byte(`{"i":1,"r":{"ok":true},"@":5,"l":"do"}`)},
-				{Slot: 2, Data: []byte(`{"i":7,"u":1,"p":"/do/5/s5","f":2,"r":{"ok":true},"t":1763700000000000000,"e":{"i":6,"t":1763700000000000000,"a":1,"q":{"method":"GET","uri":"http://bench.invalid/","format":"content"}}}`)},
+				{Key: 1, Data: []byte(`{"i":1,"r":{"ok":true},"@":5,"l":"do"}`)},
+				{Key: 2, Data: []byte(`{"i":7,"u":1,"p":"/do/5/s5","f":2,"r":{"ok":true},"t":1763700000000000000,"e":{"i":6,"t":1763700000000000000,"a":1,"q":{"method":"GET","uri":"http://bench.invalid/","format":"content"}}}`)},
 			},
 		},
 		Entries: [][]byte{[]byte(`{"e":"finished","t":1763700000000000000,"q":23,"r":[{"t":"effect.finished","k":"call_http","p":"/do/4/s4","n":5,"a":1,"d":{"ok":true}},{"t":"task.completed","k":"call_http","p":"/do/4/s4","=":true},{"t":"task.started","k":"call_http","p":"/do/5/s5","=":true},{"t":"effect.started","k":"call_http","p":"/do/5/s5","n":6,"a":1}]}`)},

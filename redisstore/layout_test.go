@@ -75,7 +75,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 		return store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning}
 	}
 	a := claim("a")
-	a.Changes = interpreter.Changes{Head: []byte("h"), Context: []byte("c"), Frames: []interpreter.StoredFrame{{Slot: 1, Data: []byte("f")}}}
+	a.Changes = interpreter.Changes{Head: []byte("h"), Context: []byte("c"), Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte("f")}}}
 	a.Entries, a.Outbox, a.Payloads = [][]byte{[]byte("e")}, [][]byte{[]byte("o")}, map[string][]byte{"r": []byte("p")}
 	_, err := s.Commit(ctx, a)
 	must(err)

@@ -281,7 +281,7 @@ func (s *Store) appendChanges(args []any, c *store.Commit) []any {
 		args = append(args, fieldContext, c.Changes.Context)
 	}
 	for _, f := range c.Changes.Frames {
-		args = append(args, s.frames.field(f.Slot), f.Data)
+		args = append(args, s.frames.field(f.Key), f.Data)
 	}
 	for _, slot := range c.Changes.Ended {
 		args = append(args, s.frames.field(slot))

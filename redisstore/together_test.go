@@ -197,7 +197,7 @@ func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *t
 	}
 	c := &together{kind: kind, commit: store.Commit{
 		Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Records: 1,
-		Changes: interpreter.Changes{Head: fmt.Appendf(nil, `{"n":%d}`, n), Frames: []interpreter.StoredFrame{{Slot: 3, Data: []byte(`{}`)}}},
+		Changes: interpreter.Changes{Head: fmt.Appendf(nil, `{"n":%d}`, n), Frames: []interpreter.StoredFrame{{Key: 3, Data: []byte(`{}`)}}},
 		Entries: [][]byte{fmt.Appendf(nil, `{"e":"%d"}`, n)},
 	}}
 	if kind.change != nil {

@@ -219,7 +219,7 @@ func (p *partition) apply(i store.Instance, c interpreter.Changes) {
 		p.Put(p.key(i, "context"), c.Context)
 	}
 	for _, f := range c.Frames {
-		p.Put(p.key(i, "frame/"+strconv.Itoa(int(f.Slot))), f.Data)
+		p.Put(p.key(i, "frame/"+strconv.Itoa(int(f.Key))), f.Data)
 	}
 	for _, id := range c.Ended {
 		p.Delete(p.key(i, "frame/"+strconv.Itoa(int(id))))

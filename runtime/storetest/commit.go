@@ -12,13 +12,13 @@ func commitChanges(s *suite) {
 	c := commit(s.claim(i))
 	c.Changes = interpreter.Changes{
 		Head: []byte(`{"a":1}`), Context: []byte(`{"b":[]}`),
-		Frames: []interpreter.StoredFrame{{Slot: 1, Data: []byte(`{"f":1}`)}, {Slot: 2, Data: []byte(`{"f":2}`)}},
+		Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte(`{"f":1}`)}, {Key: 2, Data: []byte(`{"f":2}`)}},
 	}
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	c.Version, c.Next = c.Version+1, c.Next+1
 	c.Changes = interpreter.Changes{
-		Head: []byte(`{"a":2}`), Frames: []interpreter.StoredFrame{{Slot: 12, Data: []byte(`{"f":12}`)}}, Ended: []interpreter.FrameKey{2},
+		Head: []byte(`{"a":2}`), Frames: []interpreter.StoredFrame{{Key: 12, Data: []byte(`{"f":12}`)}}, Ended: []interpreter.FrameKey{2},
 	}
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)

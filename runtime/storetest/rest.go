@@ -180,7 +180,7 @@ func anyBytes(s *suite) {
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: data}))
 	claimed := s.claim(i)
 	c := commit(claimed)
-	c.Changes = interpreter.Changes{Head: data, Context: data, Frames: []interpreter.StoredFrame{{Slot: 7, Data: data}}}
+	c.Changes = interpreter.Changes{Head: data, Context: data, Frames: []interpreter.StoredFrame{{Key: 7, Data: data}}}
 	c.Entries, c.Outbox, c.Payloads = [][]byte{data}, [][]byte{data}, map[string][]byte{"ref": data}
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
@@ -248,7 +248,7 @@ func remove(s *suite) {
 	other := s.start("b")
 	claimed := s.claim(i)
 	c := closing(claimed)
-	c.Changes = interpreter.Changes{Head: []byte("h"), Frames: []interpreter.StoredFrame{{Slot: 1, Data: []byte("f")}}}
+	c.Changes = interpreter.Changes{Head: []byte("h"), Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte("f")}}}
 	c.Entries = [][]byte{[]byte("{}")}
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)

@@ -1,0 +1,192 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/redact"
+)
+
+// frame is a part of a run that is in progress: a taskFrame or a listFrame.
+type frame interface {
+	common() *commonFrame
+	// stored visits what of it is stored.
+	stored(*object)
+}
+
+// FrameID identifies a frame within a run. A child's is always greater than its parent's.
+type FrameID int
+
+// FrameKey is where a frame is stored. A key is used again when its frame has ended, so that most steps replace what is
+// stored and delete nothing.
+type FrameKey int
+
+// commonFrame is what tasks and lists in progress have in common.
+type commonFrame struct {
+	ID        FrameID
+	Parent    FrameID     // 0 for the workflow's own list
+	Origin    dsl.Pointer // the task's place in the document; for a list, the place of the task that it belongs to
+	Prefix    dsl.Pointer // what precedes the task's pointer inside a function: where it was called
+	Path      Path
+	Vars      Vars       // of a list: bound for its tasks; of a task: bound for its own output.as and export.as
+	Deadlines []Deadline // active, outermost first
+	Queued    bool       // it can go on without an event
+
+	node    *node    // the task; for a list, the task that it belongs to
+	key     FrameKey // where a driver has stored it; 0 for nowhere
+	size    int      // bytes of it there
+	touched bool     // it has changed since then
+}
+
+func (f *commonFrame) common() *commonFrame { return f }
+
+func (f *commonFrame) changed() { f.touched = true }
+
+func (f *commonFrame) pointer() dsl.Pointer { return f.Prefix + f.node.pointer }
+
+func (f *commonFrame) stored(o *object) {
+	number(o, "i", &f.ID)
+	number(o, "u", &f.Parent)
+	text(o, "p", &f.Origin)
+	text(o, "P", &f.Prefix)
+	textUnless(o, "h", &f.Path, Path(f.Origin))
+	o.variables("v", &f.Vars)
+	parts(o, "d", &f.Deadlines, (*Deadline).stored)
+	o.flag("q", &f.Queued)
+}
+
+// listFrame is a list of tasks in progress.
+type listFrame struct {
+	commonFrame
+	List string // below the task: see List.slot
+	Data any    // input of the task to start next
+	Pass Pass
+	At   int // position of the task in progress
+	Lap  int // how often the flow has jumped backward
+}
+
+func (f *listFrame) stored(o *object) {
+	text(o, "l", &f.List) // first: it tells a list from a task
+	f.commonFrame.stored(o)
+	o.data("r", &f.Data)
+	number(o, "n", &f.Pass.Loop)
+	number(o, "a", &f.Pass.Attempt)
+	number(o, "@", &f.At)
+	number(o, "L", &f.Lap)
+}
+
+// taskFrame is a task in progress.
+type taskFrame struct {
+	commonFrame
+	Phase     Phase
+	Raw       any // raw input
+	Input     any // transformed input, once the body has started
+	Output    any // transformed output, while extensions run after the body
+	RawOutput any // what the body made, while extensions run after it
+	StartedAt time.Time
+	Branch    int  // position among the branches of a fork
+	Isolated  bool // whether Context holds this branch's own context
+	Context   any
+	Progress  any // the kind's own; see Progress
+	WakeAt    time.Time
+	Effect    *InFlight
+	Extension int   // the extension that is running
+	Then      *Jump // the body's override of the flow directive, while extensions run after it
+}
+
+func (f *taskFrame) stored(o *object) {
+	f.commonFrame.stored(o)
+	number(o, "f", &f.Phase)
+	o.data("r", &f.Raw)
+	if f.Phase >= PhaseBody {
+		o.dataUnless("I", &f.Input, f.Raw)
+	}
+	o.data("o", &f.Output)
+	if f.Phase == PhaseAfter {
+		o.dataUnless("O", &f.RawOutput, f.Output)
+	}
+	o.instant("t", &f.StartedAt)
+	number(o, "b", &f.Branch)
+	o.flag("C", &f.Isolated)
+	o.data("c", &f.Context)
+	f.storedProgress(o)
+	o.instant("w", &f.WakeAt)
+	part(o, "e", &f.Effect, (*InFlight).stored)
+	number(o, "x", &f.Extension)
+	part(o, "j", &f.Then, (*Jump).stored)
+}
+
+// storedProgress visits the kind's own state, which is JSON text until the kind has asked for it.
+func (f *taskFrame) storedProgress(o *object) {
+	text, _ := f.Progress.(json.RawMessage)
+	if !o.reading && f.Progress != nil && text == nil {
+		var err error
+		if text, err = json.Marshal(f.Progress); err != nil {
+			o.fail(err)
+			return
+		}
+	}
+	if o.encoded("g", (*[]byte)(&text)); o.reading && text != nil {
+		f.Progress = text
+	}
+}
+
+// Phase is how far a task has come.
+type Phase uint8
+
+// The phases of a task.
+const (
+	PhaseEntering Phase = iota // nothing of it has run
+	PhaseBefore                // an extension's before is running
+	PhaseBody
+	PhaseAfter // an extension's after is running
+)
+
+// EffectID identifies an effect within a run; ids are never used twice.
+type EffectID int
+
+// InFlight is an effect that a task waits for.
+type InFlight struct {
+	ID        EffectID
+	StartedAt time.Time
+	Attempt   int
+	// Once says that the effect must not be performed again when nobody knows whether it has been.
+	Once bool
+	// Held says that the effect has not begun, and does not before State.Begin: its driver had no place for it.
+	Held bool
+	// Confidential says that a secret went with the request, so that the answer may repeat it and is not recorded.
+	Confidential bool
+	// Request is the frozen request. It is nil if it holds a secret: then it is made again, at the same clock.
+	Request []byte
+}
+
+func (e *InFlight) stored(o *object) {
+	number(o, "i", &e.ID)
+	o.instant("t", &e.StartedAt)
+	number(o, "a", &e.Attempt)
+	o.flag("1", &e.Once)
+	o.flag("h", &e.Held)
+	o.flag("s", &e.Confidential)
+	o.encoded("q", &e.Request)
+}
+
+func encodeFrame(f frame, secrets *redact.Set) ([]byte, error) {
+	o := newObject(make([]byte, 0, 256), secrets)
+	f.stored(o)
+	return o.end()
+}
+
+func decodeFrame(data []byte, secrets *redact.Set) (f frame, err error) {
+	err = readObject(data, secrets, func(o *object) {
+		if _, isList := o.peek("l"); isList {
+			f = new(listFrame)
+		} else {
+			f = new(taskFrame)
+		}
+		f.stored(o)
+	})
+	return f, err
+}
+
+func byID(a, b frame) int { return int(a.common().ID - b.common().ID) }

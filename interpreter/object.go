@@ -1,0 +1,426 @@
+package interpreter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
+	"github.com/swrun/swrun/redact"
+)
+
+// object is one JSON object, while it is written or while it is read. A type that is stored has one function that visits
+// its fields, each with its key, and serves both: a field is spelled once. Fields that are zero are left out, so that what
+// is stored stays small. They are read in the order in which they were written.
+type object struct {
+	b       []byte // what is written so far, or what is left to read
+	reading bool
+	err     error // the first one
+	// secrets makes references of secrets in data of the workflow, and data of references.
+	secrets *redact.Set
+}
+
+// newObject returns an object that is appended to b.
+func newObject(b []byte, secrets *redact.Set) *object {
+	return &object{b: append(b, '{'), secrets: secrets}
+}
+
+// end ends an object that is written.
+func (o *object) end() ([]byte, error) { return append(o.b, '}'), o.err }
+
+// readObject visits the fields of an object that was written before.
+func readObject(data []byte, secrets *redact.Set, fields func(*object)) error {
+	o := &object{reading: true, secrets: secrets}
+	if len(data) < 2 || data[0] != '{' || data[len(data)-1] != '}' {
+		return fmt.Errorf("%.40q is no object", data)
+	}
+	o.b = data[1 : len(data)-1]
+	fields(o)
+	if o.err == nil && len(o.b) > 0 {
+		return fmt.Errorf("%.40q is unknown, or not in its place", o.b)
+	}
+	return o.err
+}
+
+// key begins a member that is written.
+func (o *object) key(name string) {
+	if o.b[len(o.b)-1] != '{' {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(append(append(o.b, '"'), name...), '"', ':')
+}
+
+// peek returns where the value of the next member begins, if it has this name.
+func (o *object) peek(name string) (at int, ok bool) {
+	at = len(name) + len(`"":`)
+	ok = len(o.b) > at && o.b[0] == '"' && string(o.b[1:1+len(name)]) == name && string(o.b[at-2:at]) == `":`
+	return at, ok
+}
+
+// take returns the value of the next member if it has this name.
+func (o *object) take(name string) (value []byte, ok bool) {
+	at, ok := o.peek(name)
+	if !ok {
+		return nil, false
+	}
+	end := at + jsonvalue.Extent(o.b[at:])
+	value, o.b = o.b[at:end], o.b[end:]
+	if len(o.b) > 0 { // the comma before the next one
+		o.b = o.b[1:]
+	}
+	return value, true
+}
+
+// next takes the next member, whatever its name is.
+func (o *object) next() (name string, value []byte) {
+	if end := bytes.IndexByte(o.b, ':') - 1; end > 0 {
+		name = string(o.b[1:end])
+	}
+	value, ok := o.take(name)
+	if !ok {
+		o.check(fmt.Errorf("%.40q is no member", o.b))
+	}
+	return name, value
+}
+
+func (o *object) fail(err error) {
+	if o.err != nil {
+		return
+	}
+	if o.err = err; !o.reading {
+		o.b = append(o.b, "null"...) // the object is of no use, but stays one
+	}
+}
+
+// text is a field of text.
+func text[T ~string](o *object, key string, v *T) { textUnless(o, key, v, "") }
+
+// textUnless is a field of text that is left out while it is what it usually is.
+func textUnless[T ~string](o *object, key string, v *T, usual T) {
+	if !o.reading {
+		if *v != usual {
+			o.key(key)
+			o.b = expr.AppendText(o.b, string(*v))
+		}
+		return
+	}
+	*v = usual
+	if value, ok := o.take(key); ok {
+		*v = T(o.unquoted(value))
+	}
+}
+
+func (o *object) unquoted(value []byte) (text string) {
+	if end := len(value) - 1; end > 0 && value[0] == '"' && value[end] == '"' && bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1:end])
+	}
+	if err := json.Unmarshal(value, &text); err != nil {
+		o.fail(err)
+	}
+	return text
+}
+
+// number is a field of a whole number.
+func number[T ~int | ~uint8](o *object, key string, v *T) {
+	if !o.reading {
+		if *v != 0 {
+			o.key(key)
+			o.b = strconv.AppendInt(o.b, int64(*v), 10)
+		}
+	} else if value, ok := o.take(key); ok {
+		n, err := strconv.Atoi(string(value))
+		if err != nil {
+			o.fail(err)
+		}
+		*v = T(n)
+	}
+}
+
+// flag is a field that is true or false.
+func (o *object) flag(key string, v *bool) {
+	if !o.reading {
+		if *v {
+			o.key(key)
+			o.b = append(o.b, "true"...)
+		}
+	} else if value, ok := o.take(key); ok {
+		*v = string(value) == "true"
+	}
+}
+
+// instant is a field of a point in time: milliseconds since 1970, with six decimals unless it is a whole number.
+func (o *object) instant(key string, v *time.Time) {
+	if o.reading {
+		if value, ok := o.take(key); ok {
+			*v = o.readInstant(string(value))
+		}
+		return
+	}
+	if v.IsZero() {
+		return
+	}
+	o.key(key)
+	o.b = strconv.AppendInt(o.b, v.UnixMilli(), 10)
+	if rest := v.Nanosecond() % int(time.Millisecond); rest != 0 {
+		o.b = fmt.Appendf(o.b, ".%06d", rest)
+	}
+}
+
+func (o *object) readInstant(value string) time.Time {
+	whole, rest, _ := strings.Cut(value, ".")
+	ms, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		o.fail(err)
+		return time.Time{}
+	}
+	ns, err := strconv.Atoi((rest + "000000")[:6])
+	if err != nil {
+		o.fail(err)
+	}
+	return time.UnixMilli(ms).Add(time.Duration(ns)).UTC()
+}
+
+// data is a field of data of the workflow, which may hold secrets; nil is left out.
+func (o *object) data(key string, v *any) {
+	if !o.reading {
+		if *v != nil {
+			o.write(key, o.secrets.Seal(*v))
+		}
+	} else if value, ok := o.take(key); ok {
+		*v = o.secrets.Open(o.decoded(value))
+	}
+}
+
+// dataUnless is data that is left out while it is the same as other data.
+func (o *object) dataUnless(key string, v *any, other any) {
+	if !o.reading {
+		if !jsonvalue.Same(*v, other) {
+			o.write(key, o.secrets.Seal(*v))
+		}
+		return
+	}
+	*v = other
+	if value, ok := o.take(key); ok {
+		*v = o.secrets.Open(o.decoded(value))
+	}
+}
+
+// maybe is data that is there or not, and null if it is null.
+func (o *object) maybe(key string, v **Value) {
+	if !o.reading {
+		if *v != nil {
+			o.write(key, o.secrets.Seal((*v).V))
+		}
+	} else if value, ok := o.take(key); ok {
+		*v = &Value{o.secrets.Open(o.decoded(value))}
+	}
+}
+
+// public is a field of data that holds no secret, also null.
+func (o *object) public(key string, v *any) {
+	if !o.reading {
+		o.write(key, *v)
+	} else if value, ok := o.take(key); ok {
+		*v = o.decoded(value)
+	}
+}
+
+// json is a field of JSON text that may be stored as it is; nil is left out.
+func (o *object) json(key string, v *[]byte) {
+	if !o.reading {
+		if *v != nil {
+			o.raw(key, *v)
+		}
+	} else if value, ok := o.take(key); ok {
+		*v = bytes.Clone(value)
+	}
+}
+
+// byNumber is a field of JSON texts that may be stored as they are, by number.
+func byNumber[K ~int](o *object, key string, all *map[K][]byte) {
+	if !o.reading {
+		o.key(key)
+		o.nested(func(inner *object) {
+			for _, n := range slices.Sorted(maps.Keys(*all)) {
+				inner.raw(strconv.Itoa(int(n)), (*all)[n])
+			}
+		})
+		return
+	}
+	*all = map[K][]byte{}
+	value, ok := o.take(key)
+	if !ok {
+		return
+	}
+	o.check(readObject(value, nil, func(inner *object) {
+		for inner.err == nil && len(inner.b) > 0 {
+			name, text := inner.next()
+			n, err := strconv.Atoi(name)
+			inner.check(err)
+			(*all)[K(n)] = bytes.Clone(text)
+		}
+	}))
+}
+
+// variables is a field of variables.
+func (o *object) variables(key string, v *Vars) {
+	if !o.reading {
+		if len(*v) > 0 {
+			o.write(key, o.secrets.Seal(map[string]any(*v)))
+		}
+	} else if value, ok := o.take(key); ok {
+		members, _ := o.secrets.Open(o.decoded(value)).(map[string]any)
+		*v = members
+	}
+}
+
+// encoded is a field of JSON text that holds data of the workflow; nil is left out.
+func (o *object) encoded(key string, v *[]byte) {
+	value, ok := *v, *v != nil
+	change := o.secrets.Seal
+	if o.reading {
+		value, ok = o.take(key)
+		change = o.secrets.Open
+	}
+	if !ok {
+		return
+	}
+	value, err := o.changed(value, change)
+	switch {
+	case err != nil:
+		o.fail(err)
+	case o.reading:
+		*v = bytes.Clone(value) // it would keep all that it was read from
+	default:
+		o.raw(key, value)
+	}
+}
+
+// changed returns JSON text after a change of its value.
+func (o *object) changed(text []byte, change func(any) any) ([]byte, error) {
+	if o.secrets == nil {
+		return text, nil
+	}
+	v, err := expr.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return expr.Encode(change(v))
+}
+
+func (o *object) decoded(value []byte) any {
+	v, err := expr.Decode(value)
+	if err != nil {
+		o.fail(err)
+	}
+	return v
+}
+
+// muchData is from how many bytes on it matters how often data is copied.
+const muchData = 4 << 10
+
+// write writes a value that may be stored as it is.
+func (o *object) write(key string, v any) {
+	o.key(key)
+	b, err := expr.AppendWithin(o.b, v, muchData)
+	if err == expr.ErrLong { // its place is made at once, and does not grow again and again
+		b, err = expr.Append(slices.Grow(o.b, room(v)+muchData), v)
+	}
+	if err != nil {
+		o.fail(err)
+		return
+	}
+	o.b = b
+}
+
+// room returns how many bytes to have for data as JSON: a little more than it looks like, for what has to be escaped.
+func room(v any) int {
+	size := expr.Size(v, math.MaxInt)
+	return size + size/32
+}
+
+// raw writes JSON text.
+func (o *object) raw(key string, data []byte) {
+	o.key(key)
+	o.b = append(o.b, data...)
+}
+
+// part is a field that is an object of its own; nil is left out.
+func part[T any](o *object, key string, v **T, fields func(*T, *object)) {
+	if !o.reading {
+		if *v != nil {
+			o.key(key)
+			o.nested(func(inner *object) { fields(*v, inner) })
+		}
+	} else if value, ok := o.take(key); ok {
+		*v = new(T)
+		o.check(readObject(value, o.secrets, func(inner *object) { fields(*v, inner) }))
+	}
+}
+
+// parts is a field that is a list of objects; an empty one is left out.
+func parts[T any](o *object, key string, all *[]T, fields func(*T, *object)) {
+	if o.reading {
+		value, _ := o.take(key)
+		for len(value) > 1 { // more than its end; a bracket or comma comes before each
+			value = value[1:]
+			end := jsonvalue.Extent(value)
+			if end == 0 {
+				break
+			}
+			item := new(T)
+			o.check(readObject(value[:end], o.secrets, func(inner *object) { fields(item, inner) }))
+			*all, value = append(*all, *item), value[end:]
+		}
+		return
+	}
+	if len(*all) == 0 {
+		return
+	}
+	o.key(key)
+	for i := range *all {
+		o.b = append(o.b, "[,"[min(i, 1)])
+		o.nested(func(inner *object) { fields(&(*all)[i], inner) })
+	}
+	o.b = append(o.b, ']')
+}
+
+// nested writes an object inside of this one.
+func (o *object) nested(fields func(*object)) {
+	inner := newObject(o.b, o.secrets)
+	fields(inner)
+	b, err := inner.end()
+	o.b = b
+	o.check(err)
+}
+
+func (o *object) check(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+// custom is a field that writes and reads itself as JSON; nil is left out.
+func custom[T any](o *object, key string, v **T) {
+	if !o.reading {
+		if *v == nil {
+			return
+		}
+		data, err := json.Marshal(*v)
+		if err != nil {
+			o.fail(err)
+			return
+		}
+		o.raw(key, data)
+	} else if value, ok := o.take(key); ok {
+		*v = new(T)
+		o.check(json.Unmarshal(value, *v))
+	}
+}

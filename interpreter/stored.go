@@ -1,0 +1,183 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/swrun/swrun/expr"
+)
+
+// Stored is a State as drivers keep it: in parts, so that a step writes only what it has changed. Input, namespace
+// and id of the run are not among them; they never change.
+type Stored struct {
+	Head    []byte // JSON: status, deadlines, counters, and how the run ended
+	Context []byte // JSON: $context; nil as long as it is empty
+	Frames  map[FrameKey][]byte
+}
+
+// stored visits a whole state inside of a history.
+func (s *Stored) stored(o *object) {
+	o.json("h", &s.Head)
+	o.json("c", &s.Context)
+	byNumber(o, "f", &s.Frames)
+}
+
+// Apply makes the changes in what is stored.
+func (s *Stored) Apply(c Changes) {
+	if c.Head != nil {
+		s.Head = c.Head
+	}
+	if c.Context != nil {
+		s.Context = c.Context
+	}
+	if s.Frames == nil {
+		s.Frames = map[FrameKey][]byte{}
+	}
+	for _, f := range c.Frames {
+		s.Frames[f.Key] = f.Data
+	}
+	for _, key := range c.Ended {
+		delete(s.Frames, key)
+	}
+}
+
+// Changes is what has to be stored after one or more steps. What is nil has not changed.
+type Changes struct {
+	Head    []byte
+	Context []byte
+	Frames  []StoredFrame // new or changed
+	Ended   []FrameKey    // stored earlier, and to be deleted
+}
+
+// StoredFrame is one frame as drivers keep it.
+type StoredFrame struct {
+	Key  FrameKey
+	Data []byte
+}
+
+// Snapshot returns the whole state as it would be stored. It does not count as storing it.
+func (s *State) Snapshot() (stored Stored, err error) {
+	if stored.Head, err = s.encodeHead(); err != nil {
+		return stored, err
+	}
+	if stored.Context, err = expr.Encode(s.redact.Seal(s.Context)); err != nil {
+		return stored, err
+	}
+	stored.Frames = make(map[FrameKey][]byte, len(s.frames))
+	for i, f := range s.frames {
+		if stored.Frames[FrameKey(i+1)], err = encodeFrame(f, s.redact); err != nil {
+			return stored, err
+		}
+	}
+	return stored, nil
+}
+
+// TakeChanges returns what has changed since the last call, or since Restore. A driver stores all of it or drops the
+// state.
+func (s *State) TakeChanges() (c Changes, err error) {
+	if s.head {
+		if c.Head, err = s.encodeHead(); err != nil {
+			return Changes{}, err
+		}
+		s.sizes[0] = len(c.Head)
+	}
+	if s.contextChanged {
+		if c.Context, err = expr.Encode(s.redact.Seal(s.Context)); err != nil {
+			return Changes{}, err
+		}
+		s.sizes[1] = len(c.Context)
+	}
+	for _, f := range s.frames {
+		common := f.common()
+		if !common.touched && common.key != 0 {
+			continue
+		}
+		data, err := encodeFrame(f, s.redact)
+		if err != nil {
+			return Changes{}, err
+		}
+		if common.key == 0 {
+			common.key = s.takeKey()
+		}
+		c.Frames = append(c.Frames, StoredFrame{common.key, data})
+		common.touched, common.size = false, len(data)
+	}
+	c.Ended = s.ended
+	s.free = append(s.free, s.ended...)
+	s.head, s.contextChanged, s.ended = false, false, nil
+	return c, nil
+}
+
+// takeKey returns a key for a frame that is stored for the first time: rather one whose frame has just ended.
+func (s *State) takeKey() (key FrameKey) {
+	for _, unused := range []*[]FrameKey{&s.ended, &s.free} {
+		if n := len(*unused); n > 0 {
+			key, *unused = (*unused)[n-1], (*unused)[:n-1]
+			return key
+		}
+	}
+	s.lastKey++
+	return s.lastKey
+}
+
+// encodeHead returns what is stored of a run besides its frames and context.
+func (s *State) encodeHead() ([]byte, error) {
+	o := newObject(make([]byte, 0, 96), s.redact)
+	s.stored(o)
+	return o.end()
+}
+
+// Restore makes a state of p's of what was stored. Without p it is for reading only: secrets stay references.
+func Restore(p *Program, namespace, id string, input any, stored Stored) (*State, error) {
+	s := NewState(namespace, id)
+	s.head = false
+	s.redact = p.redactions()
+	s.Input = s.redact.Take(input)
+	s.sizes = [2]int{len(stored.Head), len(stored.Context)}
+	if err := readObject(stored.Head, s.redact, s.stored); err != nil {
+		return nil, fmt.Errorf("decode the state of %s: %w", id, err)
+	}
+	if stored.Context != nil {
+		context, err := expr.Decode(stored.Context)
+		if err != nil {
+			return nil, fmt.Errorf("decode the context of %s: %w", id, err)
+		}
+		s.Context = s.redact.Open(context)
+	}
+	for key, data := range stored.Frames {
+		f, err := decodeFrame(data, s.redact)
+		if err != nil {
+			return nil, fmt.Errorf("decode a frame of %s: %w", id, err)
+		}
+		f.common().key, f.common().size, s.lastKey = key, len(data), max(s.lastKey, key)
+		s.frames = append(s.frames, f)
+	}
+	for key := range s.lastKey {
+		if _, used := stored.Frames[key+1]; !used {
+			s.free = append(s.free, key+1)
+		}
+	}
+	slices.SortFunc(s.frames, byID)
+	return s, nil
+}
+
+// MarshalJSON writes the whole state, for comparing and for showing it: without how it is stored.
+func (s *State) MarshalJSON() ([]byte, error) {
+	plain := *s
+	plain.history = 0
+	head, err := plain.encodeHead()
+	if err != nil {
+		return nil, err
+	}
+	frames := make([]json.RawMessage, len(s.frames))
+	for i, f := range s.frames {
+		if frames[i], err = encodeFrame(f, s.redact); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(map[string]any{
+		"id": s.ID, "namespace": s.Namespace, "input": Value{s.redact.Seal(s.Input)}, "context": Value{s.redact.Seal(s.Context)},
+		"head": json.RawMessage(head), "frames": frames,
+	})
+}
