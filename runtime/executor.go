@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -26,17 +27,17 @@ type executor struct {
 	revoke    context.CancelCauseFunc
 	mailed    chan struct{}
 	landed    chan landing
-	resting   chan *attempt // goroutines that perform effects, and have none
+	resting   chan *effect.Attempt // goroutines that perform effects, and have none
 	flights   sync.WaitGroup
-	attempts  map[interpreter.EffectID]*attempt // whose ends it waits for
-	alarm     *time.Timer                       // made once it is needed
-	slotted   bool                              // it may perform effects
-	stopping  <-chan struct{}                   // closed when the worker drains, and then when it leaves
-	releasing atomic.Bool                       // a commit that gives the token back is on its way
-	waiting   []interpreter.Effect              // for a slot
-	patience  time.Time                         // when it is given back for want of one; zero if it needs none
-	performed []*attempt                        // whose results are not stored
-	refusals  int                               // of its commits, in a row
+	attempts  map[interpreter.EffectID]*effect.Attempt // whose ends it waits for
+	alarm     *time.Timer                              // made once it is needed
+	slotted   bool                                     // it may perform effects
+	stopping  <-chan struct{}                          // closed when the worker drains, and then when it leaves
+	releasing atomic.Bool                              // a commit that gives the token back is on its way
+	waiting   []interpreter.Effect                     // for a slot
+	patience  time.Time                                // when it is given back for want of one; zero if it needs none
+	performed []*effect.Attempt                        // whose results are not stored
+	refusals  int                                      // of its commits, in a row
 
 	mu    sync.Mutex
 	asked time.Time // when the lease that is trusted was asked for
@@ -48,15 +49,15 @@ var errLost = errors.New("the lease is lost")
 // hold runs a claimed instance until it waits, ends or is lost.
 func (p *partition) hold(c store.Claimed, sent time.Time, slotted bool) {
 	h := &executor{
-		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing), resting: make(chan *attempt),
-		attempts: map[interpreter.EffectID]*attempt{}, asked: sent, slotted: slotted, stopping: p.w.draining,
+		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing), resting: make(chan *effect.Attempt),
+		attempts: map[interpreter.EffectID]*effect.Attempt{}, asked: sent, slotted: slotted, stopping: p.w.draining,
 	}
 	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
 	defer func() {
 		h.endure(false)
-		h.revoke(errUnwanted)
+		h.revoke(effect.ErrUnwanted)
 		for _, a := range h.attempts {
-			a.stop(context.Cause(h.ctx))
+			a.Cancel(context.Cause(h.ctx))
 		}
 		h.free()
 		h.flights.Wait()

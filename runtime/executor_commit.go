@@ -45,7 +45,7 @@ const maxFailures = 30
 // free gives back what was reserved for results that are stored, or will be by another owner.
 func (h *executor) free() {
 	for _, a := range h.performed {
-		a.reserved.end()
+		a.FreeMemory()
 	}
 	clear(h.performed)
 	h.performed = h.performed[:0]

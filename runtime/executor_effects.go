@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/effect"
 )
 
 // This file is how a holding performs effects: it waits for a slot, starts attempts, and takes in their ends.
@@ -14,7 +15,7 @@ import (
 // landing is the end of an effect, or why its performer has failed as such.
 type landing struct {
 	interpreter.Finished
-	attempt *attempt
+	attempt *effect.Attempt
 	failed  error
 }
 
@@ -76,13 +77,12 @@ func (h *executor) drain() {
 // perform starts an effect.
 func (h *executor) perform(e interpreter.Effect) {
 	w := h.partition.w
-	a := newAttempt(h.ctx, h, w.memory, e)
-	a.run, a.do, a.since = h.instance, h.program.Performer(e.Kind), w.c.Now()
-	w.flights.begin(a)
+	a := effect.New(h.ctx, h, w.memory, e, h.program.Performer(e.Kind))
+	w.flights.begin(a, h.instance, w.c.Now())
 	if e.Detached { // it goes on without the instance
 		w.detached.Add(1)
 		go func() {
-			if a.performUntil(w.effects) {
+			if a.PerformUntil(w.effects) {
 				w.detached.Done()
 			}
 		}()
@@ -98,8 +98,8 @@ func (h *executor) perform(e interpreter.Effect) {
 }
 
 // performEach performs one effect after the other: a goroutine that has done so once has the stack that it takes.
-func (h *executor) performEach(a *attempt) {
-	for a.perform() {
+func (h *executor) performEach(a *effect.Attempt) {
+	for a.Perform() {
 		select {
 		case a = <-h.resting:
 		case <-h.ctx.Done():
@@ -109,12 +109,12 @@ func (h *executor) performEach(a *attempt) {
 	}
 }
 
-// ended hands the end of an effect to the instance, if it waits for it.
-func (h *executor) ended(a *attempt, result any, err error) {
+// Ended hands the end of an effect to the instance, if it waits for it.
+func (h *executor) Ended(a *effect.Attempt, result any, err error) {
 	defer h.partition.w.flights.end(a)
-	e := a.effect
-	if e.Detached || err != nil && a.ctx.Err() != nil {
-		a.reserved.end()
+	e := a.Effect()
+	if e.Detached || err != nil && a.Cancelled() {
+		a.FreeMemory()
 		return
 	}
 	end := landing{attempt: a, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
@@ -124,12 +124,13 @@ func (h *executor) ended(a *attempt, result any, err error) {
 	select {
 	case h.landed <- end:
 	case <-h.ctx.Done():
-		a.reserved.end()
+		a.FreeMemory()
 	}
 }
 
-func (h *executor) abandoned(a *attempt) {
-	if a.effect.Detached {
+// Abandoned stops waiting for the goroutine of an attempt.
+func (h *executor) Abandoned(a *effect.Attempt) {
+	if a.Effect().Detached {
 		h.partition.w.detached.Done()
 	} else {
 		h.flights.Done()
@@ -138,7 +139,7 @@ func (h *executor) abandoned(a *attempt) {
 
 func (h *executor) cancel(id interpreter.EffectID) {
 	if a := h.attempts[id]; a != nil {
-		a.stop(errUnwanted)
+		a.Cancel(effect.ErrUnwanted)
 		delete(h.attempts, id)
 	}
 	h.waiting = slices.DeleteFunc(h.waiting, func(e interpreter.Effect) bool { return e.ID == id })

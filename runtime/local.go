@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/execution"
 )
 
@@ -55,7 +56,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (execu
 	}
 	l := &local{
 		Local: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits(),
-		memory: newMemory(cmp.Or(c.Memory, defaultMemory)),
+		memory: effect.NewMemory(cmp.Or(c.Memory, effect.DefaultMemory)),
 	}
 	// Effects end when they are cancelled one by one, so that the run can say why.
 	l.effects, l.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -84,7 +85,7 @@ type local struct {
 	effects   context.Context
 	stop      context.CancelCauseFunc
 	finished  chan finishedEffect
-	memory    *memory
+	memory    *effect.Memory
 	inFlight  sync.WaitGroup
 	limits    limits.Set
 	tasks     int // that were started
@@ -120,12 +121,9 @@ type delivery struct {
 type finishedEffect struct {
 	instance *instance
 	event    interpreter.Finished
-	attempt  *attempt // holds memory until the run has taken in the result
+	attempt  *effect.Attempt // holds memory until the run has taken in the result
 	host     error
 }
-
-// errUnwanted is why an effect is cancelled whose task has ended.
-var errUnwanted = errors.New("the task has ended")
 
 func (l *local) start(p *interpreter.Program, id string, parent *waiting) *instance {
 	i := &instance{
@@ -236,12 +234,12 @@ func (l *local) nextWake() (next time.Time) {
 
 func (l *local) receive(f finishedEffect) error {
 	l.flying--
-	defer f.attempt.reserved.end()
+	defer f.attempt.FreeMemory()
 	if f.host != nil {
 		return f.host
 	}
 	delete(f.instance.cancels, f.event.Effect)
-	if !f.attempt.effect.Detached {
+	if !f.attempt.Effect().Detached {
 		l.post(f.instance, f.event)
 	}
 	return nil
@@ -258,7 +256,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 	}
 	for _, id := range result.Cancels { // children end before any of them could start another
 		if cancel := i.cancels[id]; cancel != nil {
-			cancel(errUnwanted)
+			cancel(effect.ErrUnwanted)
 			delete(i.cancels, id)
 		}
 	}
@@ -320,7 +318,7 @@ func (l *local) drain(ctx context.Context) {
 	for {
 		select {
 		case f := <-l.finished:
-			f.attempt.reserved.end() // others may wait for it
+			f.attempt.FreeMemory() // others may wait for it
 		case <-cancelled:
 			cancelled = nil
 			l.stop(context.Cause(ctx))

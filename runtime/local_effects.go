@@ -8,6 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/effect"
 )
 
 // This file is how a run in memory performs its effects and runs its children.
@@ -18,16 +19,15 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 		return
 	}
 	wait, done := l.turn(e)
-	a := newAttempt(l.effects, &localEffect{local: l, instance: i, done: done}, l.memory, e)
-	a.do = i.program.Performer(e.Kind)
+	a := effect.New(l.effects, &localEffect{local: l, instance: i, done: done}, l.memory, e, i.program.Performer(e.Kind))
 	if !e.Detached {
-		i.cancels[e.ID] = a.stop
+		i.cancels[e.ID] = a.Cancel
 	}
 	l.flying++
 	l.inFlight.Add(1)
 	go func() {
 		wait()
-		if a.performUntil(l.effects) {
+		if a.PerformUntil(l.effects) {
 			l.inFlight.Done()
 		}
 	}()
@@ -40,13 +40,13 @@ type localEffect struct {
 	done     func() // lets the next one begin
 }
 
-func (d *localEffect) log() *slog.Logger { return d.local.Log }
+func (d *localEffect) Log() *slog.Logger { return d.local.Log }
 
-func (d *localEffect) abandoned(*attempt) { d.local.inFlight.Done() }
+func (d *localEffect) Abandoned(*effect.Attempt) { d.local.inFlight.Done() }
 
-func (d *localEffect) ended(a *attempt, result any, err error) {
-	f := finishedEffect{instance: d.instance, attempt: a, event: interpreter.Finished{Effect: a.effect.ID, Result: result}}
-	if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && a.ctx.Err() == nil {
+func (d *localEffect) Ended(a *effect.Attempt, result any, err error) {
+	f := finishedEffect{instance: d.instance, attempt: a, event: interpreter.Finished{Effect: a.Effect().ID, Result: result}}
+	if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && !a.Cancelled() {
 		f.host = err
 	}
 	d.local.finished <- f

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -20,7 +22,7 @@ import (
 
 // logClaimed tells of workers that were lost before this one took the instance.
 func (h *executor) logClaimed(r *store.Lifecycle) {
-	log := h.log()
+	log := h.Log()
 	switch {
 	case r.Reason == store.Quarantined:
 		log.Warn("a run is quarantined: only its deadlines are kept until it is released (swrun retry)", "workersLost", r.Deaths)
@@ -29,7 +31,8 @@ func (h *executor) logClaimed(r *store.Lifecycle) {
 	}
 }
 
-func (h *executor) log() *slog.Logger {
+// Log returns the log of the run.
+func (h *executor) Log() *slog.Logger {
 	return h.partition.w.c.Log.With("run", h.instance.String())
 }
 
@@ -38,7 +41,7 @@ func (h *executor) logStored(c *store.Commit) {
 	if !h.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	log := h.log()
+	log := h.Log()
 	for _, e := range h.session.Actions().History {
 		logEntry(log, e, h.session.Invocation())
 	}
@@ -96,30 +99,37 @@ func inLog(e *errors.Error) string {
 // flightLog knows what is in flight, for who asks what a worker waits for.
 type flightLog struct {
 	mu  sync.Mutex
-	all map[*attempt]struct{}
+	all map[*effect.Attempt]flight
 }
 
-func (l *flightLog) begin(a *attempt) {
+// flight is an effect that is performed now.
+type flight struct {
+	effect interpreter.Effect
+	run    store.Instance
+	since  time.Time // by the worker's clock
+}
+
+func (l *flightLog) begin(a *effect.Attempt, run store.Instance, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
-		l.all = map[*attempt]struct{}{}
+		l.all = map[*effect.Attempt]flight{}
 	}
-	l.all[a] = struct{}{}
+	l.all[a] = flight{a.Effect(), run, at}
 }
 
-func (l *flightLog) end(a *attempt) {
+func (l *flightLog) end(a *effect.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.all, a)
 }
 
 // oldest returns what is in flight, the oldest first.
-func (l *flightLog) oldest() []*attempt {
+func (l *flightLog) oldest() []flight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := slices.Collect(maps.Keys(l.all))
-	slices.SortFunc(all, func(a, b *attempt) int { return a.since.Compare(b.since) })
+	all := slices.Collect(maps.Values(l.all))
+	slices.SortFunc(all, func(a, b flight) int { return a.since.Compare(b.since) })
 	return all
 }
 
@@ -134,9 +144,9 @@ func (w *Worker) logStopping() {
 		return
 	}
 	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", dsl.Span(w.c.Drain))
-	for _, a := range all[:min(len(all), toldFlights)] {
-		w.c.Log.Info("waits for", "run", a.run.String(), "kind", a.effect.Kind.Words(), "task", string(a.effect.Request.Path),
-			"for", dsl.RoughSpan(w.c.Now().Sub(a.since)))
+	for _, f := range all[:min(len(all), toldFlights)] {
+		w.c.Log.Info("waits for", "run", f.run.String(), "kind", f.effect.Kind.Words(), "task", string(f.effect.Request.Path),
+			"for", dsl.RoughSpan(w.c.Now().Sub(f.since)))
 	}
 	if more := len(all) - toldFlights; more > 0 {
 		w.c.Log.Info("and for others", "more", more)

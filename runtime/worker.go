@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/store"
 
 	crypto "crypto/rand"
@@ -52,7 +53,7 @@ type Worker struct {
 	relay      Relay
 	programs   *definition.Programs
 	partitions []*partition
-	memory     *memory
+	memory     *effect.Memory
 	slots      *lane        // for instances that are new or perform something
 	begun      *lane        // for instances that have begun: their deadlines do not wait for a slot
 	waiting    atomic.Int64 // instances that wait for a slot
@@ -71,9 +72,6 @@ type Worker struct {
 // maxBegun bounds the memory for instances that have begun and wait for a slot.
 const maxBegun = 10_000
 
-// defaultMemory is what effects may read together unless told otherwise.
-const defaultMemory = 1 << 30
-
 // errShutdown is why effects are cancelled that nobody waits for when a worker stops.
 var errShutdown = errors.New("the worker stops")
 
@@ -91,7 +89,7 @@ func NewWorker(c WorkerConfig) *Worker {
 	standard(&c.Drain, 30*time.Second)
 	standard(&c.Scrubbing, 10*time.Minute)
 	if c.Memory == 0 {
-		c.Memory = defaultMemory
+		c.Memory = effect.DefaultMemory
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 1000
@@ -108,7 +106,7 @@ func NewWorker(c WorkerConfig) *Worker {
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
-		memory:   newMemory(c.Memory),
+		memory:   effect.NewMemory(c.Memory),
 		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[store.Instance]*executor{},
 	}

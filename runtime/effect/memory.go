@@ -1,4 +1,4 @@
-package runtime
+package effect
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// memory bounds what the effects of a worker hold together. Who wants more than is left waits; first come, first served, so
+// Memory bounds what the effects of a driver hold together. Who wants more than is left waits; first come, first served, so
 // that large answers are not overtaken for ever.
 //
 // What is read and the values that are made of it have a part each. Who waits for values may hold what it has read; who holds
 // values waits for nothing. So effects cannot wait for each other.
-type memory struct {
+type Memory struct {
 	read, values *part
 }
 
@@ -22,9 +22,13 @@ type memory struct {
 // take several times their text, and more of them at a time than there are processors to make them gains nothing.
 const maxValues = 128 << 20
 
-func newMemory(size int64) *memory {
+// DefaultMemory is how many bytes effects may hold together unless a driver is configured otherwise.
+const DefaultMemory = 1 << 30
+
+// NewMemory returns so many bytes of memory.
+func NewMemory(size int64) *Memory {
 	values := min(size/2, maxValues)
-	return &memory{newPart(size - values), newPart(values)}
+	return &Memory{newPart(size - values), newPart(values)}
 }
 
 type part struct {
@@ -36,7 +40,7 @@ func newPart(size int64) *part { return &part{size, semaphore.NewWeighted(size)}
 
 // reservation is what one effect holds of the memory, until what it has led to is stored.
 type reservation struct {
-	memory       *memory
+	memory       *Memory
 	mu           sync.Mutex
 	read, values int64 // bytes of each part
 	over         bool  // nobody needs it any more
@@ -70,7 +74,7 @@ func (r *reservation) reserve(ctx context.Context, p *part, held *int64, bytes i
 	defer r.mu.Unlock()
 	if r.over {
 		p.left.Release(bytes)
-		return errUnwanted
+		return ErrUnwanted
 	}
 	*held = bytes
 	return nil

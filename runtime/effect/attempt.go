@@ -1,0 +1,125 @@
+// Package effect performs the effects of runs, one attempt each: it contains panics, cancels, gives up on what does not end
+// when it is cancelled, and bounds the memory that effects take together. The worker and the local driver use it. It never
+// decides whether an effect is performed, or what its end means.
+package effect
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// maxEnding is how long an effect may take to end once it is cancelled: longer than the processes of a task, which have a
+// grace of their own.
+const maxEnding = 5 * time.Second
+
+// ErrUnwanted is why an effect is cancelled whose task has ended.
+var ErrUnwanted = errors.New("the task has ended")
+
+// Attempt is one attempt to perform an effect.
+type Attempt struct {
+	effect  interpreter.Effect
+	perform interpreter.Performer
+	driver  Driver
+	memory  reservation // of the driver's memory
+
+	ctx    context.Context // of the effect; it ends when the attempt is cancelled
+	cancel context.CancelCauseFunc
+	grace  atomic.Pointer[time.Timer] // runs once the attempt is cancelled
+	over   atomic.Bool                // the driver knows how it ended, or is about to
+}
+
+// Driver is who an attempt is made for.
+type Driver interface {
+	// Ended is called once, when the attempt has ended or is given up.
+	Ended(a *Attempt, result any, err error)
+	// Abandoned is called after that if the attempt goes on all the same: its goroutine is not to be waited for.
+	Abandoned(a *Attempt)
+	Log() *slog.Logger
+}
+
+// New returns an attempt whose context has the values of ctx, but ends only when the attempt is cancelled.
+func New(ctx context.Context, d Driver, m *Memory, e interpreter.Effect, perform interpreter.Performer) *Attempt {
+	a := &Attempt{driver: d, effect: e, perform: perform, memory: reservation{memory: m}}
+	a.effect.Request.Memory = &a.memory
+	a.ctx, a.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	return a
+}
+
+// Effect returns what is performed.
+func (a *Attempt) Effect() interpreter.Effect { return a.effect }
+
+// Cancelled reports whether the attempt was cancelled before it ended.
+func (a *Attempt) Cancelled() bool { return a.ctx.Err() != nil }
+
+// FreeMemory gives back what the attempt has reserved: its result is stored, or nobody needs it.
+func (a *Attempt) FreeMemory() { a.memory.end() }
+
+// Perform performs the effect until it ends. If it is given up meanwhile, the calling goroutine is the only one that nobody
+// waits for any more, and Perform returns false once it returns.
+func (a *Attempt) Perform() (ended bool) {
+	if a.ctx.Err() != nil {
+		return a.end(nil, context.Cause(a.ctx))
+	}
+	return a.end(contained(a.ctx, a.perform, a.effect.Request))
+}
+
+// PerformUntil is Perform, and cancels the attempt when ctx ends.
+func (a *Attempt) PerformUntil(ctx context.Context) (ended bool) {
+	defer context.AfterFunc(ctx, func() { a.Cancel(context.Cause(ctx)) })()
+	if ctx.Err() != nil {
+		return a.end(nil, context.Cause(ctx))
+	}
+	return a.Perform()
+}
+
+// Cancel asks the attempt to end. If it goes on for too long after that, it is given up: what ignores its end holds up nobody.
+func (a *Attempt) Cancel(why error) {
+	a.cancel(why)
+	grace := time.AfterFunc(maxEnding, a.giveUp)
+	if before := a.grace.Swap(grace); before != nil {
+		before.Stop()
+	}
+	if a.over.Load() {
+		grace.Stop()
+	}
+}
+
+func (a *Attempt) giveUp() {
+	if !a.over.CompareAndSwap(false, true) {
+		return
+	}
+	a.driver.Log().Error("an effect is given up: it was cancelled and goes on", "kind", string(a.effect.Kind),
+		"task", a.effect.Request.Path, "after", maxEnding, "reason", context.Cause(a.ctx))
+	a.driver.Ended(a, nil, context.Cause(a.ctx))
+	a.driver.Abandoned(a)
+}
+
+// end reports to the driver how the attempt has ended, unless it was given up.
+func (a *Attempt) end(result any, err error) bool {
+	if !a.over.CompareAndSwap(false, true) {
+		return false
+	}
+	if grace := a.grace.Load(); grace != nil {
+		grace.Stop()
+	}
+	a.driver.Ended(a, result, err)
+	a.cancel(nil)
+	return true
+}
+
+// contained performs a request; a panic is an error of the performer as such.
+func contained(ctx context.Context, perform interpreter.Performer, r interpreter.Request) (result any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return perform(ctx, r)
+}
