@@ -43,6 +43,7 @@ func layers() map[string][]string {
 		"runtime/definition":   {"dsl", "interpreter", "runtime/store"},
 		"runtime/execution":    {"errors", "limits", "dsl", "interpreter", "runtime/definition", "runtime/store"},
 		"runtime/effect":       {"errors", "interpreter"},
+		"runtime/local":        {"errors", "limits", "dsl", "interpreter", "runtime/effect", "runtime/execution"},
 		"runtime":              {"errors", "limits", "dsl", "interpreter", "runtime/definition", "runtime/effect", "runtime/execution", "runtime/store"},
 		"runtime/storetest":    {"errors", "interpreter", "runtime/store"},
 		"memstore":             {"runtime/store", "runtime/kvstore"},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/local"
 )
 
 // epoch is when cases begin.
@@ -38,7 +38,7 @@ func (c testCase) mustRun(t *testing.T) ending {
 	var got ending
 	o := newOutside(c.files)
 	var began time.Time
-	outcome, err := runtime.Run(context.Background(), c.mustProgram(t, o), c.input(t), runtime.Local{
+	outcome, err := local.Run(context.Background(), c.mustProgram(t, o), c.input(t), local.Config{
 		ID: "case", Virtual: true, Workflows: c.workflows(o),
 		Now: func() time.Time {
 			if began.IsZero() {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/local"
 )
 
 // ctkFolder is where the specification's own features are, beside the checkout.
@@ -98,7 +98,7 @@ func (s *scenario) execute(ctx context.Context) error {
 		return err
 	}
 	var err error
-	s.outcome, err = runtime.Run(ctx, p, s.input, runtime.Local{Virtual: true, Observe: func(r interpreter.HistoryEvent) {
+	s.outcome, err = local.Run(ctx, p, s.input, local.Config{Virtual: true, Observe: func(r interpreter.HistoryEvent) {
 		if r.Type == interpreter.TaskStarted {
 			tokens := r.Pointer.Tokens()
 			s.order = append(s.order, tokens[len(tokens)-1])

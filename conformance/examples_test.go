@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/local"
 )
 
 // examplesFolder is where the specification's examples are, beside the checkout.
@@ -150,7 +150,7 @@ func (e exampleRun) verify(t *testing.T) {
 	if e.input != "" {
 		input = mustDecode(t, e.input)
 	}
-	outcome, err := runtime.Run(context.Background(), p, input, runtime.Local{ID: "example", Virtual: true, Now: epoch})
+	outcome, err := local.Run(context.Background(), p, input, local.Config{ID: "example", Virtual: true, Now: epoch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
-	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -55,7 +55,7 @@ func mustRun(t *testing.T, file string, server *url.URL) execution.Outcome {
 	workflows := func(_, name, _ string) (*interpreter.Program, *errors.Error) {
 		return mustCompile(t, strings.ReplaceAll(name, "-", "_")+".yaml", config), nil
 	}
-	outcome, err := runtime.Run(context.Background(), mustCompile(t, file, config), nil, runtime.Local{Workflows: workflows, Virtual: file == "thirty_days.yaml"})
+	outcome, err := local.Run(context.Background(), mustCompile(t, file, config), nil, local.Config{Workflows: workflows, Virtual: file == "thirty_days.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -51,12 +52,14 @@ func TestDeafEffectsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		perform, end := deaf(t)
 		defer end()
-		p := mustProgram(t, `do: [{f: {fork: {branches: [{a: {run: {shell: {command: x}}}}, {b: {run: {shell: {command: x}, await: false}}}]}, timeout: {after: PT1S}}}]`, perform)
+		h := newHost(t)
+		h.perform = perform
+		p := h.program(`do: [{f: {fork: {branches: [{a: {run: {shell: {command: x}}}}, {b: {run: {shell: {command: x}, await: false}}}]}, timeout: {after: PT1S}}}]`)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends the one that nobody waits for
 		defer cancel()
 		var log logged
 		began := time.Now()
-		o, err := runtime.Run(ctx, p, nil, runtime.Local{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		o, err := local.Run(ctx, p, nil, local.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil || o.Fault == nil || !errors.Same(o.Fault.Type, errors.Timeout) || o.EndedAt.Sub(o.StartedAt) > 2*time.Second {
 			t.Errorf("got %+v, %v", o, err)
 		}

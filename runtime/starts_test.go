@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/local"
 )
 
 // chains are workflows that start one another without end. Both names of a call lead to the documents named ping and pong.
@@ -52,8 +53,9 @@ func TestChainsEnd(t *testing.T) {
 // runChain runs ping in memory.
 func runChain(t *testing.T, ping, pong string) execution.Outcome {
 	t.Helper()
-	programs := map[string]*interpreter.Program{"ping": mustProgram(t, ping, nil), "pong": mustProgram(t, pong, nil)}
-	o, err := runtime.Run(t.Context(), programs["ping"], nil, runtime.Local{
+	h := newHost(t)
+	programs := map[string]*interpreter.Program{"ping": h.program(ping), "pong": h.program(pong)}
+	o, err := local.Run(t.Context(), programs["ping"], nil, local.Config{
 		Workflows: func(_, name, _ string) (*interpreter.Program, *errors.Error) { return programs[name], nil },
 	})
 	if err != nil {

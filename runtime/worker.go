@@ -2,11 +2,6 @@ package runtime
 
 import (
 	"context"
-
-	"github.com/swrun/swrun/runtime/definition"
-	"github.com/swrun/swrun/runtime/effect"
-	"github.com/swrun/swrun/runtime/store"
-
 	crypto "crypto/rand"
 	"encoding/json"
 	"log/slog"
@@ -18,6 +13,9 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/effect"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // WorkerConfig is what a worker needs. Store and Compile are required; the rest has defaults.

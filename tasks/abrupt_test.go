@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/process/processtest"
-	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -31,7 +31,7 @@ func runDocument(t *testing.T, config tasks.Config, document string) execution.O
 	if err := diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}
-	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{})
+	outcome, err := local.Run(context.Background(), p, nil, local.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -83,7 +83,7 @@ func BenchmarkFor(b *testing.B) {
 `)
 	b.ReportAllocs()
 	for b.Loop() {
-		outcome, err := runtime.Run(context.Background(), p, map[string]any{"total": 0}, runtime.Local{})
+		outcome, err := local.Run(context.Background(), p, map[string]any{"total": 0}, local.Config{})
 		if err != nil || outcome.Fault != nil {
 			b.Fatal(err, outcome.Fault)
 		}
@@ -110,7 +110,7 @@ func BenchmarkAnswer(b *testing.B) {
 			var before, after goruntime.MemStats
 			goruntime.ReadMemStats(&before)
 			for b.Loop() {
-				if o, err := runtime.Run(context.Background(), p, nil, runtime.Local{Observe: func(r interpreter.HistoryEvent) { keep(b, r) }}); err != nil || o.Fault != nil {
+				if o, err := local.Run(context.Background(), p, nil, local.Config{Observe: func(r interpreter.HistoryEvent) { keep(b, r) }}); err != nil || o.Fault != nil {
 					b.Fatal(err, o.Fault)
 				}
 			}

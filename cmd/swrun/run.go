@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -194,7 +194,7 @@ func (j *job) run() error {
 	view, observe := j.view(trail)
 	j.shown = view
 	stopTicking := startTicking(view, j.program.now)
-	outcome, err := runtime.Run(ctx, j.code, j.input, runtime.Local{
+	outcome, err := local.Run(ctx, j.code, j.input, local.Config{
 		ID: j.subject.id, Now: j.program.now, Virtual: j.subject.virtual, Observe: observe, Workflows: j.others.find,
 		Log: slog.New(slog.NewTextHandler(j.program.err, nil)), Memory: memory,
 	})

@@ -1,4 +1,4 @@
-package runtime
+package local
 
 import "time"
 
@@ -10,7 +10,7 @@ type clock struct {
 	at      time.Time // of virtual time
 }
 
-func newClock(c Local) *clock {
+func newClock(c Config) *clock {
 	now := stripped(c.Now())
 	return &clock{real: c.Now, virtual: c.Virtual, began: now, at: now}
 }

@@ -1,4 +1,4 @@
-package runtime_test
+package local_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -68,7 +68,7 @@ func mustCompile(t *testing.T, text string, perform interpreter.Performer, bound
 
 func TestVirtualTimeIsExact(t *testing.T) {
 	p := mustProgram(t, "do: [{a: {wait: {days: 30}}}, {b: {wait: PT0.5S}}]", nil)
-	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{Virtual: true})
+	outcome, err := local.Run(context.Background(), p, nil, local.Config{Virtual: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestVirtualTimeIsExact(t *testing.T) {
 func TestChildrenShareTheClock(t *testing.T) {
 	child := mustProgram(t, "do: [{a: {wait: {days: 30}}}]", nil)
 	p := mustProgram(t, "do: [{a: {run: {workflow: {namespace: a, name: b, version: latest}}, timeout: {after: P1D}}}]", nil)
-	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{
+	outcome, err := local.Run(context.Background(), p, nil, local.Config{
 		Virtual:   true,
 		Workflows: func(_, _, _ string) (*interpreter.Program, *errors.Error) { return child, nil },
 	})
@@ -103,7 +103,7 @@ func TestCancelWaitsForEffects(t *testing.T) {
 		ended = true
 		return nil, context.Cause(ctx)
 	})
-	outcome, err := runtime.Run(ctx, p, nil, runtime.Local{})
+	outcome, err := local.Run(ctx, p, nil, local.Config{})
 	if err != nil || outcome.Status != interpreter.StatusCancelled || !ended {
 		t.Errorf("the run is %s, %v; the effect has ended: %v", outcome.Status, err, ended)
 	}
@@ -114,7 +114,7 @@ func TestHostFailureEndsRun(t *testing.T) {
 	p := mustProgram(t, "do: [{t: {try: [{a: {run: {shell: {command: x}}}}], catch: {}}}]", func(context.Context, interpreter.Request) (any, error) {
 		return nil, io.ErrUnexpectedEOF
 	})
-	if _, err := runtime.Run(context.Background(), p, nil, runtime.Local{}); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := local.Run(context.Background(), p, nil, local.Config{}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestHostFailureEndsRun(t *testing.T) {
 // TestNoInputIsAnEmptyObject is semantics 3.3.
 func TestNoInputIsAnEmptyObject(t *testing.T) {
 	p := mustProgram(t, "do: [{a: {set: '${ . == {} }'}}]", nil)
-	outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{})
+	outcome, err := local.Run(context.Background(), p, nil, local.Config{})
 	if err != nil || outcome.Output != true {
 		t.Errorf("got %v, %v", outcome, err)
 	}
@@ -151,7 +151,7 @@ func TestVirtualTimeIsBounded(t *testing.T) {
 			t.Parallel()
 			p := mustLimited(t, c.document, limits.Set{limits.VirtualTasks: 5000})
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			outcome, err := runtime.Run(context.Background(), p, nil, runtime.Local{Virtual: true, Now: func() time.Time { return now }})
+			outcome, err := local.Run(context.Background(), p, nil, local.Config{Virtual: true, Now: func() time.Time { return now }})
 			if err != nil || outcome.Fault == nil || !errors.Same(outcome.Fault.Type, errors.Limit) {
 				t.Fatalf("the run is %s: %v, %v", outcome.Status, outcome.Fault, err)
 			}
@@ -167,7 +167,7 @@ func TestVirtualTimeIsBounded(t *testing.T) {
 func TestAMillionItems(t *testing.T) {
 	t.Parallel()
 	p := mustLimited(t, "do: [{f: {for: {in: .}, do: [{a: {set: {x: 1}}}]}}]", limits.Set{limits.Items: 1_000_000, limits.Input: 1 << 30})
-	outcome, err := runtime.Run(context.Background(), p, make([]any, 1_000_000), runtime.Local{Virtual: true})
+	outcome, err := local.Run(context.Background(), p, make([]any, 1_000_000), local.Config{Virtual: true})
 	if err != nil || outcome.Status != interpreter.StatusCompleted {
 		t.Fatalf("the run is %s: %v, %v", outcome.Status, outcome.Fault, err)
 	}

@@ -1,4 +1,7 @@
-package runtime
+// Package local runs one workflow in memory, on real or virtual time, with nothing kept: it drives the interpreter itself, and
+// the workflows that the run starts are instances beside it. The commands that try, test and explain workflows use it. It never
+// touches a store.
+package local
 
 import (
 	"cmp"
@@ -18,8 +21,8 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// Local configures a run in memory. The zero value runs on the real clock and shows nothing.
-type Local struct {
+// Config configures a run in memory. The zero value runs on the real clock and shows nothing.
+type Config struct {
 	ID  string           // of the instance; a new UUID if empty
 	Now func() time.Time // default time.Now
 	// Virtual runs on virtual time: it stands still while the run works, passes as usual while only effects are in
@@ -41,7 +44,7 @@ type Workflows func(namespace, name, version string) (*interpreter.Program, *err
 // Run runs one instance of p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
 // ends, the run is cancelled, and Run returns once every effect has stopped, or has been given up for not doing so. Detached effects and workflows are
 // waited for. The error is a failure of the host; what the workflow did wrong is in the outcome.
-func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (execution.Outcome, error) {
+func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (execution.Outcome, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -55,7 +58,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (execu
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &local{
-		Local: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits(),
+		Config: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits(),
 		memory: effect.NewMemory(cmp.Or(c.Memory, effect.DefaultMemory)),
 	}
 	// Effects end when they are cancelled one by one, so that the run can say why.
@@ -78,7 +81,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Local) (execu
 
 // local is a run in progress: one instance and the ones that it started.
 type local struct {
-	Local
+	Config
 	clock     *clock
 	instances []*instance // that have not ended
 	pending   []delivery  // events to step next
