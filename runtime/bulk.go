@@ -12,6 +12,9 @@ import (
 
 // This file is about many instances at once.
 
+// removeBatch is how many instances one transition removes.
+const removeBatch = 100
+
 // sides is how many calls are on their way at a time: what comes to a store together is stored together.
 const sides = 128
 
@@ -55,7 +58,7 @@ func (c *Client) DeleteAll(ctx context.Context, all []store.Instance) []error {
 	}
 	var batches [][]int
 	for _, places := range byPartition {
-		batches = slices.AppendSeq(batches, slices.Chunk(places, batchSize))
+		batches = slices.AppendSeq(batches, slices.Chunk(places, removeBatch))
 	}
 	ForEach(batches, func(places []int) error {
 		c.deleteTogether(ctx, all, places, failed)

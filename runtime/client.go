@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -175,18 +174,11 @@ func (c *Client) same(ctx context.Context, i store.Instance, r definition.Refere
 func newID() string { return ulid.ULID(uuid.Must(uuid.NewV7())).String() }
 
 func (c *Client) start(ctx context.Context, i store.Instance, info execution.Invocation, o StartOptions) (store.Started, error) {
-	data, err := json.Marshal(info)
+	start, err := info.StartRequest(i, c.limits, c.store.Layout().Partitions)
 	if err != nil {
-		return store.Started{}, fmt.Errorf("write what is fixed about the instance: %w", err)
+		return store.Started{}, err
 	}
-	deadline := info.Deadline
-	if info.Parent != nil && (deadline.IsZero() || !info.Parent.Deadline.IsZero() && info.Parent.Deadline.Before(deadline)) {
-		deadline = info.Parent.Deadline
-	}
-	start := store.Start{Instance: i, Invocation: data, Delay: o.Delay, Deadline: deadline, Urgent: info.Accepted || !deadline.IsZero()}
-	if info.Family != nil {
-		start.Family, start.FamilyMax = *info.Family, share(c.limits.Max(limits.Family), c.store.Layout().Partitions)
-	}
+	start.Delay = o.Delay
 	if info.Accepted {
 		if start.Timeout, err = c.shortest(ctx, i, info); err != nil {
 			return store.Started{}, err

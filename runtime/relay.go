@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
@@ -130,7 +129,11 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *execution.ChildSta
 		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
 	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
-	_, err = NewClient(ClientConfig{Store: r.Store, Limits: r.Limits}).start(ctx, child, info, StartOptions{})
+	start, err := info.StartRequest(child, r.Limits, r.Store.Layout().Partitions)
+	if err != nil {
+		return err
+	}
+	_, err = r.Store.Start(ctx, start)
 	if store.RefusedAs(err) == store.TooMany {
 		return r.orphan(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))
 	}
@@ -172,14 +175,4 @@ func (r *Relay) orphan(ctx context.Context, id string, c *execution.ChildStart, 
 func tooMany(family store.Instance, most int) *errors.Error {
 	return errors.Limitf("family: the run %s has led to more runs within a day than the limit of %d", family, most).
 		With("limit", string(limits.Family)).With("value", most+1).With("max", most)
-}
-
-// share returns how many of a family may start in one of some partitions, if n may start in all of them. Families are
-// spread by chance: the share has room for what chance does, so that a smaller family is not refused.
-func share(n, partitions int) int {
-	if partitions <= 1 {
-		return n
-	}
-	even := float64(n) / float64(partitions)
-	return min(n, int(math.Ceil(even+6*math.Sqrt(even)))+1)
 }

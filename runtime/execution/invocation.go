@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -70,6 +72,33 @@ func ParseInvocation(data []byte) (*Invocation, error) {
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// StartRequest returns what a store of so many partitions is asked to start.
+func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, partitions int) (store.Start, error) {
+	data, err := json.Marshal(i)
+	if err != nil {
+		return store.Start{}, fmt.Errorf("write what is fixed about the instance: %w", err)
+	}
+	deadline := i.Deadline
+	if i.Parent != nil && (deadline.IsZero() || !i.Parent.Deadline.IsZero() && i.Parent.Deadline.Before(deadline)) {
+		deadline = i.Parent.Deadline
+	}
+	start := store.Start{Instance: instance, Invocation: data, Deadline: deadline, Urgent: i.Accepted || !deadline.IsZero()}
+	if i.Family != nil {
+		start.Family, start.FamilyMax = *i.Family, share(set.Max(limits.Family), partitions)
+	}
+	return start, nil
+}
+
+// share returns how many of a family may start in one of some partitions, if n may start in all of them. Families are
+// spread by chance: the share has room for what chance does, so that a smaller family is not refused.
+func share(n, partitions int) int {
+	if partitions <= 1 {
+		return n
+	}
+	even := float64(n) / float64(partitions)
+	return min(n, int(math.Ceil(even+6*math.Sqrt(even)))+1)
 }
 
 // Start returns the event with which the instance begins. Timeouts of one that has ended before its time never counted.
