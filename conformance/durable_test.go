@@ -13,10 +13,11 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // bench is a store under test, and its clock.
@@ -33,8 +34,8 @@ type durable struct {
 	c       testCase
 	outside *outside
 	bench   bench
-	client  *runtime.Client
-	relay   runtime.Relay
+	client  *client.Client
+	relay   worker.Relay
 	root    store.Instance
 
 	crashAt int // the worker is lost after so many commits; 0 for never
@@ -61,8 +62,8 @@ const leaseTime = 1000 * time.Hour
 func newDurable(t *testing.T, c testCase, b bench) *durable {
 	t.Helper()
 	d := &durable{t: t, c: c, outside: newOutside(c.files), bench: b, calls: map[string]int{}}
-	d.client = runtime.NewClient(runtime.ClientConfig{Store: b.store})
-	d.relay = runtime.Relay{Store: b.store, Publish: func(ctx context.Context, event json.RawMessage) error {
+	d.client = client.New(client.Config{Store: b.store})
+	d.relay = worker.Relay{Store: b.store, Publish: func(ctx context.Context, event json.RawMessage) error {
 		return d.outside.publish(ctx, mustDecode(t, string(event)).(map[string]any))
 	}}
 	for name, text := range c.files {
@@ -73,7 +74,7 @@ func newDurable(t *testing.T, c testCase, b bench) *durable {
 	d.deploy(c.files["workflow.yaml"])
 	var err error
 	d.root, err = d.client.StartDefinition(t.Context(), definition.Definition{Document: c.files["workflow.yaml"]}, c.input(t),
-		runtime.StartOptions{ID: "case"})
+		client.StartOptions{ID: "case"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -303,7 +303,7 @@ func TestServerClockJumps(t *testing.T) {
 	time.Sleep(time.Second)
 	w.redis.Jump(-time.Hour)
 	w.settle(time.Minute)
-	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		took := entries[len(entries)-1].CommittedAt.Sub(entries[0].CommittedAt)
 		if took < 8*time.Second || took > 50*time.Second {
 			t.Errorf("%s took %s", i, took)

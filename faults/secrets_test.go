@@ -11,7 +11,7 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redact/redacttest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -95,7 +95,7 @@ func (w *world) secretsFile() string {
 func (w *world) auditSecrets(search redacttest.Search) {
 	w.Helper()
 	taken := 0
-	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []client.HistoryEntry) {
 		if takenOver(entries) {
 			taken++
 		}

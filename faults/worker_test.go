@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -33,7 +33,7 @@ func TestKill(t *testing.T) {
 		t.Fatal("no worker was killed while there was work: nothing was tested")
 	}
 	taken := 0
-	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []client.HistoryEntry) {
 		if takenOver(entries) {
 			taken++
 		}
@@ -63,7 +63,7 @@ func TestStop(t *testing.T) {
 	w.signal(zombie, syscall.SIGCONT)
 	w.settle(time.Minute)
 	taken := 0
-	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusCompleted, func(_ store.Instance, entries []client.HistoryEntry) {
 		if takenOver(entries) {
 			taken++
 		}
@@ -125,7 +125,7 @@ func TestAllDown(t *testing.T) {
 	back := time.Now()
 	w.work()
 	w.settle(time.Minute)
-	w.audit(interpreter.StatusFaulted, func(i store.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusFaulted, func(i store.Instance, entries []client.HistoryEntry) {
 		last := entries[len(entries)-1]
 		if late := last.CommittedAt.Sub(back); late > 8*time.Second {
 			t.Errorf("%s was decided %s after the worker was back", i, late)
@@ -146,7 +146,7 @@ func TestRace(t *testing.T) {
 	w.work("--concurrency", "8")
 	w.settle(time.Minute)
 	late := 0
-	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []runtime.HistoryEntry) {
+	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
 		for _, e := range entries {
 			for _, r := range e.Events {
 				if r.Type == interpreter.TaskStarted && r.Pointer == "/do/0/t/try/0/a" {
@@ -165,7 +165,7 @@ func TestRace(t *testing.T) {
 }
 
 // verifyInTime checks that a result counts only if it was committed before the deadline.
-func (w *world) verifyInTime(i store.Instance, entries []runtime.HistoryEntry, deadline time.Time) {
+func (w *world) verifyInTime(i store.Instance, entries []client.HistoryEntry, deadline time.Time) {
 	for _, e := range entries {
 		for _, r := range e.Events {
 			if r.Type == interpreter.TaskCompleted && r.Pointer == "/do/0/t/try/0/a" && !e.CommittedAt.Before(deadline) {

@@ -22,7 +22,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/redisstore/redistest"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -65,7 +65,7 @@ type world struct {
 	proxy   *proxy
 	sink    *sink
 	store   *redisstore.Store // not by the proxy
-	client  *runtime.Client
+	client  *client.Client
 	workers []*worker
 	runs    []store.Instance
 }
@@ -91,7 +91,7 @@ func newWorldOn(t *testing.T, server *redistest.Server, delay time.Duration) *wo
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.store.Close() }) // the server may be gone
-	w.client = runtime.NewClient(runtime.ClientConfig{Store: w.store})
+	w.client = client.New(client.Config{Store: w.store})
 	return w
 }
 
@@ -172,7 +172,7 @@ func (w *world) start(n int, body string) {
 	w.Helper()
 	document := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + strings.ReplaceAll(body, "@SINK", w.sink.url)
 	for range n {
-		i, err := w.client.StartDefinition(w.Context(), definition.Definition{Document: document}, nil, runtime.StartOptions{})
+		i, err := w.client.StartDefinition(w.Context(), definition.Definition{Document: document}, nil, client.StartOptions{})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func (w *world) unfinished() {
 // audit looks at every run: its records have no gaps and one end, each effect was committed once, nothing completed
 // after its time, and its history makes the state that is stored (I1, I2, I3, I8, I10 of reliability.md). It calls
 // each with every run's history.
-func (w *world) audit(want interpreter.Status, each func(store.Instance, []runtime.HistoryEntry)) {
+func (w *world) audit(want interpreter.Status, each func(store.Instance, []client.HistoryEntry)) {
 	w.Helper()
 	for _, i := range w.runs {
 		l, err := w.store.Load(w.Context(), i)
@@ -248,8 +248,8 @@ func (w *world) audit(want interpreter.Status, each func(store.Instance, []runti
 		if l.Lifecycle.Status != want {
 			w.Errorf("%s is %s (%s), want %s", i, l.Lifecycle.Status, l.Lifecycle.Reason, want)
 		}
-		var entries []runtime.HistoryEntry
-		if _, err := w.client.History(w.Context(), i, 0, func(e runtime.HistoryEntry) error {
+		var entries []client.HistoryEntry
+		if _, err := w.client.History(w.Context(), i, 0, func(e client.HistoryEntry) error {
 			entries = append(entries, e)
 			return nil
 		}); err != nil {
@@ -263,7 +263,7 @@ func (w *world) audit(want interpreter.Status, each func(store.Instance, []runti
 	w.auditIndexes()
 }
 
-func (w *world) auditHistory(i store.Instance, l store.Loaded, entries []runtime.HistoryEntry) {
+func (w *world) auditHistory(i store.Instance, l store.Loaded, entries []client.HistoryEntry) {
 	w.Helper()
 	seq, ends := 0, 0
 	nonces := map[int64]string{}
@@ -355,7 +355,7 @@ func (w *world) auditIndexes() {
 }
 
 // takenOver returns how many runs had more than one owner.
-func takenOver(entries []runtime.HistoryEntry) bool {
+func takenOver(entries []client.HistoryEntry) bool {
 	return len(entries) > 0 && entries[0].Token.Epoch != entries[len(entries)-1].Token.Epoch
 }
 

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // TestWhoIsGoneIsSaidToBeGone: a worker that has not renewed its lease, or that cannot be there.
 func TestWhoIsGoneIsSaidToBeGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		if d := h.described(i, false); d.Gone || strings.Contains(d.Why, "since") {
 			t.Errorf("before anybody takes it, it is described so: %q, gone %t", d.Why, d.Gone)
 		}
@@ -44,8 +45,8 @@ func TestEffectsOfWhoIsGoneAreNotInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = hanging
-		stop := h.work(runtime.WorkerConfig{Drain: time.Millisecond})
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{Drain: time.Millisecond})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		if d := h.described(i, false); !strings.Contains(d.Why, "performing run shell /do/0/a") {
 			t.Errorf("while it is performed, it is described so: %q", d.Why)
@@ -61,8 +62,8 @@ func TestEffectsOfWhoIsGoneAreNotInProgress(t *testing.T) {
 func TestWhatIsOverdueIsSaidToBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		stop := h.work(runtime.WorkerConfig{})
-		i := h.start("timeout: {after: PT1H}\ndo: [{a: {wait: PT2H}}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{})
+		i := h.start("timeout: {after: PT1H}\ndo: [{a: {wait: PT2H}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		stop()
 		if d := h.described(i, false); !strings.HasPrefix(d.Then, "If nothing happens by ") {
@@ -88,8 +89,8 @@ func TestReasonsAreTold(t *testing.T) {
 				return "done", nil
 			}
 		}
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{a: "+task+"}, {b: "+task+"}]", runtime.StartOptions{})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: "+task+"}, {b: "+task+"}]", client.StartOptions{})
 		time.Sleep(5 * time.Second)
 		h.must(h.client.Suspend(t.Context(), i, "lunch"))
 		time.Sleep(time.Minute)
@@ -109,9 +110,9 @@ func TestReasonsAreTold(t *testing.T) {
 	})
 }
 
-func (h *host) described(i store.Instance, alone bool) *runtime.Description {
+func (h *host) described(i store.Instance, alone bool) *client.Description {
 	h.Helper()
-	d, err := runtime.NewClient(runtime.ClientConfig{Store: h.store, Compile: h.compile, Alone: alone}).Describe(h.Context(), i)
+	d, err := client.New(client.Config{Store: h.store, Compile: h.compile, Alone: alone}).Describe(h.Context(), i)
 	h.must(err)
 	return d
 }

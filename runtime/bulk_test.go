@@ -10,8 +10,9 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // removals counts the calls of Remove.
@@ -30,11 +31,11 @@ func TestDeleteAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		counted := &removals{Store: memstore.New(memstore.Config{Partitions: 4})}
-		h.store, h.client = counted, runtime.NewClient(runtime.ClientConfig{Store: counted})
-		defer h.work(runtime.WorkerConfig{})()
+		h.store, h.client = counted, client.New(client.Config{Store: counted})
+		defer h.work(worker.Config{})()
 		var all []store.Instance
 		for range 1000 {
-			all = append(all, h.start("do: [{a: {set: {x: 1}}}]", runtime.StartOptions{}))
+			all = append(all, h.start("do: [{a: {set: {x: 1}}}]", client.StartOptions{}))
 		}
 		for _, i := range all {
 			h.wait(i)
@@ -42,7 +43,7 @@ func TestDeleteAll(t *testing.T) {
 		if failed := slices.DeleteFunc(h.client.DeleteAll(t.Context(), all[:900]), isNil); len(failed) > 0 || counted.calls.Load() > 14 {
 			t.Errorf("900 took %d calls, and failed with %v", counted.calls.Load(), failed)
 		}
-		waiting := h.start("do: [{w: {wait: PT1H}}]", runtime.StartOptions{})
+		waiting := h.start("do: [{w: {wait: PT1H}}]", client.StartOptions{})
 		rest := append(slices.Clone(all[890:]), waiting)
 		for n, err := range h.client.DeleteAll(t.Context(), rest) {
 			if refused := store.RefusedAs(err) == store.Conflict; refused != (rest[n] == waiting) || err != nil && !refused {
@@ -63,12 +64,12 @@ func isNil(err error) bool { return err == nil }
 func TestTerminateMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{Retention: 1})()
+		defer h.work(worker.Config{Retention: 1})()
 		var all []store.Instance
 		for n := range 2500 {
-			all = append(all, h.start("do: [{w: {wait: PT1H}}]", runtime.StartOptions{ID: fmt.Sprint("r", n)}))
+			all = append(all, h.start("do: [{w: {wait: PT1H}}]", client.StartOptions{ID: fmt.Sprint("r", n)}))
 		}
-		refused := runtime.ForEach(all, func(i store.Instance) error {
+		refused := client.ForEach(all, func(i store.Instance) error {
 			if o := h.record(i); o.Status == interpreter.StatusCompleted {
 				return fmt.Errorf("%s has ended", i)
 			}

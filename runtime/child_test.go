@@ -6,8 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // TestParentsNameTheRunThatTheyWaitFor, which is there.
@@ -15,13 +16,13 @@ func TestParentsNameTheRunThatTheyWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.deploy("child", "do: [{a: {wait: PT1H}}]")
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{ID: "p"})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{ID: "p"})
 		time.Sleep(5 * time.Second)
 		why := h.described(i, false).Why
 		_, rest, _ := strings.Cut(why, "waiting for the run test/")
 		id, _, _ := strings.Cut(rest, " ")
-		if d := h.described(store.Instance{Namespace: "test", ID: id}, false); d.Info.Parent == nil || d.Info.Parent.Instance != i {
+		if d := h.described(store.Instance{Namespace: "test", ID: id}, false); d.Invocation.Parent == nil || d.Invocation.Parent.Instance != i {
 			t.Errorf("it is described so: %q", why)
 		}
 	})

@@ -6,21 +6,22 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // TestAcceptedCountsEveryTimeout is promise 172: counted from acceptance, all timeouts are, the document's own too.
 func TestAcceptedCountsEveryTimeout(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string
-		options  runtime.StartOptions
+		options  client.StartOptions
 	}{
-		"the document's":                  {"timeout: {after: PT5S}\n", runtime.StartOptions{}},
-		"the document's as an expression": {"timeout: {after: '${ \"PT\\(2 + 3)S\" }'}\n", runtime.StartOptions{}},
-		"the document's by name":          {"use: {timeouts: {t: {after: PT5S}}}\ntimeout: t\n", runtime.StartOptions{}},
-		"the execution's":                 {"", runtime.StartOptions{ExecutionTimeout: 5 * time.Second}},
-		"the run's":                       {"", runtime.StartOptions{RunTimeout: 5 * time.Second}},
+		"the document's":                  {"timeout: {after: PT5S}\n", client.StartOptions{}},
+		"the document's as an expression": {"timeout: {after: '${ \"PT\\(2 + 3)S\" }'}\n", client.StartOptions{}},
+		"the document's by name":          {"use: {timeouts: {t: {after: PT5S}}}\ntimeout: t\n", client.StartOptions{}},
+		"the execution's":                 {"", client.StartOptions{ExecutionTimeout: 5 * time.Second}},
+		"the run's":                       {"", client.StartOptions{RunTimeout: 5 * time.Second}},
 	} {
 		for waited, begins := range map[time.Duration]bool{4 * time.Second: true, 6 * time.Second: false} {
 			t.Run(name+" after "+waited.String(), func(t *testing.T) {
@@ -31,7 +32,7 @@ func TestAcceptedCountsEveryTimeout(t *testing.T) {
 					accepted := time.Now()
 					i := h.start(c.document+"do: [{a: "+task+"}]", c.options)
 					time.Sleep(waited)
-					defer h.work(runtime.WorkerConfig{})()
+					defer h.work(worker.Config{})()
 					o := h.wait(i)
 					if !o.TimedOut || begins && o.EndedAt.Sub(accepted).Round(time.Second) != 5*time.Second || !begins && o.EndedAt.Sub(accepted) > 7*time.Second {
 						t.Errorf("got %+v after %s", o, o.EndedAt.Sub(accepted))
@@ -47,8 +48,8 @@ func TestNeverStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: time.Hour, Deadline: time.Now().Add(time.Minute)})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: time.Hour, Deadline: time.Now().Add(time.Minute)})
 		o := h.wait(i)
 		if !o.StartedAt.IsZero() || !o.TimedOut || h.record(i).Started != 0 {
 			t.Errorf("got %+v, and the record %+v", o, h.record(i))
@@ -66,22 +67,22 @@ func TestNeverStarted(t *testing.T) {
 func TestStartTellsDeadlines(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string
-		options  runtime.StartOptions
+		options  client.StartOptions
 		kinds    []string
 	}{
-		"none":           {"", runtime.StartOptions{}, nil},
-		"the document's": {"timeout: {after: PT5S}\n", runtime.StartOptions{}, []string{"workflow"}},
-		"both":           {"timeout: {after: PT5S}\n", runtime.StartOptions{RunTimeout: time.Minute}, []string{"run", "workflow"}},
-		"fixed":          {"timeout: {after: PT5S}\n", runtime.StartOptions{Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, []string{"execution"}},
+		"none":           {"", client.StartOptions{}, nil},
+		"the document's": {"timeout: {after: PT5S}\n", client.StartOptions{}, []string{"workflow"}},
+		"both":           {"timeout: {after: PT5S}\n", client.StartOptions{RunTimeout: time.Minute}, []string{"run", "workflow"}},
+		"fixed":          {"timeout: {after: PT5S}\n", client.StartOptions{Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, []string{"execution"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				i := h.start(c.document+"do: [{a: {set: {x: 1}}}]", c.options)
 				h.wait(i)
 				var got []interpreter.Deadline
-				if _, err := h.client.History(t.Context(), i, 0, func(e runtime.HistoryEntry) error {
+				if _, err := h.client.History(t.Context(), i, 0, func(e client.HistoryEntry) error {
 					for _, r := range e.Events {
 						if r.Type == interpreter.WorkflowStarted {
 							got = r.Deadlines
@@ -114,12 +115,12 @@ func TestOutermostFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
-				stop := h.work(runtime.WorkerConfig{})
-				i := h.start(c.document, runtime.StartOptions{})
+				stop := h.work(worker.Config{})
+				i := h.start(c.document, client.StartOptions{})
 				time.Sleep(time.Minute)
 				stop()
 				time.Sleep(time.Hour) // nobody is there
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				o := h.wait(i)
 				where := ""
 				if o.Fault != nil {
@@ -139,8 +140,8 @@ func TestOutermostFirst(t *testing.T) {
 func TestAcceptedExpiresBeforeItsDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("timeout: {after: PT5S}\ndo: [{a: {set: {x: 1}}}]", runtime.StartOptions{Delay: time.Hour, Accepted: true})
+		defer h.work(worker.Config{})()
+		i := h.start("timeout: {after: PT5S}\ndo: [{a: {set: {x: 1}}}]", client.StartOptions{Delay: time.Hour, Accepted: true})
 		began := time.Now()
 		if o := h.wait(i); !o.TimedOut || !o.StartedAt.IsZero() || time.Since(began).Round(time.Second) != 5*time.Second {
 			t.Errorf("got %+v after %s", o, time.Since(began))
@@ -153,24 +154,24 @@ func TestAcceptedExpiresBeforeItsDelay(t *testing.T) {
 func TestDescribedLimits(t *testing.T) {
 	both := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0, metadata: {swrun: {runTimeout: PT9S}}}\ntimeout: {after: PT5S}\ndo: [{a: {wait: PT1M}}]"
 	for name, c := range map[string]struct {
-		options            runtime.StartOptions
+		options            client.StartOptions
 		worker             bool
 		limits, inForce    int
 		executionTimeoutOf time.Duration
 	}{
-		"queued":            {runtime.StartOptions{}, false, 2, 0, 5 * time.Second},
-		"queued, counting":  {runtime.StartOptions{Accepted: true}, false, 2, 2, 5 * time.Second},
-		"delayed":           {runtime.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second},
-		"delayed, ends":     {runtime.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour},
-		"in progress":       {runtime.StartOptions{}, true, 2, 2, 5 * time.Second},
-		"with a start's":    {runtime.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 2, 7 * time.Second},
-		"with one's of two": {runtime.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 2, 7 * time.Second},
+		"queued":            {client.StartOptions{}, false, 2, 0, 5 * time.Second},
+		"queued, counting":  {client.StartOptions{Accepted: true}, false, 2, 2, 5 * time.Second},
+		"delayed":           {client.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second},
+		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour},
+		"in progress":       {client.StartOptions{}, true, 2, 2, 5 * time.Second},
+		"with a start's":    {client.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 2, 7 * time.Second},
+		"with one's of two": {client.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 2, 7 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
 				if c.worker {
-					defer h.work(runtime.WorkerConfig{})()
+					defer h.work(worker.Config{})()
 				}
 				i, err := h.client.StartDefinition(t.Context(), definition.Definition{Document: both}, nil, c.options)
 				if err != nil {

@@ -12,9 +12,10 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // deaf returns a performer that heeds nothing until the test ends.
@@ -83,13 +84,13 @@ func TestDeafEffectsFreeTheirSlots(t *testing.T) {
 			return perform(ctx, r)
 		}
 		var log logged
-		stop := h.work(runtime.WorkerConfig{Concurrency: 5, Drain: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		stop := h.work(worker.Config{Concurrency: 5, Drain: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		var all []store.Instance
 		for range 5 {
-			all = append(all, h.start("do: [{a: {run: {shell: {command: x}}, timeout: {after: PT2S}}}]", runtime.StartOptions{}))
+			all = append(all, h.start("do: [{a: {run: {shell: {command: x}}, timeout: {after: PT2S}}}]", client.StartOptions{}))
 		}
 		time.Sleep(time.Second)
-		quick := h.start("do: [{quick: {run: {shell: {command: x}}}}]", runtime.StartOptions{})
+		quick := h.start("do: [{quick: {run: {shell: {command: x}}}}]", client.StartOptions{})
 		for _, i := range all {
 			if o := h.wait(i); o.Fault == nil || !errors.Same(o.Fault.Type, errors.Timeout) || o.EndedAt.Sub(o.StartedAt) > 2100*time.Millisecond {
 				t.Errorf("got %+v", o)
@@ -102,8 +103,8 @@ func TestDeafEffectsFreeTheirSlots(t *testing.T) {
 		if log.count(givenUp) != 5 {
 			t.Errorf("the log holds %q", log.text.String())
 		}
-		h.start("do: [{a: {run: {shell: {command: x}}}}, {quick: {run: {shell: {command: x}}}}]", runtime.StartOptions{})
-		h.start("do: [{b: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		h.start("do: [{a: {run: {shell: {command: x}}}}, {quick: {run: {shell: {command: x}}}}]", client.StartOptions{})
+		h.start("do: [{b: {run: {shell: {command: x}, await: false}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		began = time.Now()
 		stop()
@@ -120,10 +121,10 @@ func TestChildWithoutEnd(t *testing.T) {
 		perform, end := deaf(t)
 		defer end()
 		h.perform = perform
-		stop := h.work(runtime.WorkerConfig{Concurrency: 2, Drain: time.Second})
+		stop := h.work(worker.Config{Concurrency: 2, Drain: time.Second})
 		defer stop()
 		h.deploy("child", "do: [{a: {run: {shell: {command: x}}}}]")
-		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}, timeout: {after: PT2S}}}]", runtime.StartOptions{})
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}, timeout: {after: PT2S}}}]", client.StartOptions{})
 		if o := h.wait(i); o.Fault == nil || !errors.Same(o.Fault.Type, errors.Timeout) || o.EndedAt.Sub(o.StartedAt) > 2100*time.Millisecond {
 			t.Errorf("got %+v", o)
 		}

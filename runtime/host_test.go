@@ -9,10 +9,11 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/memstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -20,7 +21,7 @@ import (
 type host struct {
 	*testing.T
 	store   store.Store
-	client  *runtime.Client
+	client  *client.Client
 	perform interpreter.Performer // of run_shell
 	limits  limits.Set            // of what is compiled
 }
@@ -28,7 +29,7 @@ type host struct {
 func newHost(t *testing.T) *host {
 	store := memstore.New(memstore.Config{Partitions: 2})
 	h := &host{T: t, store: store}
-	h.client = runtime.NewClient(runtime.ClientConfig{Store: store, Compile: h.compile})
+	h.client = client.New(client.Config{Store: store, Compile: h.compile})
 	return h
 }
 
@@ -51,7 +52,7 @@ func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 }
 
 // work runs a worker until the function that it returns is called.
-func (h *host) work(c runtime.WorkerConfig) (stop func()) {
+func (h *host) work(c worker.Config) (stop func()) {
 	c.Store, c.Compile = h.store, h.compile
 	if testing.Verbose() {
 		c.Log = slog.New(slog.NewTextHandler(h.Output(), nil))
@@ -60,12 +61,12 @@ func (h *host) work(c runtime.WorkerConfig) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.NewWorker(c).Run(ctx)
+		worker.New(c).Run(ctx)
 	}()
 	return func() { cancel(); <-done }
 }
 
-func (h *host) start(document string, o runtime.StartOptions) store.Instance {
+func (h *host) start(document string, o client.StartOptions) store.Instance {
 	h.Helper()
 	document = "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + document
 	i, err := h.client.StartDefinition(h.Context(), definition.Definition{Document: document}, nil, o)

@@ -9,8 +9,9 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // counting is a store that counts the commands which a store on Redis needs for what it is asked (redisstore
@@ -68,7 +69,7 @@ func (c *counting) Scrub(ctx context.Context, s store.Scrub) (store.Scrubbed, er
 func idling(t *testing.T) (*host, *counting) {
 	h := newHost(t)
 	c := &counting{Store: memstore.New(memstore.Config{Partitions: store.DefaultPartitions}), lost: map[int]int{}}
-	h.store, h.client = c, runtime.NewClient(runtime.ClientConfig{Store: c})
+	h.store, h.client = c, client.New(client.Config{Store: c})
 	return h, c
 }
 
@@ -82,10 +83,10 @@ func TestIdleWorker(t *testing.T) {
 				h, counted := idling(t)
 				counted.entries = c.entries
 				for range c.sleepers {
-					h.start("do: [{w: {wait: P30D}}]", runtime.StartOptions{})
+					h.start("do: [{w: {wait: P30D}}]", client.StartOptions{})
 				}
 				for range c.workers {
-					defer h.work(runtime.WorkerConfig{Retention: time.Hour})()
+					defer h.work(worker.Config{Retention: time.Hour})()
 				}
 				time.Sleep(2 * time.Minute)
 				counted.mu.Lock()
@@ -108,11 +109,11 @@ func TestWithoutHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := idling(t)
 		h.perform = effortless
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		for range 20 {
 			time.Sleep(10 * time.Minute)
 			began := time.Now()
-			i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+			i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 			if o := h.wait(i); o.Status != interpreter.StatusCompleted || time.Since(began) > 1200*time.Millisecond {
 				t.Errorf("it ended after %s: %+v", time.Since(began), o)
 			}
@@ -124,9 +125,9 @@ func TestWithoutHints(t *testing.T) {
 func TestRestingPartitionIsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := idling(t)
-		defer h.work(runtime.WorkerConfig{Retention: 90 * time.Second})()
+		defer h.work(worker.Config{Retention: 90 * time.Second})()
 		began := time.Now()
-		i := h.start("do: [{w: {wait: PT7M}}]", runtime.StartOptions{})
+		i := h.start("do: [{w: {wait: PT7M}}]", client.StartOptions{})
 		o := h.wait(i)
 		if late := o.EndedAt.Sub(o.StartedAt) - 7*time.Minute; late < 0 || late > 10*time.Millisecond {
 			t.Errorf("it woke %s late, after %s", late, time.Since(began))
@@ -149,7 +150,7 @@ func TestLostEntriesAreFound(t *testing.T) {
 		h, c := idling(t)
 		c.lost[0], c.lost[31], c.lost[63] = 1, 2, 3
 		c.entries = 1_600
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		for range 3 {
 			time.Sleep(time.Minute)
 			c.mu.Lock()

@@ -9,9 +9,10 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // beyond is, for each limit that a run can meet, the least setting that its document goes beyond.
@@ -48,12 +49,12 @@ func TestLimitsOfRuns(t *testing.T) {
 				h.limits = c.set
 				h.deploy("leaf", "do: [{x: {set: {x: 1}}}]")
 				h.perform = func(context.Context, interpreter.Request) (any, error) { return strings.Repeat("x", 200), nil }
-				defer h.work(runtime.WorkerConfig{Limits: c.set})()
-				o := h.wait(h.start("do: "+c.document, runtime.StartOptions{}))
+				defer h.work(worker.Config{Limits: c.set})()
+				o := h.wait(h.start("do: "+c.document, client.StartOptions{}))
 				if o.Fault == nil || o.Fault.Type != errors.Limit || o.Fault.Extensions["limit"] != string(name) || !above(o.Fault, c.set[name]) {
 					t.Fatalf("got %+v with %+v", o, o.Fault)
 				}
-				o = h.wait(h.start("do: [{t: {try: "+c.document+", catch: {errors: {with: {type: '"+errors.Limit+"'}}, do: [{d: {set: '${ $error.limit }'}}]}}}]", runtime.StartOptions{}))
+				o = h.wait(h.start("do: [{t: {try: "+c.document+", catch: {errors: {with: {type: '"+errors.Limit+"'}}, do: [{d: {set: '${ $error.limit }'}}]}}}]", client.StartOptions{}))
 				if caught := o.Output == any(string(name)); caught == c.ends {
 					t.Errorf("in a try: %+v with %+v", o, o.Fault)
 				}
@@ -84,32 +85,32 @@ func TestLimitsOfStarts(t *testing.T) {
 	}
 	h := newHost(t)
 	d := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {set: {x: 1}}}]"}
-	start := func(input any, o runtime.StartOptions) func(runtime.StartOptions) error {
-		return func(runtime.StartOptions) error {
+	start := func(input any, o client.StartOptions) func(client.StartOptions) error {
+		return func(client.StartOptions) error {
 			_, err := h.client.StartDefinition(t.Context(), d, input, o)
 			return err
 		}
 	}
-	for name, refused := range map[limits.Name]func(runtime.StartOptions) error{
-		limits.Input:       start(strings.Repeat("x", 5<<20), runtime.StartOptions{}),
-		limits.Labels:      start(nil, runtime.StartOptions{Labels: many}),
-		limits.LabelName:   start(nil, runtime.StartOptions{Labels: map[string]string{long: ""}}),
-		limits.LabelValue:  start(nil, runtime.StartOptions{Labels: map[string]string{"a": long}}),
-		limits.BusinessKey: start(nil, runtime.StartOptions{BusinessKey: long}),
-		limits.ID:          start(nil, runtime.StartOptions{ID: long}),
-		limits.Namespace: func(runtime.StartOptions) error {
+	for name, refused := range map[limits.Name]func(client.StartOptions) error{
+		limits.Input:       start(strings.Repeat("x", 5<<20), client.StartOptions{}),
+		limits.Labels:      start(nil, client.StartOptions{Labels: many}),
+		limits.LabelName:   start(nil, client.StartOptions{Labels: map[string]string{long: ""}}),
+		limits.LabelValue:  start(nil, client.StartOptions{Labels: map[string]string{"a": long}}),
+		limits.BusinessKey: start(nil, client.StartOptions{BusinessKey: long}),
+		limits.ID:          start(nil, client.StartOptions{ID: long}),
+		limits.Namespace: func(client.StartOptions) error {
 			return h.client.Cancel(t.Context(), store.Instance{Namespace: long, ID: "a"}, "")
 		},
-		limits.Reason: func(runtime.StartOptions) error {
+		limits.Reason: func(client.StartOptions) error {
 			return h.client.Cancel(t.Context(), store.Instance{Namespace: "test", ID: "a"}, long)
 		},
 	} {
-		err := errors.AsError(refused(runtime.StartOptions{}))
+		err := errors.AsError(refused(client.StartOptions{}))
 		if err == nil || err.Type != errors.Limit || err.Extensions["limit"] != string(name) || !above(err, limits.Set{}.Max(name)) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	for name, o := range map[string]runtime.StartOptions{
+	for name, o := range map[string]client.StartOptions{
 		"a label without a name":       {Labels: map[string]string{"": "x"}},
 		"a label with a blank name":    {Labels: map[string]string{" ": "x"}},
 		"a label with an odd name":     {Labels: map[string]string{"a b": "x"}},
@@ -119,7 +120,7 @@ func TestLimitsOfStarts(t *testing.T) {
 		"a business key in two lines":  {BusinessKey: "a\nb"},
 		"a business key of an escape ": {BusinessKey: "a\x1b[31m"},
 	} {
-		var option *runtime.OptionError
+		var option *client.OptionError
 		if err := start(nil, o)(o); !errors.As(err, &option) {
 			t.Errorf("%s: got %v", name, err)
 		}

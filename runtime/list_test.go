@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // unlisted is a store that cannot be listed, as if that took for ever.
@@ -22,14 +23,14 @@ func (unlisted) List(context.Context, int, string, int) (store.Page, error) {
 func TestFindByID(t *testing.T) {
 	h := newHost(t)
 	child := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: other, name: a, version: 0.1.0}\ndo: [{a: {set: {x: 1}}}]"}
-	if _, err := h.client.StartDefinition(t.Context(), child, nil, runtime.StartOptions{ID: "x"}); err != nil {
+	if _, err := h.client.StartDefinition(t.Context(), child, nil, client.StartOptions{ID: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	h.deploy("leaf", "do: [{a: {set: {x: 1}}}]")
-	defer h.work(runtime.WorkerConfig{})()
-	parent := h.start("do: [{a: {run: {workflow: {namespace: test, name: leaf, version: latest}}}}]", runtime.StartOptions{ID: "x"})
+	defer h.work(worker.Config{})()
+	parent := h.start("do: [{a: {run: {workflow: {namespace: test, name: leaf, version: latest}}}}]", client.StartOptions{ID: "x"})
 	h.wait(parent)
-	client := runtime.NewClient(runtime.ClientConfig{Store: unlisted{h.store}})
+	finder := client.New(client.Config{Store: unlisted{h.store}})
 	for name, c := range map[string]struct {
 		namespace string
 		want      []store.Instance
@@ -38,7 +39,7 @@ func TestFindByID(t *testing.T) {
 		"test/x":           {"", []store.Instance{{Namespace: "test", ID: "x"}}},
 		h.child(parent).ID: {"test", []store.Instance{h.child(parent)}},
 	} {
-		exact, begun, err := client.Find(t.Context(), name, c.namespace)
+		exact, begun, err := finder.Find(t.Context(), name, c.namespace)
 		if err != nil || !slices.Equal(exact, c.want) || begun != nil {
 			t.Errorf("%s: found %v and %v: %v", name, exact, begun, err)
 		}

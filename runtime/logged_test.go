@@ -14,8 +14,9 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // logText is a worker's log as text.
@@ -56,8 +57,8 @@ func TestLinesOfTheLogAreBounded(t *testing.T) {
 		h.perform = func(context.Context, interpreter.Request) (any, error) {
 			return nil, errors.Communicationf("%s", strings.Repeat("ü", 1<<20))
 		}
-		defer h.work(runtime.WorkerConfig{Log: log.logger()})()
-		h.wait(h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "bad"}))
+		defer h.work(worker.Config{Log: log.logger()})()
+		h.wait(h.start("do: [{a: "+task+"}]", client.StartOptions{ID: "bad"}))
 		log.has(t, `"a task has faulted" run=test/bad task=/do/0/a error=".*üü…"`)
 		for line := range strings.Lines(log.text.String()) {
 			if len(line) > 3000 {
@@ -74,12 +75,12 @@ func TestWorkersTellWhatHappens(t *testing.T) {
 		h.perform = func(context.Context, interpreter.Request) (any, error) {
 			return nil, errors.Communicationf("nobody is there")
 		}
-		defer h.work(runtime.WorkerConfig{Log: log.logger()})()
-		late := h.start("do: [{a: {try: [{b: {wait: PT2S, timeout: {after: PT1S}}}], catch: {do: [{c: {set: {x: 1}}}]}}}]", runtime.StartOptions{ID: "late"})
+		defer h.work(worker.Config{Log: log.logger()})()
+		late := h.start("do: [{a: {try: [{b: {wait: PT2S, timeout: {after: PT1S}}}], catch: {do: [{c: {set: {x: 1}}}]}}}]", client.StartOptions{ID: "late"})
 		h.wait(late)
-		h.wait(h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "bad"}))
-		h.wait(h.start("timeout: {after: PT1S}\ndo: [{a: {wait: PT2S}}]", runtime.StartOptions{ID: "out"}))
-		i := h.start("do: [{a: {wait: PT1H}}]", runtime.StartOptions{ID: "gone"})
+		h.wait(h.start("do: [{a: "+task+"}]", client.StartOptions{ID: "bad"}))
+		h.wait(h.start("timeout: {after: PT1S}\ndo: [{a: {wait: PT2S}}]", client.StartOptions{ID: "out"}))
+		i := h.start("do: [{a: {wait: PT1H}}]", client.StartOptions{ID: "gone"})
 		time.Sleep(time.Minute)
 		h.must(h.client.Cancel(t.Context(), i, "enough"))
 		h.wait(i)
@@ -103,11 +104,11 @@ func TestAWorkerThatStopsTellsWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, log := newHost(t), &logText{}
 		h.perform = hanging
-		stop := h.work(runtime.WorkerConfig{Log: log.logger(), Drain: 20 * time.Second})
+		stop := h.work(worker.Config{Log: log.logger(), Drain: 20 * time.Second})
 		for range 12 {
-			h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+			h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		}
-		h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "last"})
+		h.start("do: [{a: "+task+"}]", client.StartOptions{ID: "last"})
 		time.Sleep(5 * time.Second)
 		stop()
 		log.has(t, `"the worker stops, and waits for what is in progress" inProgress=13 grace=20s`)
@@ -117,7 +118,7 @@ func TestAWorkerThatStopsTellsWhatItWaitsFor(t *testing.T) {
 			t.Errorf("%d effects are named:\n%s", n, log.text.String())
 		}
 		idle := &logText{}
-		h.work(runtime.WorkerConfig{Store: h.store, Log: idle.logger(), Only: func(store.Instance) bool { return false }})()
+		h.work(worker.Config{Store: h.store, Log: idle.logger(), Only: func(store.Instance) bool { return false }})()
 		idle.has(t, `"the worker stops; nothing is in progress"`)
 	})
 }
@@ -127,14 +128,14 @@ func TestQuarantineIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, log := newHost(t), &logText{}
 		h.perform = func(context.Context, interpreter.Request) (any, error) { return "done", nil }
-		i := h.start("timeout: {after: PT1H}\ndo: [{a: "+task+"}]", runtime.StartOptions{ID: "deadly"})
+		i := h.start("timeout: {after: PT1H}\ndo: [{a: "+task+"}]", client.StartOptions{ID: "deadly"})
 		for range store.MaxDeaths {
 			h.claim(i, time.Second)
 			time.Sleep(2 * time.Second)
 			_, err := h.store.Promote(t.Context(), store.Promote{Partition: i.Partition(h.store.Layout().Partitions), Instances: []store.Instance{i}})
 			h.must(err)
 		}
-		defer h.work(runtime.WorkerConfig{Log: log.logger()})()
+		defer h.work(worker.Config{Log: log.logger()})()
 		time.Sleep(5 * time.Second)
 		log.has(t, `"a run is quarantined: .*" run=test/deadly workersLost=\d+`)
 	})

@@ -9,8 +9,9 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // TestMemoryOfEffects: what effects read together, and the values that they make of it, stay below the worker's bound, whatever
@@ -39,10 +40,10 @@ func TestMemoryOfEffects(t *testing.T) {
 			time.Sleep(time.Second)
 			return int(want), nil
 		}
-		defer h.work(runtime.WorkerConfig{Memory: 200})()
+		defer h.work(worker.Config{Memory: 200})()
 		var runs []store.Instance
 		for range 12 {
-			runs = append(runs, h.start("do: [{f: {fork: {branches: [{a: "+task+"}, {b: "+task+"}, {c: "+task+"}]}}}]", runtime.StartOptions{}))
+			runs = append(runs, h.start("do: [{f: {fork: {branches: [{a: "+task+"}, {b: "+task+"}, {c: "+task+"}]}}}]", client.StartOptions{}))
 		}
 		for _, i := range runs {
 			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
@@ -77,11 +78,11 @@ func TestDeadlineOfWhatWaitsForMemory(t *testing.T) {
 			time.Sleep(time.Minute)
 			return nil, ctx.Err()
 		}
-		defer h.work(runtime.WorkerConfig{Memory: 100})()
-		first := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		defer h.work(worker.Config{Memory: 100})()
+		first := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		time.Sleep(time.Second)
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{ExecutionTimeout: 5 * time.Second})
-		last := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{ExecutionTimeout: 5 * time.Second})
+		last := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		o := h.wait(i)
 		if took := o.EndedAt.Sub(o.StartedAt).Round(time.Second); !o.TimedOut || took != 5*time.Second {
 			t.Errorf("got %+v after %s", o, took)
@@ -121,9 +122,9 @@ func TestMemoryAfterErrors(t *testing.T) {
 			}
 			return nil, nil
 		}
-		defer h.work(runtime.WorkerConfig{Memory: 100})()
+		defer h.work(worker.Config{Memory: 100})()
 		for range 5 {
-			h.wait(h.start("do: [{t: {try: [{a: "+task+"}], catch: {}}}]", runtime.StartOptions{}))
+			h.wait(h.start("do: [{t: {try: [{a: "+task+"}], catch: {}}}]", client.StartOptions{}))
 		}
 	})
 }

@@ -10,27 +10,28 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // TestCommandsToASuspendedDelayedStart: a run that was suspended before its start is no run that has started.
 func TestCommandsToASuspendedDelayedStart(t *testing.T) {
 	const delay = time.Minute
-	for name, command := range map[string]func(*runtime.Client, store.Instance) error{
-		"resume":  func(c *runtime.Client, i store.Instance) error { return c.Resume(context.Background(), i, "") },
-		"cancel":  func(c *runtime.Client, i store.Instance) error { return c.Cancel(context.Background(), i, "") },
-		"suspend": func(c *runtime.Client, i store.Instance) error { return c.Suspend(context.Background(), i, "") },
+	for name, command := range map[string]func(*client.Client, store.Instance) error{
+		"resume":  func(c *client.Client, i store.Instance) error { return c.Resume(context.Background(), i, "") },
+		"cancel":  func(c *client.Client, i store.Instance) error { return c.Cancel(context.Background(), i, "") },
+		"suspend": func(c *client.Client, i store.Instance) error { return c.Suspend(context.Background(), i, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
 				h.perform = effortless
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				began := time.Now()
-				i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: delay})
+				i := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: delay})
 				time.Sleep(time.Second)
 				if err := h.client.Suspend(t.Context(), i, ""); err != nil {
 					t.Fatal(err)
@@ -66,9 +67,9 @@ func TestAcceptedTimeoutOfADelayedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = hanging
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		began := time.Now()
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true, Delay: time.Hour})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true, Delay: time.Hour})
 		o := h.wait(i)
 		if took := time.Since(began); o.Status != interpreter.StatusFaulted || took < 5*time.Second || took > 6*time.Second {
 			t.Errorf("after %s it ended as %+v", took, o)
@@ -88,9 +89,9 @@ func TestStopWhileNothingIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		h.store = choosy{h.store}
-		stop := h.work(runtime.WorkerConfig{})
+		stop := h.work(worker.Config{})
 		time.Sleep(2 * time.Second)
 		began := time.Now()
 		stop()
@@ -105,9 +106,9 @@ func TestCommitThatIsNeverTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		h.store = choosy{h.store}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		time.Sleep(10 * time.Minute)
 		if r := h.record(i); r.Reason != store.Quarantined {
 			t.Errorf("the record is %+v", r)
@@ -120,12 +121,12 @@ func TestQuarantinedIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = func(context.Context, interpreter.Request) (any, error) { panic("it breaks") }
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
-		if _, err := h.client.Wait(t.Context(), i); !errors.As(err, new(*runtime.QuarantinedError)) {
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
+		if _, err := h.client.Wait(t.Context(), i); !errors.As(err, new(*client.QuarantinedError)) {
 			t.Errorf("waiting ends with %v", err)
 		}
-		if err := h.client.Follow(t.Context(), i, 0, func(runtime.HistoryEntry) error { return nil }); !errors.As(err, new(*runtime.QuarantinedError)) {
+		if err := h.client.Follow(t.Context(), i, 0, func(client.HistoryEntry) error { return nil }); !errors.As(err, new(*client.QuarantinedError)) {
 			t.Errorf("following ends with %v", err)
 		}
 	})
@@ -137,7 +138,7 @@ const onceAfterWait = "do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}, 
 // TestOnceIsNotBegunWithoutAPlace: an effect that must not be performed twice is not stored as begun by one who cannot
 // perform it: because it never does, or because all its places are taken when it is stopped.
 func TestOnceIsNotBegunWithoutAPlace(t *testing.T) {
-	for name, second := range map[string]runtime.WorkerConfig{
+	for name, second := range map[string]worker.Config{
 		"performs nothing": {Concurrency: -1, Drain: 2 * time.Second},
 		"has no place":     {Concurrency: 1, Drain: 2 * time.Second},
 	} {
@@ -153,20 +154,20 @@ func TestOnceIsNotBegunWithoutAPlace(t *testing.T) {
 					return hanging(ctx, r)
 				}
 				stop := h.work(second)
-				i := h.start(onceAfterWait, runtime.StartOptions{})
+				i := h.start(onceAfterWait, client.StartOptions{})
 				if second.Concurrency < 0 { // which begins nothing
-					first := h.work(runtime.WorkerConfig{})
+					first := h.work(worker.Config{})
 					time.Sleep(time.Second)
 					first()
 				}
 				time.Sleep(time.Second)
-				h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+				h.start("do: [{hog: "+task+"}]", client.StartOptions{})
 				time.Sleep(20 * time.Second)
 				if r := h.record(i); r.Deaths > 0 || performed.Load() > 0 {
 					t.Errorf("performed %d times, and the record is %+v", performed.Load(), r)
 				}
 				stop()
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
 					t.Errorf("performed %d times: %+v", performed.Load(), o)
 				}
@@ -185,11 +186,11 @@ func TestOnceGetsItsPlace(t *testing.T) {
 			}
 			return "done", nil
 		}
-		defer h.work(runtime.WorkerConfig{Concurrency: 1})()
-		i := h.start(onceAfterWait, runtime.StartOptions{})
+		defer h.work(worker.Config{Concurrency: 1})()
+		i := h.start(onceAfterWait, client.StartOptions{})
 		time.Sleep(time.Second)
 		began := time.Now()
-		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		h.start("do: [{hog: "+task+"}]", client.StartOptions{})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || time.Since(began) > 22*time.Second {
 			t.Errorf("after %s: %+v", time.Since(began), o)
 		}
@@ -209,9 +210,9 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 			time.Sleep(d)
 			return string(r.Path), nil
 		}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		branch := "{do: [{first: " + task + "}, {second: " + task + "}]}"
-		i := h.start("do: [{f: {fork: {branches: [{slow: "+branch+"}, {fast: "+branch+"}]}}}]", runtime.StartOptions{})
+		i := h.start("do: [{f: {fork: {branches: [{slow: "+branch+"}, {fast: "+branch+"}]}}}]", client.StartOptions{})
 		time.Sleep(5 * time.Second)
 		for _, command := range []func(context.Context, store.Instance, string) error{h.client.Suspend, h.client.Resume} {
 			if err := command(t.Context(), i, ""); err != nil {
@@ -228,12 +229,12 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := runtime.NewClient(runtime.ClientConfig{Store: h.store, Compile: h.compile}).Describe(t.Context(), i)
+		d, err := client.New(client.Config{Store: h.store, Compile: h.compile}).Describe(t.Context(), i)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var entries []interpreter.HistoryStep
-		if _, err := h.client.History(t.Context(), i, 0, func(e runtime.HistoryEntry) error {
+		if _, err := h.client.History(t.Context(), i, 0, func(e client.HistoryEntry) error {
 			entries = append(entries, e.HistoryStep)
 			return nil
 		}); err != nil {
@@ -256,13 +257,13 @@ func TestDeadlinesGoOnWithoutAPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = hanging
-		defer h.work(runtime.WorkerConfig{Concurrency: 1})()
+		defer h.work(worker.Config{Concurrency: 1})()
 		i := h.start("do: [{f: {fork: {branches: [{one: {do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]}},"+
-			"{two: {try: [{w: {wait: PT10M, timeout: {after: PT10S}}}], catch: {do: [{late: {wait: PT1H}}]}}}]}}}]", runtime.StartOptions{})
+			"{two: {try: [{w: {wait: PT10M, timeout: {after: PT10S}}}], catch: {do: [{late: {wait: PT1H}}]}}}]}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
-		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		h.start("do: [{hog: "+task+"}]", client.StartOptions{})
 		time.Sleep(11 * time.Second)
-		d, err := runtime.NewClient(runtime.ClientConfig{Store: h.store, Compile: h.compile}).Describe(t.Context(), i)
+		d, err := client.New(client.Config{Store: h.store, Compile: h.compile}).Describe(t.Context(), i)
 		if err != nil || !strings.Contains(d.Why, "waits for a worker with a place for it") {
 			t.Errorf("it is described so: %+v, %v", d, err)
 		}
@@ -278,12 +279,12 @@ func TestDefinitionsAreNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		i := h.start("do: [{w: {wait: PT3S}}, {a: "+task+"}]", runtime.StartOptions{})
-		stop := h.work(runtime.WorkerConfig{})
+		i := h.start("do: [{w: {wait: PT3S}}, {a: "+task+"}]", client.StartOptions{})
+		stop := h.work(worker.Config{})
 		time.Sleep(time.Second)
 		stop()
 		h.store = &mute{Store: h.store, until: time.Now().Add(time.Minute), takes: 5 * time.Second}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		time.Sleep(50 * time.Second)
 		if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
 			t.Errorf("the record is %+v", r)
@@ -311,10 +312,10 @@ func TestDrainDuringACommit(t *testing.T) {
 		h := newHost(t)
 		h.perform = hanging
 		h.store = sluggish{h.store}
-		stop := h.work(runtime.WorkerConfig{Concurrency: 1})
-		i := h.start("do: [{w: {wait: PT5S}}, {a: "+task+"}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{Concurrency: 1})
+		i := h.start("do: [{w: {wait: PT5S}}, {a: "+task+"}]", client.StartOptions{})
 		time.Sleep(time.Second)
-		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		h.start("do: [{hog: "+task+"}]", client.StartOptions{})
 		time.Sleep(4*time.Second + 200*time.Millisecond) // the wait is over, and that is being stored
 		stopped := make(chan struct{})
 		go func() { stop(); close(stopped) }()
@@ -331,9 +332,9 @@ func TestMessageShortlyBeforeADelayedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		began := time.Now()
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: 2 * time.Second})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: 2 * time.Second})
 		time.Sleep(1500 * time.Millisecond)
 		if err := h.client.Resume(t.Context(), i, ""); err != nil {
 			t.Fatal(err)
@@ -349,7 +350,7 @@ const once = "metadata: {swrun: {delivery: at-most-once}}"
 
 // TestPlacesElsewhere: an instance that waits for a place at a worker that has none goes to one that has.
 func TestPlacesElsewhere(t *testing.T) {
-	for name, full := range map[string]runtime.WorkerConfig{"full": {Concurrency: 1}, "idle": {Concurrency: -1}} {
+	for name, full := range map[string]worker.Config{"full": {Concurrency: 1}, "idle": {Concurrency: -1}} {
 		for kind, metadata := range map[string]string{"once": ", " + once, "plain": ""} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -364,16 +365,16 @@ func TestPlacesElsewhere(t *testing.T) {
 						}
 						return "done", nil
 					}
-					first := h.work(runtime.WorkerConfig{})
-					i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}"+metadata+"}}]", runtime.StartOptions{})
+					first := h.work(worker.Config{})
+					i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}"+metadata+"}}]", client.StartOptions{})
 					time.Sleep(time.Second)
 					first()
 					defer h.work(full)()
 					if full.Concurrency > 0 {
-						h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+						h.start("do: [{hog: "+task+"}]", client.StartOptions{})
 					}
 					time.Sleep(20 * time.Second)
-					defer h.work(runtime.WorkerConfig{})()
+					defer h.work(worker.Config{})()
 					time.Sleep(20 * time.Second)
 					if r := h.record(i); performed.Load() != 1 || r.Status != interpreter.StatusCompleted {
 						t.Errorf("performed %d times: %+v", performed.Load(), r)
@@ -396,10 +397,10 @@ func TestDetachedOnceIsPerformed(t *testing.T) {
 			performed.Add(1)
 			return "done", nil
 		}
-		defer h.work(runtime.WorkerConfig{Concurrency: 1})()
-		i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}, await: false}, "+once+"}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{Concurrency: 1})()
+		i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}, await: false}, "+once+"}}]", client.StartOptions{})
 		time.Sleep(time.Second)
-		h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+		h.start("do: [{hog: "+task+"}]", client.StartOptions{})
 		h.wait(i)
 		time.Sleep(time.Second)
 		if performed.Load() != 1 {
@@ -424,12 +425,12 @@ func TestOnceIsHandedOver(t *testing.T) {
 			}
 			plain := h.store
 			h.store = sluggish{plain}
-			i := h.start("do: [{a: "+task+"}, {b: {run: {shell: {command: x}}, "+once+"}}]", runtime.StartOptions{})
-			stop := h.work(runtime.WorkerConfig{Drain: 300 * time.Millisecond})
+			i := h.start("do: [{a: "+task+"}, {b: {run: {shell: {command: x}}, "+once+"}}]", client.StartOptions{})
+			stop := h.work(worker.Config{Drain: 300 * time.Millisecond})
 			time.Sleep(900 * time.Millisecond)
 			stop()
 			h.store = plain
-			defer h.work(runtime.WorkerConfig{})()
+			defer h.work(worker.Config{})()
 			if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
 				t.Errorf("performed %d times: %+v", performed.Load(), o)
 			}
@@ -452,12 +453,12 @@ func TestOnceIsHandedOver(t *testing.T) {
 						return "done", nil
 					}
 				}
-				i := h.start("do: [{f: {fork: {branches: [{l: "+task+"}, {o: {do: [{w: {wait: PT5S}}, {b: {run: {shell: {command: x}}, "+once+"}}]}}]}}}]", runtime.StartOptions{})
-				stop := h.work(runtime.WorkerConfig{Drain: 2 * time.Second})
+				i := h.start("do: [{f: {fork: {branches: [{l: "+task+"}, {o: {do: [{w: {wait: PT5S}}, {b: {run: {shell: {command: x}}, "+once+"}}]}}]}}}]", client.StartOptions{})
+				stop := h.work(worker.Config{Drain: 2 * time.Second})
 				time.Sleep(time.Second)
 				time.Sleep(time.Until(store.Moment(h.record(i).Wake)) - 2*time.Second)
 				stop()
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
 					t.Errorf("round %d: performed %d times: %+v", n, performed.Load(), o)
 				}
@@ -470,13 +471,13 @@ func TestOnceIsHandedOver(t *testing.T) {
 func TestCompilingPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			compile := func(definition.Definition) (*interpreter.Program, error) { panic("it is broken") }
-			runtime.NewWorker(runtime.WorkerConfig{Store: h.store, Compile: compile}).Run(ctx)
+			worker.New(worker.Config{Store: h.store, Compile: compile}).Run(ctx)
 		}()
 		time.Sleep(10 * time.Minute)
 		cancel()
@@ -498,8 +499,8 @@ func TestLateStartIsStored(t *testing.T) {
 			}
 			return "done", nil
 		}
-		stop := h.work(runtime.WorkerConfig{})
-		i = h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: 2 * time.Second})
+		stop := h.work(worker.Config{})
+		i = h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: 2 * time.Second})
 		time.Sleep(1200 * time.Millisecond)
 		if err := h.client.Resume(t.Context(), i, ""); err != nil {
 			t.Fatal(err)
@@ -507,7 +508,7 @@ func TestLateStartIsStored(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		stop()
 		h.store = &mute{Store: h.store, takes: time.Second}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		h.wait(i)
 	})
 }
@@ -518,15 +519,15 @@ func TestIdleOwnerPerformsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
-				first := h.work(runtime.WorkerConfig{})
-				i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}, await: false}}}"+tail+"]", runtime.StartOptions{})
+				first := h.work(worker.Config{})
+				i := h.start("do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}, await: false}}}"+tail+"]", client.StartOptions{})
 				time.Sleep(time.Second)
 				first()
 				h.perform = func(context.Context, interpreter.Request) (any, error) {
 					t.Error("something is performed")
 					return nil, nil
 				}
-				defer h.work(runtime.WorkerConfig{Concurrency: -1})()
+				defer h.work(worker.Config{Concurrency: -1})()
 				time.Sleep(4500 * time.Millisecond)
 				if err := h.client.Cancel(t.Context(), i, ""); err != nil {
 					t.Fatal(err)
@@ -564,16 +565,16 @@ func TestNotBegunIsNoAttempt(t *testing.T) {
 					}
 					return "done", nil
 				}
-				stop := h.work(runtime.WorkerConfig{Concurrency: 1, Drain: time.Second})
-				i := h.start(document, runtime.StartOptions{})
+				stop := h.work(worker.Config{Concurrency: 1, Drain: time.Second})
+				i := h.start(document, client.StartOptions{})
 				time.Sleep(time.Second)
-				h.start("do: [{hog: "+task+"}]", runtime.StartOptions{})
+				h.start("do: [{hog: "+task+"}]", client.StartOptions{})
 				time.Sleep(5 * time.Second)
 				if name == "two branches" {
 					time.Sleep(15 * time.Second)
 				}
 				stop()
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 					t.Errorf("got %+v", o)
 				}

@@ -13,10 +13,11 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // hanging is a performer that lasts until it is cancelled.
@@ -41,7 +42,7 @@ func (h *host) record(i store.Instance) store.Lifecycle {
 
 func (h *host) records(i store.Instance) (types []string) {
 	h.Helper()
-	if _, err := h.client.History(h.Context(), i, 0, func(e runtime.HistoryEntry) error {
+	if _, err := h.client.History(h.Context(), i, 0, func(e client.HistoryEntry) error {
 		for _, r := range e.Events {
 			types = append(types, strings.TrimSpace(string(r.Type)+" "+string(r.Path)))
 		}
@@ -60,21 +61,21 @@ func took(o execution.Outcome) time.Duration {
 func TestStartTimeouts(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string
-		options  runtime.StartOptions
+		options  client.StartOptions
 		kind     string
 		after    time.Duration
 	}{
-		"the document's":             {"timeout: {after: PT3S}\n", runtime.StartOptions{}, "workflow", 3 * time.Second},
-		"of the execution":           {"", runtime.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
-		"it replaces the document's": {"timeout: {after: PT1S}\n", runtime.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
-		"of the run":                 {"timeout: {after: PT9S}\n", runtime.StartOptions{RunTimeout: 4 * time.Second}, "run", 4 * time.Second},
-		"the first of both fires":    {"", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, RunTimeout: 2 * time.Second}, "run", 2 * time.Second},
+		"the document's":             {"timeout: {after: PT3S}\n", client.StartOptions{}, "workflow", 3 * time.Second},
+		"of the execution":           {"", client.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
+		"it replaces the document's": {"timeout: {after: PT1S}\n", client.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
+		"of the run":                 {"timeout: {after: PT9S}\n", client.StartOptions{RunTimeout: 4 * time.Second}, "run", 4 * time.Second},
+		"the first of both fires":    {"", client.StartOptions{ExecutionTimeout: 5 * time.Second, RunTimeout: 2 * time.Second}, "run", 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
 				h.perform = hanging
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				i := h.start(c.document+"do: [{a: "+task+"}]", c.options)
 				o := h.wait(i)
 				if o.Status != interpreter.StatusFaulted || took(o) != c.after || o.Fault.Extensions["timeoutKind"] != c.kind {
@@ -94,9 +95,9 @@ func TestQueuedStartIsFree(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(t)
 			h.perform = hanging
-			i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: accepted})
+			i := h.start("do: [{a: "+task+"}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: accepted})
 			time.Sleep(4 * time.Second)
-			defer h.work(runtime.WorkerConfig{})()
+			defer h.work(worker.Config{})()
 			if o := h.wait(i); took(o) != want {
 				t.Errorf("accepted %v: it ended after %s", accepted, took(o))
 			}
@@ -109,10 +110,10 @@ func TestDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		began := time.Now()
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: time.Hour})
-		never := h.start("do: [{a: "+task+"}]", runtime.StartOptions{Delay: time.Hour, Deadline: began.Add(time.Minute)})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: time.Hour})
+		never := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: time.Hour, Deadline: began.Add(time.Minute)})
 		if o := h.wait(never); o.Status != interpreter.StatusFaulted || time.Since(began) > 61*time.Second {
 			t.Errorf("got %+v after %s", o, time.Since(began))
 		}
@@ -129,13 +130,13 @@ func TestDelay(t *testing.T) {
 
 // TestOptionsAreChecked: promises 8 and 9.
 func TestOptionsAreChecked(t *testing.T) {
-	for field, o := range map[string]runtime.StartOptions{
+	for field, o := range map[string]client.StartOptions{
 		"executionTimeout": {ExecutionTimeout: 999 * time.Millisecond},
 		"runTimeout":       {RunTimeout: -time.Second},
 		"delay":            {Delay: -time.Second},
 		"onDuplicate":      {OnDuplicate: "maybe"},
 	} {
-		var option *runtime.OptionError
+		var option *client.OptionError
 		if err := o.Check(); !errors.As(err, &option) || option.Field != field {
 			t.Errorf("%+v: got %v", o, err)
 		}
@@ -145,17 +146,17 @@ func TestOptionsAreChecked(t *testing.T) {
 // TestDuplicates: promises 6.
 func TestDuplicates(t *testing.T) {
 	h := newHost(t)
-	first := h.start("do: [{a: {wait: PT1S}}]", runtime.StartOptions{ID: "a"})
+	first := h.start("do: [{a: {wait: PT1S}}]", client.StartOptions{ID: "a"})
 	deployed := definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {wait: PT1S}}]"}
 	for _, c := range []struct {
 		input any
 		on    string
 		want  store.Code
 	}{
-		{nil, "", ""}, {nil, runtime.OnDuplicateReject, store.Conflict}, {nil, runtime.OnDuplicateReturnExisting, ""},
-		{1, "", store.Conflict}, {1, runtime.OnDuplicateReject, store.Conflict}, {1, runtime.OnDuplicateReturnExisting, ""},
+		{nil, "", ""}, {nil, client.OnDuplicateReject, store.Conflict}, {nil, client.OnDuplicateReturnExisting, ""},
+		{1, "", store.Conflict}, {1, client.OnDuplicateReject, store.Conflict}, {1, client.OnDuplicateReturnExisting, ""},
 	} {
-		i, err := h.client.StartDefinition(t.Context(), deployed, c.input, runtime.StartOptions{ID: "a", OnDuplicate: c.on})
+		i, err := h.client.StartDefinition(t.Context(), deployed, c.input, client.StartOptions{ID: "a", OnDuplicate: c.on})
 		if store.RefusedAs(err) != c.want || i != first {
 			t.Errorf("%+v: got %s, %v", c, i, err)
 		}
@@ -172,8 +173,8 @@ func TestSuspend(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			return "done", nil
 		}
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{a: "+task+"}, {b: "+task+"}]", runtime.StartOptions{})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: "+task+"}, {b: "+task+"}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		if err := h.client.Suspend(t.Context(), i, "lunch"); err != nil {
 			t.Fatal(err)
@@ -188,7 +189,7 @@ func TestSuspend(t *testing.T) {
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 2 {
 			t.Errorf("got %+v", o)
 		}
-		timed := h.start("timeout: {after: PT1M}\ndo: [{a: {wait: PT10M}}]", runtime.StartOptions{})
+		timed := h.start("timeout: {after: PT1M}\ndo: [{a: {wait: PT10M}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		if err := h.client.Suspend(t.Context(), timed, ""); err != nil {
 			t.Fatal(err)
@@ -204,9 +205,9 @@ func TestParentClose(t *testing.T) {
 	for policy, want := range map[string]string{"cancel": "cancelled", "terminate": "terminated", "abandon": "completed"} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(t)
-			defer h.work(runtime.WorkerConfig{})()
+			defer h.work(worker.Config{})()
 			h.deploy("child", "do: [{a: {wait: PT1M}}]")
-			i := h.start("do: [{f: {fork: {compete: true, branches: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}, metadata: {swrun: {parentClose: "+policy+"}}}}, {w: {wait: PT5S}}]}}}]", runtime.StartOptions{})
+			i := h.start("do: [{f: {fork: {compete: true, branches: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}, metadata: {swrun: {parentClose: "+policy+"}}}}, {w: {wait: PT5S}}]}}}]", client.StartOptions{})
 			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 				t.Fatalf("got %+v", o)
 			}
@@ -222,7 +223,7 @@ func TestParentClose(t *testing.T) {
 // child returns the only child of i.
 func (h *host) child(i store.Instance) (child store.Instance) {
 	h.Helper()
-	if err := h.client.List(h.Context(), runtime.Filter{Prefix: i.ID + "."}, func(f runtime.Found) bool {
+	if err := h.client.List(h.Context(), client.Filter{Prefix: i.ID + "."}, func(f client.Found) bool {
 		child = f.Instance
 		return false
 	}); err != nil || child.ID == "" {
@@ -235,9 +236,9 @@ func (h *host) child(i store.Instance) (child store.Instance) {
 func TestTimedOutChildTellsItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		h.deploy("child", "timeout: {after: PT3S}\ndo: [{a: {wait: PT1M}}]")
-		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", runtime.StartOptions{})
+		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", client.StartOptions{})
 		o := h.wait(i)
 		if got, _ := o.Output.(map[string]any); got["late"] != true {
 			t.Errorf("got %+v", o)
@@ -254,11 +255,11 @@ func TestAtMostOnce(t *testing.T) {
 			performed.Add(1)
 			return hanging(ctx, interpreter.Request{})
 		}
-		first := h.work(runtime.WorkerConfig{Drain: time.Millisecond})
-		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}], catch: {as: e, do: [{b: {set: '${ $e.outcome }'}}]}}}]", runtime.StartOptions{})
+		first := h.work(worker.Config{Drain: time.Millisecond})
+		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}], catch: {as: e, do: [{b: {set: '${ $e.outcome }'}}]}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		first() // the effect is given up, and nobody knows what came of it
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		if o := h.wait(i); o.Output != "unknown" || performed.Load() != 1 {
 			t.Errorf("got %+v after %d calls", o, performed.Load())
 		}
@@ -277,15 +278,15 @@ func TestDrainHandsOver(t *testing.T) {
 			}
 			return "done", nil
 		}
-		first := h.work(runtime.WorkerConfig{Drain: 2 * time.Second})
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		first := h.work(worker.Config{Drain: 2 * time.Second})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		began := time.Now()
 		first()
 		if handed := time.Since(began); handed > 2100*time.Millisecond {
 			t.Errorf("it took %s to hand over", handed)
 		}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		o := h.wait(i)
 		if o.Status != interpreter.StatusCompleted || time.Since(began) > 4*time.Second || <-attempts != 1 || <-attempts != 2 {
 			t.Errorf("got %+v after %s", o, time.Since(began))
@@ -300,8 +301,8 @@ func TestDrainHandsOver(t *testing.T) {
 func TestRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{Retention: time.Hour})()
-		i := h.start("do: [{a: {set: {x: 1}}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{Retention: time.Hour})()
+		i := h.start("do: [{a: {set: {x: 1}}}]", client.StartOptions{})
 		h.wait(i)
 		time.Sleep(59 * time.Minute)
 		h.record(i)
@@ -323,11 +324,11 @@ func TestManyWorkers(t *testing.T) {
 			return "done", nil
 		}
 		for range 4 {
-			defer h.work(runtime.WorkerConfig{Concurrency: 10})()
+			defer h.work(worker.Config{Concurrency: 10})()
 		}
 		var all []store.Instance
 		for range 100 {
-			all = append(all, h.start("do: [{a: "+task+"}, {b: "+task+"}]", runtime.StartOptions{}))
+			all = append(all, h.start("do: [{a: "+task+"}, {b: "+task+"}]", client.StartOptions{}))
 		}
 		for _, i := range all {
 			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
@@ -344,8 +345,8 @@ func TestManyWorkers(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{Limits: limits.Set{limits.History: 5000}})()
-		i := h.start("do: [{t: {try: [{a: {set: {x: 1}}}], catch: {}, then: t}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{Limits: limits.Set{limits.History: 5000}})()
+		i := h.start("do: [{t: {try: [{a: {set: {x: 1}}}], catch: {}, then: t}}]", client.StartOptions{})
 		o := h.wait(i)
 		if o.Fault == nil || o.Fault.Type != errors.Limit || o.Fault.Extensions["limit"] != "history" {
 			t.Errorf("got %+v", o)
@@ -360,7 +361,7 @@ func TestHistoryIsBounded(t *testing.T) {
 // result of an effect that must not be repeated is not forgotten.
 func TestResultIsToldAgain(t *testing.T) {
 	h := newHost(t)
-	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", runtime.StartOptions{})
+	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", client.StartOptions{})
 	claim := func() store.Claimed {
 		claimed, err := h.store.Claim(t.Context(), store.Claim{
 			Partition: i.Partition(2), Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour,
@@ -408,7 +409,7 @@ func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 		var failing atomic.Bool
 		failing.Store(true)
 		var sent []string
-		stop := h.work(runtime.WorkerConfig{Publish: func(_ context.Context, event json.RawMessage) error {
+		stop := h.work(worker.Config{Publish: func(_ context.Context, event json.RawMessage) error {
 			if failing.Load() {
 				return io.ErrClosedPipe
 			}
@@ -418,7 +419,7 @@ func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 			return err
 		}})
 		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
-		i := h.start("do: [{e: {emit: {event: {with: {type: one}}}}}, {f: {emit: {event: {with: {type: two}}}}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{})
+		i := h.start("do: [{e: {emit: {event: {with: {type: one}}}}}, {f: {emit: {event: {with: {type: two}}}}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}
@@ -435,11 +436,11 @@ func TestFailingPublisherHoldsUpNobody(t *testing.T) {
 func TestLongIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		h.deploy("inner", "do: [{b: {set: {n: 2}}}]")
 		h.deploy("child", "do: [{a: {run: {workflow: {namespace: test, name: inner, version: latest}}}}]")
 		id := strings.Repeat("x", 113) + "--" + strings.Repeat("y", 13)
-		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{ID: id})
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{ID: id})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}
@@ -451,14 +452,14 @@ func TestLongIDs(t *testing.T) {
 func TestSaturated(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string
-		options  runtime.StartOptions
+		options  client.StartOptions
 		after    time.Duration
 	}{
-		"a run that waits":                    {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1M}}]", runtime.StartOptions{}, 3 * time.Second},
-		"a run that waits for a slot":         {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1.5S}}, {a: " + task + "}]", runtime.StartOptions{}, 3 * time.Second},
-		"a run that waits for its child":      {"timeout: {after: PT3S}\ndo: [{w: {run: {workflow: {namespace: test, name: child, version: latest}}}}, {a: " + task + "}]", runtime.StartOptions{}, 3 * time.Second},
-		"a start whose timeout runs at once":  {"do: [{a: " + task + "}]", runtime.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true}, 5 * time.Second},
-		"a start that has to end before long": {"do: [{a: " + task + "}]", runtime.StartOptions{Deadline: time.Date(2000, 1, 1, 0, 0, 6, 0, time.UTC)}, 6 * time.Second},
+		"a run that waits":                    {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1M}}]", client.StartOptions{}, 3 * time.Second},
+		"a run that waits for a slot":         {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1.5S}}, {a: " + task + "}]", client.StartOptions{}, 3 * time.Second},
+		"a run that waits for its child":      {"timeout: {after: PT3S}\ndo: [{w: {run: {workflow: {namespace: test, name: child, version: latest}}}}, {a: " + task + "}]", client.StartOptions{}, 3 * time.Second},
+		"a start whose timeout runs at once":  {"do: [{a: " + task + "}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true}, 5 * time.Second},
+		"a start that has to end before long": {"do: [{a: " + task + "}]", client.StartOptions{Deadline: time.Date(2000, 1, 1, 0, 0, 6, 0, time.UTC)}, 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // it begins at 2000-01-01T00:00:00Z
@@ -466,14 +467,14 @@ func TestSaturated(t *testing.T) {
 				h.perform = hanging
 				h.deploy("child", "do: [{a: {wait: PT2S}}]")
 				began := time.Now()
-				defer h.work(runtime.WorkerConfig{Concurrency: 1})()
+				defer h.work(worker.Config{Concurrency: 1})()
 				var i store.Instance
 				early := strings.HasPrefix(name, "a run")
 				if early {
 					i = h.start(c.document, c.options)
 					time.Sleep(time.Second)
 				}
-				h.start("do: [{a: "+task+"}]", runtime.StartOptions{ID: "it-has-the-slot"})
+				h.start("do: [{a: "+task+"}]", client.StartOptions{ID: "it-has-the-slot"})
 				time.Sleep(100 * time.Millisecond)
 				if !early {
 					i = h.start(c.document, c.options)
@@ -504,14 +505,14 @@ func TestDrainIsQuiet(t *testing.T) {
 			}
 			return "done", nil
 		}
-		stop := h.work(runtime.WorkerConfig{})
-		i := h.start("do: [{f: {fork: {branches: [{long: "+task+"}, {two: {do: [{a: "+task+"}, {b: "+task+"}]}}]}}}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{})
+		i := h.start("do: [{f: {fork: {branches: [{long: "+task+"}, {two: {do: [{a: "+task+"}, {b: "+task+"}]}}]}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		stop()
 		if r := h.record(i); r.Version > 5 || performed.Load() != 2 || r.Ready == 0 {
 			t.Errorf("%d effects were performed; the record is %+v", performed.Load(), r)
 		}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 3 {
 			t.Errorf("got %+v after %d calls", o, performed.Load())
 		}
@@ -528,11 +529,11 @@ func TestDrainLosesNothing(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			return "done", nil
 		}
-		stop := h.work(runtime.WorkerConfig{})
-		i := h.start("do: [{a: "+task+"}, {b: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{})
+		i := h.start("do: [{a: "+task+"}, {b: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		stop()
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 2 {
 			t.Errorf("got %+v after %d calls", o, performed.Load())
 		}
@@ -549,8 +550,8 @@ func TestNobodyWaits(t *testing.T) {
 			performed.Add(1)
 			return "done", nil
 		}
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", client.StartOptions{})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}
@@ -571,9 +572,9 @@ func TestPanicsAreContained(t *testing.T) {
 			}
 			return "done", nil
 		}
-		defer h.work(runtime.WorkerConfig{})()
-		bad := h.start("do: [{bad: "+task+"}]", runtime.StartOptions{})
-		good := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		defer h.work(worker.Config{})()
+		bad := h.start("do: [{bad: "+task+"}]", client.StartOptions{})
+		good := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		if o := h.wait(good); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}
@@ -595,11 +596,11 @@ func TestChildOfLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.deploy("child", "do: [{a: {wait: PT10S}}]")
-		stop := h.work(runtime.WorkerConfig{})
-		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{})
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		stop()
-		relay := runtime.Relay{Store: h.store}
+		relay := worker.Relay{Store: h.store}
 		start := `{"child":{"id":"` + h.child(i).ID + `","workflow":"test/child:latest","input":{},"parent":{"i":{"Namespace":"test","ID":"` + i.ID + `"},"e":1}}}`
 		if _, err := h.client.Deploy(t.Context(), definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
 			t.Fatal(err)
@@ -607,7 +608,7 @@ func TestChildOfLatest(t *testing.T) {
 		if err := relay.Bring(t.Context(), store.Outgoing{ID: "again", Data: []byte(start)}); err != nil {
 			t.Fatal(err)
 		}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}
@@ -620,11 +621,11 @@ func TestOrdersBeforeTheStart(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
 		document := "do: [{a: {set: {x: 1}}}, {b: " + task + "}]"
-		cancelled, suspended := h.start(document, runtime.StartOptions{}), h.start(document, runtime.StartOptions{})
+		cancelled, suspended := h.start(document, client.StartOptions{}), h.start(document, client.StartOptions{})
 		if err := errors.Join(h.client.Cancel(t.Context(), cancelled, ""), h.client.Suspend(t.Context(), suspended, "")); err != nil {
 			t.Fatal(err)
 		}
-		defer h.work(runtime.WorkerConfig{})()
+		defer h.work(worker.Config{})()
 		if o := h.wait(cancelled); o.Status != interpreter.StatusCancelled {
 			t.Errorf("got %+v", o)
 		}
@@ -650,15 +651,15 @@ func TestPerformingNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = hanging
-		stop := h.work(runtime.WorkerConfig{Drain: time.Millisecond})
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{Drain: time.Millisecond})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		stop()
 		h.perform = func(context.Context, interpreter.Request) (any, error) {
 			t.Error("something is performed")
 			return nil, nil
 		}
-		defer h.work(runtime.WorkerConfig{Concurrency: -1})()
+		defer h.work(worker.Config{Concurrency: -1})()
 		time.Sleep(time.Second)
 		if err := h.client.Cancel(t.Context(), i, ""); err != nil {
 			t.Fatal(err)
@@ -674,11 +675,11 @@ func TestCancelledWhileSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		i := h.start("do: [{a: {set: {x: 1}}}, {b: "+task+"}]", runtime.StartOptions{})
+		i := h.start("do: [{a: {set: {x: 1}}}, {b: "+task+"}]", client.StartOptions{})
 		if err := errors.Join(h.client.Suspend(t.Context(), i, ""), h.client.Cancel(t.Context(), i, "")); err != nil {
 			t.Fatal(err)
 		}
-		defer h.work(runtime.WorkerConfig{Concurrency: -1})()
+		defer h.work(worker.Config{Concurrency: -1})()
 		if o := h.wait(i); o.Status != interpreter.StatusCancelled {
 			t.Errorf("got %+v", o)
 		}
@@ -709,14 +710,14 @@ func TestDefinitionsOutOfReach(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
 				h.perform = effortless
-				i := h.start("do: [{w: {wait: PT1M}}, {a: "+task+"}]", runtime.StartOptions{})
+				i := h.start("do: [{w: {wait: PT1M}}, {a: "+task+"}]", client.StartOptions{})
 				if before > 0 {
-					stop := h.work(runtime.WorkerConfig{})
+					stop := h.work(worker.Config{})
 					time.Sleep(before)
 					stop()
 				}
 				h.store = &mute{Store: h.store, until: time.Now().Add(5 * time.Minute)}
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				time.Sleep(4 * time.Minute)
 				if r := h.record(i); r.Deaths > 0 || r.Reason != "" {
 					t.Errorf("the record is %+v", r)
@@ -733,8 +734,8 @@ func TestDefinitionsOutOfReach(t *testing.T) {
 func TestDeadlineFarAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{a: {wait: PT1H}}, {b: {set: {done: true}}}]", runtime.StartOptions{Deadline: time.Date(9999, 12, 31, 23, 59, 59, 123456789, time.UTC)})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: {wait: PT1H}}, {b: {set: {done: true}}}]", client.StartOptions{Deadline: time.Date(9999, 12, 31, 23, 59, 59, 123456789, time.UTC)})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}
@@ -746,8 +747,8 @@ func TestOutboxBehindWhatIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
-		defer h.work(runtime.WorkerConfig{Publish: func(context.Context, json.RawMessage) error { return io.ErrClosedPipe }})()
-		i := h.start("do: [{l: {for: {each: x, in: '${ [range(250)] }'}, do: [{e: {emit: {event: {with: {type: a}}}}}]}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{Publish: func(context.Context, json.RawMessage) error { return io.ErrClosedPipe }})()
+		i := h.start("do: [{l: {for: {each: x, in: '${ [range(250)] }'}, do: [{e: {emit: {event: {with: {type: a}}}}}]}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
 		}

@@ -10,8 +10,9 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // poisonous makes the performer of h kill the owner of whatever is called bad, and counts how often it has.
@@ -32,25 +33,25 @@ func (h *host) poisonous() *atomic.Int64 {
 func TestQuarantineStopsWorkNotTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string
-		options  runtime.StartOptions
+		options  client.StartOptions
 		kind     string
 	}{
-		"the workflow's, at its first step":    {"timeout: {after: PT1H}\ndo: [{bad: " + task + "}]", runtime.StartOptions{}, "workflow"},
-		"the workflow's, later":                {"timeout: {after: PT1H}\ndo: [{w: {wait: PT1M}}, {bad: " + task + "}]", runtime.StartOptions{}, "workflow"},
-		"the workflow's, as an expression":     {"timeout: {after: '${ \"PT1H\" }'}\ndo: [{bad: " + task + "}]", runtime.StartOptions{}, "workflow"},
-		"the execution's":                      {"do: [{bad: " + task + "}]", runtime.StartOptions{ExecutionTimeout: time.Hour}, "execution"},
-		"the run's":                            {"do: [{bad: " + task + "}]", runtime.StartOptions{RunTimeout: time.Hour}, "run"},
-		"a fixed one":                          {"do: [{bad: " + task + "}]", runtime.StartOptions{Deadline: time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)}, "execution"},
-		"a task's that nothing can catch":      {"do: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}]", runtime.StartOptions{}, "task"},
-		"a task's that a filter misses":        {"do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {errors: {with: {status: 500}}}}}]", runtime.StartOptions{}, "task"},
-		"the workflow's, not one that is less": {"timeout: {after: PT1H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: " + task + "}]}}}]", runtime.StartOptions{}, "workflow"},
-		"the limit of all attempts":            {"do: [{t: {try: [{bad: " + task + "}], catch: {retry: {limit: {duration: PT1H}}}}}]", runtime.StartOptions{}, "retry"},
+		"the workflow's, at its first step":    {"timeout: {after: PT1H}\ndo: [{bad: " + task + "}]", client.StartOptions{}, "workflow"},
+		"the workflow's, later":                {"timeout: {after: PT1H}\ndo: [{w: {wait: PT1M}}, {bad: " + task + "}]", client.StartOptions{}, "workflow"},
+		"the workflow's, as an expression":     {"timeout: {after: '${ \"PT1H\" }'}\ndo: [{bad: " + task + "}]", client.StartOptions{}, "workflow"},
+		"the execution's":                      {"do: [{bad: " + task + "}]", client.StartOptions{ExecutionTimeout: time.Hour}, "execution"},
+		"the run's":                            {"do: [{bad: " + task + "}]", client.StartOptions{RunTimeout: time.Hour}, "run"},
+		"a fixed one":                          {"do: [{bad: " + task + "}]", client.StartOptions{Deadline: time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)}, "execution"},
+		"a task's that nothing can catch":      {"do: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}]", client.StartOptions{}, "task"},
+		"a task's that a filter misses":        {"do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {errors: {with: {status: 500}}}}}]", client.StartOptions{}, "task"},
+		"the workflow's, not one that is less": {"timeout: {after: PT1H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: " + task + "}]}}}]", client.StartOptions{}, "workflow"},
+		"the limit of all attempts":            {"do: [{t: {try: [{bad: " + task + "}], catch: {retry: {limit: {duration: PT1H}}}}}]", client.StartOptions{}, "retry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
 				killed := h.poisonous()
-				defer h.work(runtime.WorkerConfig{})()
+				defer h.work(worker.Config{})()
 				i := h.start(c.document, c.options)
 				time.Sleep(20 * time.Minute)
 				if r := h.record(i); r.Reason != store.Quarantined || r.Held() || r.Ready != 0 {
@@ -76,8 +77,8 @@ func TestQuarantineDecidesNoWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		killed := h.poisonous()
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: {set: {late: true}}}]}}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT30M}}}], catch: {do: [{b: {set: {late: true}}}]}}}]", client.StartOptions{})
 		time.Sleep(2 * time.Hour)
 		kills := killed.Load()
 		if r := h.record(i); r.Reason != store.Quarantined || r.Version > 20 {
@@ -99,8 +100,8 @@ func TestQuarantinedParentEndsItsChild(t *testing.T) {
 		h.poisonous()
 		h.deploy("slow", "do: [{w: {wait: P1D}}]")
 		h.deploy("poisoned", "timeout: {after: PT1H}\ndo: [{f: {fork: {branches: [{c: {run: {workflow: {namespace: test, name: slow, version: latest}}}}, {bad: "+task+"}]}}}]")
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: poisoned, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: poisoned, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", client.StartOptions{})
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || took(o) > time.Hour+3*time.Second {
 			t.Errorf("got %+v after %s", o, took(o))
 		}
@@ -116,10 +117,10 @@ func TestQuarantineIsDescribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.poisonous()
-		defer h.work(runtime.WorkerConfig{})()
-		i := h.start("timeout: {after: PT2H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {}}}]", runtime.StartOptions{})
+		defer h.work(worker.Config{})()
+		i := h.start("timeout: {after: PT2H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {}}}]", client.StartOptions{})
 		time.Sleep(90 * time.Minute)
-		var stuck *runtime.QuarantinedError
+		var stuck *client.QuarantinedError
 		if _, _, err := h.client.Outcome(t.Context(), i); !errors.As(err, &stuck) || stuck.Ends.Sub(time.Now()).Round(time.Minute) != 30*time.Minute {
 			t.Errorf("it is told by %v", err)
 		}

@@ -10,9 +10,10 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/local"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // chains are workflows that start one another without end. Both names of a call lead to the documents named ping and pong.
@@ -43,8 +44,8 @@ func TestChainsEnd(t *testing.T) {
 				h := newHost(t)
 				h.deploy("ping", c.ping)
 				h.deploy("pong", c.pong)
-				defer h.work(runtime.WorkerConfig{})()
-				check(h.wait(h.start(c.ping, runtime.StartOptions{})))
+				defer h.work(worker.Config{})()
+				check(h.wait(h.start(c.ping, client.StartOptions{})))
 			})
 		})
 	}
@@ -73,13 +74,13 @@ func TestChainsThatDoNotWaitEnd(t *testing.T) {
 		}
 		h := newHost(t)
 		h.deploy("ping", document)
-		defer h.work(runtime.WorkerConfig{})()
-		h.wait(h.start(document, runtime.StartOptions{}))
+		defer h.work(worker.Config{})()
+		h.wait(h.start(document, client.StartOptions{}))
 		time.Sleep(time.Hour)
 		runs, faults := 0, 0
-		if err := h.client.List(t.Context(), runtime.Filter{}, func(f runtime.Found) bool {
+		if err := h.client.List(t.Context(), client.Filter{}, func(f client.Found) bool {
 			runs++
-			if f.Record.Status == interpreter.StatusFaulted {
+			if f.Lifecycle.Status == interpreter.StatusFaulted {
 				faults++
 			}
 			return true
@@ -114,11 +115,11 @@ func hostedFamily(t *testing.T, document string) {
 	h := newHost(t)
 	h.deploy("ping", document)
 	set := limits.Set{limits.Family: 100}
-	defer h.work(runtime.WorkerConfig{Limits: set})()
-	h.wait(h.start(document, runtime.StartOptions{}))
+	defer h.work(worker.Config{Limits: set})()
+	h.wait(h.start(document, client.StartOptions{}))
 	time.Sleep(time.Hour)
 	runs, limited := 0, 0
-	if err := h.client.List(t.Context(), runtime.Filter{}, func(f runtime.Found) bool {
+	if err := h.client.List(t.Context(), client.Filter{}, func(f client.Found) bool {
 		runs++
 		l, err := h.store.Load(t.Context(), f.Instance)
 		if err != nil {
@@ -175,8 +176,8 @@ func TestClosedReasons(t *testing.T) {
 				h := newHost(t)
 				h.perform = func(context.Context, interpreter.Request) (any, error) { return nil, nil }
 				h.deploy("child", "timeout: {after: PT1S}\ndo: [{a: {wait: PT1M}}]")
-				defer h.work(runtime.WorkerConfig{})()
-				i := h.start(c.document, runtime.StartOptions{})
+				defer h.work(worker.Config{})()
+				i := h.start(c.document, client.StartOptions{})
 				o := h.wait(i)
 				if r := h.record(i); r.Reason != c.reason || o.TimedOut != (c.reason == "timed_out") {
 					t.Errorf("closed as %s: %v", r.Reason, o.Fault)

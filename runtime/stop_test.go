@@ -10,8 +10,9 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // TestOneHolding: a worker that takes an instance again, after its lease was ended, gives up what it held before.
@@ -24,8 +25,8 @@ func TestOneHolding(t *testing.T) {
 			defer active.Add(-1)
 			return hanging(ctx, interpreter.Request{})
 		}
-		defer h.work(runtime.WorkerConfig{Drain: time.Millisecond})()
-		h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		defer h.work(worker.Config{Drain: time.Millisecond})()
+		h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		for p := range 2 {
 			if _, err := h.store.Scrub(t.Context(), store.Scrub{Partition: p, N: 100, Adopt: true}); err != nil {
@@ -86,9 +87,9 @@ func TestStopWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		h.store = &gone{Store: h.store}
-		stop := h.work(runtime.WorkerConfig{})
+		stop := h.work(worker.Config{})
 		time.Sleep(2 * time.Second)
 		began := time.Now()
 		stop()
@@ -124,11 +125,11 @@ func TestClaimAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless
-		i := h.start("do: [{a: "+task+"}]", runtime.StartOptions{})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &slow{Store: h.store, stop: cancel}
-		runtime.NewWorker(runtime.WorkerConfig{Store: s, Compile: h.compile}).Run(ctx)
-		defer h.work(runtime.WorkerConfig{})()
+		worker.New(worker.Config{Store: s, Compile: h.compile}).Run(ctx)
+		defer h.work(worker.Config{})()
 		began := time.Now()
 		h.wait(i)
 		if took := time.Since(began); took > time.Second {
@@ -150,8 +151,8 @@ func TestDetachedAtStop(t *testing.T) {
 			}
 			return nil, nil
 		}
-		stop := h.work(runtime.WorkerConfig{})
-		h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		stop := h.work(worker.Config{})
+		h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		stop()
 		if ended.Load() != 1 {
@@ -184,9 +185,9 @@ func TestRenewalDuringTheEnd(t *testing.T) {
 			performed.Add(1)
 			return nil, nil
 		}
-		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", runtime.StartOptions{})
+		i := h.start("do: [{a: {run: {shell: {command: x}, await: false}}}]", client.StartOptions{})
 		h.store = &late{h.store}
-		defer h.work(runtime.WorkerConfig{Observe: func(store.Instance, []interpreter.HistoryEvent) { observed.Add(1) }})()
+		defer h.work(worker.Config{Observe: func(store.Instance, []interpreter.HistoryEvent) { observed.Add(1) }})()
 		h.wait(i)
 		time.Sleep(time.Minute)
 		if performed.Load() != 1 || observed.Load() == 0 {
@@ -199,12 +200,12 @@ func TestRenewalDuringTheEnd(t *testing.T) {
 func TestOnlyBehindOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memstore.New(memstore.Config{Partitions: 1})
-		h := &host{T: t, store: kept, client: runtime.NewClient(runtime.ClientConfig{Store: kept})}
+		h := &host{T: t, store: kept, client: client.New(client.Config{Store: kept})}
 		for range 150 {
-			h.start("do: [{b: {set: {x: 1}}}]", runtime.StartOptions{})
+			h.start("do: [{b: {set: {x: 1}}}]", client.StartOptions{})
 		}
-		i := h.start("do: [{b: {set: {x: 1}}}]", runtime.StartOptions{})
-		defer h.work(runtime.WorkerConfig{Only: func(other store.Instance) bool { return other == i }})()
+		i := h.start("do: [{b: {set: {x: 1}}}]", client.StartOptions{})
+		defer h.work(worker.Config{Only: func(other store.Instance) bool { return other == i }})()
 		time.Sleep(time.Minute)
 		if r := h.record(i); !r.Status.Final() {
 			t.Errorf("after a minute it is %s", r.Status)

@@ -8,16 +8,17 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 func TestWorkerRunsInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = func(context.Context, interpreter.Request) (any, error) { return "done", nil }
-		stop := h.work(runtime.WorkerConfig{})
+		stop := h.work(worker.Config{})
 		defer stop()
-		i := h.start("do: [{a: {run: {shell: {command: x}}}}, {b: {wait: {hours: 1}}}, {c: {set: '${ [., 1] }'}}]", runtime.StartOptions{})
+		i := h.start("do: [{a: {run: {shell: {command: x}}}}, {b: {wait: {hours: 1}}}, {c: {set: '${ [., 1] }'}}]", client.StartOptions{})
 		o := h.wait(i)
 		if o.Status != interpreter.StatusCompleted || o.EndedAt.Sub(o.StartedAt) < time.Hour || o.EndedAt.Sub(o.StartedAt) > time.Hour+10*time.Millisecond {
 			t.Errorf("got %+v after %s", o, o.EndedAt.Sub(o.StartedAt))
@@ -33,9 +34,9 @@ func TestDeadlineHolds(t *testing.T) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
-		stop := h.work(runtime.WorkerConfig{})
+		stop := h.work(worker.Config{})
 		defer stop()
-		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, timeout: {after: PT5S}}}], catch: {as: e, do: [{b: {set: '${ $e.status }'}}]}}}]", runtime.StartOptions{})
+		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, timeout: {after: PT5S}}}], catch: {as: e, do: [{b: {set: '${ $e.status }'}}]}}}]", client.StartOptions{})
 		o := h.wait(i)
 		if took := o.EndedAt.Sub(o.StartedAt); o.Output != 408 || took < 5*time.Second || took > 5*time.Second+10*time.Millisecond {
 			t.Errorf("got %+v after %s", o, took)
@@ -46,15 +47,15 @@ func TestDeadlineHolds(t *testing.T) {
 func TestChildWorkflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		stop := h.work(runtime.WorkerConfig{})
+		stop := h.work(worker.Config{})
 		defer stop()
 		h.deploy("child", "do: [{a: {wait: PT2S}}, {b: {set: {n: '${ .n + 1 }'}}}]")
-		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest, input: {n: 1}}}}}]", runtime.StartOptions{})
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest, input: {n: 1}}}}}]", client.StartOptions{})
 		o := h.wait(i)
 		if got, _ := o.Output.(map[string]any); got["n"] != 2 {
 			t.Errorf("got %+v", o)
 		}
-		unknown := h.start("do: [{a: {run: {workflow: {namespace: test, name: none, version: latest}}}}]", runtime.StartOptions{})
+		unknown := h.start("do: [{a: {run: {workflow: {namespace: test, name: none, version: latest}}}}]", client.StartOptions{})
 		if o := h.wait(unknown); o.Fault == nil || !errors.Same(o.Fault.Type, errors.Configuration) {
 			t.Errorf("got %+v", o)
 		}
@@ -70,9 +71,9 @@ func TestCancel(t *testing.T) {
 			close(stopped)
 			return nil, context.Cause(ctx)
 		}
-		stop := h.work(runtime.WorkerConfig{})
+		stop := h.work(worker.Config{})
 		defer stop()
-		i := h.start("do: [{a: {run: {shell: {command: x}}}}]", runtime.StartOptions{})
+		i := h.start("do: [{a: {run: {shell: {command: x}}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		began := time.Now()
 		if err := h.client.Cancel(t.Context(), i, "enough"); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -118,8 +118,8 @@ func (w *world) auditInstance(item store.Listed) {
 	if !item.Lifecycle.Status.Final() {
 		w.problem("I20: %s has not ended: %+v", i, item.Lifecycle)
 	}
-	var entries []runtime.HistoryEntry
-	if _, err := w.client.History(context.Background(), i, 0, func(e runtime.HistoryEntry) error {
+	var entries []client.HistoryEntry
+	if _, err := w.client.History(context.Background(), i, 0, func(e client.HistoryEntry) error {
 		entries = append(entries, e)
 		return nil
 	}); err != nil {
@@ -133,7 +133,7 @@ func (w *world) auditInstance(item store.Listed) {
 
 // auditRecords checks that records are numbered without gaps, that there is one end and nothing behind it, and that
 // owners follow each other (I1, I2, I3).
-func (w *world) auditRecords(i store.Instance, stored store.Lifecycle, entries []runtime.HistoryEntry) {
+func (w *world) auditRecords(i store.Instance, stored store.Lifecycle, entries []client.HistoryEntry) {
 	seq, ended := 0, false
 	var epoch int64
 	nonces := map[int64]string{}
@@ -177,7 +177,7 @@ func (w *world) auditRecords(i store.Instance, stored store.Lifecycle, entries [
 }
 
 // auditTimes checks that nothing is early and no result came after its time (I6, I8).
-func (w *world) auditTimes(i store.Instance, entries []runtime.HistoryEntry) {
+func (w *world) auditTimes(i store.Instance, entries []client.HistoryEntry) {
 	waits, deadlines := map[interpreter.Path]time.Time{}, map[interpreter.Path]time.Time{}
 	for _, e := range entries {
 		if e.CommittedAt.Before(e.At) {
@@ -208,7 +208,7 @@ func (w *world) auditTimes(i store.Instance, entries []runtime.HistoryEntry) {
 }
 
 // auditState folds the history (I2).
-func (w *world) auditState(item store.Listed, entries []runtime.HistoryEntry) {
+func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 	i := item.Instance
 	info, err := execution.ParseInvocation(item.Invocation)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// worker does in the simulation what runtime.Worker does with goroutines.
-type worker struct {
+// owner does in the simulation what runtime.Worker does with goroutines.
+type owner struct {
 	w       *world
 	n       int
 	life    int           // counts its crashes: what was meant for an earlier life is lost
@@ -49,7 +49,7 @@ const (
 	opTimeout = 400 * time.Millisecond
 )
 
-func (k *worker) boot() {
+func (k *owner) boot() {
 	k.rate = 1 + k.w.knobs.skew*(2*k.w.rng.Float64()-1)
 	k.held, k.heard, k.latest, k.polling, k.leaving = nil, time.Time{}, time.Time{}, false, false
 	k.later(time.Duration(k.w.rng.IntN(100))*time.Millisecond, "boot", k.poll)
@@ -58,10 +58,10 @@ func (k *worker) boot() {
 }
 
 // local is the worker's own clock.
-func (k *worker) local() time.Duration { return time.Duration(float64(k.w.now) * k.rate) }
+func (k *owner) local() time.Duration { return time.Duration(float64(k.w.now) * k.rate) }
 
 // later has the worker do something, unless it is dead by then; while it stands still, everything waits.
-func (k *worker) later(d time.Duration, what string, do func()) {
+func (k *owner) later(d time.Duration, what string, do func()) {
 	life := k.life
 	var act func()
 	act = func() {
@@ -77,7 +77,7 @@ func (k *worker) later(d time.Duration, what string, do func()) {
 }
 
 // fate lets the worker crash or stand still, as the seed wants.
-func (k *worker) fate() {
+func (k *owner) fate() {
 	w := k.w
 	if w.faulty && w.rng.Float64() < w.knobs.crash {
 		w.note("worker %d crashes", k.n)
@@ -98,7 +98,7 @@ func (k *worker) fate() {
 
 // leave stops the worker as SIGTERM does: it takes nothing more, lets what is in flight end for a while, hands over the
 // rest, and comes back.
-func (k *worker) leave() {
+func (k *owner) leave() {
 	k.w.note("worker %d leaves", k.n)
 	k.leaving = true
 	all := func(tell func(*execution.Execution)) {
@@ -120,7 +120,7 @@ func (k *worker) leave() {
 
 // call sends an operation to the store and hands the answer to then: it may be lost on the way there or back, happen
 // twice, or take long.
-func (k *worker) call(what string, operation func() error, then func(err error)) {
+func (k *owner) call(what string, operation func() error, then func(err error)) {
 	w := k.w
 	answered, life := false, k.life
 	answer := func(err error) {
@@ -152,7 +152,7 @@ func (k *worker) call(what string, operation func() error, then func(err error))
 func (w *world) lose() bool { return w.faulty && w.rng.Float64() < w.knobs.drop }
 
 // hear takes in the store's time.
-func (k *worker) hear(at time.Time) {
+func (k *owner) hear(at time.Time) {
 	if at.IsZero() {
 		return
 	}
@@ -162,26 +162,26 @@ func (k *worker) hear(at time.Time) {
 }
 
 // estimate is what the worker believes the store's time to be.
-func (k *worker) estimate() time.Time {
+func (k *owner) estimate() time.Time {
 	if at := k.heard.Add(k.local() - k.heardAt).Truncate(time.Millisecond); at.After(k.latest) {
 		k.latest = at
 	}
 	return k.latest
 }
 
-func (k *worker) trusted(h *holding) bool {
+func (k *owner) trusted(h *holding) bool {
 	return k.local() < h.asked+k.w.knobs.lease*4/5
 }
 
 // poll looks for work in every partition.
-func (k *worker) poll() {
+func (k *owner) poll() {
 	if !k.polling {
 		k.polling = true
 		k.pollPartition(0)
 	}
 }
 
-func (k *worker) pollPartition(p int) {
+func (k *owner) pollPartition(p int) {
 	if p == k.w.knobs.partitions || k.leaving {
 		k.polling = false
 		k.later(pollEvery, "poll", k.poll)
@@ -201,7 +201,7 @@ func (k *worker) pollPartition(p int) {
 	})
 }
 
-func (k *worker) promote(p int, work store.Work) {
+func (k *owner) promote(p int, work store.Work) {
 	if len(work.Due) == 0 {
 		k.claim(p, work.Ready)
 		return
@@ -212,7 +212,7 @@ func (k *worker) promote(p int, work store.Work) {
 	}, func(error) { k.claim(p, append(work.Due, work.Ready...)) })
 }
 
-func (k *worker) claim(p int, ready []store.Instance) {
+func (k *owner) claim(p int, ready []store.Instance) {
 	if len(ready) == 0 || k.leaving {
 		return
 	}
@@ -232,7 +232,7 @@ func (k *worker) claim(p int, ready []store.Instance) {
 	})
 }
 
-func (k *worker) hold(c store.Claimed, asked time.Duration) {
+func (k *owner) hold(c store.Claimed, asked time.Duration) {
 	info, err := execution.ParseInvocation(c.Invocation)
 	if err != nil {
 		k.w.problem("%s: %s", c.Instance, err)
@@ -258,7 +258,7 @@ func (k *worker) hold(c store.Claimed, asked time.Duration) {
 }
 
 // act does what a session wants, as far as no operation of it is on its way.
-func (k *worker) act(h *holding) {
+func (k *owner) act(h *holding) {
 	for !h.busy && !h.gone && !k.lost(h) {
 		wants := h.session.Actions()
 		for _, id := range wants.Cancel {
@@ -293,14 +293,14 @@ func (k *worker) act(h *holding) {
 }
 
 // place gives a session its place for effects.
-func (k *worker) place(h *holding) {
+func (k *owner) place(h *holding) {
 	if h.unplaced = false; !h.gone && !k.lost(h) {
 		h.session.Placed()
 		k.act(h)
 	}
 }
 
-func (k *worker) drop(h *holding, why string) {
+func (k *owner) drop(h *holding, why string) {
 	h.gone = true
 	for n, other := range k.held {
 		if other == h {
@@ -312,7 +312,7 @@ func (k *worker) drop(h *holding, why string) {
 }
 
 // lost lets go of what cannot be trusted any more.
-func (k *worker) lost(h *holding) bool {
+func (k *owner) lost(h *holding) bool {
 	if k.trusted(h) || k.w.bug.trusting {
 		return false
 	}
@@ -320,7 +320,7 @@ func (k *worker) lost(h *holding) bool {
 	return true
 }
 
-func (k *worker) tick(h *holding, at time.Time) {
+func (k *owner) tick(h *holding, at time.Time) {
 	if at.IsZero() || at.Equal(h.ticking) {
 		return
 	}
@@ -339,7 +339,7 @@ func (k *worker) tick(h *holding, at time.Time) {
 	})
 }
 
-func (k *worker) perform(h *holding, e interpreter.Effect) {
+func (k *owner) perform(h *holding, e interpreter.Effect) {
 	h.flights[e.ID] = true
 	if h.unplaced && e.Once {
 		k.w.problem("%s performs %s without a place for it", h.instance, e.Request.Path)
@@ -364,7 +364,7 @@ func (k *worker) perform(h *holding, e interpreter.Effect) {
 	})
 }
 
-func (k *worker) commit(h *holding, c store.Commit) {
+func (k *owner) commit(h *holding, c store.Commit) {
 	h.busy = true
 	var done store.Committed
 	k.call("commit "+c.Instance.ID, func() (err error) {
@@ -393,7 +393,7 @@ func (k *worker) commit(h *holding, c store.Commit) {
 }
 
 // again asks for an instance as it is stored, if it is still held.
-func (k *worker) again(h *holding, then func(store.Claimed) error) {
+func (k *owner) again(h *holding, then func(store.Claimed) error) {
 	h.busy = true
 	var claimed []store.Claimed
 	k.call("claim again", func() (err error) {
@@ -422,14 +422,14 @@ func (k *worker) again(h *holding, then func(store.Claimed) error) {
 	})
 }
 
-func (k *worker) reload(h *holding) { k.again(h, h.session.Reloaded) }
+func (k *owner) reload(h *holding) { k.again(h, h.session.Reloaded) }
 
-func (k *worker) fetch(h *holding) {
+func (k *owner) fetch(h *holding) {
 	k.again(h, func(c store.Claimed) error { return h.session.Mail(c.Inbox) })
 }
 
 // renew prolongs all leases.
-func (k *worker) renew() {
+func (k *owner) renew() {
 	byPartition := make([][]*holding, k.w.knobs.partitions)
 	for _, h := range append([]*holding{}, k.held...) {
 		if !k.lost(h) {
@@ -445,7 +445,7 @@ func (k *worker) renew() {
 	k.later(k.w.knobs.lease/3, "renew", k.renew)
 }
 
-func (k *worker) renewAll(p int, all []*holding) {
+func (k *owner) renewAll(p int, all []*holding) {
 	request := store.Renew{Partition: p, Lease: k.w.knobs.lease}
 	for _, h := range all {
 		request.Held = append(request.Held, store.Held{Instance: h.instance, Token: h.token})
@@ -480,7 +480,7 @@ func (k *worker) renewAll(p int, all []*holding) {
 }
 
 // relay brings what leaves instances to where it belongs.
-func (k *worker) relay(p int, entries []store.Outgoing) {
+func (k *owner) relay(p int, entries []store.Outgoing) {
 	if len(entries) == 0 {
 		return
 	}

@@ -11,10 +11,11 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -30,9 +31,9 @@ type world struct {
 
 	memory  store.Store // what the store really holds
 	store   store.Store // the same, perhaps with a bug planted
-	client  *runtime.Client
-	relay   runtime.Relay
-	workers []*worker
+	client  *client.Client
+	relay   worker.Relay
+	workers []*owner
 	runs    []*run
 	compile func(definition.Definition) (*interpreter.Program, error)
 
@@ -97,8 +98,8 @@ func newWorld(seed uint64, b bug, compile func(definition.Definition) (*interpre
 	if b.store != nil {
 		w.store = b.store(w)
 	}
-	w.client = runtime.NewClient(runtime.ClientConfig{Store: w.memory, Nonce: w.nonce})
-	w.relay = runtime.Relay{Store: w.store}
+	w.client = client.New(client.Config{Store: w.memory, Nonce: w.nonce})
+	w.relay = worker.Relay{Store: w.store}
 	return w
 }
 
@@ -161,7 +162,7 @@ func (w *world) play() []string {
 // begin starts workers, runs and faults.
 func (w *world) begin() {
 	for n := range w.knobs.workers {
-		k := &worker{w: w, n: n}
+		k := &owner{w: w, n: n}
 		w.workers = append(w.workers, k)
 		k.boot()
 	}
@@ -181,7 +182,7 @@ func (w *world) begin() {
 
 func (w *world) start(r *run) {
 	reference := definition.Reference{Namespace: "sim", Name: r.kind.name, Version: "1.0.0"}
-	i, err := w.client.Start(context.Background(), reference, nil, runtime.StartOptions{ID: r.id})
+	i, err := w.client.Start(context.Background(), reference, nil, client.StartOptions{ID: r.id})
 	if err != nil {
 		w.problem("start %s: %s", r.id, err)
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/worker"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -44,7 +44,7 @@ func (b *bench) http() (*measured, error) {
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) { // whatever the documents call it
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	w := runtime.WorkerConfig{Compile: b.compileCalls(transport), Concurrency: b.flags.concurrency}
+	w := worker.Config{Compile: b.compileCalls(transport), Concurrency: b.flags.concurrency}
 	if _, err := b.runSteps(b.of(200), w); err != nil { // connections and memory are there then
 		return nil, err
 	}

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // This file has the scenarios of bench.
@@ -42,7 +43,7 @@ func (b *bench) throughput() (*measured, error) {
 		return nil, err
 	}
 	m := &measured{Instances: b.of(2000)}
-	w := runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency}
+	w := worker.Config{Compile: b.compile(effortless), Concurrency: b.flags.concurrency}
 	if _, err := b.runSteps(b.of(200), w); err != nil { // connections and memory are there then
 		return nil, err
 	}
@@ -72,9 +73,9 @@ func (b *bench) throughput() (*measured, error) {
 }
 
 // gaps adds to took how long after the entry before it each entry was stored.
-func gaps(took *[]time.Duration) func(runtime.HistoryEntry) {
+func gaps(took *[]time.Duration) func(client.HistoryEntry) {
 	var before time.Time
-	return func(e runtime.HistoryEntry) { // the entries of a run come in order, and together
+	return func(e client.HistoryEntry) { // the entries of a run come in order, and together
 		if e.Events[0].Seq > 1 {
 			*took = append(*took, e.CommittedAt.Sub(before))
 		}
@@ -86,7 +87,7 @@ func gaps(took *[]time.Duration) func(runtime.HistoryEntry) {
 type cost struct{ elapsed, cpu time.Duration }
 
 // runSteps starts n runs of durable steps, and returns what a worker then takes for them.
-func (b *bench) runSteps(n int, c runtime.WorkerConfig) (cost, error) {
+func (b *bench) runSteps(n int, c worker.Config) (cost, error) {
 	if _, err := b.startSteps(n); err != nil {
 		return cost{}, err
 	}
@@ -156,7 +157,7 @@ func (b *bench) sleepUntil(n int, over time.Duration) (*measured, error) {
 	// All of them are asleep before the first wakes.
 	asleep := 2*time.Second + time.Duration(n)*150*time.Microsecond
 	wake := time.Now().Add(asleep)
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), ParkAfter: time.Millisecond})
+	stop := b.work(worker.Config{Compile: b.compile(effortless), ParkAfter: time.Millisecond})
 	err = b.start(r, n, func(i int) any {
 		at := wake
 		if n > 1 {
@@ -176,7 +177,7 @@ func (b *bench) sleepUntil(n int, over time.Duration) (*measured, error) {
 	}
 	var late []time.Duration
 	due := map[string]time.Time{}
-	m.Lost, m.Duplicates, err = b.account(func(e runtime.HistoryEntry) {
+	m.Lost, m.Duplicates, err = b.account(func(e client.HistoryEntry) {
 		late = append(late, lateness(e, due)...)
 	})
 	m.latencies(late)
@@ -184,7 +185,7 @@ func (b *bench) sleepUntil(n int, over time.Duration) (*measured, error) {
 }
 
 // lateness returns by how much the waits that an entry ends were late. The entries of a run come in order.
-func lateness(e runtime.HistoryEntry, due map[string]time.Time) (late []time.Duration) {
+func lateness(e client.HistoryEntry, due map[string]time.Time) (late []time.Duration) {
 	for _, r := range e.Events {
 		switch r.Type {
 		case interpreter.TaskWaiting:
@@ -209,11 +210,11 @@ func (b *bench) timeouts() (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(block), Concurrency: 5000})
+	stop := b.work(worker.Config{Compile: b.compile(block), Concurrency: 5000})
 	began := time.Now()
 	for i := range m.Instances {
 		time.Sleep(time.Until(began.Add(time.Duration(i) * 2 * time.Millisecond)))
-		instance, err := b.client.Start(b.ctx, r, nil, runtime.StartOptions{})
+		instance, err := b.client.Start(b.ctx, r, nil, client.StartOptions{})
 		if err != nil {
 			stop()
 			return nil, err
@@ -228,7 +229,7 @@ func (b *bench) timeouts() (*measured, error) {
 		return nil, err
 	}
 	var late []time.Duration
-	m.Lost, m.Duplicates, err = b.account(func(e runtime.HistoryEntry) {
+	m.Lost, m.Duplicates, err = b.account(func(e client.HistoryEntry) {
 		for _, record := range e.Events {
 			if record.Type != interpreter.TaskFaulted || record.Error == nil {
 				continue
@@ -294,7 +295,7 @@ func (b *bench) sleepers() (*measured, error) {
 // apart runs a worker in a process of its own, if the store allows it, and returns its process.
 func (b *bench) apart() (pid int, stop func(), err error) {
 	if b.store.local {
-		return os.Getpid(), b.work(runtime.WorkerConfig{Compile: b.compile(effortless)}), nil
+		return os.Getpid(), b.work(worker.Config{Compile: b.compile(effortless)}), nil
 	}
 	worker, err := b.spawn()
 	if err != nil {
@@ -330,7 +331,7 @@ func (b *bench) endAll() error {
 	if err != nil {
 		return err
 	}
-	if err := firstError(runtime.ForEach(b.runs, func(i store.Instance) error {
+	if err := firstError(client.ForEach(b.runs, func(i store.Instance) error {
 		return b.client.Terminate(b.ctx, i, "the measurement is over")
 	})...); err != nil {
 		return err
@@ -350,7 +351,7 @@ func (b *bench) long() (*measured, error) {
 		return nil, err
 	}
 	began := time.Now()
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless)})
+	stop := b.work(worker.Config{Compile: b.compile(effortless)})
 	if err = b.start(r, 1, func(int) any { return map[string]any{"n": n} }); err == nil {
 		err = b.closed(before, 1, 10*time.Minute)
 	}
@@ -363,7 +364,7 @@ func (b *bench) long() (*measured, error) {
 	var ends []time.Time
 	var took []time.Duration
 	gap := gaps(&took)
-	m.Lost, m.Duplicates, err = b.account(func(e runtime.HistoryEntry) {
+	m.Lost, m.Duplicates, err = b.account(func(e client.HistoryEntry) {
 		ends = append(ends, e.CommittedAt)
 		gap(e)
 	})
@@ -431,7 +432,7 @@ func (b *bench) spawn() (*exec.Cmd, error) {
 
 // beWorker is what a spawned program does until it is killed.
 func (b *bench) beWorker() error {
-	stop := b.work(runtime.WorkerConfig{Compile: b.compile(effortless), Concurrency: b.flags.concurrency})
+	stop := b.work(worker.Config{Compile: b.compile(effortless), Concurrency: b.flags.concurrency})
 	<-b.ctx.Done()
 	stop()
 	return nil

@@ -17,9 +17,10 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/redisstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -74,7 +75,7 @@ func (b *bench) start(r definition.Reference, n int, input func(int) any) error 
 	for range 64 {
 		group.Go(func() {
 			for i := range next {
-				instance, err := b.client.Start(b.ctx, r, input(i), runtime.StartOptions{})
+				instance, err := b.client.Start(b.ctx, r, input(i), client.StartOptions{})
 				if err != nil {
 					select {
 					case failed <- err:
@@ -100,13 +101,13 @@ func (b *bench) start(r definition.Reference, n int, input func(int) any) error 
 }
 
 // work runs a worker until the function that it returns is called.
-func (b *bench) work(c runtime.WorkerConfig) (stop func()) {
+func (b *bench) work(c worker.Config) (stop func()) {
 	c.Store = b.store
 	ctx, cancel := context.WithCancel(b.ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.NewWorker(c).Run(ctx)
+		worker.New(c).Run(ctx)
 	}()
 	return func() { cancel(); <-done }
 }
@@ -189,7 +190,7 @@ func (b *bench) count() (closed int64, err error) {
 
 // account looks at every run: it returns how many have not completed, and how many effects were committed twice, and
 // calls late with each entry.
-func (b *bench) account(late func(runtime.HistoryEntry)) (lost, duplicates int, err error) {
+func (b *bench) account(late func(client.HistoryEntry)) (lost, duplicates int, err error) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	next := make(chan store.Instance)
@@ -217,7 +218,7 @@ func (b *bench) account(late func(runtime.HistoryEntry)) (lost, duplicates int, 
 	return lost, duplicates, err
 }
 
-func (b *bench) look(i store.Instance) (lost, duplicates int, entries []runtime.HistoryEntry, err error) {
+func (b *bench) look(i store.Instance) (lost, duplicates int, entries []client.HistoryEntry, err error) {
 	l, err := b.store.Load(b.ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {
 		return 1, 0, nil, nil
@@ -229,7 +230,7 @@ func (b *bench) look(i store.Instance) (lost, duplicates int, entries []runtime.
 		lost = 1
 	}
 	seen := map[interpreter.Path]bool{}
-	_, err = b.client.History(b.ctx, i, 0, func(e runtime.HistoryEntry) error {
+	_, err = b.client.History(b.ctx, i, 0, func(e client.HistoryEntry) error {
 		entries = append(entries, e)
 		for _, r := range e.Events {
 			if r.Type != interpreter.EffectFinished {
@@ -258,8 +259,8 @@ func (b *bench) abandon() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), abandoned)
 	defer cancel()
 	b.ctx = ctx
-	runtime.ForEach(left, func(i store.Instance) error { return b.client.Terminate(ctx, i, "bench was interrupted") })
-	stop := b.work(runtime.WorkerConfig{Compile: host{}.compile, Concurrency: -1})
+	client.ForEach(left, func(i store.Instance) error { return b.client.Terminate(ctx, i, "bench was interrupted") })
+	stop := b.work(worker.Config{Compile: host{}.compile, Concurrency: -1})
 	defer stop()
 	for len(left) > 0 && ctx.Err() == nil {
 		refused := b.client.DeleteAll(ctx, left)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -20,28 +20,28 @@ type order struct {
 	use, short, done string
 	fits             string // a status that it is for
 	ends             bool   // the run
-	give             func(c *runtime.Client, ctx context.Context, all []store.Instance, reason string) []error
+	give             func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error
 }
 
 func orders() []order {
 	return []order{
-		{"cancel", "End runs: what is in progress is cancelled", "cancelling", "waiting", true, each((*runtime.Client).Cancel)},
-		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, each((*runtime.Client).Terminate)},
-		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, each((*runtime.Client).Suspend)},
-		{"resume", "Let suspended runs go on", "resuming", "suspended", false, each((*runtime.Client).Resume)},
-		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each(func(c *runtime.Client, ctx context.Context, i store.Instance, _ string) error {
+		{"cancel", "End runs: what is in progress is cancelled", "cancelling", "waiting", true, each((*client.Client).Cancel)},
+		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, each((*client.Client).Terminate)},
+		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, each((*client.Client).Suspend)},
+		{"resume", "Let suspended runs go on", "resuming", "suspended", false, each((*client.Client).Resume)},
+		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each(func(c *client.Client, ctx context.Context, i store.Instance, _ string) error {
 			return c.Retry(ctx, i)
 		})},
-		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *runtime.Client, ctx context.Context, all []store.Instance, _ string) []error {
+		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
 			return c.DeleteAll(ctx, all)
 		}},
 	}
 }
 
 // each returns what gives an order to several runs at once that can be given to one.
-func each(give func(*runtime.Client, context.Context, store.Instance, string) error) func(*runtime.Client, context.Context, []store.Instance, string) []error {
-	return func(c *runtime.Client, ctx context.Context, all []store.Instance, reason string) []error {
-		return runtime.ForEach(all, func(i store.Instance) error { return give(c, ctx, i, reason) })
+func each(give func(*client.Client, context.Context, store.Instance, string) error) func(*client.Client, context.Context, []store.Instance, string) []error {
+	return func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error {
+		return client.ForEach(all, func(i store.Instance) error { return give(c, ctx, i, reason) })
 	}
 }
 
@@ -119,7 +119,7 @@ func (o *operation) order(v order, runs []store.Instance, reason string) error {
 // storeRefuses returns why the store takes no orders at all, if that is what one of the errors says. A refusal is about one run.
 func storeRefuses(refused []error) error {
 	for _, err := range refused {
-		ours := errors.As(err, new(*runtime.OptionError)) || errors.AsError(err) != nil
+		ours := errors.As(err, new(*client.OptionError)) || errors.AsError(err) != nil
 		if err != nil && store.RefusedAs(err) == "" && !ours {
 			return err
 		}
@@ -161,7 +161,7 @@ func (o *operation) unfit(v order, i store.Instance, err error) error {
 	if loading != nil {
 		return refusalError(err)
 	}
-	found := runtime.Found{Instance: i, Record: l.Lifecycle}
+	found := client.Found{Instance: i, Lifecycle: l.Lifecycle}
 	hint := "swrun " + v.use + " is for runs that are " + v.fits
 	if v.use == "delete" {
 		hint = "swrun cancel or terminate it first"

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun/memstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -83,7 +83,7 @@ func TestBenchIsInterrupted(t *testing.T) {
 func TestOrderIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	given := 0
-	v := order{use: "terminate", done: "terminating", give: func(_ *runtime.Client, ctx context.Context, all []store.Instance, _ string) []error {
+	v := order{use: "terminate", done: "terminating", give: func(_ *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
 		failed := make([]error, len(all))
 		for n := range all {
 			if given++; given == ordered+11 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -40,8 +40,8 @@ func (p *program) deadlinesCommand() *cobra.Command {
 
 // upcoming is a deadline of a run.
 type upcoming struct {
-	run *runtime.Description
-	in  runtime.DescribedDeadline
+	run *client.Description
+	in  client.DescribedDeadline
 }
 
 func (o *operation) deadlines(within time.Duration) error {
@@ -88,7 +88,7 @@ func (o *operation) deadlines(within time.Duration) error {
 	}
 	values := []api.UpcomingDeadline{}
 	for _, u := range all {
-		values = append(values, api.UpcomingDeadline{Run: u.run.Instance.String(), Workflow: u.run.Info.Workflow.String(), Deadline: api.NewDeadline(u.in)})
+		values = append(values, api.UpcomingDeadline{Run: u.run.Instance.String(), Workflow: u.run.Invocation.Workflow.String(), Deadline: api.NewDeadline(u.in)})
 	}
 	return o.print(values)
 }

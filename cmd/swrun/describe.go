@@ -11,7 +11,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -52,13 +52,13 @@ func (o *operation) describe(name string) error {
 
 // driver tells what will move a run on an embedded store, which nobody works on while this command has it. Empty if
 // somebody may, or if it has ended.
-func (o *operation) driver(d *runtime.Description) string {
-	if !o.store.local || d.Record.Status.Final() || d.Status == store.Quarantined {
+func (o *operation) driver(d *client.Description) string {
+	if !o.store.local || d.Lifecycle.Status.Final() || d.Status == store.Quarantined {
 		return ""
 	}
 	store := o.storeFlag()
 	text := "nothing drives this store now: swrun worker" + store + " drives all of its runs"
-	if d.Info.Plain() {
+	if d.Invocation.Plain() {
 		file := d.Program.Workflow.Source.File
 		if !isFile(file) {
 			file = "DOCUMENT" // it was another folder's, or has moved
@@ -68,43 +68,43 @@ func (o *operation) driver(d *runtime.Description) string {
 	return text
 }
 
-func describeText(d, source *runtime.Description, driver string) string {
+func describeText(d, source *client.Description, driver string) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, terminal.Printable(fmt.Sprintf(format, args...)))
 	}
-	line("Run:", "%s  %s  %s", d.Instance.ID, d.Info.Workflow, d.Status)
+	line("Run:", "%s  %s  %s", d.Instance.ID, d.Invocation.Workflow, d.Status)
 	line("Why:", "%s", d.Why)
 	if d.Then != "" {
 		line("Then:", "%s", d.Then)
 	}
-	line("Created:", "%s", api.Time(d.Record.CreatedAt().Truncate(time.Millisecond)))
-	if d.Info.BusinessKey != "" {
-		line("Key:", "%s", d.Info.BusinessKey)
+	line("Created:", "%s", api.Time(d.Lifecycle.CreatedAt().Truncate(time.Millisecond)))
+	if d.Invocation.BusinessKey != "" {
+		line("Key:", "%s", d.Invocation.BusinessKey)
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Info.Labels)) {
-		line("Label:", "%s=%s", name, d.Info.Labels[name])
+	for _, name := range slices.Sorted(maps.Keys(d.Invocation.Labels)) {
+		line("Label:", "%s=%s", name, d.Invocation.Labels[name])
 	}
-	if d.Info.Parent != nil {
-		line("Parent:", "%s", d.Info.Parent.Instance)
+	if d.Invocation.Parent != nil {
+		line("Parent:", "%s", d.Invocation.Parent.Instance)
 	}
 	if d.State.Fault != nil {
 		line("Failure:", "%s", d.State.Fault)
 		if at := d.State.Fault.Instance; source != d {
-			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Info.Workflow, at, source.Source(api.InstancePointer(at)))
+			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Invocation.Workflow, at, source.Source(api.InstancePointer(at)))
 		}
 	}
-	if d.Info.Parent == nil && d.Info.Origin != nil {
-		line("Started:", "by %s, which does not wait for it", d.Info.Origin)
+	if d.Invocation.Parent == nil && d.Invocation.Origin != nil {
+		line("Started:", "by %s, which does not wait for it", d.Invocation.Origin)
 	}
-	if d.Record.Held() {
+	if d.Lifecycle.Held() {
 		line("Worker:", "%s", workerText(d))
 	}
 	if driver != "" {
 		line("To go on:", "%s", driver)
 	}
-	if d.Record.Deaths > 0 {
-		line("Lost:", "%s in a row", terminal.Counted(d.Record.Deaths, "worker"))
+	if d.Lifecycle.Deaths > 0 {
+		line("Lost:", "%s in a row", terminal.Counted(d.Lifecycle.Deaths, "worker"))
 	}
 	line("You can:", "%s", strings.Join(possible(d), " · "))
 	if len(d.Deadlines) > 0 {
@@ -118,7 +118,7 @@ func describeText(d, source *runtime.Description, driver string) string {
 	return b.String()
 }
 
-func deadlineRow(in runtime.DescribedDeadline) []string {
+func deadlineRow(in client.DescribedDeadline) []string {
 	scope, source, by := "the workflow", "-", "nothing: the run faults"
 	if in.Pointer != "" {
 		scope = string(in.Pointer)
@@ -139,8 +139,8 @@ func deadlineRow(in runtime.DescribedDeadline) []string {
 }
 
 // workerText tells whether the worker that has a run is there.
-func workerText(d *runtime.Description) string {
-	lease := store.Moment(d.Record.Lease)
+func workerText(d *client.Description) string {
+	lease := store.Moment(d.Lifecycle.Lease)
 	switch {
 	case d.Gone && lease.After(d.At):
 		return "gone: no other process has the store open"
@@ -153,15 +153,15 @@ func workerText(d *runtime.Description) string {
 // leftOrOverdue shows how much time there is, or by how much it is over.
 func leftOrOverdue(d time.Duration) string {
 	if d < 0 {
-		return runtime.Due(d)
+		return client.Due(d)
 	}
 	return terminal.Elapsed(d)
 }
 
 // possible returns the verbs that the run's state allows.
-func possible(d *runtime.Description) []string {
+func possible(d *client.Description) []string {
 	switch {
-	case d.Record.Status.Final():
+	case d.Lifecycle.Status.Final():
 		return []string{"output", "history", "delete"}
 	case d.Status == store.Quarantined:
 		return []string{"retry", "cancel", "terminate"}

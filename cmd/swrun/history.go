@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -40,7 +40,7 @@ func (o *operation) history(name string, follow bool) error {
 		return err
 	}
 	records := []api.HistoryEvent{}
-	err = o.read(i, follow, func(e runtime.HistoryEntry) error {
+	err = o.read(i, follow, func(e client.HistoryEntry) error {
 		for _, r := range e.Events {
 			switch o.flags.output {
 			case "human":
@@ -62,7 +62,7 @@ func (o *operation) history(name string, follow bool) error {
 	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: records})
 }
 
-func (o *operation) read(i store.Instance, follow bool, each func(runtime.HistoryEntry) error) error {
+func (o *operation) read(i store.Instance, follow bool, each func(client.HistoryEntry) error) error {
 	if follow {
 		return o.client.Follow(o.ctx, i, 0, each)
 	}

@@ -51,7 +51,7 @@ func (l *library) add(d *document) {
 	l.books = append(l.books, &book{namespace: doc.Namespace, name: doc.Name, version: doc.Version, file: d.file, document: d})
 }
 
-// find returns the program of a workflow; it is what runtime.Workflows describes.
+// find returns the program of a workflow; it is what local.Workflows describes.
 func (l *library) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {
 	b := l.named(definition.Reference{Namespace: namespace, Name: name, Version: version})
 	if b == nil {

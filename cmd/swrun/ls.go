@@ -10,14 +10,14 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // lsFlags are the flags of ls.
 type lsFlags struct {
 	operateFlags
-	filter runtime.Filter
+	filter client.Filter
 	labels []string
 	where  string
 	limit  int
@@ -69,8 +69,8 @@ func (o *operation) list(f *lsFlags) error {
 		return err
 	}
 	f.filter.Namespace, f.filter.Labels = f.namespace, labels
-	var found []runtime.Found
-	err = o.client.List(o.ctx, f.filter, func(r runtime.Found) bool {
+	var found []client.Found
+	err = o.client.List(o.ctx, f.filter, func(r client.Found) bool {
 		if chosen.matches(r) {
 			found = append(found, r)
 		}
@@ -94,7 +94,7 @@ func (o *operation) list(f *lsFlags) error {
 	}
 	all := []api.Run{}
 	for _, r := range found {
-		all = append(all, api.NewRun(r.Instance, r.Record, r.Info, r.Status()))
+		all = append(all, api.NewRun(r.Instance, r.Lifecycle, r.Invocation, r.Status()))
 	}
 	return o.print(all)
 }
@@ -118,19 +118,19 @@ func parseLabels(given []string) (map[string]string, error) {
 }
 
 // Table prints runs in columns; what is going on is read run by run.
-func (o *operation) table(found []runtime.Found) error {
+func (o *operation) table(found []client.Found) error {
 	w := terminal.NewTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
 	for _, r := range found {
 		at, next := "-", "-"
 		if d, err := o.client.Describe(o.ctx, r.Instance); err == nil {
 			at, next = whereabouts(d), nextOf(d)
 		}
-		w.Row(r.Instance.ID, r.Info.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Record.CreatedAt())), next)
+		w.Row(r.Instance.ID, r.Invocation.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Lifecycle.CreatedAt())), next)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return o.undriven(slices.ContainsFunc(found, func(r runtime.Found) bool { return !r.Record.Status.Final() }))
+	return o.undriven(slices.ContainsFunc(found, func(r client.Found) bool { return !r.Lifecycle.Status.Final() }))
 }
 
 // undriven tells people that what is listed and has not ended does not go on by itself on an embedded store.
@@ -143,9 +143,9 @@ func (o *operation) undriven(open bool) error {
 	return err
 }
 
-func whereabouts(d *runtime.Description) string {
+func whereabouts(d *client.Description) string {
 	var all []string
-	for _, t := range d.Open {
+	for _, t := range d.OpenTasks {
 		all = append(all, string(t.Pointer))
 	}
 	if len(all) == 0 {
@@ -158,16 +158,16 @@ func whereabouts(d *runtime.Description) string {
 }
 
 // nextOf tells in a few words what happens next.
-func nextOf(d *runtime.Description) string {
+func nextOf(d *client.Description) string {
 	said := ""
 	if d.Reason != "" {
 		said = ": " + terminal.Shorten(d.Reason, 60)
 	}
 	switch {
-	case d.Record.Status == interpreter.StatusCompleted:
+	case d.Lifecycle.Status == interpreter.StatusCompleted:
 		return "-"
-	case d.Record.Status.Final():
-		return d.Record.Reason + said
+	case d.Lifecycle.Status.Final():
+		return d.Lifecycle.Reason + said
 	}
 	var all []string
 	switch {
@@ -177,19 +177,19 @@ func nextOf(d *runtime.Description) string {
 		all = append(all, "nothing until swrun resume"+said)
 	case d.Gone:
 		all = append(all, "its worker is gone")
-	case d.Record.Ready != 0:
+	case d.Lifecycle.Ready != 0:
 		all = append(all, "waits for a worker")
 	}
-	if starts := store.Moment(d.Record.Started); d.Record.Status == interpreter.StatusPending && starts.After(d.At) {
-		all = append(all, "starts "+runtime.Due(starts.Sub(d.At)))
+	if starts := store.Moment(d.Lifecycle.Started); d.Lifecycle.Status == interpreter.StatusPending && starts.After(d.At) {
+		all = append(all, "starts "+client.Due(starts.Sub(d.At)))
 	}
-	for _, t := range d.Open {
+	for _, t := range d.OpenTasks {
 		if !t.Until.IsZero() {
 			what := "timer"
 			if t.Retry {
 				what = "retry"
 			}
-			all = append(all, what+" "+runtime.Due(t.Until.Sub(d.At)))
+			all = append(all, what+" "+client.Due(t.Until.Sub(d.At)))
 			break
 		}
 	}
@@ -198,7 +198,7 @@ func nextOf(d *runtime.Description) string {
 		if d.Deadlines[0].Pointer == "" {
 			scope = "run deadline"
 		}
-		all = append(all, scope+" "+runtime.Due(d.Deadlines[0].Left))
+		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left))
 	}
 	if len(all) == 0 {
 		return "-"

@@ -10,8 +10,9 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // This file is what the verbs that look after hosted runs share.
@@ -51,7 +52,7 @@ type operation struct {
 	flags  *operateFlags
 	ctx    context.Context
 	store  *openedStore
-	client *runtime.Client
+	client *client.Client
 
 	printer *printer
 }
@@ -79,8 +80,8 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 	}
 	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
-		client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{}.compile, Alone: s.local, Limits: bounds})
-		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: client, printer: printer})
+		runs := client.New(client.Config{Store: s, Compile: host{}.compile, Alone: s.local, Limits: bounds})
+		return do(&operation{program: p, flags: f, ctx: ctx, store: s, client: runs, printer: printer})
 	})
 }
 
@@ -104,10 +105,10 @@ func (o *operation) settle(runs []store.Instance) error {
 	ctx, stop := context.WithCancel(o.ctx)
 	defer stop()
 	done := make(chan struct{})
-	worker := runtime.NewWorker(runtime.WorkerConfig{
+	w := worker.New(worker.Config{
 		Store: o.store, Compile: host{}.compile, Only: newFamily(o.ctx, o.store, runs...).isTold, Concurrency: -1, Drain: 2 * time.Second,
 	})
-	go func() { worker.Run(ctx); close(done) }()
+	go func() { w.Run(ctx); close(done) }()
 	runs = slices.Clone(runs)
 	for idle := 0; idle < 100; idle++ { // as long as one after the other ends
 		before := len(runs)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -86,7 +86,7 @@ func (o *operation) result(name string, wait time.Duration) error {
 // awaited returns how a run has ended; if it has not within a time, that is exit 8.
 func (o *operation) awaited(i store.Instance, wait time.Duration) (execution.Outcome, error) {
 	outcome, done, err := o.client.Outcome(o.ctx, i)
-	var stuck *runtime.QuarantinedError
+	var stuck *client.QuarantinedError
 	if waits := wait > 0 && !o.store.local; waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
 		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
 	} else if done || err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // This file is run with --id or --store: the run lives in a store, and goes on where it was when it is run again.
@@ -24,7 +25,7 @@ import (
 type durableRun struct {
 	*job
 	store    *openedStore
-	client   *runtime.Client
+	client   *client.Client
 	instance store.Instance
 	view     progress
 	observe  func(interpreter.HistoryEvent)
@@ -47,8 +48,8 @@ func (j *job) runDurable(d *document) (err error) {
 			err = fmt.Errorf("close the store: %w", closing)
 		}
 	}()
-	client := runtime.NewClient(runtime.ClientConfig{Store: s, Compile: host{limits: j.host.limits}.compile, Limits: j.host.limits})
-	r := &durableRun{job: j, store: s, client: client}
+	runs := client.New(client.Config{Store: s, Compile: host{limits: j.host.limits}.compile, Limits: j.host.limits})
+	r := &durableRun{job: j, store: s, client: runs}
 	if err := r.begin(ctx, d); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 	if err := r.takeInput(ctx, definition); err != nil {
 		return err
 	}
-	r.instance, err = r.client.StartDefinition(ctx, definition, r.input, runtime.StartOptions{ID: r.flags.id})
+	r.instance, err = r.client.StartDefinition(ctx, definition, r.input, client.StartOptions{ID: r.flags.id})
 	if store.RefusedAs(err) == store.Conflict {
 		return r.conflict(ctx, definition)
 	}
@@ -169,12 +170,12 @@ func (r *durableRun) drive(ctx context.Context) (execution.Outcome, os.Signal, e
 	defer stop()
 	following, leave := context.WithCancel(ctx)
 	defer leave()
-	worker := runtime.NewWorker(r.workerConfig(ctx))
+	w := worker.New(r.workerConfig(ctx))
 	var group sync.WaitGroup
-	group.Go(func() { worker.Run(working) })
+	group.Go(func() { w.Run(working) })
 	ended := make(chan error, 1)
 	group.Go(func() {
-		ended <- r.client.Follow(following, r.instance, 0, func(e runtime.HistoryEntry) error {
+		ended <- r.client.Follow(following, r.instance, 0, func(e client.HistoryEntry) error {
 			for _, record := range e.Events {
 				r.observe(record)
 			}
@@ -250,8 +251,8 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 	}
 }
 
-func (r *durableRun) workerConfig(ctx context.Context) runtime.WorkerConfig {
-	return runtime.WorkerConfig{
+func (r *durableRun) workerConfig(ctx context.Context) worker.Config {
+	return worker.Config{
 		Store: r.store, Only: newFamily(ctx, r.store, r.instance).has, Compile: r.host.compile, Limits: r.host.limits, Drain: time.Second,
 		Publish: func(_ context.Context, event json.RawMessage) error {
 			v, err := expr.Decode(event)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -53,7 +53,7 @@ func (o *operation) seen(name string) (store.Instance, error) {
 // find returns the runs with exactly the id name, or else those whose id begins so.
 func (o *operation) find(name string) (exact, begun []store.Instance, err error) {
 	if name == lastRun {
-		err = o.client.List(o.ctx, runtime.Filter{Namespace: o.flags.namespace}, func(f runtime.Found) bool {
+		err = o.client.List(o.ctx, client.Filter{Namespace: o.flags.namespace}, func(f client.Found) bool {
 			exact = []store.Instance{f.Instance}
 			return false
 		})

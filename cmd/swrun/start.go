@@ -10,7 +10,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -48,7 +48,7 @@ func (f *startFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
 	flags.StringVar(&f.id, "id", "", "the run's id; default a new one")
-	flags.StringVar(&f.onDuplicate, "on-duplicate", runtime.OnDuplicateReject, "what a run of that id leads to: reject or return-existing")
+	flags.StringVar(&f.onDuplicate, "on-duplicate", client.OnDuplicateReject, "what a run of that id leads to: reject or return-existing")
 	flags.StringVar(&f.businessKey, "business-key", "", "a key of your own to find the run by")
 	flags.StringArrayVar(&f.labels, "label", nil, "a label, name=value (repeatable)")
 	flags.StringVar(&f.execution, "execution-timeout", "", "of the whole execution, at least 1s; replaces the document's timeout")
@@ -56,12 +56,12 @@ func (f *startFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.deadline, "deadline", "", "when the execution ends at the latest, for example 2026-12-24T18:00:00Z")
 	flags.StringVar(&f.delay, "delay", "", "how long to wait before it starts")
 	flags.StringVar(&f.timeoutStart, "timeout-starts", "dequeue", "what timeouts count from: dequeue, when a worker takes the run, or accept, now")
-	completeValues(cmd, "on-duplicate", []string{runtime.OnDuplicateReject, runtime.OnDuplicateReturnExisting})
+	completeValues(cmd, "on-duplicate", []string{client.OnDuplicateReject, client.OnDuplicateReturnExisting})
 	completeValues(cmd, "timeout-starts", []string{"dequeue", "accept"})
 }
 
-func (f *startFlags) read() (runtime.StartOptions, error) {
-	o := runtime.StartOptions{ID: f.id, OnDuplicate: f.onDuplicate, BusinessKey: f.businessKey, Accepted: f.timeoutStart == "accept"}
+func (f *startFlags) read() (client.StartOptions, error) {
+	o := client.StartOptions{ID: f.id, OnDuplicate: f.onDuplicate, BusinessKey: f.businessKey, Accepted: f.timeoutStart == "accept"}
 	if err := oneOf("--timeout-starts", f.timeoutStart, "dequeue", "accept"); err != nil {
 		return o, err
 	}
@@ -91,13 +91,13 @@ func (f *startFlags) read() (runtime.StartOptions, error) {
 }
 
 // asked returns what is to be started, and how; what cannot be meant is refused before any store is looked at.
-func (f *startFlags) asked(p *program, name string) (definition.Reference, runtime.StartOptions, error) {
+func (f *startFlags) asked(p *program, name string) (definition.Reference, client.StartOptions, error) {
 	reference, err := definition.ParseReference(name)
 	if err == nil && strings.ContainsFunc(name, unicode.IsSpace) {
 		err = fmt.Errorf("%q names no workflow: it has a space", name)
 	}
 	if err != nil {
-		return reference, runtime.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", terminal.Shorten(err.Error(), 200))
+		return reference, client.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", terminal.Shorten(err.Error(), 200))
 	}
 	options, err := f.read()
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *startFlags) asked(p *program, name string) (definition.Reference, runti
 	return reference, options, err
 }
 
-func (o *operation) start(reference definition.Reference, options runtime.StartOptions, f *startFlags) error {
+func (o *operation) start(reference definition.Reference, options client.StartOptions, f *startFlags) error {
 	bounds, err := o.limits(nil)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/redisstore"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -232,11 +232,11 @@ func storeError(err error) error {
 func refusalError(err error) error {
 	switch store.RefusedAs(err) {
 	case "":
-		var option *runtime.OptionError
+		var option *client.OptionError
 		if errors.As(err, &option) {
 			return usagef("", "--%s: %s", kebab(option.Field), option.Detail)
 		}
-		if errors.As(err, new(*runtime.QuarantinedError)) {
+		if errors.As(err, new(*client.QuarantinedError)) {
 			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history tells what it did last, its worker's log why it was lost; swrun retry lets it run again"}
 		}
 		return lostStore(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -58,7 +58,7 @@ func (c condition) check() error {
 }
 
 // matches reports whether every condition holds for a run.
-func (all whereConditions) matches(f runtime.Found) bool {
+func (all whereConditions) matches(f client.Found) bool {
 	for _, c := range all {
 		if slices.ContainsFunc(c.of(f), c.fits) == c.negated {
 			return false
@@ -75,22 +75,22 @@ func (c condition) fits(value string) bool {
 }
 
 // of returns what the condition's field is for a run, in each form in which it may be written; nothing if it has none.
-func (c condition) of(f runtime.Found) []string {
+func (c condition) of(f client.Found) []string {
 	value, present := "", true
 	switch c.field {
 	case "status":
 		value = f.Status()
 	case "workflow":
-		r := f.Info.Workflow
+		r := f.Invocation.Workflow
 		return []string{r.String(), r.Namespace + "/" + r.Name}
 	case "namespace":
 		value = f.Instance.Namespace
 	case "id":
 		value = f.Instance.ID
 	case "key":
-		value, present = f.Info.BusinessKey, f.Info.BusinessKey != ""
+		value, present = f.Invocation.BusinessKey, f.Invocation.BusinessKey != ""
 	default:
-		value, present = f.Info.Labels[strings.TrimPrefix(c.field, labelField)]
+		value, present = f.Invocation.Labels[strings.TrimPrefix(c.field, labelField)]
 	}
 	if !present {
 		return nil
@@ -134,7 +134,7 @@ func (o *operation) selected(f *selectFlags, names []string, verb string) ([]sto
 	if err != nil {
 		return nil, err
 	}
-	err = o.client.List(o.ctx, runtime.Filter{Namespace: o.flags.namespace}, func(r runtime.Found) bool {
+	err = o.client.List(o.ctx, client.Filter{Namespace: o.flags.namespace}, func(r client.Found) bool {
 		if chosen.matches(r) {
 			all = append(all, r.Instance)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/process"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // workerFlags are the flags of worker and serve.
@@ -174,7 +174,7 @@ func (o *operation) work(f *workerFlags) error {
 	defer stop(nil)
 	var watching sync.WaitGroup
 	watching.Go(func() { stop(o.store.lost(ctx)) })
-	runtime.NewWorker(config).Run(ctx)
+	worker.New(config).Run(ctx)
 	stop(nil)
 	watching.Wait()
 	if err := context.Cause(ctx); o.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
@@ -184,8 +184,8 @@ func (o *operation) work(f *workerFlags) error {
 	return nil
 }
 
-func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
-	var c runtime.WorkerConfig
+func (o *operation) workerConfig(f *workerFlags) (worker.Config, error) {
+	var c worker.Config
 	transport, err := network(f.network, f.concurrency)
 	if err != nil {
 		return c, err
@@ -202,7 +202,7 @@ func (o *operation) workerConfig(f *workerFlags) (runtime.WorkerConfig, error) {
 	if f.processes {
 		processes = o.processes
 	}
-	c = runtime.WorkerConfig{
+	c = worker.Config{
 		Store: o.store, Concurrency: f.concurrency, Log: f.log,
 		Compile: host{secrets: o.secrets.lookup, transport: transport, processes: processes, files: f.files, js: js, limits: bounds}.compile, Limits: bounds,
 	}

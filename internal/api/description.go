@@ -6,7 +6,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 // Description is a run with everything that can be told of it.
@@ -71,9 +71,9 @@ type Failure struct {
 }
 
 // NewDescription returns the JSON of a description. Source describes the run that its error comes from: itself, or a child's child.
-func NewDescription(d, source *runtime.Description) Description {
+func NewDescription(d, source *client.Description) Description {
 	described := Description{
-		Run: NewRun(d.Instance, d.Record, d.Info, d.Status), Reason: d.Reason, WorkerGone: d.Gone, Why: d.Why, Then: d.Then, Input: d.Info.Input.V,
+		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, WorkerGone: d.Gone, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
 		Failure: failure(d, source),
 	}
 	described.lengths(d.Limits)
@@ -81,7 +81,7 @@ func NewDescription(d, source *runtime.Description) Description {
 	if d.State.Status == interpreter.StatusCompleted {
 		described.Output = &d.State.Output
 	}
-	for _, t := range d.Open {
+	for _, t := range d.OpenTasks {
 		described.Open = append(described.Open, newTask(d, t))
 	}
 	for n, in := range d.Deadlines {
@@ -93,7 +93,7 @@ func NewDescription(d, source *runtime.Description) Description {
 	return described
 }
 
-func newTask(d *runtime.Description, t interpreter.OpenTask) Task {
+func newTask(d *client.Description, t interpreter.OpenTask) Task {
 	source := d.Program.Workflow.Source
 	task := Task{
 		Kind: string(t.Kind), Pointer: string(t.Pointer), File: source.File, Line: source.Key(t.Origin).Start.Line,
@@ -106,7 +106,7 @@ func newTask(d *runtime.Description, t interpreter.OpenTask) Task {
 }
 
 // NewDeadline returns the JSON of a deadline in force.
-func NewDeadline(in runtime.DescribedDeadline) Deadline {
+func NewDeadline(in client.DescribedDeadline) Deadline {
 	d := Deadline{
 		Kind: in.Kind, Pointer: string(in.Pointer), StartedAt: Time(in.StartedAt), At: Time(in.At), LeftSeconds: in.Left.Seconds(),
 		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "", Conditional: in.Perhaps, Held: in.Held,
@@ -117,7 +117,7 @@ func NewDeadline(in runtime.DescribedDeadline) Deadline {
 	return d
 }
 
-func failure(d, source *runtime.Description) *Failure {
+func failure(d, source *client.Description) *Failure {
 	s := d.State
 	if s.Fault == nil {
 		return nil
@@ -131,7 +131,7 @@ func failure(d, source *runtime.Description) *Failure {
 	}
 	if source != d {
 		at := source.Program.Workflow.Source
-		f.Run, f.Workflow = source.Instance.String(), source.Info.Workflow.String()
+		f.Run, f.Workflow = source.Instance.String(), source.Invocation.Workflow.String()
 		f.File, f.Line = at.File, at.Key(InstancePointer(s.Fault.Instance)).Start.Line
 	}
 	return f

@@ -3,7 +3,7 @@ package api
 import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -37,7 +37,7 @@ type HistoryEvent struct {
 }
 
 // NewHistoryEvent returns the JSON of a record of a run; step is what it was stored with.
-func NewHistoryEvent(i store.Instance, r interpreter.HistoryEvent, step runtime.HistoryEntry) HistoryEvent {
+func NewHistoryEvent(i store.Instance, r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
 		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Child: StartedChild(i, r),
 		Effect: int(r.Effect), Attempt: r.Attempt, Data: r.Data, Error: Error(r.Error), By: string(r.By), TimeoutKind: r.Timeout,

@@ -1,4 +1,4 @@
-package runtime
+package client
 
 import (
 	"cmp"
@@ -24,28 +24,28 @@ type Filter struct {
 
 // Found is an instance that a filter chooses.
 type Found struct {
-	Instance store.Instance
-	Record   store.Lifecycle
-	Info     *execution.Invocation
+	Instance   store.Instance
+	Lifecycle  store.Lifecycle
+	Invocation *execution.Invocation
 }
 
 // Status returns the phase of the instance, or quarantined.
 func (f Found) Status() string {
-	if f.Record.Reason == store.Quarantined {
+	if f.Lifecycle.Reason == store.Quarantined {
 		return store.Quarantined
 	}
-	return string(f.Record.Status)
+	return string(f.Lifecycle.Status)
 }
 
 func (f Filter) matches(i Found) bool {
 	equal := func(want, got string) bool { return want == "" || want == got }
 	for name, value := range f.Labels {
-		if i.Info.Labels[name] != value {
+		if i.Invocation.Labels[name] != value {
 			return false
 		}
 	}
-	reference := i.Info.Workflow.String()
-	return equal(f.Namespace, i.Instance.Namespace) && equal(f.Status, i.Status()) && equal(f.BusinessKey, i.Info.BusinessKey) &&
+	reference := i.Invocation.Workflow.String()
+	return equal(f.Namespace, i.Instance.Namespace) && equal(f.Status, i.Status()) && equal(f.BusinessKey, i.Invocation.BusinessKey) &&
 		strings.HasPrefix(i.Instance.ID, f.Prefix) &&
 		(f.Workflow == "" || f.Workflow == reference || strings.HasPrefix(reference, f.Workflow+":"))
 }

@@ -1,4 +1,6 @@
-package runtime
+// Package client starts runs of deployed workflows, awaits, commands, lists and describes them, through a store alone. The
+// commands and the library use it. It never runs anything: workers do.
+package client
 
 import (
 	"context"
@@ -17,8 +19,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// ClientConfig is what a client needs. Store is required.
-type ClientConfig struct {
+// Config is what a client needs. Store is required.
+type Config struct {
 	Store   store.Store
 	Compile definition.Compile // needed for Describe, and for starts whose timeouts count from when they are accepted
 	Nonce   func() string      // default random; ids of commands
@@ -37,8 +39,8 @@ type Client struct {
 	programs *definition.Programs
 }
 
-// NewClient returns a client.
-func NewClient(c ClientConfig) *Client {
+// New returns a client.
+func New(c Config) *Client {
 	if c.Nonce == nil {
 		c.Nonce = rand.Text
 	}

@@ -1,4 +1,4 @@
-package runtime
+package client
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 
 // Description is all that can be told of an instance now.
 type Description struct {
-	Instance store.Instance
-	Record   store.Lifecycle
-	Info     *execution.Invocation
-	Status   string // the phase, or quarantined
-	At       time.Time
-	Program  *interpreter.Program
-	State    *interpreter.State
+	Instance   store.Instance
+	Lifecycle  store.Lifecycle
+	Invocation *execution.Invocation
+	Status     string // the phase, or quarantined
+	At         time.Time
+	Program    *interpreter.Program
+	State      *interpreter.State
 
 	Limits    []interpreter.Deadline // of the whole run, also those that are not in force
-	Open      []interpreter.OpenTask
+	OpenTasks []interpreter.OpenTask
 	Deadlines []DescribedDeadline
 	Gone      bool   // the worker that held it is gone, and no other one has taken it over
 	Reason    string // what those said who have cancelled or suspended it
@@ -57,7 +57,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Instance: i, Record: l.Lifecycle, Info: info, Status: string(l.Lifecycle.Status), At: work.At}
+	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, Status: string(l.Lifecycle.Status), At: work.At}
 	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if l.Lifecycle.Reason == store.Quarantined {
 		d.Status = store.Quarantined
 	}
-	d.Open = interpreter.OpenTasks(d.Program, d.State)
+	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
 	d.Gone = d.gone(c.alone)
 	if d.Reason, err = c.told(ctx, d); err != nil {
 		return nil, err
@@ -87,9 +87,9 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 // that no worker has taken are in force only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 	// A timeout that cannot be told is none yet: the run will say why.
-	s, _ := interpreter.Begun(d.Program, d.Instance.Namespace, d.Instance.ID, d.Info.Start(d.Program, d.Record))
+	s, _ := interpreter.Begun(d.Program, d.Instance.Namespace, d.Instance.ID, d.Invocation.Start(d.Program, d.Lifecycle))
 	limits := s.Deadlines
-	if d.Record.Status == interpreter.StatusPending && !d.Info.Accepted {
+	if d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.Accepted {
 		s.Deadlines = slices.DeleteFunc(slices.Clone(limits), func(l interpreter.Deadline) bool { return !l.Fixed })
 	}
 	return s, limits
@@ -110,7 +110,7 @@ func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline 
 		described.CaughtBy, described.Perhaps = taker(w, in)
 	case in.Kind == interpreter.DeadlineWorkflow:
 		described.Line = w.Source.Key("/timeout").Start.Line
-	case in.Kind == interpreter.DeadlineRun && d.Info.RunTimeout == 0:
+	case in.Kind == interpreter.DeadlineRun && d.Invocation.RunTimeout == 0:
 		described.Line = w.Source.Key("/document/metadata/swrun/runTimeout").Start.Line
 	}
 	return described
@@ -139,7 +139,7 @@ func takes(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
 
 // why tells in one sentence or two what the instance waits for.
 func (d *Description) why() string {
-	r := &d.Record
+	r := &d.Lifecycle
 	switch {
 	case r.Status.Final():
 		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(store.Moment(r.Closed)), because(d.Reason))
@@ -149,13 +149,13 @@ func (d *Description) why() string {
 		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
 	case r.Status == interpreter.StatusPending && r.Started > store.Millis(d.At):
 		return fmt.Sprintf("it starts at %s, %s.", clockTime(store.Moment(r.Started)), d.in(store.Moment(r.Started)))
-	case len(d.Open) == 0:
+	case len(d.OpenTasks) == 0:
 		return d.waitsForWorker()
-	case len(d.Open) == 1:
-		return d.single(d.Open[0])
+	case len(d.OpenTasks) == 1:
+		return d.single(d.OpenTasks[0])
 	}
 	var all []string
-	for _, o := range d.Open {
+	for _, o := range d.OpenTasks {
 		all = append(all, d.waitsFor(o))
 	}
 	return "it is in several places at once: " + strings.Join(all, "; ") + "."
@@ -163,9 +163,9 @@ func (d *Description) why() string {
 
 // mail tells of messages that nobody has read.
 func (d *Description) mail() string {
-	n := d.Record.Mail - d.Record.Read
+	n := d.Lifecycle.Mail - d.Lifecycle.Read
 	switch {
-	case d.Record.Status.Final() || d.attended() || n <= 0:
+	case d.Lifecycle.Status.Final() || d.attended() || n <= 0:
 		return ""
 	case n == 1:
 		return " A message to it waits for a worker."
@@ -175,7 +175,7 @@ func (d *Description) mail() string {
 
 func (d *Description) places() string {
 	var all []string
-	for _, o := range d.Open {
+	for _, o := range d.OpenTasks {
 		all = append(all, string(o.Pointer))
 	}
 	if len(all) == 0 {
@@ -217,7 +217,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 
 // fires returns the deadline that fires next. Of those that have passed, that is the outermost.
 func (d *Description) fires() (next DescribedDeadline, ok bool) {
-	if d.Record.Status.Final() {
+	if d.Lifecycle.Status.Final() {
 		return next, false
 	}
 	for _, in := range d.Deadlines {

@@ -1,4 +1,4 @@
-package runtime
+package client
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 // This file tells whether anybody works on an instance, and who has told it to stop.
 
 // attended reports whether the worker that holds the instance is there, as far as the store knows.
-func (d *Description) attended() bool { return d.Record.Held() && !d.Gone }
+func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 
 // gone reports whether the worker that holds an instance has not renewed its lease in time, or cannot be there.
 func (d *Description) gone(alone bool) bool {
-	return d.Record.Held() && (alone || d.Record.Lease <= store.Millis(d.At))
+	return d.Lifecycle.Held() && (alone || d.Lifecycle.Lease <= store.Millis(d.At))
 }
 
 // unclaimed is from when on it is told for how long nobody has taken what is ready.
@@ -26,7 +26,7 @@ const unclaimed = 5 * time.Second
 // waitsForWorker tells that the instance is ready, and since when if that is long.
 func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
-	since := d.Record.Ready
+	since := d.Lifecycle.Ready
 	if since < 0 {
 		since += store.Urgency
 	}
@@ -44,12 +44,12 @@ const reasonWithin = 5 * historyPage
 func (c *Client) told(ctx context.Context, d *Description) (reason string, err error) {
 	about := interpreter.WorkflowSuspended
 	switch {
-	case d.Record.Status == interpreter.StatusCancelled:
+	case d.Lifecycle.Status == interpreter.StatusCancelled:
 		about = interpreter.WorkflowCancelled
 	case !d.State.Suspended:
 		return "", nil
 	}
-	_, err = c.History(ctx, d.Instance, max(0, int(d.Record.Entries)-reasonWithin), func(e HistoryEntry) error {
+	_, err = c.History(ctx, d.Instance, max(0, int(d.Lifecycle.Entries)-reasonWithin), func(e HistoryEntry) error {
 		for _, r := range e.Events {
 			if said, ok := r.Data.(string); ok && r.Type == about {
 				reason = said

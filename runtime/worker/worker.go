@@ -1,4 +1,7 @@
-package runtime
+// Package worker runs the instances of a store: it polls partitions, claims what is ready, drives an execution.Execution for
+// each claimed instance, performs its effects, and relays what leaves it. The commands that host workflows use it. It never
+// decides what a run does next: the execution does.
+package worker
 
 import (
 	"context"
@@ -18,8 +21,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// WorkerConfig is what a worker needs. Store and Compile are required; the rest has defaults.
-type WorkerConfig struct {
+// Config is what a worker needs. Store and Compile are required; the rest has defaults.
+type Config struct {
 	Store   store.Store
 	Compile definition.Compile
 
@@ -47,7 +50,7 @@ type WorkerConfig struct {
 
 // Worker runs the instances of a store. Any number of workers may share a store, and each may end at any moment.
 type Worker struct {
-	c          WorkerConfig
+	c          Config
 	relay      Relay
 	programs   *definition.Programs
 	partitions []*partition
@@ -73,8 +76,8 @@ const maxBegun = 10_000
 // errShutdown is why effects are cancelled that nobody waits for when a worker stops.
 var errShutdown = errors.New("the worker stops")
 
-// NewWorker returns a worker that does nothing before Run.
-func NewWorker(c WorkerConfig) *Worker {
+// New returns a worker that does nothing before Run.
+func New(c Config) *Worker {
 	standard := func(d *time.Duration, otherwise time.Duration) {
 		if *d == 0 {
 			*d = otherwise
