@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// owner does in the simulation what runtime.Worker does with goroutines.
+// owner does in the simulation what worker.Worker does with goroutines.
 type owner struct {
 	w       *world
 	n       int
