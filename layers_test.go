@@ -26,8 +26,10 @@ func layers() map[string][]string {
 		"internal/api":         {"errors", "dsl", "expr", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
 		"internal/delimited":   nil,
 		"internal/diagnostics": {"dsl", "internal/terminal"},
+		"internal/faultreport": {"errors", "dsl", "expr", "internal/api", "internal/terminal", "interpreter", "runtime/definition", "runtime/execution"},
 		"internal/golden":      nil, // for tests
 		"internal/jsonvalue":   nil,
+		"internal/progress":    {"errors", "dsl", "expr", "internal/api", "internal/terminal", "interpreter", "runtime/execution"},
 		"internal/suggest":     nil,
 		"internal/terminal":    {"dsl"},
 		"dsl":                  {"errors", "internal/delimited", "internal/suggest"},

@@ -27,6 +27,9 @@ type Document struct {
 	Engine    WorkflowEngine // what metadata.swrun says
 }
 
+// String returns namespace/name:version.
+func (d Document) String() string { return d.Namespace + "/" + d.Name + ":" + d.Version }
+
 // Use holds the workflow's reusable components by name.
 type Use struct {
 	Authentications map[string]*Authentication

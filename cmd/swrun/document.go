@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,6 +106,5 @@ func (d *document) visible(lowest dsl.Severity) (dsl.Diagnostics, int) {
 }
 
 func (d *document) title() string {
-	doc := d.workflow.Document
-	return terminal.Printable(fmt.Sprintf("%s/%s:%s", doc.Namespace, doc.Name, doc.Version))
+	return terminal.Printable(d.workflow.Document.String())
 }

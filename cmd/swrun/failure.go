@@ -1,13 +1,12 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"strings"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/diagnostics"
+	"github.com/swrun/swrun/internal/faultreport"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -20,9 +19,8 @@ func (e *invalidError) Error() string { return e.document.diagnostics.Error() }
 
 // runError is a run that did not complete.
 type runError struct {
-	job     *job
-	failure failure
-	signal  os.Signal
+	report faultreport.Report
+	mask   *mask
 }
 
 func (e *runError) Error() string { return "the run did not complete" }
@@ -38,8 +36,7 @@ func (p *program) told(form string, err error) error {
 	case errors.As(err, &invalid):
 		return p.tell(form, documentExit(invalid.document.diagnostics), invalid.text(p.errStyle()), invalid.problem())
 	case errors.As(err, &failed):
-		mask := failed.job.mask
-		return p.tell(form, failed.failure.exit, mask.text(failed.text(p.errStyle())), mask.value(failed.problem()))
+		return p.tell(form, failed.report.Exit, failed.mask.Text(failed.report.Text(p.errStyle())), failed.mask.Value(failed.report.Problem()))
 	}
 	if form != "json" {
 		return err
@@ -107,52 +104,4 @@ func (e *invalidError) problem() any {
 		"type": "about:blank", "title": title, "status": 422, "detail": errs.Error(), "exit": documentExit(errs),
 		"diagnostics": api.Diagnostics(errs),
 	}
-}
-
-func (e *runError) text(l terminal.Style) string {
-	if e.failure.outcome.Fault == nil {
-		return e.stopped(l)
-	}
-	return e.failure.text(l)
-}
-
-// stopped tells of a run that was cancelled from outside.
-func (e *runError) stopped(l terminal.Style) string {
-	f := e.failure
-	what := "was cancelled"
-	if e.signal != nil {
-		what = "was interrupted (" + e.signal.String() + ")"
-	}
-	text := fmt.Sprintf("%s %s %s after %s   run %s · exit %d\n", l.Sign("⊘"), f.subject.name(), what,
-		terminal.Elapsed(f.outcome.EndedAt.Sub(f.outcome.StartedAt)), terminal.Printable(f.subject.id), f.exit)
-	again := "  a run in memory cannot be kept; to start over: swrun run " + terminal.ShellWord(f.subject.workflow.Source.File) + "\n"
-	return l.Yellow(l.Text(strings.TrimSuffix(text, "\n"))) + "\n" + l.Text(strings.TrimSuffix(again, "\n")) + "\n"
-}
-
-// problem returns the fault as RFC 9457 JSON with what is known beside it.
-func (e *runError) problem() any {
-	f := e.failure
-	if f.outcome.Fault == nil {
-		return map[string]any{
-			"type": "about:blank", "title": "Cancelled", "status": 499, "detail": "the run was cancelled from outside", "run": f.subject.id, "exit": f.exit,
-		}
-	}
-	problem, _ := api.Error(f.outcome.Fault).(map[string]any)
-	source := f.subject.workflow.Source
-	at := source.Key(f.pointer()).Start
-	problem["run"], problem["exit"] = f.subject.id, f.exit
-	problem["source"] = map[string]any{"file": source.File, "line": at.Line, "column": at.Column}
-	if origin, ok := f.trail.origin(f.outcome.Fault); ok {
-		if a := f.trail.attemptsOf(origin); a.number > 0 {
-			problem["attempt"] = a.number
-		}
-	}
-	var catches []any
-	for _, c := range f.considered() {
-		catches = append(catches, map[string]any{"pointer": c.pointer.Instance(), "reason": c.reason})
-	}
-	if catches != nil {
-		problem["consideredCatches"] = catches
-	}
-	return problem
 }

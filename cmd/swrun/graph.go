@@ -102,8 +102,7 @@ func mermaidShape(s flowShape) any {
 // outlineText draws the tasks as they stand in each other.
 func outlineText(w *dsl.Workflow) string {
 	var b strings.Builder
-	d := w.Document
-	b.WriteString(terminal.Printable(fmt.Sprintf("%s/%s:%s", d.Namespace, d.Name, d.Version)))
+	b.WriteString(terminal.Printable(w.Document.String()))
 	if w.Timeout != nil {
 		b.WriteString(timeoutNote(w, w.Timeout))
 	}

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"path/filepath"
-	"slices"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -83,7 +81,7 @@ func (d *document) siblings(l *library) ([]definition.Definition, error) {
 	for len(open) > 0 {
 		at := open[0]
 		open = open[1:]
-		for _, name := range runs(at.workflow) {
+		for _, name := range definition.Children(at.workflow) {
 			b := l.named(name)
 			if b == nil || seen[b.file] {
 				continue
@@ -101,20 +99,6 @@ func (d *document) siblings(l *library) ([]definition.Definition, error) {
 		}
 	}
 	return all, nil
-}
-
-// runs returns the workflows that the tasks of w run.
-func runs(w *dsl.Workflow) []definition.Reference {
-	found := map[definition.Reference]bool{}
-	dsl.Walk(w, func(t dsl.Task) bool {
-		if r, ok := t.(*dsl.RunWorkflow); ok {
-			found[definition.Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version}] = true
-		}
-		return true
-	})
-	return slices.SortedFunc(maps.Keys(found), func(a, b definition.Reference) int {
-		return map[bool]int{true: -1, false: 1}[a.String() < b.String()]
-	})
 }
 
 // named returns the book that a reference means, or nil.

@@ -104,11 +104,11 @@ func TestSecrets(t *testing.T) {
 		{"too short to hide", "u", "u"},
 		{"of the file, without being declared", "pin 123456", "pin ‹redacted: pin›"},
 	} {
-		if got := mask.text(c.text); got != c.want {
+		if got := mask.Text(c.text); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
-	masked := mask.value(map[string]any{"a": []any{123456, "x k-1/2+3"}, "n": 1})
+	masked := mask.Value(map[string]any{"a": []any{123456, "x k-1/2+3"}, "n": 1})
 	if diff := cmp.Diff(map[string]any{"a": []any{"‹redacted: pin›", "x ‹redacted: api-key›"}, "n": 1}, masked); diff != "" {
 		t.Error(diff)
 	}
@@ -146,6 +146,7 @@ func TestOddSecrets(t *testing.T) {
 
 func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
 	s := secrets{env: func(name string) (string, bool) { return "s3cr/t+value", name == "SWRUN_SECRET_token" }}
+	const shownDetail = 2100
 	fault := errors.Runtimef("%ss3cr/t+value", strings.Repeat("x", shownDetail-6)).With("at", []any{"s3cr/t+value"})
 	fault = s.mask(usingSecrets("token"), false).fault(fault)
 	if got := terminal.Shorten(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
@@ -161,7 +162,7 @@ func TestMaskedOutputIsStillJSON(t *testing.T) {
 	s := secrets{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
 	mask := s.mask(usingSecrets("pin"), false)
 	var b strings.Builder
-	if err := writeOutput(&b, mask.value(map[string]any{"pin": 1234567}), "json"); err != nil {
+	if err := writeOutput(&b, mask.Value(map[string]any{"pin": 1234567}), "json"); err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"pin":"‹redacted: pin›"}` + "\n"; b.String() != want {

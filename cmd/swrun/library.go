@@ -166,29 +166,11 @@ func (l *library) open(b *book) (*interpreter.Program, *errors.Error) {
 	return program, nil
 }
 
-// holders returns the documents in which a pointer leads to a task, or to the whole if it is empty: that of a workflow, or
-// else those that it starts, and those that they start.
-func (l *library) holders(r definition.Reference, at dsl.Pointer) (found []*book) {
-	seen := map[*book]bool{}
-	for level := []definition.Reference{r}; len(level) > 0 && len(found) == 0; {
-		var below []definition.Reference
-		for _, r := range level {
-			b := l.named(r)
-			if b == nil || b.document == nil || b.document.workflow == nil || seen[b] {
-				continue
-			}
-			seen[b] = true
-			if at == "" || dsl.TaskAt(b.document.workflow, at) != nil {
-				found = append(found, b)
-			}
-			dsl.Walk(b.document.workflow, func(t dsl.Task) bool {
-				if run, ok := t.(*dsl.RunWorkflow); ok {
-					below = append(below, definition.Reference{Namespace: run.Namespace, Name: run.Workflow, Version: run.Version})
-				}
-				return true
-			})
-		}
-		level = below
+// workflow returns the workflow that a reference means, if its document could be read; otherwise nil.
+func (l *library) workflow(r definition.Reference) *dsl.Workflow {
+	b := l.named(r)
+	if b == nil || b.document == nil {
+		return nil
 	}
-	return found
+	return b.document.workflow
 }

@@ -85,7 +85,7 @@ func (p *printer) print(v any) error {
 }
 
 func (p *printer) document(v any) error {
-	v = p.mask.value(v)
+	v = p.mask.Value(v)
 	if text, ok := v.(string); ok && p.raw {
 		return write(p.w, text+"\n")
 	}

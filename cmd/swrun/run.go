@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/google/uuid"
@@ -10,7 +11,10 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/faultreport"
+	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/tasks"
 )
@@ -41,7 +45,7 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.errors, "errors", "human", "form of a failure on standard error: human or json")
-	flags.StringVar(&f.progress, "progress", progressAuto, "what to show on standard error: "+strings.Join(progressModes(), ", "))
+	flags.StringVar(&f.progress, "progress", progress.Auto, "what to show on standard error: "+strings.Join(progress.Modes(), ", "))
 	flags.StringVar(&f.clock, "clock", "real", "real, or virtual: waits take no time")
 	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for listen tasks (repeatable)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
@@ -51,7 +55,7 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.store.add(cmd)
 	completeValues(cmd, "errors", []string{"human", "json"})
-	completeValues(cmd, "progress", progressModes())
+	completeValues(cmd, "progress", progress.Modes())
 	completeValues(cmd, "clock", []string{"real", "virtual"})
 	completeValues(cmd, "js", []string{"quickjs", "node"})
 	return cmd
@@ -65,7 +69,7 @@ func (f *runFlags) check(document string) error {
 	}
 	return firstError(
 		oneOf("--errors", f.errors, "human", "json"),
-		oneOf("--progress", f.progress, progressModes()...),
+		oneOf("--progress", f.progress, progress.Modes()...),
 		oneOf("--clock", f.clock, "real", "virtual"),
 		oneOf("--js", f.js, "quickjs", "node"),
 		oneOf("-o", f.output, outputForms()...),
@@ -84,21 +88,23 @@ func firstError(errs ...error) error {
 
 // job is a run that is ready to start.
 type job struct {
-	program *program
-	flags   *runFlags
-	subject subject
-	code    *interpreter.Program
-	input   any
-	printer *printer
-	mask    *mask
-	others  *library
-	shown   progress // how the run is shown, once it runs
-	host    host     // What its tasks may use, if it lives in a store
+	program  *program
+	flags    *runFlags
+	workflow *dsl.Workflow
+	id       string
+	code     *interpreter.Program
+	input    any
+	printer  *printer
+	mask     *mask
+	others   *library
+	view     *progress.View // how the run is shown, once it runs
+	history  *faultreport.History
+	host     host // What its tasks may use, if it lives in a store
 }
 
 // publish is the sink of emitted events: they are shown, and go nowhere else.
 func (j *job) publish(_ context.Context, event map[string]any) error {
-	j.shown.publish(event)
+	j.view.Publish(event)
 	return nil
 }
 
@@ -165,7 +171,7 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	}
 	j.printer = printer
 	j.host = host{secrets: p.secrets.lookup, processes: p.processes, files: true, js: js, limits: bounds}
-	j.subject = subject{workflow: d.workflow, virtual: f.clock == "virtual"}
+	j.workflow = d.workflow
 	return j, nil
 }
 
@@ -183,41 +189,69 @@ func (j *job) run() error {
 	if err != nil {
 		return err
 	}
-	j.subject.id = id.String()
+	j.id = id.String()
 	memory, err := j.program.effectMemory("")
 	if err != nil {
 		return err
 	}
 	ctx, interrupted, stop := j.program.interruptible()
 	defer stop()
-	trail := newTrail()
-	view, observe := j.view(trail)
-	j.shown = view
-	stopTicking := startTicking(view, j.program.now)
+	j.show()
+	stopTicking := j.view.Tick()
 	outcome, err := local.Run(ctx, j.code, j.input, local.Config{
-		ID: j.subject.id, Now: j.program.now, Virtual: j.subject.virtual, Observe: observe, Workflows: j.others.find,
+		ID: j.id, Now: j.program.now, Virtual: j.virtual(), Observe: j.observe, Workflows: j.others.find,
 		Log: slog.New(slog.NewTextHandler(j.program.err, nil)), Memory: memory,
 	})
 	stopTicking()
 	if err != nil {
-		return &exitError{code: exitInternal, message: j.mask.text("the run broke off: " + err.Error())}
+		return &exitError{code: exitInternal, message: j.mask.Text("the run broke off: " + err.Error())}
 	}
+	return j.end(outcome, interrupted())
+}
+
+// end shows how the run has ended, and prints its output. Anything but an output is a *runError.
+func (j *job) end(outcome execution.Outcome, signal os.Signal) error {
 	outcome.Fault = j.mask.fault(outcome.Fault)
-	signal := interrupted()
-	code := outcomeExit(outcome, trail.tasks, signal)
+	code := outcomeExit(outcome, j.history.TasksStarted(), signal)
+	j.view.End(outcome, code != exitOK)
 	if code == exitOK {
-		view.end(outcome, false)
 		return j.print(outcome.Output)
 	}
-	view.end(outcome, true)
-	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code, inputs: j.flags.inputs, others: j.others}, signal: signal}
+	report := faultreport.Report{
+		Workflow: j.workflow, ID: j.id, Outcome: outcome, History: j.history, Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
+		Documents: j.others.workflow,
+	}
+	if signal != nil {
+		report.Signal = signal.String()
+	}
+	return &runError{report: report, mask: j.mask}
+}
+
+func (j *job) virtual() bool { return j.flags.clock == "virtual" }
+
+// show makes what shows the run.
+func (j *job) show() {
+	p := j.program
+	term, _ := p.env("TERM")
+	j.history = faultreport.NewHistory()
+	j.view = progress.New(progress.Config{
+		Mode: j.flags.progress, Run: progress.Run{Workflow: j.workflow, ID: j.id, Virtual: j.virtual()}, Out: p.err, Secrets: j.mask, Now: p.now,
+		Style: p.errStyle(), Terminal: p.errTTY, Dumb: term == "dumb", Size: func() (int, int) { return p.width(), p.height() },
+	})
+}
+
+// observe shows a record of the run.
+func (j *job) observe(r interpreter.HistoryEvent) {
+	r.Error = j.mask.fault(r.Error)
+	j.history.Observe(r)
+	j.view.Observe(r)
 }
 
 func (j *job) print(output any) error {
 	j.printer.mask = j.mask
 	err := j.printer.print(output)
 	if fault := errors.AsError(err); fault != nil {
-		return usagef("the workflow completed", "--jq fails for its output: %s", j.mask.text(fault.Detail))
+		return usagef("the workflow completed", "--jq fails for its output: %s", j.mask.Text(fault.Detail))
 	}
 	return err
 }

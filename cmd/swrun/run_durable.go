@@ -11,7 +11,6 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
@@ -27,8 +26,6 @@ type durableRun struct {
 	store    *openedStore
 	client   *client.Client
 	instance store.Instance
-	view     progress
-	observe  func(interpreter.HistoryEvent)
 	signals  <-chan os.Signal
 }
 
@@ -56,8 +53,7 @@ func (j *job) runDurable(d *document) (err error) {
 	if err := s.takeOver(ctx); err != nil {
 		return err
 	}
-	trail := newTrail()
-	r.view, r.observe = j.view(trail)
+	j.show()
 	if j.program.signals != nil {
 		signals, release := j.program.signals()
 		defer release()
@@ -70,13 +66,7 @@ func (j *job) runDurable(d *document) (err error) {
 	if signal != nil && !outcome.Status.Final() {
 		return j.program.kept(r.instance, j.flags, d, signal)
 	}
-	outcome.Fault = j.mask.fault(outcome.Fault)
-	code := outcomeExit(outcome, trail.tasks, nil)
-	r.view.end(outcome, code != exitOK)
-	if code == exitOK {
-		return j.print(outcome.Output)
-	}
-	return &runError{job: j, failure: failure{subject: j.subject, outcome: outcome, trail: trail, exit: code, inputs: j.flags.inputs, others: j.others}}
+	return j.end(outcome, nil)
 }
 
 // begin starts the run, or finds that it has been started from the same document and input.
@@ -105,7 +95,7 @@ func (r *durableRun) begin(ctx context.Context, d *document) error {
 	if store.RefusedAs(err) == store.Conflict {
 		return r.conflict(ctx, definition)
 	}
-	r.subject.id = r.instance.ID
+	r.id = r.instance.ID
 	if err != nil {
 		return refusalError(err)
 	}
@@ -182,7 +172,7 @@ func (r *durableRun) drive(ctx context.Context) (execution.Outcome, os.Signal, e
 			return nil
 		})
 	})
-	stopTicking := startTicking(r.view, r.program.now)
+	stopTicking := r.view.Tick()
 	signal, err := r.await(ctx, ended, stop)
 	stop()
 	leave()
@@ -257,7 +247,7 @@ func (r *durableRun) workerConfig(ctx context.Context) worker.Config {
 		Publish: func(_ context.Context, event json.RawMessage) error {
 			v, err := expr.Decode(event)
 			if object, ok := v.(map[string]any); ok && err == nil {
-				r.view.publish(object)
+				r.view.Publish(object)
 			}
 			return err
 		},

@@ -113,7 +113,7 @@ type mask struct {
 	ascii bool
 }
 
-func (m *mask) text(s string) string {
+func (m *mask) Text(s string) string {
 	if m == nil {
 		return s
 	}
@@ -129,7 +129,7 @@ func (m *mask) look(s string) string {
 }
 
 // value returns JSON data without secrets. Data that holds none is returned as it is.
-func (m *mask) value(v any) any {
+func (m *mask) Value(v any) any {
 	if m == nil {
 		return v
 	}
@@ -142,11 +142,6 @@ func (m *mask) fault(e *errors.Error) *errors.Error {
 		return e
 	}
 	return m.set.Error(e)
-}
-
-// writer hides secrets in what is written to w. Each Write must hold whole words, which all of this program's do.
-func (m *mask) writer(w io.Writer) io.Writer {
-	return maskedWriter{w, m.text}
 }
 
 type maskedWriter struct {

@@ -1,8 +1,13 @@
 package definition
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/dsl"
 )
 
 // Reference names a workflow.
@@ -36,4 +41,16 @@ func (r Reference) MarshalText() ([]byte, error) { return []byte(r.String()), ni
 func (r *Reference) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseReference(string(text))
 	return err
+}
+
+// Children returns the workflows that the tasks of w run, each once.
+func Children(w *dsl.Workflow) []Reference {
+	found := map[Reference]bool{}
+	dsl.Walk(w, func(t dsl.Task) bool {
+		if r, ok := t.(*dsl.RunWorkflow); ok {
+			found[Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version}] = true
+		}
+		return true
+	})
+	return slices.SortedFunc(maps.Keys(found), func(a, b Reference) int { return cmp.Compare(a.String(), b.String()) })
 }

@@ -1,4 +1,4 @@
-package main
+package faultreport
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 
 // expression tells which expression the error comes from, if one does: as it is written, where it stands, and what it
 // was given.
-func (f failure) expression() []string {
-	cited, ok := f.outcome.Fault.Cited()
+func (r Report) expression() []string {
+	cited, ok := r.Outcome.Fault.Cited()
 	if !ok {
 		return nil
 	}

@@ -1,8 +1,7 @@
-package main
+package faultreport
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +45,12 @@ do:
   - alone: { set: { x: '${ .a + 1 }' } }
 `
 
+// began is when the runs here began.
+var began = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+
+// Exit codes.
+const faulted, timedOut, rejected = 10, 124, 4
+
 const (
 	charge     = "/do/0/pay/try/0/charge"
 	guardedTry = "/do/1/guarded"
@@ -54,8 +59,8 @@ const (
 
 func TestFaultReport(t *testing.T) {
 	timeout := func(kind, at string, after time.Duration, running ...any) *errors.Error {
-		e := errors.Timeoutf("the time is over").At(at).With("timeoutKind", kind).With("startedAt", api.Time(testTime))
-		return e.With("deadline", api.Time(testTime.Add(after))).With("running", running)
+		e := errors.Timeoutf("the time is over").At(at).With("timeoutKind", kind).With("startedAt", api.Time(began))
+		return e.With("deadline", api.Time(began.Add(after))).With("running", running)
 	}
 	unavailable := &errors.Error{Type: errors.Communication, Status: 503, Title: "Service Unavailable", Detail: `the server said "overloaded"`, Instance: charge}
 	for _, c := range []struct {
@@ -64,21 +69,21 @@ func TestFaultReport(t *testing.T) {
 		records []interpreter.HistoryEvent
 		exit    int
 	}{
-		{"filter_misses", unavailable, faultedAt(unavailable, "/do/0/pay!2/try/0/charge", charge), exitFaulted},
-		{"own_timeout", timeout("task", guardedTry, 2*time.Second, guardedTry+"/try/0/slow"), nil, exitTimeout},
-		{"workflow_timeout", timeout("workflow", "/", time.Minute, charge), nil, exitTimeout},
-		{"retries_used_up", stepError(), faultedAt(stepError(), "/do/2/retried!2/try/0/step", step), exitFaulted},
-		{"in_catch", errors.Runtimef("no").At("/do/0/pay/catch/do/0/note"), nil, exitFaulted},
-		{"condition", errors.Runtimef("no").At(guardedTry + "/try/0/slow"), nil, exitFaulted},
-		{"no_try", errors.Expressionf("cannot add: string and number").At("/do/3/alone"), nil, exitFaulted},
-		{"hostile", hostileError(), nil, exitFaulted},
-		{"many_lines", errors.Runtimef("what is wrong\n%sthe end", strings.Repeat("a line\n", 100)).At("/do/3/alone"), nil, exitFaulted},
-		{"input_rejected", errors.Validationf("the input does not fit its schema: missing properties: 'sku'").At("/"), nil, exitInput},
+		{"filter_misses", unavailable, faultedAt(unavailable, "/do/0/pay!2/try/0/charge", charge), faulted},
+		{"own_timeout", timeout("task", guardedTry, 2*time.Second, guardedTry+"/try/0/slow"), nil, timedOut},
+		{"workflow_timeout", timeout("workflow", "/", time.Minute, charge), nil, timedOut},
+		{"retries_used_up", stepError(), faultedAt(stepError(), "/do/2/retried!2/try/0/step", step), faulted},
+		{"in_catch", errors.Runtimef("no").At("/do/0/pay/catch/do/0/note"), nil, faulted},
+		{"condition", errors.Runtimef("no").At(guardedTry + "/try/0/slow"), nil, faulted},
+		{"no_try", errors.Expressionf("cannot add: string and number").At("/do/3/alone"), nil, faulted},
+		{"hostile", hostileError(), nil, faulted},
+		{"many_lines", errors.Runtimef("what is wrong\n%sthe end", strings.Repeat("a line\n", 100)).At("/do/3/alone"), nil, faulted},
+		{"input_rejected", errors.Validationf("the input does not fit its schema: missing properties: 'sku'").At("/"), nil, rejected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := mustFailure(t, c.fault, c.records)
-			f.exit, f.outcome.TimedOut = c.exit, c.exit == exitTimeout
-			golden.Match(t, "fault_"+c.name+".txt", f.text(terminal.Style{}))
+			f.Exit, f.Outcome.TimedOut, f.InputRejected = c.exit, c.exit == timedOut, c.exit == rejected
+			golden.Match(t, "fault_"+c.name+".txt", f.Text(terminal.Style{}))
 		})
 	}
 }
@@ -97,7 +102,7 @@ func hostileError() *errors.Error {
 func faultedAt(err *errors.Error, path, pointer string) []interpreter.HistoryEvent {
 	try, _, _ := strings.Cut(path, "!")
 	retry := func(after, delay time.Duration) interpreter.HistoryEvent {
-		at := testTime.Add(after)
+		at := began.Add(after)
 		return interpreter.HistoryEvent{At: at, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Path: interpreter.Path(try), Until: at.Add(delay)}
 	}
 	return []interpreter.HistoryEvent{
@@ -108,18 +113,18 @@ func faultedAt(err *errors.Error, path, pointer string) []interpreter.HistoryEve
 	}
 }
 
-func mustFailure(t *testing.T, fault *errors.Error, records []interpreter.HistoryEvent) failure {
+func mustFailure(t *testing.T, fault *errors.Error, records []interpreter.HistoryEvent) Report {
 	t.Helper()
 	w, found := dsl.Parse("checkout.yaml", []byte(faultText))
 	if err := found.Err(); err != nil {
 		t.Fatal(err)
 	}
-	trail := newTrail()
+	history := NewHistory()
 	for _, r := range records {
-		trail.observe(r)
+		history.Observe(r)
 	}
-	outcome := execution.Outcome{Status: interpreter.StatusFaulted, Fault: fault, StartedAt: testTime, EndedAt: testTime.Add(2300 * time.Millisecond)}
-	return failure{subject: subject{workflow: w, id: "01K7ZC"}, outcome: outcome, trail: trail, exit: exitFaulted}
+	outcome := execution.Outcome{Status: interpreter.StatusFaulted, Fault: fault, StartedAt: began, EndedAt: began.Add(2300 * time.Millisecond)}
+	return Report{Workflow: w, ID: "01K7ZC", Outcome: outcome, History: history, Exit: faulted}
 }
 
 func TestMisfit(t *testing.T) {
@@ -151,47 +156,8 @@ func TestProblemJSON(t *testing.T) {
 	fault := stepError()
 	f := mustFailure(t, fault, faultedAt(fault, "/do/2/retried!2/try/0/step", step))
 	var b strings.Builder
-	if err := api.Write(&b, (&runError{failure: f}).problem()); err != nil {
+	if err := api.Write(&b, f.Problem()); err != nil {
 		t.Fatal(err)
 	}
 	golden.Match(t, "problem.json", b.String())
-}
-
-func TestExitCodes(t *testing.T) {
-	faulted := func(e *errors.Error) execution.Outcome {
-		return execution.Outcome{Status: interpreter.StatusFaulted, Fault: e}
-	}
-	timedOut := func(e *errors.Error) execution.Outcome {
-		return execution.Outcome{Status: interpreter.StatusFaulted, Fault: e, TimedOut: true}
-	}
-	for _, c := range []struct {
-		name    string
-		outcome execution.Outcome
-		started bool
-		signal  syscall.Signal
-		want    int
-	}{
-		{"completed", execution.Outcome{Status: interpreter.StatusCompleted}, true, 0, 0},
-		{"completed although a signal came", execution.Outcome{Status: interpreter.StatusCompleted}, true, syscall.SIGINT, 0},
-		{"faulted", faulted(errors.Runtimef("x")), true, 0, 10},
-		{"the input is refused", faulted(errors.Validationf("x").At("/")), false, 0, 4},
-		{"the output is refused", faulted(errors.Validationf("x").At("/")), true, 0, 10},
-		{"a task's input is refused", faulted(errors.Validationf("x").At("/do/0/a")), true, 0, 10},
-		{"timed out", timedOut(errors.Timeoutf("x").At("/do/0/a")), true, 0, 124},
-		{"an error that says it is a timeout", faulted(errors.Timeoutf("x").At("/").With("timeoutKind", "workflow")), true, 0, 10},
-		{"timed out, in the other spelling", timedOut(&errors.Error{Type: errors.BaseOpenWorkflow + "timeout", Status: 408}), true, 0, 124},
-		{"cancelled", execution.Outcome{Status: interpreter.StatusCancelled}, true, 0, 11},
-		{"interrupted", execution.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGINT, 130},
-		{"terminated", execution.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGTERM, 143},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := outcomeExit(c.outcome, c.started, nil)
-			if c.signal != 0 {
-				got = outcomeExit(c.outcome, c.started, c.signal)
-			}
-			if got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
-		})
-	}
 }

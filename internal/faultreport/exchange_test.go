@@ -1,4 +1,4 @@
-package main
+package faultreport
 
 import (
 	"testing"
@@ -21,8 +21,8 @@ func TestExchange(t *testing.T) {
 		{"control characters", `GET x\x1b[31m`, "", errors.Runtimef("boom").With("request", map[string]any{"method": "GET", "uri": "x\x1b[31m"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := failure{outcome: execution.Outcome{Fault: c.fault}}
-			if sent, got := f.exchange(); sent != c.sent || got != c.got {
+			r := Report{Outcome: execution.Outcome{Fault: c.fault}}
+			if sent, got := r.exchange(); sent != c.sent || got != c.got {
 				t.Errorf("got %q and %q, want %q and %q", sent, got, c.sent, c.got)
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"io"
@@ -16,8 +16,8 @@ import (
 // 16). The completed events have neither output nor outputUri: a run in memory keeps no output to point at.
 type lifecycle struct {
 	w       io.Writer
-	subject subject
-	mask    *mask
+	run     Run
+	secrets Redactor
 }
 
 const lifecycleType = "io.serverlessworkflow."
@@ -35,7 +35,7 @@ func (l *lifecycle) workflow(r interpreter.HistoryEvent) {
 	data := map[string]any{"name": l.qualifiedName(), verb + "At": api.Time(r.At)}
 	switch r.Type {
 	case interpreter.WorkflowStarted:
-		d := l.subject.workflow.Document
+		d := l.run.Workflow.Document
 		data["definition"] = map[string]any{"namespace": d.Namespace, "name": d.Name, "version": d.Version}
 	case interpreter.WorkflowFaulted:
 		data["error"] = api.Error(r.Error)
@@ -74,9 +74,9 @@ func (l *lifecycle) taskEvent(r interpreter.HistoryEvent, verb, suffix string, f
 
 // emit writes one event; suffix tells apart the events of one record.
 func (l *lifecycle) emit(name string, r interpreter.HistoryEvent, suffix string, data map[string]any) {
-	d := l.subject.workflow.Document
+	d := l.run.Workflow.Document
 	event := map[string]any{
-		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": l.subject.id + "-" + strconv.Itoa(r.Seq) + suffix,
+		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": l.run.ID + "-" + strconv.Itoa(r.Seq) + suffix,
 		"source":  "/" + d.Namespace + "/" + d.Name + "/" + d.Version,
 		"subject": l.qualifiedName(), "time": api.Time(r.At), "datacontenttype": "application/json", "data": data,
 	}
@@ -85,7 +85,7 @@ func (l *lifecycle) emit(name string, r interpreter.HistoryEvent, suffix string,
 
 // publish writes an event as it is: the workflow's own ones stand between those about it.
 func (l *lifecycle) publish(event map[string]any) {
-	line, err := expr.Encode(l.mask.value(event))
+	line, err := expr.Encode(l.secrets.Value(event))
 	if err != nil {
 		return // an error's extensions are the only part that could not be written, and errorValue has cleaned them
 	}
@@ -93,8 +93,8 @@ func (l *lifecycle) publish(event map[string]any) {
 }
 
 func (l *lifecycle) qualifiedName() string {
-	d := l.subject.workflow.Document
-	return d.Name + "-" + l.subject.id + "." + d.Namespace
+	d := l.run.Workflow.Document
+	return d.Name + "-" + l.run.ID + "." + d.Namespace
 }
 
 func (l *lifecycle) tick(time.Time)              {}

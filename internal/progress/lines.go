@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // lines shows one line per change of state, made for grep and for the logs of CI.
 type lines struct {
 	w       io.Writer
-	subject subject
+	run     Run
 	last    time.Time                                     // when a line was written, on the real clock
 	running map[interpreter.Path]interpreter.HistoryEvent // What started and has not ended
 	now     func() time.Time
@@ -25,8 +25,8 @@ type lines struct {
 // heartbeat is how long lines keeps silent at most.
 const heartbeat = 30 * time.Second
 
-func newLines(w io.Writer, s subject, now func() time.Time) *lines {
-	return &lines{w: w, subject: s, last: now(), now: now, running: map[interpreter.Path]interpreter.HistoryEvent{}}
+func newLines(w io.Writer, s Run, now func() time.Time) *lines {
+	return &lines{w: w, run: s, last: now(), now: now, running: map[interpreter.Path]interpreter.HistoryEvent{}}
 }
 
 func (l *lines) observe(r interpreter.HistoryEvent) {
@@ -54,7 +54,7 @@ func (l *lines) write(at time.Time, event string, words []string) {
 
 func (l *lines) words(r interpreter.HistoryEvent) []string {
 	if r.Kind == "" {
-		words := []string{l.subject.name(), "run=" + terminal.Printable(l.subject.id)}
+		words := []string{l.run.name(), "run=" + terminal.Printable(l.run.ID)}
 		if r.Error != nil {
 			words = append(words, "error="+terminal.Printable(terminal.Shorten(r.Error.Error(), 300)))
 		}
@@ -84,7 +84,7 @@ func (l *lines) tick(now time.Time) {
 	if more := len(paths) - 5; more > 0 {
 		paths = append(paths[:5], fmt.Sprintf("and %d more", more))
 	}
-	l.write(now, "running", append([]string{l.subject.name(), "run=" + terminal.Printable(l.subject.id), "at"}, paths...))
+	l.write(now, "running", append([]string{l.run.name(), "run=" + terminal.Printable(l.run.ID), "at"}, paths...))
 }
 
 // innermost returns the paths of what is in progress and has nothing in progress inside.
@@ -105,6 +105,6 @@ func (l *lines) innermost() []string {
 
 func (l *lines) end(o execution.Outcome, _ bool) {
 	l.write(o.EndedAt, "run.ended", []string{
-		l.subject.name(), "run=" + terminal.Printable(l.subject.id), "status=" + string(o.Status), "elapsed=" + terminal.Elapsed(o.EndedAt.Sub(o.StartedAt)),
+		l.run.name(), "run=" + terminal.Printable(l.run.ID), "status=" + string(o.Status), "elapsed=" + terminal.Elapsed(o.EndedAt.Sub(o.StartedAt)),
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -16,15 +16,15 @@ import (
 //
 // It moves the cursor itself: a terminal library would put the terminal into raw mode and take Ctrl-C away.
 type treeView struct {
-	w       io.Writer
-	look    terminal.Style
-	subject subject
-	tree    *tree
-	live    bool
-	size    func() (width, height int)
-	drawn   []string // What stands on the screen and is drawn over next
-	lastAt  time.Time
-	began   bool
+	w      io.Writer
+	look   terminal.Style
+	run    Run
+	tree   *tree
+	live   bool
+	size   func() (width, height int)
+	drawn  []string // What stands on the screen and is drawn over next
+	lastAt time.Time
+	began  bool
 }
 
 const (
@@ -44,11 +44,11 @@ func (v *treeView) observe(r interpreter.HistoryEvent) {
 // header is printed once and never redrawn.
 func (v *treeView) header() {
 	v.began = true
-	line := v.look.Bold(v.look.Sign("●")+" "+v.look.Text(v.subject.name())) + "  run " + terminal.Printable(v.subject.id)
-	if after := v.subject.workflow.TimeoutAfter(v.subject.workflow.Timeout); after != nil {
+	line := v.look.Bold(v.look.Sign("●")+" "+v.look.Text(v.run.name())) + "  run " + terminal.Printable(v.run.ID)
+	if after := v.run.Workflow.TimeoutAfter(v.run.Workflow.Timeout); after != nil {
 		line += "  " + v.look.Sign("⏱") + " run deadline " + v.look.Text(terminal.Duration(after))
 	}
-	if v.subject.virtual {
+	if v.run.Virtual {
 		line += "  virtual time"
 	}
 	fmt.Fprintln(v.w, line)
@@ -62,7 +62,7 @@ func (v *treeView) tick(now time.Time) {
 		return
 	}
 	v.lastAt = now
-	if v.subject.virtual {
+	if v.run.Virtual {
 		now = v.tree.at
 	}
 	width, height := v.size()

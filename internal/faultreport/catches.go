@@ -1,4 +1,4 @@
-package main
+package faultreport
 
 import (
 	"fmt"
@@ -11,21 +11,21 @@ import (
 
 // This file finds out, after the fact, why no catch took an error.
 
-// consideredCatch is one catch on the way of the error, and why it did not take it.
-type consideredCatch struct {
+// missedCatch is one catch on the way of the error, and why it did not take it.
+type missedCatch struct {
 	pointer dsl.Pointer // of the try
 	reason  string
 }
 
-// considered returns the catches around the failed task from the inside out.
-func (f failure) considered() []consideredCatch {
-	at := f.pointer()
-	var all []consideredCatch
-	for _, try := range enclosingTries(f.subject.workflow, at) {
-		all = append(all, consideredCatch{try.Pointer, f.reason(try, at)})
+// missedCatches returns the catches around the failed task from the inside out.
+func (r Report) missedCatches() []missedCatch {
+	at := r.pointer()
+	var all []missedCatch
+	for _, try := range enclosingTries(r.Workflow, at) {
+		all = append(all, missedCatch{try.Pointer, r.reason(try, at)})
 	}
-	if f.outcome.TimedOut && at == "" {
-		all = append(all, consideredCatch{"", "the workflow's own timeout ends the whole run; no catch inside can take it"})
+	if r.Outcome.TimedOut && at == "" {
+		all = append(all, missedCatch{"", "the workflow's own timeout ends the whole run; no catch inside can take it"})
 	}
 	return all
 }
@@ -43,20 +43,20 @@ func enclosingTries(w *dsl.Workflow, p dsl.Pointer) []*dsl.TryTask {
 	return tries
 }
 
-func (f failure) reason(try *dsl.TryTask, at dsl.Pointer) string {
-	where := fmt.Sprintf("catch at line %d", f.subject.workflow.Source.Key(try.Pointer.Key("catch")).Start.Line)
+func (r Report) reason(try *dsl.TryTask, at dsl.Pointer) string {
+	where := fmt.Sprintf("catch at line %d", r.Workflow.Source.Key(try.Pointer.Key("catch")).Start.Line)
 	switch {
-	case at == try.Pointer && f.outcome.TimedOut:
+	case at == try.Pointer && r.Outcome.TimedOut:
 		return where + " does not see the timeout of its own try; put the timeout on a task inside, or a try around it"
 	case at == try.Pointer:
 		return where + " does not see errors of its own try, such as those of its input and output"
 	case inside(at, try.Pointer, "catch/do"):
 		return where + " raised the error itself, in its own `do`"
 	}
-	if misfit := misfit(try.Catch.Errors, f.outcome.Fault); misfit != "" {
+	if misfit := misfit(try.Catch.Errors, r.Outcome.Fault); misfit != "" {
 		return where + " " + misfit
 	}
-	if f.subject.workflow.RetryPolicyOf(&try.Catch) != nil && try.Catch.Do == nil && try.Catch.Then == "" {
+	if r.Workflow.RetryPolicyOf(&try.Catch) != nil && try.Catch.Do == nil && try.Catch.Then == "" {
 		return where + " only retries: no attempt is left, and it has no `do` to fall back on"
 	}
 	if try.Catch.When != "" || try.Catch.ExceptWhen != "" {
@@ -105,15 +105,15 @@ func shortTypes(want, got string) (string, string) {
 func quoted(s string) string { return `"` + terminal.Printable(terminal.Shorten(s, 100)) + `"` }
 
 // remedy proposes what to change so that the error is handled.
-func (f failure) remedy() string {
-	fault, at := f.outcome.Fault, f.pointer()
-	if f.outcome.TimedOut && at == "" {
+func (r Report) remedy() string {
+	fault, at := r.Outcome.Fault, r.pointer()
+	if r.Outcome.TimedOut && at == "" {
 		return "give the slow task a timeout of its own, inside a try that catches `timeout`"
 	}
 	if at == "" {
 		return ""
 	}
-	tries := enclosingTries(f.subject.workflow, at)
+	tries := enclosingTries(r.Workflow, at)
 	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", terminal.Printable(terminal.Shorten(fault.Type, 200)))
 	for _, try := range tries {
 		if inside(at, try.Pointer, "try") && misfit(try.Catch.Errors, fault) != "" {

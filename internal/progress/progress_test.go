@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -16,10 +16,14 @@ import (
 	"github.com/swrun/swrun/internal/golden"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/redact"
 	"github.com/swrun/swrun/runtime/execution"
 )
 
 // quote is the workflow of ux.md 1.4, as far as showing a run needs it.
+// quoteTime is when the run of quote starts.
+var quoteTime = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+
 func quote() *dsl.Workflow {
 	ask := &dsl.WaitTask{TaskBase: dsl.TaskBase{Pointer: "/do/0/quote/try/0/askSupplier", Name: "askSupplier"}}
 	use := &dsl.SetTask{TaskBase: dsl.TaskBase{Pointer: "/do/0/quote/catch/do/0/useCached", Name: "useCached"}}
@@ -37,12 +41,12 @@ func quote() *dsl.Workflow {
 func quoteRecords() []interpreter.HistoryEvent {
 	const try, ask, use = "/do/0/quote", "/do/0/quote/try/0/askSupplier", "/do/0/quote/catch/do/0/useCached"
 	timeout := errors.Timeoutf("the task did not finish within 1s").At(ask).
-		With("timeoutKind", "task").With("startedAt", api.Time(testTime)).With("deadline", api.Time(testTime.Add(time.Second)))
+		With("timeoutKind", "task").With("startedAt", api.Time(quoteTime)).With("deadline", api.Time(quoteTime.Add(time.Second)))
 	task := func(after time.Duration, typ interpreter.HistoryEventType, kind dsl.Kind, at string) interpreter.HistoryEvent {
-		return interpreter.HistoryEvent{At: testTime.Add(after), Type: typ, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
+		return interpreter.HistoryEvent{At: quoteTime.Add(after), Type: typ, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
 	}
 	records := []interpreter.HistoryEvent{
-		{At: testTime, Type: interpreter.WorkflowStarted},
+		{At: quoteTime, Type: interpreter.WorkflowStarted},
 		task(0, interpreter.TaskStarted, dsl.KindTry, try),
 		task(0, interpreter.TaskStarted, dsl.KindWait, ask),
 		task(0, interpreter.TaskWaiting, dsl.KindWait, ask),
@@ -51,10 +55,10 @@ func quoteRecords() []interpreter.HistoryEvent {
 		task(time.Second, interpreter.TaskStarted, dsl.KindSet, use),
 		task(time.Second+time.Millisecond, interpreter.TaskCompleted, dsl.KindSet, use),
 		task(time.Second+time.Millisecond, interpreter.TaskCompleted, dsl.KindTry, try),
-		{At: testTime.Add(time.Second + time.Millisecond), Type: interpreter.WorkflowCompleted},
+		{At: quoteTime.Add(time.Second + time.Millisecond), Type: interpreter.WorkflowCompleted},
 	}
-	records[2].Until = testTime.Add(time.Second)
-	records[3].Until = testTime.Add(2 * time.Second)
+	records[2].Until = quoteTime.Add(time.Second)
+	records[3].Until = quoteTime.Add(2 * time.Second)
 	records[4].Error, records[5].Error, records[5].By = timeout, timeout, try
 	records[4].Timeout, records[5].Timeout = interpreter.DeadlineTask, interpreter.DeadlineTask
 	for i := range records {
@@ -69,10 +73,10 @@ func endOf(records []interpreter.HistoryEvent) execution.Outcome {
 	}
 }
 
-func quoteSubject() subject { return subject{workflow: quote(), id: "01K7ZA"} }
+func quoteRun() Run { return Run{Workflow: quote(), ID: "01K7ZA"} }
 
-func newTreeView(b *bytes.Buffer, s subject, l terminal.Style) *treeView {
-	return &treeView{w: b, look: l, subject: s, tree: newTree(s.workflow), size: func() (int, int) { return 80, 24 }}
+func newTreeView(b *bytes.Buffer, s Run, l terminal.Style) *treeView {
+	return &treeView{w: b, look: l, run: s, tree: newTree(s.Workflow), size: func() (int, int) { return 80, 24 }}
 }
 
 func TestTreeView(t *testing.T) {
@@ -82,7 +86,7 @@ func TestTreeView(t *testing.T) {
 	}{{"plain", terminal.Style{}}, {"ascii", terminal.Style{ASCII: true}}, {"color", terminal.Style{Color: true}}} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
-			v := newTreeView(&b, quoteSubject(), c.look)
+			v := newTreeView(&b, quoteRun(), c.look)
 			for _, r := range quoteRecords() {
 				v.observe(r)
 			}
@@ -95,12 +99,12 @@ func TestTreeView(t *testing.T) {
 func TestTreeOfOneTaskHasNoBranches(t *testing.T) {
 	var b bytes.Buffer
 	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "hello", Version: "0.1.0"}}
-	v := newTreeView(&b, subject{workflow: w, id: "01K7Z9"}, terminal.Style{})
+	v := newTreeView(&b, Run{Workflow: w, ID: "01K7Z9"}, terminal.Style{})
 	records := []interpreter.HistoryEvent{
-		{At: testTime, Type: interpreter.WorkflowStarted},
-		{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
-		{At: testTime.Add(time.Millisecond), Type: interpreter.TaskCompleted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
-		{At: testTime.Add(4 * time.Millisecond), Type: interpreter.WorkflowCompleted},
+		{At: quoteTime, Type: interpreter.WorkflowStarted},
+		{At: quoteTime, Type: interpreter.TaskStarted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
+		{At: quoteTime.Add(time.Millisecond), Type: interpreter.TaskCompleted, Kind: dsl.KindSet, Pointer: "/do/0/greet", Path: "/do/0/greet"},
+		{At: quoteTime.Add(4 * time.Millisecond), Type: interpreter.WorkflowCompleted},
 	}
 	for _, r := range records {
 		v.observe(r)
@@ -114,12 +118,12 @@ func TestTreeOfOneTaskHasNoBranches(t *testing.T) {
 
 func TestTreeWhileItRuns(t *testing.T) {
 	var b bytes.Buffer
-	v := newTreeView(&b, quoteSubject(), terminal.Style{})
+	v := newTreeView(&b, quoteRun(), terminal.Style{})
 	v.live = true
 	for _, r := range quoteRecords()[:4] {
 		v.observe(r)
 	}
-	v.tick(testTime.Add(400 * time.Millisecond))
+	v.tick(quoteTime.Add(400 * time.Millisecond))
 	got := b.String()
 	for _, part := range []string{"├─ ▶ quote", "│  └─ ▶ askSupplier", "⏱ 1.6s left of 2s", "⏱ times out in 600ms"} {
 		if !strings.Contains(got, part) {
@@ -131,20 +135,20 @@ func TestTreeWhileItRuns(t *testing.T) {
 func TestRedrawClearsWhatWasDrawn(t *testing.T) {
 	var b bytes.Buffer
 	width := 80
-	v := newTreeView(&b, quoteSubject(), terminal.Style{})
+	v := newTreeView(&b, quoteRun(), terminal.Style{})
 	v.live, v.size = true, func() (int, int) { return width, 24 }
 	for _, r := range quoteRecords()[:4] {
 		v.observe(r)
 	}
-	v.tick(testTime.Add(200 * time.Millisecond))
+	v.tick(quoteTime.Add(200 * time.Millisecond))
 	b.Reset()
-	v.tick(testTime.Add(400 * time.Millisecond))
+	v.tick(quoteTime.Add(400 * time.Millisecond))
 	if !strings.HasPrefix(b.String(), "\x1b[2A\r\x1b[J") {
 		t.Errorf("two rows must be cleared, got %q", b.String())
 	}
 	b.Reset()
 	width = 40 // the rows of before are up to 80 wide and fill two lines each now
-	v.tick(testTime.Add(600 * time.Millisecond))
+	v.tick(quoteTime.Add(600 * time.Millisecond))
 	if !regexp.MustCompile(`^\x1b\[[34]A`).MatchString(b.String()) {
 		t.Errorf("wrapped rows must be counted, got %q", b.String())
 	}
@@ -158,9 +162,9 @@ func TestRedrawClearsWhatWasDrawn(t *testing.T) {
 func TestTreeOfALongLoopStaysSmall(t *testing.T) {
 	var b bytes.Buffer
 	w := &dsl.Workflow{Document: dsl.Document{Namespace: "demo", Name: "loop", Version: "0.1.0"}}
-	v := newTreeView(&b, subject{workflow: w}, terminal.Style{})
+	v := newTreeView(&b, Run{Workflow: w}, terminal.Style{})
 	observe := func(typ interpreter.HistoryEventType, kind dsl.Kind, path string) {
-		v.observe(interpreter.HistoryEvent{At: testTime, Type: typ, Kind: kind, Pointer: "/do/0/all/do/0/one", Path: interpreter.Path(path)})
+		v.observe(interpreter.HistoryEvent{At: quoteTime, Type: typ, Kind: kind, Pointer: "/do/0/all/do/0/one", Path: interpreter.Path(path)})
 	}
 	observe(interpreter.TaskStarted, dsl.KindFor, "/do/0/all")
 	for i := range 10000 {
@@ -182,7 +186,7 @@ func TestTreeOfALongLoopStaysSmall(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var b bytes.Buffer
-	l := newLines(&b, quoteSubject(), func() time.Time { return testTime })
+	l := newLines(&b, quoteRun(), func() time.Time { return quoteTime })
 	for _, r := range quoteRecords() {
 		l.observe(r)
 	}
@@ -192,16 +196,16 @@ func TestLines(t *testing.T) {
 
 func TestLinesShowThatARunIsAlive(t *testing.T) {
 	var b bytes.Buffer
-	l := newLines(&b, quoteSubject(), func() time.Time { return testTime })
+	l := newLines(&b, quoteRun(), func() time.Time { return quoteTime })
 	for _, r := range quoteRecords()[:4] {
 		l.observe(r)
 	}
 	b.Reset()
-	l.tick(testTime.Add(29 * time.Second))
+	l.tick(quoteTime.Add(29 * time.Second))
 	if b.Len() > 0 {
 		t.Errorf("got %q after 29 s", b.String())
 	}
-	l.tick(testTime.Add(30 * time.Second))
+	l.tick(quoteTime.Add(30 * time.Second))
 	want := "2026-05-04T10:00:30.000Z running            demo/quote:0.1.0 run=01K7ZA at /do/0/quote/try/0/askSupplier\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
@@ -210,7 +214,7 @@ func TestLinesShowThatARunIsAlive(t *testing.T) {
 
 func TestLifecycleEvents(t *testing.T) {
 	var b bytes.Buffer
-	l := &lifecycle{w: &b, subject: quoteSubject()}
+	l := &lifecycle{w: &b, run: quoteRun(), secrets: redact.New(nil, false)}
 	for _, r := range quoteRecords() {
 		l.observe(r)
 	}
@@ -219,11 +223,11 @@ func TestLifecycleEvents(t *testing.T) {
 
 func TestTreeTellsOfRetries(t *testing.T) {
 	var b bytes.Buffer
-	v := newTreeView(&b, quoteSubject(), terminal.Style{})
+	v := newTreeView(&b, quoteRun(), terminal.Style{})
 	records := append(quoteRecords()[:5],
-		interpreter.HistoryEvent{At: testTime, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: "/do/0/quote", Path: "/do/0/quote", Attempt: 2, Until: testTime.Add(300 * time.Millisecond)},
+		interpreter.HistoryEvent{At: quoteTime, Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: "/do/0/quote", Path: "/do/0/quote", Attempt: 2, Until: quoteTime.Add(300 * time.Millisecond)},
 		quoteRecords()[5],
-		interpreter.HistoryEvent{At: testTime, Type: interpreter.TaskStarted, Kind: dsl.KindWait, Pointer: "/do/0/quote/try/0/askSupplier", Path: "/do/0/quote!1/try/0/askSupplier"},
+		interpreter.HistoryEvent{At: quoteTime, Type: interpreter.TaskStarted, Kind: dsl.KindWait, Pointer: "/do/0/quote/try/0/askSupplier", Path: "/do/0/quote!1/try/0/askSupplier"},
 	)
 	for _, r := range records {
 		v.observe(r)
@@ -238,19 +242,19 @@ func TestTreeTellsOfRetries(t *testing.T) {
 
 // manyBranches is a fork of n branches that wait: the first the longest.
 func manyBranches(n int) []interpreter.HistoryEvent {
-	records := []interpreter.HistoryEvent{{At: testTime, Type: interpreter.WorkflowStarted}, started(dsl.KindFork, "/do/0/all", 0)}
+	records := []interpreter.HistoryEvent{{At: quoteTime, Type: interpreter.WorkflowStarted}, started(dsl.KindFork, "/do/0/all", 0)}
 	for i := range n {
 		at := fmt.Sprintf("/do/0/all/fork/branches/%d/branch%d", i, i)
 		records = append(records, started(dsl.KindDo, at, 0), started(dsl.KindWait, at+"/do/0/nap", 0),
-			interpreter.HistoryEvent{At: testTime, Type: interpreter.TaskWaiting, Kind: dsl.KindWait, Pointer: dsl.Pointer(at + "/do/0/nap"), Path: interpreter.Path(at + "/do/0/nap"), Until: testTime.Add(time.Duration(n-i) * time.Minute)})
+			interpreter.HistoryEvent{At: quoteTime, Type: interpreter.TaskWaiting, Kind: dsl.KindWait, Pointer: dsl.Pointer(at + "/do/0/nap"), Path: interpreter.Path(at + "/do/0/nap"), Until: quoteTime.Add(time.Duration(n-i) * time.Minute)})
 	}
 	return records
 }
 
 func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.HistoryEvent {
-	r := interpreter.HistoryEvent{At: testTime, Type: interpreter.TaskStarted, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
+	r := interpreter.HistoryEvent{At: quoteTime, Type: interpreter.TaskStarted, Kind: kind, Pointer: dsl.Pointer(at), Path: interpreter.Path(at)}
 	if timeout > 0 {
-		r.Until = testTime.Add(timeout)
+		r.Until = quoteTime.Add(timeout)
 	}
 	return r
 }
@@ -259,12 +263,12 @@ func started(kind dsl.Kind, at string, timeout time.Duration) interpreter.Histor
 func drawn(t *testing.T, records []interpreter.HistoryEvent, width, height int) []string {
 	t.Helper()
 	var b bytes.Buffer
-	v := newTreeView(&b, quoteSubject(), terminal.Style{})
+	v := newTreeView(&b, quoteRun(), terminal.Style{})
 	v.live, v.size = true, func() (int, int) { return width, height }
 	for _, r := range records {
 		v.observe(r)
 	}
-	v.tick(testTime.Add(400 * time.Millisecond))
+	v.tick(quoteTime.Add(400 * time.Millisecond))
 	for _, line := range v.drawn {
 		if terminal.Width(line) >= width {
 			t.Errorf("%q is wider than a terminal of %d columns", line, width)
@@ -317,7 +321,7 @@ func TestTreeOfManyBranchesShowsWhatEndsFirst(t *testing.T) {
 }
 
 func TestDeepTreeShowsItsEnd(t *testing.T) {
-	records := []interpreter.HistoryEvent{{At: testTime, Type: interpreter.WorkflowStarted}}
+	records := []interpreter.HistoryEvent{{At: quoteTime, Type: interpreter.WorkflowStarted}}
 	at := ""
 	for range 30 {
 		at += "/do/0/deeper"

@@ -1,4 +1,4 @@
-package main
+package faultreport
 
 import (
 	"strconv"
@@ -10,10 +10,9 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// trail is what the report of a run's end needs of the run's records. Its size does not grow with the run.
-type trail struct {
-	tasks   bool                                 // a task has started or was passed over
-	caught  int                                  // errors
+// History is what the report of a run's end needs of the run's records. Its size does not grow with the run.
+type History struct {
+	tasks   bool                                 // a task has started or was skipped
 	retries map[interpreter.Path][]time.Duration // delays, by the path of a try in progress
 	faults  []interpreter.HistoryEvent           // how the error at hand travelled, innermost task first
 }
@@ -21,28 +20,32 @@ type trail struct {
 // shownRetries bounds how many delays are kept of one try.
 const shownRetries = 8
 
-func newTrail() *trail { return &trail{retries: map[interpreter.Path][]time.Duration{}} }
+// NewHistory returns one without records.
+func NewHistory() *History { return &History{retries: map[interpreter.Path][]time.Duration{}} }
 
-func (t *trail) observe(r interpreter.HistoryEvent) {
+// TasksStarted reports whether the run has come as far as its tasks.
+func (h *History) TasksStarted() bool { return h.tasks }
+
+// Observe takes in the next record of the run.
+func (h *History) Observe(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted, interpreter.TaskSkipped:
-		t.tasks = true
+		h.tasks = true
 	case interpreter.TaskCompleted, interpreter.TaskCancelled:
-		if len(t.retries) > 0 {
-			delete(t.retries, r.Path)
+		if len(h.retries) > 0 {
+			delete(h.retries, r.Path)
 		}
 	case interpreter.ErrorCaught:
-		t.caught++
-		t.faults = nil
+		h.faults = nil
 	case interpreter.RetryScheduled:
-		delays := append(t.retries[r.Path], r.Until.Sub(r.At))
-		t.retries[r.Path] = delays[max(0, len(delays)-shownRetries):]
+		delays := append(h.retries[r.Path], r.Until.Sub(r.At))
+		h.retries[r.Path] = delays[max(0, len(delays)-shownRetries):]
 	case interpreter.TaskFaulted:
-		if n := len(t.faults); n > 0 && !sameError(t.faults[n-1].Error, r.Error) {
-			t.faults = nil
+		if n := len(h.faults); n > 0 && !sameError(h.faults[n-1].Error, r.Error) {
+			h.faults = nil
 		}
 		r.Data = nil
-		t.faults = append(t.faults, r)
+		h.faults = append(h.faults, r)
 	}
 }
 
@@ -51,11 +54,11 @@ func sameError(a, b *errors.Error) bool {
 }
 
 // origin returns the innermost task that the error err came from, and whether it is known.
-func (t *trail) origin(err *errors.Error) (interpreter.HistoryEvent, bool) {
-	if len(t.faults) == 0 || !sameError(t.faults[0].Error, err) {
+func (h *History) origin(err *errors.Error) (interpreter.HistoryEvent, bool) {
+	if len(h.faults) == 0 || !sameError(h.faults[0].Error, err) {
 		return interpreter.HistoryEvent{}, false
 	}
-	return t.faults[0], true
+	return h.faults[0], true
 }
 
 // attempts is what is known of the retries around a task.
@@ -66,7 +69,7 @@ type attempts struct {
 }
 
 // attemptsOf returns the attempts of the innermost retried try around r. A number of 0 means that nothing was retried.
-func (t *trail) attemptsOf(r interpreter.HistoryEvent) attempts {
+func (h *History) attemptsOf(r interpreter.HistoryEvent) attempts {
 	path := string(r.Path)
 	i := strings.LastIndexByte(path, '!')
 	if i < 0 {
@@ -77,8 +80,8 @@ func (t *trail) attemptsOf(r interpreter.HistoryEvent) attempts {
 		digits = digits[:end]
 	}
 	n, _ := strconv.Atoi(digits) // a path holds nothing but digits there
-	a := attempts{number: n + 1, delays: t.retries[interpreter.Path(path[:i])]}
-	for _, f := range t.faults {
+	a := attempts{number: n + 1, delays: h.retries[interpreter.Path(path[:i])]}
+	for _, f := range h.faults {
 		if f.Kind == dsl.KindTry && string(f.Path) == path[:i] {
 			a.try = f.Place()
 		}

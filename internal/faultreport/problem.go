@@ -1,0 +1,30 @@
+package faultreport
+
+import "github.com/swrun/swrun/internal/api"
+
+// Problem returns the fault as RFC 9457 JSON, with what is known beside it.
+func (r Report) Problem() map[string]any {
+	if r.Outcome.Fault == nil {
+		return map[string]any{
+			"type": "about:blank", "title": "Cancelled", "status": 499, "detail": "the run was cancelled from outside", "run": r.ID, "exit": r.Exit,
+		}
+	}
+	problem, _ := api.Error(r.Outcome.Fault).(map[string]any)
+	source := r.Workflow.Source
+	at := source.Key(r.pointer()).Start
+	problem["run"], problem["exit"] = r.ID, r.Exit
+	problem["source"] = map[string]any{"file": source.File, "line": at.Line, "column": at.Column}
+	if origin, ok := r.History.origin(r.Outcome.Fault); ok {
+		if a := r.History.attemptsOf(origin); a.number > 0 {
+			problem["attempt"] = a.number
+		}
+	}
+	var catches []any
+	for _, c := range r.missedCatches() {
+		catches = append(catches, map[string]any{"pointer": c.pointer.Instance(), "reason": c.reason})
+	}
+	if catches != nil {
+		problem["consideredCatches"] = catches
+	}
+	return problem
+}

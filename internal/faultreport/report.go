@@ -1,0 +1,221 @@
+// Package faultreport tells why a run did not complete: what failed, where it stands in the document, what was sent and received, why no
+// catch took the error, and what to change; for people, and as RFC 9457 JSON. The command shows it when a run ends. It reads what is
+// known already, and runs nothing again.
+package faultreport
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
+)
+
+// Report is what is known of a run that did not complete.
+type Report struct {
+	Workflow *dsl.Workflow
+	ID       string
+	Outcome  execution.Outcome
+	History  *History
+	Exit     int    // the code that the command ends with
+	Signal   string // that interrupted it; empty for none
+	// InputRejected says that it did not begin: its input does not fit. TypedInput is the part of the input that is text and could
+	// have been meant as JSON, as it is written then.
+	InputRejected bool
+	TypedInput    string
+	// Documents returns the workflow that a reference means, if it could be read; nil knows none.
+	Documents func(definition.Reference) *dsl.Workflow
+}
+
+const (
+	shownDetail = 2100 // bytes of an error's detail
+	detailHead  = 4    // lines of a longer one that are shown from its beginning
+	detailTail  = 8    // and from its end
+	headWidth   = 72   // where the run's id stands if the line leaves room
+)
+
+// Text returns the report for people, which ends in a newline.
+func (r Report) Text(l terminal.Style) string {
+	fault := r.Outcome.Fault
+	if fault == nil {
+		return r.stopped(l)
+	}
+	head := fmt.Sprintf("%s %s faulted in %s", l.Sign("✖"), l.Text(r.name()), terminal.Elapsed(r.Outcome.EndedAt.Sub(r.Outcome.StartedAt)))
+	tail := fmt.Sprintf("run %s · exit %d", terminal.Printable(r.ID), r.Exit)
+	var b strings.Builder
+	b.WriteString(l.Paint("1;31", head) + strings.Repeat(" ", max(2, headWidth-terminal.Width(head))) + l.Dim(l.Text(tail)) + "\n")
+	line := func(text string) {
+		if text != "" {
+			b.WriteString("  " + l.Text(text) + "\n")
+		}
+	}
+	line(r.title())
+	line(r.where())
+	sent, got := r.exchange()
+	line(labelled("sent", sent))
+	line(labelled("got", got))
+	if got == "" {
+		line(labelled("detail", detailLines(fault.Detail)))
+	}
+	for _, text := range r.expression() {
+		line(text)
+	}
+	line(r.timeout())
+	line(r.extensions())
+	for i, c := range r.missedCatches() {
+		name := ""
+		if i == 0 {
+			name = "why not caught"
+		}
+		line(labelled(name, c.reason))
+	}
+	line(labelled("to handle it", r.remedy()))
+	line("next: " + r.next())
+	return b.String()
+}
+
+func (r Report) name() string { return terminal.Printable(r.Workflow.Document.String()) }
+
+// stopped tells of a run that was cancelled from outside.
+func (r Report) stopped(l terminal.Style) string {
+	what := "was cancelled"
+	if r.Signal != "" {
+		what = "was interrupted (" + r.Signal + ")"
+	}
+	text := fmt.Sprintf("%s %s %s after %s   run %s · exit %d", l.Sign("⊘"), r.name(), what,
+		terminal.Elapsed(r.Outcome.EndedAt.Sub(r.Outcome.StartedAt)), terminal.Printable(r.ID), r.Exit)
+	again := "  a run in memory cannot be kept; to start over: swrun run " + terminal.ShellWord(r.Workflow.Source.File)
+	return l.Yellow(l.Text(text)) + "\n" + l.Text(again) + "\n"
+}
+
+// labelled aligns the text behind short names and long ones.
+func labelled(name, text string) string {
+	switch {
+	case text == "":
+		return ""
+	case len(name) > 6:
+		return fmt.Sprintf("%-15s %s", name+":", text)
+	case name == "":
+		return fmt.Sprintf("%-15s %s", "", text)
+	}
+	return fmt.Sprintf("%-6s %s", name, text)
+}
+
+// detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
+// below each other: of many the first and the last, which tell most.
+func detailLines(detail string) string {
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(terminal.Shorten(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
+	if left := len(lines) - detailHead - detailTail; left > 1 {
+		lines = slices.Replace(lines, detailHead, detailHead+left, "…")
+	}
+	for i, l := range lines {
+		lines[i] = terminal.Printable(strings.ReplaceAll(l, "\t", "    "))
+	}
+	return strings.Join(lines, "\n         ")
+}
+
+func (r Report) title() string {
+	fault := r.Outcome.Fault
+	title := fmt.Sprintf("%s %d", terminal.Printable(terminal.Shorten(errors.Name(fault.Type), 200)), fault.Status)
+	if fault.Title != "" {
+		title += " " + terminal.Printable(terminal.Shorten(fault.Title, 200))
+	}
+	return title
+}
+
+// timeout says which timeout fired, how long it had, and what was going on.
+func (r Report) timeout() string {
+	fault := r.Outcome.Fault
+	length, ok := api.TimeoutLength(fault)
+	if !ok || !r.Outcome.TimedOut {
+		return ""
+	}
+	kind, _ := fault.Extensions["timeoutKind"].(string)
+	scope := map[string]string{
+		"workflow": "the workflow's timeout", "execution": "the timeout of the execution", "run": "the timeout of the run", "task": "the task's timeout", "attempt": "the limit of one attempt (retry.limit.attempt.duration)",
+		"retry": "the limit of all attempts (retry.limit.duration)",
+	}[kind]
+	if scope == "" {
+		scope = "a timeout"
+	}
+	text := fmt.Sprintf("%s of %s, from %v to %v", scope, dsl.Span(length), fault.Extensions["startedAt"], fault.Extensions["deadline"])
+	if running, ok := fault.Extensions["running"].([]any); ok && len(running) > 0 {
+		text += "; running: " + strings.Join(texts(running, 5), ", ")
+	}
+	return labelled("fired", terminal.Printable(terminal.Shorten(text, shownDetail)))
+}
+
+func texts(values []any, limit int) []string {
+	var all []string
+	for _, v := range values[:min(len(values), limit)] {
+		all = append(all, fmt.Sprint(v))
+	}
+	if more := len(values) - limit; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// extensions shows the further members of the error, as they are the author's or the performer's own words.
+// exchange tells what a call that failed has sent and got, if the error knows.
+func (r Report) exchange() (sent, got string) {
+	member := func(name string) map[string]any {
+		object, _ := r.Outcome.Fault.Extensions[name].(map[string]any) // What else it is has its own line
+		return object
+	}
+	if request := member("request"); request["method"] != nil {
+		sent = terminal.Printable(terminal.Shorten(fmt.Sprint(request["method"], " ", request["uri"]), 300))
+	}
+	if response := member("response"); sent != "" && response["statusCode"] != nil {
+		got = fmt.Sprint(response["statusCode"])
+		if detail := r.Outcome.Fault.Detail; detail != "" {
+			got += "  " + detailLines(detail)
+		}
+	}
+	return sent, got
+}
+
+func (r Report) extensions() string {
+	members := maps.Clone(r.Outcome.Fault.Extensions)
+	if sent, _ := r.exchange(); sent != "" {
+		delete(members, "request")
+		delete(members, "response")
+	}
+	if _, cites := r.Outcome.Fault.Cited(); cites {
+		delete(members, "expression")
+	}
+	if r.Outcome.TimedOut || len(members) == 0 {
+		return ""
+	}
+	text, err := expr.Encode(members)
+	if err != nil {
+		return "" // they are extras: the report goes on without them
+	}
+	return labelled("with", terminal.Printable(terminal.Shorten(string(text), 500)))
+}
+
+func (r Report) next() string {
+	name := errors.StandardName(r.Outcome.Fault.Type)
+	file := terminal.ShellWord(r.Workflow.Source.File)
+	if r.InputRejected {
+		if r.TypedInput != "" {
+			return "name=value is text; for a number, a boolean or null write -i " + terminal.ShellWord(r.TypedInput)
+		}
+		return "give another input with -i (or -i @file), or change input.schema in " + file
+	}
+	if name == "authorization" && len(r.Workflow.Use.Secrets) > 0 {
+		return "provide secrets with SWRUN_SECRET_<NAME> or --secrets FILE   ·   swrun explain authorization"
+	}
+	parts := []string{"swrun run --progress lines " + file, "swrun lint " + file}
+	if name != "" {
+		parts = append(parts, "swrun explain "+name)
+	}
+	return strings.Join(parts, "   ·   ")
+}
