@@ -30,6 +30,11 @@ func parseCall(p *parser, o *object, base TaskBase) Task {
 	return parse(p, w, base)
 }
 
+// serverCall returns the traits of a call that a server answers.
+func serverCall() Traits {
+	return Traits{Group: "call", Unbounded: true, SendsInput: true, ServerErrors: true}
+}
+
 // allow begins to decode a call's arguments.
 func (o *object) allow(names ...string) *object {
 	checked := o.p.object(o.node, o.at, o.what, names...)

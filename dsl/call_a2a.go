@@ -6,21 +6,30 @@ type CallA2A struct {
 	AgentCard  *ExternalResource
 	Server     *Endpoint
 	Method     string
-	Parameters any // nil, an object, or a ${ } string
+	Parameters Value // an object, or text
 }
 
 // Kind returns KindCallA2A.
 func (*CallA2A) Kind() Kind { return KindCallA2A }
 
+// Traits are those of a call that a server answers.
+func (*CallA2A) Traits() Traits { return serverCall() }
+
+func (t *CallA2A) parts(w *walker) {
+	w.resource(t.AgentCard)
+	w.endpoint(t.Server)
+	w.value("call", t.Parameters)
+}
+
 func parseCallA2A(_ *parser, o *object, base TaskBase) Task {
 	o.allow("agentCard", "server", "method", "parameters").require("method")
 	c := &CallA2A{
-		TaskBase: base, AgentCard: o.resource("agentCard"), Server: o.endpoint("server"), Parameters: o.objectOrText("parameters"),
+		TaskBase: base, AgentCard: o.resource("agentCard"), Server: o.endpoint("server"), Parameters: o.valueOf("parameters", o.objectOrText("parameters"), FormData),
 		Method: o.enum("method", "message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
 			"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
 			"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard"),
 	}
-	if parameters, ok := c.Parameters.(map[string]any); ok && len(parameters) == 0 {
+	if parameters, ok := c.Parameters.Data.(map[string]any); ok && len(parameters) == 0 {
 		o.report("SW107", "parameters", "`parameters` needs at least one property")
 	}
 	return c

@@ -15,7 +15,7 @@ type CallAsyncAPI struct {
 	Channel         string
 	Operation       string
 	Server          string
-	ServerVariables map[string]any
+	ServerVariables Value
 	Protocol        string
 	Message         *Message
 	Subscription    *Subscription
@@ -25,10 +25,31 @@ type CallAsyncAPI struct {
 // Kind returns KindCallAsyncAPI.
 func (*CallAsyncAPI) Kind() Kind { return KindCallAsyncAPI }
 
+// Traits: a subscription may have a bound, and brokers have errors of their own.
+func (t *CallAsyncAPI) Traits() Traits {
+	return Traits{Group: "call", Unbounded: t.Subscription == nil || t.Subscription.For == nil, SendsInput: true, AnyErrors: true}
+}
+
+func (t *CallAsyncAPI) parts(w *walker) {
+	w.resource(t.Document)
+	w.authentication(t.Authentication)
+	w.value("call", t.ServerVariables)
+	if m := t.Message; m != nil {
+		w.value("call", m.Payload, m.Headers)
+	}
+	if s := t.Subscription; s != nil {
+		w.expression("filter", s.Filter)
+		w.expression("while", s.While)
+		w.expression("until", s.Until)
+		w.durations(s.For)
+		w.iterator(t, s.ForEach)
+	}
+}
+
 // Message is what a call publishes.
 type Message struct {
-	Payload any
-	Headers any
+	Payload Value
+	Headers Value
 }
 
 // Subscription tells which messages a call consumes. Exactly one of Amount, While and Until is set.
@@ -60,12 +81,12 @@ func parseCallAsyncAPI(p *parser, o *object, base TaskBase) Task {
 	if n := o.value("server"); n != nil {
 		s := p.object(n, o.at.Key("server"), "`server`", "name", "variables")
 		s.require("name")
-		c.Server, c.ServerVariables = s.text("name"), s.mapping("variables")
+		c.Server, c.ServerVariables = s.text("name"), s.mappingValue("variables")
 	}
 	o.exactlyOne("message", "subscription")
 	if n := o.value("message"); n != nil {
 		m := p.object(n, o.at.Key("message"), "`message`", "payload", "headers")
-		c.Message = &Message{Payload: m.mapping("payload"), Headers: m.mapping("headers")}
+		c.Message = &Message{Payload: m.mappingValue("payload"), Headers: m.mappingValue("headers")}
 	}
 	if n := o.value("subscription"); n != nil {
 		c.Subscription = p.subscription(n, o.at.Key("subscription"))
@@ -88,7 +109,7 @@ func (p *parser) subscription(n *yaml.Node, at Pointer) *Subscription {
 // delimited decodes an expression that needs its delimiters.
 func (o *object) delimited(name string) Expression {
 	e := o.expression(name)
-	if e != "" && !delimited.Is(string(e)) {
+	if e.Text != "" && !delimited.Is(e.Text) {
 		o.report("SW109", name, fmt.Sprintf("`%s` must be an expression in ${ }", name))
 	}
 	return e

@@ -1,15 +1,43 @@
 package dsl
 
+import "strings"
+
 // CallFunction calls a function of use.functions or of a catalog.
 type CallFunction struct {
 	TaskBase
 	Function string // name, name:version@catalog, or URI
-	With     map[string]any
+	With     Value
 }
 
 // Kind returns KindCallFunction.
 func (*CallFunction) Kind() Kind { return KindCallFunction }
 
+// Traits: it is what the function is.
+func (t *CallFunction) Traits() Traits {
+	return Traits{Group: "call", Function: t.Function, SendsInput: true}
+}
+
+func (t *CallFunction) parts(w *walker) {
+	w.value("call", t.With)
+	w.reference(t.Reference())
+}
+
+// Reference returns what the call names: a function under use, or a catalog there (semantics 12.1). It has no name if the
+// function is that of a URI, or of the default catalog.
+func (t *CallFunction) Reference() Reference {
+	i, at := strings.LastIndexByte(t.Function, '@'), t.Pointer.Key("call")
+	switch {
+	case !t.IsRemote():
+		return Reference{at, "functions", t.Function}
+	case i >= 0 && !strings.Contains(t.Function, "/") && t.Function[i+1:] != "default":
+		return Reference{at, "catalogs", t.Function[i+1:]}
+	}
+	return Reference{Pointer: at}
+}
+
+// IsRemote reports whether the function is one of a catalog or a URI, and not under use.
+func (t *CallFunction) IsRemote() bool { return strings.ContainsAny(t.Function, "@:/") }
+
 func parseCallFunction(_ *parser, o *object, base TaskBase) Task {
-	return &CallFunction{TaskBase: base, Function: o.text("call"), With: o.mapping("with")}
+	return &CallFunction{TaskBase: base, Function: o.text("call"), With: o.mappingValue("with")}
 }

@@ -14,17 +14,26 @@ type CallGRPC struct {
 	Port           int // 0 if absent
 	Authentication *Authentication
 	Method         string
-	Arguments      map[string]any
+	Arguments      Value
 }
 
 // Kind returns KindCallGRPC.
 func (*CallGRPC) Kind() Kind { return KindCallGRPC }
 
+// Traits are those of a call that a server answers.
+func (*CallGRPC) Traits() Traits { return serverCall() }
+
+func (t *CallGRPC) parts(w *walker) {
+	w.resource(t.Proto)
+	w.value("call", t.Arguments)
+	w.authentication(t.Authentication)
+}
+
 var hostPattern = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-.]{0,61}[a-zA-Z0-9])?$`)
 
 func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
 	o.allow("proto", "service", "method", "arguments").require("proto", "service", "method")
-	c := &CallGRPC{TaskBase: base, Proto: o.resource("proto"), Method: o.text("method"), Arguments: o.mapping("arguments")}
+	c := &CallGRPC{TaskBase: base, Proto: o.resource("proto"), Method: o.text("method"), Arguments: o.mappingValue("arguments")}
 	n := o.value("service")
 	if n == nil {
 		return c

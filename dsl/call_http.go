@@ -2,6 +2,8 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -11,11 +13,11 @@ import (
 // CallHTTP sends an HTTP request.
 type CallHTTP struct {
 	TaskBase
-	Method   string
+	Method   Value // text
 	Endpoint *Endpoint
-	Headers  any    // nil, an object, or a ${ } string for the whole map
-	Query    any    // as Headers
-	Body     any    // nil if absent
+	Headers  Value // an object, or a ${ } string for the whole map
+	Query    Value // as Headers
+	Body     Value
 	Format   string // content (default), raw or response
 	Redirect bool
 }
@@ -23,11 +25,23 @@ type CallHTTP struct {
 // Kind returns KindCallHTTP.
 func (*CallHTTP) Kind() Kind { return KindCallHTTP }
 
+// Traits are those of a call that a server answers, and that may change something there.
+func (t *CallHTTP) Traits() Traits {
+	traits := serverCall()
+	traits.ChangesOutside = !slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(t.Method.Text()))
+	return traits
+}
+
+func (t *CallHTTP) parts(w *walker) {
+	w.endpoint(t.Endpoint)
+	w.value("call", t.Method, t.Headers, t.Query, t.Body)
+}
+
 func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 	o.allow("method", "endpoint", "?uri", "?authentication", "headers", "body", "query", "output", "redirect")
 	o.misplacedAuthentication()
 	c := &CallHTTP{
-		TaskBase: base, Method: o.text("method"), Headers: o.textMap("headers"), Query: o.textMap("query"), Body: o.data("body"),
+		TaskBase: base, Method: o.textValue("method"), Headers: o.textMap("headers"), Query: o.textMap("query"), Body: o.dataValue("body"),
 		Format: o.enum("output", "content", "raw", "response"), Redirect: o.boolean("redirect"),
 	}
 	o.require("method")
@@ -64,14 +78,14 @@ func (o *object) misplacedAuthentication() {
 }
 
 // textMap decodes headers and query parameters: an object of scalars and lists, or one expression for all of it.
-func (o *object) textMap(name string) any {
+func (o *object) textMap(name string) Value {
 	n := o.value(name)
 	if n == nil || n.Kind == yaml.MappingNode || isText(n) && delimited.Is(n.Value) {
 		if n != nil && name == "headers" {
 			o.p.names(n, o.at.Key(name), "the name of a header")
 		}
-		return o.data(name)
+		return o.dataValue(name)
 	}
 	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))
-	return nil
+	return o.valueOf(name, nil, FormData)
 }

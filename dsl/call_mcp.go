@@ -7,7 +7,7 @@ type CallMCP struct {
 	TaskBase
 	ProtocolVersion string
 	Method          string
-	Parameters      any // nil, an object, or a ${ } string
+	Parameters      Value // an object, or text
 	CallTimeout     *Duration
 	HTTP            *MCPHTTP
 	Stdio           *MCPStdio
@@ -19,24 +19,41 @@ type CallMCP struct {
 // Kind returns KindCallMCP.
 func (*CallMCP) Kind() Kind { return KindCallMCP }
 
+// Traits: it may have a bound of its own, and servers have errors of their own.
+func (t *CallMCP) Traits() Traits {
+	return Traits{Group: "call", Unbounded: t.CallTimeout == nil, SendsInput: true, AnyErrors: true}
+}
+
+func (t *CallMCP) parts(w *walker) {
+	w.value("call", t.Parameters)
+	w.durations(t.CallTimeout)
+	if http := t.HTTP; http != nil {
+		w.endpoint(http.Endpoint)
+		w.value("call", http.Headers)
+	}
+	if stdio := t.Stdio; stdio != nil {
+		w.value("run", stdio.Environment)
+	}
+}
+
 // MCPHTTP reaches a server over HTTP.
 type MCPHTTP struct {
 	Endpoint *Endpoint
-	Headers  map[string]any
+	Headers  Value
 }
 
 // MCPStdio starts a server as a process.
 type MCPStdio struct {
 	Command     string
 	Arguments   []string
-	Environment map[string]any
+	Environment Value
 }
 
 func parseCallMCP(p *parser, o *object, base TaskBase) Task {
 	o.open = p.openObject(o.node, o.at, o.what, "protocolVersion", "method", "parameters", "timeout", "transport", "client").open
 	o.require("method", "transport")
 	c := &CallMCP{
-		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"), Parameters: o.objectOrText("parameters"),
+		TaskBase: base, ProtocolVersion: o.textOr("protocolVersion", "2025-06-18"), Parameters: o.valueOf("parameters", o.objectOrText("parameters"), FormData),
 		CallTimeout: o.duration("timeout"),
 		Method: o.enum("method", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",
 			"resources/templates/list"),
@@ -59,12 +76,12 @@ func (p *parser) mcpTransport(c *CallMCP, n *yaml.Node, at Pointer) {
 	if n := o.value("http"); n != nil {
 		h := p.openObject(n, at.Key("http"), "`http`", "endpoint", "headers")
 		h.require("endpoint")
-		c.HTTP = &MCPHTTP{Endpoint: h.endpointOr("endpoint"), Headers: h.stringMap("headers")}
+		c.HTTP = &MCPHTTP{Endpoint: h.endpointOr("endpoint"), Headers: h.valueOf("headers", h.stringMap("headers"), FormData)}
 	}
 	if n := o.value("stdio"); n != nil {
 		s := p.openObject(n, at.Key("stdio"), "`stdio`", "command", "arguments", "environment")
 		s.require("command")
-		c.Stdio = &MCPStdio{Command: s.text("command"), Arguments: s.textsBy("arguments", p.anyText), Environment: s.stringMap("environment")}
+		c.Stdio = &MCPStdio{Command: s.text("command"), Arguments: s.textsBy("arguments", p.anyText), Environment: s.valueOf("environment", s.stringMap("environment"), FormData)}
 	}
 }
 

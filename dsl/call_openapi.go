@@ -5,7 +5,7 @@ type CallOpenAPI struct {
 	TaskBase
 	Document       *ExternalResource
 	OperationID    string
-	Parameters     map[string]any
+	Parameters     Value
 	Authentication *Authentication
 	Format         string // content (default), raw or response
 	Redirect       bool
@@ -14,10 +14,19 @@ type CallOpenAPI struct {
 // Kind returns KindCallOpenAPI.
 func (*CallOpenAPI) Kind() Kind { return KindCallOpenAPI }
 
+// Traits are those of a call that a server answers.
+func (*CallOpenAPI) Traits() Traits { return serverCall() }
+
+func (t *CallOpenAPI) parts(w *walker) {
+	w.resource(t.Document)
+	w.value("call", t.Parameters)
+	w.authentication(t.Authentication)
+}
+
 func parseCallOpenAPI(_ *parser, o *object, base TaskBase) Task {
 	o.allow("document", "operationId", "parameters", "authentication", "output", "redirect").require("document", "operationId")
 	return &CallOpenAPI{
-		TaskBase: base, Document: o.resource("document"), OperationID: o.text("operationId"), Parameters: o.mapping("parameters"),
+		TaskBase: base, Document: o.resource("document"), OperationID: o.text("operationId"), Parameters: o.mappingValue("parameters"),
 		Authentication: o.authentication("authentication"), Format: o.enum("output", "content", "raw", "response"),
 		Redirect: o.boolean("redirect"),
 	}

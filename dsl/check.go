@@ -50,7 +50,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	for _, r := range Rules() {
 		c.severities[r.Code] = r.Severity
 	}
-	c.places = collectSites(w)
+	c.texts = expressionTexts(w)
 	for _, rule := range []func(*checker){
 		checkNames, checkDirectives, checkReachable, checkLoops, checkSwitches, checkForks,
 		checkReferences, checkUnused,
@@ -75,7 +75,7 @@ type checker struct {
 	analyzer   Analyzer
 	severities map[string]Severity
 	found      Diagnostics
-	places     []site              // every expression of the document
+	texts      []expressionText    // every expression of the document
 	analyzed   map[string]analysis // by source
 }
 
@@ -96,13 +96,13 @@ func (c *checker) analyze(source string) (Facts, error) {
 }
 
 // facts calls visit for every expression of the document that is one.
-func (c *checker) facts(visit func(site, Facts)) {
-	for _, s := range c.places {
-		if !s.isExpression() {
+func (c *checker) facts(visit func(expressionText, Facts)) {
+	for _, e := range c.texts {
+		if !e.isExpression() {
 			continue
 		}
-		if facts, err := c.analyze(s.text); err == nil {
-			visit(s, facts)
+		if facts, err := c.analyze(e.text); err == nil {
+			visit(e, facts)
 		}
 	}
 }
@@ -139,17 +139,11 @@ func (c *checker) respelt(at Pointer, text string) []Edit {
 
 // lists calls visit for every list of tasks, with the task that it belongs to (nil for the workflow and extensions).
 func (c *checker) lists(visit func(owner Task, tasks TaskList)) {
-	visit(nil, c.w.Do)
-	for _, e := range c.w.Use.Extensions {
-		visit(nil, e.Before)
-		visit(nil, e.After)
-	}
-	Walk(c.w, func(t Task) bool {
-		for _, l := range Lists(t) {
-			visit(t, l)
-		}
+	w := &walker{onList: func(owner Task, l TaskList) bool {
+		visit(owner, l)
 		return true
-	})
+	}}
+	w.workflow(c.w, nil)
 }
 
 func names(l TaskList) []string {

@@ -38,16 +38,16 @@ func (p *parser) export(parent *object) *Export {
 }
 
 // transform decodes what reshapes data: an expression, or an object that holds expressions.
-func (o *object) transform(name string) any {
+func (o *object) transform(name string) Value {
 	n := o.value(name)
-	if n == nil {
-		return nil
+	switch {
+	case n == nil:
+	case n.Kind == yaml.MappingNode || isText(n):
+		return o.valueOf(name, o.dataOrText(name), FormTransform)
+	default:
+		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
 	}
-	if n.Kind == yaml.MappingNode || isText(n) {
-		return o.dataOrText(name)
-	}
-	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
-	return nil
+	return o.valueOf(name, nil, FormTransform)
 }
 
 // resource decodes an external resource.
@@ -76,13 +76,13 @@ func (o *object) endpoint(name string) *Endpoint {
 	}
 	at := o.at.Key(name)
 	if n.Kind != yaml.MappingNode {
-		return &Endpoint{Pointer: at, URI: o.p.uri(n, at, name)}
+		return &Endpoint{Pointer: at, URI: o.valueOf(name, o.p.uri(n, at, name), FormText)}
 	}
 	e := o.p.object(n, at, "an endpoint", "uri", "authentication")
 	e.require("uri")
 	endpoint := &Endpoint{Pointer: at, Authentication: e.authentication("authentication")}
 	if uri := e.value("uri"); uri != nil {
-		endpoint.URI = o.p.uri(uri, at.Key("uri"), "uri")
+		endpoint.URI = e.valueOf("uri", o.p.uri(uri, at.Key("uri"), "uri"), FormText)
 	}
 	return endpoint
 }
@@ -110,7 +110,7 @@ func (o *object) authentication(name string) *Authentication {
 	}
 	at := o.at.Key(name)
 	if isText(n) { // the shorthand of the reference's AsyncAPI table (semantics 17.2)
-		return &Authentication{Pointer: at, Use: o.text(name)}
+		return &Authentication{Pointer: at, Use: o.reference(name, "authentications")}
 	}
 	return o.p.authentication(n, at, true)
 }
@@ -141,7 +141,7 @@ func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authenti
 	switch scheme := o.exactlyOne(choices...); scheme {
 	case "":
 	case "use":
-		a.Use = o.text("use")
+		a.Use = o.reference("use", "authentications")
 	default:
 		a.Scheme = scheme
 		o.scheme(a)
@@ -153,24 +153,26 @@ func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authenti
 func (o *object) scheme(a *Authentication) {
 	n, at := o.value(a.Scheme), o.at.Key(a.Scheme)
 	if a.Scheme == "bearer" && isText(n) { // as in the specification's prose (semantics 1.7)
-		a.Properties = map[string]any{"token": o.text(a.Scheme)}
+		a.Properties = o.valueOf(a.Scheme, map[string]any{"token": o.text(a.Scheme)}, FormData)
 		return
 	}
+	var properties map[string]any
 	switch a.Scheme {
 	case "basic", "digest":
-		a.Secret, a.Properties = o.p.credentials(n, at, a.Scheme, "username", "password")
+		a.Secret, properties = o.p.credentials(n, at, a.Scheme, "username", "password")
 	case "bearer":
-		a.Secret, a.Properties = o.p.credentials(n, at, a.Scheme, "token")
+		a.Secret, properties = o.p.credentials(n, at, a.Scheme, "token")
 	default:
-		a.Secret, a.Properties = o.p.oauth2(n, at, a.Scheme)
+		a.Secret, properties = o.p.oauth2(n, at, a.Scheme)
 	}
+	a.Properties = o.valueOf(a.Scheme, properties, FormData)
 }
 
 // credentials decodes either the name of a secret or all of the given texts.
-func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...string) (secret string, properties map[string]any) {
+func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...string) (secret Reference, properties map[string]any) {
 	o := p.object(n, at, fmt.Sprintf("`%s`", scheme), append([]string{"use"}, names...)...)
 	if o.value("use") != nil {
-		secret = o.text("use")
+		secret = o.reference("use", "secrets")
 		for _, name := range names {
 			if o.value(name) != nil {
 				o.report("SW124", name, fmt.Sprintf("`%s` cannot stand beside `use`: the secret holds it", name))
@@ -185,7 +187,7 @@ func (p *parser) credentials(n *yaml.Node, at Pointer, scheme string, names ...s
 	for _, name := range names {
 		properties[name] = o.credential(name)
 	}
-	return "", properties
+	return Reference{}, properties
 }
 
 // credential decodes a text of a policy. A user's name or password may be empty: there are servers that take one of them
@@ -201,14 +203,14 @@ func (o *object) credential(name string) string {
 	return o.text(name)
 }
 
-func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret string, properties map[string]any) {
+func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret Reference, properties map[string]any) {
 	names := []string{"authority", "grant", "client", "request", "issuers", "scopes", "audiences", "username", "password", "subject", "actor"}
 	if scheme == "oauth2" {
 		names = append(names, "endpoints")
 	}
 	o := p.object(n, at, fmt.Sprintf("`%s`", scheme), append([]string{"use"}, names...)...)
 	if o.value("use") != nil {
-		secret = o.text("use")
+		secret = o.reference("use", "secrets")
 		for _, name := range names {
 			if o.value(name) != nil {
 				o.report("SW124", name, fmt.Sprintf("`%s` cannot stand beside `use`: the secret holds it", name))
@@ -224,7 +226,7 @@ func (p *parser) oauth2(n *yaml.Node, at Pointer, scheme string) (secret string,
 	}
 	o.enum("grant", "authorization_code", "client_credentials", "password", "refresh_token", "urn:ietf:params:oauth:grant-type:token-exchange")
 	o.oauth2Parts()
-	return "", o.p.data(o.node, at).(map[string]any)
+	return Reference{}, o.p.data(o.node, at).(map[string]any)
 }
 
 // oauth2Parts checks the nested properties of an OAuth2 policy.
@@ -268,7 +270,7 @@ func (p *parser) timeout(parent *object) *Timeout {
 	}
 	at := parent.at.Key("timeout")
 	if isText(n) {
-		return &Timeout{Pointer: at, Use: parent.text("timeout")}
+		return &Timeout{Pointer: at, Use: parent.reference("timeout", "timeouts")}
 	}
 	return p.timeoutDefinition(n, at)
 }

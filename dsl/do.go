@@ -1,5 +1,7 @@
 package dsl
 
+import "time"
+
 // DoTask runs a list of tasks one after the other.
 type DoTask struct {
 	TaskBase
@@ -8,6 +10,13 @@ type DoTask struct {
 
 // Kind returns KindDo.
 func (*DoTask) Kind() Kind { return KindDo }
+
+// Traits: extensions call it composite.
+func (*DoTask) Traits() Traits { return Traits{Group: "composite"} }
+
+func (t *DoTask) parts(w *walker)                      { w.list(t, t.Do) }
+func (t *DoTask) minDuration(c *checker) time.Duration { return c.minDurationOfList(t.Do) }
+func (t *DoTask) mayComplete(c *checker) bool          { return c.listMayComplete(t.Do) }
 
 func parseDo(_ *parser, o *object, base TaskBase) Task {
 	return &DoTask{TaskBase: base, Do: o.tasks("do")}

@@ -11,11 +11,16 @@ import (
 // EmitTask publishes an event.
 type EmitTask struct {
 	TaskBase
-	With map[string]any // CloudEvents attributes and data; ${ } strings are evaluated
+	With Value // an object of CloudEvents attributes and data
 }
 
 // Kind returns KindEmit.
 func (*EmitTask) Kind() Kind { return KindEmit }
+
+// Traits: others see the event.
+func (*EmitTask) Traits() Traits { return Traits{Instant: true, ChangesOutside: true} }
+
+func (t *EmitTask) parts(w *walker) { w.value("emit", t.With) }
 
 func parseEmit(p *parser, o *object, base TaskBase) Task {
 	e := p.object(o.value("emit"), o.at.Key("emit"), "`emit`", "event")
@@ -24,7 +29,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 	if n := e.value("event"); n != nil {
 		event := p.openObject(n, e.at.Key("event"), "an event to emit", "with")
 		event.require("with")
-		t.With = event.eventProperties("with")
+		t.With = event.valueOf("with", event.eventProperties("with"), FormData)
 		if with := event.value("with"); with != nil {
 			attributes := p.object(with, event.at.Key("with"), "the event's `with`")
 			attributes.require("type")

@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"regexp"
 
 	"gopkg.in/yaml.v3"
 )
@@ -49,7 +50,7 @@ func (o *object) filters(name string) []*EventFilter {
 func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 	o := p.object(n, at, "an event filter", "with", "correlate")
 	o.require("with")
-	f := &EventFilter{Pointer: at, With: o.eventProperties("with")}
+	f := &EventFilter{Pointer: at, With: o.valueOf("with", o.eventProperties("with"), FormData)}
 	if with := o.value("with"); with != nil && with.Kind == yaml.MappingNode && len(with.Content) == 0 {
 		o.report("SW107", "with", "an event filter needs at least one attribute")
 	}
@@ -59,10 +60,13 @@ func (p *parser) filter(n *yaml.Node, at Pointer) *EventFilter {
 		if f.Correlate == nil {
 			f.Correlate = map[string]Correlation{}
 		}
-		f.Correlate[e.key.Value] = Correlation{From: c.expression("from"), Expect: c.text("expect")}
+		f.Correlate[e.key.Value] = Correlation{From: c.expression("from"), Expect: c.expression("expect")}
 	}
 	return f
 }
+
+// attribute matches the bare name of an event's attribute, which may stand for an expression (semantics 14.7).
+var attribute = regexp.MustCompile(`^\s*[a-z][a-z0-9]*\s*$`)
 
 // eventProperties decodes the attributes and data of an event.
 func (o *object) eventProperties(name string) map[string]any {

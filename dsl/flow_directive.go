@@ -60,7 +60,7 @@ func (l TaskList) Following(i int, then string) (next int, ends bool) {
 // Siblings returns the tasks that a flow directive may name in a list that belongs to a task, or to the workflow (nil):
 // none among the branches of a fork, each of which is a list of its own.
 func Siblings(owner Task, l TaskList) TaskList {
-	if _, isFork := owner.(*ForkTask); isFork {
+	if owner != nil && owner.Traits().Branches {
 		return nil
 	}
 	return l

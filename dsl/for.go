@@ -1,19 +1,41 @@
 package dsl
 
-import "gopkg.in/yaml.v3"
+import (
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
 
 // ForTask runs a list of tasks once for every item of a collection.
 type ForTask struct {
 	TaskBase
 	Each  string // variable that holds the item, default item, without $
 	At    string // variable that holds the position, default index, without $
-	In    any    // a string (Expression) or an inline array whose ${ } strings are evaluated
+	In    Value  // an expression, or a list that holds some
 	While Expression
 	Do    TaskList
 }
 
 // Kind returns KindFor.
 func (*ForTask) Kind() Kind { return KindFor }
+
+func (t *ForTask) binds() []string { return []string{t.Each, t.At} }
+
+func (t *ForTask) parts(w *walker) {
+	w.value("for.in", t.In)
+	outer := w.bind(t.binds())
+	w.expression("while", t.While)
+	w.list(t, t.Do)
+	w.variables = outer
+}
+
+func (t *ForTask) minDuration(c *checker) time.Duration {
+	items, inline := t.In.Data.([]any)
+	if !inline || t.While.Text != "" || c.mayEnd(t) {
+		return 0
+	}
+	return min(maxDuration/time.Duration(max(1, len(items))), c.minDurationOfList(t.Do)) * time.Duration(len(items))
+}
 
 func parseFor(p *parser, o *object, base TaskBase) Task {
 	t := &ForTask{TaskBase: base, Each: "item", At: "index", While: o.expression("while"), Do: o.tasks("do")}
@@ -25,7 +47,7 @@ func parseFor(p *parser, o *object, base TaskBase) Task {
 	switch n := f.value("in"); {
 	case n == nil:
 	case n.Kind == yaml.SequenceNode || isText(n):
-		t.In = f.dataOrText("in")
+		t.In = f.valueOf("in", f.dataOrText("in"), FormTransform)
 	default:
 		p.wrongType(n, f.at.Key("in"), "`in` must be an expression or a list")
 	}

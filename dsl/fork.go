@@ -1,5 +1,10 @@
 package dsl
 
+import (
+	"slices"
+	"time"
+)
+
 // ForkTask runs branches at the same time.
 type ForkTask struct {
 	TaskBase
@@ -9,6 +14,41 @@ type ForkTask struct {
 
 // Kind returns KindFork.
 func (*ForkTask) Kind() Kind { return KindFork }
+
+// Traits: its tasks are branches.
+func (*ForkTask) Traits() Traits { return Traits{Group: "composite", Branches: true} }
+
+func (t *ForkTask) parts(w *walker) { w.list(t, t.Branches) }
+
+// minDuration is that of the longest branch, or of the shortest if they compete.
+func (t *ForkTask) minDuration(c *checker) time.Duration {
+	if len(t.Branches) == 0 || slices.ContainsFunc(t.Branches, c.mayEnd) {
+		return 0
+	}
+	all := make([]time.Duration, len(t.Branches))
+	for i, b := range t.Branches {
+		all[i] = c.boundedMinDuration(b)
+	}
+	if t.Compete {
+		return slices.Min(all)
+	}
+	return slices.Max(all)
+}
+
+func (t *ForkTask) mayComplete(c *checker) bool {
+	return t.Compete || !slices.ContainsFunc(t.Branches, func(b Task) bool { return !c.branchMayComplete(b) })
+}
+
+// boundedLists: a branch that ends in time bounds those that compete with it.
+func (t *ForkTask) boundedLists(_ *checker, inner scope) []bounded {
+	inner.bounded = inner.bounded || t.Compete && slices.ContainsFunc(t.Branches, endsInTime)
+	return []bounded{{t.Branches, inner}}
+}
+
+func endsInTime(branch Task) bool {
+	_, waits := branch.(*WaitTask)
+	return waits || branch.Base().Timeout != nil
+}
 
 func parseFork(p *parser, o *object, base TaskBase) Task {
 	f := p.object(o.value("fork"), o.at.Key("fork"), "`fork`", "branches", "compete")

@@ -11,6 +11,14 @@ type ListenTask struct {
 // Kind returns KindListen.
 func (*ListenTask) Kind() Kind { return KindListen }
 
+// Traits: nobody knows when events come.
+func (*ListenTask) Traits() Traits { return Traits{Unbounded: true} }
+
+func (t *ListenTask) parts(w *walker) {
+	w.strategy(t.To)
+	w.iterator(t, t.ForEach)
+}
+
 func parseListen(p *parser, o *object, base TaskBase) Task {
 	l := p.object(o.value("listen"), o.at.Key("listen"), "`listen`", "to", "read")
 	l.require("to")

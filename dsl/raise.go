@@ -3,12 +3,23 @@ package dsl
 // RaiseTask raises an error.
 type RaiseTask struct {
 	TaskBase
-	Use   string           // name in use.errors, or a ${ } expression that yields an error object
+	Use   Value            // text: a name in use.errors, or a ${ } expression that yields an error
 	Error *ErrorDefinition // nil if Use is set
 }
 
 // Kind returns KindRaise.
 func (*RaiseTask) Kind() Kind { return KindRaise }
+
+func (t *RaiseTask) parts(w *walker) {
+	w.value("raise", t.Use)
+	w.reference(t.Reference())
+	w.error(t.Error)
+}
+
+// Reference returns the name in use.errors; it is empty or an expression if the task raises no error that has one.
+func (t *RaiseTask) Reference() Reference { return Reference{t.Use.Pointer, "errors", t.Use.Text()} }
+
+func (*RaiseTask) mayComplete(*checker) bool { return false }
 
 func parseRaise(p *parser, o *object, base TaskBase) Task {
 	t := &RaiseTask{TaskBase: base}
@@ -18,7 +29,7 @@ func parseRaise(p *parser, o *object, base TaskBase) Task {
 	case n == nil:
 		t.Error = &ErrorDefinition{Pointer: r.at.Key("error")}
 	case isText(n):
-		t.Use = r.text("error")
+		t.Use = r.textValue("error")
 	default:
 		t.Error = p.errorDefinition(n, r.at.Key("error"))
 	}

@@ -1,10 +1,6 @@
 package dsl
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // walkScopes calls visit for every task with the scope around it.
 func (c *checker) walkScopes(visit func(t Task, outer scope)) {
@@ -24,28 +20,16 @@ func (c *checker) scopes(tasks TaskList, outer scope, visit func(t Task, outer s
 	for _, t := range tasks {
 		visit(t, outer)
 		inner := c.inside(outer, t.Base().Timeout)
-		switch t := t.(type) {
-		case *TryTask:
-			attempt := inner
-			if policy := c.w.RetryPolicyOf(&t.Catch); policy != nil {
-				inner = inner.limitedBy(policy.LimitDuration)
-				attempt = inner.limitedBy(policy.AttemptDuration)
+		lists := t.boundedLists(c, inner)
+		if lists == nil {
+			for _, l := range Lists(t) {
+				lists = append(lists, bounded{l, inner})
 			}
-			c.scopes(t.Try, attempt, visit)
-			c.scopes(t.Catch.Do, inner, visit)
-			continue
-		case *ForkTask: // a branch that ends in time bounds those that compete with it
-			inner.bounded = inner.bounded || t.Compete && slices.ContainsFunc(t.Branches, endsInTime)
 		}
-		for _, l := range Lists(t) {
-			c.scopes(l, inner, visit)
+		for _, l := range lists {
+			c.scopes(l.tasks, l.scope, visit)
 		}
 	}
-}
-
-func endsInTime(branch Task) bool {
-	_, waits := branch.(*WaitTask)
-	return waits || branch.Base().Timeout != nil
 }
 
 // limitedBy returns s within one of the limits of a retry policy, which is off if it is zero.
@@ -67,7 +51,7 @@ func checkBounds(c *checker) {
 		if loop, ok := t.(*ForTask); ok {
 			c.unknownPasses(loop)
 		}
-		if outer.bounded || t.Base().Timeout != nil || !c.endless(t, 0) {
+		if outer.bounded || t.Base().Timeout != nil || !c.unbounded(t, 0) {
 			return
 		}
 		d := Diagnostic{
@@ -81,44 +65,24 @@ func checkBounds(c *checker) {
 	})
 }
 
-// endless reports whether a task itself may take as long as the other side wants; depth counts functions.
-func (c *checker) endless(t Task, depth int) bool {
-	switch t := t.(type) {
-	case *CallHTTP, *CallOpenAPI, *CallGRPC, *CallA2A, *ListenTask:
-		return true
-	case *CallMCP:
-		return t.CallTimeout == nil
-	case *CallAsyncAPI:
-		return t.Subscription == nil || t.Subscription.For == nil
-	case *RunShell:
-		return !t.Detached
-	case *RunScript:
-		return !t.Detached
-	case *RunContainer:
-		return !t.Detached
-	case *RunWorkflow:
-		return !t.Detached
-	case *CallFunction:
-		return c.endlessFunction(t, depth)
-	}
-	return false
-}
-
-func (c *checker) endlessFunction(t *CallFunction, depth int) bool {
-	function := c.w.Use.Functions[t.Function]
+// unbounded reports whether a task itself, or the function that it runs, may take as long as the other side wants; depth
+// counts functions.
+func (c *checker) unbounded(t Task, depth int) bool {
+	traits := t.Traits()
+	function := c.w.Use.Functions[traits.Function]
 	const deepest = 8 // functions may call each other in circles
 	if function == nil || depth == deepest {
-		return false
+		return traits.Unbounded
 	}
 	found := false
 	c.scopes(TaskList{function}, scope{}, func(t Task, outer scope) {
-		found = found || !outer.bounded && t.Base().Timeout == nil && c.endless(t, depth+1)
+		found = found || !outer.bounded && t.Base().Timeout == nil && c.unbounded(t, depth+1)
 	})
 	return found
 }
 
 func (c *checker) unknownPasses(loop *ForTask) {
-	if _, inline := loop.In.([]any); !inline && loop.Timeout != nil {
+	if _, inline := loop.In.Data.([]any); !inline && loop.Timeout != nil {
 		c.add(Diagnostic{Code: "SW309", Pointer: loop.Timeout.Pointer,
 			Message: fmt.Sprintf("how many items `%s` goes through is not known, and the timeout is for all of them", loop.Name)})
 	}
@@ -145,13 +109,8 @@ func checkRaces(c *checker) {
 // effectOf returns the first task of a branch that changes something outside, or nil.
 func effectOf(branch Task) Task {
 	var effect Task
-	walkTask(branch, func(t Task) bool {
-		switch t := t.(type) {
-		case *CallHTTP:
-			if !slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(t.Method)) {
-				effect = t
-			}
-		case *EmitTask, *RunShell, *RunScript, *RunContainer, *RunWorkflow:
+	walkList(TaskList{branch}, func(t Task) bool {
+		if t.Traits().ChangesOutside {
 			effect = t
 		}
 		return effect == nil

@@ -20,12 +20,12 @@ func checkFilters(c *checker) {
 			return true
 		}
 		catch := try.Catch
-		if catch.Errors == nil && catch.When == "" && catch.ExceptWhen == "" && catch.Retry == nil && catch.RetryUse == "" &&
+		if catch.Errors == nil && catch.When.Text == "" && catch.ExceptWhen.Text == "" && catch.Retry == nil && catch.RetryUse.Name == "" &&
 			catch.Do == nil && catch.Then == "" {
 			c.add(Diagnostic{Code: "SW405", Pointer: catch.Pointer, Range: c.w.Source.Key(catch.Pointer),
 				Message: "this catch swallows every error without a trace", Help: "say which errors it is for, or what to do about them"})
 		}
-		if catch.When != "" && catch.When == catch.ExceptWhen {
+		if catch.When.Text != "" && catch.When.Text == catch.ExceptWhen.Text {
 			c.add(Diagnostic{Code: "SW404", Pointer: catch.Pointer.Key("exceptWhen"), Message: "`when` and `exceptWhen` are the same, so nothing is caught"})
 		}
 		if catch.Errors != nil && catch.Errors.Type != "" {
@@ -124,21 +124,13 @@ func (c *checker) firstTimeout(try *TryTask, wanted string) []Related {
 
 // checkRaised: SW404, a standard type with another type's status.
 func checkRaised(c *checker) {
-	check := func(e *ErrorDefinition) {
+	w := &walker{onError: func(e *ErrorDefinition) {
 		status, ok := e.Status.(int)
 		name := errors.StandardName(e.Type)
 		if want, fixed := standardStatus(name); ok && fixed && status != want {
 			c.add(Diagnostic{Code: "SW404", Pointer: e.Pointer.Key("status"),
 				Message: fmt.Sprintf("a `%s` error has status %d, not %d", name, want, status)})
 		}
-	}
-	for _, name := range sortedKeys(c.w.Use.Errors) {
-		check(c.w.Use.Errors[name])
-	}
-	Walk(c.w, func(t Task) bool {
-		if r, ok := t.(*RaiseTask); ok && r.Error != nil {
-			check(r.Error)
-		}
-		return true
-	})
+	}}
+	w.workflow(c.w, nil)
 }

@@ -34,6 +34,12 @@ func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]
 		if timeout := t.Base().Timeout; timeout != nil {
 			s.timeouts = append(s.timeouts, timeout.Pointer)
 		}
+		traits := t.Traits()
+		s.answers = s.answers || traits.ServerErrors
+		s.hidden = s.hidden || traits.AnyErrors
+		if traits.Function != "" {
+			c.addFunction(s, traits.Function, called)
+		}
 		switch t := t.(type) {
 		case *TryTask:
 			if policy := c.w.RetryPolicyOf(&t.Catch); policy != nil && policy.LimitDuration != nil {
@@ -41,12 +47,6 @@ func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]
 			}
 		case *RaiseTask:
 			s.addRaised(c.w.ErrorOf(t))
-		case *CallHTTP, *CallOpenAPI, *CallGRPC, *CallA2A:
-			s.answers = true
-		case *RunWorkflow, *CallMCP, *CallAsyncAPI:
-			s.hidden = true
-		case *CallFunction:
-			c.addFunction(s, t.Function, called)
 		}
 		return true
 	})

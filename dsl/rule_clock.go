@@ -9,15 +9,15 @@ import (
 // how a condition came out is not, so that it may come out otherwise when the step is repeated after a crash.
 func checkClock(c *checker) {
 	conditions := []string{"if", "when", "while", "until", "filter", "catch.when", "catch.exceptWhen", "retry.when", "retry.exceptWhen"}
-	c.facts(func(s site, facts Facts) {
-		if !facts.Impure || !slices.Contains(conditions, s.property) {
+	c.facts(func(e expressionText, facts Facts) {
+		if !facts.Impure || !slices.Contains(conditions, e.property) {
 			return
 		}
-		d := Diagnostic{Code: "SW506", Pointer: s.at, Message: fmt.Sprintf("a condition that depends on the clock is asked anew whenever `%s` is", s.property),
+		d := Diagnostic{Code: "SW506", Pointer: e.at, Message: fmt.Sprintf("a condition that depends on the clock is asked anew whenever `%s` is", e.property),
 			Help: "set the time in a task before, and compare with that; or use a timeout"}
 		for _, f := range facts.Functions {
 			if slices.Contains([]string{"now", "localtime", "strflocaltime"}, f.Name) {
-				d.Range = c.named(s, f, "")
+				d.Range = c.named(e, f, "")
 				break
 			}
 		}

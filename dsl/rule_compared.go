@@ -8,12 +8,12 @@ var standardURI = regexp.MustCompile(`https?://(?:serverlessworkflow\.io|open-wo
 // checkComparedTypes: SW406, an error type that an expression compares as text. Filters know all spellings of a type;
 // text is only equal to the one that this engine is configured to raise (semantics 1.2).
 func checkComparedTypes(c *checker) {
-	for _, s := range c.places {
-		if s.property == "raise" || !s.isExpression() {
+	for _, e := range c.texts {
+		if e.property == "raise" || !e.isExpression() {
 			continue
 		}
-		if m := standardURI.FindStringIndex(s.text); m != nil {
-			c.add(Diagnostic{Code: "SW406", Pointer: s.at, Range: c.w.Source.Within(s.at, m[0], m[1]),
+		if m := standardURI.FindStringIndex(e.text); m != nil {
+			c.add(Diagnostic{Code: "SW406", Pointer: e.at, Range: c.w.Source.Within(e.at, m[0], m[1]),
 				Message: "as text, an error type is only equal to the spelling that the engine is set to raise",
 				Help:    "filter by `errors: {with: {type: ...}}`, which knows all spellings, or compare the status"})
 		}

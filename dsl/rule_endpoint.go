@@ -21,14 +21,11 @@ func checkEndpoints(c *checker) {
 }
 
 func (c *checker) httpEndpoint(e *Endpoint) {
-	uri := strings.TrimSpace(e.URI)
+	uri := strings.TrimSpace(e.URI.Text())
 	if uri == "" || delimited.Is(uri) || strings.HasPrefix(uri, "{") || strings.Contains(uri, "${") {
 		return
 	}
-	d := Diagnostic{Code: "SW126", Pointer: e.Pointer}
-	if _, _, object := c.w.Source.find(e.Pointer.Key("uri")); object {
-		d.Pointer = e.Pointer.Key("uri")
-	}
+	d := Diagnostic{Code: "SW126", Pointer: e.URI.Pointer}
 	parts := urlStart.FindStringSubmatch(uri)
 	const whole = "write the whole URL, such as https://example.com/path"
 	switch {

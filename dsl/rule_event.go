@@ -38,7 +38,7 @@ func (c *checker) correlations(s *EventStrategy) {
 			c.add(Diagnostic{Code: "SW701", Pointer: filters[i].Pointer, Range: c.w.Source.Value(filters[i].Pointer),
 				Message: fmt.Sprintf("events of this filter are not correlated by `%s`, as those of the others are", key),
 				Related: []Related{{c.w.Source.Key(at), "another filter asks for it"}}, Help: fmt.Sprintf("add `correlate: {%s: {from: ...}}`", key)})
-		case s.Mode == "one" && holder.Correlate[key].Expect == "" && !c.misspelt(at):
+		case s.Mode == "one" && holder.Correlate[key].Expect.Text == "" && !c.misspelt(at):
 			c.add(Diagnostic{Code: "SW701", Pointer: at, Range: c.w.Source.Key(at), Message: fmt.Sprintf("`%s` correlates with nothing: one event is consumed, and nothing is expected of it", key),
 				Help: "say what the value must be: `expect: ${ .orderId }`"})
 		}
@@ -49,6 +49,17 @@ func (c *checker) correlations(s *EventStrategy) {
 func (c *checker) misspelt(at Pointer) bool {
 	properties, _ := c.w.Source.Data(at).(map[string]any)
 	return len(properties) > 1
+}
+
+// filters returns all filters of a strategy but those of its until.
+func (s *EventStrategy) filters() []*EventFilter {
+	switch {
+	case s.One != nil:
+		return []*EventFilter{s.One}
+	case s.All != nil:
+		return s.All
+	}
+	return s.Any
 }
 
 func (f *EventFilter) has(key string) bool {
@@ -65,14 +76,14 @@ func checkScheduleEvents(c *checker) {
 	if s == nil || s.On == nil {
 		return
 	}
-	if s.On.Until != "" || s.On.UntilEvent != nil {
+	if s.On.Until.Text != "" || s.On.UntilEvent != nil {
 		at := s.On.Pointer.Key("until")
 		c.add(Diagnostic{Code: "SW702", Pointer: at, Range: c.w.Source.Key(at), Message: "`until` has no meaning here: every match starts an instance of its own"})
 	}
 	if s.Read != "" && s.Read != "data" {
 		return
 	}
-	for _, place := range c.places {
+	for _, place := range c.texts {
 		bare := strings.HasPrefix(string(place.at), "/input/from") && strings.Contains(place.text, "].data")
 		if place.isExpression() && (bare || envelopeData.MatchString(place.text)) {
 			c.add(Diagnostic{Code: "SW702", Pointer: place.at, Message: "the input is the events' data already, so that there is no `.data` in it",

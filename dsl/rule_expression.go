@@ -11,35 +11,35 @@ import (
 
 // checkExpressions: SW501 what is no jq, SW502 unknown functions, SW503 variables that are not there.
 func checkExpressions(c *checker) {
-	for _, s := range c.places {
-		if !s.isExpression() {
+	for _, e := range c.texts {
+		if !e.isExpression() {
 			continue
 		}
-		facts, err := c.analyze(s.text)
+		facts, err := c.analyze(e.text)
 		if err != nil {
-			c.syntax(s, err)
+			c.syntax(e, err)
 			continue
 		}
 		for _, f := range facts.Functions {
 			if !f.Known {
-				c.unknownFunction(s, f)
+				c.unknownFunction(e, f)
 			}
 		}
 		for _, v := range facts.Variables {
-			c.variable(s, v)
+			c.variable(e, v)
 		}
 	}
 }
 
-func (c *checker) syntax(s site, err error) {
-	d := Diagnostic{Code: "SW501", Pointer: s.at, Message: "jq: " + err.Error()}
-	if e, ok := err.(*ExpressionError); ok {
-		d.Range = c.w.Source.Within(s.at, e.Offset, e.Offset+max(e.Length, 1))
-		if e.Length == 0 {
+func (c *checker) syntax(e expressionText, err error) {
+	d := Diagnostic{Code: "SW501", Pointer: e.at, Message: "jq: " + err.Error()}
+	if syntax, ok := err.(*ExpressionError); ok {
+		d.Range = c.w.Source.Within(e.at, syntax.Offset, syntax.Offset+max(syntax.Length, 1))
+		if syntax.Length == 0 {
 			d.Label = "the expression ends here"
 		}
 	}
-	if m := doubled.FindStringSubmatch(s.text); m != nil {
+	if m := doubled.FindStringSubmatch(e.text); m != nil {
 		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", Range{}
 		d = c.expressionFor(d, "${ "+m[1]+" }")
 	}
@@ -50,15 +50,15 @@ func (c *checker) syntax(s site, err error) {
 var doubled = regexp.MustCompile(`^\s*\$\{\{\s*(.*?)\s*\}\}\s*$`)
 
 // named is the place of a name inside an expression.
-func (c *checker) named(s site, n Name, prefix string) Range {
+func (c *checker) named(e expressionText, n Name, prefix string) Range {
 	if n.Offset < 0 {
-		return c.w.Source.Value(s.at)
+		return c.w.Source.Value(e.at)
 	}
-	return c.w.Source.Within(s.at, n.Offset, n.Offset+len(prefix+n.Name))
+	return c.w.Source.Within(e.at, n.Offset, n.Offset+len(prefix+n.Name))
 }
 
-func (c *checker) unknownFunction(s site, f Name) {
-	d := Diagnostic{Code: "SW502", Pointer: s.at, Range: c.named(s, f, ""), Message: fmt.Sprintf("jq: there is no function `%s` here", f.Name)}
+func (c *checker) unknownFunction(e expressionText, f Name) {
+	d := Diagnostic{Code: "SW502", Pointer: e.at, Range: c.named(e, f, ""), Message: fmt.Sprintf("jq: there is no function `%s` here", f.Name)}
 	switch {
 	case contains(c.analyzer.Functions(), f.Name):
 		d.Message = fmt.Sprintf("jq: there is no `%s/%d`: `%s` takes another number of arguments", f.Name, f.Arity, f.Name)
@@ -77,23 +77,23 @@ func (c *checker) unknownFunction(s site, f Name) {
 
 // bodies are the properties that are evaluated before their task has an output.
 func bodies() []string {
-	return []string{"set", "call", "run", "emit", "raise", "endpoint", "duration", "for.in", "while", "when"}
+	return []string{"set", "call", "run", "run.arguments", "run.input", "emit", "raise", "endpoint", "duration", "for.in", "while", "when"}
 }
 
-func (c *checker) variable(s site, v Name) {
-	known := with(builtInVariables(), s.vars...)
+func (c *checker) variable(e expressionText, v Name) {
+	known := append(builtInVariables(), e.variables...)
 	switch {
 	case v.Name == "ENV" || v.Name == "__loc__":
-		c.add(Diagnostic{Code: "SW502", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("jq: `$%s` is not available here", v.Name)})
-	case v.Name == "output" && (s.property == "if" || s.property == "input.from"):
-		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"),
-			Message: fmt.Sprintf("`$output` is null in `%s`: nothing has run yet", s.property)})
-	case v.Name == "output" && slices.Contains(bodies(), s.property):
-		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"),
-			Message: fmt.Sprintf("`$output` is null in `%s`: the task has no output yet", s.property), Help: "what the task before has put out is `.`"})
+		c.add(Diagnostic{Code: "SW502", Pointer: e.at, Range: c.named(e, v, "$"), Message: fmt.Sprintf("jq: `$%s` is not available here", v.Name)})
+	case v.Name == "output" && (e.property == "if" || e.property == "input.from"):
+		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: e.at, Range: c.named(e, v, "$"),
+			Message: fmt.Sprintf("`$output` is null in `%s`: nothing has run yet", e.property)})
+	case v.Name == "output" && slices.Contains(bodies(), e.property):
+		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: e.at, Range: c.named(e, v, "$"),
+			Message: fmt.Sprintf("`$output` is null in `%s`: the task has no output yet", e.property), Help: "what the task before has put out is `.`"})
 	case slices.Contains(known, v.Name):
 	default:
-		d := Diagnostic{Code: "SW503", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("`$%s` is not defined here", v.Name)}
+		d := Diagnostic{Code: "SW503", Pointer: e.at, Range: c.named(e, v, "$"), Message: fmt.Sprintf("`$%s` is not defined here", v.Name)}
 		if meant := suggest.Nearest(v.Name, known); meant != "" {
 			d.Label = didYouMean("$" + meant)
 			if v.Offset >= 0 {
@@ -119,10 +119,10 @@ func checkInputFields(c *checker) {
 	if !ok || schema["patternProperties"] != nil {
 		return
 	}
-	c.facts(func(s site, facts Facts) {
-		for _, path := range c.inputPaths(s, facts) {
+	c.facts(func(e expressionText, facts Facts) {
+		for _, path := range c.inputPaths(e, facts) {
 			if _, has := properties[path]; !has {
-				c.add(Diagnostic{Code: "SW505", Pointer: s.at, Message: fmt.Sprintf("the input has no `.%s`: its schema allows no such property", path),
+				c.add(Diagnostic{Code: "SW505", Pointer: e.at, Message: fmt.Sprintf("the input has no `.%s`: its schema allows no such property", path),
 					Help: "properties: " + strings.Join(sortedKeys(properties), ", ")})
 			}
 		}
@@ -130,9 +130,9 @@ func checkInputFields(c *checker) {
 }
 
 // inputPaths returns the members of the workflow's raw input that an expression reads.
-func (c *checker) inputPaths(s site, facts Facts) []string {
+func (c *checker) inputPaths(e expressionText, facts Facts) []string {
 	var read []string
-	if c.seesInput(s.at) {
+	if c.seesInput(e) {
 		for _, path := range facts.Fields {
 			read = append(read, path[0])
 		}
@@ -145,35 +145,22 @@ func (c *checker) inputPaths(s site, facts Facts) []string {
 	return read
 }
 
-// seesInput reports whether the expression at a place reads the workflow's raw input.
-func (c *checker) seesInput(at Pointer) bool {
-	if strings.HasPrefix(string(at), "/input/from") {
-		return true
+// seesInput reports whether an expression reads the workflow's raw input.
+func (c *checker) seesInput(e expressionText) bool {
+	if e.task == nil {
+		return e.property == "input.from"
 	}
-	if c.w.Input.From != nil || len(c.w.Do) == 0 {
+	if c.w.Input.From.Data != nil || len(c.w.Do) == 0 || e.task != c.w.Do[0] {
 		return false
 	}
-	first := c.w.Do[0].Base()
-	inTask := func(keys ...string) bool {
-		p := first.Pointer
-		for _, key := range keys {
-			p = p.Key(key)
-		}
-		return strings.HasPrefix(string(at), string(p))
-	}
-	if inTask("if") || inTask("input", "from") {
+	if e.property == "if" || e.property == "input.from" {
 		return true
 	}
-	if first.Input != nil && first.Input.From != nil {
-		return false
-	}
-	switch c.w.Do[0].(type) {
-	case *SetTask:
-		return inTask("set")
-	case *SwitchTask:
-		return inTask("switch")
-	case *CallHTTP, *CallFunction, *CallOpenAPI, *CallGRPC:
-		return inTask("with")
-	}
-	return false
+	transformed := e.task.Base().Input != nil && e.task.Base().Input.From.Data != nil
+	return !transformed && slices.Contains(ofInput(), e.property)
+}
+
+// ofInput are the properties that are evaluated on their task's transformed input.
+func ofInput() []string {
+	return []string{"set", "call", "run", "run.arguments", "run.input", "code", "emit", "raise", "endpoint", "authentication", "for.in", "when"}
 }

@@ -27,31 +27,11 @@ func checkNames(c *checker) {
 func checkDirectives(c *checker) {
 	c.lists(func(owner Task, tasks TaskList) {
 		for _, t := range tasks {
-			c.eachThen(t, func(at Pointer, then string) { c.directive(at, then, Siblings(owner, tasks)) })
+			eachThen(t, func(at Pointer, then string) { c.directive(at, then, Siblings(owner, tasks)) })
 		}
 	})
 	for _, name := range sortedKeys(c.w.Use.Functions) {
-		c.eachThen(c.w.Use.Functions[name], func(at Pointer, then string) { c.directive(at, then, nil) })
-	}
-}
-
-// eachThen calls visit for every flow directive of a task's own.
-func (c *checker) eachThen(t Task, visit func(at Pointer, then string)) {
-	base := t.Base()
-	if base.Then != "" {
-		visit(base.Pointer.Key("then"), base.Then)
-	}
-	switch t := t.(type) {
-	case *SwitchTask:
-		for _, one := range t.Cases {
-			if one.Then != "" {
-				visit(one.Pointer.Key("then"), one.Then)
-			}
-		}
-	case *TryTask:
-		if t.Catch.Then != "" {
-			visit(t.Catch.Pointer.Key("then"), t.Catch.Then)
-		}
+		eachThen(c.w.Use.Functions[name], func(at Pointer, then string) { c.directive(at, then, nil) })
 	}
 }
 
@@ -78,7 +58,7 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 // checkReachable: SW202, tasks that nothing leads to.
 func checkReachable(c *checker) {
 	c.lists(func(owner Task, tasks TaskList) {
-		if _, isFork := owner.(*ForkTask); isFork || len(tasks) == 0 {
+		if len(Siblings(owner, tasks)) == 0 {
 			return
 		}
 		reached := c.reached(tasks)
@@ -114,12 +94,7 @@ func checkLoops(c *checker) {
 // alwaysGoes reports whether each task of a loop does nothing but go on to the next.
 func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 	for i, t := range loop {
-		switch t.(type) {
-		case *SetTask, *EmitTask:
-		default:
-			return false
-		}
-		if t.Base().If != "" {
+		if !t.Traits().Instant || t.Base().If.Text != "" {
 			return false
 		}
 		if next := c.following(tasks, first+i); len(next) != 1 || i < len(loop)-1 && next[0] != first+i+1 {
@@ -139,12 +114,12 @@ func checkSwitches(c *checker) {
 		first := -1
 		for i, one := range task.Cases {
 			switch {
-			case one.When == "" && first >= 0:
+			case one.When.Text == "" && first >= 0:
 				c.addAs(SeverityError, Diagnostic{
 					Code: "SW204", Pointer: one.Pointer, Range: c.w.Source.Key(one.Pointer), Message: "a switch has one default case at most",
 					Related: []Related{{c.w.Source.Key(task.Cases[first].Pointer), "the first one"}}, Help: "a case without `when` is the default",
 				})
-			case one.When == "":
+			case one.When.Text == "":
 				first = i
 			case first >= 0:
 				c.addAs(SeverityWarning, Diagnostic{

@@ -11,120 +11,88 @@ import (
 
 // checkSecrets: SW601 secrets where they would be kept, SW602 secrets that are not declared.
 func checkSecrets(c *checker) {
-	for _, s := range c.places {
-		if s.property == "authentication" && !delimited.Is(s.text) && holdsSecret(s.at) && s.text != "" {
-			c.add(Diagnostic{Code: "SW601", Pointer: s.at, Message: "this secret stands in the document for all to read",
+	for _, e := range c.texts {
+		if e.property == "authentication" && !delimited.Is(e.text) && holdsSecret(e.at) && e.text != "" {
+			c.add(Diagnostic{Code: "SW601", Pointer: e.at, Message: "this secret stands in the document for all to read",
 				Help: "declare it in use.secrets and name it: `use: NAME`, or `${ $secrets.NAME.password }`"})
 		}
 	}
 	flow := c.secretFlow()
-	c.facts(func(s site, facts Facts) {
+	c.facts(func(e expressionText, facts Facts) {
 		for _, v := range facts.Variables {
-			if flow.secret(s, v) {
-				if d, kept := flow.kept(s, v); kept {
-					d.Code, d.Pointer, d.Range = "SW601", s.at, c.named(s, v, "$")
+			if flow.secret(e, v) {
+				if d, kept := e.kept(v); kept {
+					d.Code, d.Pointer, d.Range = "SW601", e.at, c.named(e, v, "$")
 					c.add(d)
 				}
 			}
-			if v.Name == "secrets" || v.Name == "secret" {
-				c.undeclared(s, v)
+			if isSecrets(v) {
+				c.undeclared(e, v)
 			}
 		}
 	})
 }
 
 // secretFlow is where secrets go that become the input of a task.
-type secretFlow struct {
-	sending map[Pointer]bool // tasks whose input goes outside, and not on
-	reads   map[Pointer]bool // those of them whose input.from reads a secret
-}
+type secretFlow map[Task]bool // the tasks that send their input, if its input.from reads a secret
 
 func (c *checker) secretFlow() secretFlow {
-	f := secretFlow{map[Pointer]bool{}, map[Pointer]bool{}}
-	Walk(c.w, func(t Task) bool {
-		switch t.(type) {
-		case *CallHTTP, *CallOpenAPI, *CallGRPC, *CallAsyncAPI, *CallA2A, *CallMCP, *CallFunction, *RunShell, *RunScript, *RunContainer:
-			f.sending[t.Base().Pointer] = true
-		}
-		return true
-	})
-	c.facts(func(s site, facts Facts) {
+	f := secretFlow{}
+	c.facts(func(e expressionText, facts Facts) {
 		for _, v := range facts.Variables {
-			if at, ok := taskOf(s, "input.from"); ok && f.sending[at] && (v.Name == "secrets" || v.Name == "secret") {
-				f.reads[at] = true
+			if isSecrets(v) && e.property == "input.from" && e.isSent() {
+				f[e.task] = true
 			}
 		}
 	})
 	return f
 }
 
-// secret reports whether a variable holds a secret at a site.
-func (f secretFlow) secret(s site, v Name) bool {
+// isSent reports whether an expression belongs to a task that sends its input, and does not pass it on by itself.
+func (e expressionText) isSent() bool { return e.task != nil && e.task.Traits().SendsInput }
+
+// isSecrets reports whether a variable is one of those that hold the secrets of a run.
+func isSecrets(v Name) bool { return v.Name == "secrets" || v.Name == "secret" }
+
+// secret reports whether a variable holds a secret in an expression.
+func (f secretFlow) secret(e expressionText, v Name) bool {
 	switch v.Name {
 	case "secrets", "secret":
 		return true
 	case "authorization":
 		return len(v.Path) == 0 || v.Path[0] != "scheme"
 	case "input": // which a task that sends it does not pass on by itself
-		for _, property := range []string{"output.as", "export.as"} {
-			if at, ok := taskOf(s, property); ok && f.reads[at] {
-				return true
-			}
-		}
+		return f[e.task] && (e.property == "output.as" || e.property == "export.as")
 	}
 	return false
 }
 
-// kept tells what is wrong with a secret at a site, unless it is only sent or tested there.
-func (f secretFlow) kept(s site, v Name) (d Diagnostic, kept bool) {
+// kept tells what is wrong with a secret in an expression, unless it is only sent or tested there.
+func (e expressionText) kept(v Name) (d Diagnostic, kept bool) {
 	d.Help = "use secrets where they are sent: in calls and authentication policies"
-	at, _ := taskOf(s, "input.from")
 	switch {
-	case s.property == "emit":
+	case e.property == "emit":
 		d.Message, d.Help = fmt.Sprintf("`$%s` in an event, which others read: emitting it fails", v.Name), "leave it out: who needs a secret has it from its own store"
-	case inside(s.at, "run", "workflow", "input"):
+	case e.property == "run.input":
 		d.Message, d.Help = fmt.Sprintf("`$%s` in the input of another run, which others read: starting it fails", v.Name), "declare the secret in use.secrets of that workflow"
-	case inside(s.at, "run", "shell", "arguments"), inside(s.at, "run", "script", "arguments"):
+	case e.property == "run.arguments":
 		d.Message, d.Help = fmt.Sprintf("`$%s` among the arguments of a process, which everybody on the machine can read", v.Name), "hand it over in `environment` or `stdin`"
-	case s.property == "input.from" && f.sending[at]: // it goes where the task sends it
+	case e.property == "input.from" && e.isSent(): // it goes where the task sends it
 		return d, false
-	case slices.Contains([]string{"set", "input.from", "output.as", "export.as", "raise", "for.in"}, s.property):
-		d.Message = fmt.Sprintf("`$%s` in `%s` becomes data of the run, which is kept", v.Name, s.property)
+	case slices.Contains([]string{"set", "input.from", "output.as", "export.as", "raise", "for.in"}, e.property):
+		d.Message = fmt.Sprintf("`$%s` in `%s` becomes data of the run, which is kept", v.Name, e.property)
 	default:
 		return d, false
 	}
 	return d, true
 }
 
-// taskOf returns the pointer of the task that a site of a property belongs to; ok is false for any other site.
-func taskOf(s site, property string) (task Pointer, ok bool) {
-	if s.property != property {
-		return "", false
-	}
-	i := strings.LastIndex(string(s.at), "/"+strings.ReplaceAll(property, ".", "/"))
-	if i < 0 {
-		return "", false
-	}
-	return s.at[:i], true
-}
-
-// inside reports whether a pointer leads through some keys, one after the other.
-func inside(at Pointer, keys ...string) bool {
-	tokens := at.Tokens()
-	for i := range tokens {
-		if i+len(keys) <= len(tokens) && slices.Equal(tokens[i:i+len(keys)], keys) {
-			return true
-		}
-	}
-	return false
-}
-
 // undeclared: SW602, a secret that use.secrets does not name.
-func (c *checker) undeclared(s site, v Name) {
+func (c *checker) undeclared(e expressionText, v Name) {
 	if len(v.Path) == 0 || contains(c.w.Use.Secrets, v.Path[0]) {
 		return
 	}
-	d := Diagnostic{Code: "SW602", Pointer: s.at, Range: c.named(s, v, "$"), Message: fmt.Sprintf("the secret `%s` is not declared", v.Path[0]),
+	d := Diagnostic{Code: "SW602", Pointer: e.at, Range: c.named(e, v, "$"), Message: fmt.Sprintf("the secret `%s` is not declared", v.Path[0]),
 		Help: "add it to use.secrets"}
 	if meant := suggest.Nearest(v.Path[0], c.w.Use.Secrets); meant != "" {
 		d.Label = fmt.Sprintf("did you mean `%s`?", meant)

@@ -16,23 +16,23 @@ var jsonPath = regexp.MustCompile(`^\s*\$\.[A-Za-z_][\w.\[\]]*\s*$`)
 
 // checkLooks: SW504, text that looks like an expression and is none.
 func checkLooks(c *checker) {
-	for _, s := range c.places {
-		d := Diagnostic{Code: "SW504", Pointer: s.at}
+	for _, e := range c.texts {
+		d := Diagnostic{Code: "SW504", Pointer: e.at}
 		switch {
-		case s.isExpression() || s.property == "code" || s.property == "event filter":
-		case strings.Contains(s.text, "${") && endOfExpression(s.text[strings.Index(s.text, "${")+2:]) < 0:
+		case e.isExpression() || e.property == "code" || e.property == "event filter":
+		case strings.Contains(e.text, "${") && endOfExpression(e.text[strings.Index(e.text, "${")+2:]) < 0:
 			d.Message, d.Help = "this `${` has no `}` that ends it, so that all of it is text", "end the expression with `}`; keep it if the text is meant literally"
-			c.add(c.expressionFor(d, unended(s.text)))
-		case strings.Contains(s.text, "${"):
+			c.add(c.expressionFor(d, unended(e.text)))
+		case strings.Contains(e.text, "${"):
 			d.Message = "`${ }` inside text is not evaluated: an expression takes the whole value"
 			d.Help = "keep it if the text is meant literally"
-			c.add(c.expressionFor(d, interpolated(s.text)))
-		case jsonPath.MatchString(s.text):
-			text := strings.TrimSpace(s.text)
+			c.add(c.expressionFor(d, interpolated(e.text)))
+		case jsonPath.MatchString(e.text):
+			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: expressions are jq in `${ }`, where the input is `.`", text)
 			c.add(c.expressionFor(d, "${ "+strings.TrimPrefix(text, "$")+" }"))
-		case !c.w.Evaluate.Loose && bare.MatchString(s.text):
-			text := strings.TrimSpace(s.text)
+		case !c.w.Evaluate.Loose && bare.MatchString(e.text):
+			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: an expression needs `${ }`", text)
 			c.add(c.expressionFor(d, "${ "+text+" }"))
 		}

@@ -39,7 +39,7 @@ func (c *checker) inside(outer scope, t *Timeout) scope {
 func checkTimes(c *checker) {
 	if limit, known := literal(c.w.TimeoutAfter(c.w.Timeout)); known {
 		c.brief(limit, c.w.Timeout.Pointer)
-		c.always(limit, c.lengthOf(c.w.Do), c.w.Timeout.Pointer, "the workflow")
+		c.always(limit, c.minDurationOfList(c.w.Do), c.w.Timeout.Pointer, "the workflow")
 	}
 	c.walkScopes(func(t Task, outer scope) {
 		timeout := t.Base().Timeout
@@ -55,7 +55,7 @@ func checkTimes(c *checker) {
 			})
 		}
 		c.brief(limit, timeout.Pointer)
-		c.always(limit, c.least(t), timeout.Pointer, fmt.Sprintf("`%s`", t.Base().Name))
+		c.always(limit, c.minDuration(t), timeout.Pointer, fmt.Sprintf("`%s`", t.Base().Name))
 	})
 }
 

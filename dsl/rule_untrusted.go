@@ -11,16 +11,16 @@ var fixedHost = regexp.MustCompile(`^\s*(?:\$\{)?\s*\(?\s*"[a-z][a-z0-9+.-]*://[
 
 // checkUntrusted: SW603, data that becomes code, or tells which host is called.
 func checkUntrusted(c *checker) {
-	c.facts(func(s site, facts Facts) {
+	c.facts(func(e expressionText, facts Facts) {
 		if !readsData(facts) {
 			return
 		}
 		switch {
-		case s.property == "code" && !strings.Contains(s.text, "@sh"):
-			c.add(Diagnostic{Code: "SW603", Pointer: s.at, Message: "data becomes part of a program here, and can run anything",
+		case e.property == "code" && !strings.Contains(e.text, "@sh"):
+			c.add(Diagnostic{Code: "SW603", Pointer: e.at, Message: "data becomes part of a program here, and can run anything",
 				Help: "pass data by `arguments`, `environment` or `stdin`; in a shell, `@sh` quotes it"})
-		case s.property == "endpoint" && !fixedHost.MatchString(s.text):
-			c.addAs(SeverityInfo, Diagnostic{Code: "SW603", Pointer: s.at, Message: "data tells which host is called here",
+		case e.property == "endpoint" && !fixedHost.MatchString(e.text):
+			c.addAs(SeverityInfo, Diagnostic{Code: "SW603", Pointer: e.at, Message: "data tells which host is called here",
 				Help: "if the data comes from outside, write scheme and host literally: https://example.com/{id}"})
 		}
 	})

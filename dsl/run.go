@@ -14,9 +14,9 @@ type RunBase struct {
 
 // Process is what a shell command, a script and a container share.
 type Process struct {
-	Stdin       any            // nil if absent; otherwise text that may be a ${ } expression
-	Arguments   any            // nil, a list, or a map (semantics 1.7); ${ } strings are evaluated
-	Environment map[string]any // values may be ${ } expressions
+	Stdin       Value // text
+	Arguments   Value // a list, or a map (semantics 1.7)
+	Environment Value // an object
 }
 
 // parseRun tells the runs apart by what is run.
@@ -41,25 +41,42 @@ func parseRun(p *parser, o *object, base TaskBase) Task {
 	return &DoTask{TaskBase: base} // nothing tells what is run
 }
 
+// traits returns those of what runs outside.
+func (r RunBase) traits() Traits {
+	return Traits{Group: "run", Unbounded: !r.Detached, ChangesOutside: true}
+}
+
+// processTraits returns those of a process, which gets its input from the task.
+func (r RunBase) processTraits() Traits {
+	traits := r.traits()
+	traits.SendsInput = true
+	return traits
+}
+
+func (p *Process) parts(w *walker) {
+	w.value("run", p.Stdin, p.Environment)
+	w.value("run.arguments", p.Arguments)
+}
+
 // process decodes what the processes share. Arguments may be a list or, as up to 1.0.1, a map (semantics 1.7).
 func (o *object) process() Process {
-	process := Process{Environment: o.mapping("environment")}
+	process := Process{Environment: o.mappingValue("environment")}
 	if n := o.value("environment"); n != nil {
 		o.p.names(n, o.at.Key("environment"), "the name of an environment variable")
 	}
 	if o.value("stdin") != nil {
-		process.Stdin = o.p.anyText(o.value("stdin"), o.at.Key("stdin"), "stdin")
+		process.Stdin = Value{o.at.Key("stdin"), o.p.anyText(o.value("stdin"), o.at.Key("stdin"), "stdin"), FormData}
 	}
 	switch n := o.value("arguments"); {
 	case n == nil:
 	case n.Kind == yaml.MappingNode, isText(n) && delimited.Is(n.Value):
-		process.Arguments = o.data("arguments")
+		process.Arguments = o.dataValue("arguments")
 	default:
 		arguments := []any{}
 		for _, text := range o.textsBy("arguments", o.p.anyText) {
 			arguments = append(arguments, text)
 		}
-		process.Arguments = arguments
+		process.Arguments = o.valueOf("arguments", arguments, FormData)
 	}
 	return process
 }

@@ -8,8 +8,8 @@ type RunContainer struct {
 	RunBase
 	Process
 	Image        string
-	Container    string // name of the container, may be a ${ } expression
-	Command      string
+	Container    Value // text: the name of the container
+	Command      Value // text
 	Ports        map[string]any
 	Volumes      map[string]any
 	PullPolicy   string // ifNotPresent (default), always or never
@@ -20,13 +20,23 @@ type RunContainer struct {
 // Kind returns KindRunContainer.
 func (*RunContainer) Kind() Kind { return KindRunContainer }
 
+// Traits are those of a process.
+func (t *RunContainer) Traits() Traits { return t.processTraits() }
+
+func (t *RunContainer) parts(w *walker) {
+	t.Process.parts(w)
+	w.value("code", t.Command)
+	w.value("run", t.Container)
+	w.durations(t.CleanupAfter)
+}
+
 func parseRunContainer(p *parser, r *object, base TaskBase, run RunBase) Task {
 	o := p.object(r.value("container"), r.at.Key("container"), "`container`", "image", "name", "command", "ports", "volumes",
 		"environment", "stdin", "arguments", "lifetime", "pullPolicy")
 	o.require("image")
 	c := &RunContainer{
-		TaskBase: base, RunBase: run, Process: o.process(), Image: o.text("image"), Container: o.text("name"),
-		Command: o.text("command"), Ports: o.mapping("ports"), Volumes: o.mapping("volumes"),
+		TaskBase: base, RunBase: run, Process: o.process(), Image: o.text("image"), Container: o.textValue("name"),
+		Command: o.textValue("command"), Ports: o.mapping("ports"), Volumes: o.mapping("volumes"),
 		PullPolicy: o.enum("pullPolicy", "ifNotPresent", "always", "never"), Cleanup: "never",
 	}
 	if n := o.value("lifetime"); n != nil {

@@ -6,18 +6,27 @@ type RunScript struct {
 	RunBase
 	Process
 	Language string            // js or python
-	Code     string            // nothing in it is evaluated unless all of it is one ${ } expression
+	Code     Value             // text
 	Source   *ExternalResource // nil if Code is given
 }
 
 // Kind returns KindRunScript.
 func (*RunScript) Kind() Kind { return KindRunScript }
 
+// Traits are those of a process.
+func (t *RunScript) Traits() Traits { return t.processTraits() }
+
+func (t *RunScript) parts(w *walker) {
+	t.Process.parts(w)
+	w.value("code", t.Code)
+	w.resource(t.Source)
+}
+
 func parseRunScript(p *parser, r *object, base TaskBase, run RunBase) Task {
 	o := p.object(r.value("script"), r.at.Key("script"), "`script`", "language", "code", "source", "stdin", "arguments", "environment")
 	o.require("language")
 	o.exactlyOne("code", "source")
 	return &RunScript{
-		TaskBase: base, RunBase: run, Process: o.process(), Language: o.text("language"), Code: o.text("code"), Source: o.resource("source"),
+		TaskBase: base, RunBase: run, Process: o.process(), Language: o.text("language"), Code: o.textValue("code"), Source: o.resource("source"),
 	}
 }

@@ -5,14 +5,22 @@ type RunShell struct {
 	TaskBase
 	RunBase
 	Process
-	Command string // may be a ${ } expression
+	Command Value // text
 }
 
 // Kind returns KindRunShell.
 func (*RunShell) Kind() Kind { return KindRunShell }
 
+// Traits are those of a process.
+func (t *RunShell) Traits() Traits { return t.processTraits() }
+
+func (t *RunShell) parts(w *walker) {
+	t.Process.parts(w)
+	w.value("code", t.Command)
+}
+
 func parseRunShell(p *parser, r *object, base TaskBase, run RunBase) Task {
 	o := p.object(r.value("shell"), r.at.Key("shell"), "`shell`", "command", "stdin", "arguments", "environment")
 	o.require("command")
-	return &RunShell{TaskBase: base, RunBase: run, Process: o.process(), Command: o.text("command")}
+	return &RunShell{TaskBase: base, RunBase: run, Process: o.process(), Command: o.textValue("command")}
 }

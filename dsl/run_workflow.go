@@ -7,17 +7,26 @@ type RunWorkflow struct {
 	Namespace string
 	Workflow  string // name
 	Version   string // semantic version or latest
-	With      any    // input of the other workflow: nil if absent (the task's transformed input is passed then)
+	With      Value  // input of the other workflow; if it is absent, the task's transformed input is passed
 }
 
 // Kind returns KindRunWorkflow.
 func (*RunWorkflow) Kind() Kind { return KindRunWorkflow }
+
+// Traits: what the other workflow raises is not known here.
+func (t *RunWorkflow) Traits() Traits {
+	traits := t.traits()
+	traits.AnyErrors = true
+	return traits
+}
+
+func (t *RunWorkflow) parts(w *walker) { w.value("run.input", t.With) }
 
 func parseRunWorkflow(p *parser, r *object, base TaskBase, run RunBase) Task {
 	o := p.object(r.value("workflow"), r.at.Key("workflow"), "`workflow`", "namespace", "name", "version", "input")
 	o.require("namespace", "name", "version")
 	return &RunWorkflow{
 		TaskBase: base, RunBase: run, Namespace: o.text("namespace"), Workflow: o.text("name"), Version: o.text("version"),
-		With: o.data("input"),
+		With: o.dataValue("input"),
 	}
 }

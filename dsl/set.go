@@ -5,20 +5,25 @@ import "gopkg.in/yaml.v3"
 // SetTask replaces the data.
 type SetTask struct {
 	TaskBase
-	Set any // an object whose ${ } strings are evaluated, or a string (Expression)
+	Set Value // an expression, or an object that holds some
 }
 
 // Kind returns KindSet.
 func (*SetTask) Kind() Kind { return KindSet }
 
+// Traits: it is done at once.
+func (*SetTask) Traits() Traits { return Traits{Instant: true} }
+
+func (t *SetTask) parts(w *walker) { w.value("set", t.Set) }
+
 func parseSet(p *parser, o *object, base TaskBase) Task {
-	t := &SetTask{TaskBase: base, Set: map[string]any{}}
+	t := &SetTask{TaskBase: base, Set: o.valueOf("set", map[string]any{}, FormTransform)}
 	n := o.value("set")
 	switch {
 	case n.Kind == yaml.MappingNode && len(n.Content) == 0:
 		o.report("SW107", "set", "`set` needs at least one property")
 	case n.Kind == yaml.MappingNode || isText(n):
-		t.Set = o.dataOrText("set")
+		t.Set = o.valueOf("set", o.dataOrText("set"), FormTransform)
 	default:
 		p.wrongType(n, o.at.Key("set"), "`set` must be an object or an expression")
 	}

@@ -11,6 +11,20 @@ type SwitchTask struct {
 // Kind returns KindSwitch.
 func (*SwitchTask) Kind() Kind { return KindSwitch }
 
+func (t *SwitchTask) parts(w *walker) {
+	for _, one := range t.Cases {
+		w.expression("when", one.When)
+	}
+}
+
+func (t *SwitchTask) jumps() (all []jump, exhaustive bool) {
+	for _, one := range t.Cases {
+		exhaustive = exhaustive || one.When.Text == ""
+		all = append(all, jump{one.Pointer.Key("then"), one.Then})
+	}
+	return all, exhaustive
+}
+
 // SwitchCase is one case. Without When it is the default, wherever it stands.
 type SwitchCase struct {
 	Pointer Pointer

@@ -1,6 +1,9 @@
 package dsl
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Kind is a kind of task, spelt as its stem: the name of its file in every package.
 type Kind string
@@ -43,10 +46,51 @@ func Kinds() []Kind {
 // Words returns the kind as people write it: call http.
 func (k Kind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Task is one task of a workflow: a pointer to one of this package's ...Task, Call... and Run... types.
+// Task is one task of a workflow: a pointer to one of this package's ...Task, Call... and Run... types. What rules, the
+// compiler and drawings need to know of it they ask here, and not of its kind.
 type Task interface {
 	Base() *TaskBase
 	Kind() Kind
+	Traits() Traits
+
+	parts(*walker)                                  // walks through what this kind alone holds
+	binds() []string                                // the variables that output.as and export.as see besides the built-in ones
+	jumps() (all []jump, exhaustive bool)           // its flow directives beside `then`; exhaustive: one of them always applies instead
+	minDuration(*checker) time.Duration             // without its own timeout and condition, if nothing fails
+	mayComplete(*checker) bool                      // whether the flow may come out of it without an error
+	boundedLists(c *checker, inner scope) []bounded // its lists, if not all of them are in the scope inside of it
+}
+
+// Traits are what tells a task from others without naming its kind. The zero value is a task that computes its output from
+// its input.
+type Traits struct {
+	Group string // what an extension calls it, if not by its kind: call, composite or run
+	// Branches: its lists are the branches of a fork, each of which is a list of its own.
+	Branches bool
+	// Function is the name of a function that it runs.
+	Function string
+	// Instant: it neither waits nor decides where the flow goes on.
+	Instant bool
+	// Unbounded: it may take as long as the other side wants.
+	Unbounded bool
+	// ChangesOutside: when it was started and its end is not known, something outside may have changed.
+	ChangesOutside bool
+	// SendsInput: its input goes outside, and is not its output.
+	SendsInput bool
+	// ServerErrors: it may raise an error with any status that a server answers; AnyErrors: it may raise any error.
+	ServerErrors, AnyErrors bool
+}
+
+// jump is a flow directive and where it stands; then is empty if it is absent.
+type jump struct {
+	at   Pointer
+	then string
+}
+
+// bounded is a list of tasks with the scope that it runs in.
+type bounded struct {
+	tasks TaskList
+	scope scope
 }
 
 // TaskBase is what all tasks share (DSL reference, "Task").
@@ -63,8 +107,19 @@ type TaskBase struct {
 	Engine   TaskEngine // what metadata.swrun says
 }
 
-// Base returns b, so that types which embed a TaskBase are Tasks.
+// Base returns b, so that types which embed a TaskBase are Tasks. The methods below are those of a kind that says nothing
+// else.
 func (b *TaskBase) Base() *TaskBase { return b }
+
+// Traits returns those of a task that computes its output from its input.
+func (b *TaskBase) Traits() Traits { return Traits{} }
+
+func (b *TaskBase) parts(*walker)                          {}
+func (b *TaskBase) binds() []string                        { return nil }
+func (b *TaskBase) jumps() (all []jump, exhaustive bool)   { return nil, false }
+func (b *TaskBase) minDuration(*checker) time.Duration     { return 0 }
+func (b *TaskBase) mayComplete(*checker) bool              { return true }
+func (b *TaskBase) boundedLists(*checker, scope) []bounded { return nil }
 
 // TaskList is a list of named tasks, in order.
 type TaskList []Task

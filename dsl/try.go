@@ -10,6 +10,41 @@ type TryTask struct {
 // Kind returns KindTry.
 func (*TryTask) Kind() Kind { return KindTry }
 
+func (t *TryTask) binds() []string { return []string{t.Catch.As} }
+
+func (t *TryTask) parts(w *walker) {
+	w.list(t, t.Try)
+	w.reference(t.Catch.RetryUse)
+	outer := w.bind(t.binds())
+	w.expression("catch.when", t.Catch.When)
+	w.expression("catch.exceptWhen", t.Catch.ExceptWhen)
+	w.retry(t.Catch.Retry)
+	w.list(t, t.Catch.Do)
+	w.variables = outer
+}
+
+func (t *TryTask) jumps() (all []jump, exhaustive bool) {
+	if t.Catch.Then != "" {
+		all = append(all, jump{t.Catch.Pointer.Key("then"), t.Catch.Then})
+	}
+	return all, false
+}
+
+// mayComplete does not ask which errors are caught.
+func (t *TryTask) mayComplete(c *checker) bool {
+	return c.listMayComplete(t.Try) || c.listMayComplete(t.Catch.Do)
+}
+
+// boundedLists: a retry policy bounds each attempt, and all of them with the catch.
+func (t *TryTask) boundedLists(c *checker, inner scope) []bounded {
+	attempt := inner
+	if policy := c.w.RetryPolicyOf(&t.Catch); policy != nil {
+		inner = inner.limitedBy(policy.LimitDuration)
+		attempt = inner.limitedBy(policy.AttemptDuration)
+	}
+	return []bounded{{t.Try, attempt}, {t.Catch.Do, inner}}
+}
+
 // Catch tells which errors a try handles, and how.
 type Catch struct {
 	Pointer    Pointer
@@ -18,7 +53,7 @@ type Catch struct {
 	When       Expression
 	ExceptWhen Expression
 	Retry      *RetryPolicy // nil if RetryUse names one
-	RetryUse   string       // name in use.retries
+	RetryUse   Reference    // in use.retries
 	Do         TaskList     // nil if absent
 	Then       string
 }
@@ -38,7 +73,7 @@ func parseTry(p *parser, o *object, base TaskBase) Task {
 	switch retry := c.value("retry"); {
 	case retry == nil:
 	case isText(retry):
-		t.Catch.RetryUse = c.text("retry")
+		t.Catch.RetryUse = c.reference("retry", "retries")
 	default:
 		t.Catch.Retry = p.retryPolicy(retry, c.at.Key("retry"))
 	}

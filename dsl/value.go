@@ -131,7 +131,7 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	return ""
 }
 
-func (o *object) expression(name string) Expression { return Expression(o.text(name)) }
+func (o *object) expression(name string) Expression { return Expression{o.at.Key(name), o.text(name)} }
 
 // version decodes a semantic version.
 func (o *object) version(name string) string {

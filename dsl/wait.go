@@ -1,5 +1,7 @@
 package dsl
 
+import "time"
+
 // WaitTask pauses.
 type WaitTask struct {
 	TaskBase
@@ -8,6 +10,13 @@ type WaitTask struct {
 
 // Kind returns KindWait.
 func (*WaitTask) Kind() Kind { return KindWait }
+
+func (t *WaitTask) parts(w *walker) { w.durations(t.Wait) }
+
+func (t *WaitTask) minDuration(*checker) time.Duration {
+	d, _ := literal(t.Wait)
+	return d
+}
 
 func parseWait(_ *parser, o *object, base TaskBase) Task {
 	return &WaitTask{TaskBase: base, Wait: o.duration("wait")}

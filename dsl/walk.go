@@ -3,20 +3,16 @@ package dsl
 import (
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/internal/delimited"
 )
 
 // Walk calls visit for every task of the workflow, in the order of the document's usual layout: extensions and
 // functions, then the tasks; a task comes before the tasks inside it. If visit returns false, what is inside the
 // task is left out.
 func Walk(w *Workflow, visit func(Task) bool) {
-	for _, e := range w.Use.Extensions {
-		walkList(e.Before, visit)
-		walkList(e.After, visit)
-	}
-	for _, name := range sortedKeys(w.Use.Functions) {
-		walkTask(w.Use.Functions[name], visit)
-	}
-	walkList(w.Do, visit)
+	(&walker{onTask: visit}).workflow(w, nil)
 }
 
 // TaskAt returns the task at a pointer, or nil.
@@ -31,41 +27,255 @@ func TaskAt(w *Workflow, p Pointer) (found Task) {
 }
 
 func walkList(l TaskList, visit func(Task) bool) {
-	for _, t := range l {
-		walkTask(t, visit)
-	}
-}
-
-func walkTask(t Task, visit func(Task) bool) {
-	if !visit(t) {
-		return
-	}
-	for _, l := range Lists(t) {
-		walkList(l, visit)
-	}
+	(&walker{onTask: visit}).list(nil, l)
 }
 
 // Lists returns the lists of tasks that a task holds, in the order of the document.
-func Lists(t Task) []TaskList {
-	switch t := t.(type) {
-	case *DoTask:
-		return []TaskList{t.Do}
-	case *ForTask:
-		return []TaskList{t.Do}
-	case *ForkTask:
-		return []TaskList{t.Branches}
-	case *TryTask:
-		return []TaskList{t.Try, t.Catch.Do}
-	case *ListenTask:
-		if t.ForEach != nil {
-			return []TaskList{t.ForEach.Do}
+func Lists(t Task) (all []TaskList) {
+	t.parts(&walker{onList: func(_ Task, l TaskList) bool {
+		all = append(all, l)
+		return false
+	}})
+	return all
+}
+
+// walker goes through all parts of a tree. What a task holds beside what all tasks share is said by its kind, in the method
+// parts. Each hook that is set is called for the parts of one sort.
+type walker struct {
+	onTask      func(Task) bool                   // before what is inside; false leaves that out
+	onList      func(owner Task, l TaskList) bool // the same; the owner is nil for the workflow and for extensions
+	onBound     func(variables []string)
+	onValue     func(property string, v Value)
+	onSchema    func(*Schema)
+	onError     func(*ErrorDefinition)
+	onReference func(Reference)
+	variables   []string // that are bound where the walk is just now
+	task        Task     // the innermost task around it; nil outside of all
+}
+
+// workflow walks through a document. What is defined under use runs wherever it is named: variables are those that it
+// may use.
+func (w *walker) workflow(doc *Workflow, variables []string) {
+	w.input(doc.Input)
+	w.output(doc.Output)
+	w.timeout(doc.Timeout)
+	if s := doc.Schedule; s != nil {
+		w.durations(s.Every, s.After)
+		w.strategy(s.On)
+	}
+	outer := w.bind(variables)
+	w.use(&doc.Use)
+	w.variables = outer
+	w.list(nil, doc.Do)
+}
+
+func (w *walker) use(u *Use) {
+	for _, name := range sortedKeys(u.Timeouts) {
+		w.timeout(u.Timeouts[name])
+	}
+	for _, name := range sortedKeys(u.Errors) {
+		w.error(u.Errors[name])
+	}
+	for _, name := range sortedKeys(u.Retries) {
+		w.retry(u.Retries[name])
+	}
+	for _, name := range sortedKeys(u.Authentications) {
+		w.authentication(u.Authentications[name])
+	}
+	for _, name := range sortedKeys(u.Catalogs) {
+		w.endpoint(u.Catalogs[name])
+	}
+	for _, e := range u.Extensions {
+		w.expression("when", e.When)
+		w.list(nil, e.Before)
+		w.list(nil, e.After)
+	}
+	for _, name := range sortedKeys(u.Functions) {
+		w.one(u.Functions[name])
+	}
+}
+
+// bind binds variables for what the walk meets next. It returns those that were bound before, to be put back.
+func (w *walker) bind(variables []string) (outer []string) {
+	outer = w.variables
+	if len(variables) > 0 {
+		if w.onBound != nil {
+			w.onBound(variables)
 		}
-	case *CallAsyncAPI:
-		if t.Subscription != nil && t.Subscription.ForEach != nil {
-			return []TaskList{t.Subscription.ForEach.Do}
+		w.variables = append(slices.Clip(outer), variables...)
+	}
+	return outer
+}
+
+func (w *walker) list(owner Task, l TaskList) {
+	if w.onList != nil && !w.onList(owner, l) {
+		return
+	}
+	for _, t := range l {
+		w.one(t)
+	}
+}
+
+// one walks through one task.
+func (w *walker) one(t Task) {
+	if w.onTask != nil && !w.onTask(t) {
+		return
+	}
+	base, around := t.Base(), w.task
+	w.task = t
+	w.expression("if", base.If)
+	w.input(base.Input)
+	w.timeout(base.Timeout)
+	outer := w.bind(t.binds())
+	w.output(base.Output)
+	w.export(base.Export)
+	w.variables = outer
+	t.parts(w)
+	w.task = around
+}
+
+func (w *walker) input(in *Input) {
+	if in != nil {
+		w.schema(in.Schema)
+		w.value("input.from", in.From)
+	}
+}
+
+func (w *walker) output(out *Output) {
+	if out != nil {
+		w.schema(out.Schema)
+		w.value("output.as", out.As)
+	}
+}
+
+func (w *walker) export(export *Export) {
+	if export != nil {
+		w.schema(export.Schema)
+		w.value("export.as", export.As)
+	}
+}
+
+// value walks through values of a property, named as rules and messages do.
+func (w *walker) value(property string, values ...Value) {
+	for _, v := range values {
+		if w.onValue != nil && v.Data != nil {
+			w.onValue(property, v)
 		}
 	}
-	return nil
+}
+
+func (w *walker) expression(property string, e Expression) {
+	if w.onValue != nil && e.Text != "" {
+		w.onValue(property, Value{e.Pointer, e.Text, FormTransform})
+	}
+}
+
+func (w *walker) durations(all ...*Duration) {
+	for _, d := range all {
+		if w.onValue != nil && d != nil && d.Expression != "" {
+			w.onValue("duration", d.Value())
+		}
+	}
+}
+
+func (w *walker) reference(r Reference) {
+	if w.onReference != nil && r.Name != "" && !delimited.Is(r.Name) {
+		w.onReference(r)
+	}
+}
+
+func (w *walker) timeout(t *Timeout) {
+	if t != nil {
+		w.reference(t.Use)
+		w.durations(t.After)
+	}
+}
+
+func (w *walker) error(e *ErrorDefinition) {
+	if e == nil {
+		return
+	}
+	if w.onError != nil {
+		w.onError(e)
+	}
+	if w.onValue != nil {
+		w.onValue("raise", e.Value())
+	}
+}
+
+func (w *walker) retry(r *RetryPolicy) {
+	if r != nil {
+		w.expression("retry.when", r.When)
+		w.expression("retry.exceptWhen", r.ExceptWhen)
+		w.durations(r.Delay, r.AttemptDuration, r.LimitDuration, r.JitterFrom, r.JitterTo)
+	}
+}
+
+func (w *walker) authentication(a *Authentication) {
+	if a != nil {
+		w.reference(a.Use)
+		w.reference(a.Secret)
+		w.value("authentication", a.Properties)
+	}
+}
+
+func (w *walker) endpoint(e *Endpoint) {
+	if e != nil {
+		w.value("endpoint", e.URI)
+		w.authentication(e.Authentication)
+	}
+}
+
+func (w *walker) resource(r *ExternalResource) {
+	if r != nil {
+		w.endpoint(r.Endpoint)
+	}
+}
+
+func (w *walker) schema(s *Schema) {
+	if s != nil {
+		if w.onSchema != nil {
+			w.onSchema(s)
+		}
+		w.resource(s.Resource)
+	}
+}
+
+// strategy walks through what filters, correlates and ends the consumption of events.
+func (w *walker) strategy(s *EventStrategy) {
+	if s == nil {
+		return
+	}
+	for _, f := range s.filters() {
+		w.value("event filter", f.With)
+		for _, key := range sortedKeys(f.Correlate) {
+			w.correlation(f.Correlate[key])
+		}
+	}
+	w.expression("until", s.Until)
+	w.strategy(s.UntilEvent)
+}
+
+// correlation walks through the parts of a correlation that are expressions: not the bare name of an attribute
+// (semantics 14.7), and not a literal that is expected.
+func (w *walker) correlation(c Correlation) {
+	if !attribute.MatchString(c.From.Text) {
+		w.expression("correlate.from", c.From)
+	}
+	if expect := strings.TrimSpace(c.Expect.Text); strings.HasPrefix(expect, ".") || strings.HasPrefix(expect, "$") {
+		w.expression("correlate.expect", c.Expect)
+	}
+}
+
+func (w *walker) iterator(owner Task, i *Iterator) {
+	if i == nil {
+		return
+	}
+	outer := w.bind([]string{i.Item, i.At})
+	w.list(owner, i.Do)
+	w.output(i.Output)
+	w.export(i.Export)
+	w.variables = outer
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

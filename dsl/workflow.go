@@ -67,26 +67,22 @@ type Schedule struct {
 	Read  string // data (default), envelope or raw
 }
 
-// Expression is the text of a property that is always an expression, with or without ${ } around it
-// (semantics 2.3). The empty expression is an absent property.
-type Expression string
-
 // Input transforms and validates what comes in.
 type Input struct {
 	Schema *Schema
-	From   any // absent: nil; otherwise a string (Expression) or an object whose ${ } strings are evaluated
+	From   Value // an expression, or an object that holds some
 }
 
 // Output transforms and validates what goes out.
 type Output struct {
 	Schema *Schema
-	As     any // as Input.From
+	As     Value // as Input.From
 }
 
 // Export replaces the workflow's context.
 type Export struct {
 	Schema *Schema
-	As     any // as Input.From
+	As     Value // as Input.From
 }
 
 // Schema describes data. Either Document or Resource is set.
@@ -107,32 +103,32 @@ type ExternalResource struct {
 // Endpoint is where something is reached: a URI template or an expression, and how to authenticate.
 type Endpoint struct {
 	Pointer        Pointer
-	URI            string // literal URI, RFC 6570 template or ${ } expression
+	URI            Value // text: a literal URI, an RFC 6570 template or a ${ } expression
 	Authentication *Authentication
 }
 
 // Authentication is a policy, or the name of one.
 type Authentication struct {
 	Pointer Pointer
-	Use     string // name in use.authentications; all else is empty then
-	Scheme  string // basic, bearer, digest, oauth2 or oidc
-	Secret  string // name of the secret that holds the properties (basic: {use: name})
+	Use     Reference // in use.authentications; all else is empty then
+	Scheme  string    // basic, bearer, digest, oauth2 or oidc
+	Secret  Reference // to the secret that holds the properties (basic: {use: name})
 
 	// Properties are the scheme's own as written, for example username and password; strings may hold ${ }.
-	Properties map[string]any
+	Properties Value
 }
 
 // Timeout bounds a scope. It is a definition or the name of one.
 type Timeout struct {
 	Pointer Pointer
-	Use     string // name in use.timeouts
+	Use     Reference // in use.timeouts
 	After   *Duration
 }
 
 // TimeoutAfter returns what a timeout says, or the one in use.timeouts that it names; nil if there is none.
 func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
-	if t != nil && t.Use != "" {
-		t = w.Use.Timeouts[t.Use]
+	if t != nil && t.Use.Name != "" {
+		t = w.Use.Timeouts[t.Use.Name]
 	}
 	if t == nil {
 		return nil
@@ -142,16 +138,16 @@ func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
 
 // RetryPolicyOf returns the retry policy of a catch, or the one in use.retries that it names; nil if there is none.
 func (w *Workflow) RetryPolicyOf(c *Catch) *RetryPolicy {
-	if c.RetryUse != "" {
-		return w.Use.Retries[c.RetryUse]
+	if c.RetryUse.Name != "" {
+		return w.Use.Retries[c.RetryUse.Name]
 	}
 	return c.Retry
 }
 
 // ErrorOf returns the error that a task raises, or the one in use.errors that it names; nil if that is not known.
 func (w *Workflow) ErrorOf(t *RaiseTask) *ErrorDefinition {
-	if t.Use != "" {
-		return w.Use.Errors[t.Use]
+	if t.Use.Data != nil {
+		return w.Use.Errors[t.Use.Text()]
 	}
 	return t.Error
 }
@@ -204,14 +200,14 @@ type EventStrategy struct {
 // EventFilter matches events by attribute and correlates them.
 type EventFilter struct {
 	Pointer   Pointer
-	With      map[string]any
+	With      Value
 	Correlate map[string]Correlation
 }
 
 // Correlation ties a value of an event to a value of the instance.
 type Correlation struct {
-	From   Expression
-	Expect string
+	From   Expression // or the bare name of an attribute
+	Expect Expression // or a literal
 }
 
 // Iterator handles consumed events or messages one by one.

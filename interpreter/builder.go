@@ -25,28 +25,19 @@ type Builder struct {
 // Workflow returns the document, for references into use.
 func (b *Builder) Workflow() *dsl.Workflow { return b.c.workflow }
 
-// Condition compiles an always-expression property; it returns nil for an absent one.
-func (b *Builder) Condition(at dsl.Pointer, e dsl.Expression) *expr.Code {
-	if e == "" {
+// Condition compiles an expression; it returns nil for an absent one.
+func (b *Builder) Condition(e dsl.Expression) *expr.Code {
+	if e.Text == "" {
 		return nil
 	}
-	code, err := expr.Compile(string(e))
+	code, err := expr.Compile(e.Text)
 	if err != nil {
-		b.c.syntaxError(at, err)
+		b.c.syntaxError(e.Pointer, err)
 		return nil
 	}
-	b.c.program.places[code] = at
-	b.uses(code.Variables(), delimit(string(e)))
+	b.c.program.places[code] = e.Pointer
+	b.uses(code.Variables(), delimit(e.Text))
 	return code
-}
-
-// Value compiles a property that is either an always-expression (a string) or data whose ${ } strings are evaluated:
-// input.from, output.as, export.as, set, for.in. Only who calls it knows what an absent one means.
-func (b *Builder) Value(at dsl.Pointer, v any) *expr.Template {
-	if text, ok := v.(string); ok && !expr.Delimited(text) {
-		return b.template(at, delimit(text), -len("${"))
-	}
-	return b.Template(at, v)
 }
 
 func delimit(text string) string {
@@ -56,37 +47,22 @@ func delimit(text string) string {
 	return "${" + text + "}"
 }
 
-// Template compiles data whose ${ } strings are evaluated.
-func (b *Builder) Template(at dsl.Pointer, v any) *expr.Template { return b.template(at, v, 0) }
-
-func (b *Builder) template(at dsl.Pointer, v any, shift int) *expr.Template {
-	t, err := expr.CompileTemplate(v, b.c.workflow.Evaluate.Loose)
+// Value compiles a value of the document; it returns nil for an absent one, which must not be evaluated.
+func (b *Builder) Value(v dsl.Value) *expr.Template {
+	if v.Data == nil {
+		return nil
+	}
+	data, shift := v.Data, 0
+	if text, ok := data.(string); ok && v.Form == dsl.FormTransform && !expr.Delimited(text) {
+		data, shift = delimit(text), -len("${")
+	}
+	t, err := expr.CompileTemplate(data, b.c.workflow.Evaluate.Loose && v.Form != dsl.FormText)
 	if err != nil {
-		b.c.templateErrors(at, err, shift)
+		b.c.templateErrors(v.Pointer, err, shift)
 		return nil
 	}
-	b.c.locate(at, t)
-	b.uses(t.Variables(), v)
-	return t
-}
-
-// Optional compiles data as Template does; it returns nil for an absent one (nil), which must not be evaluated.
-func (b *Builder) Optional(at dsl.Pointer, v any) *expr.Template {
-	if v == nil {
-		return nil
-	}
-	return b.Template(at, v)
-}
-
-// Text compiles a string property that may be a ${ } expression and is never evaluated otherwise, even in loose mode.
-func (b *Builder) Text(at dsl.Pointer, text string) *expr.Template {
-	t, err := expr.CompileTemplate(text, false)
-	if err != nil {
-		b.c.templateErrors(at, err, 0)
-		return nil
-	}
-	b.c.locate(at, t)
-	b.uses(t.Variables(), text)
+	b.c.locate(v.Pointer, t)
+	b.uses(t.Variables(), data)
 	return t
 }
 
@@ -132,7 +108,7 @@ func (b *Builder) Duration(d *dsl.Duration) *Duration {
 	if d.Expression == "" {
 		return &Duration{literal: *d}
 	}
-	return &Duration{code: b.Text(d.Pointer, d.Expression), property: property(d.Pointer)}
+	return &Duration{code: b.Value(d.Value()), property: property(d.Pointer)}
 }
 
 // property names what stands at a pointer, for messages: after.
@@ -149,19 +125,19 @@ func (b *Builder) List(slot string, tasks dsl.TaskList) *List {
 	return list
 }
 
-// Jump resolves a flow directive of the task; an absent one is nil.
+// Jump resolves a flow directive of the task that stands under `then` of an object; an absent one is nil.
 func (b *Builder) Jump(at dsl.Pointer, then string) *Jump {
 	if then == "" {
 		return nil
 	}
-	jump := b.c.jump(at, then, b.siblings)
+	jump := b.c.jump(at.Key("then"), then, b.siblings)
 	return &jump
 }
 
 // Load reads a resource whose URI is literal, once and for all. ok is false if the URI is an expression or template,
 // so that it can only be read at run time, or if reading failed, which is reported.
 func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
-	uri := r.Endpoint.URI
+	uri := r.Endpoint.URI.Text()
 	if expr.Delimited(uri) || strings.ContainsAny(uri, "{}") {
 		return nil, false
 	}
@@ -177,13 +153,17 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 	return data, true
 }
 
-// InOrder returns the names of a map at a pointer in the document's order.
-func (b *Builder) InOrder(at dsl.Pointer, m map[string]any) []string {
-	names := slices.Sorted(maps.Keys(m))
-	place := func(name string) int { return b.c.workflow.Source.Key(at.Key(name)).Start.Offset }
+// InOrder returns the names of the members of an object in the document's order; nil if v is none.
+func (b *Builder) InOrder(v dsl.Value) []string {
+	object, _ := v.Data.(map[string]any)
+	names := slices.Sorted(maps.Keys(object))
+	place := func(name string) int { return b.c.workflow.Source.Key(v.Pointer.Key(name)).Start.Offset }
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 	return names
 }
+
+// Undefined reports a reference to a name that nothing under use has.
+func (b *Builder) Undefined(r dsl.Reference) { b.Report("SW203", r.Pointer, r.Undefined()) }
 
 // Report adds an error diagnostic at the value of a pointer.
 func (b *Builder) Report(code string, at dsl.Pointer, message string) {

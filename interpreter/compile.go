@@ -35,8 +35,8 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 		c.program.redacted.Public = PublicInErrors(w)
 	}
 	b := &Builder{c: c, node: workflowNode}
-	c.program.input = c.input(b, w.Input, "/input")
-	c.program.output = c.output(b, w.Output, "/output")
+	c.program.input = c.input(b, w.Input)
+	c.program.output = c.output(b, w.Output)
 	c.program.timeout = c.timeout(b, w.Timeout)
 	c.compileExtensions()
 	c.program.root = &List{slot: "do"}
@@ -96,16 +96,15 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 	base := n.task.Base()
 	c.origins[n.origin] = true
 	b := &Builder{c: c, node: n, siblings: siblings}
-	at := base.Pointer
-	n.condition = b.Condition(at.Key("if"), base.If)
-	n.input = c.input(b, base.Input, at.Key("input"))
-	n.output = c.output(b, base.Output, at.Key("output"))
+	n.condition = b.Condition(base.If)
+	n.input = c.input(b, base.Input)
+	n.output = c.output(b, base.Output)
 	if base.Export != nil {
-		n.export = c.transform(b, base.Export.Schema, at.Key("export").Key("as"), base.Export.As)
+		n.export = c.transform(b, base.Export.Schema, base.Export.As)
 	}
 	n.timeout = c.timeout(b, base.Timeout)
 	n.once = base.Engine.Delivery == dsl.DeliverAtMostOnce
-	if jump := b.Jump(at.Key("then"), base.Then); jump != nil {
+	if jump := b.Jump(base.Pointer, base.Then); jump != nil {
 		n.then = *jump
 	}
 	if !c.inExtension {
@@ -116,7 +115,7 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 	}
 	i := slices.IndexFunc(c.config.Kinds, func(k Kind) bool { return k.Kind == n.task.Kind() })
 	if i < 0 {
-		c.report("SW801", at, fmt.Sprintf("running `%s` tasks is not supported yet", n.task.Kind()),
+		c.report("SW801", base.Pointer, fmt.Sprintf("running `%s` tasks is not supported yet", n.task.Kind()),
 			"the document is valid; this version of swrun cannot run it")
 		return n
 	}
@@ -125,27 +124,23 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 	return n
 }
 
-func (c *compiler) input(b *Builder, input *dsl.Input, at dsl.Pointer) transform {
+func (c *compiler) input(b *Builder, input *dsl.Input) transform {
 	if input == nil {
 		return transform{}
 	}
-	return c.transform(b, input.Schema, at.Key("from"), input.From)
+	return c.transform(b, input.Schema, input.From)
 }
 
-func (c *compiler) output(b *Builder, output *dsl.Output, at dsl.Pointer) transform {
+func (c *compiler) output(b *Builder, output *dsl.Output) transform {
 	if output == nil {
 		return transform{}
 	}
-	return c.transform(b, output.Schema, at.Key("as"), output.As)
+	return c.transform(b, output.Schema, output.As)
 }
 
-// transform compiles a schema and what reshapes data (at as), each of which may be absent.
-func (c *compiler) transform(b *Builder, schema *dsl.Schema, at dsl.Pointer, as any) transform {
-	t := transform{schema: c.schema(schema)}
-	if as != nil {
-		t.value = b.Value(at, as)
-	}
-	return t
+// transform compiles a schema and what reshapes data, each of which may be absent.
+func (c *compiler) transform(b *Builder, schema *dsl.Schema, as dsl.Value) transform {
+	return transform{schema: c.schema(schema), value: b.Value(as)}
 }
 
 func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {
@@ -153,8 +148,8 @@ func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {
 		return nil
 	}
 	after := c.workflow.TimeoutAfter(t)
-	if after == nil && t.Use != "" {
-		c.report("SW203", t.Pointer, fmt.Sprintf("`%s` is not among use.timeouts", t.Use), "")
+	if after == nil && t.Use.Name != "" {
+		b.Undefined(t.Use)
 		return nil
 	}
 	return b.Duration(after)
@@ -188,7 +183,7 @@ func (c *compiler) function(origin dsl.Pointer, task dsl.Task) *List {
 }
 
 func (c *compiler) resource(r *dsl.ExternalResource) ([]byte, bool) {
-	if expr.Delimited(r.Endpoint.URI) {
+	if expr.Delimited(r.Endpoint.URI.Text()) {
 		c.report("SW802", r.Endpoint.Pointer, "a schema's location must be a literal URI", "")
 		return nil, false
 	}

@@ -26,7 +26,7 @@ func (c *compiler) compileExtensions() {
 	b := &Builder{c: c, node: workflowNode}
 	for _, e := range c.workflow.Use.Extensions {
 		c.extensions = append(c.extensions, &compiledExtension{extend: e.Extend, extension: extension{
-			when:   b.Condition(e.Pointer.Key("when"), e.When),
+			when:   b.Condition(e.When),
 			before: c.extensionList(e.Pointer, "before", e.Before),
 			after:  c.extensionList(e.Pointer, "after", e.After),
 		}})

@@ -176,7 +176,7 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 		}
 		var err error
 		if document, err = expr.Decode(data); err != nil {
-			c.report("SW803", s.Resource.Pointer, fmt.Sprintf("%s is no JSON document: %s", s.Resource.Endpoint.URI, err), "")
+			c.report("SW803", s.Resource.Pointer, fmt.Sprintf("%s is no JSON document: %s", s.Resource.Endpoint.URI.Text(), err), "")
 			return nil
 		}
 	}

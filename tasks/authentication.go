@@ -17,18 +17,18 @@ import (
 // authentication is a compiled policy (semantics section 17). A nil one sends no credential.
 type authentication struct {
 	scheme     string
-	secret     string // name of the secret that holds the properties
-	properties *expr.Template
+	secret     string         // name of the secret that holds the properties
+	properties *expr.Template // nil if a secret holds them
 }
 
 func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authentication {
 	if a == nil {
 		return nil
 	}
-	if a.Use != "" {
-		named := b.Workflow().Use.Authentications[a.Use]
+	if a.Use.Name != "" {
+		named := b.Workflow().Use.Authentications[a.Use.Name]
 		if named == nil {
-			b.Report("SW203", a.Pointer, fmt.Sprintf("`%s` is not among use.authentications", a.Use))
+			b.Undefined(a.Use)
 			return nil
 		}
 		a = named
@@ -39,11 +39,7 @@ func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authe
 		b.Report("SW801", a.Pointer, fmt.Sprintf("authentication by `%s` is not supported yet", a.Scheme))
 		return nil
 	}
-	compiled := &authentication{scheme: a.Scheme, secret: a.Secret}
-	if a.Secret == "" {
-		compiled.properties = b.Template(a.Pointer.Key(a.Scheme), a.Properties)
-	}
-	return compiled
+	return &authentication{scheme: a.Scheme, secret: a.Secret.Name, properties: b.Value(a.Properties)}
 }
 
 // credential is what a frozen request holds of a policy: the name of a secret, or the properties.

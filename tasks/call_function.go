@@ -1,9 +1,6 @@
 package tasks
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -17,23 +14,19 @@ func callFunction() interpreter.Kind {
 
 func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	call := t.(*dsl.CallFunction)
-	at := call.Pointer.Key("call")
 	function, ok := b.Workflow().Use.Functions[call.Function]
-	if !ok {
-		if strings.ContainsAny(call.Function, "@:/") {
-			b.Report("SW801", at, "calling functions of catalogs or URIs is not supported yet")
-		} else {
-			b.Report("SW203", at, fmt.Sprintf("`%s` is not among use.functions", call.Function))
-		}
+	switch {
+	case ok:
+	case call.IsRemote():
+		b.Report("SW801", call.Reference().Pointer, "calling functions of catalogs or URIs is not supported yet")
 		return nil
-	}
-	with := any(call.With)
-	if call.With == nil {
-		with = map[string]any{}
+	default:
+		b.Undefined(call.Reference())
+		return nil
 	}
 	return &callFunctionBody{
 		name: call.Function,
-		with: b.Template(call.Pointer.Key("with"), with),
+		with: b.Value(call.With),
 		body: b.Function(function.Base().Pointer, function),
 	}
 }
@@ -42,7 +35,7 @@ func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 // it and not the caller's data (semantics 12.2).
 type callFunctionBody struct {
 	name string
-	with *expr.Template
+	with *expr.Template // nil passes an empty object
 	body *interpreter.List
 }
 
@@ -50,9 +43,12 @@ func (c *callFunctionBody) Enter(s *interpreter.Scope) interpreter.Next {
 	if err := s.Limits().Check(limits.Calls, s.Calls()); err != nil {
 		return interpreter.Fail(err)
 	}
-	input, err := s.Eval(c.with, s.Input())
-	if err != nil {
-		return interpreter.Fail(err)
+	input := any(map[string]any{})
+	if c.with != nil {
+		var err *errors.Error
+		if input, err = s.Eval(c.with, s.Input()); err != nil {
+			return interpreter.Fail(err)
+		}
 	}
 	return interpreter.Run(c.body, input, interpreter.Pass{}, nil)
 }

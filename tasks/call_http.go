@@ -20,13 +20,12 @@ func callHTTP(c Config) interpreter.Kind {
 
 func compileCallHTTP(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	call := t.(*dsl.CallHTTP)
-	with := call.Pointer.Key("with")
 	return &callHTTPBody{
-		method:         b.Text(with.Key("method"), call.Method),
+		method:         b.Value(call.Method),
 		uri:            compileURI(b, call.Endpoint),
-		headers:        b.Optional(with.Key("headers"), call.Headers),
-		query:          b.Optional(with.Key("query"), call.Query),
-		body:           b.Optional(with.Key("body"), call.Body),
+		headers:        b.Value(call.Headers),
+		query:          b.Value(call.Query),
+		body:           b.Value(call.Body),
 		format:         call.Format,
 		redirect:       call.Redirect,
 		authentication: compileAuthentication(b, call.Endpoint.Authentication),

@@ -17,8 +17,7 @@ func emit(c Config) interpreter.Kind {
 	return interpreter.Kind{
 		Kind: dsl.KindEmit, Shared: true,
 		Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
-			at := t.Base().Pointer.Key("emit").Key("event").Key("with")
-			return &emitBody{event: b.Template(at, t.(*dsl.EmitTask).With)}
+			return &emitBody{event: b.Value(t.(*dsl.EmitTask).With)}
 		},
 		Perform: func(ctx context.Context, r interpreter.Request) (any, error) { return publish(ctx, c, r) },
 	}

@@ -11,11 +11,10 @@ import (
 func forEach() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindFor, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.ForTask)
-		at := task.Pointer
 		return &forBody{
 			each: task.Each, at: task.At,
-			in:    b.Value(at.Key("for").Key("in"), task.In),
-			while: b.Condition(at.Key("while"), task.While),
+			in:    b.Value(task.In),
+			while: b.Condition(task.While),
 			list:  b.List("do", task.Do),
 		}
 	}}

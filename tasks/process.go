@@ -33,25 +33,14 @@ type processBody struct {
 	order                         []string // of the arguments, if the document has them as a map
 }
 
-func compileProcess(b *interpreter.Builder, at dsl.Pointer, base dsl.RunBase, p dsl.Process) processBody {
-	compiled := processBody{
+func compileProcess(b *interpreter.Builder, base dsl.RunBase, p dsl.Process) processBody {
+	return processBody{
 		base:        base,
-		stdin:       b.Optional(at.Key("stdin"), p.Stdin),
-		arguments:   b.Optional(at.Key("arguments"), p.Arguments),
-		environment: b.Optional(at.Key("environment"), anyMap(p.Environment)),
+		stdin:       b.Value(p.Stdin),
+		arguments:   b.Value(p.Arguments),
+		environment: b.Value(p.Environment),
+		order:       b.InOrder(p.Arguments),
 	}
-	if m, ok := p.Arguments.(map[string]any); ok {
-		compiled.order = b.InOrder(at.Key("arguments"), m)
-	}
-	return compiled
-}
-
-// anyMap returns nil for a nil map, which would not be nil as an any.
-func anyMap(m map[string]any) any {
-	if m == nil {
-		return nil
-	}
-	return m
 }
 
 // processRequest is the evaluated part that all processes share.

@@ -1,8 +1,6 @@
 package tasks
 
 import (
-	"fmt"
-
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -15,27 +13,15 @@ func raise() interpreter.Kind {
 
 func compileRaise(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.RaiseTask)
-	at := task.Pointer.Key("raise").Key("error")
-	if expr.Delimited(task.Use) {
-		return &raiseBody{whole: b.Text(at, task.Use)}
+	if expr.Delimited(task.Use.Text()) {
+		return &raiseBody{whole: b.Value(task.Use)}
 	}
 	definition := b.Workflow().ErrorOf(task)
 	if definition == nil {
-		b.Report("SW203", at, fmt.Sprintf("`%s` is not among use.errors", task.Use))
+		b.Undefined(task.Reference())
 		return nil
 	}
-	if task.Use != "" {
-		at = definition.Pointer
-	}
-	members := map[string]any{"type": definition.Type, "status": definition.Status}
-	for name, text := range map[string]string{
-		"title": definition.Title, "detail": definition.Detail, "instance": definition.Instance,
-	} {
-		if text != "" { // absent
-			members[name] = text
-		}
-	}
-	return &raiseBody{whole: b.Template(at, members)}
+	return &raiseBody{whole: b.Value(definition.Value())}
 }
 
 // raiseBody raises an error; only what is given is set, but for the instance, which is the task's pointer

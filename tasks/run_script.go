@@ -20,22 +20,21 @@ func runScript(c Config) interpreter.Kind {
 
 func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.RunScript)
-	at := task.Pointer.Key("run").Key("script")
-	body := &runScriptBody{processBody: compileProcess(b, at, task.RunBase, task.Process), language: task.Language}
+	body := &runScriptBody{processBody: compileProcess(b, task.RunBase, task.Process), language: task.Language}
 	switch task.Language {
 	case "js", "javascript":
 		body.language = "js"
 	case "python":
 	default:
-		b.Report("SW801", at.Key("language"), fmt.Sprintf("scripts in `%s` cannot run: use js or python", task.Language))
+		b.Report("SW801", task.Pointer.Key("run").Key("script").Key("language"), fmt.Sprintf("scripts in `%s` cannot run: use js or python", task.Language))
 	}
 	if task.Source == nil {
-		body.code = b.Text(at.Key("code"), task.Code)
+		body.code = b.Value(task.Code)
 		return body
 	}
 	if data, ok := b.Load(task.Source); ok {
 		if body.loaded = string(data); strings.TrimSpace(body.loaded) == "" {
-			b.Report("SW802", task.Source.Endpoint.Pointer, "the script at "+task.Source.Endpoint.URI+" is empty")
+			b.Report("SW802", task.Source.Endpoint.Pointer, "the script at "+task.Source.Endpoint.URI.Text()+" is empty")
 		}
 		return body
 	}

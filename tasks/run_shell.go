@@ -18,10 +18,9 @@ func runShell(c Config) interpreter.Kind {
 
 func compileRunShell(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.RunShell)
-	at := task.Pointer.Key("run").Key("shell")
 	return &runShellBody{
-		processBody: compileProcess(b, at, task.RunBase, task.Process),
-		command:     b.Text(at.Key("command"), task.Command),
+		processBody: compileProcess(b, task.RunBase, task.Process),
+		command:     b.Value(task.Command),
 	}
 }
 

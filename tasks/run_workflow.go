@@ -11,7 +11,7 @@ import (
 func runWorkflow() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindRunWorkflow, Shared: true, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.RunWorkflow)
-		return &runWorkflowBody{task: task, input: b.Optional(task.Pointer.Key("run").Key("workflow").Key("input"), task.With)}
+		return &runWorkflowBody{task: task, input: b.Value(task.With)}
 	}}
 }
 

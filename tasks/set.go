@@ -8,7 +8,7 @@ import (
 
 func set() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindSet, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
-		return &setBody{value: b.Value(t.Base().Pointer.Key("set"), t.(*dsl.SetTask).Set)}
+		return &setBody{value: b.Value(t.(*dsl.SetTask).Set)}
 	}}
 }
 

@@ -10,12 +10,12 @@ func choose() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindSwitch, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		body := &switchBody{}
 		for _, c := range t.(*dsl.SwitchTask).Cases {
-			then := b.Jump(c.Pointer.Key("then"), c.Then)
-			if c.When == "" {
+			then := b.Jump(c.Pointer, c.Then)
+			if c.When.Text == "" {
 				body.otherwise = then
 				continue
 			}
-			body.cases = append(body.cases, switchCase{b.Condition(c.Pointer.Key("when"), c.When), then})
+			body.cases = append(body.cases, switchCase{b.Condition(c.When), then})
 		}
 		return body
 	}}

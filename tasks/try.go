@@ -16,12 +16,11 @@ func try() interpreter.Kind {
 
 func compileTry(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.TryTask)
-	at := task.Pointer.Key("catch")
 	body := &tryBody{
 		try: b.List("try", task.Try), as: task.Catch.As, filter: task.Catch.Errors,
-		when:       b.Condition(at.Key("when"), task.Catch.When),
-		exceptWhen: b.Condition(at.Key("exceptWhen"), task.Catch.ExceptWhen),
-		then:       b.Jump(at.Key("then"), task.Catch.Then),
+		when:       b.Condition(task.Catch.When),
+		exceptWhen: b.Condition(task.Catch.ExceptWhen),
+		then:       b.Jump(task.Catch.Pointer, task.Catch.Then),
 		retry:      compileRetry(b, &task.Catch),
 	}
 	if task.Catch.Do != nil {
@@ -33,15 +32,14 @@ func compileTry(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 	policy := b.Workflow().RetryPolicyOf(c)
 	if policy == nil {
-		if c.RetryUse != "" {
-			b.Report("SW203", c.Pointer.Key("retry"), fmt.Sprintf("`%s` is not among use.retries", c.RetryUse))
+		if c.RetryUse.Name != "" {
+			b.Undefined(c.RetryUse)
 		}
 		return nil
 	}
-	at := policy.Pointer
 	return &retry{
-		when:            b.Condition(at.Key("when"), policy.When),
-		exceptWhen:      b.Condition(at.Key("exceptWhen"), policy.ExceptWhen),
+		when:            b.Condition(policy.When),
+		exceptWhen:      b.Condition(policy.ExceptWhen),
 		delay:           b.Duration(policy.Delay),
 		unsaid:          policy.Unsaid(),
 		backoff:         policy.Backoff,

@@ -31,12 +31,12 @@ type uriVariable struct {
 var templateExpression = regexp.MustCompile(`\{([^{}]*)\}`)
 
 func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
-	if expr.Delimited(e.URI) {
-		return &uri{expression: b.Text(e.Pointer, e.URI)}
+	if expr.Delimited(e.URI.Text()) {
+		return &uri{expression: b.Value(e.URI)}
 	}
-	u, err := parseTemplate(e.URI)
+	u, err := parseTemplate(e.URI.Text())
 	if err != nil {
-		b.Report("SW126", e.Pointer, "this is no URI template: a variable of it is written {name}, with nothing else in the brackets")
+		b.Report("SW126", e.URI.Pointer, "this is no URI template: a variable of it is written {name}, with nothing else in the brackets")
 	}
 	return u
 }

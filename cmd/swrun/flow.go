@@ -107,10 +107,10 @@ func (f *flow) choice(t *dsl.SwitchTask, at, next int, goTo func(string) int) {
 	hasDefault := false
 	for _, c := range t.Cases {
 		label := terminal.Printable(c.Name)
-		if c.When != "" {
-			label += ": " + terminal.Printable(terminal.Shorten(string(c.When), 60))
+		if c.When.Text != "" {
+			label += ": " + terminal.Printable(terminal.Shorten(c.When.Text, 60))
 		}
-		hasDefault = hasDefault || c.When == ""
+		hasDefault = hasDefault || c.When.Text == ""
 		f.edge(at, goTo(c.Then), label)
 	}
 	if !hasDefault {

@@ -153,8 +153,8 @@ func outlineLine(w *dsl.Workflow, t dsl.Task) string {
 	if base.Timeout != nil {
 		line += timeoutNote(w, base.Timeout)
 	}
-	if base.If != "" {
-		line += "   if " + terminal.Printable(terminal.Shorten(string(base.If), 60))
+	if base.If.Text != "" {
+		line += "   if " + terminal.Printable(terminal.Shorten(base.If.Text, 60))
 	}
 	if choice, ok := t.(*dsl.SwitchTask); ok {
 		for _, c := range choice.Cases {
@@ -193,7 +193,7 @@ func catchLabel(try *dsl.TryTask) string {
 	case f != nil:
 		label = "some errors"
 	}
-	if try.Catch.Retry != nil || try.Catch.RetryUse != "" {
+	if try.Catch.Retry != nil || try.Catch.RetryUse.Name != "" {
 		label += ", retry"
 	}
 	return label

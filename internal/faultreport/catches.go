@@ -59,7 +59,7 @@ func (r Report) reason(try *dsl.TryTask, at dsl.Pointer) string {
 	if r.Workflow.RetryPolicyOf(&try.Catch) != nil && try.Catch.Do == nil && try.Catch.Then == "" {
 		return where + " only retries: no attempt is left, and it has no `do` to fall back on"
 	}
-	if try.Catch.When != "" || try.Catch.ExceptWhen != "" {
+	if try.Catch.When.Text != "" || try.Catch.ExceptWhen.Text != "" {
 		return where + " has a condition that did not hold: " + conditions(try.Catch)
 	}
 	return where + " did not take it"
@@ -67,11 +67,11 @@ func (r Report) reason(try *dsl.TryTask, at dsl.Pointer) string {
 
 func conditions(c dsl.Catch) string {
 	var all []string
-	if c.When != "" {
-		all = append(all, "when: "+terminal.Printable(terminal.Shorten(string(c.When), 80)))
+	if c.When.Text != "" {
+		all = append(all, "when: "+terminal.Printable(terminal.Shorten(c.When.Text, 80)))
 	}
-	if c.ExceptWhen != "" {
-		all = append(all, "exceptWhen: "+terminal.Printable(terminal.Shorten(string(c.ExceptWhen), 80)))
+	if c.ExceptWhen.Text != "" {
+		all = append(all, "exceptWhen: "+terminal.Printable(terminal.Shorten(c.ExceptWhen.Text, 80)))
 	}
 	return strings.Join(all, ", ")
 }

@@ -128,7 +128,7 @@ func taker(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
 	if found == nil {
 		return "", false
 	}
-	return found.Pointer, found.Catch.When != "" || found.Catch.ExceptWhen != ""
+	return found.Pointer, found.Catch.When.Text != "" || found.Catch.ExceptWhen.Text != ""
 }
 
 func takes(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {

@@ -1,0 +1,95 @@
+package dsl
+
+// mayComplete reports whether the flow may come out of a task: not if it raises an error on every way through it, or
+// ends the workflow there. Extensions may take the place of any task, so with them all may complete.
+func (c *checker) mayComplete(t Task) bool {
+	return t.Base().If.Text != "" || len(c.w.Use.Extensions) > 0 || t.mayComplete(c)
+}
+
+func (c *checker) branchMayComplete(t Task) bool {
+	return c.mayComplete(t) && (directiveOf(t.Base().Then) != DirectiveEnd || t.Base().If.Text != "")
+}
+
+// listMayComplete reports whether the flow may come to the end of a list, or leave it by exit.
+func (c *checker) listMayComplete(tasks TaskList) bool {
+	return c.reached(tasks)[len(tasks)]
+}
+
+// reached tells which tasks of a list the flow may come to, and in the end whether it may come to the end of the list.
+func (c *checker) reached(tasks TaskList) []bool {
+	seen := make([]bool, len(tasks)+1)
+	for open := []int{0}; len(open) > 0; {
+		i := open[0]
+		open = open[1:]
+		if seen[i] {
+			continue
+		}
+		if seen[i] = true; i < len(tasks) {
+			open = append(open, c.following(tasks, i)...)
+		}
+	}
+	return seen
+}
+
+// following returns the positions to which the flow may go on from a task, len(tasks) standing for the end of the
+// list; the end of the workflow is none.
+func (c *checker) following(tasks TaskList, i int) []int {
+	var next []int
+	for _, then := range c.directives(tasks[i]) {
+		if position, ends := tasks.Following(i, then); !ends {
+			next = append(next, position)
+		}
+	}
+	return next
+}
+
+// directives returns the flow directives that may apply after a task.
+func (c *checker) directives(t Task) (all []string) {
+	base := t.Base()
+	if base.If.Text != "" { // of a task that is skipped, `then` does not count (semantics 3.2)
+		all = append(all, ThenContinue)
+	}
+	if !c.mayComplete(t) {
+		return all
+	}
+	own, exhaustive := t.jumps()
+	for _, j := range own {
+		all = append(all, j.then)
+	}
+	if exhaustive {
+		return all
+	}
+	return append(all, base.Then)
+}
+
+// eachThen calls visit for every flow directive of a task's own.
+func eachThen(t Task, visit func(at Pointer, then string)) {
+	base := t.Base()
+	if base.Then != "" {
+		visit(base.Pointer.Key("then"), base.Then)
+	}
+	own, _ := t.jumps()
+	for _, j := range own {
+		if j.then != "" {
+			visit(j.at, j.then)
+		}
+	}
+}
+
+// mayLeave reports whether the flow may go on elsewhere than with the next task.
+func (c *checker) mayLeave(t Task) bool {
+	leaves := !t.mayComplete(c)
+	eachThen(t, func(_ Pointer, then string) { leaves = leaves || directiveOf(then) != DirectiveContinue })
+	return leaves
+}
+
+// mayEnd reports whether a task, or one inside it, may end the workflow.
+func (c *checker) mayEnd(t Task) bool {
+	ends := len(c.w.Use.Extensions) > 0 // they may end it around any task
+	walkList(TaskList{t}, func(t Task) bool {
+		eachThen(t, func(_ Pointer, then string) { ends = ends || directiveOf(then) == DirectiveEnd })
+		ends = ends || t.Traits().Function != ""
+		return !ends
+	})
+	return ends
+}

@@ -1,0 +1,86 @@
+package dsl
+
+import "fmt"
+
+// Expression is a property that is always an expression, with or without ${ } around it (semantics 2.3).
+type Expression struct {
+	Pointer Pointer
+	Text    string // empty if the property is absent
+}
+
+// Value is a property that may hold expressions.
+type Value struct {
+	Pointer Pointer
+	Data    any // as it is written; nil if the property is absent
+	Form    Form
+}
+
+// Form tells which texts of a value are expressions.
+type Form uint8
+
+// The forms.
+const (
+	// FormData: texts that are ${ } as a whole, wherever they stand in the value; in loose mode also others.
+	FormData Form = iota
+	// FormTransform: if the value itself is text, that is an expression, with or without ${ }; otherwise as FormData.
+	FormTransform
+	// FormText: the value is text, which is an expression only if it is ${ } as a whole, in any mode.
+	FormText
+)
+
+// Text returns the value if it is text, or "".
+func (v Value) Text() string {
+	text, _ := v.Data.(string)
+	return text
+}
+
+// Value returns the expression in the place of the duration, if it is one.
+func (d *Duration) Value() Value { return Value{d.Pointer, d.Expression, FormText} }
+
+// Value returns the error as an object with the members that are present.
+func (e *ErrorDefinition) Value() Value {
+	members := map[string]any{"type": e.Type, "status": e.Status}
+	for name, text := range map[string]string{"title": e.Title, "detail": e.Detail, "instance": e.Instance} {
+		if text != "" {
+			members[name] = text
+		}
+	}
+	return Value{e.Pointer, members, FormData}
+}
+
+// Reference is a name that something under use has.
+type Reference struct {
+	Pointer Pointer
+	Section string // of use: timeouts, retries, ...
+	Name    string // empty if the property is absent
+}
+
+// Undefined is what is wrong with a reference to a name that nothing has.
+func (r Reference) Undefined() string {
+	return fmt.Sprintf("`%s` is not among use.%s", r.Name, r.Section)
+}
+
+// reference decodes the name of something in a section of use.
+func (o *object) reference(name, section string) Reference {
+	return Reference{o.at.Key(name), section, o.text(name)}
+}
+
+// valueOf makes a value of a property that has been decoded; a nil map is an absent property.
+func (o *object) valueOf(name string, data any, form Form) Value {
+	if object, ok := data.(map[string]any); ok && object == nil {
+		data = nil
+	}
+	if text, ok := data.(string); ok && text == "" && form != FormData {
+		data = nil
+	}
+	return Value{Pointer: o.at.Key(name), Data: data, Form: form}
+}
+
+// textValue decodes text that may be an expression.
+func (o *object) textValue(name string) Value { return o.valueOf(name, o.text(name), FormText) }
+
+// dataValue decodes any data that may hold expressions.
+func (o *object) dataValue(name string) Value { return o.valueOf(name, o.data(name), FormData) }
+
+// mappingValue decodes an object that may hold expressions.
+func (o *object) mappingValue(name string) Value { return o.valueOf(name, o.mapping(name), FormData) }

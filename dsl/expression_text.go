@@ -1,0 +1,66 @@
+package dsl
+
+import (
+	"slices"
+
+	"github.com/swrun/swrun/internal/delimited"
+)
+
+// expressionText is a text of the document that is an expression, or may be meant as one.
+type expressionText struct {
+	at        Pointer
+	text      string
+	property  string   // input.from, set, when, ...
+	always    bool     // it is an expression with or without ${ }
+	variables []string // beside the built-in ones
+	task      Task     // that the property belongs to; nil outside of all
+}
+
+// isExpression reports whether the text is evaluated.
+func (e expressionText) isExpression() bool { return e.always || delimited.Is(e.text) }
+
+// expressionTexts returns all of a document, in no particular order. What is defined under use runs wherever it is named, so
+// it may use all variables that are bound anywhere.
+func expressionTexts(doc *Workflow) (all []expressionText) {
+	w := &walker{}
+	w.onValue = func(property string, v Value) {
+		e := expressionText{v.Pointer, "", property, false, w.variables, w.task}
+		if text, ok := v.Data.(string); ok && v.Form == FormTransform {
+			e.text, e.always = text, true
+			all = append(all, e)
+			return
+		}
+		all = e.inside(v.Data, all)
+	}
+	w.workflow(doc, boundAnywhere(doc))
+	return all
+}
+
+// inside appends each text in data that stands at e.
+func (e expressionText) inside(data any, all []expressionText) []expressionText {
+	at := e.at
+	switch data := data.(type) {
+	case string:
+		e.text = data
+		return append(all, e)
+	case map[string]any:
+		for _, name := range sortedKeys(data) {
+			e.at = at.Key(name)
+			all = e.inside(data[name], all)
+		}
+	case []any:
+		for i, item := range data {
+			e.at = at.Index(i)
+			all = e.inside(item, all)
+		}
+	}
+	return all
+}
+
+// boundAnywhere returns the variables that some loop, catch or iterator of the document binds.
+func boundAnywhere(doc *Workflow) (all []string) {
+	w := &walker{onBound: func(variables []string) { all = append(all, variables...) }}
+	w.workflow(doc, nil)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
