@@ -1,35 +1,32 @@
-package dsl_test
+package dsl
 
 import (
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/swrun/swrun/dsl"
 )
 
 // TestWalkVisitsEveryTask compares Walk with a search through the whole tree by reflection, for the document that
 // uses every kind of task and every place for tasks.
 func TestWalkVisitsEveryTask(t *testing.T) {
 	w := mustEverything(t)
-	var got []dsl.Pointer
-	kinds := map[dsl.Kind]bool{}
-	dsl.Walk(w, func(task dsl.Task) bool {
+	var got []Pointer
+	kinds := map[Kind]bool{}
+	Walk(w, func(task Task) bool {
 		got = append(got, task.Base().Pointer)
 		kinds[task.Kind()] = true
 		return true
 	})
-	var want []dsl.Pointer
+	var want []Pointer
 	tasksIn(reflect.ValueOf(*w), &want)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(got))); diff != "" {
 		t.Errorf("tasks of the tree (-) and those that Walk visits (+):\n%s", diff)
 	}
-	for _, kind := range dsl.Kinds() {
+	for _, kind := range Kinds() {
 		if !kinds[kind] {
 			t.Errorf("the document has no task of kind %s", kind)
 		}
@@ -58,35 +55,22 @@ func TestEveryListOfTasksIsFilled(t *testing.T) {
 // TestWalkLeavesOut: what is inside a task is left out if visit says so.
 func TestWalkLeavesOut(t *testing.T) {
 	var got []string
-	dsl.Walk(mustEverything(t), func(task dsl.Task) bool {
+	Walk(mustEverything(t), func(task Task) bool {
 		got = append(got, string(task.Base().Pointer))
-		return task.Kind() != dsl.KindTry
+		return task.Kind() != KindTry
 	})
 	if slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, "/try/") || strings.Contains(p, "/catch/") }) {
 		t.Error("visited what is inside a try")
 	}
 }
 
-func mustEverything(t *testing.T) *dsl.Workflow {
-	t.Helper()
-	text, err := os.ReadFile("testdata/valid/everything.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, found := dsl.Parse("everything.yaml", text)
-	if len(found) > 0 {
-		t.Fatal(found)
-	}
-	return w
-}
-
-var taskType = reflect.TypeFor[dsl.Task]()
+var taskType = reflect.TypeFor[Task]()
 
 // tasksIn collects the pointers of the tasks in v.
-func tasksIn(v reflect.Value, found *[]dsl.Pointer) {
+func tasksIn(v reflect.Value, found *[]Pointer) {
 	switch v.Kind() {
 	case reflect.Interface:
-		if task, ok := v.Interface().(dsl.Task); ok {
+		if task, ok := v.Interface().(Task); ok {
 			*found = append(*found, task.Base().Pointer)
 		}
 	}
@@ -104,28 +88,4 @@ func listsIn(v reflect.Value, name string, filled map[string]bool) {
 		}
 		listsIn(inner, field, filled)
 	})
-}
-
-// eachInside calls visit for everything directly inside v, fields with their name.
-func eachInside(v reflect.Value, visit func(inner reflect.Value, field string)) {
-	switch v.Kind() {
-	case reflect.Interface, reflect.Pointer:
-		if !v.IsNil() && v.Type() != reflect.TypeFor[*dsl.Source]() {
-			visit(v.Elem(), "")
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				visit(v.Field(i), v.Type().Name()+"."+v.Type().Field(i).Name)
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			visit(v.Index(i), "")
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			visit(v.MapIndex(key), "")
-		}
-	}
 }
