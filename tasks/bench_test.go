@@ -71,6 +71,35 @@ func BenchmarkSet(b *testing.B) {
 	}
 }
 
+// BenchmarkExpression is the cost of one set task with an expression, of each form that workflows use.
+func BenchmarkExpression(b *testing.B) {
+	for name, expression := range map[string]string{
+		"path":        ".user.name",
+		"arithmetic":  ".count * 2 + 1",
+		"condition":   `.user.name == "Ada" and .count > 3`,
+		"alternative": `.missing // "none"`,
+		"branch":      `if .count > 3 then "many" else "few" end`,
+		"object":      "{name: .user.name, count, first: .items[0]}",
+		"array":       "[.count, .user.name, 3]",
+		"text":        `"Hello \(.user.name), you have \(.count)"`,
+		"function":    ".items | length",
+		"pipeline":    "[.items[] | select(. > 1)] | add",
+	} {
+		b.Run(name, func(b *testing.B) {
+			p := mustCompile(b, header+"  - a: { set: { v: '${ "+expression+" }' } }\n")
+			input := map[string]any{"count": 41, "user": map[string]any{"name": "Ada"}, "items": []any{1, 2, 3}}
+			b.ReportAllocs()
+			for b.Loop() {
+				s := interpreter.NewState("bench", "1")
+				interpreter.Step(p, s, interpreter.Start{Input: input}, time.Unix(0, 0))
+				if s.Status != interpreter.StatusCompleted {
+					b.Fatal(s.Status, s.Fault)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkFor is a loop over 10 000 items with one set.
 func BenchmarkFor(b *testing.B) {
 	p := mustCompile(b, header+`  - loop:
