@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -107,35 +108,36 @@ func (p *Pool) Close() {
 // supervisor is the program's side of a supervising process.
 type supervisor struct {
 	command *exec.Cmd
-	in      io.WriteCloser
+	cancel  context.CancelFunc // orders it to end, and kills it if it has not after the command's WaitDelay
 	encoder *gob.Encoder
 	decoder *gob.Decoder
 	said    *bounded // what it says of its own end
-	exited  chan struct{}
 	jobs    int
 }
 
 func startSupervisor(s Starter) (*supervisor, error) {
-	command := exec.Command(s.Path, s.Arguments[1:]...)
+	ctx, cancel := context.WithCancel(context.Background())
+	command := exec.CommandContext(ctx, s.Path, s.Arguments[1:]...)
 	command.Args[0] = s.Arguments[0]
 	command.Env = []string{} // nothing of ours
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	in, err := command.StdinPipe()
-	if err != nil {
+	in, inErr := command.StdinPipe()
+	out, outErr := command.StdoutPipe()
+	said := &bounded{max: 64 << 10}
+	command.Stderr = said
+	command.Cancel = func() error {
+		_ = in.Close() // this is the order; if it has ended already, the better
+		return nil
+	}
+	if err := cmp.Or(inErr, outErr); err != nil {
+		cancel()
 		return nil, err
 	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	v := &supervisor{
-		command: command, in: in, encoder: gob.NewEncoder(in), decoder: gob.NewDecoder(out), said: &bounded{max: 64 << 10}, exited: make(chan struct{}),
-	}
-	command.Stderr = v.said
 	if err := command.Start(); err != nil {
+		cancel()
 		return nil, fmt.Errorf("the supervisor of processes cannot be started: %w", err)
 	}
-	return v, nil
+	return &supervisor{command: command, cancel: cancel, encoder: gob.NewEncoder(in), decoder: gob.NewDecoder(out), said: said}, nil
 }
 
 // exchange sends a job and waits for the reply.
@@ -149,10 +151,10 @@ func (s *supervisor) exchange(j Job, r *reply) error {
 
 // end orders the supervisor to end what it runs and itself, and makes sure that it does. It may be called once.
 func (s *supervisor) end(grace time.Duration) {
-	_ = s.in.Close() // this is the order; if it is gone already, the better
-	timer := time.AfterFunc(grace+ending, func() { _ = s.command.Process.Kill() })
-	_ = s.command.Wait() // how it ends tells nothing: it was told to
-	if !timer.Stop() {
+	s.command.WaitDelay = grace + ending
+	s.cancel()
+	_ = s.command.Wait() // how it ended tells nothing: it was told to
+	if state := s.command.ProcessState; state == nil || !state.Exited() {
 		endSession(s.command.Process.Pid)
 	}
 }
