@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -245,7 +244,7 @@ func (d *driver) end(i *instance) {
 
 func (d *driver) perform(f flight) {
 	d.t.Helper()
-	if f.effect.Kind == dsl.KindRunWorkflow {
+	if f.effect.Route == interpreter.RouteChild {
 		d.performWorkflow(f)
 		return
 	}

@@ -29,11 +29,11 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 		if f.Effect == nil {
 			continue
 		}
-		if again := !f.Effect.Once && !f.Effect.Held && !goesOn(f.Effect.ID) && f.node.kind.Perform != nil; again {
+		if again := !f.Effect.Once && !f.Effect.Held && !goesOn(f.Effect.ID) && f.node.kind.Route == RoutePerform; again {
 			f.Effect.Attempt++
 			f.changed()
 		}
-		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Once: f.Effect.Once}, Held: f.Effect.Held}
+		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Once: f.Effect.Once}, Held: f.Effect.Held}
 		body := f.Effect.Request
 		if body == nil && (!f.Effect.Once || f.Effect.Held) {
 			body, i.Error = m.requestAgain(f)
@@ -52,14 +52,14 @@ func Children(p *Program, s *State) []Effect {
 	m.resume()
 	var all []Effect
 	for f := range s.tasks() {
-		if f.Effect == nil || f.node.kind.Perform != nil {
+		if f.Effect == nil || f.node.kind.Route != RouteChild {
 			continue
 		}
 		body := f.Effect.Request
 		if body == nil {
 			body, _ = m.requestAgain(f) // without it nobody can tell which child it is
 		}
-		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Request: m.request(f, body, f.Effect.Attempt)})
+		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: RouteChild, Request: m.request(f, body, f.Effect.Attempt)})
 	}
 	return all
 }

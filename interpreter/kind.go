@@ -13,7 +13,8 @@ import (
 type Kind struct {
 	Kind    dsl.Kind
 	Compile func(*Builder, dsl.Task) Body
-	Perform Performer // nil for kinds without effects
+	Perform Performer // nil for kinds without effects, and for those that no performer performs
+	Route   Route     // of its effects
 	// Shared says that others read what Next.Sharing names of a request.
 	Shared bool
 }

@@ -1,7 +1,6 @@
 package interpreter
 
 import (
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/limits"
@@ -25,10 +24,10 @@ func (s *Scope) Sized(n limits.Name, v any) *errors.Error { return s.m.sized(n, 
 // admitted checks the request that f wants before it counts as wanted; held says that it holds a secret.
 func (m *machine) admitted(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
 	set := m.p.config.Limits
-	switch f.node.kind.Kind {
-	case dsl.KindEmit:
+	switch f.node.kind.Route {
+	case RoutePublish:
 		err = set.Check(limits.Event, len(body))
-	case dsl.KindRunWorkflow:
+	case RouteChild:
 		err = set.Check(limits.Input, len(body))
 		if err == nil && !n.detach {
 			err = set.Check(limits.Children, 1+m.children())
@@ -43,7 +42,7 @@ func (m *machine) admitted(f *taskFrame, n Next, body []byte) (held bool, err *e
 // children counts the runs that tasks wait for.
 func (m *machine) children() (n int) {
 	for f := range m.s.tasks() {
-		if f.Effect != nil && f.node.kind.Kind == dsl.KindRunWorkflow {
+		if f.Effect != nil && f.node.kind.Route == RouteChild {
 			n++
 		}
 	}

@@ -199,11 +199,16 @@ func isNegative(v any) bool {
 }
 
 // Performer returns what performs effects of a kind, or nil.
-func (p *Program) Performer(k dsl.Kind) Performer {
+func (p *Program) Performer(k dsl.Kind) Performer { return p.kind(k).Perform }
+
+// Route returns how effects of a kind get to where they happen.
+func (p *Program) Route(k dsl.Kind) Route { return p.kind(k).Route }
+
+func (p *Program) kind(k dsl.Kind) Kind {
 	for i := range p.config.Kinds {
 		if p.config.Kinds[i].Kind == k {
-			return p.config.Kinds[i].Perform
+			return p.config.Kinds[i]
 		}
 	}
-	return nil
+	return Kind{}
 }

@@ -68,10 +68,21 @@ func (Suspend) event()  {}
 func (Resume) event()   {}
 func (Abort) event()    {}
 
+// Route is how an effect gets to where it happens.
+type Route uint8
+
+// The routes.
+const (
+	RoutePerform Route = iota // a performer of the run's owner performs it
+	RouteChild                // another run does: the request is a ChildRequest
+	RoutePublish              // it is an event, which goes out after those that were emitted before it
+)
+
 // Effect is something that has to happen outside.
 type Effect struct {
 	ID       EffectID
 	Kind     dsl.Kind
+	Route    Route
 	Detached bool // nobody waits for it
 	Once     bool // never to be performed twice: its start has to be stored first
 	Request  Request
@@ -361,7 +372,7 @@ func (m *machine) effect(f *taskFrame, n Next) {
 	m.s.lastEffect++
 	m.s.head = true
 	m.recorded += len(body)
-	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
 	effect.Request.Secret, effect.Request.Prepared = m.scope.secret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
 	m.record(f.record(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))

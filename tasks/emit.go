@@ -15,7 +15,7 @@ import (
 
 func emit(c Config) interpreter.Kind {
 	return interpreter.Kind{
-		Kind: dsl.KindEmit, Shared: true,
+		Kind: dsl.KindEmit, Route: interpreter.RoutePublish, Shared: true,
 		Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 			return &emitBody{event: b.Value(t.(*dsl.EmitTask).With)}
 		},

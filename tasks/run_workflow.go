@@ -9,7 +9,7 @@ import (
 )
 
 func runWorkflow() interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindRunWorkflow, Shared: true, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+	return interpreter.Kind{Kind: dsl.KindRunWorkflow, Route: interpreter.RouteChild, Shared: true, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.RunWorkflow)
 		return &runWorkflowBody{task: task, input: b.Value(task.With)}
 	}}

@@ -45,7 +45,7 @@ func (c *Client) Source(ctx context.Context, d *Description) (*Description, erro
 func (c *Client) failedChild(ctx context.Context, d *Description) (child store.Instance, found bool, err error) {
 	_, err = c.History(ctx, d.Instance, 0, func(e HistoryEntry) error {
 		for _, r := range e.Events {
-			if r.Type == interpreter.TaskFaulted && r.Kind == dsl.KindRunWorkflow && sameError(r.Error, d.State.Fault) {
+			if r.Type == interpreter.TaskFaulted && d.Program.Route(r.Kind) == interpreter.RouteChild && sameError(r.Error, d.State.Fault) {
 				child, found = d.started(interpreter.OpenTask{Path: r.Path, Origin: origin(r)}), true
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
@@ -201,7 +200,7 @@ func (s *Execution) resume() {
 	for _, i := range interpreter.Interrupted(s.program, s.state, goesOn) {
 		e := i.Effect
 		switch {
-		case e.Kind == dsl.KindRunWorkflow:
+		case e.Route == interpreter.RouteChild:
 			s.adopt(e)
 		case i.Error != nil:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})

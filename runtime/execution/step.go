@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/store"
@@ -138,9 +137,9 @@ func (s *Execution) wanted(e interpreter.Effect) {
 	s.batch.bytes += len(e.Request.Body)
 	switch {
 	case s.flights[e.ID]: // a step that is repeated wants it again
-	case e.Kind == dsl.KindEmit:
+	case e.Route == interpreter.RoutePublish:
 		s.batch.outbox = append(s.batch.outbox, Outgoing{Publish: e.Request.Body})
-	case e.Kind == dsl.KindRunWorkflow:
+	case e.Route == interpreter.RouteChild:
 		s.start(e)
 	case e.Once && !e.Detached && (s.unplaced || s.draining):
 		s.state.Hold(e.ID)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
@@ -14,7 +13,7 @@ import (
 // This file is how a run in memory performs its effects and runs its children.
 
 func (l *local) perform(i *instance, e interpreter.Effect) {
-	if e.Kind == dsl.KindRunWorkflow {
+	if e.Route == interpreter.RouteChild {
 		l.performWorkflow(i, e)
 		return
 	}
@@ -56,7 +55,7 @@ func (d *localEffect) Ended(a *effect.Attempt, result any, err error) {
 // turn returns what waits until an effect may begin, and what tells that it has ended: events go out in the order in
 // which they are emitted, all else at once.
 func (l *local) turn(e interpreter.Effect) (wait, done func()) {
-	if e.Kind != dsl.KindEmit {
+	if e.Route != interpreter.RoutePublish {
 		return func() {}, func() {}
 	}
 	before, out := l.published, make(chan struct{})
