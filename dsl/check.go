@@ -139,11 +139,7 @@ func (c *checker) respelt(at Pointer, text string) []Edit {
 
 // lists calls visit for every list of tasks, with the task that it belongs to (nil for the workflow and extensions).
 func (c *checker) lists(visit func(owner Task, tasks TaskList)) {
-	w := &walker{onList: func(owner Task, l TaskList) bool {
-		visit(owner, l)
-		return true
-	}}
-	w.workflow(c.w, nil)
+	(&walker{onList: visit}).workflow(c.w, nil)
 }
 
 func names(l TaskList) []string {

@@ -124,13 +124,12 @@ func (c *checker) firstTimeout(try *TryTask, wanted string) []Related {
 
 // checkRaised: SW404, a standard type with another type's status.
 func checkRaised(c *checker) {
-	w := &walker{onError: func(e *ErrorDefinition) {
+	for _, e := range c.w.ErrorDefinitions() {
 		status, ok := e.Status.(int)
 		name := errors.StandardName(e.Type)
 		if want, fixed := standardStatus(name); ok && fixed && status != want {
 			c.add(Diagnostic{Code: "SW404", Pointer: e.Pointer.Key("status"),
 				Message: fmt.Sprintf("a `%s` error has status %d, not %d", name, want, status)})
 		}
-	}}
-	w.workflow(c.w, nil)
+	}
 }

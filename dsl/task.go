@@ -64,7 +64,7 @@ type Task interface {
 // Traits are what tells a task from others without naming its kind. The zero value is a task that computes its output from
 // its input.
 type Traits struct {
-	Group string // what an extension calls it, if not by its kind: call, composite or run
+	Group string // what extensions call it, if not by its kind: call, composite or run
 	// Branches: its lists are the branches of a fork, each of which is a list of its own.
 	Branches bool
 	// Function is the name of a function that it runs.

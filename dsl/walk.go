@@ -31,24 +31,24 @@ func walkList(l TaskList, visit func(Task) bool) {
 }
 
 // Lists returns the lists of tasks that a task holds, in the order of the document.
-func Lists(t Task) (all []TaskList) {
-	t.parts(&walker{onList: func(_ Task, l TaskList) bool {
-		all = append(all, l)
-		return false
-	}})
-	return all
+func Lists(t Task) []TaskList {
+	w := &walker{shallow: true}
+	t.parts(w)
+	return w.lists
 }
 
 // walker goes through all parts of a tree. What a task holds beside what all tasks share is said by its kind, in the method
 // parts. Each hook that is set is called for the parts of one sort.
 type walker struct {
-	onTask      func(Task) bool                   // before what is inside; false leaves that out
-	onList      func(owner Task, l TaskList) bool // the same; the owner is nil for the workflow and for extensions
+	onTask      func(Task) bool              // before what is inside; false leaves that out
+	onList      func(owner Task, l TaskList) // the owner is nil for the workflow and for extensions
 	onBound     func(variables []string)
 	onValue     func(property string, v Value)
 	onSchema    func(*Schema)
 	onError     func(*ErrorDefinition)
 	onReference func(Reference)
+	shallow     bool // tasks are not walked through: lists holds those that were met
+	lists       []TaskList
 	variables   []string // that are bound where the walk is just now
 	task        Task     // the innermost task around it; nil outside of all
 }
@@ -108,8 +108,12 @@ func (w *walker) bind(variables []string) (outer []string) {
 }
 
 func (w *walker) list(owner Task, l TaskList) {
-	if w.onList != nil && !w.onList(owner, l) {
+	if w.shallow {
+		w.lists = append(w.lists, l)
 		return
+	}
+	if w.onList != nil {
+		w.onList(owner, l)
 	}
 	for _, t := range l {
 		w.one(t)

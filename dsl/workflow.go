@@ -1,5 +1,7 @@
 package dsl
 
+import "slices"
+
 // Workflow is a whole document (DSL reference, "Workflow").
 type Workflow struct {
 	Document Document
@@ -56,6 +58,11 @@ type Extension struct {
 	When    Expression
 	Before  TaskList
 	After   TaskList
+}
+
+// Extends reports whether the extension is one of a task's kind.
+func (e *Extension) Extends(t Task) bool {
+	return slices.Contains([]string{"all", string(t.Kind()), t.Traits().Group}, e.Extend)
 }
 
 // Schedule tells when instances start by themselves.
@@ -160,6 +167,12 @@ type ErrorDefinition struct {
 	Title    string
 	Detail   string
 	Instance string
+}
+
+// ErrorDefinitions returns the errors that a document defines, under use and where they are raised.
+func (w *Workflow) ErrorDefinitions() (all []*ErrorDefinition) {
+	(&walker{onError: func(e *ErrorDefinition) { all = append(all, e) }}).workflow(w, nil)
+	return all
 }
 
 // ErrorFilter selects errors by equality of each member that is set.

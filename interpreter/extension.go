@@ -4,10 +4,10 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// compiledExtension is an extension of the document and what it extends.
+// compiledExtension is an extension with its definition, which says what it extends.
 type compiledExtension struct {
 	extension
-	extend string
+	definition *dsl.Extension
 }
 
 func (e *extension) lists() []*List {
@@ -25,7 +25,7 @@ func (c *compiler) compileExtensions() {
 	defer func() { c.inExtension = false }()
 	b := &Builder{c: c, node: workflowNode}
 	for _, e := range c.workflow.Use.Extensions {
-		c.extensions = append(c.extensions, &compiledExtension{extend: e.Extend, extension: extension{
+		c.extensions = append(c.extensions, &compiledExtension{definition: e, extension: extension{
 			when:   b.Condition(e.When),
 			before: c.extensionList(e.Pointer, "before", e.Before),
 			after:  c.extensionList(e.Pointer, "after", e.After),
@@ -46,23 +46,9 @@ func (c *compiler) extensionList(at dsl.Pointer, part string, tasks dsl.TaskList
 func (c *compiler) extend(t dsl.Task) []*extension {
 	var extensions []*extension
 	for _, e := range c.extensions {
-		if e.extend == "all" || e.extend == target(t.Kind()) {
+		if e.definition.Extends(t) {
 			extensions = append(extensions, &e.extension)
 		}
 	}
 	return extensions
-}
-
-// target returns what an extension calls the kind of task.
-func target(k dsl.Kind) string {
-	switch k {
-	case dsl.KindDo, dsl.KindFork:
-		return "composite"
-	case dsl.KindCallA2A, dsl.KindCallAsyncAPI, dsl.KindCallFunction, dsl.KindCallGRPC, dsl.KindCallHTTP,
-		dsl.KindCallMCP, dsl.KindCallOpenAPI:
-		return "call"
-	case dsl.KindRunContainer, dsl.KindRunScript, dsl.KindRunShell, dsl.KindRunWorkflow:
-		return "run"
-	}
-	return string(k)
 }

@@ -24,20 +24,9 @@ func errorTexts(w *dsl.Workflow) map[string]bool {
 	for _, s := range errors.Standards() {
 		texts[errors.Base+s.Name], texts[errors.BaseOpenWorkflow+s.Name], texts[s.Title] = true, true, true
 	}
-	add := func(d *dsl.ErrorDefinition) {
-		if d != nil {
-			texts[d.Type], texts[d.Title], texts[d.Detail], texts[d.Instance] = true, true, true, true
-		}
+	for _, d := range w.ErrorDefinitions() {
+		texts[d.Type], texts[d.Title], texts[d.Detail], texts[d.Instance] = true, true, true, true
 	}
-	for _, d := range w.Use.Errors {
-		add(d)
-	}
-	dsl.Walk(w, func(t dsl.Task) bool {
-		if raise, ok := t.(*dsl.RaiseTask); ok {
-			add(raise.Error)
-		}
-		return true
-	})
 	return texts
 }
 
