@@ -1,6 +1,10 @@
 package expr
 
-import "github.com/itchyny/gojq"
+import (
+	"github.com/itchyny/gojq"
+
+	"github.com/swrun/swrun/internal/jsonvalue"
+)
 
 // collectionGuard returns the guard of a native that reads or builds arrays and objects, or nil.
 func collectionGuard(name string) guard {
@@ -205,20 +209,4 @@ func deletePaths(f native, input any, args []any) any {
 }
 
 // duplicate copies the containers of v, which extent has found not too deep.
-func duplicate(v any) any {
-	switch v := v.(type) {
-	case []any:
-		items := make([]any, len(v))
-		for i, item := range v {
-			items[i] = duplicate(item)
-		}
-		return items
-	case map[string]any:
-		members := make(map[string]any, len(v))
-		for name, member := range v {
-			members[name] = duplicate(member)
-		}
-		return members
-	}
-	return v
-}
+func duplicate(v any) any { return jsonvalue.Map(v, func(leaf any) any { return leaf }) }

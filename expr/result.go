@@ -76,23 +76,13 @@ func isForeign(v any) bool {
 
 // convert copies v with the numbers that Decode would make; v has passed measure, which bounds the recursion.
 func convert(v any) any {
-	switch v := v.(type) {
-	case *big.Int:
-		return bigNumber(v)
-	case json.Number:
-		return jsonvalue.Number(v)
-	case []any:
-		items := make([]any, len(v))
-		for i, item := range v {
-			items[i] = convert(item)
+	return jsonvalue.Map(v, func(leaf any) any {
+		switch n := leaf.(type) {
+		case *big.Int:
+			return bigNumber(n)
+		case json.Number:
+			return jsonvalue.Number(n)
 		}
-		return items
-	case map[string]any:
-		members := make(map[string]any, len(v))
-		for name, member := range v {
-			members[name] = convert(member)
-		}
-		return members
-	}
-	return v
+		return leaf
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // The validator turns each number into a fraction of whole numbers: 1e9999999 would be one of ten million digits, and is
@@ -25,27 +27,14 @@ func isWild(n json.Number) bool {
 	return err != nil || exponent > maxNumberLetters || exponent < -maxNumberLetters || len(n) > maxNumberLetters
 }
 
-// tame returns v with numbers that the validator can calculate with. What has none is shared.
+// tame returns a copy of v with numbers that the validator can calculate with.
 func tame(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if isWild(v) {
-			return tameNumber(v)
+	return jsonvalue.Map(v, func(leaf any) any {
+		if n, ok := leaf.(json.Number); ok && isWild(n) {
+			return tameNumber(n)
 		}
-	case []any:
-		items := make([]any, len(v))
-		for i, item := range v {
-			items[i] = tame(item)
-		}
-		return items
-	case map[string]any:
-		members := make(map[string]any, len(v))
-		for name, member := range v {
-			members[name] = tame(member)
-		}
-		return members
-	}
-	return v
+		return leaf
+	})
 }
 
 func tameNumber(n json.Number) json.Number {

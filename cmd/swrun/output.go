@@ -15,6 +15,7 @@ import (
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // outputForms are the values of -o where data is printed.
@@ -151,23 +152,12 @@ func writeYAML(w io.Writer, text []byte) error {
 
 // yamlNode keeps numbers as they are written, which yaml.v3 would print as text.
 func yamlNode(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: numberTag(v), Value: v.String()}
-	case []any:
-		items := make([]any, len(v))
-		for i, item := range v {
-			items[i] = yamlNode(item)
+	return jsonvalue.Map(v, func(leaf any) any {
+		if n, ok := leaf.(json.Number); ok {
+			return &yaml.Node{Kind: yaml.ScalarNode, Tag: numberTag(n), Value: n.String()}
 		}
-		return items
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for name, member := range v {
-			object[name] = yamlNode(member)
-		}
-		return object
-	}
-	return v
+		return leaf
+	})
 }
 
 func numberTag(n json.Number) string {
