@@ -78,8 +78,8 @@ func (d Duration) String() string {
 
 var durationPattern = regexp.MustCompile(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$`)
 
-// maxDuration is the longest exact part: 100 years of 366 days.
-const maxDuration = 100 * 366 * 24 * time.Hour
+// MaxDuration is the longest span of time that counts: 100 years of 366 days.
+const MaxDuration = 100 * 366 * 24 * time.Hour
 
 // ParseDuration reads an ISO 8601 duration such as P1DT2.5S, as far as the DSL allows it: no sign; years and months
 // whole; at most a hundred years.
@@ -96,7 +96,7 @@ func ParseDuration(text string) (Duration, error) {
 	}
 	hours := (parts.Weeks*7+parts.Days)*24 + parts.Hours
 	seconds := hours*3600 + parts.Minutes*60 + parts.Seconds
-	if parts.Years+parts.Months/12 > 100 || seconds > maxDuration.Seconds() {
+	if parts.Years+parts.Months/12 > 100 || seconds > MaxDuration.Seconds() {
 		return Duration{}, fmt.Errorf("%s is longer than a hundred years", quoted(text))
 	}
 	const day = 24 * time.Hour
@@ -138,6 +138,17 @@ func DurationValue(v any) (Duration, error) {
 	return Duration{}, errors.New("a duration must be ISO 8601 text such as PT2S, or an object such as {seconds: 2}")
 }
 
+// NegativeError is a duration that counts a unit below zero.
+type NegativeError struct {
+	Unit  string
+	Count int
+}
+
+// Error says which unit.
+func (e *NegativeError) Error() string {
+	return fmt.Sprintf("`%s` must not be negative, got %d", e.Unit, e.Count)
+}
+
 // addUnit adds a number of units to d.
 func (d *Duration) addUnit(name string, v any) error {
 	unit, ok := units()[name]
@@ -163,9 +174,9 @@ func (d *Duration) addUnit(name string, v any) error {
 		return fmt.Errorf("`%s` must be a whole number, got %v", name, v)
 	}
 	if n < 0 {
-		return fmt.Errorf("`%s` must not be negative, got %d", name, n)
+		return &NegativeError{name, n}
 	}
-	if n > int(maxDuration/unit) || d.Exact > maxDuration-time.Duration(n)*unit {
+	if n > int(MaxDuration/unit) || d.Exact > MaxDuration-time.Duration(n)*unit {
 		return fmt.Errorf("`%s: %d` is longer than a hundred years", name, n)
 	}
 	d.Exact += time.Duration(n) * unit

@@ -34,7 +34,7 @@ func (t *ForTask) minDuration(c *checker) time.Duration {
 	if !inline || t.While.Text != "" || c.mayEnd(t) {
 		return 0
 	}
-	return min(maxDuration/time.Duration(max(1, len(items))), c.minDurationOfList(t.Do)) * time.Duration(len(items))
+	return min(MaxDuration/time.Duration(max(1, len(items))), c.minDurationOfList(t.Do)) * time.Duration(len(items))
 }
 
 func parseFor(p *parser, o *object, base TaskBase) Task {

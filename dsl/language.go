@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/internal/suggest"
@@ -66,17 +67,12 @@ func (p *parser) reportLanguage(at Pointer, n *yaml.Node, version string) {
 	})
 }
 
-func (p *parser) checkDSL(o *object, version string) {
-	if version != "" && newer(version) {
-		o.report("SW125", "dsl", fmt.Sprintf("DSL version %s is newer than 1.0.3; what it added is not known here", version))
-	}
-}
+// newestDSL is the version of the DSL that is known here.
+const newestDSL = "1.0.3"
 
-// newer reports whether a version 1.x.y is above 1.0.3.
-func newer(version string) bool {
-	var minor, patch int
-	if _, err := fmt.Sscanf(version, "1.%d.%d", &minor, &patch); err != nil {
-		return false
+func (p *parser) checkDSL(o *object, version string) {
+	given, err := semver.StrictNewVersion(version)
+	if err == nil && given.GreaterThan(semver.MustParse(newestDSL)) {
+		o.report("SW125", "dsl", fmt.Sprintf("DSL version %s is newer than %s; what it added is not known here", version, newestDSL))
 	}
-	return minor > 0 || patch > 3
 }

@@ -25,7 +25,7 @@ func (c *checker) boundedMinDuration(t Task) time.Duration {
 func (c *checker) minDurationOfList(tasks TaskList) time.Duration {
 	var sum time.Duration
 	for _, t := range tasks {
-		sum = min(sum+c.boundedMinDuration(t), maxDuration)
+		sum = min(sum+c.boundedMinDuration(t), MaxDuration)
 		if c.mayLeave(t) || c.mayEnd(t) {
 			break
 		}

@@ -102,8 +102,8 @@ func DelayBefore(backoff string, delay time.Duration, n int) time.Duration {
 	case "exponential":
 		factor = 1 << min(n, 62)
 	}
-	if delay > maxDuration/time.Duration(factor) {
-		return maxDuration
+	if delay > MaxDuration/time.Duration(factor) {
+		return MaxDuration
 	}
 	return delay * time.Duration(factor)
 }

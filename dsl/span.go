@@ -126,7 +126,7 @@ func parseParts(text string) (sum time.Duration, err error) {
 				part, err = spanLength(m[1], m[2], unit.length)
 			}
 		}
-		if err != nil || part > maxDuration-sum {
+		if err != nil || part > MaxDuration-sum {
 			return 0, fmt.Errorf("%s %w", quoted(text), errTooLong)
 		}
 		sum += part
@@ -137,7 +137,7 @@ func parseParts(text string) (sum time.Duration, err error) {
 // spanLength returns whole.fraction units, in whole nanoseconds.
 func spanLength(whole, fraction string, unit time.Duration) (time.Duration, error) {
 	n, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || n > int64(maxDuration/unit) {
+	if err != nil || n > int64(MaxDuration/unit) {
 		return 0, errTooLong
 	}
 	d := time.Duration(n) * unit

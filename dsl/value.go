@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/internal/delimited"
@@ -143,12 +144,12 @@ func (o *object) version(name string) string {
 	if !isText(n) && (n.Kind != yaml.ScalarNode || scalarTypeOf(n) != floatScalar && scalarTypeOf(n) != intScalar) {
 		return o.text(name)
 	}
-	if !semverPattern.MatchString(version) {
+	if !isVersion(version) {
 		d := Diagnostic{
 			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, quoted(version)),
 			Pointer: o.at.Key(name), Range: o.p.src.span(n),
 		}
-		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); semverPattern.MatchString(completed) {
+		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); isVersion(completed) {
 			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
 			d.Fix = o.p.src.inQuotes(n, completed)
 		}
@@ -156,6 +157,11 @@ func (o *object) version(name string) string {
 		return ""
 	}
 	return version
+}
+
+func isVersion(text string) bool {
+	_, err := semver.StrictNewVersion(text)
+	return err == nil
 }
 
 // quoted shows a text in a message, cut to a length that is read.

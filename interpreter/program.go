@@ -171,31 +171,14 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 		return dsl.Duration{}, s.failed(err)
 	}
 	yielded, err := dsl.DurationValue(v)
+	var negative *dsl.NegativeError
 	switch {
 	case err == nil:
 		return yielded, nil
-	case isNegative(v):
+	case errors.As(err, &negative): // (semantics 9.4)
 		return dsl.Duration{}, s.cite(errors.Validationf("`%s`: %s", d.property, err), d.code.At(), input)
 	}
 	return dsl.Duration{}, s.cite(errors.Expressionf("`%s`: %s", d.property, err), d.code.At(), input)
-}
-
-// isNegative reports whether what should be a duration counts a unit below zero (semantics 9.4).
-func isNegative(v any) bool {
-	units, _ := v.(map[string]any) // text has no sign
-	for _, n := range units {
-		switch n := n.(type) {
-		case int:
-			if n < 0 {
-				return true
-			}
-		case float64:
-			if n < 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Performer returns what performs effects of a kind, or nil.

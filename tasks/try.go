@@ -201,9 +201,6 @@ func (r *retry) limit(s *interpreter.Scope) (dsl.Duration, *errors.Error) {
 	return r.limitDuration.Eval(s, s.Input())
 }
 
-// maxDelay keeps a growing delay from overflowing: a hundred years.
-const maxDelay = 100 * 365 * 24 * time.Hour
-
 // wait returns the delay before retry n, which counts from 1 (semantics 7.10).
 func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error) {
 	delay, err := span(s, r.delay)
@@ -226,7 +223,7 @@ func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error)
 	if to > from {
 		from += multiply(to-from, s.Chance(fmt.Sprint("jitter", n)))
 	}
-	return min(delay+from, maxDelay), nil
+	return min(delay+from, dsl.MaxDuration), nil
 }
 
 func span(s *interpreter.Scope, d *interpreter.Duration) (time.Duration, *errors.Error) {
@@ -237,12 +234,12 @@ func span(s *interpreter.Scope, d *interpreter.Duration) (time.Duration, *errors
 	if err != nil {
 		return 0, err
 	}
-	return min(v.AddTo(s.Now()).Sub(s.Now()), maxDelay), nil
+	return min(v.AddTo(s.Now()).Sub(s.Now()), dsl.MaxDuration), nil
 }
 
 func multiply(d time.Duration, factor float64) time.Duration {
-	if product := float64(d) * factor; product < float64(maxDelay) {
+	if product := float64(d) * factor; product < float64(dsl.MaxDuration) {
 		return time.Duration(product)
 	}
-	return maxDelay
+	return dsl.MaxDuration
 }
