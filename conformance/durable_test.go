@@ -410,7 +410,7 @@ func (d *durable) verifyInstance(i store.Instance) {
 		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Lifecycle)
 	}
 	program := d.program(info)
-	folded, err := interpreter.Fold(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Lifecycle), entries)
+	folded, err := interpreter.Replay(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Lifecycle), entries)
 	d.must(err)
 	stored, err := interpreter.Restore(program, i.Namespace, i.ID, info.Input.V, l.State)
 	d.must(err)

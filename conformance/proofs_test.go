@@ -56,7 +56,7 @@ func verifyStored(t *testing.T, c testCase, want []*instance) {
 
 // mustStoreEach returns what stores the changes of a state, and reads it again.
 func mustStoreEach(t *testing.T) func(*interpreter.Program, *interpreter.State) *interpreter.State {
-	kept := map[*interpreter.State]interpreter.Stored{}
+	kept := map[*interpreter.State]interpreter.StoredState{}
 	return func(p *interpreter.Program, s *interpreter.State) *interpreter.State {
 		t.Helper()
 		stored := kept[s]
@@ -88,7 +88,7 @@ func verifySuspended(t *testing.T, c testCase) {
 }
 
 // mustStore adds to what is stored the changes of a step.
-func mustStore(t *testing.T, s *interpreter.State, stored *interpreter.Stored) {
+func mustStore(t *testing.T, s *interpreter.State, stored *interpreter.StoredState) {
 	t.Helper()
 	changes, err := s.TakeChanges()
 	if err != nil {
@@ -173,7 +173,7 @@ func verifyFolded(t *testing.T, c testCase) {
 		compareRecords(t, "stored history", i, &instance{records: records})
 		s := interpreter.NewState(i.state.Namespace, i.state.ID)
 		start := i.steps[0].event.(interpreter.Start)
-		folded, err := interpreter.Fold(i.program, s, start, entries)
+		folded, err := interpreter.Replay(i.program, s, start, entries)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	if e.Detail != "" {
 		b.WriteString(": " + e.Detail)
 	}
-	if c, ok := e.Cited(); ok {
+	if c, ok := e.ExpressionContext(); ok {
 		b.WriteString("; in " + c.String())
 	}
 	return b.String()

@@ -64,9 +64,9 @@ const (
 
 // tell tells the environment, if it wants to know, what the evaluation has taken.
 func (m *meter) tell() {
-	if s, ok := m.env.(Spender); ok {
+	if s, ok := m.env.(WorkCounter); ok {
 		full := defaults()
-		s.Spend(max(0, full.steps-m.steps)/stepsPerUnit + max(0, full.work-m.work)/workPerUnit)
+		s.CountWork(max(0, full.steps-m.steps)/stepsPerUnit + max(0, full.work-m.work)/workPerUnit)
 	}
 }
 
@@ -191,22 +191,22 @@ func (e *extent) next(todo []visit) ([]visit, int) {
 	return todo, top.depth
 }
 
-// Size returns how many bytes v takes as JSON, as if nothing in its texts had to be escaped. It looks no further once it has
+// EncodedSize returns how many bytes v takes as JSON, as if nothing in its texts had to be escaped. It looks no further once it has
 // found more than enough.
-func Size(v any, enough int) int {
+func EncodedSize(v any, enough int) int {
 	size := len("[]")
 	switch v := v.(type) {
 	case []any:
 		size += max(0, len(v)-1) // commas
 		for _, item := range v {
-			if size += Size(item, enough-size); size > enough {
+			if size += EncodedSize(item, enough-size); size > enough {
 				break
 			}
 		}
 	case map[string]any:
 		size += max(0, len(v)-1)
 		for name, member := range v {
-			if size += len(name) + len(`"":`) + Size(member, enough-size); size > enough {
+			if size += len(name) + len(`"":`) + EncodedSize(member, enough-size); size > enough {
 				break
 			}
 		}
@@ -216,7 +216,7 @@ func Size(v any, enough int) int {
 	return size
 }
 
-// written is how long a scalar is as JSON, as Size tells it.
+// written is how long a scalar is as JSON, as EncodedSize tells it.
 func written(v any) int {
 	var place [32]byte
 	switch v := v.(type) {

@@ -20,9 +20,9 @@ type Env interface {
 	Now() time.Time
 }
 
-// Spender is an Env that is told what each evaluation has taken: units of about a microsecond, counted and not
+// WorkCounter is an Env that is told what each evaluation has taken: units of about a microsecond, counted and not
 // measured, so that they are the same wherever the expression is evaluated.
-type Spender interface{ Spend(units int) }
+type WorkCounter interface{ CountWork(units int) }
 
 // Code is a compiled expression. It is safe for concurrent use.
 type Code struct {
@@ -114,14 +114,14 @@ func (c *Code) Impure() bool { return c.impure }
 func (c *Code) Text() string { return c.text }
 
 // Eval returns c's value for input: its one output, an array of several, null of none (semantics 2.6).
-// Every error is a *Failure around an *errors.Error of type expression.
+// Every error is an *EvalError around an *errors.Error of type expression.
 func (c *Code) Eval(env Env, input any) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = nil, errors.Expressionf("%s", recovered(r))
 		}
 		if err != nil {
-			err = &Failure{Code: c, Input: input, Err: err}
+			err = &EvalError{Code: c, Input: input, Err: err}
 		}
 	}()
 	if p, ok := c.direct.(*path); ok && p.variable == noVariable {
@@ -226,9 +226,9 @@ func truncate(s string) string {
 	return s[:cut] + " ..."
 }
 
-// Test evaluates c as a condition: true or false; null is false, anything else an error (semantics 2.7), which is a
-// *Failure around a *ConditionError.
-func (c *Code) Test(env Env, input any) (bool, error) {
+// EvalCondition evaluates c as a condition: true or false; null is false, anything else an error (semantics 2.7), which is a
+// *EvalError around a *ConditionError.
+func (c *Code) EvalCondition(env Env, input any) (bool, error) {
 	v, err := c.Eval(env, input)
 	if err != nil {
 		return false, err
@@ -239,7 +239,7 @@ func (c *Code) Test(env Env, input any) (bool, error) {
 	case nil:
 		return false, nil
 	}
-	return false, &Failure{Code: c, Input: input, Err: &ConditionError{Yielded: v}}
+	return false, &EvalError{Code: c, Input: input, Err: &ConditionError{Yielded: v}}
 }
 
 func mebibytes(n int) string { return strconv.Itoa(n>>20) + " MiB" }

@@ -19,15 +19,15 @@ func Encode(v any) ([]byte, error) { return Append(nil, v) }
 // Append appends to b what Encode writes.
 func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0, math.MaxInt) }
 
-// ErrLong is the error of AppendWithin.
-var ErrLong = errors.New("the value is longer than that as JSON")
+// ErrTooLong is the error of AppendAtMost.
+var ErrTooLong = errors.New("the value is longer than that as JSON")
 
-// AppendWithin is Append for values of at most so many bytes; a longer one is ErrLong, found after not much more work than that.
-func AppendWithin(b []byte, v any, most int) ([]byte, error) {
+// AppendAtMost is Append for values of at most so many bytes; a longer one is ErrTooLong, found after not much more work than that.
+func AppendAtMost(b []byte, v any, most int) ([]byte, error) {
 	end := len(b) + most
 	b, err := appendValue(b, v, 0, end)
 	if err == nil && len(b) > end {
-		return nil, ErrLong
+		return nil, ErrTooLong
 	}
 	return b, err
 }
@@ -58,7 +58,7 @@ func appendValue(b []byte, v any, depth, end int) ([]byte, error) {
 		return append(b, v...), nil
 	case string:
 		if len(b)+len(v) > end {
-			return nil, ErrLong
+			return nil, ErrTooLong
 		}
 		return appendString(b, v), nil
 	case []any:
@@ -73,7 +73,7 @@ func appendArray(b []byte, v []any, depth, end int) (_ []byte, err error) {
 	b = append(b, '[')
 	for i, item := range v {
 		if len(b) > end {
-			return nil, ErrLong
+			return nil, ErrTooLong
 		}
 		if i > 0 {
 			b = append(b, ',')
@@ -87,7 +87,7 @@ func appendArray(b []byte, v []any, depth, end int) (_ []byte, err error) {
 
 func appendObject(b []byte, v map[string]any, depth, end int) (_ []byte, err error) {
 	if len(b)+len(v) > end {
-		return nil, ErrLong
+		return nil, ErrTooLong
 	}
 	var few [16]string
 	names := few[:0]
@@ -98,7 +98,7 @@ func appendObject(b []byte, v map[string]any, depth, end int) (_ []byte, err err
 	b = append(b, '{')
 	for i, name := range names {
 		if len(b)+len(name) > end {
-			return nil, ErrLong
+			return nil, ErrTooLong
 		}
 		if i > 0 {
 			b = append(b, ',')

@@ -135,7 +135,7 @@ func TestConditions(t *testing.T) { // 2.7
 		{"a large number is no condition", "12345678901234567890", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := mustCompile(t, c.program).Test(env{}, map[string]any{})
+			got, err := mustCompile(t, c.program).EvalCondition(env{}, map[string]any{})
 			if got != c.want || (err != nil) != c.fails {
 				t.Errorf("got %v, %v", got, err)
 			}

@@ -157,8 +157,8 @@ func (c *templateCompiler) array(data []any, path []any) part {
 // Variables returns the names that the template's expressions use, sorted.
 func (t *Template) Variables() []string { return t.variables }
 
-// Codes calls visit for each expression of the template, with the keys (string) and positions (int) that lead to it.
-func (t *Template) Codes(visit func(path []any, c *Code)) { codes(t.root, nil, visit) }
+// VisitExpressions calls visit for each expression of the template, with the keys (string) and positions (int) that lead to it.
+func (t *Template) VisitExpressions(visit func(path []any, c *Code)) { codes(t.root, nil, visit) }
 
 func codes(p part, path []any, visit func(path []any, c *Code)) {
 	switch p := p.(type) {
@@ -177,9 +177,9 @@ func codes(p part, path []any, visit func(path []any, c *Code)) {
 	}
 }
 
-// At returns the expression that makes the value which keys and positions lead to, or nil if there is none: the value
+// CodeAt returns the expression that makes the value which keys and positions lead to, or nil if there is none: the value
 // is literal, or several expressions make it.
-func (t *Template) At(path ...any) *Code {
+func (t *Template) CodeAt(path ...any) *Code {
 	for p := t.root; ; path = path[1:] {
 		switch at := p.(type) {
 		case expression:
@@ -218,10 +218,10 @@ func (t *Template) Eval(env Env, input any) (any, error) {
 	case expression:
 		return root.code.Eval(env, input)
 	}
-	shared := &sharedWork{Env: env, left: MaxTogether}
+	shared := &sharedWork{Env: env, left: MaxCombinedWork}
 	v, err := t.root.eval(shared, input)
 	if shared.over { // also if an expression that was not evaluated is text instead
-		err = TooMuchTogether()
+		err = CombinedWorkError()
 	}
 	if err != nil {
 		return nil, err
@@ -232,9 +232,9 @@ func (t *Template) Eval(env Env, input any) (any, error) {
 	return v, nil
 }
 
-// MaxTogether bounds the work of expressions that are evaluated one after the other while nothing looks at a deadline, those of a
-// template for example, in the units of Spender: it is that of four which use up their budgets.
-const MaxTogether = 4 * (1_000_000/stepsPerUnit + 10_000_000/workPerUnit)
+// MaxCombinedWork bounds the work of expressions that are evaluated one after the other while nothing looks at a deadline, those of a
+// template for example, in the units of WorkCounter: it is that of four which use up their budgets.
+const MaxCombinedWork = 4 * (1_000_000/stepsPerUnit + 10_000_000/workPerUnit)
 
 // sharedWork is an environment for the expressions of one template: what one has taken is not left for the next.
 type sharedWork struct {
@@ -243,24 +243,24 @@ type sharedWork struct {
 	over bool // there was nothing left for one of them
 }
 
-// Spend takes units away, and passes them on.
-func (w *sharedWork) Spend(units int) {
+// CountWork takes units away, and passes them on.
+func (w *sharedWork) CountWork(units int) {
 	w.left -= units
-	if s, ok := w.Env.(Spender); ok {
-		s.Spend(units)
+	if s, ok := w.Env.(WorkCounter); ok {
+		s.CountWork(units)
 	}
 }
 
 // eval evaluates one of the expressions, if there is work left for it.
 func (w *sharedWork) eval(c *Code, input any) (any, error) {
 	if w.over = w.over || w.left < 0; w.over {
-		return nil, TooMuchTogether()
+		return nil, CombinedWorkError()
 	}
 	return c.Eval(w, input)
 }
 
-// TooMuchTogether is the error of expressions that have done more than MaxTogether.
-func TooMuchTogether() *errors.Error {
+// CombinedWorkError is the error of expressions that have done more than MaxCombinedWork.
+func CombinedWorkError() *errors.Error {
 	return errors.Expressionf("the expressions do too much work together")
 }
 

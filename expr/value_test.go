@@ -132,28 +132,28 @@ func TestSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size := expr.Size(v, math.MaxInt); size != len(text) {
+		if size := expr.EncodedSize(v, math.MaxInt); size != len(text) {
 			t.Errorf("%.60s: got %d, want %d", text, size, len(text))
 		}
-		if size := expr.Size(v, 3); size <= 3 && len(text) > 3 {
+		if size := expr.EncodedSize(v, 3); size <= 3 && len(text) > 3 {
 			t.Errorf("%.60s: got %d when 3 are enough", text, size)
 		}
 	}
 }
 
-// TestAppendWithin: a value is written if its JSON has at most so many bytes, whatever they are.
-func TestAppendWithin(t *testing.T) {
+// TestAppendAtMost: a value is written if its JSON has at most so many bytes, whatever they are.
+func TestAppendAtMost(t *testing.T) {
 	for _, text := range []string{`null`, `-12.5`, `"ä\n"`, `[]`, `{}`, `[1,[2,"x"]]`, `{"a":{"b":[true,null]},"longer":"text"}`} {
 		v := mustDecode(t, text)
 		for most := range len(text) + 3 {
-			b, err := expr.AppendWithin([]byte("before"), v, most)
-			if fits := most >= len(text); fits != (err == nil) || fits && string(b) != "before"+text || !fits && err != expr.ErrLong {
+			b, err := expr.AppendAtMost([]byte("before"), v, most)
+			if fits := most >= len(text); fits != (err == nil) || fits && string(b) != "before"+text || !fits && err != expr.ErrTooLong {
 				t.Errorf("%s within %d bytes: %s, %v", text, most, b, err)
 			}
 		}
 	}
 	large := []any{strings.Repeat("x", 1<<20), map[string]any{strings.Repeat("k", 1<<20): 1}}
-	if n := testing.AllocsPerRun(10, func() { _, _ = expr.AppendWithin(nil, large, 100) }); n > 5 {
+	if n := testing.AllocsPerRun(10, func() { _, _ = expr.AppendAtMost(nil, large, 100) }); n > 5 {
 		t.Errorf("%v allocations to find that a value is too long", n)
 	}
 }

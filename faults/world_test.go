@@ -307,7 +307,7 @@ func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpret
 		w.Fatal(err)
 	}
 	p := w.program(info)
-	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), entries)
+	folded, err := interpreter.Replay(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), entries)
 	if err != nil {
 		w.Fatal(err)
 	}

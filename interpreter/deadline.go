@@ -135,9 +135,9 @@ func (m *machine) endsRun(f frame, d Deadline) bool {
 	return true
 }
 
-// End returns when, at the latest, the run ends because its time is over: the first deadline of its own, or of a task
+// LatestEnd returns when, at the latest, the run ends because its time is over: the first deadline of its own, or of a task
 // around which no try could take it. It is zero if there is none. Other deadlines lead to work; these do not.
-func End(p *Program, s *State) time.Time {
+func LatestEnd(p *Program, s *State) time.Time {
 	m := &machine{p: p, s: s}
 	m.resume()
 	end := earliest(s.Deadlines)
@@ -151,13 +151,13 @@ func End(p *Program, s *State) time.Time {
 	return end
 }
 
-// Begun returns the state of a run just after it has begun, without doing anything of it: its deadlines are in force.
+// StateAtStart returns the state of a run just after it has begun, without doing anything of it: its deadlines are in force.
 // The error is why they cannot be told.
-func Begun(p *Program, namespace, id string, ev Start) (*State, *errors.Error) {
+func StateAtStart(p *Program, namespace, id string, ev Start) (*State, *errors.Error) {
 	s := NewState(namespace, id)
-	m := &machine{p: p, s: s, now: ev.At}
+	m := &machine{p: p, s: s, now: ev.StartedAt}
 	m.scope.m, s.redact = m, p.redactions()
-	ev.Input = s.redact.Take(ev.Input)
+	ev.Input = s.redact.EscapeReferences(ev.Input)
 	s.Input, s.Depth = ev.Input, ev.Depth
 	err := m.armWorkflow(ev)
 	return s, err

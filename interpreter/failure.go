@@ -25,7 +25,7 @@ const (
 
 // failed returns the workflow error of an evaluation that failed, with its expression.
 func (s *Scope) failed(err error) *errors.Error {
-	var failure *expr.Failure
+	var failure *expr.EvalError
 	if !errors.As(err, &failure) {
 		return plainFailure(err)
 	}
@@ -49,10 +49,10 @@ func plainFailure(err error) *errors.Error {
 	return errors.Expressionf("%s", err)
 }
 
-// Unfit returns the error about a value that t has yielded for the task's input, and that cannot be used. It tells the
+// WithExpression returns the error about a value that t has yielded for the task's input, and that cannot be used. It tells the
 // expression that has made the value which keys and positions lead to.
-func (s *Scope) Unfit(err *errors.Error, t *expr.Template, path ...any) *errors.Error {
-	return s.cite(err, t.At(path...), s.Input())
+func (s *Scope) WithExpression(err *errors.Error, t *expr.Template, path ...any) *errors.Error {
+	return s.cite(err, t.CodeAt(path...), s.Input())
 }
 
 // cite adds to an error the expression that it comes from, if one does.
@@ -60,7 +60,7 @@ func (s *Scope) cite(err *errors.Error, c *expr.Code, input any) *errors.Error {
 	if c == nil {
 		return err
 	}
-	cited := errors.Cited{Given: s.m.shown(input, maxShownData), Variables: s.shownVariables(c)}
+	cited := errors.ExpressionContext{Input: s.m.shown(input, maxShownData), Variables: s.shownVariables(c)}
 	text := c.Text()
 	if at, known := s.m.p.places[c]; known {
 		source := s.m.p.Workflow.Source
@@ -72,7 +72,7 @@ func (s *Scope) cite(err *errors.Error, c *expr.Code, input any) *errors.Error {
 		cited.Pointer, cited.Source = at.Instance(), fmt.Sprintf("%s:%d:%d", source.File, start.Line, start.Column)
 	}
 	cited.Text = excerpt(strings.TrimSpace(s.m.s.redact.Text(text)), maxShownText)
-	return err.Citing(cited)
+	return err.WithExpression(cited)
 }
 
 // shownVariables are the values that an expression got by name. Those that may be credentials, and those that only
@@ -94,7 +94,7 @@ func (s *Scope) shownVariables(c *expr.Code) map[string]any {
 
 // locate notes where the expressions of a template stand.
 func (c *compiler) locate(at dsl.Pointer, t *expr.Template) {
-	t.Codes(func(path []any, code *expr.Code) { c.program.places[code] = along(at, path) })
+	t.VisitExpressions(func(path []any, code *expr.Code) { c.program.places[code] = along(at, path) })
 }
 
 // along returns the pointer of what keys and positions lead to.

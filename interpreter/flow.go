@@ -69,7 +69,7 @@ func (m *machine) listDone(list *listFrame, output any, exit bool) {
 	case PhaseAfter:
 		m.after(f, f.Extension-1)
 	default:
-		m.childDone(f, Child{Pass: list.Pass, Output: output})
+		m.childDone(f, Child{Repetition: list.Pass, Output: output})
 	}
 }
 

@@ -61,7 +61,7 @@ type listFrame struct {
 	commonFrame
 	List string // below the task: see List.slot
 	Data any    // input of the task to start next
-	Pass Pass
+	Pass Repetition
 	At   int // position of the task in progress
 	Lap  int // how often the flow has jumped backward
 }
@@ -70,7 +70,7 @@ func (f *listFrame) stored(o *object) {
 	text(o, "l", &f.List) // first: it tells a list from a task
 	f.commonFrame.stored(o)
 	o.data("r", &f.Data)
-	number(o, "n", &f.Pass.Loop)
+	number(o, "n", &f.Pass.Iteration)
 	number(o, "a", &f.Pass.Attempt)
 	number(o, "@", &f.At)
 	number(o, "L", &f.Lap)
@@ -151,10 +151,10 @@ type InFlight struct {
 	ID        EffectID
 	StartedAt time.Time
 	Attempt   int
-	// Once says that the effect must not be performed again when nobody knows whether it has been.
-	Once bool
-	// Held says that the effect has not begun, and does not before State.Begin: its driver had no place for it.
-	Held bool
+	// AtMostOnce says that the effect must not be performed again when nobody knows whether it has been.
+	AtMostOnce bool
+	// Deferred says that the effect has not begun, and does not before State.BeginEffect: its driver had no place for it.
+	Deferred bool
 	// Confidential says that a secret went with the request, so that the answer may repeat it and is not recorded.
 	Confidential bool
 	// Request is the frozen request. It is nil if it holds a secret: then it is made again, at the same clock.
@@ -165,8 +165,8 @@ func (e *InFlight) stored(o *object) {
 	number(o, "i", &e.ID)
 	o.instant("t", &e.StartedAt)
 	number(o, "a", &e.Attempt)
-	o.flag("1", &e.Once)
-	o.flag("h", &e.Held)
+	o.flag("1", &e.AtMostOnce)
+	o.flag("h", &e.Deferred)
 	o.flag("s", &e.Confidential)
 	o.encoded("q", &e.Request)
 }

@@ -24,8 +24,8 @@ type HistoryEvent struct {
 	Data any `json:"data,omitempty"`
 	// Error is why something faulted, was caught, or was cancelled.
 	Error *errors.Error `json:"error,omitempty"`
-	// By is the pointer of the try that caught Error.
-	By dsl.Pointer `json:"by,omitempty"`
+	// CaughtBy is the pointer of the try that caught Error.
+	CaughtBy dsl.Pointer `json:"by,omitempty"`
 	// Until is when a wait or retry delay ends, or the deadline of what started.
 	Until time.Time `json:"until,omitzero"`
 	// Timeout is the kind of the deadline whose passing is Error; empty if Error is anything else, whatever it says.
@@ -54,7 +54,7 @@ const (
 	TaskCancelled     HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
 	TaskSkipped       HistoryEventType = "task.skipped"   // its if was false
 	TaskWaiting       HistoryEventType = "task.waiting"   // until Until
-	ErrorCaught       HistoryEventType = "error.caught"   // Error was caught by the try By
+	ErrorCaught       HistoryEventType = "error.caught"   // Error was caught by the try CaughtBy
 	RetryScheduled    HistoryEventType = "retry.scheduled"
 	EffectStarted     HistoryEventType = "effect.started"
 	EffectFinished    HistoryEventType = "effect.finished"

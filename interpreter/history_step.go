@@ -10,14 +10,14 @@ import (
 )
 
 // HistoryStep is one step as a run's history keeps it: what happened, when, and the records of what it led to. The entries
-// of a run tell its whole state (see Fold).
+// of a run tell its whole state (see Replay).
 type HistoryStep struct {
 	Event  string // start, finished, due, cancel, suspend, resume or abort
 	At     time.Time
 	Events []HistoryEvent // at least one: a step without records has changed nothing
 	// State is the whole state after the step, if its records do not tell what it has changed (Result.Withheld); nil
 	// otherwise.
-	State *Stored
+	State *StoredState
 }
 
 // The events of entries.
@@ -88,10 +88,10 @@ func (e HistoryStep) reason() string {
 	return ""
 }
 
-// Fold repeats a run from its history: it takes s from its beginning to where the entries end,
+// Replay repeats a run from its history: it takes s from its beginning to where the entries end,
 // and returns it as it is then.
-func Fold(p *Program, s *State, start Start, entries []HistoryStep) (*State, error) {
-	s.Input = p.redactions().Take(start.Input) // which a run has also if it never started
+func Replay(p *Program, s *State, start Start, entries []HistoryStep) (*State, error) {
+	s.Input = p.redactions().EscapeReferences(start.Input) // which a run has also if it never started
 	for _, e := range entries {
 		if e.State == nil {
 			Step(p, s, e.cause(start), e.At)
@@ -145,7 +145,7 @@ func (e *HistoryStep) stored(o *object, a *apart) {
 		before = ev
 		seq++
 	})
-	part(o, "s", &e.State, (*Stored).stored)
+	part(o, "s", &e.State, (*StoredState).stored)
 }
 
 // stored leaves out what equals something else: a path that is the pointer, data that is that of the event before, and
@@ -157,7 +157,7 @@ func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, a *apart) {
 	number(o, "a", &ev.Attempt)
 	ev.storedData(o, before, a)
 	custom(o, "e", &ev.Error)
-	text(o, "b", &ev.By)
+	text(o, "b", &ev.CaughtBy)
 	o.instant("u", &ev.Until)
 	text(o, "T", &ev.Timeout)
 	parts(o, "l", &ev.Deadlines, (*Deadline).stored)
@@ -202,7 +202,7 @@ func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, a *apart) {
 func (ev *HistoryEvent) writeData(o *object, a *apart) {
 	without := o.b
 	o.key("d")
-	b, err := expr.AppendWithin(o.b, ev.Data, a.limit)
+	b, err := expr.AppendAtMost(o.b, ev.Data, a.limit)
 	if err == nil {
 		o.b = b
 		return

@@ -9,8 +9,8 @@ import (
 // Interruption is an effect that was in flight when a driver lost the run.
 type Interruption struct {
 	Effect Effect
-	// Held says that it has never begun: see State.Hold.
-	Held bool
+	// Deferred says that it has never begun: see State.DeferEffect.
+	Deferred bool
 	// Error is why it cannot be performed again; its task then fails with it. Nil otherwise.
 	Error *errors.Error
 }
@@ -29,17 +29,17 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 		if f.Effect == nil {
 			continue
 		}
-		if again := !f.Effect.Once && !f.Effect.Held && !goesOn(f.Effect.ID) && f.node.kind.Route == RoutePerform; again {
+		if again := !f.Effect.AtMostOnce && !f.Effect.Deferred && !goesOn(f.Effect.ID) && f.node.kind.Route == RoutePerform; again {
 			f.Effect.Attempt++
 			f.changed()
 		}
-		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Once: f.Effect.Once}, Held: f.Effect.Held}
+		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, AtMostOnce: f.Effect.AtMostOnce}, Deferred: f.Effect.Deferred}
 		body := f.Effect.Request
-		if body == nil && (!f.Effect.Once || f.Effect.Held) {
+		if body == nil && (!f.Effect.AtMostOnce || f.Effect.Deferred) {
 			body, i.Error = m.requestAgain(f)
 		}
 		i.Effect.Request = m.request(f, body, f.Effect.Attempt)
-		i.Effect.Request.Secret = f.Effect.Request == nil // then it is not stored
+		i.Effect.Request.ReadsSecret = f.Effect.Request == nil // then it is not stored
 		all = append(all, i)
 	}
 	return all

@@ -60,24 +60,24 @@ type Leaf interface {
 
 // Child is a list or branch that ended well.
 type Child struct {
-	Pass   Pass // as given to Run
-	Branch int  // position in the branches that Fork started; 0 for a list
-	Output any
+	Repetition Repetition // as given to Run
+	Branch     int        // position in the branches that Fork started; 0 for a list
+	Output     any
 
 	context any // of a branch
 }
 
 // Request is one effect to perform. Body is what the task prepared; it does not change when the effect is repeated.
 type Request struct {
-	Body     json.RawMessage
-	Instance string      // id of the workflow instance
-	Pointer  dsl.Pointer // of the task
-	Path     Path        // occurrence of the task
-	Key      string      // the occurrence's idempotency key, the same for every attempt
-	Attempt  int         // counts from 1
-	Deadline time.Time   // of the innermost scope that ends first; zero if there is none
-	Secret   bool        // the task has read a secret, which may stand anywhere in Body
-	Memory   Memory      // for what the performer reads; nil is without a bound
+	Body        json.RawMessage
+	Instance    string      // id of the workflow instance
+	Pointer     dsl.Pointer // of the task
+	Path        Path        // occurrence of the task
+	Key         string      // the occurrence's idempotency key, the same for every attempt
+	Attempt     int         // counts from 1
+	Deadline    time.Time   // of the innermost scope that ends first; zero if there is none
+	ReadsSecret bool        // the task has read a secret, which may stand anywhere in Body
+	Memory      Memory      // for what the performer reads; nil is without a bound
 	// Prepared is what Body was written from, for a performer that need not read it again; nil if it comes from storage.
 	// It is read-only.
 	Prepared any

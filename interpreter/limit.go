@@ -15,11 +15,11 @@ func (p *Program) Limits() limits.Set { return p.config.Limits }
 // sized checks how large data is.
 func (m *machine) sized(n limits.Name, v any) *errors.Error {
 	set := m.p.config.Limits
-	return set.Check(n, expr.Size(v, 1<<40))
+	return set.Check(n, expr.EncodedSize(v, 1<<40))
 }
 
-// Sized is an error if data is larger than a limit.
-func (s *Scope) Sized(n limits.Name, v any) *errors.Error { return s.m.sized(n, v) }
+// CheckSize is an error if data is larger than a limit.
+func (s *Scope) CheckSize(n limits.Name, v any) *errors.Error { return s.m.sized(n, v) }
 
 // admitted checks the request that f wants before it counts as wanted; held says that it holds a secret.
 func (m *machine) admitted(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {

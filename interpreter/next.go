@@ -14,7 +14,7 @@ type Next struct {
 	then   *Jump
 	err    *errors.Error
 	list   *List
-	pass   Pass
+	pass   Repetition
 	within *Deadline
 	vars   Vars
 	until  time.Time
@@ -49,22 +49,22 @@ func Direct(output any, then *Jump) Next { return Next{kind: nextDone, value: ou
 func Fail(err *errors.Error) Next { return Next{kind: nextFail, err: err} }
 
 // Run runs a list of the body's tasks with input; vars are bound for the tasks in it.
-func Run(list *List, input any, pass Pass, vars Vars) Next {
+func Run(list *List, input any, pass Repetition, vars Vars) Next {
 	return Next{kind: nextRun, list: list, value: input, pass: pass, vars: vars}
 }
 
-// Within gives what Run started a deadline of its own, d from now; if it passes, ChildFailed gets a timeout error
+// WithDeadline gives what Run started a deadline of its own, d from now; if it passes, ChildFailed gets a timeout error
 // that names kind.
-func (n Next) Within(kind string, d dsl.Duration, now time.Time) Next {
+func (n Next) WithDeadline(kind string, d dsl.Duration, now time.Time) Next {
 	deadline := newDeadline(kind, d, now)
 	n.within = &deadline
 	return n
 }
 
-// Pass tells repeated runs of one list apart. The zero Pass is a list that runs once.
-type Pass struct {
-	Loop    int // number of the loop pass plus one
-	Attempt int // number of the retry, 1 for the first: it does not make a new occurrence for idempotency
+// Repetition tells repeated runs of one list apart. The zero Repetition is a list that runs once.
+type Repetition struct {
+	Iteration int // number of the loop pass plus one
+	Attempt   int // number of the retry, 1 for the first: it does not make a new occurrence for idempotency
 }
 
 // Fork runs every task of a list at the same time, each with input and a context of its own.

@@ -329,8 +329,8 @@ const muchData = 4 << 10
 // write writes a value that may be stored as it is.
 func (o *object) write(key string, v any) {
 	o.key(key)
-	b, err := expr.AppendWithin(o.b, v, muchData)
-	if err == expr.ErrLong { // its place is made at once, and does not grow again and again
+	b, err := expr.AppendAtMost(o.b, v, muchData)
+	if err == expr.ErrTooLong { // its place is made at once, and does not grow again and again
 		b, err = expr.Append(slices.Grow(o.b, room(v)+muchData), v)
 	}
 	if err != nil {
@@ -342,7 +342,7 @@ func (o *object) write(key string, v any) {
 
 // room returns how many bytes to have for data as JSON: a little more than it looks like, for what has to be escaped.
 func room(v any) int {
-	size := expr.Size(v, math.MaxInt)
+	size := expr.EncodedSize(v, math.MaxInt)
 	return size + size/32
 }
 

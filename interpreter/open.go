@@ -17,7 +17,7 @@ type OpenTask struct {
 	StartedAt time.Time
 	Effect    EffectID  // that it waits for; 0 for none
 	Attempt   int       // of the effect
-	Held      bool      // the effect has not begun: see State.Hold
+	Deferred  bool      // the effect has not begun: see State.DeferEffect
 	Until     time.Time // when its wait ends; zero if it does not wait for time
 	Retry     bool      // the wait is for the next attempt of a try
 	Ready     bool      // it can go on at once
@@ -49,7 +49,7 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 			Until: f.WakeAt, Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
 		}
 		if f.Effect != nil {
-			o.Effect, o.Attempt, o.Held = f.Effect.ID, f.Effect.Attempt, f.Effect.Held
+			o.Effect, o.Attempt, o.Deferred = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred
 		}
 		all = append(all, o)
 	}
@@ -61,14 +61,14 @@ type ActiveDeadline struct {
 	Deadline
 	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
 	Origin  dsl.Pointer // where it stands in the document
-	Ends    bool        // its passing ends the run, whatever expressions say: see End
+	EndsRun bool        // its passing ends the run, whatever expressions say: see LatestEnd
 }
 
 // Error returns the timeout error that the passing of d would be.
 func (d ActiveDeadline) Error() *errors.Error { return d.Deadline.error(d.Pointer, nil) }
 
-// Deadlines returns every deadline in force, the first to pass first; of two at the same time the outer one.
-func Deadlines(p *Program, s *State) []ActiveDeadline {
+// ActiveDeadlines returns every deadline in force, the first to pass first; of two at the same time the outer one.
+func ActiveDeadlines(p *Program, s *State) []ActiveDeadline {
 	if s.Status.Final() {
 		return nil
 	}
@@ -76,12 +76,12 @@ func Deadlines(p *Program, s *State) []ActiveDeadline {
 	m.resume()
 	var all []ActiveDeadline
 	for _, d := range s.Deadlines {
-		all = append(all, ActiveDeadline{Deadline: d, Ends: true})
+		all = append(all, ActiveDeadline{Deadline: d, EndsRun: true})
 	}
 	for _, f := range s.frames {
 		c := f.common()
 		for _, d := range c.Deadlines {
-			all = append(all, ActiveDeadline{Deadline: d, Pointer: c.pointer(), Origin: c.Origin, Ends: m.endsRun(f, d)})
+			all = append(all, ActiveDeadline{Deadline: d, Pointer: c.pointer(), Origin: c.Origin, EndsRun: m.endsRun(f, d)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ActiveDeadline) int { return a.At.Compare(b.At) })

@@ -18,12 +18,12 @@ type Path string
 var pathEscaper = strings.NewReplacer("[", "~2", "!", "~3", "+", "~4")
 
 // suffix returns what a pass adds to the path of the task whose list runs.
-func (p Pass) suffix() string {
+func (p Repetition) suffix() string {
 	switch {
-	case p == Pass{}:
+	case p == Repetition{}:
 		return ""
-	case p.Loop > 0:
-		return "[" + strconv.Itoa(p.Loop-1) + "]"
+	case p.Iteration > 0:
+		return "[" + strconv.Itoa(p.Iteration-1) + "]"
 	}
 	return "!" + strconv.Itoa(p.Attempt)
 }

@@ -176,9 +176,9 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	case err == nil:
 		return yielded, nil
 	case errors.As(err, &negative): // (semantics 9.4)
-		return dsl.Duration{}, s.cite(errors.Validationf("`%s`: %s", d.property, err), d.code.At(), input)
+		return dsl.Duration{}, s.cite(errors.Validationf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
 	}
-	return dsl.Duration{}, s.cite(errors.Expressionf("`%s`: %s", d.property, err), d.code.At(), input)
+	return dsl.Duration{}, s.cite(errors.Expressionf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
 }
 
 // Performer returns what performs effects of a kind, or nil.

@@ -37,7 +37,7 @@ func (s *Scope) valid(schema *Schema, what string, v any) *errors.Error {
 		return nil
 	}
 	units, err := schema.validate(what, v)
-	s.Spend(units)
+	s.CountWork(units)
 	return err
 }
 

@@ -47,8 +47,8 @@ func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 // Eval evaluates a template for input. There must be one: what an absent property means is for the task to say, and never
 // that the input stands in for it unasked.
 func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
-	if s.worked > expr.MaxTogether {
-		return nil, expr.TooMuchTogether()
+	if s.worked > expr.MaxCombinedWork {
+		return nil, expr.CombinedWorkError()
 	}
 	v, err := t.Eval(s, input)
 	if err != nil {
@@ -57,23 +57,23 @@ func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
 	return v, nil
 }
 
-// Test evaluates a condition for input; an absent condition yields otherwise.
-func (s *Scope) Test(c *expr.Code, input any, otherwise bool) (bool, *errors.Error) {
+// EvalCondition evaluates a condition for input; an absent condition yields otherwise.
+func (s *Scope) EvalCondition(c *expr.Code, input any, otherwise bool) (bool, *errors.Error) {
 	if c == nil {
 		return otherwise, nil
 	}
-	if s.worked > expr.MaxTogether {
-		return false, expr.TooMuchTogether()
+	if s.worked > expr.MaxCombinedWork {
+		return false, expr.CombinedWorkError()
 	}
-	ok, err := c.Test(s, input)
+	ok, err := c.EvalCondition(s, input)
 	if err != nil {
 		return false, s.failed(err)
 	}
 	return ok, nil
 }
 
-// Spend counts work that was done for the task, in units of about a microsecond (see expr.Spender).
-func (s *Scope) Spend(units int) {
+// CountWork counts work that was done for the task, in units of about a microsecond (see expr.WorkCounter).
+func (s *Scope) CountWork(units int) {
 	s.worked += units
 	s.m.worked += units
 }
@@ -81,17 +81,17 @@ func (s *Scope) Spend(units int) {
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
 func (s *Scope) Bind(name string, value any) { s.bound = Vars{name: value} }
 
-// TestWith evaluates a condition for input with further variables; an absent condition holds.
-func (s *Scope) TestWith(c *expr.Code, input any, vars Vars) (bool, *errors.Error) {
+// EvalConditionWith evaluates a condition for input with further variables; an absent condition holds.
+func (s *Scope) EvalConditionWith(c *expr.Code, input any, vars Vars) (bool, *errors.Error) {
 	s.bound = vars
-	holds, err := s.Test(c, input, true)
+	holds, err := s.EvalCondition(c, input, true)
 	s.bound = nil
 	return holds, err
 }
 
-// Caught notes that the task has caught an error.
-func (s *Scope) Caught(err *errors.Error) {
-	s.m.record(s.frame.record(HistoryEvent{Type: ErrorCaught, Error: err, By: s.frame.pointer(), Timeout: s.m.timeoutOf(err)}))
+// RecordCaught notes that the task has caught an error.
+func (s *Scope) RecordCaught(err *errors.Error) {
+	s.m.record(s.frame.record(HistoryEvent{Type: ErrorCaught, Error: err, CaughtBy: s.frame.pointer(), Timeout: s.m.timeoutOf(err)}))
 }
 
 // Retry waits until a time and then calls Wake for the given attempt.
@@ -100,8 +100,8 @@ func (s *Scope) Retry(attempt int, until time.Time) Next {
 	return Next{kind: nextSleep, until: until, quiet: true}
 }
 
-// Calls returns how many function calls the task runs in.
-func (s *Scope) Calls() int {
+// CallDepth returns how many function calls the task runs in.
+func (s *Scope) CallDepth() int {
 	calls := 0
 	for f := range s.m.s.around(s.frame) {
 		if list, ok := f.(*listFrame); ok && list.List == slotCall {
@@ -138,17 +138,17 @@ func (s *Scope) Secret(name string) (any, *errors.Error) {
 	return s.m.secret(name)
 }
 
-// Limit gives the task a second deadline of its own, for example a retry policy's; kind names it in the error.
-func (s *Scope) Limit(kind string, d dsl.Duration) {
+// AddDeadline gives the task a second deadline of its own, for example a retry policy's; kind names it in the error.
+func (s *Scope) AddDeadline(kind string, d dsl.Duration) {
 	s.frame.Deadlines = append(s.frame.Deadlines, newDeadline(kind, d, s.m.now))
 	s.frame.changed()
 }
 
-// Chance returns a number in [0, 1) that is always the same for this occurrence and salt.
-func (s *Scope) Chance(salt string) float64 { return s.m.s.chance(s.frame.Path, salt) }
+// Random returns a number in [0, 1) that is always the same for this occurrence and salt.
+func (s *Scope) Random(salt string) float64 { return s.m.s.chance(s.frame.Path, salt) }
 
-// ID returns a UUID that is always the same for this occurrence.
-func (s *Scope) ID() string { return s.m.s.uuid(s.frame.Path) }
+// UUID returns a UUID that is always the same for this occurrence.
+func (s *Scope) UUID() string { return s.m.s.uuid(s.frame.Path) }
 
 // Progress returns the body's own progress in this task, which starts as a zero T. What it points to is saved with
 // the task: T must survive JSON, with Value where data of the workflow is kept. Call Changed after writing to it.

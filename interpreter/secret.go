@@ -66,9 +66,9 @@ func (m *machine) confided(f *taskFrame, n Next, body []byte) (held bool, err *e
 	}
 	if !f.node.kind.Shared {
 		v, _ := expr.Decode(body) // it was just encoded
-		return m.s.redact.Held(v, func(string) bool { return false }) != "", nil
+		return m.s.redact.FindSecret(v, func(string) bool { return false }) != "", nil
 	}
-	if name := m.s.redact.Held(n.shared, m.publicIn(f.node)); name != "" {
+	if name := m.s.redact.FindSecret(n.shared, m.publicIn(f.node)); name != "" {
 		return true, errors.Authorizationf("%s would hand on the secret %q, and keep it where others read it: %s",
 			f.node.kind.Kind, name, "a workflow that needs a secret declares it in its own use.secrets, and what others may read does not belong into one")
 	}

@@ -188,11 +188,11 @@ func (s *State) NextWake() time.Time {
 	return next
 }
 
-// History returns how many bytes of history the run has.
-func (s *State) History() int { return s.history }
+// HistoryBytes returns how many bytes of history the run has.
+func (s *State) HistoryBytes() int { return s.history }
 
-// Remember counts bytes of history that are stored with the next changes.
-func (s *State) Remember(bytes int) {
+// AddHistoryBytes counts bytes of history that are stored with the next changes.
+func (s *State) AddHistoryBytes(bytes int) {
 	s.history += bytes
 	s.head = true
 }
@@ -219,16 +219,16 @@ func (s *State) waiting(id EffectID) *taskFrame {
 	return nil
 }
 
-// Hold notes that an effect that a step wants is not begun yet. So it can be stored although it must not be performed
+// DeferEffect notes that an effect that a step wants is not begun yet. So it can be stored although it must not be performed
 // twice: whoever restores the state knows that it has not been.
-func (s *State) Hold(id EffectID) { s.hold(id, true) }
+func (s *State) DeferEffect(id EffectID) { s.hold(id, true) }
 
-// Begin ends Hold: once this is stored, the effect counts as begun.
-func (s *State) Begin(id EffectID) { s.hold(id, false) }
+// BeginEffect ends DeferEffect: once this is stored, the effect counts as begun.
+func (s *State) BeginEffect(id EffectID) { s.hold(id, false) }
 
 func (s *State) hold(id EffectID, held bool) {
-	if f := s.waiting(id); f != nil && f.Effect.Held != held {
-		f.Effect.Held = held
+	if f := s.waiting(id); f != nil && f.Effect.Deferred != held {
+		f.Effect.Deferred = held
 		f.changed()
 	}
 }

@@ -19,13 +19,13 @@ type Start struct {
 	Input any
 	// Deadlines are the run's own besides the document's timeout.
 	Deadlines []Deadline
-	// Untimed leaves the document's timeout out, because one of Deadlines replaces it.
-	Untimed bool
-	// At is when the run has begun, if that is before the step. A run whose time was over before it began has never
+	// TimeoutReplaced leaves the document's timeout out, because one of Deadlines replaces it.
+	TimeoutReplaced bool
+	// StartedAt is when the run has begun, if that is before the step. A run whose time was over before it began has never
 	// started.
-	At time.Time
-	// From is when the document's timeout begins to count; zero for when the run begins.
-	From time.Time
+	StartedAt time.Time
+	// TimeoutFrom is when the document's timeout begins to count; zero for when the run begins.
+	TimeoutFrom time.Time
 	// Depth is how many workflows have started one another before this one.
 	Depth int
 }
@@ -80,12 +80,12 @@ const (
 
 // Effect is something that has to happen outside.
 type Effect struct {
-	ID       EffectID
-	Kind     dsl.Kind
-	Route    Route
-	Detached bool // nobody waits for it
-	Once     bool // never to be performed twice: its start has to be stored first
-	Request  Request
+	ID         EffectID
+	Kind       dsl.Kind
+	Route      Route
+	Detached   bool // nobody waits for it
+	AtMostOnce bool // never to be performed twice: its start has to be stored first
+	Request    Request
 }
 
 // Result is what a step wants done.
@@ -98,8 +98,8 @@ type Result struct {
 	// Withheld says that the records leave out the result of an effect, which may repeat a secret: what the step made
 	// of it can only be told by what it changed in the state.
 	Withheld bool
-	// Spent is the number of tasks that the step started.
-	Spent int
+	// TasksStarted is the number of tasks that the step started.
+	TasksStarted int
 }
 
 // stepLimit is how many tasks one step may start, so that a deadline or a cancel is noticed in a loop that never
@@ -152,7 +152,7 @@ type machine struct {
 
 // spent reports whether the step has done enough.
 func (m *machine) spent() bool {
-	return m.result.Spent >= stepLimit || m.worked >= workLimit || m.recorded >= stepBytes
+	return m.result.TasksStarted >= stepLimit || m.worked >= workLimit || m.recorded >= stepBytes
 }
 
 // resume finds out which task each frame belongs to, after the state was decoded.
@@ -192,7 +192,7 @@ func (m *machine) nodeOf(f frame) *node {
 var workflowNode = &node{}
 
 func (m *machine) start(ev Start) {
-	s, input := m.s, m.s.redact.Take(ev.Input)
+	s, input := m.s, m.s.redact.EscapeReferences(ev.Input)
 	ev.Input = input
 	s.Status, s.Input, s.Depth, s.head = StatusRunning, input, ev.Depth, true
 	invalid := m.armWorkflow(ev)
@@ -228,17 +228,17 @@ func (m *machine) start(ev Start) {
 func (m *machine) armWorkflow(ev Start) *errors.Error {
 	s := m.s
 	s.StartedAt, s.Deadlines = m.now, slices.Clone(ev.Deadlines)
-	if !ev.At.IsZero() {
-		s.StartedAt = ev.At
+	if !ev.StartedAt.IsZero() {
+		s.StartedAt = ev.StartedAt
 	}
-	if m.p.timeout == nil || ev.Untimed {
+	if m.p.timeout == nil || ev.TimeoutReplaced {
 		return nil
 	}
 	d, err := m.p.timeout.Eval(m.workflowScope(ev.Input), ev.Input)
 	if err != nil {
 		return err
 	}
-	from := ev.From
+	from := ev.TimeoutFrom
 	if from.IsZero() {
 		from = s.StartedAt
 	}
@@ -311,9 +311,9 @@ func (m *machine) finished(ev Finished) {
 	if err := m.sized(limits.Data, ev.Result); err != nil {
 		ev.Result, ev.Error = nil, err
 	}
-	result := m.s.redact.Take(ev.Result)
+	result := m.s.redact.EscapeReferences(ev.Result)
 	r := HistoryEvent{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error}
-	if f.Effect.Confidential || m.s.redact.Holds(result) {
+	if f.Effect.Confidential || m.s.redact.ContainsSecret(result) {
 		r.Data, m.result.Withheld = nil, true
 	}
 	m.record(f.record(r))
@@ -372,15 +372,15 @@ func (m *machine) effect(f *taskFrame, n Next) {
 	m.s.lastEffect++
 	m.s.head = true
 	m.recorded += len(body)
-	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, Once: f.node.once, Request: m.request(f, body, 1)}
-	effect.Request.Secret, effect.Request.Prepared = m.scope.secret, n.value
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.once, Request: m.request(f, body, 1)}
+	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.secret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
 	m.record(f.record(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
 	if n.detach {
 		m.complete(f, n.output, nil)
 		return
 	}
-	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, Once: f.node.once, Request: body}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.once, Request: body}
 	f.Effect.Confidential = m.scope.confidential || held
 	if m.scope.secret {
 		f.Effect.Request = nil
@@ -409,9 +409,9 @@ func (m *machine) record(r HistoryEvent) {
 	m.s.head = true
 	r.Seq, r.At = m.s.lastHistory, m.now
 	r.Data, r.Error = m.s.redact.Value(r.Data), m.s.redact.Error(r.Error)
-	m.recorded += expr.Size(r.Data, stepBytes)
+	m.recorded += expr.EncodedSize(r.Data, stepBytes)
 	if r.Error != nil {
-		m.recorded += expr.Size(r.Error.Value(), stepBytes)
+		m.recorded += expr.EncodedSize(r.Error.Value(), stepBytes)
 	}
 	if m.result.History == nil {
 		m.result.History = make([]HistoryEvent, 0, 4) // what a task that ends and the next one that starts write

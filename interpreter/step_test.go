@@ -122,8 +122,8 @@ func TestStepIsBounded(t *testing.T) {
 	p := mustProgram(t, "timeout: {after: PT1S}\ndo: [{a: {set: {x: 1}, then: a}}]")
 	s, result := start(p)
 	for i := range 3 {
-		if !result.Again || result.Spent != 1000 {
-			t.Fatalf("step %d: again is %v after %d tasks", i, result.Again, result.Spent)
+		if !result.Again || result.TasksStarted != 1000 {
+			t.Fatalf("step %d: again is %v after %d tasks", i, result.Again, result.TasksStarted)
 		}
 		result = interpreter.Step(p, s, interpreter.Due{}, now)
 	}
@@ -157,7 +157,7 @@ func mustCopy(t *testing.T, s *interpreter.State) *interpreter.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stored interpreter.Stored
+	var stored interpreter.StoredState
 	stored.Apply(changes)
 	read, err := interpreter.Restore(nil, s.Namespace, s.ID, s.Input, stored)
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// Stored is a State as drivers keep it: in parts, so that a step writes only what it has changed. Input, namespace
+// StoredState is a State as drivers keep it: in parts, so that a step writes only what it has changed. Input, namespace
 // and id of the run are not among them; they never change.
-type Stored struct {
+type StoredState struct {
 	Head    []byte // JSON: status, deadlines, counters, and how the run ended
 	Context []byte // JSON: $context; nil as long as it is empty
 	Frames  map[FrameKey][]byte
 }
 
 // stored visits a whole state inside of a history.
-func (s *Stored) stored(o *object) {
+func (s *StoredState) stored(o *object) {
 	o.json("h", &s.Head)
 	o.json("c", &s.Context)
 	byNumber(o, "f", &s.Frames)
 }
 
 // Apply makes the changes in what is stored.
-func (s *Stored) Apply(c Changes) {
+func (s *StoredState) Apply(c Changes) {
 	if c.Head != nil {
 		s.Head = c.Head
 	}
@@ -57,7 +57,7 @@ type StoredFrame struct {
 }
 
 // Snapshot returns the whole state as it would be stored. It does not count as storing it.
-func (s *State) Snapshot() (stored Stored, err error) {
+func (s *State) Snapshot() (stored StoredState, err error) {
 	if stored.Head, err = s.encodeHead(); err != nil {
 		return stored, err
 	}
@@ -129,11 +129,11 @@ func (s *State) encodeHead() ([]byte, error) {
 }
 
 // Restore makes a state of p's of what was stored. Without p it is for reading only: secrets stay references.
-func Restore(p *Program, namespace, id string, input any, stored Stored) (*State, error) {
+func Restore(p *Program, namespace, id string, input any, stored StoredState) (*State, error) {
 	s := NewState(namespace, id)
 	s.head = false
 	s.redact = p.redactions()
-	s.Input = s.redact.Take(input)
+	s.Input = s.redact.EscapeReferences(input)
 	s.sizes = [2]int{len(stored.Head), len(stored.Context)}
 	if err := readObject(stored.Head, s.redact, s.stored); err != nil {
 		return nil, fmt.Errorf("decode the state of %s: %w", id, err)

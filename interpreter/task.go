@@ -12,10 +12,10 @@ import (
 
 // enter starts task n below parent, or passes over it.
 func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
-	m.result.Spent++
+	m.result.TasksStarted++
 	f.StartedAt = m.now
 	scope := m.rawScope(parent, f)
-	run, err := scope.Test(n.condition, f.Raw, true)
+	run, err := scope.EvalCondition(n.condition, f.Raw, true)
 	if err != nil {
 		m.s.push(f)
 		m.fail(f, err)
@@ -72,7 +72,7 @@ func (f *taskFrame) until() (t time.Time) {
 func (m *machine) before(f *taskFrame, i int) {
 	for ; i < len(f.node.extensions); i++ {
 		e := f.node.extensions[i]
-		applies, err := m.rawScope(f, f).Test(e.when, f.Raw, true)
+		applies, err := m.rawScope(f, f).EvalCondition(e.when, f.Raw, true)
 		if err != nil {
 			m.fail(f, err)
 			return
@@ -184,10 +184,10 @@ func (m *machine) advance(f frame) {
 // enterBranch enters the task of a branch, whose frame exists already so that it holds the branch's context.
 func (m *machine) enterBranch(f *taskFrame) {
 	parent := m.s.frame(f.Parent)
-	m.result.Spent++
+	m.result.TasksStarted++
 	f.StartedAt = m.now
 	scope := m.rawScope(f, f)
-	run, err := scope.Test(f.node.condition, f.Raw, true)
+	run, err := scope.EvalCondition(f.node.condition, f.Raw, true)
 	if err == nil && !run {
 		m.record(f.record(HistoryEvent{Type: TaskSkipped}))
 		m.s.remove(f)
@@ -265,7 +265,7 @@ func (m *machine) export(f *taskFrame, scope *Scope, output any) *errors.Error {
 func (m *machine) after(f *taskFrame, i int) {
 	for ; i >= 0; i-- {
 		e := f.node.extensions[i]
-		applies, err := m.rawScope(f, f).Test(e.when, f.Raw, true)
+		applies, err := m.rawScope(f, f).EvalCondition(e.when, f.Raw, true)
 		if err != nil {
 			m.fail(f, err)
 			return

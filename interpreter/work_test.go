@@ -23,12 +23,12 @@ func TestStepsEndAfterMuchWork(t *testing.T) {
 				tasks += "- a: {set: {x: 1}, " + c.task + "}\n"
 			}
 			s, result := start(mustProgram(t, tasks))
-			if !result.Again || result.Spent > 300 {
-				t.Fatalf("the step started %d tasks; the run is %s: %v", result.Spent, s.Status, s.Fault)
+			if !result.Again || result.TasksStarted > 300 {
+				t.Fatalf("the step started %d tasks; the run is %s: %v", result.TasksStarted, s.Status, s.Fault)
 			}
 			again := interpreter.Step(mustProgram(t, tasks), s, interpreter.Due{}, now.Add(2*time.Second))
-			if !s.TimedOut || again.Spent != 0 {
-				t.Errorf("the time is over, and the run is %s after %d tasks more", s.Status, again.Spent)
+			if !s.TimedOut || again.TasksStarted != 0 {
+				t.Errorf("the time is over, and the run is %s after %d tasks more", s.Status, again.TasksStarted)
 			}
 		})
 	}

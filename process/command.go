@@ -40,7 +40,7 @@ func serveCommand(j Job, gone <-chan struct{}) reply {
 			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}, Spent: spent}
 		}
 	}
-	return reply{Ended: Ended{c.exitCode(), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Spent: spent}
+	return reply{Ended: Result{c.exitCode(), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Spent: spent}
 }
 
 func startCommand(j Job) (*command, error) {

@@ -38,9 +38,9 @@ type Script struct {
 	Globals   []byte            // a JSON object, or nothing
 }
 
-// Ended is how a job ended by itself. A job that a signal has ended has the code that shells tell: 128 and its number.
-type Ended struct {
-	Code           int
+// Result is how a job ended by itself. A job that a signal has ended has the code that shells tell: 128 and its number.
+type Result struct {
+	ExitCode       int
 	Stdout, Stderr []byte
 }
 
@@ -61,26 +61,26 @@ func (e *StartError) Error() string { return e.Reason }
 
 // CrashError is the end of a supervisor by anything but its order: a script that breaks the engine, or somebody's signal.
 type CrashError struct {
-	Reason string
-	Memory bool // it needed more memory than it may have
+	Reason      string
+	OutOfMemory bool // it needed more memory than it may have
 }
 
 func (e *CrashError) Error() string { return e.Reason }
 
 // reply is what a supervisor says of a job.
 type reply struct {
-	Ended Ended
+	Ended Result
 	Start *StartError
 	Limit *LimitError
 	Spent bool // the supervisor ends, and takes no other job
 }
 
-func (r reply) result() (Ended, error) {
+func (r reply) result() (Result, error) {
 	switch {
 	case r.Start != nil:
-		return Ended{}, r.Start
+		return Result{}, r.Start
 	case r.Limit != nil:
-		return Ended{}, r.Limit
+		return Result{}, r.Limit
 	}
 	return r.Ended, nil
 }

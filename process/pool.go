@@ -40,13 +40,13 @@ const maxJobs = 1000
 
 // Run runs a job to its end. When ctx ends first, the job and everything that it has started get SIGTERM, after the
 // job's grace SIGKILL, and Run returns the cause once they are gone.
-func (p *Pool) Run(ctx context.Context, j Job) (Ended, error) {
+func (p *Pool) Run(ctx context.Context, j Job) (Result, error) {
 	if ctx.Err() != nil {
-		return Ended{}, context.Cause(ctx)
+		return Result{}, context.Cause(ctx)
 	}
 	s, err := p.take()
 	if err != nil {
-		return Ended{}, &StartError{err.Error()}
+		return Result{}, &StartError{err.Error()}
 	}
 	answered := make(chan error, 1)
 	var r reply
@@ -56,11 +56,11 @@ func (p *Pool) Run(ctx context.Context, j Job) (Ended, error) {
 	case <-ctx.Done():
 		s.end(j.Grace)
 		<-answered
-		return Ended{}, context.Cause(ctx)
+		return Result{}, context.Cause(ctx)
 	}
 	switch {
 	case err != nil:
-		return Ended{}, s.crash(err)
+		return Result{}, s.crash(err)
 	case r.Spent || s.jobs >= maxJobs:
 		s.end(j.Grace)
 	default:
@@ -168,7 +168,7 @@ func (s *supervisor) crash(broken error) error {
 	endSession(s.command.Process.Pid)
 	said := s.said.String()
 	if strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") {
-		return &CrashError{Reason: "it took more memory than it may", Memory: true}
+		return &CrashError{Reason: "it took more memory than it may", OutOfMemory: true}
 	}
 	if line, _, _ := strings.Cut(said, "\n"); line != "" {
 		return &CrashError{Reason: "its process broke: " + line}

@@ -125,8 +125,8 @@ func TestScriptsEndAsInNode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Code != c.want || string(got.Stdout) != c.stdout || !strings.Contains(string(got.Stderr), c.stderr) {
-				t.Errorf("got %d, %q, %q", got.Code, got.Stdout, got.Stderr)
+			if got.ExitCode != c.want || string(got.Stdout) != c.stdout || !strings.Contains(string(got.Stderr), c.stderr) {
+				t.Errorf("got %d, %q, %q", got.ExitCode, got.Stdout, got.Stderr)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func TestMemoryOutsideTheHeap(t *testing.T) {
 	} {
 		got, err := p.Run(t.Context(), script(code))
 		var crash *process.CrashError
-		if err == nil && got.Code == 1 || errors.As(err, &crash) && crash.Memory {
+		if err == nil && got.ExitCode == 1 || errors.As(err, &crash) && crash.OutOfMemory {
 			continue
 		}
 		t.Errorf("%s: got %+v, %v", code, got, err)
@@ -220,7 +220,7 @@ func TestOutputIsBounded(t *testing.T) {
 			var limit *process.LimitError
 			got, err := poolFor(t, c.job).Run(t.Context(), c.job)
 			if !errors.As(err, &limit) || limit.Stream != c.stream || limit.Max != 1<<20 {
-				t.Errorf("got %d, %v", got.Code, err)
+				t.Errorf("got %d, %v", got.ExitCode, err)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func serveScript(j Job) reply {
 			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}}
 		}
 	}
-	return reply{Ended: Ended{code, s.stdout.kept.Bytes(), s.stderr.kept.Bytes()}}
+	return reply{Ended: Result{code, s.stdout.kept.Bytes(), s.stderr.kept.Bytes()}}
 }
 
 // exhausted is the end of a script that wanted more memory than there is: an error, whatever the script made of it, as in

@@ -129,7 +129,7 @@ func TestWhatIsSealedIsOpened(t *testing.T) {
 // one that knows it open what was stored.
 func TestNoReferenceIsForged(t *testing.T) {
 	without, with := New(map[string]any{}, false), New(map[string]any{"api": "s3cret"}, true)
-	stored := without.Seal(without.Take("‹redacted: api›"))
+	stored := without.Seal(without.EscapeReferences("‹redacted: api›"))
 	if got := with.Open(stored); got != "‹redacted: api›" {
 		t.Errorf("it became %v", got)
 	}
@@ -176,7 +176,7 @@ func TestPartsOfALongSecret(t *testing.T) {
 func TestANilSetHidesNothing(t *testing.T) {
 	var s *Set
 	e := errors.Runtimef("x")
-	if s.Text("a") != "a" || s.Value(1) != 1 || s.Seal("a") != "a" || s.Open("a") != "a" || s.Error(e) != e || s.Held("a", nil) != "" {
+	if s.Text("a") != "a" || s.Value(1) != 1 || s.Seal("a") != "a" || s.Open("a") != "a" || s.Error(e) != e || s.FindSecret("a", nil) != "" {
 		t.Error("it changes something")
 	}
 }
@@ -189,7 +189,7 @@ func TestWhatDataHolds(t *testing.T) {
 		want string
 	}{{"x odd value", "secret"}, {map[string]any{"a": 123456}, "pin"}, {"pg", ""}, {map[string]any{"odd value": 1}, "secret"}, {"none", ""},
 		{map[string]any{"odd value, known": "x odd value, known"}, ""}, {map[string]any{"n": "odd value, known", "odd value": 1}, "secret"}} {
-		if got := s.Held(c.data, public); got != c.want {
+		if got := s.FindSecret(c.data, public); got != c.want {
 			t.Errorf("%v holds %q", c.data, got)
 		}
 	}

@@ -47,9 +47,9 @@ func (s *Set) is(v any) (w short, ok bool) {
 	return w, ok
 }
 
-// Held returns the name of a secret that data holds, or nothing. Texts and names of members that are public are none.
+// FindSecret returns the name of a secret that data holds, or nothing. Texts and names of members that are public are none.
 // Text of less than four characters is too common to tell that it is a secret.
-func (s *Set) Held(v any, public func(text string) bool) (name string) {
+func (s *Set) FindSecret(v any, public func(text string) bool) (name string) {
 	if s == nil {
 		return ""
 	}
@@ -77,8 +77,8 @@ func named(shown string) string {
 	return name
 }
 
-// Holds reports whether people see data otherwise than it is.
-func (s *Set) Holds(v any) bool { return s != nil && !jsonvalue.Same(s.Value(v), v) }
+// ContainsSecret reports whether people see data otherwise than it is.
+func (s *Set) ContainsSecret(v any) bool { return s != nil && !jsonvalue.Same(s.Value(v), v) }
 
 // Seal returns JSON data as it may be stored: each secret is a reference. Open undoes it.
 func (s *Set) Seal(v any) any {
@@ -113,9 +113,9 @@ func (s *Set) Open(v any) any {
 	})
 }
 
-// Take returns data that comes from outside as it must be while not all secrets are known here: what only looks like
+// EscapeReferences returns data that comes from outside as it must be while not all secrets are known here: what only looks like
 // a reference must not become one.
-func (s *Set) Take(v any) any {
+func (s *Set) EscapeReferences(v any) any {
 	if s == nil || s.whole {
 		return v
 	}

@@ -158,7 +158,7 @@ func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipel
 
 // readLoaded reads the fields and values of an instance's hash.
 func readLoaded(fields []any) (store.Loaded, error) {
-	l := store.Loaded{State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
+	l := store.Loaded{State: interpreter.StoredState{Frames: map[interpreter.FrameKey][]byte{}}}
 	var err error
 	for n := 0; n+1 < len(fields); n += 2 {
 		name, _ := fields[n].(string)

@@ -240,7 +240,7 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		folded, err := interpreter.Fold(d.Program, interpreter.NewState(i.Namespace, i.ID), info.Start(d.Program, l.Lifecycle), entries)
+		folded, err := interpreter.Replay(d.Program, interpreter.NewState(i.Namespace, i.ID), info.Start(d.Program, l.Lifecycle), entries)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -225,7 +225,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 		plain[n] = e.HistoryStep
 	}
 	p := w.program(info)
-	folded, err := interpreter.Fold(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), plain)
+	folded, err := interpreter.Replay(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), plain)
 	if err != nil {
 		w.problem("I2: the history of %s does not fold: %s", i, err)
 		return

@@ -341,7 +341,7 @@ func (k *owner) tick(h *holding, at time.Time) {
 
 func (k *owner) perform(h *holding, e interpreter.Effect) {
 	h.flights[e.ID] = true
-	if h.unplaced && e.Once {
+	if h.unplaced && e.AtMostOnce {
 		k.w.problem("%s performs %s without a place for it", h.instance, e.Request.Path)
 	}
 	k.w.calls = append(k.w.calls, call{k.w.now, h.instance, e.Request.Path, h.token.Epoch, k.trusted(h), 0})

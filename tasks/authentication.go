@@ -65,7 +65,7 @@ func (a *authentication) prepare(s *interpreter.Scope, input any) (*credential, 
 		return nil, err
 	}
 	if err := c.fill(properties); err != nil {
-		return c, s.Unfit(err, a.properties)
+		return c, s.WithExpression(err, a.properties)
 	}
 	return c, nil
 }

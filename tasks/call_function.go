@@ -40,7 +40,7 @@ type callFunctionBody struct {
 }
 
 func (c *callFunctionBody) Enter(s *interpreter.Scope) interpreter.Next {
-	if err := s.Limits().Check(limits.Calls, s.Calls()); err != nil {
+	if err := s.Limits().Check(limits.Calls, s.CallDepth()); err != nil {
 		return interpreter.Fail(err)
 	}
 	input := any(map[string]any{})
@@ -50,7 +50,7 @@ func (c *callFunctionBody) Enter(s *interpreter.Scope) interpreter.Next {
 			return interpreter.Fail(err)
 		}
 	}
-	return interpreter.Run(c.body, input, interpreter.Pass{}, nil)
+	return interpreter.Run(c.body, input, interpreter.Repetition{}, nil)
 }
 
 func (c *callFunctionBody) ChildDone(_ *interpreter.Scope, child interpreter.Child) interpreter.Next {

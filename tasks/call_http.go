@@ -70,7 +70,7 @@ func (c *callHTTPBody) prepare(s *interpreter.Scope) (*httpRequest, *errors.Erro
 	}
 	r := &httpRequest{Format: c.format, Redirect: c.redirect}
 	if !isToken(method) {
-		return nil, s.Unfit(errors.Expressionf("the method must be a word such as GET, got %s", quote(method)), c.method)
+		return nil, s.WithExpression(errors.Expressionf("the method must be a word such as GET, got %s", quote(method)), c.method)
 	}
 	r.Method = strings.ToUpper(method)
 	if r.URI, err = c.uri.expand(s, input); err != nil {
@@ -109,7 +109,7 @@ func (c *callHTTPBody) prepareHeaders(s *interpreter.Scope, input any) (map[stri
 		key, text := http.CanonicalHeaderKey(name), stringify(values[name])
 		_, twice := headers[key]
 		if err := checkHeader(key, text, twice); err != nil {
-			return nil, s.Unfit(err, c.headers, name)
+			return nil, s.WithExpression(err, c.headers, name)
 		}
 		headers[key] = text
 	}
@@ -149,7 +149,7 @@ func evalObject(s *interpreter.Scope, t *expr.Template, input any, what string) 
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, s.Unfit(errors.Expressionf("%s must be an object, got %s", what, kindOf(v)), t)
+		return nil, s.WithExpression(errors.Expressionf("%s must be an object, got %s", what, kindOf(v)), t)
 	}
 	return object, nil
 }
@@ -201,7 +201,7 @@ func (c *callHTTPBody) prepareBody(s *interpreter.Scope, input any, r *httpReque
 	case strings.HasPrefix(given, "application/x-www-form-urlencoded"):
 		fields, ok := body.(map[string]any)
 		if !ok {
-			return s.Unfit(errors.Expressionf("a form must be an object, got %s", kindOf(body)), c.body)
+			return s.WithExpression(errors.Expressionf("a form must be an object, got %s", kindOf(body)), c.body)
 		}
 		r.Body = []byte(form(fields).Encode())
 	default:

@@ -17,7 +17,7 @@ type doBody struct {
 }
 
 func (d *doBody) Enter(s *interpreter.Scope) interpreter.Next {
-	return interpreter.Run(d.list, s.Input(), interpreter.Pass{}, nil)
+	return interpreter.Run(d.list, s.Input(), interpreter.Repetition{}, nil)
 }
 
 func (d *doBody) ChildDone(_ *interpreter.Scope, c interpreter.Child) interpreter.Next {

@@ -45,7 +45,7 @@ func (e *emitBody) Enter(s *interpreter.Scope) interpreter.Next {
 func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[string]any, *errors.Error) {
 	document := s.Workflow().Document
 	event := map[string]any{
-		"id":          s.ID(),
+		"id":          s.UUID(),
 		"source":      fmt.Sprintf("/%s/%s/%s", document.Namespace, document.Name, document.Version),
 		"specversion": "1.0",
 		"time":        s.Now().UTC().Format(time.RFC3339Nano),
@@ -58,14 +58,14 @@ func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[str
 		switch value.(type) {
 		case map[string]any, []any:
 			if name != "data" {
-				return nil, s.Unfit(errors.Expressionf("the event attribute %q must be a scalar, got %s", name, kindOf(value)), e.event, name)
+				return nil, s.WithExpression(errors.Expressionf("the event attribute %q must be a scalar, got %s", name, kindOf(value)), e.event, name)
 			}
 		}
 		event[name] = value
 	}
 	for _, name := range []string{"type", "id", "source"} {
 		if _, err := asText(event[name], "the event's "+name); err != nil {
-			return nil, s.Unfit(err, e.event, name)
+			return nil, s.WithExpression(err, e.event, name)
 		}
 	}
 	if _, ok := event["data"]; ok && event["datacontenttype"] == nil {

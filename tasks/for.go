@@ -41,7 +41,7 @@ func (f *forBody) Enter(s *interpreter.Scope) interpreter.Next {
 	}
 	items, ok := collection.([]any)
 	if !ok {
-		return interpreter.Fail(s.Unfit(errors.Expressionf("for.in must yield an array, got %s", kindOf(collection)), f.in))
+		return interpreter.Fail(s.WithExpression(errors.Expressionf("for.in must yield an array, got %s", kindOf(collection)), f.in))
 	}
 	if err := s.Limits().Check(limits.Items, len(items)); err != nil {
 		return interpreter.Fail(err)
@@ -62,18 +62,18 @@ func (f *forBody) pass(s *interpreter.Scope, i int, data any) interpreter.Next {
 		return interpreter.Done(data)
 	}
 	vars := interpreter.Vars{f.each: items[i].V, f.at: i}
-	goOn, err := s.TestWith(f.while, data, vars)
+	goOn, err := s.EvalConditionWith(f.while, data, vars)
 	if err != nil {
 		return interpreter.Fail(err)
 	}
 	if !goOn {
 		return interpreter.Done(data)
 	}
-	return interpreter.Run(f.list, data, interpreter.Pass{Loop: i + 1}, vars)
+	return interpreter.Run(f.list, data, interpreter.Repetition{Iteration: i + 1}, vars)
 }
 
 func (f *forBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {
-	i := c.Pass.Loop
+	i := c.Repetition.Iteration
 	next := f.pass(s, i, c.Output)
 	if next.Ends() { // the last pass's variables stay visible to output.as and export.as (semantics 5.6)
 		s.BindAfter(f.each, interpreter.Progress[forProgress](s).Items[i-1].V)

@@ -65,10 +65,10 @@ func (f *forkBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpre
 		outputs[i] = done.Output.V
 		merged = merge(merged, snapshot, done.Context.V)
 	}
-	if err := s.Sized(limits.Data, outputs); err != nil {
+	if err := s.CheckSize(limits.Data, outputs); err != nil {
 		return interpreter.Fail(err)
 	}
-	if err := s.Sized(limits.Data, merged); err != nil {
+	if err := s.CheckSize(limits.Data, merged); err != nil {
 		return interpreter.Fail(err)
 	}
 	s.SetContext(merged)

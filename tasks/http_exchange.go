@@ -44,7 +44,7 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 	}
 	e := &exchange{
 		method: request.Method, uri: request.URI, url: u, host: cmp.Or(request.Headers["Host"], u.Host), body: request.Body,
-		redirect: request.Redirect, origin: originOf(u), private: r.Secret || request.Authentication != nil || u.User != nil,
+		redirect: request.Redirect, origin: originOf(u), private: r.ReadsSecret || request.Authentication != nil || u.User != nil,
 	}
 	values := [...]string{userAgent, r.Key, strconv.Itoa(r.Attempt)}
 	e.header = make(http.Header, len(request.Headers)+len(values)+1)

@@ -69,7 +69,7 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	for _, name := range slices.Sorted(maps.Keys(environment)) { // of several mistakes always the same is told
 		value := environment[name]
 		if name == "" || strings.ContainsAny(name, "="+nul) || strings.Contains(stringify(value), nul) {
-			return r, s.Unfit(errors.Expressionf("the environment variable %q cannot be set", name), p.environment, name)
+			return r, s.WithExpression(errors.Expressionf("the environment variable %q cannot be set", name), p.environment, name)
 		}
 		r.Environment[name] = stringify(value)
 	}
@@ -81,7 +81,7 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 		return r, err
 	}
 	if err := r.setArguments(v); err != nil {
-		return r, s.Unfit(err, p.arguments)
+		return r, s.WithExpression(err, p.arguments)
 	}
 	return r, p.passable(s, r)
 }
@@ -90,12 +90,12 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 func (p processBody) passable(s *interpreter.Scope, r processRequest) *errors.Error {
 	for i, argument := range r.Arguments {
 		if strings.Contains(argument, nul) {
-			return s.Unfit(errors.Expressionf("an argument must not hold the character NUL"), p.arguments, i)
+			return s.WithExpression(errors.Expressionf("an argument must not hold the character NUL"), p.arguments, i)
 		}
 	}
 	for _, name := range p.names(r.Globals) {
 		if strings.Contains(name, nul) || strings.Contains(stringify(r.Globals[name]), nul) {
-			return s.Unfit(errors.Expressionf("the argument %q must not hold the character NUL", name), p.arguments, name)
+			return s.WithExpression(errors.Expressionf("the argument %q must not hold the character NUL", name), p.arguments, name)
 		}
 	}
 	return nil
@@ -225,7 +225,7 @@ func (c Config) run(ctx context.Context, name string, j process.Job) (ended, err
 	case err != nil:
 		return ended{}, err
 	}
-	return ended{end.Code, string(end.Stdout), string(end.Stderr)}, nil
+	return ended{end.ExitCode, string(end.Stdout), string(end.Stderr)}, nil
 }
 
 func (c Config) grace() time.Duration {

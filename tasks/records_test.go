@@ -37,11 +37,11 @@ func TestStepsEndWithTheirRecords(t *testing.T) {
 			s, now := interpreter.NewState("bench", "1"), time.Unix(0, 0).UTC()
 			result := interpreter.Step(p, s, interpreter.Start{Input: map[string]any{"text": strings.Repeat("x", c.size)}}, now)
 			if result.Again != c.again {
-				t.Errorf("it has more to do: %t, after %d tasks", result.Again, result.Spent)
+				t.Errorf("it has more to do: %t, after %d tasks", result.Again, result.TasksStarted)
 			}
 			for result.Again {
 				if bytes := recordedBytes(result); bytes < most || bytes > most+4*large {
-					t.Fatalf("a step has recorded %d bytes with %d tasks", bytes, result.Spent)
+					t.Fatalf("a step has recorded %d bytes with %d tasks", bytes, result.TasksStarted)
 				}
 				result = interpreter.Step(p, s, interpreter.Due{}, now)
 			}

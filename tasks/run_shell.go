@@ -51,7 +51,7 @@ func (r *runShellBody) Enter(s *interpreter.Scope) interpreter.Next {
 	}
 	prepared.Globals = nil
 	if strings.Contains(command, nul) {
-		return interpreter.Fail(s.Unfit(errors.Expressionf("the command must not hold the character NUL"), r.command))
+		return interpreter.Fail(s.WithExpression(errors.Expressionf("the command must not hold the character NUL"), r.command))
 	}
 	return r.next(s, shellRequest{prepared, command})
 }

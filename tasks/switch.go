@@ -35,7 +35,7 @@ type switchCase struct {
 
 func (b *switchBody) Enter(s *interpreter.Scope) interpreter.Next {
 	for _, c := range b.cases {
-		holds, err := s.Test(c.when, s.Input(), false)
+		holds, err := s.EvalCondition(c.when, s.Input(), false)
 		if err != nil {
 			return interpreter.Fail(err)
 		}

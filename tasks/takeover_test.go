@@ -35,7 +35,7 @@ func TestTakeoverWithoutTheSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var stored interpreter.Stored
+	var stored interpreter.StoredState
 	stored.Apply(c)
 	if s, err = interpreter.Restore(with, "test", "i", map[string]any{}, stored); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func evalText(s *interpreter.Scope, t *expr.Template, what string) (string, *err
 	}
 	text, err := asText(v, what)
 	if err != nil {
-		return "", s.Unfit(err, t)
+		return "", s.WithExpression(err, t)
 	}
 	return text, nil
 }

@@ -73,7 +73,7 @@ func (t *tryBody) Enter(s *interpreter.Scope) interpreter.Next {
 			return interpreter.Fail(err)
 		}
 		if !limit.IsZero() {
-			s.Limit("retry", limit)
+			s.AddDeadline("retry", limit)
 		}
 	}
 	return t.attempt(s, 0)
@@ -81,7 +81,7 @@ func (t *tryBody) Enter(s *interpreter.Scope) interpreter.Next {
 
 // attempt runs the list; n is the number of retries so far.
 func (t *tryBody) attempt(s *interpreter.Scope, n int) interpreter.Next {
-	next := interpreter.Run(t.try, s.Input(), interpreter.Pass{Attempt: n}, nil)
+	next := interpreter.Run(t.try, s.Input(), interpreter.Repetition{Attempt: n}, nil)
 	if t.retry == nil || t.retry.attemptDuration == nil {
 		return next
 	}
@@ -92,7 +92,7 @@ func (t *tryBody) attempt(s *interpreter.Scope, n int) interpreter.Next {
 	if d.IsZero() { // zero switches it off (semantics 9.4)
 		return next
 	}
-	return next.Within("attempt", d, s.Now())
+	return next.WithDeadline("attempt", d, s.Now())
 }
 
 func (t *tryBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {
@@ -117,20 +117,20 @@ func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpret
 		return interpreter.Fail(err)
 	}
 	if next, retries := t.again(s, progress, caught); retries {
-		s.Caught(err)
+		s.RecordCaught(err)
 		return next
 	}
 	if t.do == nil && t.then == nil && t.retry != nil {
 		return interpreter.Fail(err) // exhausted, and nothing to fall back on
 	}
-	s.Caught(err)
+	s.RecordCaught(err)
 	s.BindAfter(t.as, caught)
 	if t.do == nil {
 		return interpreter.Direct(s.Input(), t.then)
 	}
 	progress.Catching = true
 	s.Changed()
-	return interpreter.Run(t.do, s.Input(), interpreter.Pass{}, interpreter.Vars{t.as: caught})
+	return interpreter.Run(t.do, s.Input(), interpreter.Repetition{}, interpreter.Vars{t.as: caught})
 }
 
 // MayCatch implements interpreter.Catcher.
@@ -148,11 +148,11 @@ func (t *tryBody) matches(s *interpreter.Scope, err *errors.Error, caught any) (
 
 // both reports whether when holds and exceptWhen does not; absent ones do not object.
 func both(s *interpreter.Scope, when, exceptWhen *expr.Code, v any) (bool, *errors.Error) {
-	holds, err := s.Test(when, v, true)
+	holds, err := s.EvalCondition(when, v, true)
 	if err != nil || !holds {
 		return false, err
 	}
-	excepted, err := s.Test(exceptWhen, v, false)
+	excepted, err := s.EvalCondition(exceptWhen, v, false)
 	return !excepted, err
 }
 
@@ -221,7 +221,7 @@ func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error)
 		return 0, err
 	}
 	if to > from {
-		from += multiply(to-from, s.Chance(fmt.Sprint("jitter", n)))
+		from += multiply(to-from, s.Random(fmt.Sprint("jitter", n)))
 	}
 	return min(delay+from, dsl.MaxDuration), nil
 }

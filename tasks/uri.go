@@ -68,7 +68,7 @@ func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 	if parsed, err := url.Parse(text); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
 		unfit := errors.Expressionf("the endpoint must be a URL such as https://example.com/path, got %s", quote(withoutQuery(text)))
 		if u.expression != nil {
-			unfit = s.Unfit(unfit, u.expression)
+			unfit = s.WithExpression(unfit, u.expression)
 		}
 		return "", unfit
 	}

@@ -40,7 +40,7 @@ type HistoryEvent struct {
 func NewHistoryEvent(i store.Instance, r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
 		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Child: StartedChild(i, r),
-		Effect: int(r.Effect), Attempt: r.Attempt, Data: r.Data, Error: Error(r.Error), By: string(r.By), TimeoutKind: r.Timeout,
+		Effect: int(r.Effect), Attempt: r.Attempt, Data: r.Data, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
 		Until: Time(r.Until), CommittedAt: Time(step.CommittedAt),
 	}
 	if string(r.Path) != event.Pointer {

@@ -11,14 +11,14 @@ import (
 // expression tells which expression the error comes from, if one does: as it is written, where it stands, and what it
 // was given.
 func (r Report) expression() []string {
-	cited, ok := r.Outcome.Fault.Cited()
+	cited, ok := r.Outcome.Fault.ExpressionContext()
 	if !ok {
 		return nil
 	}
 	lines := []string{
 		labelled("in", detailLines(cited.Text)),
 		labelled("", ""),
-		labelled("given", terminal.Printable(terminal.Shorten(cited.Given, 300))),
+		labelled("given", terminal.Printable(terminal.Shorten(cited.Input, 300))),
 	}
 	if place := cited.Place(); place != "" {
 		lines[1] = fmt.Sprintf("%-6s %s", "", "("+terminal.Printable(terminal.Shorten(place, 600))+")")

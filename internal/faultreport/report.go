@@ -188,7 +188,7 @@ func (r Report) extensions() string {
 		delete(members, "request")
 		delete(members, "response")
 	}
-	if _, cites := r.Outcome.Fault.Cited(); cites {
+	if _, cites := r.Outcome.Fault.ExpressionContext(); cites {
 		delete(members, "expression")
 	}
 	if r.Outcome.TimedOut || len(members) == 0 {

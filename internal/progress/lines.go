@@ -67,8 +67,8 @@ func (l *lines) words(r interpreter.HistoryEvent) []string {
 	if !r.Until.IsZero() {
 		words = append(words, "until="+r.Until.UTC().Format(time.RFC3339Nano))
 	}
-	if r.By != "" {
-		words = append(words, "by="+terminal.Printable(string(r.By)))
+	if r.CaughtBy != "" {
+		words = append(words, "by="+terminal.Printable(string(r.CaughtBy)))
 	}
 	if r.Error != nil {
 		words = append(words, "error="+terminal.Printable(terminal.Shorten(r.Error.Error(), 300)))

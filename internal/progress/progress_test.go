@@ -59,7 +59,7 @@ func quoteRecords() []interpreter.HistoryEvent {
 	}
 	records[2].Until = quoteTime.Add(time.Second)
 	records[3].Until = quoteTime.Add(2 * time.Second)
-	records[4].Error, records[5].Error, records[5].By = timeout, timeout, try
+	records[4].Error, records[5].Error, records[5].CaughtBy = timeout, timeout, try
 	records[4].Timeout, records[5].Timeout = interpreter.DeadlineTask, interpreter.DeadlineTask
 	for i := range records {
 		records[i].Seq = i + 1

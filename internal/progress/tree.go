@@ -187,7 +187,7 @@ func (t *tree) catch(r interpreter.HistoryEvent) {
 	if len(t.faulted) == 0 {
 		return
 	}
-	t.faulted[0].note += "  → caught by " + terminal.Printable(string(r.By)) + " (catch: " + t.filter(r.Place()) + ")"
+	t.faulted[0].note += "  → caught by " + terminal.Printable(string(r.CaughtBy)) + " (catch: " + t.filter(r.Place()) + ")"
 	t.faulted = nil
 }
 

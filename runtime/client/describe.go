@@ -76,7 +76,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if d.Reason, err = c.told(ctx, d); err != nil {
 		return nil, err
 	}
-	for _, in := range interpreter.Deadlines(d.Program, d.State) {
+	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
 	d.Why, d.Then = d.why()+d.mail(), d.then()
@@ -87,7 +87,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 // that no worker has taken are in force only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 	// A timeout that cannot be told is none yet: the run will say why.
-	s, _ := interpreter.Begun(d.Program, d.Instance.Namespace, d.Instance.ID, d.Invocation.Start(d.Program, d.Lifecycle))
+	s, _ := interpreter.StateAtStart(d.Program, d.Instance.Namespace, d.Instance.ID, d.Invocation.Start(d.Program, d.Lifecycle))
 	limits := s.Deadlines
 	if d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.Accepted {
 		s.Deadlines = slices.DeleteFunc(slices.Clone(limits), func(l interpreter.Deadline) bool { return !l.Fixed })
@@ -103,7 +103,7 @@ func (d *Description) Source(at dsl.Pointer) string {
 
 func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline {
 	w := d.Program.Workflow
-	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == store.Quarantined && !in.Ends}
+	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == store.Quarantined && !in.EndsRun}
 	switch {
 	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
@@ -203,7 +203,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case d.Program.Route(o.Kind) == interpreter.RouteChild:
 		return fmt.Sprintf("waiting for the run %s that %s has started", d.started(o), at)
-	case o.Held:
+	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a place for it", at)
 	case o.Effect != 0 && d.attended():
 		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, dsl.RoughSpan(d.At.Sub(o.StartedAt)), o.Attempt)
@@ -224,7 +224,7 @@ func (d *Description) fires() (next DescribedDeadline, ok bool) {
 		passed := !in.At.After(d.At)
 		switch {
 		case in.Held:
-		case !ok, passed && in.Ends && !next.Ends, passed && in.Ends == next.Ends && len(in.Pointer) < len(next.Pointer):
+		case !ok, passed && in.EndsRun && !next.EndsRun, passed && in.EndsRun == next.EndsRun && len(in.Pointer) < len(next.Pointer):
 			next, ok = in, true
 		}
 	}

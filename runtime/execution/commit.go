@@ -32,7 +32,7 @@ func (s *Execution) propose(release bool) {
 func (s *Execution) proposal(release bool) (*store.Commit, error) {
 	if release {
 		for _, e := range s.batch.effects { // the next owner begins them
-			s.state.Hold(e.ID)
+			s.state.DeferEffect(e.ID)
 		}
 	}
 	changes, err := s.changes()
@@ -105,7 +105,7 @@ func (s *Execution) encodeEntry(e interpreter.HistoryStep) error {
 		if b.apart[ref] == nil {
 			b.apart[ref] = data
 			b.bytes += len(data)
-			s.state.Remember(len(data))
+			s.state.AddHistoryBytes(len(data))
 		}
 		return ref
 	})
@@ -114,7 +114,7 @@ func (s *Execution) encodeEntry(e interpreter.HistoryStep) error {
 	}
 	b.encoded = append(b.encoded, data)
 	b.bytes += len(data)
-	s.state.Remember(len(data))
+	s.state.AddHistoryBytes(len(data))
 	return nil
 }
 

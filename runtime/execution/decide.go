@@ -38,7 +38,7 @@ func (s *Execution) decide(now time.Time) {
 
 // mustBegin reports whether there is an effect that no other owner would perform once it is stored.
 func (s *Execution) mustBegin() bool {
-	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Once })
+	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.AtMostOnce })
 }
 
 // promises reports whether there is an effect of which nobody knows once what led to it is stored.
@@ -95,8 +95,8 @@ func (s *Execution) begin(over bool) {
 		switch {
 		case e.Detached: // nobody after this would know of it
 			s.actions.Perform = append(s.actions.Perform, e)
-		case !over && (s.leaving || s.draining && !e.Once): // the next owner starts it; what comes next stores that
-			s.state.Hold(e.ID)
+		case !over && (s.leaving || s.draining && !e.AtMostOnce): // the next owner starts it; what comes next stores that
+			s.state.DeferEffect(e.ID)
 		case over || !s.state.Awaits(e.ID): // the next owner starts it, or nobody
 		default:
 			s.actions.Perform = append(s.actions.Perform, e)

@@ -205,9 +205,9 @@ func (s *Execution) resume() {
 		case i.Error != nil:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case goesOn(e.ID): // or has ended
-		case i.Held:
+		case i.Deferred:
 			s.held = append(s.held, e)
-		case e.Once:
+		case e.AtMostOnce:
 			s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
 				"it was sent at most once, and nobody knows whether it arrived",
 			).With("outcome", "unknown")})
@@ -268,7 +268,7 @@ func (s *Execution) unhold() {
 		return
 	}
 	for _, e := range s.held {
-		s.state.Begin(e.ID)
+		s.state.BeginEffect(e.ID)
 	}
 	s.batch.effects = append(s.batch.effects, s.held...)
 	s.batch.firm, s.held = true, nil
@@ -279,9 +279,9 @@ func (s *Execution) unhold() {
 func (s *Execution) Drain(unbegun ...interpreter.Effect) {
 	s.draining = true
 	for _, e := range unbegun {
-		if !e.Once {
+		if !e.AtMostOnce {
 			delete(s.flights, e.ID)
-			s.state.Hold(e.ID)
+			s.state.DeferEffect(e.ID)
 		}
 	}
 	s.advance()
@@ -292,7 +292,7 @@ func (s *Execution) Drain(unbegun ...interpreter.Effect) {
 func (s *Execution) HandOver(unbegun ...interpreter.Effect) {
 	s.draining, s.leaving = true, true
 	for _, e := range unbegun {
-		s.state.Hold(e.ID)
+		s.state.DeferEffect(e.ID)
 	}
 	for id := range s.flights {
 		s.actions.Cancel = append(s.actions.Cancel, id)

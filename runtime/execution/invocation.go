@@ -105,11 +105,11 @@ func share(n, partitions int) int {
 func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interpreter.Start {
 	accepted := r.CreatedAt()
 	ev := interpreter.Start{
-		Input: i.Input.V, Untimed: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), At: store.Moment(r.Started), Depth: i.Depth,
+		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), StartedAt: store.Moment(r.Started), Depth: i.Depth,
 	}
-	from := ev.At
+	from := ev.StartedAt
 	if i.Accepted {
-		from, ev.From = accepted, accepted
+		from, ev.TimeoutFrom = accepted, accepted
 	}
 	until := func(kind string, at time.Time) {
 		if !from.IsZero() {

@@ -42,8 +42,8 @@ func (s *Execution) terms() (end, first time.Time, event interpreter.Event) {
 	if s.state.Status == interpreter.StatusPending {
 		start := s.info.Start(s.program, s.record)
 		// A timeout that cannot be told is no deadline: the run would fault, but that is work.
-		begun, _ := interpreter.Begun(s.program, s.instance.Namespace, s.instance.ID, start)
+		begun, _ := interpreter.StateAtStart(s.program, s.instance.Namespace, s.instance.ID, start)
 		return begun.NextDeadline(), begun.NextDeadline(), start
 	}
-	return interpreter.End(s.program, s.state), s.state.NextDeadline(), interpreter.Due{}
+	return interpreter.LatestEnd(s.program, s.state), s.state.NextDeadline(), interpreter.Due{}
 }

@@ -45,7 +45,7 @@ func (s *Execution) limit() {
 	}
 	err := s.Limits.Check(limits.History, int(s.record.Records)+s.batch.records)
 	if err == nil {
-		err = s.Limits.Check(limits.HistoryBytes, s.state.History())
+		err = s.Limits.Check(limits.HistoryBytes, s.state.HistoryBytes())
 	}
 	if err != nil {
 		s.step(interpreter.Abort{Error: err})
@@ -63,7 +63,7 @@ func (s *Execution) step(ev interpreter.Event) {
 	case interpreter.Start:
 		at = s.startTime(now)
 		if s.record.Expires(at) {
-			e.At = time.Time{}
+			e.StartedAt = time.Time{}
 			ev = e
 		}
 		// The store has not fixed the time; or whoever comes after this owner has to know the deadlines of what kills it.
@@ -141,11 +141,11 @@ func (s *Execution) wanted(e interpreter.Effect) {
 		s.batch.outbox = append(s.batch.outbox, Outgoing{Publish: e.Request.Body})
 	case e.Route == interpreter.RouteChild:
 		s.start(e)
-	case e.Once && !e.Detached && (s.unplaced || s.draining):
-		s.state.Hold(e.ID)
+	case e.AtMostOnce && !e.Detached && (s.unplaced || s.draining):
+		s.state.DeferEffect(e.ID)
 		s.held = append(s.held, e)
 	default:
-		s.batch.firm = s.batch.firm || e.Once || e.Detached
+		s.batch.firm = s.batch.firm || e.AtMostOnce || e.Detached
 		s.batch.effects = append(s.batch.effects, e)
 	}
 }

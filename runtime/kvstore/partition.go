@@ -186,7 +186,7 @@ func (p *partition) wake(r *store.Lifecycle) {
 
 // load returns everything of an instance but inbox, history and payloads.
 func (p *partition) load(i store.Instance, r store.Lifecycle) store.Loaded {
-	l := store.Loaded{Lifecycle: r, State: interpreter.Stored{Frames: map[interpreter.FrameKey][]byte{}}}
+	l := store.Loaded{Lifecycle: r, State: interpreter.StoredState{Frames: map[interpreter.FrameKey][]byte{}}}
 	get := func(part string) []byte {
 		value, _ := p.Get(p.key(i, part))
 		return clone(value)

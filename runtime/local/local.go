@@ -266,7 +266,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 	for _, e := range result.Effects {
 		l.perform(i, e)
 	}
-	l.count(result.Spent)
+	l.count(result.TasksStarted)
 	if i.state.Status.Final() {
 		l.end(i)
 	}

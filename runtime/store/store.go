@@ -159,7 +159,7 @@ type Claimed struct {
 type Loaded struct {
 	Lifecycle  Lifecycle
 	Invocation []byte
-	State      interpreter.Stored
+	State      interpreter.StoredState
 }
 
 // Message is something in an instance's inbox; opaque to the store.

@@ -70,7 +70,7 @@ func (h *executor) placed() {
 // it is known to be started: then no other would.
 func (h *executor) drain() {
 	unbegun := h.waiting
-	h.waiting = slices.DeleteFunc(slices.Clone(unbegun), func(e interpreter.Effect) bool { return !e.Once })
+	h.waiting = slices.DeleteFunc(slices.Clone(unbegun), func(e interpreter.Effect) bool { return !e.AtMostOnce })
 	h.session.Drain(unbegun...)
 }
 

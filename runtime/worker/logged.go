@@ -75,7 +75,7 @@ func logEntry(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invoc
 	words := []any{"task", string(e.Events[first].Path), "error", inLog(e.Events[first].Error)}
 	caught := slices.IndexFunc(e.Events, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.ErrorCaught })
 	if caught >= 0 {
-		words = append(words, "caughtBy", string(e.Events[caught].By))
+		words = append(words, "caughtBy", string(e.Events[caught].CaughtBy))
 	}
 	what := "a task has faulted"
 	if e.Events[first].Timeout != "" {

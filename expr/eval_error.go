@@ -2,18 +2,18 @@ package expr
 
 import "github.com/swrun/swrun/errors"
 
-// Failure is an evaluation that failed: of which expression, for which input. It wraps the error that says why.
-type Failure struct {
+// EvalError is an evaluation that failed: of which expression, for which input. It wraps the error that says why.
+type EvalError struct {
 	Code  *Code
 	Input any
 	Err   error
 }
 
 // Error returns why the evaluation failed.
-func (f *Failure) Error() string { return f.Err.Error() }
+func (f *EvalError) Error() string { return f.Err.Error() }
 
 // Unwrap returns the error that says why.
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *EvalError) Unwrap() error { return f.Err }
 
 // ConditionError is a condition that is neither true nor false. What it has yielded is not part of the message: it may
 // be large, and it may be secret.
