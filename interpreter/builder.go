@@ -61,7 +61,7 @@ func (b *Builder) Value(v dsl.Value) *expr.Template {
 		b.c.templateErrors(v.Pointer, err, shift)
 		return nil
 	}
-	b.c.locate(v.Pointer, t)
+	b.c.notePlaces(v.Pointer, t)
 	b.uses(t.Variables(), data)
 	return t
 }
@@ -119,7 +119,7 @@ func property(at dsl.Pointer) string {
 
 // List compiles a list of child tasks that stands below the task at slot, for example "do" or "catch/do".
 func (b *Builder) List(slot string, tasks dsl.TaskList) *List {
-	list := &List{slot: slot, owner: b.node}
+	list := &List{name: slot, owner: b.node}
 	b.node.lists = append(b.node.lists, list)
 	b.c.fill(list, tasks, b.node.pointer+dsl.Pointer("/"+slot))
 	return list

@@ -39,7 +39,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	c.program.output = c.output(b, w.Output)
 	c.program.timeout = c.timeout(b, w.Timeout)
 	c.compileExtensions()
-	c.program.root = &List{slot: "do"}
+	c.program.root = &List{name: "do"}
 	c.fill(c.program.root, w.Do, "/do")
 	if c.diagnostics.Err() != nil {
 		return nil, c.diagnostics
@@ -86,7 +86,7 @@ func (c *compiler) fill(list *List, tasks dsl.TaskList, at dsl.Pointer) {
 	for i, t := range tasks {
 		base := t.Base()
 		n := &node{task: t, origin: base.Pointer, pointer: at.Item(i, base.Name)}
-		n.segment = "/" + list.slot + string(dsl.Pointer("").Item(i, pathEscaper.Replace(base.Name)))
+		n.segment = "/" + list.name + string(dsl.Pointer("").Item(i, pathEscaper.Replace(base.Name)))
 		list.tasks = append(list.tasks, c.task(n, siblings))
 	}
 }
@@ -103,7 +103,7 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 		n.export = c.transform(b, base.Export.Schema, base.Export.As)
 	}
 	n.timeout = c.timeout(b, base.Timeout)
-	n.once = base.Engine.Delivery == dsl.DeliverAtMostOnce
+	n.atMostOnce = base.Engine.Delivery == dsl.DeliverAtMostOnce
 	if jump := b.Jump(base.Pointer, base.Then); jump != nil {
 		n.then = *jump
 	}
@@ -175,7 +175,7 @@ func (c *compiler) function(origin dsl.Pointer, task dsl.Task) *List {
 	if list := c.functions[key]; list != nil {
 		return list
 	}
-	list := &List{slot: slotCall}
+	list := &List{name: callList}
 	c.functions[key] = list
 	list.tasks = []*node{{task: task, origin: origin, segment: "()"}}
 	c.task(list.tasks[0], nil)
@@ -222,7 +222,7 @@ func (c *compiler) templateErrors(at dsl.Pointer, err error, shift int) {
 	}
 	var template *expr.TemplateError
 	if errors.As(err, &template) {
-		at = along(at, template.Path)
+		at = pointerTo(at, template.Path)
 		moved := *template.Err
 		moved.Offset = max(0, moved.Offset+shift)
 		err = &moved

@@ -60,7 +60,7 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 
 // expire ends every scope whose time is over, from the outside in. It reports whether the run goes on.
 func (m *machine) expire() bool {
-	if at := passed(m.s.Deadlines, m.now); at >= 0 {
+	if at := firstPassed(m.s.Deadlines, m.now); at >= 0 {
 		m.expired, m.expiredKind = m.s.Deadlines[at].error("", m.running(nil)), m.s.Deadlines[at].Kind
 		m.fault(m.expired)
 		return false
@@ -100,18 +100,18 @@ func (m *machine) expiry(f frame, d Deadline) *errors.Error {
 	return m.expired
 }
 
-// timeoutOf returns the kind of the deadline whose passing err is; empty for any other error.
-func (m *machine) timeoutOf(err *errors.Error) string {
+// timeoutKind returns the kind of the deadline whose passing err is; empty for any other error.
+func (m *machine) timeoutKind(err *errors.Error) string {
 	if err != nil && err == m.expired {
 		return m.expiredKind
 	}
 	return ""
 }
 
-// located returns err as it goes up from a scope at pointer.
-func (m *machine) located(err *errors.Error, pointer dsl.Pointer) *errors.Error {
-	located := m.raised(err.At(pointer.Instance()))
-	if m.timeoutOf(err) != "" {
+// errorAt returns err as it goes up from a scope at pointer.
+func (m *machine) errorAt(err *errors.Error, pointer dsl.Pointer) *errors.Error {
+	located := m.visibleError(err.At(pointer.Instance()))
+	if m.timeoutKind(err) != "" {
 		m.expired = located
 	}
 	return located
@@ -119,11 +119,11 @@ func (m *machine) located(err *errors.Error, pointer dsl.Pointer) *errors.Error 
 
 // endsRun reports whether the passing of a deadline of f ends the run, whatever expressions say.
 func (m *machine) endsRun(f frame, d Deadline) bool {
-	err := m.raised(d.error(f.common().pointer(), nil))
-	for parent := range m.s.around(f) {
+	err := m.visibleError(d.error(f.common().pointer(), nil))
+	for parent := range m.s.ancestors(f) {
 		list := "" // that the error comes out of
 		if l, ok := f.(*listFrame); ok {
-			list = l.List
+			list = l.ListName
 		}
 		if task, ok := parent.(*taskFrame); ok && task.Phase == PhaseBody {
 			if catcher, ok := task.node.body.(Catcher); ok && catcher.MayCatch(list, err) {
@@ -139,11 +139,11 @@ func (m *machine) endsRun(f frame, d Deadline) bool {
 // around which no try could take it. It is zero if there is none. Other deadlines lead to work; these do not.
 func LatestEnd(p *Program, s *State) time.Time {
 	m := &machine{p: p, s: s}
-	m.resume()
+	m.resolveNodes()
 	end := earliest(s.Deadlines)
 	for _, f := range s.frames {
 		for _, d := range f.common().Deadlines {
-			if sooner(end, d.At) != end && m.endsRun(f, d) {
+			if earlier(end, d.At) != end && m.endsRun(f, d) {
 				end = d.At
 			}
 		}
@@ -163,8 +163,8 @@ func StateAtStart(p *Program, namespace, id string, ev Start) (*State, *errors.E
 	return s, err
 }
 
-// passed returns which of some deadlines has passed first at a time, or -1.
-func passed(all []Deadline, now time.Time) int {
+// firstPassed returns which of some deadlines has passed first at a time, or -1.
+func firstPassed(all []Deadline, now time.Time) int {
 	found := -1
 	for i, d := range all {
 		if !now.Before(d.At) && (found < 0 || d.At.Before(all[found].At)) {
@@ -177,13 +177,13 @@ func passed(all []Deadline, now time.Time) int {
 // earliest returns when the first of some deadlines passes; zero if there is none.
 func earliest(all []Deadline) (first time.Time) {
 	for _, d := range all {
-		first = sooner(first, d.At)
+		first = earlier(first, d.At)
 	}
 	return first
 }
 
-// sooner returns the earlier of two times, of which zero is never.
-func sooner(a, b time.Time) time.Time {
+// earlier returns the earlier of two times, of which zero is never.
+func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

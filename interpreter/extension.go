@@ -37,7 +37,7 @@ func (c *compiler) extensionList(at dsl.Pointer, part string, tasks dsl.TaskList
 	if len(tasks) == 0 {
 		return nil
 	}
-	list := &List{slot: string(at.Key(part)[1:]), absolute: true, owner: workflowNode}
+	list := &List{name: string(at.Key(part)[1:]), absolute: true, owner: workflowNode}
 	c.fill(list, tasks, at.Key(part))
 	return list
 }

@@ -2,13 +2,10 @@ package interpreter
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // deliver hands the output of the ended task f to the frame it ran below. A nil jump is a task that was skipped,
 // whose flow directive does not count.
@@ -18,7 +15,7 @@ func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	}
 	switch parent := parent.(type) {
 	case *listFrame:
-		m.goOn(parent, output, then)
+		m.continueList(parent, output, then)
 	case *taskFrame: // f is a branch of a fork
 		if then.Directive == dsl.DirectiveEnd { // like the winner of a race, whose exports count
 			m.setContext(parent, f.Context)
@@ -29,8 +26,8 @@ func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	}
 }
 
-// goOn goes on in a list after one of its tasks.
-func (m *machine) goOn(list *listFrame, output any, then *Jump) {
+// continueList goes on in a list after one of its tasks.
+func (m *machine) continueList(list *listFrame, output any, then *Jump) {
 	list.Data = output
 	list.changed()
 	switch then.Directive {
@@ -40,7 +37,7 @@ func (m *machine) goOn(list *listFrame, output any, then *Jump) {
 		m.listDone(list, output, true)
 	case dsl.DirectiveTask:
 		if then.Index <= list.At {
-			list.Lap++
+			list.BackwardJumps++
 		}
 		list.At = then.Index
 		m.s.queue(list)
@@ -69,7 +66,7 @@ func (m *machine) listDone(list *listFrame, output any, exit bool) {
 	case PhaseAfter:
 		m.after(f, f.Extension-1)
 	default:
-		m.childDone(f, Child{Repetition: list.Pass, Output: output})
+		m.childDone(f, Child{Repetition: list.Repetition, Output: output})
 	}
 }
 
@@ -95,13 +92,13 @@ func (m *machine) end(f *taskFrame, output any) {
 
 // fail ends f with an error and looks for what handles it.
 func (m *machine) fail(f frame, err *errors.Error) {
-	err = m.located(err, f.common().pointer())
+	err = m.errorAt(err, f.common().pointer())
 	for {
 		m.cancelChildrenBy(f, err)
 		m.s.remove(f)
 		if task, ok := f.(*taskFrame); ok {
 			m.cancelEffect(task) // its time is over
-			m.record(task.record(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutOf(err)}))
+			m.record(task.event(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutKind(err)}))
 		}
 		if f = m.s.frame(f.common().Parent); f == nil {
 			m.fault(err)
@@ -118,7 +115,7 @@ func (m *machine) fail(f frame, err *errors.Error) {
 				m.next(task, n)
 				return
 			}
-			err = m.located(n.err, task.pointer())
+			err = m.errorAt(n.err, task.pointer())
 		}
 	}
 }
@@ -157,7 +154,7 @@ func (m *machine) cancel(f frame) {
 	}
 	m.cancelEffect(task)
 	if !task.StartedAt.IsZero() {
-		m.record(task.record(HistoryEvent{Type: TaskCancelled, Error: m.cause}))
+		m.record(task.event(HistoryEvent{Type: TaskCancelled, Error: m.cause}))
 	}
 }
 
@@ -182,12 +179,12 @@ func (m *machine) cancelAll() {
 }
 
 func (m *machine) fault(err *errors.Error) {
-	err = m.located(err, "")
+	err = m.errorAt(err, "")
 	m.cause = err
 	m.cancelAll()
 	m.cause = nil
-	m.s.Status, m.s.Fault, m.s.TimedOut, m.s.head = StatusFaulted, err, m.timeoutOf(err) != "", true
-	m.record(HistoryEvent{Type: WorkflowFaulted, Error: err, Timeout: m.timeoutOf(err)})
+	m.s.Status, m.s.Fault, m.s.TimedOut, m.s.headChanged = StatusFaulted, err, m.timeoutKind(err) != "", true
+	m.record(HistoryEvent{Type: WorkflowFaulted, Error: err, Timeout: m.timeoutKind(err)})
 }
 
 func (m *machine) completeWorkflow(raw any) {
@@ -204,6 +201,6 @@ func (m *machine) completeWorkflow(raw any) {
 	}
 	m.cancelAll()
 	output = m.s.redact.Value(output) // whoever reads it need not know the secrets
-	m.s.Status, m.s.Output, m.s.head = StatusCompleted, output, true
+	m.s.Status, m.s.Output, m.s.headChanged = StatusCompleted, output, true
 	m.record(HistoryEvent{Type: WorkflowCompleted, Data: output})
 }

@@ -59,21 +59,21 @@ func (f *commonFrame) stored(o *object) {
 // listFrame is a list of tasks in progress.
 type listFrame struct {
 	commonFrame
-	List string // below the task: see List.slot
-	Data any    // input of the task to start next
-	Pass Repetition
-	At   int // position of the task in progress
-	Lap  int // how often the flow has jumped backward
+	ListName      string // below the task: see List.name
+	Data          any    // input of the task to start next
+	Repetition    Repetition
+	At            int // position of the task in progress
+	BackwardJumps int // how often the flow has jumped backward
 }
 
 func (f *listFrame) stored(o *object) {
-	text(o, "l", &f.List) // first: it tells a list from a task
+	text(o, "l", &f.ListName) // first: it tells a list from a task
 	f.commonFrame.stored(o)
 	o.data("r", &f.Data)
-	number(o, "n", &f.Pass.Iteration)
-	number(o, "a", &f.Pass.Attempt)
+	number(o, "n", &f.Repetition.Iteration)
+	number(o, "a", &f.Repetition.Attempt)
 	number(o, "@", &f.At)
-	number(o, "L", &f.Lap)
+	number(o, "L", &f.BackwardJumps)
 }
 
 // taskFrame is a task in progress.
@@ -127,7 +127,7 @@ func (f *taskFrame) storedProgress(o *object) {
 			return
 		}
 	}
-	if o.encoded("g", (*[]byte)(&text)); o.reading && text != nil {
+	if o.sealedJSON("g", (*[]byte)(&text)); o.reading && text != nil {
 		f.Progress = text
 	}
 }
@@ -168,7 +168,7 @@ func (e *InFlight) stored(o *object) {
 	o.flag("1", &e.AtMostOnce)
 	o.flag("h", &e.Deferred)
 	o.flag("s", &e.Confidential)
-	o.encoded("q", &e.Request)
+	o.sealedJSON("q", &e.Request)
 }
 
 func encodeFrame(f frame, secrets *redact.Set) ([]byte, error) {

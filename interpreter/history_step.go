@@ -109,28 +109,28 @@ func Replay(p *Program, s *State, start Start, entries []HistoryStep) (*State, e
 // write instead.
 func (e HistoryStep) Encode(b []byte, limit int, keep func(data []byte) (ref string)) ([]byte, error) {
 	o := newObject(b, nil)
-	e.stored(o, &apart{limit: limit, keep: keep})
+	e.stored(o, &largeData{limit: limit, store: keep})
 	return o.end()
 }
 
 // DecodeHistoryStep reads what Encode wrote; fetch returns data that is kept apart.
 func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (HistoryStep, error) {
 	var e HistoryStep
-	err := readObject(data, nil, func(o *object) { e.stored(o, &apart{fetch: fetch}) })
+	err := readObject(data, nil, func(o *object) { e.stored(o, &largeData{fetch: fetch}) })
 	if err != nil {
 		return HistoryStep{}, fmt.Errorf("read a step of a history: %w", err)
 	}
 	return e, nil
 }
 
-// apart is where data is kept that is too large to stand in history.
-type apart struct {
+// largeData is where data is kept that is too large to stand in history.
+type largeData struct {
 	limit int // bytes that may stand in it
-	keep  func(data []byte) (ref string)
+	store func(data []byte) (ref string)
 	fetch func(ref string) ([]byte, error)
 }
 
-func (e *HistoryStep) stored(o *object, a *apart) {
+func (e *HistoryStep) stored(o *object, a *largeData) {
 	text(o, "e", &e.Event)
 	o.instant("t", &e.At)
 	seq := 0 // of the first event; the others follow without gaps
@@ -150,7 +150,7 @@ func (e *HistoryStep) stored(o *object, a *apart) {
 
 // stored leaves out what equals something else: a path that is the pointer, data that is that of the event before, and
 // the task if it is that of the event before.
-func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, a *apart) {
+func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, a *largeData) {
 	text(o, "t", &ev.Type)
 	ev.storedTask(o, before)
 	number(o, "n", &ev.Effect)
@@ -186,7 +186,7 @@ func (ev *HistoryEvent) sameTask(other *HistoryEvent) bool {
 		ev.Path == other.Path && ev.Origin == other.Origin
 }
 
-func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, a *apart) {
+func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, a *largeData) {
 	same := before != nil && ev.Data != nil && jsonvalue.Same(ev.Data, before.Data)
 	o.flag("=", &same)
 	switch {
@@ -199,7 +199,7 @@ func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, a *apart) {
 	}
 }
 
-func (ev *HistoryEvent) writeData(o *object, a *apart) {
+func (ev *HistoryEvent) writeData(o *object, a *largeData) {
 	without := o.b
 	o.key("d")
 	b, err := expr.AppendAtMost(o.b, ev.Data, a.limit)
@@ -208,16 +208,16 @@ func (ev *HistoryEvent) writeData(o *object, a *apart) {
 		return
 	}
 	o.b = without
-	data, err := expr.Append(make([]byte, 0, room(ev.Data)), ev.Data)
+	data, err := expr.Append(make([]byte, 0, jsonCapacity(ev.Data)), ev.Data)
 	if err != nil {
 		o.fail(err)
 		return
 	}
-	ref := a.keep(data)
+	ref := a.store(data)
 	text(o, "x", &ref)
 }
 
-func (ev *HistoryEvent) readData(o *object, a *apart) {
+func (ev *HistoryEvent) readData(o *object, a *largeData) {
 	data, ok := o.take("d")
 	if !ok {
 		var ref string

@@ -23,7 +23,7 @@ type Interruption struct {
 func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruption {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
-	m.resume()
+	m.resolveNodes()
 	var all []Interruption
 	for f := range s.tasks() {
 		if f.Effect == nil {
@@ -38,7 +38,7 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 		if body == nil && (!f.Effect.AtMostOnce || f.Effect.Deferred) {
 			body, i.Error = m.requestAgain(f)
 		}
-		i.Effect.Request = m.request(f, body, f.Effect.Attempt)
+		i.Effect.Request = m.newRequest(f, body, f.Effect.Attempt)
 		i.Effect.Request.ReadsSecret = f.Effect.Request == nil // then it is not stored
 		all = append(all, i)
 	}
@@ -49,7 +49,7 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 func Children(p *Program, s *State) []Effect {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
-	m.resume()
+	m.resolveNodes()
 	var all []Effect
 	for f := range s.tasks() {
 		if f.Effect == nil || f.node.kind.Route != RouteChild {
@@ -59,14 +59,14 @@ func Children(p *Program, s *State) []Effect {
 		if body == nil {
 			body, _ = m.requestAgain(f) // without it nobody can tell which child it is
 		}
-		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: RouteChild, Request: m.request(f, body, f.Effect.Attempt)})
+		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: RouteChild, Request: m.newRequest(f, body, f.Effect.Attempt)})
 	}
 	return all
 }
 
 // requestAgain makes a request that was not stored because it holds a secret, from the same input at the same time.
 func (m *machine) requestAgain(f *taskFrame) ([]byte, *errors.Error) {
-	if err := m.grant(f.node); err != nil { // this owner may have other secrets
+	if err := m.requireSecrets(f.node); err != nil { // this owner may have other secrets
 		return nil, err.At(f.pointer().Instance())
 	}
 	m.now = f.Effect.StartedAt

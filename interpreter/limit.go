@@ -12,17 +12,17 @@ func (s *Scope) Limits() limits.Set { return s.m.p.config.Limits }
 // Limits returns how large things may become in runs of p.
 func (p *Program) Limits() limits.Set { return p.config.Limits }
 
-// sized checks how large data is.
-func (m *machine) sized(n limits.Name, v any) *errors.Error {
+// checkSize checks how large data is.
+func (m *machine) checkSize(n limits.Name, v any) *errors.Error {
 	set := m.p.config.Limits
 	return set.Check(n, expr.EncodedSize(v, 1<<40))
 }
 
 // CheckSize is an error if data is larger than a limit.
-func (s *Scope) CheckSize(n limits.Name, v any) *errors.Error { return s.m.sized(n, v) }
+func (s *Scope) CheckSize(n limits.Name, v any) *errors.Error { return s.m.checkSize(n, v) }
 
-// admitted checks the request that f wants before it counts as wanted; held says that it holds a secret.
-func (m *machine) admitted(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
+// checkRequest checks the request that f wants before it counts as wanted; held says that it holds a secret.
+func (m *machine) checkRequest(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
 	set := m.p.config.Limits
 	switch f.node.kind.Route {
 	case RoutePublish:
@@ -36,7 +36,7 @@ func (m *machine) admitted(f *taskFrame, n Next, body []byte) (held bool, err *e
 	if err != nil {
 		return false, err
 	}
-	return m.confided(f, n, body)
+	return m.checkConfidential(f, n, body)
 }
 
 // children counts the runs that tasks wait for.
@@ -49,8 +49,8 @@ func (m *machine) children() (n int) {
 	return n
 }
 
-// spread checks that branches can be in progress beside all other tasks.
-func (m *machine) spread(branches int) *errors.Error {
+// checkBranches checks that branches can be in progress beside all other tasks.
+func (m *machine) checkBranches(branches int) *errors.Error {
 	set := m.p.config.Limits
 	if err := set.Check(limits.Branches, branches); err != nil {
 		return err

@@ -9,19 +9,19 @@ import (
 
 // Next is what a Body wants to happen now. Make it with Done, Direct, Fail, Run, Fork, Sleep, Await, Perform or Detach.
 type Next struct {
-	kind   nextKind
-	value  any
-	then   *Jump
-	err    *errors.Error
-	list   *List
-	pass   Repetition
-	within *Deadline
-	vars   Vars
-	until  time.Time
-	quiet  bool // the wait has its own record
-	detach bool
-	output any // of a detached effect
-	shared any // what others read of a request
+	kind       nextKind
+	value      any
+	then       *Jump
+	err        *errors.Error
+	list       *List
+	repetition Repetition
+	deadline   *Deadline
+	vars       Vars
+	until      time.Time
+	recorded   bool // the wait has its own record
+	detach     bool
+	output     any // of a detached effect
+	sharedBody any // what others read of a request
 }
 
 type nextKind uint8
@@ -50,14 +50,14 @@ func Fail(err *errors.Error) Next { return Next{kind: nextFail, err: err} }
 
 // Run runs a list of the body's tasks with input; vars are bound for the tasks in it.
 func Run(list *List, input any, pass Repetition, vars Vars) Next {
-	return Next{kind: nextRun, list: list, value: input, pass: pass, vars: vars}
+	return Next{kind: nextRun, list: list, value: input, repetition: pass, vars: vars}
 }
 
 // WithDeadline gives what Run started a deadline of its own, d from now; if it passes, ChildFailed gets a timeout error
 // that names kind.
 func (n Next) WithDeadline(kind string, d dsl.Duration, now time.Time) Next {
 	deadline := newDeadline(kind, d, now)
-	n.within = &deadline
+	n.deadline = &deadline
 	return n
 }
 
@@ -90,6 +90,6 @@ func Detach(request, output any) Next {
 // Sharing says what of a request is stored for others to read: it must not hold a secret, unless the task's definition
 // says the same.
 func (n Next) Sharing(v any) Next {
-	n.shared = v
+	n.sharedBody = v
 	return n
 }

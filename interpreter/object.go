@@ -212,8 +212,8 @@ func (o *object) dataUnless(key string, v *any, other any) {
 	}
 }
 
-// maybe is data that is there or not, and null if it is null.
-func (o *object) maybe(key string, v **Value) {
+// optional is data that is there or not, and null if it is null.
+func (o *object) optional(key string, v **Value) {
 	if !o.reading {
 		if *v != nil {
 			o.write(key, o.secrets.Seal((*v).V))
@@ -281,8 +281,8 @@ func (o *object) variables(key string, v *Vars) {
 	}
 }
 
-// encoded is a field of JSON text that holds data of the workflow; nil is left out.
-func (o *object) encoded(key string, v *[]byte) {
+// sealedJSON is a field of JSON text that holds data of the workflow; nil is left out.
+func (o *object) sealedJSON(key string, v *[]byte) {
 	value, ok := *v, *v != nil
 	change := o.secrets.Seal
 	if o.reading {
@@ -323,15 +323,15 @@ func (o *object) decoded(value []byte) any {
 	return v
 }
 
-// muchData is from how many bytes on it matters how often data is copied.
-const muchData = 4 << 10
+// smallData is from how many bytes on it matters how often data is copied.
+const smallData = 4 << 10
 
 // write writes a value that may be stored as it is.
 func (o *object) write(key string, v any) {
 	o.key(key)
-	b, err := expr.AppendAtMost(o.b, v, muchData)
+	b, err := expr.AppendAtMost(o.b, v, smallData)
 	if err == expr.ErrTooLong { // its place is made at once, and does not grow again and again
-		b, err = expr.Append(slices.Grow(o.b, room(v)+muchData), v)
+		b, err = expr.Append(slices.Grow(o.b, jsonCapacity(v)+smallData), v)
 	}
 	if err != nil {
 		o.fail(err)
@@ -340,8 +340,8 @@ func (o *object) write(key string, v any) {
 	o.b = b
 }
 
-// room returns how many bytes to have for data as JSON: a little more than it looks like, for what has to be escaped.
-func room(v any) int {
+// jsonCapacity returns how many bytes to have for data as JSON: a little more than it looks like, for what has to be escaped.
+func jsonCapacity(v any) int {
 	size := expr.EncodedSize(v, math.MaxInt)
 	return size + size/32
 }

@@ -28,8 +28,8 @@ func (p Repetition) suffix() string {
 	return "!" + strconv.Itoa(p.Attempt)
 }
 
-// occurrence returns the path without retries: a repeated attempt is the same occurrence.
-func (p Path) occurrence() string {
+// withoutRetries returns the path without retries: a repeated attempt is the same occurrence.
+func (p Path) withoutRetries() string {
 	if !strings.Contains(string(p), "!") {
 		return string(p)
 	}
@@ -45,7 +45,7 @@ func (p Path) occurrence() string {
 
 // key returns the idempotency key of an occurrence (reliability.md 1.3.8).
 func (s *State) key(p Path) string {
-	sum := s.digest("key", p.occurrence())
+	sum := s.digest("key", p.withoutRetries())
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 

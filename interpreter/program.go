@@ -53,7 +53,7 @@ type Loader func(ctx context.Context, uri string) ([]byte, error)
 
 // List is a compiled list of tasks: one of a task's own lists, or the workflow's.
 type List struct {
-	slot  string // pointer suffix below its owner: do, try, catch/do, fork/branches
+	name  string // pointer suffix below its owner: do, try, catch/do, fork/branches
 	tasks []*node
 	owner *node // nil for the workflow's own list and for functions
 	// absolute lists stand outside the place they run in, so that their tasks' pointers are complete: extensions.
@@ -88,10 +88,10 @@ func otherDefinition(origin dsl.Pointer) string {
 }
 
 // inlined reports whether l is a function, which runs as if it stood where it is called.
-func (l *List) inlined() bool { return l.slot == slotCall }
+func (l *List) inlined() bool { return l.name == callList }
 
-// slotCall is the slot of a called function. Like all slots it is never empty: that is how frames tell lists.
-const slotCall = "call"
+// callList is the slot of a called function. Like all slots it is never empty: that is how frames tell lists.
+const callList = "call"
 
 // node is one compiled task.
 type node struct {
@@ -110,12 +110,12 @@ type node struct {
 	lists      []*List
 	extensions []*extension
 	secrets    []string // that its expressions name
-	once       bool     // metadata.swrun.delivery is at-most-once
+	atMostOnce bool     // metadata.swrun.delivery is at-most-once
 }
 
 // list returns the node's list in slot, or nil.
 func (n *node) list(slot string) *List {
-	if i := slices.IndexFunc(n.lists, func(l *List) bool { return l.slot == slot }); i >= 0 {
+	if i := slices.IndexFunc(n.lists, func(l *List) bool { return l.name == slot }); i >= 0 {
 		return n.lists[i]
 	}
 	return nil
@@ -168,7 +168,7 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	}
 	v, err := d.code.Eval(s, input)
 	if err != nil {
-		return dsl.Duration{}, s.failed(err)
+		return dsl.Duration{}, s.evalError(err)
 	}
 	yielded, err := dsl.DurationValue(v)
 	var negative *dsl.NegativeError
@@ -176,9 +176,9 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	case err == nil:
 		return yielded, nil
 	case errors.As(err, &negative): // (semantics 9.4)
-		return dsl.Duration{}, s.cite(errors.Validationf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
+		return dsl.Duration{}, s.withCode(errors.Validationf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
 	}
-	return dsl.Duration{}, s.cite(errors.Expressionf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
+	return dsl.Duration{}, s.withCode(errors.Expressionf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
 }
 
 // Performer returns what performs effects of a kind, or nil.

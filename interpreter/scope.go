@@ -17,10 +17,10 @@ type Scope struct {
 	owner frame      // where the search for variables begins
 
 	input, output any  // $input and $output at this point of the task's protocol
-	secret        bool // an expression has used a secret
+	readsSecret   bool // an expression has used a secret
 	confidential  bool // a secret goes with the request, by value or by name
 	bound         Vars // variables that only this scope sees
-	worked        int  // units that its expressions and schemas have taken
+	work          int  // units that its expressions and schemas have taken
 }
 
 // Input returns the task's transformed input.
@@ -47,12 +47,12 @@ func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 // Eval evaluates a template for input. There must be one: what an absent property means is for the task to say, and never
 // that the input stands in for it unasked.
 func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
-	if s.worked > expr.MaxCombinedWork {
+	if s.work > expr.MaxCombinedWork {
 		return nil, expr.CombinedWorkError()
 	}
 	v, err := t.Eval(s, input)
 	if err != nil {
-		return nil, s.failed(err)
+		return nil, s.evalError(err)
 	}
 	return v, nil
 }
@@ -62,20 +62,20 @@ func (s *Scope) EvalCondition(c *expr.Code, input any, otherwise bool) (bool, *e
 	if c == nil {
 		return otherwise, nil
 	}
-	if s.worked > expr.MaxCombinedWork {
+	if s.work > expr.MaxCombinedWork {
 		return false, expr.CombinedWorkError()
 	}
 	ok, err := c.EvalCondition(s, input)
 	if err != nil {
-		return false, s.failed(err)
+		return false, s.evalError(err)
 	}
 	return ok, nil
 }
 
 // CountWork counts work that was done for the task, in units of about a microsecond (see expr.WorkCounter).
 func (s *Scope) CountWork(units int) {
-	s.worked += units
-	s.m.worked += units
+	s.work += units
+	s.m.work += units
 }
 
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
@@ -91,20 +91,20 @@ func (s *Scope) EvalConditionWith(c *expr.Code, input any, vars Vars) (bool, *er
 
 // RecordCaught notes that the task has caught an error.
 func (s *Scope) RecordCaught(err *errors.Error) {
-	s.m.record(s.frame.record(HistoryEvent{Type: ErrorCaught, Error: err, CaughtBy: s.frame.pointer(), Timeout: s.m.timeoutOf(err)}))
+	s.m.record(s.frame.event(HistoryEvent{Type: ErrorCaught, Error: err, CaughtBy: s.frame.pointer(), Timeout: s.m.timeoutKind(err)}))
 }
 
 // Retry waits until a time and then calls Wake for the given attempt.
 func (s *Scope) Retry(attempt int, until time.Time) Next {
-	s.m.record(s.frame.record(HistoryEvent{Type: RetryScheduled, Attempt: attempt, Until: until}))
-	return Next{kind: nextSleep, until: until, quiet: true}
+	s.m.record(s.frame.event(HistoryEvent{Type: RetryScheduled, Attempt: attempt, Until: until}))
+	return Next{kind: nextSleep, until: until, recorded: true}
 }
 
 // CallDepth returns how many function calls the task runs in.
 func (s *Scope) CallDepth() int {
 	calls := 0
-	for f := range s.m.s.around(s.frame) {
-		if list, ok := f.(*listFrame); ok && list.List == slotCall {
+	for f := range s.m.s.ancestors(s.frame) {
+		if list, ok := f.(*listFrame); ok && list.ListName == callList {
 			calls++
 		}
 	}

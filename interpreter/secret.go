@@ -43,8 +43,8 @@ func (m *machine) secrets() map[string]any {
 	return values
 }
 
-// grant checks that every secret which the task's expressions name is there.
-func (m *machine) grant(n *node) *errors.Error {
+// requireSecrets checks that every secret which the task's expressions name is there.
+func (m *machine) requireSecrets(n *node) *errors.Error {
 	for _, name := range n.secrets {
 		if _, err := m.secret(name); err != nil {
 			return err
@@ -53,14 +53,14 @@ func (m *machine) grant(n *node) *errors.Error {
 	return nil
 }
 
-// raised returns an error as everybody may see it, with the type's spelling that is configured.
-func (m *machine) raised(err *errors.Error) *errors.Error {
+// visibleError returns an error as everybody may see it, with the type's spelling that is configured.
+func (m *machine) visibleError(err *errors.Error) *errors.Error {
 	return errors.Rebase(m.s.redact.Error(err), m.p.config.ErrorBase)
 }
 
-// confided checks what a task wants of others. What is stored for others to read must not hold a secret; what is only
+// checkConfidential checks what a task wants of others. What is stored for others to read must not hold a secret; what is only
 // sent may, and is then confidential.
-func (m *machine) confided(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
+func (m *machine) checkConfidential(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
 	if m.s.redact == nil {
 		return false, nil
 	}
@@ -68,7 +68,7 @@ func (m *machine) confided(f *taskFrame, n Next, body []byte) (held bool, err *e
 		v, _ := expr.Decode(body) // it was just encoded
 		return m.s.redact.FindSecret(v, func(string) bool { return false }) != "", nil
 	}
-	if name := m.s.redact.FindSecret(n.shared, m.publicIn(f.node)); name != "" {
+	if name := m.s.redact.FindSecret(n.sharedBody, m.publicIn(f.node)); name != "" {
 		return true, errors.Authorizationf("%s would hand on the secret %q, and keep it where others read it: %s",
 			f.node.kind.Kind, name, "a workflow that needs a secret declares it in its own use.secrets, and what others may read does not belong into one")
 	}

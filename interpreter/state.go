@@ -49,14 +49,14 @@ type State struct {
 	// Depth is how many workflows have started one another before this one.
 	Depth int
 
-	frames      []frame // in the order of their ids: a child comes after its parent
-	lastFrame   FrameID
-	lastEffect  EffectID
-	lastHistory int // Seq of the last history event
-	history     int // bytes of history
+	frames       []frame // in the order of their ids: a child comes after its parent
+	lastFrame    FrameID
+	lastEffect   EffectID
+	lastHistory  int // Seq of the last history event
+	historyBytes int // bytes of history
 
 	queued         []frame    // that can go on without an event
-	head           bool       // whether anything but frames and context has changed since the last TakeChanges
+	headChanged    bool       // whether anything but frames and context has changed since the last TakeChanges
 	contextChanged bool       // since then
 	ended          []FrameKey // of stored frames that have ended since then
 	free           []FrameKey // that nothing is stored under
@@ -67,7 +67,7 @@ type State struct {
 
 // NewState returns the state of a run that has not started.
 func NewState(namespace, id string) *State {
-	return &State{ID: id, Namespace: namespace, Status: StatusPending, Context: map[string]any{}, head: true}
+	return &State{ID: id, Namespace: namespace, Status: StatusPending, Context: map[string]any{}, headChanged: true}
 }
 
 func (s *State) frame(id FrameID) frame {
@@ -95,11 +95,13 @@ func (s *State) tasks() iter.Seq[*taskFrame] {
 	}
 }
 
-// around returns the frames around f, the innermost first.
-func (s *State) around(f frame) iter.Seq[frame] { return s.from(s.frame(f.common().Parent)) }
+// ancestors returns the frames around f, the innermost first.
+func (s *State) ancestors(f frame) iter.Seq[frame] {
+	return s.selfAndAncestors(s.frame(f.common().Parent))
+}
 
-// from returns f and the frames around it, the innermost first; none for nil.
-func (s *State) from(f frame) iter.Seq[frame] {
+// selfAndAncestors returns f and the frames around it, the innermost first; none for nil.
+func (s *State) selfAndAncestors(f frame) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
 		for ; f != nil && yield(f); f = s.frame(f.common().Parent) {
 		}
@@ -111,7 +113,7 @@ func (s *State) push(f frame) {
 	s.lastFrame++
 	f.common().ID, f.common().touched = s.lastFrame, true
 	s.frames = append(s.frames, f)
-	s.head = true
+	s.headChanged = true
 }
 
 // remove takes away a frame whose children have gone before.
@@ -144,14 +146,14 @@ func (s *State) Phase() Status {
 		return s.Status
 	case s.Suspended:
 		return StatusSuspended
-	case s.Status == StatusRunning && s.waits():
+	case s.Status == StatusRunning && s.isWaiting():
 		return StatusWaiting
 	}
 	return s.Status
 }
 
-// waits reports whether nothing can go on before time has passed or something arrives.
-func (s *State) waits() bool {
+// isWaiting reports whether nothing can go on before time has passed or something arrives.
+func (s *State) isWaiting() bool {
 	for _, f := range s.frames {
 		if f.common().Queued {
 			return false
@@ -169,7 +171,7 @@ func (s *State) waits() bool {
 func (s *State) NextDeadline() time.Time {
 	first := earliest(s.Deadlines)
 	for _, f := range s.frames {
-		first = sooner(first, earliest(f.common().Deadlines))
+		first = earlier(first, earliest(f.common().Deadlines))
 	}
 	return first
 }
@@ -182,19 +184,19 @@ func (s *State) NextWake() time.Time {
 	next := s.NextDeadline()
 	for f := range s.tasks() {
 		if !s.Suspended {
-			next = sooner(next, f.WakeAt)
+			next = earlier(next, f.WakeAt)
 		}
 	}
 	return next
 }
 
 // HistoryBytes returns how many bytes of history the run has.
-func (s *State) HistoryBytes() int { return s.history }
+func (s *State) HistoryBytes() int { return s.historyBytes }
 
 // AddHistoryBytes counts bytes of history that are stored with the next changes.
 func (s *State) AddHistoryBytes(bytes int) {
-	s.history += bytes
-	s.head = true
+	s.historyBytes += bytes
+	s.headChanged = true
 }
 
 // Size returns how many bytes the state took when its changes were last taken.
@@ -207,10 +209,10 @@ func (s *State) Size() int {
 }
 
 // Awaits reports whether a task still waits for an effect.
-func (s *State) Awaits(id EffectID) bool { return s.waiting(id) != nil }
+func (s *State) Awaits(id EffectID) bool { return s.taskAwaiting(id) != nil }
 
-// waiting returns the frame of the task that waits for an effect, or nil.
-func (s *State) waiting(id EffectID) *taskFrame {
+// taskAwaiting returns the frame of the task that waits for an effect, or nil.
+func (s *State) taskAwaiting(id EffectID) *taskFrame {
 	for f := range s.tasks() {
 		if f.Effect != nil && f.Effect.ID == id {
 			return f
@@ -221,13 +223,13 @@ func (s *State) waiting(id EffectID) *taskFrame {
 
 // DeferEffect notes that an effect that a step wants is not begun yet. So it can be stored although it must not be performed
 // twice: whoever restores the state knows that it has not been.
-func (s *State) DeferEffect(id EffectID) { s.hold(id, true) }
+func (s *State) DeferEffect(id EffectID) { s.setDeferred(id, true) }
 
 // BeginEffect ends DeferEffect: once this is stored, the effect counts as begun.
-func (s *State) BeginEffect(id EffectID) { s.hold(id, false) }
+func (s *State) BeginEffect(id EffectID) { s.setDeferred(id, false) }
 
-func (s *State) hold(id EffectID, held bool) {
-	if f := s.waiting(id); f != nil && f.Effect.Deferred != held {
+func (s *State) setDeferred(id EffectID, held bool) {
+	if f := s.taskAwaiting(id); f != nil && f.Effect.Deferred != held {
 		f.Effect.Deferred = held
 		f.changed()
 	}
@@ -238,7 +240,7 @@ func (s *State) stored(o *object) {
 	textUnless(o, "s", &s.Status, StatusRunning)
 	o.flag("z", &s.Suspended)
 	o.instant("t", &s.StartedAt)
-	o.maybe("x", &s.Transformed)
+	o.optional("x", &s.Transformed)
 	parts(o, "d", &s.Deadlines, (*Deadline).stored)
 	if s.Status == StatusCompleted {
 		o.public("o", &s.Output)
@@ -249,5 +251,5 @@ func (s *State) stored(o *object) {
 	number(o, "f", &s.lastFrame)
 	number(o, "n", &s.lastEffect)
 	number(o, "r", &s.lastHistory)
-	number(o, "y", &s.history)
+	number(o, "y", &s.historyBytes)
 }

@@ -122,7 +122,7 @@ const workLimit = 250_000
 func Step(p *Program, s *State, ev Event, now time.Time) Result {
 	m := &machine{p: p, s: s, now: now}
 	m.scope.m, s.redact = m, p.redactions()
-	m.resume()
+	m.resolveNodes()
 	if start, ok := ev.(Start); ok && s.Status == StatusPending {
 		m.start(start)
 	} else if s.Status.Final() || s.Status == StatusPending || m.expire() {
@@ -141,22 +141,22 @@ type machine struct {
 	scope  Scope
 	result Result
 
-	recorded int // bytes of data and errors in the records of the step, and of its requests
+	recordedBytes int // bytes of data and errors in the records of the step, and of its requests
 
 	workflowValue map[string]any // $workflow, once it is used
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
-	worked        int            // units of work so far
+	work          int            // units of work so far
 	expired       *errors.Error  // the error of the deadline that has passed, as it goes up now
 	expiredKind   string         // of deadline
 }
 
-// spent reports whether the step has done enough.
-func (m *machine) spent() bool {
-	return m.result.TasksStarted >= stepLimit || m.worked >= workLimit || m.recorded >= stepBytes
+// limitReached reports whether the step has done enough.
+func (m *machine) limitReached() bool {
+	return m.result.TasksStarted >= stepLimit || m.work >= workLimit || m.recordedBytes >= stepBytes
 }
 
-// resume finds out which task each frame belongs to, after the state was decoded.
-func (m *machine) resume() {
+// resolveNodes finds out which task each frame belongs to, after the state was decoded.
+func (m *machine) resolveNodes() {
 	for _, f := range m.s.frames {
 		if c := f.common(); c.node == nil {
 			c.node = m.nodeOf(f)
@@ -194,14 +194,14 @@ var workflowNode = &node{}
 func (m *machine) start(ev Start) {
 	s, input := m.s, m.s.redact.EscapeReferences(ev.Input)
 	ev.Input = input
-	s.Status, s.Input, s.Depth, s.head = StatusRunning, input, ev.Depth, true
+	s.Status, s.Input, s.Depth, s.headChanged = StatusRunning, input, ev.Depth, true
 	invalid := m.armWorkflow(ev)
-	if at := passed(s.Deadlines, s.StartedAt); at >= 0 && s.Deadlines[at].StartedAt.Before(s.StartedAt) {
+	if at := firstPassed(s.Deadlines, s.StartedAt); at >= 0 && s.Deadlines[at].StartedAt.Before(s.StartedAt) {
 		s.StartedAt, s.Deadlines = time.Time{}, s.Deadlines[at:at+1]
 		m.expire()
 		return
 	}
-	if err := m.sized(limits.Input, input); err != nil {
+	if err := m.checkSize(limits.Input, input); err != nil {
 		input, invalid = nil, err // what is too large to work with is too large for the history
 	}
 	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
@@ -221,7 +221,7 @@ func (m *machine) start(ev Start) {
 	if m.p.input.value != nil {
 		s.Transformed = &Value{transformed}
 	}
-	m.begins(&listFrame{commonFrame: commonFrame{node: workflowNode}, List: "do", Data: transformed})
+	m.pushQueued(&listFrame{commonFrame: commonFrame{node: workflowNode}, ListName: "do", Data: transformed})
 }
 
 // armWorkflow sets when the run has begun and the deadlines of the whole of it.
@@ -250,23 +250,23 @@ func (m *machine) armWorkflow(ev Start) *errors.Error {
 func (m *machine) handle(ev Event) {
 	switch ev := ev.(type) {
 	case Finished:
-		m.finished(ev)
+		m.effectFinished(ev)
 	case Cancel:
-		m.cancelled(ev)
+		m.cancelRun(ev)
 	case Abort:
 		if !m.s.Status.Final() {
 			m.fault(ev.Error.At("/"))
 		}
 	case Suspend:
-		m.suspended(true, HistoryEvent{Type: WorkflowSuspended, Data: ev.Reason})
+		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: ev.Reason})
 	case Resume:
-		m.suspended(false, HistoryEvent{Type: WorkflowResumed, Data: ev.Reason})
+		m.setSuspended(false, HistoryEvent{Type: WorkflowResumed, Data: ev.Reason})
 	}
 }
 
-func (m *machine) suspended(suspended bool, r HistoryEvent) {
+func (m *machine) setSuspended(suspended bool, r HistoryEvent) {
 	if m.s.Suspended != suspended && !m.s.Status.Final() {
-		m.s.Suspended, m.s.head = suspended, true
+		m.s.Suspended, m.s.headChanged = suspended, true
 		m.record(r)
 	}
 }
@@ -302,13 +302,13 @@ func isComposite(f *taskFrame) bool {
 	return ok
 }
 
-func (m *machine) finished(ev Finished) {
-	f := m.s.waiting(ev.Effect)
+func (m *machine) effectFinished(ev Finished) {
+	f := m.s.taskAwaiting(ev.Effect)
 	if f == nil {
 		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
 		return
 	}
-	if err := m.sized(limits.Data, ev.Result); err != nil {
+	if err := m.checkSize(limits.Data, ev.Result); err != nil {
 		ev.Result, ev.Error = nil, err
 	}
 	result := m.s.redact.EscapeReferences(ev.Result)
@@ -316,7 +316,7 @@ func (m *machine) finished(ev Finished) {
 	if f.Effect.Confidential || m.s.redact.ContainsSecret(result) {
 		r.Data, m.result.Withheld = nil, true
 	}
-	m.record(f.record(r))
+	m.record(f.event(r))
 	f.Effect = nil
 	f.changed()
 	if ev.Error != nil {
@@ -326,19 +326,19 @@ func (m *machine) finished(ev Finished) {
 	m.next(f, f.node.body.(Leaf).Finish(m.bodyScope(f), result))
 }
 
-func (m *machine) cancelled(ev Cancel) {
+func (m *machine) cancelRun(ev Cancel) {
 	if m.s.Status.Final() {
 		return
 	}
 	m.cancelAll()
-	m.s.Status, m.s.head = StatusCancelled, true
+	m.s.Status, m.s.headChanged = StatusCancelled, true
 	m.record(HistoryEvent{Type: WorkflowCancelled, Data: ev.Reason})
 }
 
 // run lets queued frames go on, first come first served, until nothing can go on or the step has done enough.
 func (m *machine) run() {
 	for len(m.s.queued) > 0 && !m.s.Status.Final() && !m.s.Suspended {
-		if m.spent() {
+		if m.limitReached() {
 			m.result.Again = true
 			break
 		}
@@ -357,38 +357,38 @@ func (m *machine) run() {
 	slices.SortFunc(m.s.queued, byID)
 }
 
-// effect starts an effect for f.
-func (m *machine) effect(f *taskFrame, n Next) {
+// startEffect starts an effect for f.
+func (m *machine) startEffect(f *taskFrame, n Next) {
 	body, err := json.Marshal(n.value)
 	if err != nil {
 		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
 		return
 	}
-	held, refused := m.admitted(f, n, body)
+	held, refused := m.checkRequest(f, n, body)
 	if refused != nil {
 		m.fail(f, refused)
 		return
 	}
 	m.s.lastEffect++
-	m.s.head = true
-	m.recorded += len(body)
-	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.once, Request: m.request(f, body, 1)}
-	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.secret, n.value
+	m.s.headChanged = true
+	m.recordedBytes += len(body)
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Request: m.newRequest(f, body, 1)}
+	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
-	m.record(f.record(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
+	m.record(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
 	if n.detach {
 		m.complete(f, n.output, nil)
 		return
 	}
-	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.once, Request: body}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body}
 	f.Effect.Confidential = m.scope.confidential || held
-	if m.scope.secret {
+	if m.scope.readsSecret {
 		f.Effect.Request = nil
 	}
 	f.changed()
 }
 
-func (m *machine) request(f *taskFrame, body []byte, attempt int) Request {
+func (m *machine) newRequest(f *taskFrame, body []byte, attempt int) Request {
 	return Request{
 		Body: body, Instance: m.s.ID, Pointer: f.pointer(), Path: f.Path, Key: m.s.key(f.Path), Attempt: attempt,
 		Deadline: m.nextDeadline(f),
@@ -397,21 +397,21 @@ func (m *machine) request(f *taskFrame, body []byte, attempt int) Request {
 
 // nextDeadline returns when the first of the scopes around f ends.
 func (m *machine) nextDeadline(f *taskFrame) time.Time {
-	first := sooner(earliest(m.s.Deadlines), earliest(f.Deadlines))
-	for around := range m.s.around(f) {
-		first = sooner(first, earliest(around.common().Deadlines))
+	first := earlier(earliest(m.s.Deadlines), earliest(f.Deadlines))
+	for around := range m.s.ancestors(f) {
+		first = earlier(first, earliest(around.common().Deadlines))
 	}
 	return first
 }
 
 func (m *machine) record(r HistoryEvent) {
 	m.s.lastHistory++
-	m.s.head = true
+	m.s.headChanged = true
 	r.Seq, r.At = m.s.lastHistory, m.now
 	r.Data, r.Error = m.s.redact.Value(r.Data), m.s.redact.Error(r.Error)
-	m.recorded += expr.EncodedSize(r.Data, stepBytes)
+	m.recordedBytes += expr.EncodedSize(r.Data, stepBytes)
 	if r.Error != nil {
-		m.recorded += expr.EncodedSize(r.Error.Value(), stepBytes)
+		m.recordedBytes += expr.EncodedSize(r.Error.Value(), stepBytes)
 	}
 	if m.result.History == nil {
 		m.result.History = make([]HistoryEvent, 0, 4) // what a task that ends and the next one that starts write
@@ -419,8 +419,8 @@ func (m *machine) record(r HistoryEvent) {
 	m.result.History = append(m.result.History, r)
 }
 
-// record fills in which task r is about.
-func (f *taskFrame) record(r HistoryEvent) HistoryEvent {
+// event fills in which task r is about.
+func (f *taskFrame) event(r HistoryEvent) HistoryEvent {
 	r.Kind, r.Pointer, r.Path = f.node.kind.Kind, f.pointer(), f.Path
 	if f.Origin != r.Pointer {
 		r.Origin = f.Origin

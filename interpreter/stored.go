@@ -76,7 +76,7 @@ func (s *State) Snapshot() (stored StoredState, err error) {
 // TakeChanges returns what has changed since the last call, or since Restore. A driver stores all of it or drops the
 // state.
 func (s *State) TakeChanges() (c Changes, err error) {
-	if s.head {
+	if s.headChanged {
 		if c.Head, err = s.encodeHead(); err != nil {
 			return Changes{}, err
 		}
@@ -105,7 +105,7 @@ func (s *State) TakeChanges() (c Changes, err error) {
 	}
 	c.Ended = s.ended
 	s.free = append(s.free, s.ended...)
-	s.head, s.contextChanged, s.ended = false, false, nil
+	s.headChanged, s.contextChanged, s.ended = false, false, nil
 	return c, nil
 }
 
@@ -131,7 +131,7 @@ func (s *State) encodeHead() ([]byte, error) {
 // Restore makes a state of p's of what was stored. Without p it is for reading only: secrets stay references.
 func Restore(p *Program, namespace, id string, input any, stored StoredState) (*State, error) {
 	s := NewState(namespace, id)
-	s.head = false
+	s.headChanged = false
 	s.redact = p.redactions()
 	s.Input = s.redact.EscapeReferences(input)
 	s.sizes = [2]int{len(stored.Head), len(stored.Context)}
@@ -165,7 +165,7 @@ func Restore(p *Program, namespace, id string, input any, stored StoredState) (*
 // MarshalJSON writes the whole state, for comparing and for showing it: without how it is stored.
 func (s *State) MarshalJSON() ([]byte, error) {
 	plain := *s
-	plain.history = 0
+	plain.historyBytes = 0
 	head, err := plain.encodeHead()
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func TestNothingIsForgotten(t *testing.T) {
 		s := &State{}
 		fill(t, reflect.ValueOf(s).Elem(), []string{
 			"ID", "Namespace", "Input", "Context", "frames", // stored apart
-			"queued", "head", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", // of the state in memory
+			"queued", "headChanged", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", // of the state in memory
 		})
 		s.Status = StatusCompleted
 		o := newObject(nil, nil)
@@ -51,9 +51,9 @@ func TestNothingIsForgotten(t *testing.T) {
 		}
 		e.State.Head, e.State.Context, e.State.Frames = []byte(`{"s":"x"}`), []byte("[1]"), map[FrameKey][]byte{1: []byte(`{"a":1}`), 20: []byte("2")}
 		o := newObject(nil, nil)
-		e.stored(o, &apart{limit: 1 << 20})
+		e.stored(o, &largeData{limit: 1 << 20})
 		back := &HistoryStep{}
-		check(t, e, back, o, func(o *object) { back.stored(o, &apart{}) })
+		check(t, e, back, o, func(o *object) { back.stored(o, &largeData{}) })
 	})
 }
 

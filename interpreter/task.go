@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
@@ -22,7 +23,7 @@ func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
 		return
 	}
 	if !run {
-		m.record(f.record(HistoryEvent{Type: TaskSkipped}))
+		m.record(f.event(HistoryEvent{Type: TaskSkipped}))
 		m.deliver(parent, f, f.Raw, nil)
 		return
 	}
@@ -33,9 +34,9 @@ func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
 // begin starts a task that is not passed over.
 func (m *machine) begin(f *taskFrame, scope *Scope) {
 	err := m.arm(f, scope)
-	m.record(f.record(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.until()}))
+	m.record(f.event(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.firstDeadline()}))
 	if err == nil {
-		err = m.grant(f.node)
+		err = m.requireSecrets(f.node)
 	}
 	if err != nil {
 		m.fail(f, err)
@@ -61,7 +62,7 @@ func (m *machine) arm(f *taskFrame, scope *Scope) *errors.Error {
 	return nil
 }
 
-func (f *taskFrame) until() (t time.Time) {
+func (f *taskFrame) firstDeadline() (t time.Time) {
 	if len(f.Deadlines) > 0 {
 		t = f.Deadlines[0].At
 	}
@@ -114,15 +115,15 @@ func (m *machine) next(f *taskFrame, n Next) {
 	case nextSleep:
 		m.sleep(f, n)
 	case nextPerform:
-		m.effect(f, n)
+		m.startEffect(f, n)
 	}
 }
 
 func (m *machine) sleep(f *taskFrame, n Next) {
-	if !n.quiet {
-		m.record(f.record(HistoryEvent{Type: TaskWaiting, Until: n.until}))
+	if !n.recorded {
+		m.record(f.event(HistoryEvent{Type: TaskWaiting, Until: n.until}))
 	}
-	if !n.until.After(m.now) && !m.spent() {
+	if !n.until.After(m.now) && !m.limitReached() {
 		m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
 		return
 	}
@@ -131,8 +132,8 @@ func (m *machine) sleep(f *taskFrame, n Next) {
 }
 
 func (m *machine) runList(f *taskFrame, n Next) {
-	list := &listFrame{List: n.list.slot, Pass: n.pass, Data: n.value}
-	list.commonFrame = f.child(f.node, f.Path+Path(n.pass.suffix()))
+	list := &listFrame{ListName: n.list.name, Repetition: n.repetition, Data: n.value}
+	list.commonFrame = f.child(f.node, f.Path+Path(n.repetition.suffix()))
 	list.Vars = n.vars
 	if n.list.absolute {
 		list.Prefix = ""
@@ -140,20 +141,20 @@ func (m *machine) runList(f *taskFrame, n Next) {
 	if n.list.inlined() {
 		list.Prefix = f.pointer()
 	}
-	if n.within != nil {
-		list.Deadlines = []Deadline{*n.within}
+	if n.deadline != nil {
+		list.Deadlines = []Deadline{*n.deadline}
 	}
-	m.begins(list)
+	m.pushQueued(list)
 }
 
-// begins adds a frame that goes on in its turn.
-func (m *machine) begins(f frame) {
+// pushQueued adds a frame that goes on in its turn.
+func (m *machine) pushQueued(f frame) {
 	m.s.push(f)
 	m.s.queue(f)
 }
 
 func (m *machine) fork(f *taskFrame, n Next) {
-	if err := m.spread(len(n.list.tasks)); err != nil {
+	if err := m.checkBranches(len(n.list.tasks)); err != nil {
 		m.fail(f, err)
 		return
 	}
@@ -161,7 +162,7 @@ func (m *machine) fork(f *taskFrame, n Next) {
 	for i := range n.list.tasks {
 		branch := &taskFrame{Raw: n.value, Branch: i, Isolated: true, Context: context}
 		branch.commonFrame = f.child(n.list.tasks[i], f.Path+Path(n.list.tasks[i].segment))
-		m.begins(branch)
+		m.pushQueued(branch)
 	}
 }
 
@@ -189,7 +190,7 @@ func (m *machine) enterBranch(f *taskFrame) {
 	scope := m.rawScope(f, f)
 	run, err := scope.EvalCondition(f.node.condition, f.Raw, true)
 	if err == nil && !run {
-		m.record(f.record(HistoryEvent{Type: TaskSkipped}))
+		m.record(f.event(HistoryEvent{Type: TaskSkipped}))
 		m.s.remove(f)
 		m.deliver(parent, f, f.Raw, nil)
 		return
@@ -205,7 +206,7 @@ func (m *machine) listOf(f *listFrame) *List {
 	if f.Parent == 0 {
 		return m.p.root
 	}
-	return f.node.list(f.List)
+	return f.node.list(f.ListName)
 }
 
 // child returns what a frame below f begins with.
@@ -216,8 +217,8 @@ func (f *commonFrame) child(n *node, p Path) commonFrame {
 // pathOf returns the path of the task n in the list that f runs.
 func (f *listFrame) pathOf(n *node) Path {
 	path := f.Path + Path(n.segment)
-	if f.Lap > 0 {
-		path += Path("+" + itoa(f.Lap))
+	if f.BackwardJumps > 0 {
+		path += Path("+" + strconv.Itoa(f.BackwardJumps))
 	}
 	return path
 }
@@ -282,7 +283,7 @@ func (m *machine) after(f *taskFrame, i int) {
 
 // finish ends f with its transformed output and hands it to its parent.
 func (m *machine) finish(f *taskFrame) {
-	m.record(f.record(HistoryEvent{Type: TaskCompleted, Data: f.Output}))
+	m.record(f.event(HistoryEvent{Type: TaskCompleted, Data: f.Output}))
 	then := f.Then
 	if then == nil {
 		then = &f.node.then

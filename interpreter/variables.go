@@ -29,7 +29,7 @@ func (s *Scope) Variable(name string) any {
 	if v, ok := s.bound[name]; ok {
 		return v
 	}
-	for f := range s.m.s.from(s.owner) {
+	for f := range s.m.s.selfAndAncestors(s.owner) {
 		if v, ok := f.common().Vars[name]; ok {
 			return v
 		}
@@ -42,7 +42,7 @@ func (s *Scope) Variable(name string) any {
 	case "output":
 		return s.output
 	case "secrets", "secret":
-		s.secret, s.confidential = true, true
+		s.readsSecret, s.confidential = true, true
 		return s.m.secrets()
 	case "task":
 		return s.task()
@@ -56,14 +56,14 @@ func (s *Scope) Variable(name string) any {
 
 // context returns where the $context that f sees is kept.
 func (m *machine) context(f frame) *any {
-	if branch := m.isolated(f); branch != nil {
+	if branch := m.branchOf(f); branch != nil {
 		return &branch.Context
 	}
 	return &m.s.Context
 }
 
 func (m *machine) setContext(f frame, v any) {
-	if branch := m.isolated(f); branch != nil {
+	if branch := m.branchOf(f); branch != nil {
 		branch.Context = v
 		branch.changed()
 		return
@@ -71,9 +71,9 @@ func (m *machine) setContext(f frame, v any) {
 	m.s.Context, m.s.contextChanged = v, true
 }
 
-// isolated returns the branch whose context f sees, or nil.
-func (m *machine) isolated(f frame) *taskFrame {
-	for f := range m.s.from(f) {
+// branchOf returns the branch whose context f sees, or nil.
+func (m *machine) branchOf(f frame) *taskFrame {
+	for f := range m.s.selfAndAncestors(f) {
 		if task, ok := f.(*taskFrame); ok && task.Isolated {
 			return task
 		}
@@ -84,7 +84,7 @@ func (m *machine) isolated(f frame) *taskFrame {
 // task is $task: the spec's descriptor, and the members of the task's definition where they are free
 // (semantics 2.12). Inside an extension it is the task that is extended.
 func (s *Scope) task() any {
-	f := s.m.extended(s.frame)
+	f := s.m.extendedTask(s.frame)
 	if f == nil {
 		return nil
 	}
@@ -102,12 +102,12 @@ func (s *Scope) task() any {
 	return v
 }
 
-// extended returns the task that f extends, or f itself outside extensions.
-func (m *machine) extended(f *taskFrame) *taskFrame {
+// extendedTask returns the task that f extends, or f itself outside extensions.
+func (m *machine) extendedTask(f *taskFrame) *taskFrame {
 	if f == nil {
 		return nil
 	}
-	for g := range m.s.around(f) {
+	for g := range m.s.ancestors(f) {
 		if list, ok := g.(*listFrame); ok && list.Parent != 0 && m.listOf(list).absolute {
 			return m.s.task(list.Parent)
 		}

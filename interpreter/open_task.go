@@ -26,13 +26,13 @@ type OpenTask struct {
 // OpenTasks returns where a run stands, in the order in which the tasks were started.
 func OpenTasks(p *Program, s *State) []OpenTask {
 	m := &machine{p: p, s: s}
-	m.resume()
+	m.resolveNodes()
 	parents := map[FrameID]bool{}
 	ready := map[FrameID]bool{}
 	for _, f := range s.frames {
 		switch f := f.(type) {
 		case *taskFrame:
-			for g := range s.around(f) {
+			for g := range s.ancestors(f) {
 				parents[g.common().ID] = true
 			}
 		case *listFrame:
@@ -73,7 +73,7 @@ func ActiveDeadlines(p *Program, s *State) []ActiveDeadline {
 		return nil
 	}
 	m := &machine{p: p, s: s}
-	m.resume()
+	m.resolveNodes()
 	var all []ActiveDeadline
 	for _, d := range s.Deadlines {
 		all = append(all, ActiveDeadline{Deadline: d, EndsRun: true})

@@ -15,19 +15,19 @@ import (
 // error's detail stays as it is, since catches compare it; what is known beside it is one further member.
 
 const (
-	maxShownText     = 500 // bytes of an expression
-	maxShownData     = 200 // bytes of what it was given
-	maxShownVariable = 80  // bytes of the value of a variable
-	maxShownItems    = 10  // items and members of data, at each of maxShownDepth levels
-	maxShownDepth    = 4
-	maxShownLeaf     = 10_000 // bytes of a text: longer ones are told by their size
+	maxExpressionText  = 500 // bytes of an expression
+	maxInputPreview    = 200 // bytes of what it was given
+	maxVariablePreview = 80  // bytes of the value of a variable
+	maxPreviewItems    = 10  // items and members of data, at each of maxPreviewDepth levels
+	maxPreviewDepth    = 4
+	maxPreviewLeaf     = 10_000 // bytes of a text: longer ones are told by their size
 )
 
-// failed returns the workflow error of an evaluation that failed, with its expression.
-func (s *Scope) failed(err error) *errors.Error {
+// evalError returns the workflow error of an evaluation that failed, with its expression.
+func (s *Scope) evalError(err error) *errors.Error {
 	var failure *expr.EvalError
 	if !errors.As(err, &failure) {
-		return plainFailure(err)
+		return asWorkflowError(err)
 	}
 	var condition *expr.ConditionError
 	if errors.As(err, &condition) {
@@ -35,14 +35,14 @@ func (s *Scope) failed(err error) *errors.Error {
 		if at, known := s.m.p.places[failure.Code]; known {
 			what = "`" + property(at) + "`"
 		}
-		yielded := s.m.shown(condition.Yielded, maxShownVariable)
-		return s.cite(errors.Expressionf("%s must be true or false, it gave %s", what, yielded), failure.Code, failure.Input)
+		yielded := s.m.preview(condition.Yielded, maxVariablePreview)
+		return s.withCode(errors.Expressionf("%s must be true or false, it gave %s", what, yielded), failure.Code, failure.Input)
 	}
-	return s.cite(plainFailure(err), failure.Code, failure.Input)
+	return s.withCode(asWorkflowError(err), failure.Code, failure.Input)
 }
 
-// plainFailure returns the workflow error in err; an expression yields no other.
-func plainFailure(err error) *errors.Error {
+// asWorkflowError returns the workflow error in err; an expression yields no other.
+func asWorkflowError(err error) *errors.Error {
 	if e := errors.AsError(err); e != nil {
 		return e
 	}
@@ -52,15 +52,15 @@ func plainFailure(err error) *errors.Error {
 // WithExpression returns the error about a value that t has yielded for the task's input, and that cannot be used. It tells the
 // expression that has made the value which keys and positions lead to.
 func (s *Scope) WithExpression(err *errors.Error, t *expr.Template, path ...any) *errors.Error {
-	return s.cite(err, t.CodeAt(path...), s.Input())
+	return s.withCode(err, t.CodeAt(path...), s.Input())
 }
 
-// cite adds to an error the expression that it comes from, if one does.
-func (s *Scope) cite(err *errors.Error, c *expr.Code, input any) *errors.Error {
+// withCode adds to an error the expression that it comes from, if one does.
+func (s *Scope) withCode(err *errors.Error, c *expr.Code, input any) *errors.Error {
 	if c == nil {
 		return err
 	}
-	cited := errors.ExpressionContext{Input: s.m.shown(input, maxShownData), Variables: s.shownVariables(c)}
+	cited := errors.ExpressionContext{Input: s.m.preview(input, maxInputPreview), Variables: s.variablePreviews(c)}
 	text := c.Text()
 	if at, known := s.m.p.places[c]; known {
 		source := s.m.p.Workflow.Source
@@ -71,34 +71,34 @@ func (s *Scope) cite(err *errors.Error, c *expr.Code, input any) *errors.Error {
 		start := source.Within(at, blank, blank).Start
 		cited.Pointer, cited.Source = at.Instance(), fmt.Sprintf("%s:%d:%d", source.File, start.Line, start.Column)
 	}
-	cited.Text = excerpt(strings.TrimSpace(s.m.s.redact.Text(text)), maxShownText)
+	cited.Text = excerpt(strings.TrimSpace(s.m.s.redact.Text(text)), maxExpressionText)
 	return err.WithExpression(cited)
 }
 
-// shownVariables are the values that an expression got by name. Those that may be credentials, and those that only
+// variablePreviews are the values that an expression got by name. Those that may be credentials, and those that only
 // describe the run, are left out.
-func (s *Scope) shownVariables(c *expr.Code) map[string]any {
+func (s *Scope) variablePreviews(c *expr.Code) map[string]any {
 	shown := map[string]any{}
 	for _, name := range c.Variables() {
 		switch name {
 		case "secrets", "secret", "authorization", "workflow", "task", "runtime":
 			continue
 		}
-		if len(shown) == maxShownItems {
+		if len(shown) == maxPreviewItems {
 			break
 		}
-		shown[name] = s.m.shown(s.Variable(name), maxShownVariable)
+		shown[name] = s.m.preview(s.Variable(name), maxVariablePreview)
 	}
 	return shown
 }
 
-// locate notes where the expressions of a template stand.
-func (c *compiler) locate(at dsl.Pointer, t *expr.Template) {
-	t.VisitExpressions(func(path []any, code *expr.Code) { c.program.places[code] = along(at, path) })
+// notePlaces notes where the expressions of a template stand.
+func (c *compiler) notePlaces(at dsl.Pointer, t *expr.Template) {
+	t.VisitExpressions(func(path []any, code *expr.Code) { c.program.places[code] = pointerTo(at, path) })
 }
 
-// along returns the pointer of what keys and positions lead to.
-func along(at dsl.Pointer, path []any) dsl.Pointer {
+// pointerTo returns the pointer of what keys and positions lead to.
+func pointerTo(at dsl.Pointer, path []any) dsl.Pointer {
 	for _, key := range path {
 		switch key := key.(type) {
 		case string:
@@ -110,10 +110,10 @@ func along(at dsl.Pointer, path []any) dsl.Pointer {
 	return at
 }
 
-// shown is data as JSON, cut. Secrets are hidden before anything is cut off in the middle: what is left out before that
+// preview is data as JSON, cut. Secrets are hidden before anything is cut off in the middle: what is left out before that
 // are whole items and whole texts.
-func (m *machine) shown(v any, most int) string {
-	text, err := expr.Encode(m.s.redact.Value(pruned(v, maxShownDepth)))
+func (m *machine) preview(v any, most int) string {
+	text, err := expr.Encode(m.s.redact.Value(pruned(v, maxPreviewDepth)))
 	if err != nil {
 		return "a value that is not JSON"
 	}
@@ -124,22 +124,22 @@ func (m *machine) shown(v any, most int) string {
 func pruned(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
-		if len(v) > maxShownLeaf {
+		if len(v) > maxPreviewLeaf {
 			return fmt.Sprintf("(a text of %d bytes)", len(v))
 		}
 	case json.Number:
-		if len(v) > maxShownData {
+		if len(v) > maxInputPreview {
 			return fmt.Sprintf("(a number of %d letters)", len(v))
 		}
 	case []any:
 		if depth == 0 && len(v) > 0 {
 			return fmt.Sprintf("(a list of length %d)", len(v))
 		}
-		few := make([]any, 0, maxShownItems+1)
-		for _, item := range v[:min(len(v), maxShownItems)] {
+		few := make([]any, 0, maxPreviewItems+1)
+		for _, item := range v[:min(len(v), maxPreviewItems)] {
 			few = append(few, pruned(item, depth-1))
 		}
-		if more := len(v) - maxShownItems; more > 0 {
+		if more := len(v) - maxPreviewItems; more > 0 {
 			few = append(few, fmt.Sprintf("(%d more)", more))
 		}
 		return few
@@ -147,8 +147,8 @@ func pruned(v any, depth int) any {
 		if depth == 0 && len(v) > 0 {
 			return fmt.Sprintf("(an object of size %d)", len(v))
 		}
-		few := make(map[string]any, maxShownItems)
-		for _, name := range firstNames(v, maxShownItems) {
+		few := make(map[string]any, maxPreviewItems)
+		for _, name := range firstNames(v, maxPreviewItems) {
 			few[name] = pruned(v[name], depth-1)
 		}
 		if more := len(v) - len(few); more > 0 {
@@ -164,7 +164,7 @@ func firstNames(v map[string]any, most int) []string {
 	first := make([]string, 0, most+1)
 	for name := range v {
 		i, _ := slices.BinarySearch(first, name)
-		if i == most || len(name) > maxShownLeaf {
+		if i == most || len(name) > maxPreviewLeaf {
 			continue
 		}
 		if first = slices.Insert(first, i, name); len(first) > most {
