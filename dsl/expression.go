@@ -60,6 +60,9 @@ func (r Reference) Undefined() string {
 	return fmt.Sprintf("`%s` is not among use.%s", r.Name, r.Section)
 }
 
+// expression decodes a property that is always an expression.
+func (o *object) expression(name string) Expression { return Expression{o.at.Key(name), o.text(name)} }
+
 // reference decodes the name of something in a section of use.
 func (o *object) reference(name, section string) Reference {
 	return Reference{o.at.Key(name), section, o.text(name)}

@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -69,12 +68,6 @@ func (p *parser) atOffset(code string, offset int, message string) {
 	at := p.src.position(offset)
 	p.add(Diagnostic{Code: code, Message: message, Range: Range{at, at}})
 }
-
-var (
-	variablePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
-	notInName       = regexp.MustCompile(`[^a-zA-Z0-9]+`)
-	namePattern     = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
-)
 
 func (p *parser) workflow(root *yaml.Node) *Workflow {
 	o := p.object(root, "", "a workflow", "document", "input", "use", "do", "timeout", "output", "schedule", "evaluate")

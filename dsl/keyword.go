@@ -1,0 +1,152 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// keyword tells which properties make a task one of its kind.
+type keyword struct {
+	name  string
+	also  []string // further properties beside the keyword
+	parse func(*parser, *object, TaskBase) Task
+}
+
+func keywords() []keyword {
+	return []keyword{
+		{"call", []string{"with"}, parseCall},
+		{"do", nil, parseDo},
+		{"emit", nil, parseEmit},
+		{"for", []string{"while", "do"}, parseFor},
+		{"fork", nil, parseFork},
+		{"listen", []string{"foreach"}, parseListen},
+		{"raise", nil, parseRaise},
+		{"run", nil, parseRun},
+		{"set", nil, parseSet},
+		{"switch", nil, parseSwitch},
+		{"try", []string{"catch"}, parseTry},
+		{"wait", nil, parseWait},
+	}
+}
+
+func keywordNames() []string {
+	var names []string
+	for _, k := range keywords() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// insideTasks are the properties of tasks whose objects are taken for the task itself.
+func insideTasks() []string {
+	return []string{"with", "for", "fork", "emit", "listen", "raise", "run"}
+}
+
+func baseProperties() []string {
+	return []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
+}
+
+// task decodes one task: its kind is told by its keyword, and only that kind is decoded. Without a keyword it is an
+// empty list of tasks, so that its name is known all the same.
+func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
+	unknown := &DoTask{TaskBase: TaskBase{Pointer: at, Name: name}}
+	if n.Kind != yaml.MappingNode {
+		p.wrongType(n, at, fmt.Sprintf("the task `%s` must be an object", name))
+		return unknown
+	}
+	k, ok := p.keyword(name, n, at)
+	if !ok {
+		if _, then := child(n, "then"); then != nil && isText(then) {
+			unknown.Then = then.Value
+		}
+		return unknown
+	}
+	allowed := append([]string{k.name}, k.also...)
+	if k.name == "do" {
+		allowed = append(allowed, p.misspeltFor(n, at)...)
+	}
+	if p.endsByProperty(n, at) {
+		allowed = append(allowed, "?end")
+	}
+	what := fmt.Sprintf("a `%s` task", k.name)
+	if key, value := child(n, k.name); isNull(value) {
+		(&object{p: p, node: n, at: at, what: what}).valueless(key)
+		return unknown
+	}
+	o := p.object(n, at, what, append(allowed, baseProperties()...)...)
+	base := TaskBase{
+		Pointer: at, Name: name, If: o.expression("if"), Input: p.input(o), Output: p.output(o), Export: p.export(o),
+		Timeout: p.timeout(o), Then: o.text("then"), Metadata: o.mapping("metadata"), Engine: o.taskEngine(),
+	}
+	return k.parse(p, o, base)
+}
+
+// keyword finds the keyword of a task.
+func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) {
+	var found []keyword
+	var keys []*yaml.Node
+	all := keywords()
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		for _, k := range all {
+			if n.Content[i].Value == k.name && !slices.ContainsFunc(found, func(f keyword) bool { return f.name == k.name }) {
+				found, keys = append(found, k), append(keys, n.Content[i])
+			}
+		}
+	}
+	if i := slices.IndexFunc(found, func(k keyword) bool { return k.name == "for" }); i >= 0 { // its `do` is no keyword
+		if j := slices.IndexFunc(found, func(k keyword) bool { return k.name == "do" }); j >= 0 {
+			found, keys = slices.Delete(found, j, j+1), slices.Delete(keys, j, j+1)
+		}
+	}
+	switch len(found) {
+	case 0:
+		p.noKeyword(name, n, at)
+		return keyword{}, false
+	case 1:
+		return found[0], true
+	}
+	p.add(Diagnostic{
+		Code: "SW114", Message: fmt.Sprintf("the task `%s` has two keywords, `%s` and `%s`", name, found[0].name, found[1].name),
+		Pointer: at, Range: p.src.span(keys[1]), Related: []Related{{p.src.span(keys[0]), "the first one"}},
+		Help: "a task is of one kind; make two tasks of it",
+	})
+	return keyword{}, false
+}
+
+// misspeltFor reports the word that stands for `for` beside a `do`, which alone is a keyword too. It returns the
+// properties that are then no news.
+func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if slices.Contains(append(baseProperties(), "do"), key.Value) || otherKeyFor(key.Value, []string{"for"}) == "" {
+			continue
+		}
+		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is no keyword of a task", key.Value), Pointer: at, Range: p.src.span(key)}
+		p.add(p.src.otherKey(d, key, []string{"for"}))
+		return []string{key.Value, "while"}
+	}
+	return nil
+}
+
+func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
+	names := keywordNames()
+	key, value, _ := p.src.find(at)
+	d := Diagnostic{
+		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.span(key),
+		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),
+	}
+	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
+			continue
+		}
+		d.Range, d.Message = p.src.span(key), fmt.Sprintf("`%s` is no keyword of a task", key.Value)
+		if d = p.src.otherKey(d, key, names); d.Label != "" {
+			break
+		}
+	}
+	p.add(d)
+}

@@ -1,0 +1,150 @@
+package dsl
+
+import (
+	"fmt"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// listed is what stands in a list under a name of its own.
+type listed struct {
+	what    string                // for messages: a task
+	example string                // a name for one
+	own     []string              // the properties that it may have
+	is      func(*yaml.Node) bool // whether a value is one
+}
+
+func listedTask() listed {
+	own := slices.Concat(baseProperties(), keywordNames(), []string{"with", "while", "catch", "foreach"})
+	return listed{"a task", "step1", own, hasKeyword}
+}
+
+// hasKeyword reports whether an object is a task: one of its keys is a keyword, or a misspelt one.
+func hasKeyword(n *yaml.Node) bool {
+	for i := 0; isObject(n) && i+1 < len(n.Content); i += 2 {
+		if otherKeyFor(n.Content[i].Value, keywordNames()) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func listedCase() listed { return listed{"a case", "case1", []string{"when", "then"}, isObject} }
+
+func listedExtension() listed {
+	return listed{"an extension", "extension1", []string{"extend", "when", "before", "after"}, isObject}
+}
+
+func isObject(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
+
+// item decodes a list item that has one key: the name of what its value is.
+func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
+	what := l.what
+	if n.Kind != yaml.MappingNode {
+		p.wrongType(n, at, what+" in a list must be an object with one key, its name")
+		return entry{}, false
+	}
+	if e, ok := p.nameless(n, at, l); ok {
+		return e, true
+	}
+	if e, ok := p.namedInside(n, at, l); ok {
+		return e, true
+	}
+	if what != "a task" {
+		p.names(n, at, "the name of "+what)
+	}
+	if len(n.Content) == 2 {
+		key := n.Content[0]
+		return entry{key, n.Content[1], at.Key(key.Value)}, true
+	}
+	d := Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("%s in a list must have exactly one key, its name, got %d", what, len(n.Content)/2),
+		Pointer: at, Range: p.src.span(n),
+	}
+	if len(n.Content) == 0 {
+		p.add(d)
+		return entry{}, false
+	}
+	key, value := n.Content[0], n.Content[1]
+	d.Range = p.src.span(n.Content[2])
+	block := n.Style&yaml.FlowStyle == 0
+	if isNull(value) { // the properties are not indented enough
+		d.Label, d.Help = fmt.Sprintf("does this belong to `%s`?", key.Value), "indent the properties deeper than the name"
+		value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Content[2].Line, Column: n.Content[2].Column, Content: n.Content[2:]}
+		if block {
+			d.Fix = p.src.indented(n.Content[2].Line, p.src.lastLine(n))
+		}
+	} else {
+		d.Label, d.Help = "a list item of its own?", "begin each with its own `-`"
+		for i := 2; block && i+1 < len(n.Content); i += 2 {
+			d.Fix = append(d.Fix, p.dashed(n.Content[i])...)
+		}
+	}
+	p.add(d)
+	return entry{key, value, at.Key(key.Value)}, true
+}
+
+// nameless reports an item that holds the properties of what it is without a name around them, and decodes it as if it had one.
+func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
+	if len(n.Content) == 0 || isNull(n.Content[1]) {
+		return entry{}, false
+	}
+	complete := true // each value is what a name stands for
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !slices.Contains(l.own, n.Content[i].Value) {
+			return entry{}, false
+		}
+		complete = complete && l.is(n.Content[i+1])
+	}
+	if complete {
+		return entry{}, false
+	}
+	first := n.Content[0]
+	p.add(Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("%s in a list needs a name around its properties", l.what), Pointer: at,
+		Range: p.src.span(first), Label: "its name is missing",
+		Help: fmt.Sprintf("write `- %s:` and indent the properties below it", l.example),
+	})
+	return entry{first, n, at}, true
+}
+
+// namedInside reports an item whose name stands among its properties, as other languages have it, and decodes it under that name.
+func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
+	if len(n.Content) < 4 || !slices.Contains([]string{"name", "id"}, n.Content[0].Value) || n.Content[1].Value == "" || !isText(n.Content[1]) {
+		return entry{}, false
+	}
+	for i := 2; i+1 < len(n.Content); i += 2 {
+		if !slices.Contains(l.own, n.Content[i].Value) {
+			return entry{}, false
+		}
+	}
+	name, inner := n.Content[1], *n
+	inner.Content = n.Content[2:]
+	p.add(Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("the name of %s stands around its properties, not among them", l.what), Pointer: at,
+		Range: p.src.span(n.Content[0]), Help: fmt.Sprintf("write `- %s:` and indent the properties below it", name.Value),
+	})
+	return entry{name, &inner, at.Key(name.Value)}, true
+}
+
+// indented indents lines by two more spaces.
+func (s *Source) indented(first, last int) []Edit {
+	var edits []Edit
+	for line := first; line <= last; line++ {
+		if len(s.Line(line)) > 0 {
+			start := s.position(s.lines[line-1])
+			edits = append(edits, Edit{Range: Range{start, start}, NewText: "  ", Safe: true})
+		}
+	}
+	return edits
+}
+
+// dashed makes a list item of a property by a dash in the place of the indentation before it.
+func (p *parser) dashed(key *yaml.Node) []Edit {
+	start := p.src.start(key)
+	if start < 2 || string(p.src.Text[start-2:start]) != "  " {
+		return nil
+	}
+	return []Edit{{Range: Range{p.src.position(start - 2), p.src.position(start)}, NewText: "- ", Safe: true}}
+}

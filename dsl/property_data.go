@@ -1,0 +1,105 @@
+package dsl
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// data decodes any JSON value.
+func (o *object) data(name string) any {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	return o.p.data(n, o.at.Key(name))
+}
+
+// mapping decodes an object of any JSON values.
+func (o *object) mapping(name string) map[string]any {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object", name))
+		return nil
+	}
+	return o.p.data(n, o.at.Key(name)).(map[string]any)
+}
+
+// dataOrText decodes data, in the place of which text must say something: an expression.
+func (o *object) dataOrText(name string) any {
+	if n := o.value(name); isText(n) && o.p.empty(n, o.at.Key(name), name) {
+		return nil
+	}
+	return o.data(name)
+}
+
+// data decodes any JSON value and reports what is no JSON in it, or reads otherwise than it looks.
+func (p *parser) data(n *yaml.Node, at Pointer) any {
+	p.checkData(n, at)
+	return dataOf(n)
+}
+
+func (p *parser) checkData(n *yaml.Node, at Pointer) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		p.duplicates(n, at)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			if isNull(value) && value.Value == "" && strings.Contains(key.Value, "=") {
+				p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` is a name here, and has no value", oneLine(key.Value)), Pointer: at.Key(key.Value),
+					Range: p.src.span(key), Help: "write a colon and a space between a name and its value"})
+			}
+			p.checkData(value, at.Key(key.Value))
+		}
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			p.checkData(item, at.Index(i))
+		}
+	case yaml.ScalarNode:
+		p.checkScalar(n, at)
+	}
+}
+
+// foreign is how other tools write expressions: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
+var foreign = regexp.MustCompile(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
+
+func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
+	if emptyExpression(n.Value) && isText(n) {
+		tokens := at.Tokens()
+		p.emptyExpression(n, at, tokens[len(tokens)-1])
+	}
+	if m := foreign.FindStringSubmatch(n.Value); m != nil && isText(n) {
+		meant := "${ " + m[1] + m[2] + " }"
+		d := Diagnostic{
+			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.span(n),
+			Label: didYouMean(meant),
+		}
+		d.Fix = onlyIf(false, p.src.respelt(n, meant)) // the text may be meant for a template of somebody else
+		p.add(d)
+	}
+	if n.Style != 0 {
+		return
+	}
+	report := func(code, message, help string) {
+		p.add(Diagnostic{Code: code, Message: message, Pointer: at, Range: p.src.span(n), Help: help})
+	}
+	switch scalarTypeOf(n) {
+	case notANumber:
+		report("SW108", fmt.Sprintf("`%s` is no number in JSON", n.Value), "put it in quotes if text is meant")
+	case intScalar:
+		if digits := strings.TrimLeft(n.Value, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+			report("SW119", fmt.Sprintf("`%s` reads as the decimal number %s", n.Value, fmt.Sprint(scalarData(n))),
+				"write 0o for octal numbers, and put text in quotes")
+		}
+	case textScalar:
+		if slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(n.Value)) {
+			report("SW119", fmt.Sprintf("`%s` reads as text here, not as a boolean", n.Value), "write true or false, or put the text in quotes")
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package dsl
+
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+)
+
+// list decodes a list into its nodes.
+func (o *object) list(name string) []*yaml.Node {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a list", name))
+		return nil
+	}
+	return n.Content
+}
+
+// texts decodes a list of strings.
+func (o *object) texts(name string) []string { return o.textsBy(name, o.p.text) }
+
+// textsBy decodes a list of strings, each by decode.
+func (o *object) textsBy(name string, decode func(*yaml.Node, Pointer, string) string) []string {
+	var texts []string
+	for i, n := range o.list(name) {
+		texts = append(texts, decode(n, o.at.Key(name).Index(i), fmt.Sprintf("%s[%d]", name, i)))
+	}
+	return texts
+}
+
+// entries decodes an object into its members.
+func (o *object) entries(name string) []entry {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	inner := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name))
+	o.p.names(inner.node, inner.at, fmt.Sprintf("a name in `%s`", name))
+	entries := []entry{}
+	for i := 0; i+1 < len(inner.node.Content); i += 2 {
+		key := inner.node.Content[i]
+		entries = append(entries, entry{key, inner.node.Content[i+1], inner.at.Key(key.Value)})
+	}
+	return entries
+}

@@ -1,0 +1,155 @@
+package dsl
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/suggest"
+)
+
+// version decodes a semantic version.
+func (o *object) version(name string) string {
+	n := o.value(name)
+	if n == nil {
+		return ""
+	}
+	version := n.Value
+	if !isText(n) && (n.Kind != yaml.ScalarNode || scalarTypeOf(n) != floatScalar && scalarTypeOf(n) != intScalar) {
+		return o.text(name)
+	}
+	if !isVersion(version) {
+		d := Diagnostic{
+			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, quoted(version)),
+			Pointer: o.at.Key(name), Range: o.p.src.span(n),
+		}
+		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); isVersion(completed) {
+			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
+			d.Fix = o.p.src.inQuotes(n, completed)
+		}
+		o.p.add(d)
+		return ""
+	}
+	return version
+}
+
+func isVersion(text string) bool {
+	_, err := semver.StrictNewVersion(text)
+	return err == nil
+}
+
+var (
+	notInName   = regexp.MustCompile(`[^a-zA-Z0-9]+`)
+	namePattern = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
+)
+
+// name decodes a namespace or the name of a workflow.
+func (o *object) name(property string) string {
+	n := o.value(property)
+	if n == nil {
+		return ""
+	}
+	name := o.text(property)
+	if name != "" && !namePattern.MatchString(name) {
+		o.p.add(Diagnostic{
+			Code: "SW112", Message: fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, quoted(name)),
+			Pointer: o.at.Key(property), Range: o.p.src.span(n), Label: hyphenated(name),
+		})
+	}
+	return name
+}
+
+// hyphenated asks whether a name with hyphens was meant, if they make one of it.
+func hyphenated(name string) string {
+	meant := strings.Trim(notInName.ReplaceAllString(name, "-"), "-")
+	if !namePattern.MatchString(meant) {
+		return ""
+	}
+	return didYouMean(meant)
+}
+
+func (o *object) boolean(name string) bool {
+	n := o.value(name)
+	if n == nil {
+		return false
+	}
+	if n.Kind != yaml.ScalarNode || scalarTypeOf(n) != boolScalar {
+		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be true or false", name))
+		return false
+	}
+	return n.Value[0] == 't' || n.Value[0] == 'T'
+}
+
+// booleanOr decodes a boolean that has a default.
+func (o *object) booleanOr(name string, otherwise bool) bool {
+	if o.value(name) == nil {
+		return otherwise
+	}
+	if n := o.value(name); n.Kind == yaml.ScalarNode && scalarTypeOf(n) == boolScalar {
+		return o.boolean(name)
+	}
+	o.boolean(name) // reports
+	return otherwise
+}
+
+// integer decodes a whole number; nil if it is absent or wrong.
+func (o *object) integer(name string) *int {
+	n := o.value(name)
+	if n == nil {
+		return nil
+	}
+	if i, ok := wholeNumber(n); ok {
+		return &i
+	}
+	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a whole number", name))
+	return nil
+}
+
+// count decodes a number of times.
+func (o *object) count(name string) *int {
+	i := o.integer(name)
+	if i != nil && *i < 0 {
+		o.report("SW123", name, fmt.Sprintf("`%s` must not be negative, got %d", name, *i))
+		return nil
+	}
+	return i
+}
+
+// wholeNumber reads an int; 2.0 is one too, as in JSON Schema.
+func wholeNumber(n *yaml.Node) (int, bool) {
+	if n.Kind != yaml.ScalarNode {
+		return 0, false
+	}
+	switch v := scalarData(n).(type) {
+	case int:
+		return v, true
+	case float64:
+		return int(v), v == float64(int(v))
+	}
+	return 0, false
+}
+
+// enum decodes one of a few words; the first is the default.
+func (o *object) enum(name string, values ...string) string {
+	n := o.value(name)
+	if n == nil {
+		return values[0]
+	}
+	text := o.text(name)
+	switch {
+	case text == "": // reported
+		return values[0]
+	case slices.Contains(values, text):
+		return text
+	}
+	d := Diagnostic{
+		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, quoted(text)), Pointer: o.at.Key(name),
+		Range: o.p.src.span(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
+	}
+	o.p.add(o.p.src.suggested(d, n, values, suggest.Name)) // a short word is soon like another
+	return values[0]
+}

@@ -1,0 +1,92 @@
+package dsl
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/delimited"
+)
+
+// text decodes a string that says something: "" is an absent one, or one that was reported.
+func (o *object) text(name string) string { return o.textOr(name, "") }
+
+// textOr decodes a string that has a default.
+func (o *object) textOr(name, otherwise string) string {
+	n := o.value(name)
+	if n == nil {
+		return otherwise
+	}
+	return o.p.text(n, o.at.Key(name), name)
+}
+
+// text decodes a string; it reports one that is empty, which is not the same as an absent one (semantics 1.3a).
+func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
+	text := p.anyText(n, at, name)
+	if isText(n) && p.empty(n, at, name) {
+		return ""
+	}
+	return text
+}
+
+// anyText decodes a string that may be empty, because it is data: a password, an argument, the input of a process.
+func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
+	if isText(n) {
+		if emptyExpression(n.Value) {
+			p.emptyExpression(n, at, name)
+			return ""
+		}
+		return n.Value
+	}
+	d := Diagnostic{
+		Code: "SW108", Message: fmt.Sprintf("`%s` must be text, got %s", name, describe(n)), Pointer: at, Range: p.src.span(n),
+	}
+	if n.Kind == yaml.ScalarNode && n.Value != "" {
+		d.Help = "put it in quotes"
+		d.Fix = p.src.inQuotes(n, n.Value)
+	}
+	p.add(d)
+	return ""
+}
+
+// empty reports text that says nothing: it is no value, and only an absent property stands for its default.
+func (p *parser) empty(n *yaml.Node, at Pointer, name string) bool {
+	switch {
+	case strings.TrimSpace(n.Value) == "":
+		p.emptyName(n, at, fmt.Sprintf("`%s`", name))
+		return true
+	case emptyExpression(n.Value):
+		p.emptyExpression(n, at, name)
+		return true
+	}
+	return false
+}
+
+// names reports the keys of a mapping that are no names, because there is nothing in them.
+func (p *parser) names(n *yaml.Node, at Pointer, what string) {
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		if key := n.Content[i]; key.Kind == yaml.ScalarNode && strings.TrimSpace(key.Value) == "" {
+			p.emptyName(key, at.Key(key.Value), what)
+		}
+	}
+}
+
+func (p *parser) emptyName(n *yaml.Node, at Pointer, what string) {
+	p.add(Diagnostic{Code: "SW130", Message: what + " must not be empty", Pointer: at, Range: p.src.span(n),
+		Help: "give it a value; what is not required may be left out"})
+}
+
+// emptyExpression reports whether text is an expression with nothing in it.
+func emptyExpression(text string) bool {
+	return delimited.Is(text) && strings.TrimSpace(delimited.Inside(text)) == ""
+}
+
+func (p *parser) emptyExpression(n *yaml.Node, at Pointer, name string) {
+	if p.told[n] {
+		return
+	}
+	p.told[n] = true
+	p.add(Diagnostic{Code: "SW130", Message: fmt.Sprintf("the expression of `%s` is empty", name), Pointer: at, Range: p.src.span(n),
+		Help: "write `${ . }` for the input itself"})
+}
