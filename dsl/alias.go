@@ -206,9 +206,9 @@ func (e *expander) refuse(n *yaml.Node, message string) {
 	e.p.add(Diagnostic{Code: "SW104", Message: message, Range: e.p.src.firstLine(n), Help: "write the values out, or name them under `use`"})
 }
 
-// reused tells of a diagnostic in a document with anchors where its text is used: by which alias, if there is one. A repair
-// is left out if it could change what stands elsewhere: text that belongs to an anchor, or several lines.
-func (s *Source) reused(d Diagnostic) Diagnostic {
+// withAlias adds to a diagnostic the alias by which its text is used, if there is one. A repair is left out if it could change
+// other places: text that belongs to an anchor, or several lines.
+func (s *Source) withAlias(d Diagnostic) Diagnostic {
 	if s.anchors == nil {
 		return d
 	}

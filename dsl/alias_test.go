@@ -48,7 +48,7 @@ func TestAliasesAndMergeKeys(t *testing.T) {
 	}
 }
 
-// TestDiagnosticsInAliases: what is wrong with an alias's text is told once, where the text is, with the alias; and no
+// TestDiagnosticsInAliases: what is wrong with an alias's text is reported once, where the text is, with the alias; and no
 // repair changes text that others use.
 func TestDiagnosticsInAliases(t *testing.T) {
 	text := head + "metadata: &m\n  run: &r { shel: { command: ls } }\ndo:\n- a: { run: *r }\n- b: { run: *r }\n- c: { wait: { second: 1 } }\n"
@@ -58,7 +58,7 @@ func TestDiagnosticsInAliases(t *testing.T) {
 		switch {
 		case strings.Contains(d.Message, "shel"):
 			if aliased.Code != "" {
-				t.Errorf("told twice: %v", found)
+				t.Errorf("reported twice: %v", found)
 			}
 			aliased = d
 		case strings.Contains(d.Message, "second"):
@@ -89,7 +89,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	} {
 		started := time.Now()
 		_, found := dsl.Parse("aliases.yaml", []byte(text))
-		if took := time.Since(started); took > 5*time.Second { // tells a hang, and nothing of speed
+		if took := time.Since(started); took > 5*time.Second { // only finds a hang: it is no measure of speed
 			t.Errorf("%s took %v", name, took)
 		}
 		if found.Err() == nil || found[0].Code != "SW104" {

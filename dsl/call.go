@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parseCall tells the calls apart by what is called; any other name is a function.
+// parseCall decodes a call by the protocol that it names; any other name is that of a function.
 func parseCall(p *parser, o *object, base TaskBase) Task {
 	called := o.value("call").Value // parseCallFunction reports what is no text
 	protocols := map[string]func(*parser, *object, TaskBase) Task{

@@ -52,7 +52,7 @@ type Message struct {
 	Headers Value
 }
 
-// Subscription tells which messages a call consumes. Exactly one of Amount, While and Until is set.
+// Subscription says which messages a call consumes. Exactly one of Amount, While and Until is set.
 type Subscription struct {
 	Pointer Pointer
 	Filter  Expression

@@ -12,7 +12,7 @@ type CallFunction struct {
 // Kind returns KindCallFunction.
 func (*CallFunction) Kind() Kind { return KindCallFunction }
 
-// Traits: it is what the function is.
+// Traits: it runs a function.
 func (t *CallFunction) Traits() Traits {
 	return Traits{Group: "call", Function: t.Function, SendsInput: true}
 }

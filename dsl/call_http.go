@@ -74,7 +74,7 @@ func (o *object) misplacedAuthentication() {
 		Code: "SW106", Message: "`authentication` belongs to `endpoint`", Pointer: o.at.Key("authentication"), Range: o.p.src.span(key),
 		Label: "move it into `endpoint`", Help: fmt.Sprintf("write `endpoint: { uri: %s, authentication: ... }`", o.p.src.quotes(uri)),
 	})
-	o.authentication("authentication") // what is wrong in it is told as well
+	o.authentication("authentication") // so that what is wrong in it is reported as well
 }
 
 // textMap decodes headers and query parameters: an object of scalars and lists, or one expression for all of it.
@@ -82,7 +82,7 @@ func (o *object) textMap(name string) Value {
 	n := o.value(name)
 	if n == nil || n.Kind == yaml.MappingNode || isText(n) && delimited.Is(n.Value) {
 		if n != nil && name == "headers" {
-			o.p.names(n, o.at.Key(name), "the name of a header")
+			o.p.reportBlankKeys(n, o.at.Key(name), "the name of a header")
 		}
 		return o.dataValue(name)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Facts is what can be told of an expression without evaluating it.
+// Facts is what is known of an expression without evaluating it.
 type Facts struct {
 	Variables []Name     // $names that it does not bind itself
 	Functions []Name     // functions that it calls and does not define itself
@@ -28,7 +28,7 @@ type Name struct {
 	Path   []string // of a variable: the plain path read from it
 }
 
-// Analyzer is what Check has to be told about expressions. An error is a *ExpressionError.
+// Analyzer analyzes expressions for Check. Its errors are *ExpressionError.
 type Analyzer interface {
 	Analyze(source string) (Facts, error)
 	Functions() []string // that may be called, for suggestions
@@ -43,7 +43,7 @@ type ExpressionError struct {
 func (e *ExpressionError) Error() string { return e.Message }
 
 // Check looks for what is wrong with a document that has been parsed without errors, without running it: references
-// that lead nowhere, timeouts that cannot fire, catches that cannot match, expressions that are none. Its findings are
+// that lead nowhere, timeouts that cannot fire, catches that cannot match, expressions that are no jq. The diagnostics are
 // sorted by position; those that the document suppresses are left out.
 func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	c := &checker{w: w, analyzer: analyze, severities: map[string]Severity{}, analyzed: map[string]analysis{}}
@@ -63,13 +63,13 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	} {
 		rule(c)
 	}
-	c.consequences()
+	c.dropCascading()
 	c.suppress()
 	c.found.Sort()
 	return c.found
 }
 
-// checker collects findings.
+// checker collects the diagnostics of Check.
 type checker struct {
 	w          *Workflow
 	analyzer   Analyzer
@@ -117,11 +117,11 @@ func (c *checker) addAs(severity Severity, d Diagnostic) {
 	if d.Range == (Range{}) {
 		d.Range = c.w.Source.Value(d.Pointer)
 	}
-	c.found = append(c.found, c.w.Source.reused(d))
+	c.found = append(c.found, c.w.Source.withAlias(d))
 }
 
-// meant completes d, whose pointer is that of a name, with the one of the author's names that was probably meant.
-func (c *checker) meant(d Diagnostic, names []string) Diagnostic {
+// withSuggestion completes d, whose pointer is that of a name, with the one of the author's names that was probably meant.
+func (c *checker) withSuggestion(d Diagnostic, names []string) Diagnostic {
 	if _, n, exact := c.w.Source.find(d.Pointer); exact && n.Kind == yaml.ScalarNode {
 		return c.w.Source.suggested(d, n, names, suggest.Name)
 	}
@@ -159,13 +159,13 @@ func checkEvaluate(c *checker) {
 
 // checkSchedule: SW804, what cannot run yet and would pass in silence.
 func checkSchedule(c *checker) {
-	if c.w.Schedule != nil && !slices.ContainsFunc(c.w.Source.broken, func(at Pointer) bool { return within(at, "/schedule") }) {
+	if c.w.Schedule != nil && !slices.ContainsFunc(c.w.Source.errorPointers, func(at Pointer) bool { return within(at, "/schedule") }) {
 		c.add(Diagnostic{Code: "SW804", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "running on a schedule is not supported yet",
 			Help: "`swrun run` runs the workflow once"})
 	}
 }
 
-// suppress takes out what the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
+// suppress removes what the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
 func (c *checker) suppress() {
 	const mark = "# swrun:ignore "
 	for line := 1; line <= len(c.w.Source.lines); line++ {
@@ -180,14 +180,14 @@ func (c *checker) suppress() {
 		switch {
 		case strings.TrimSpace(reason) == "":
 			c.add(Diagnostic{Code: "SW901", Range: place, Message: "an ignore needs a reason after the code"})
-		case !c.ignore(code, line):
+		case !c.removeIgnored(code, line):
 			c.add(Diagnostic{Code: "SW902", Range: place, Message: fmt.Sprintf("there is no `%s` here to ignore", code)})
 		}
 	}
 }
 
-// ignore takes out the findings of a code on a line and the next; errors stay.
-func (c *checker) ignore(code string, line int) bool {
+// removeIgnored removes the diagnostics of a code on a line and the next; errors stay.
+func (c *checker) removeIgnored(code string, line int) bool {
 	kept := c.found[:0:0]
 	for _, d := range c.found {
 		if at := d.Range.Start.Line; d.Code == code && d.Severity != SeverityError && (at == line || at == line+1) {

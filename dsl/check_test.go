@@ -15,9 +15,9 @@ import (
 
 const checked = "document: { dsl: 1.0.3, namespace: demo, name: rule, version: 0.1.0 }\n"
 
-// TestConsequencesAreNotTold: what only follows from an error of form is left out; what is wrong elsewhere is told in
+// TestCascadingDiagnosticsAreDropped: what only follows from an error of form is left out; what is wrong elsewhere is reported in
 // the same pass.
-func TestConsequencesAreNotTold(t *testing.T) {
+func TestCascadingDiagnosticsAreDropped(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       []string // of Check
@@ -50,16 +50,16 @@ document: { dsl: 1.0.3, namespace: demo, name: rule, version: 0.1.0, timeout: { 
 do:
   - a: { wait: PT0.5S, timeout: short }
 `, []string{"SW203"}},
-		{"another task is told of all the same", `do:
+		{"what is wrong with another task is reported", `do:
   - a: { wait: { second: 1 } }
   - b: { set: { a: '${ .a + }' }, then: nowhere }
 `, []string{"SW501", "SW201"}},
-		{"names that nothing has are told beside a misspelt property", `inpt: {}
+		{"undefined names are reported beside a misspelt property", `inpt: {}
 do:
   - a: { set: { x: '${ nofn }' }, ift: .x, then: nowhere, timeout: { after: PT1S } }
   - b: { wait: { second: 1 }, then: nowhere }
 `, []string{"SW502", "SW201", "SW201"}},
-		{"names that nothing has are told beside a schema in the wrong place", `input: { schema: { type: object } }
+		{"undefined names are reported beside a schema in the wrong place", `input: { schema: { type: object } }
 do:
   - a: { call: nofunction, timeout: nope, then: nowhere }
 `, []string{"SW203", "SW203", "SW201"}},
@@ -114,9 +114,9 @@ func TestCheckOfBrokenDocuments(t *testing.T) {
 	}
 }
 
-// TestAnalyzerIsAskedOnce: an expression that stands in many places and is of interest to many rules costs one
+// TestEachExpressionIsAnalyzedOnce: an expression that stands in many places and is of interest to many rules costs one
 // analysis.
-func TestAnalyzerIsAskedOnce(t *testing.T) {
+func TestEachExpressionIsAnalyzedOnce(t *testing.T) {
 	w, found := dsl.Parse("once.yaml", []byte(checked+"do:\n  - a: { set: { a: '${ .x }', b: '${ .x }', c: '${ .y }' } }\n"))
 	if err := found.Err(); err != nil {
 		t.Fatal(err)
@@ -138,8 +138,8 @@ func (c *countingAnalyzer) Analyze(source string) (dsl.Facts, error) {
 	return dsl.Facts{}, nil
 }
 
-// TestSyntaxIsToldWhereItStands: the place of a mistake is inside the YAML scalar, through quotes and escapes.
-func TestSyntaxIsToldWhereItStands(t *testing.T) {
+// TestSyntaxErrorsPointIntoScalars: the place of a mistake is inside the YAML scalar, through quotes and escapes.
+func TestSyntaxErrorsPointIntoScalars(t *testing.T) {
 	text := []byte(checked + "do:\n  - a:\n      set: { status: \"${ \\\"\\u00e9\\\" + }\" }\n")
 	w, found := dsl.Parse("place.yaml", text)
 	if err := found.Err(); err != nil {

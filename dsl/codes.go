@@ -7,7 +7,7 @@ type Rule struct {
 	Code        string
 	Severity    Severity
 	Title       string
-	Explanation string // the long story
+	Explanation string // what `swrun explain` prints
 }
 
 // Rules returns every rule, sorted by code: those of the document's form, those that Check looks for, those of the

@@ -48,7 +48,7 @@ func checkRules() []Rule {
 	}
 }
 
-// commentRules are the rules about comments that hide findings.
+// commentRules are the rules about comments that suppress diagnostics.
 func commentRules() []Rule {
 	return []Rule{
 		{"SW901", SeverityInfo, "an ignore without a reason", "A comment hides a finding on its own line or the next. The reason tells readers why that is right.\n\n    good:  # swrun:ignore SW307 the server closes after 10 s"},

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestRules: every rule is told about once, in order, with a title of one line and a long story.
+// TestRules: every rule is listed once, in order, with a title of one line and an explanation.
 func TestRules(t *testing.T) {
 	last := ""
 	for _, r := range dsl.Rules() {

@@ -15,7 +15,7 @@ func (c *checker) listMayComplete(tasks TaskList) bool {
 	return c.reached(tasks)[len(tasks)]
 }
 
-// reached tells which tasks of a list the flow may come to, and in the end whether it may come to the end of the list.
+// reached returns for each task of a list whether the flow may come to it, and at last whether it may come to the end of the list.
 func (c *checker) reached(tasks TaskList) []bool {
 	seen := make([]bool, len(tasks)+1)
 	for open := []int{0}; len(open) > 0; {

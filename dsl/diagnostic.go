@@ -44,9 +44,9 @@ type Edit struct {
 	Safe    bool
 }
 
-// Diagnostic is one finding about a document (ux.md 2.1).
+// Diagnostic is one thing that is wrong, or may be, with a document (ux.md 2.1).
 type Diagnostic struct {
-	Code     string // stable, for example SW110; `swrun explain CODE` tells the long story
+	Code     string // stable, for example SW110; `swrun explain CODE` explains it
 	Severity Severity
 	Message  string // what is wrong, one line, names quoted with backquotes
 	File     string // as given to Parse

@@ -2,7 +2,7 @@
 // and the rules that need no execution.
 //
 // Start with [Parse], then [Workflow] and [Task]. Every element of the tree is known by one address, its [Pointer];
-// [Source] tells where in the text a pointer stands. The tree is read-only once Parse has returned it.
+// [Source] finds the place of a pointer in the text. The tree is read-only once Parse has returned it.
 //
 // Each kind of task has one file, named by its stem (call_http.go): its type, its parser and its checks.
 package dsl

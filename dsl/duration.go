@@ -126,7 +126,7 @@ func DurationValue(v any) (Duration, error) {
 		return ParseDuration(v)
 	case map[string]any:
 		var d Duration
-		for _, name := range sortedKeys(v) { // so that of several mistakes the same one is told each time
+		for _, name := range sortedKeys(v) { // so that of several mistakes the same one is reported each time
 			if err := d.addUnit(name, v[name]); err != nil {
 				return Duration{}, err
 			}
@@ -194,7 +194,7 @@ func (o *object) duration(name string) *Duration {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		d = o.p.inlineDuration(n, at)
-	case isText(n) && o.p.empty(n, at, name):
+	case isText(n) && o.p.reportIfEmpty(n, at, name):
 	case isText(n) && delimited.Is(n.Value):
 		d.Expression = n.Value
 	case isText(n):

@@ -17,7 +17,7 @@ type EmitTask struct {
 // Kind returns KindEmit.
 func (*EmitTask) Kind() Kind { return KindEmit }
 
-// Traits: others see the event.
+// Traits: an event changes something outside.
 func (*EmitTask) Traits() Traits { return Traits{Instant: true, ChangesOutside: true} }
 
 func (t *EmitTask) parts(w *walker) { w.value("emit", t.With) }

@@ -2,9 +2,9 @@ package dsl
 
 import "github.com/swrun/swrun/errors"
 
-// Misfit names the first member of the filter that e does not have, in the order of the specification, or is empty if
+// Mismatch names the first member of the filter that e does not have, in the order of the specification, or is empty if
 // the filter selects e. A nil filter selects all errors (semantics 7.1).
-func (f *ErrorFilter) Misfit(e *errors.Error) (member string) {
+func (f *ErrorFilter) Mismatch(e *errors.Error) (member string) {
 	differs := func(want *string, got string) bool { return want != nil && *want != got }
 	switch {
 	case f == nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestErrorFilter is what try, describe and the fault report all go by.
+// TestErrorFilter is the one table of what a filter selects, for try, describe and the fault report.
 func TestErrorFilter(t *testing.T) {
 	timeout := errors.Timeoutf("the task did not finish within 1s").At("/do/0/a")
 	text := func(s string) *string { return &s }
@@ -34,7 +34,7 @@ func TestErrorFilter(t *testing.T) {
 		{"all but the last", &dsl.ErrorFilter{Type: errors.Timeout, Status: status(408), Title: text(timeout.Title), Instance: text("/")}, "instance"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := c.filter.Misfit(timeout); got != c.want {
+			if got := c.filter.Mismatch(timeout); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

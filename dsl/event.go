@@ -25,7 +25,7 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	case inUntil && until.Kind == yaml.ScalarNode && scalarData(until) == false: // which the schema allows
 	case inUntil:
 		s.report("SW124", "until", "what ends a strategy has no `until` of its own")
-	case e.Mode == "": // what is wrong has been told
+	case e.Mode == "": // reported
 	case e.Mode != "any":
 		s.report("SW124", "until", "`until` goes with `any` only")
 	case isText(until):
@@ -75,7 +75,7 @@ func (o *object) eventProperties(name string) map[string]any {
 		return nil
 	}
 	e := o.p.object(n, o.at.Key(name), "an event")
-	o.p.names(e.node, e.at, "the name of an event's attribute")
+	o.p.reportBlankKeys(e.node, e.at, "the name of an event's attribute")
 	for _, attribute := range []string{"id", "type", "time", "subject", "datacontenttype"} {
 		e.text(attribute)
 	}

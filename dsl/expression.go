@@ -15,7 +15,7 @@ type Value struct {
 	Form    Form
 }
 
-// Form tells which texts of a value are expressions.
+// Form says which texts of a value are expressions.
 type Form uint8
 
 // The forms.

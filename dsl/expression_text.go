@@ -12,7 +12,7 @@ type expressionText struct {
 	text      string
 	property  string   // input.from, set, when, ...
 	always    bool     // it is an expression with or without ${ }
-	variables []string // beside the built-in ones
+	variables []string // besides the built-in ones
 	task      Task     // that the property belongs to; nil outside of all
 }
 

@@ -40,7 +40,7 @@ func (t *ForTask) minDuration(c *checker) time.Duration {
 func parseFor(p *parser, o *object, base TaskBase) Task {
 	t := &ForTask{TaskBase: base, Each: "item", At: "index", While: o.expression("while"), Do: o.tasks("do")}
 	f := p.object(o.value("for"), o.at.Key("for"), "`for`", "each", "in", "at", "?do", "?while")
-	o.beside(f, "do", "while")
+	o.reportTooDeep(f, "do", "while")
 	o.require("do")
 	f.require("in")
 	t.Each, t.At = f.variable("each", "item"), f.variable("at", "index")

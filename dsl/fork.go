@@ -40,9 +40,9 @@ func (t *ForkTask) mayComplete(c *checker) bool {
 }
 
 // boundedLists: a branch that ends in time bounds those that compete with it.
-func (t *ForkTask) boundedLists(_ *checker, inner scope) []bounded {
+func (t *ForkTask) boundedLists(_ *checker, inner scope) []boundedList {
 	inner.bounded = inner.bounded || t.Compete && slices.ContainsFunc(t.Branches, endsInTime)
-	return []bounded{{t.Branches, inner}}
+	return []boundedList{{t.Branches, inner}}
 }
 
 func endsInTime(branch Task) bool {

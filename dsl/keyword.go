@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// keyword tells which properties make a task one of its kind.
+// keyword is a property that makes a task one of its kind.
 type keyword struct {
 	name  string
 	also  []string // further properties beside the keyword
@@ -49,7 +49,7 @@ func baseProperties() []string {
 	return []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
 }
 
-// task decodes one task: its kind is told by its keyword, and only that kind is decoded. Without a keyword it is an
+// task decodes one task. Its keyword says of which kind it is, and only that kind is decoded. Without a keyword it is an
 // empty list of tasks, so that its name is known all the same.
 func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	unknown := &DoTask{TaskBase: TaskBase{Pointer: at, Name: name}}
@@ -73,7 +73,7 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	}
 	what := fmt.Sprintf("a `%s` task", k.name)
 	if key, value := child(n, k.name); isNull(value) {
-		(&object{p: p, node: n, at: at, what: what}).valueless(key)
+		(&object{p: p, node: n, at: at, what: what}).reportNull(key)
 		return unknown
 	}
 	o := p.object(n, at, what, append(allowed, baseProperties()...)...)
@@ -117,7 +117,7 @@ func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) 
 }
 
 // misspeltFor reports the word that stands for `for` beside a `do`, which alone is a keyword too. It returns the
-// properties that are then no news.
+// properties that must not be reported again.
 func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]

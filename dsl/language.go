@@ -18,7 +18,7 @@ var majorVersion = regexp.MustCompile(`^\s*v?(\d+)(?:\.|\s*$)`)
 // otherLanguage reports a document of another major version of the DSL. That is all there is to say about it: nothing else in
 // it means here what it meant there (semantics 1.1).
 func (p *parser) otherLanguage(root *yaml.Node) bool {
-	if p.foreign(root) {
+	if p.otherTool(root) {
 		return true
 	}
 	at, n := Pointer("/document/dsl"), (*yaml.Node)(nil)
@@ -41,8 +41,8 @@ func (p *parser) otherLanguage(root *yaml.Node) bool {
 	return true
 }
 
-// foreign reports a document that has nothing of a workflow: it is of another tool.
-func (p *parser) foreign(root *yaml.Node) bool {
+// otherTool reports a document that has nothing of a workflow: it is of another tool.
+func (p *parser) otherTool(root *yaml.Node) bool {
 	if root.Kind != yaml.MappingNode || len(root.Content) == 0 {
 		return false
 	}

@@ -52,7 +52,7 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 		return e, true
 	}
 	if what != "a task" {
-		p.names(n, at, "the name of "+what)
+		p.reportBlankKeys(n, at, "the name of "+what)
 	}
 	if len(n.Content) == 2 {
 		key := n.Content[0]

@@ -11,7 +11,7 @@ type ListenTask struct {
 // Kind returns KindListen.
 func (*ListenTask) Kind() Kind { return KindListen }
 
-// Traits: nobody knows when events come.
+// Traits: when events come is not known.
 func (*ListenTask) Traits() Traits { return Traits{Unbounded: true} }
 
 func (t *ListenTask) parts(w *walker) {

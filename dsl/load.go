@@ -46,7 +46,7 @@ func (p *parser) load() bool {
 	if p.src.root = p.expand(root); p.src.root == nil {
 		return false
 	}
-	s := &shape{p: p, told: map[string]bool{}}
+	s := &sizeCheck{p: p, reported: map[string]bool{}}
 	if !s.check(p.src.root, 0) {
 		p.src.root = nil // nothing must go through it
 		return false
@@ -146,17 +146,17 @@ func (p *parser) jsonError(text []byte) bool {
 	return true
 }
 
-// shape checks what a document is made of before it is decoded.
-type shape struct {
-	p     *parser
-	nodes int
-	bytes int
-	told  map[string]bool
+// sizeCheck checks what a document is made of before it is decoded.
+type sizeCheck struct {
+	p        *parser
+	nodes    int
+	bytes    int
+	reported map[string]bool
 }
 
 // check reports what makes a tree too large or too deep, and what is not taken at all, each once. It returns false if
 // the rest of the tree is not worth a look.
-func (s *shape) check(n *yaml.Node, depth int) bool {
+func (s *sizeCheck) check(n *yaml.Node, depth int) bool {
 	s.nodes++
 	s.bytes += len(n.Value)
 	switch {
@@ -180,11 +180,11 @@ func (s *shape) check(n *yaml.Node, depth int) bool {
 	return true
 }
 
-func (s *shape) report(n *yaml.Node, message, help string) {
-	if s.told[message] {
+func (s *sizeCheck) report(n *yaml.Node, message, help string) {
+	if s.reported[message] {
 		return
 	}
-	s.told[message] = true
+	s.reported[message] = true
 	s.p.add(Diagnostic{Code: "SW104", Message: message, Range: s.p.src.span(n), Pointer: s.p.src.pointerTo(n), Help: help})
 }
 
@@ -201,7 +201,7 @@ type jsonReader struct {
 }
 
 // value reads the next value of a text that is known to be valid. What is deeper than a document may be is left out,
-// but for one node that tells so.
+// but for one node, by which the check of the depth sees it.
 func (j *jsonReader) value(depth int) *yaml.Node {
 	offset := j.next()
 	token, err := j.decoder.Token()

@@ -15,7 +15,7 @@ func (c *checker) minDuration(t Task) time.Duration {
 // boundedMinDuration is the least time of a task with its own timeout.
 func (c *checker) boundedMinDuration(t Task) time.Duration {
 	least := c.minDuration(t)
-	if limit, known := literal(c.w.TimeoutAfter(t.Base().Timeout)); known {
+	if limit, known := knownLength(c.w.TimeoutAfter(t.Base().Timeout)); known {
 		least = min(least, limit)
 	}
 	return least

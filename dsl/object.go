@@ -17,10 +17,10 @@ type object struct {
 	node *yaml.Node
 	at   Pointer
 	what string // for messages: a task, `document`
-	// misspelt are the properties that stand under another name; that they are missing is not told again.
+	// misspelt are the properties that stand under another name, and are not reported as missing.
 	misspelt map[string]bool
 	open     bool // any property is allowed
-	broken   bool // no mapping at all: what is missing in it is no news
+	broken   bool // it is no mapping, which was reported: nothing is reported as missing in it
 }
 
 // entry is one member of a mapping.
@@ -29,12 +29,12 @@ type entry struct {
 	at         Pointer
 }
 
-// object begins to decode a mapping with the allowed properties; it reports anything else. What begins with a question
-// mark is let pass, but not told of.
+// object begins to decode a mapping with the allowed properties; it reports anything else. A name with a question mark
+// before it is accepted, but not suggested.
 func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string) *object {
 	o := &object{p: p, node: n, at: at, what: what}
 	if n.Kind != yaml.MappingNode {
-		p.add(Diagnostic{Code: "SW108", Message: what + " must be an object, got " + describe(n), Pointer: at, Range: p.src.span(n), Help: p.src.written(what, n)})
+		p.add(Diagnostic{Code: "SW108", Message: what + " must be an object, got " + describe(n), Pointer: at, Range: p.src.span(n), Help: p.src.howToWrite(what, n)})
 		o.node, o.broken = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}, true
 		return o
 	}
@@ -49,7 +49,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 		case !slices.Contains(allowed, name) && !slices.Contains(allowed, "?"+name):
 			o.unknown(n.Content[i], allowed)
 		case isNull(n.Content[i+1]) && n.Content[i+1].Value == "":
-			o.forgotten(n.Content[i])
+			o.reportEmpty(n.Content[i])
 		}
 	}
 	return o
@@ -57,7 +57,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 
 // duplicates reports keys that stand twice in a mapping, and keys that are no scalars.
 func (p *parser) duplicates(n *yaml.Node, at Pointer) {
-	first := firstOf(n)
+	first := duplicateFinder(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
@@ -75,9 +75,9 @@ func (p *parser) duplicates(n *yaml.Node, at Pointer) {
 	}
 }
 
-// firstOf returns a function that finds, for the key at index i of a mapping, the same key before it, or nil. It is to
+// duplicateFinder returns a function that finds, for the key at index i of a mapping, the same key before it, or nil. It is to
 // be called with rising indices.
-func firstOf(n *yaml.Node) func(i int) *yaml.Node {
+func duplicateFinder(n *yaml.Node) func(i int) *yaml.Node {
 	if len(n.Content) > 64 { // comparing all with all would take too long
 		seen := make(map[string]*yaml.Node, len(n.Content)/2)
 		return func(i int) *yaml.Node {
@@ -107,18 +107,18 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 		Range: o.p.src.span(key), Expected: allowed,
 	}
 	if member := memberWith(name, allowed); member != "" {
-		o.misplaced(key, member, allowed)
+		o.reportNotNested(key, member, allowed)
 		return
 	}
 	meant := otherKeyFor(name, allowed)
 	if around := o.at.Tokens(); meant == "" && slices.Contains(baseProperties(), name) && len(around) > 0 && slices.Contains(insideTasks(), around[len(around)-1]) {
-		(&object{p: o.p}).beside(o, name)
+		(&object{p: o.p}).reportTooDeep(o, name)
 		return
 	}
 	if meant == "" {
 		d.Help = "allowed: " + strings.Join(allowed, " ")
 	} else {
-		o.misread(meant)
+		o.markPresent(meant)
 		if d = o.p.src.otherKey(d, key, allowed); o.value(meant) != nil {
 			d.Fix = nil
 		}
@@ -126,8 +126,8 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	o.p.add(d)
 }
 
-// forgotten reports a property without a value, which is as good as no property, and seldom meant.
-func (o *object) forgotten(key *yaml.Node) {
+// reportEmpty reports a property without a value, which is as good as no property, and seldom meant.
+func (o *object) reportEmpty(key *yaml.Node) {
 	o.p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, as if it were not there", key.Value), Pointer: o.at.Key(key.Value),
 		Range: o.p.src.span(key), Help: "give it a value, leave it out, or write `null` if that is meant"})
 }
@@ -165,7 +165,7 @@ func (o *object) require(names ...string) {
 			continue
 		}
 		if key := o.key(name); key != nil {
-			o.valueless(key)
+			o.reportNull(key)
 			continue
 		}
 		at := o.p.src.span(o.node)
@@ -196,8 +196,8 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 	return d
 }
 
-// valueless reports a property that is needed and is null.
-func (o *object) valueless(key *yaml.Node) {
+// reportNull reports a property that is needed and is null.
+func (o *object) reportNull(key *yaml.Node) {
 	at := o.at.Key(key.Value)
 	o.p.found = slices.DeleteFunc(o.p.found, func(d Diagnostic) bool { return d.Code == "SW131" && d.Pointer == at })
 	o.p.add(Diagnostic{Code: "SW107", Message: fmt.Sprintf("`%s` of %s has no value", key.Value, o.what), Pointer: at, Range: o.p.src.span(key)})
@@ -220,7 +220,7 @@ func (o *object) exactlyOne(names ...string) string {
 		return append(present, "")[0]
 	}
 	if i := slices.IndexFunc(names, func(n string) bool { return o.key(n) != nil }); i >= 0 && len(present) == 0 {
-		o.valueless(o.key(names[i]))
+		o.reportNull(o.key(names[i]))
 		return ""
 	}
 	d := Diagnostic{

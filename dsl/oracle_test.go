@@ -67,20 +67,20 @@ func TestParseAgreesWithTheSchema(t *testing.T) {
 }
 
 // compare holds the parser against the official schema, which it may leave on purpose, and our schema against the
-// parser, which it may leave only where a schema cannot tell.
+// parser, from which it may differ only where a schema cannot express the rule.
 func compare(t *testing.T, schema, ours *jsonschema.Schema, document any, m mutation) {
 	t.Helper()
 	text := m.apply(t, document)
 	mutated := mustJSON(t, text)
 	want := schema.Validate(mutated) == nil
 	_, diagnostics := dsl.Parse("mutated.json", text)
-	if m.what == becomesNull && diagnostics.Err() == nil { // a schema does not tell that null is absence (semantics 1.3a)
+	if m.what == becomesNull && diagnostics.Err() == nil { // a schema cannot say that null is absence (semantics 1.3a)
 		return
 	}
 	if got := diagnostics.Err() == nil; got != want && !deliberate(m, diagnostics) {
 		t.Errorf("%s %s: accepted by the schema: %v, by Parse: %v: %v\n%s", m.at, m.what, want, got, diagnostics, text)
 	}
-	if got, parsed := ours.Validate(mutated) == nil, diagnostics.Err() == nil; got != parsed && !untold(diagnostics) {
+	if got, parsed := ours.Validate(mutated) == nil, diagnostics.Err() == nil; got != parsed && !beyondSchema(diagnostics) {
 		t.Errorf("%s %s: accepted by our schema: %v, by Parse: %v: %v\n%s", m.at, m.what, got, parsed, diagnostics, text)
 	}
 }
@@ -155,9 +155,9 @@ func deliberate(m mutation, ds dsl.Diagnostics) bool {
 	return true
 }
 
-// untold reports whether all errors are such as a schema cannot tell: names of variables and tasks, ranges of
+// beyondSchema reports whether all errors are such as a schema cannot express: names of variables and tasks, ranges of
 // durations, URIs that are text otherwise, keys that stand twice.
-func untold(ds dsl.Diagnostics) bool {
+func beyondSchema(ds dsl.Diagnostics) bool {
 	for _, d := range ds.Errors() {
 		if !slices.Contains([]string{"SW103", "SW120"}, d.Code) {
 			return false

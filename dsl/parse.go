@@ -12,7 +12,7 @@ import (
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
 // as complete as the text allows, and all that is wrong with the text's form, sorted by position.
 func Parse(file string, text []byte) (*Workflow, Diagnostics) {
-	p := &parser{src: newSource(file, text), severities: map[string]Severity{}, told: map[*yaml.Node]bool{}}
+	p := &parser{src: newSource(file, text), severities: map[string]Severity{}, reportedEmpty: map[*yaml.Node]bool{}}
 	for _, r := range Rules() {
 		p.severities[r.Code] = r.Severity
 	}
@@ -24,24 +24,24 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	w.Source = p.src
 	p.found.Sort()
 	for _, d := range p.found.Errors() {
-		p.src.broken = append(p.src.broken, d.Pointer)
+		p.src.errorPointers = append(p.src.errorPointers, d.Pointer)
 	}
 	return w, p.found
 }
 
 // parser decodes one document and collects what is wrong with it.
 type parser struct {
-	src        *Source
-	found      Diagnostics
-	severities map[string]Severity
-	told       map[*yaml.Node]bool // empty expressions that were reported: some values are read twice
+	src           *Source
+	found         Diagnostics
+	severities    map[string]Severity
+	reportedEmpty map[*yaml.Node]bool // the empty expressions that were reported: some values are read twice
 }
 
 // add reports d; its severity is that of its rule.
 func (p *parser) add(d Diagnostic) {
 	d.File, d.Severity = p.src.File, p.severities[d.Code]
 	d.Message, d.Label, d.Help = oneLine(d.Message), oneLine(d.Label), oneLine(d.Help)
-	d = p.src.reused(d)
+	d = p.src.withAlias(d)
 	if p.src.anchors != nil && slices.ContainsFunc(p.found, func(f Diagnostic) bool {
 		return f.Code == d.Code && f.Range == d.Range && f.Message == d.Message
 	}) {
@@ -82,7 +82,7 @@ func (p *parser) workflow(root *yaml.Node) *Workflow {
 		Evaluate: p.evaluate(o),
 	}
 	o.require("document", "do")
-	if n := o.value("document"); n != nil && w.Timeout == nil { // misplaced, as is told
+	if n := o.value("document"); n != nil && w.Timeout == nil { // it stands in the wrong place, which was reported
 		w.Timeout = p.timeout(&object{p: p, node: n, at: Pointer("").Key("document")})
 	}
 	return w
@@ -96,7 +96,7 @@ func (p *parser) document(parent *object) Document {
 	o := p.object(n, parent.at.Key("document"), "`document`",
 		"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata", "?timeout",
 		"?do", "?input", "?output", "?use", "?schedule", "?evaluate")
-	parent.beside(o, "do", "input", "output", "use", "schedule", "evaluate")
+	parent.reportTooDeep(o, "do", "input", "output", "use", "schedule", "evaluate")
 	if misplaced := o.value("timeout"); misplaced != nil {
 		p.misplacedTimeout(o, misplaced)
 	}

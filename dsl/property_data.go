@@ -33,7 +33,7 @@ func (o *object) mapping(name string) map[string]any {
 
 // dataOrText decodes data, in the place of which text must say something: an expression.
 func (o *object) dataOrText(name string) any {
-	if n := o.value(name); isText(n) && o.p.empty(n, o.at.Key(name), name) {
+	if n := o.value(name); isText(n) && o.p.reportIfEmpty(n, o.at.Key(name), name) {
 		return nil
 	}
 	return o.data(name)

@@ -38,7 +38,7 @@ func (o *object) entries(name string) []entry {
 		return nil
 	}
 	inner := o.p.object(n, o.at.Key(name), fmt.Sprintf("`%s`", name))
-	o.p.names(inner.node, inner.at, fmt.Sprintf("a name in `%s`", name))
+	o.p.reportBlankKeys(inner.node, inner.at, fmt.Sprintf("a name in `%s`", name))
 	entries := []entry{}
 	for i := 0; i+1 < len(inner.node.Content); i += 2 {
 		key := inner.node.Content[i]

@@ -24,7 +24,7 @@ func (o *object) textOr(name, otherwise string) string {
 // text decodes a string; it reports one that is empty, which is not the same as an absent one (semantics 1.3a).
 func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
 	text := p.anyText(n, at, name)
-	if isText(n) && p.empty(n, at, name) {
+	if isText(n) && p.reportIfEmpty(n, at, name) {
 		return ""
 	}
 	return text
@@ -50,8 +50,8 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	return ""
 }
 
-// empty reports text that says nothing: it is no value, and only an absent property stands for its default.
-func (p *parser) empty(n *yaml.Node, at Pointer, name string) bool {
+// reportIfEmpty reports text that says nothing: it is no value, and only an absent property stands for its default.
+func (p *parser) reportIfEmpty(n *yaml.Node, at Pointer, name string) bool {
 	switch {
 	case strings.TrimSpace(n.Value) == "":
 		p.emptyName(n, at, fmt.Sprintf("`%s`", name))
@@ -63,8 +63,8 @@ func (p *parser) empty(n *yaml.Node, at Pointer, name string) bool {
 	return false
 }
 
-// names reports the keys of a mapping that are no names, because there is nothing in them.
-func (p *parser) names(n *yaml.Node, at Pointer, what string) {
+// reportBlankKeys reports the keys of a mapping that are no names, because there is nothing in them.
+func (p *parser) reportBlankKeys(n *yaml.Node, at Pointer, what string) {
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		if key := n.Content[i]; key.Kind == yaml.ScalarNode && strings.TrimSpace(key.Value) == "" {
 			p.emptyName(key, at.Key(key.Value), what)
@@ -83,10 +83,10 @@ func emptyExpression(text string) bool {
 }
 
 func (p *parser) emptyExpression(n *yaml.Node, at Pointer, name string) {
-	if p.told[n] {
+	if p.reportedEmpty[n] {
 		return
 	}
-	p.told[n] = true
+	p.reportedEmpty[n] = true
 	p.add(Diagnostic{Code: "SW130", Message: fmt.Sprintf("the expression of `%s` is empty", name), Pointer: at, Range: p.src.span(n),
 		Help: "write `${ . }` for the input itself"})
 }

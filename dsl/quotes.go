@@ -9,7 +9,7 @@ import (
 // typographic is text in quotes as word processors and chats write them, which YAML does not know.
 var typographic = regexp.MustCompile(`^[“”„‟«‘’‚‛](?s:.*)[“”‟»‘’‛]$`)
 
-// checkQuotes: SW133, values in typographic quotes. Where such a value is refused, the error tells them as the reason instead.
+// checkQuotes: SW133, values in typographic quotes. Where such a value is refused, the error names them as the reason instead.
 func (p *parser) checkQuotes(n *yaml.Node, at Pointer) {
 	switch n.Kind {
 	case yaml.MappingNode:

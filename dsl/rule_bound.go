@@ -23,7 +23,7 @@ func (c *checker) scopes(tasks TaskList, outer scope, visit func(t Task, outer s
 		lists := t.boundedLists(c, inner)
 		if lists == nil {
 			for _, l := range Lists(t) {
-				lists = append(lists, bounded{l, inner})
+				lists = append(lists, boundedList{l, inner})
 			}
 		}
 		for _, l := range lists {
@@ -38,7 +38,7 @@ func (s scope) limitedBy(d *Duration) scope {
 		return s
 	}
 	s.bounded = true
-	if limit, known := literal(d); known && (s.limit == 0 || limit < s.limit) {
+	if limit, known := knownLength(d); known && (s.limit == 0 || limit < s.limit) {
 		s.limit, s.at = limit, d.Pointer
 	}
 	return s

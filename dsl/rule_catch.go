@@ -82,7 +82,7 @@ var standardFolder = regexp.MustCompile(`^/(?:spec/[^/]+/errors|dsl/errors/types
 // unknownType reports a type that looks like a standard one and is none: a short name, or a misspelt URI.
 func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	u, err := url.Parse(uri)
-	if err != nil || delimited.Is(uri) || c.sourcesOf(try).raise(uri) {
+	if err != nil || delimited.Is(uri) || c.sourcesOf(try).mayRaise(uri) {
 		return
 	}
 	last := path.Base(u.Path)

@@ -9,18 +9,18 @@ import (
 
 // errorSources is where the errors that a try may see can come from.
 type errorSources struct {
-	timeouts []Pointer       // of tasks and of the attempts of inner tries
-	types    map[string]bool // that are raised by literal URI
-	answers  bool            // something calls a server, which may answer with any status
-	hidden   bool            // something may raise what the document does not show
+	timeouts     []Pointer       // of tasks and of the attempts of inner tries
+	types        map[string]bool // that are raised by literal URI
+	serverErrors bool            // something calls a server, which may answer with any status
+	anyError     bool            // something may raise what the document does not show
 }
 
-// raise reports whether errors of a type may be among them.
-func (s errorSources) raise(uri string) bool { return s.hidden || s.types[uri] }
+// mayRaise reports whether errors of a type may be among them.
+func (s errorSources) mayRaise(uri string) bool { return s.anyError || s.types[uri] }
 
 // sourcesOf returns what may raise errors in a try, without its catch.
 func (c *checker) sourcesOf(try *TryTask) errorSources {
-	s := errorSources{types: map[string]bool{}, hidden: len(c.w.Use.Extensions) > 0} // they may raise around any task
+	s := errorSources{types: map[string]bool{}, anyError: len(c.w.Use.Extensions) > 0} // they may raise around any task
 	c.addSources(&s, try.Try, map[string]bool{})
 	if policy := c.w.RetryPolicyOf(&try.Catch); policy != nil && policy.AttemptDuration != nil {
 		s.timeouts = append(s.timeouts, policy.AttemptDuration.Pointer)
@@ -35,8 +35,8 @@ func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]
 			s.timeouts = append(s.timeouts, timeout.Pointer)
 		}
 		traits := t.Traits()
-		s.answers = s.answers || traits.ServerErrors
-		s.hidden = s.hidden || traits.AnyErrors
+		s.serverErrors = s.serverErrors || traits.ServerErrors
+		s.anyError = s.anyError || traits.AnyErrors
 		if traits.Function != "" {
 			c.addFunction(s, traits.Function, called)
 		}
@@ -55,7 +55,7 @@ func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]
 func (c *checker) addFunction(s *errorSources, name string, called map[string]bool) {
 	function := c.w.Use.Functions[name]
 	if function == nil {
-		s.hidden = true
+		s.anyError = true
 		return
 	}
 	if !called[name] {
@@ -66,12 +66,12 @@ func (c *checker) addFunction(s *errorSources, name string, called map[string]bo
 
 func (s *errorSources) addRaised(e *ErrorDefinition) {
 	if e == nil || delimited.Is(e.Type) {
-		s.hidden = true
+		s.anyError = true
 		return
 	}
 	s.types[e.Type] = true
 	if status, literal := e.Status.(int); !literal || status == 408 {
-		s.answers = true
+		s.serverErrors = true
 	}
 }
 
@@ -100,11 +100,11 @@ func (c *checker) expectsTimeout(try *TryTask, f *ErrorFilter) {
 	sources, at := c.sourcesOf(try), f.Pointer.Key("type")
 	if f.Type == "" {
 		at = f.Pointer.Key("status")
-		if sources.answers { // what a server answers stays an error of communication, and has its status
+		if sources.serverErrors { // what a server answers stays an error of communication, and has its status
 			return
 		}
 	}
-	if sources.hidden || len(sources.timeouts) > 0 || raisesTimeout(sources.types) {
+	if sources.anyError || len(sources.timeouts) > 0 || raisesTimeout(sources.types) {
 		return
 	}
 	d := Diagnostic{Code: "SW402", Pointer: at, Message: "this catch never matches: nothing in the try has a timeout",

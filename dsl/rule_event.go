@@ -45,7 +45,7 @@ func (c *checker) correlations(s *EventStrategy) {
 	}
 }
 
-// misspelt reports whether a correlation has properties that mean nothing, of which Parse has told.
+// misspelt reports whether a correlation has properties that mean nothing, which Parse has reported.
 func (c *checker) misspelt(at Pointer) bool {
 	properties, _ := c.w.Source.Data(at).(map[string]any)
 	return len(properties) > 1

@@ -47,7 +47,7 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 	}
 	d.Help = fmt.Sprintf("tasks here: %s; or continue, exit, end", strings.Join(names(siblings), ", "))
 	candidates := append(names(siblings), directiveWords()...)
-	d = c.meant(d, candidates)
+	d = c.withSuggestion(d, candidates)
 	if i := siblings.index(suggest.Nearest(then, candidates)); i >= 0 {
 		task := siblings[i].Base()
 		d.Label = fmt.Sprintf("did you mean `%s` (line %d)?", task.Name, c.w.Source.Key(task.Pointer).Start.Line)

@@ -23,39 +23,39 @@ func checkRetries(c *checker) {
 			c.add(Diagnostic{Code: "SW306", Pointer: try.Catch.Pointer.Key("retry"), Range: c.w.Source.Key(try.Catch.Pointer.Key("retry")),
 				Message: "nothing ends these retries", Help: "give the policy a limit, or put a timeout around the try"})
 		}
-		if attempt, known := literal(policy.AttemptDuration); known && inner.limit > 0 && attempt >= inner.limit {
+		if attempt, known := knownLength(policy.AttemptDuration); known && inner.limit > 0 && attempt >= inner.limit {
 			c.add(Diagnostic{Code: "SW301", Pointer: policy.AttemptDuration.Pointer,
 				Message: fmt.Sprintf("the limit of %s for an attempt never fires: one of %s around it comes first", Span(attempt), Span(inner.limit)),
 				Related: []Related{{c.w.Source.Key(inner.at), "the one around it"}}})
 		}
-		c.plan(try, policy, inner)
+		c.reportLateRetries(try, policy, inner)
 	})
 }
 
 func (c *checker) retryDurations(policy *RetryPolicy) {
-	from, knownFrom := literal(policy.JitterFrom)
-	to, knownTo := literal(policy.JitterTo)
+	from, knownFrom := knownLength(policy.JitterFrom)
+	to, knownTo := knownLength(policy.JitterTo)
 	if knownFrom && knownTo && from > to {
 		c.add(Diagnostic{Code: "SW308", Pointer: policy.JitterFrom.Pointer, Message: fmt.Sprintf("the jitter goes from %s down to %s", Span(from), Span(to))})
 	}
-	delay, knownDelay := literal(policy.Delay)
-	limit, knownLimit := literal(policy.LimitDuration)
+	delay, knownDelay := knownLength(policy.Delay)
+	limit, knownLimit := knownLength(policy.LimitDuration)
 	if knownDelay && knownLimit && limit > 0 && delay >= limit {
 		c.add(Diagnostic{Code: "SW308", Pointer: policy.Delay.Pointer, Message: fmt.Sprintf("the delay of %s is not shorter than the limit of %s for all attempts", Span(delay), Span(limit))})
 	}
 }
 
-// plan adds up the delays of a policy and compares them with the time there is.
-func (c *checker) plan(try *TryTask, policy *RetryPolicy, s scope) {
-	delay, known := literal(policy.Delay)
-	if !known && !policy.Unsaid() || policy.AttemptCount == nil || s.limit == 0 || delay == 0 && !policy.Unsaid() {
+// reportLateRetries adds up the delays of a policy and compares them with the time there is.
+func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) {
+	delay, known := knownLength(policy.Delay)
+	if !known && !policy.UsesDefaultDelay() || policy.AttemptCount == nil || s.limit == 0 || delay == 0 && !policy.UsesDefaultDelay() {
 		return
 	}
 	var sum time.Duration
 	delays := ""
 	for n := 1; n <= min(*policy.AttemptCount, 60); n++ {
 		next := DelayBefore(policy.Backoff, delay, n)
-		if policy.Unsaid() {
+		if policy.UsesDefaultDelay() {
 			next = DefaultDelay(policy.Backoff, n)
 		}
 		if n <= 5 {
@@ -78,13 +78,13 @@ const (
 	maxDefaultDelay = 2 * time.Minute
 )
 
-// Unsaid reports whether the policy leaves open how long to wait.
-func (p *RetryPolicy) Unsaid() bool {
+// UsesDefaultDelay reports whether the policy leaves open how long to wait.
+func (p *RetryPolicy) UsesDefaultDelay() bool {
 	return p.Delay == nil && p.JitterFrom == nil && p.JitterTo == nil
 }
 
 // DefaultDelay is how long retry n, which counts from 1, waits if its policy does not say: half a second that grows with
-// the backoff, exponentially unless told otherwise, so 1 s, 2 s, 4 s and so on, up to two minutes.
+// the backoff, exponentially if no backoff is given, so 1 s, 2 s, 4 s and so on, up to two minutes.
 func DefaultDelay(backoff string, n int) time.Duration {
 	if backoff == "" {
 		backoff = "exponential"

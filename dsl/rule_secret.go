@@ -67,7 +67,7 @@ func (f secretFlow) secret(e expressionText, v Name) bool {
 	return false
 }
 
-// kept tells what is wrong with a secret in an expression, unless it is only sent or tested there.
+// kept returns what is wrong with a secret in an expression; kept is false if it is only sent or tested there.
 func (e expressionText) kept(v Name) (d Diagnostic, kept bool) {
 	d.Help = "use secrets where they are sent: in calls and authentication policies"
 	switch {

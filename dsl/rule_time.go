@@ -12,9 +12,9 @@ type scope struct {
 	bounded bool          // there is a timeout around, known or not
 }
 
-// literal returns how long a duration is, and whether that is known before a run. Years and months count as 365 and 30
+// knownLength returns how long a duration is, and whether that is known before a run. Years and months count as 365 and 30
 // days.
-func literal(d *Duration) (time.Duration, bool) {
+func knownLength(d *Duration) (time.Duration, bool) {
 	if d == nil || d.Expression != "" || d.broken {
 		return 0, false
 	}
@@ -29,7 +29,7 @@ func (c *checker) inside(outer scope, t *Timeout) scope {
 		return outer
 	}
 	inner := scope{limit: outer.limit, at: outer.at, bounded: true}
-	if limit, known := literal(after); known && (inner.limit == 0 || limit < inner.limit) {
+	if limit, known := knownLength(after); known && (inner.limit == 0 || limit < inner.limit) {
 		inner.limit, inner.at = limit, t.Pointer
 	}
 	return inner
@@ -37,13 +37,13 @@ func (c *checker) inside(outer scope, t *Timeout) scope {
 
 // checkTimes: SW301 a timeout that never fires first, SW302 a scope that always times out.
 func checkTimes(c *checker) {
-	if limit, known := literal(c.w.TimeoutAfter(c.w.Timeout)); known {
-		c.brief(limit, c.w.Timeout.Pointer)
-		c.always(limit, c.minDurationOfList(c.w.Do), c.w.Timeout.Pointer, "the workflow")
+	if limit, known := knownLength(c.w.TimeoutAfter(c.w.Timeout)); known {
+		c.reportShortTimeout(limit, c.w.Timeout.Pointer)
+		c.reportAlwaysTimesOut(limit, c.minDurationOfList(c.w.Do), c.w.Timeout.Pointer, "the workflow")
 	}
 	c.walkScopes(func(t Task, outer scope) {
 		timeout := t.Base().Timeout
-		limit, known := literal(c.w.TimeoutAfter(timeout))
+		limit, known := knownLength(c.w.TimeoutAfter(timeout))
 		if !known {
 			return
 		}
@@ -54,20 +54,20 @@ func checkTimes(c *checker) {
 				Related: []Related{{c.w.Source.Key(outer.at), "the one around it"}},
 			})
 		}
-		c.brief(limit, timeout.Pointer)
-		c.always(limit, c.minDuration(t), timeout.Pointer, fmt.Sprintf("`%s`", t.Base().Name))
+		c.reportShortTimeout(limit, timeout.Pointer)
+		c.reportAlwaysTimesOut(limit, c.minDuration(t), timeout.Pointer, fmt.Sprintf("`%s`", t.Base().Name))
 	})
 }
 
-func (c *checker) always(limit, least time.Duration, at Pointer, what string) {
+func (c *checker) reportAlwaysTimesOut(limit, least time.Duration, at Pointer, what string) {
 	if limit > 0 && least >= limit {
 		c.add(Diagnostic{Code: "SW302", Pointer: at,
 			Message: fmt.Sprintf("%s always times out: its waits alone take %s, and the timeout is %s", what, Span(least), Span(limit))})
 	}
 }
 
-// brief reports a timeout that leaves no time to do anything.
-func (c *checker) brief(limit time.Duration, at Pointer) {
+// reportShortTimeout reports a timeout that leaves no time to do anything.
+func (c *checker) reportShortTimeout(limit time.Duration, at Pointer) {
 	switch {
 	case limit == 0:
 		c.add(Diagnostic{Code: "SW308", Pointer: at, Message: "a timeout of zero fires at once"})

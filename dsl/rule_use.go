@@ -35,9 +35,9 @@ func checkReferences(c *checker) {
 		case "catalogs":
 			d = c.catalog(d, r.Name, defined[r.Section])
 		case "functions":
-			d = c.meant(d, append(defined[r.Section], "a2a", "asyncapi", "grpc", "http", "mcp", "openapi"))
+			d = c.withSuggestion(d, append(defined[r.Section], "a2a", "asyncapi", "grpc", "http", "mcp", "openapi"))
 		default:
-			d = c.meant(d, defined[r.Section])
+			d = c.withSuggestion(d, defined[r.Section])
 		}
 		if r.Section == "timeouts" {
 			if duration, ok := c.w.Source.durationForName(d, r.Name); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// TestRulesOfCheck checks every file of testdata/rules, whose comments tell what is found on their line, and nothing
+// TestRulesOfCheck checks every file of testdata/rules, whose comments say what is reported on their line, and nothing
 // else may be. Where the rule has a fix, it must make the fixed file that stands beside it.
 func TestRulesOfCheck(t *testing.T) {
 	for _, file := range mustRuleFiles(t) {

@@ -19,7 +19,7 @@ type Process struct {
 	Environment Value // an object
 }
 
-// parseRun tells the runs apart by what is run.
+// parseRun decodes what runs outside: a container, a script, a shell command or a workflow.
 func parseRun(p *parser, o *object, base TaskBase) Task {
 	n := o.value("run")
 	r := p.object(n, o.at.Key("run"), "`run`", "container", "script", "shell", "workflow", "await", "return")
@@ -38,7 +38,7 @@ func parseRun(p *parser, o *object, base TaskBase) Task {
 	case "workflow":
 		return parseRunWorkflow(p, r, base, run)
 	}
-	return &DoTask{TaskBase: base} // nothing tells what is run
+	return &DoTask{TaskBase: base} // what is run is not known
 }
 
 // traits returns those of what runs outside.
@@ -62,7 +62,7 @@ func (p *Process) parts(w *walker) {
 func (o *object) process() Process {
 	process := Process{Environment: o.mappingValue("environment")}
 	if n := o.value("environment"); n != nil {
-		o.p.names(n, o.at.Key("environment"), "the name of an environment variable")
+		o.p.reportBlankKeys(n, o.at.Key("environment"), "the name of an environment variable")
 	}
 	if o.value("stdin") != nil {
 		process.Stdin = Value{o.at.Key("stdin"), o.p.anyText(o.value("stdin"), o.at.Key("stdin"), "stdin"), FormData}

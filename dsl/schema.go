@@ -46,7 +46,7 @@ func isBareSchema(n *yaml.Node) bool {
 	return found
 }
 
-// schemaKeywords are the keywords that tell a JSON Schema.
+// schemaKeywords are the keywords by which a JSON Schema is recognised.
 func schemaKeywords() []string {
 	return []string{
 		"$schema", "$id", "$ref", "$defs", "definitions", "type", "properties", "required", "items", "enum", "const",

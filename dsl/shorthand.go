@@ -14,8 +14,8 @@ import (
 // gluedText matches text that was meant as a key and a value.
 var gluedText = regexp.MustCompile(`^[A-Za-z]\w*:[^\s/]\S*$`)
 
-// written returns how an object is written that was given as one value, or "".
-func (s *Source) written(what string, n *yaml.Node) string {
+// howToWrite returns how an object is written that was given as one value, or "".
+func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	if n.Kind == yaml.SequenceNode {
 		return map[string]string{"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`"}[what]
 	}
@@ -27,7 +27,7 @@ func (s *Source) written(what string, n *yaml.Node) string {
 	case isText(n) && gluedText.MatchString(n.Value):
 		return "put a space after the colon"
 	case scalarIsNumber(n):
-		return counted(what, value)
+		return howToWriteCount(what, value)
 	case !isText(n):
 		return ""
 	}
@@ -68,8 +68,8 @@ func (s *Source) written(what string, n *yaml.Node) string {
 	return ""
 }
 
-// counted returns how a number of retries is written in the place of a number.
-func counted(what, number string) string {
+// howToWriteCount returns how a number of retries is written in the place of a number.
+func howToWriteCount(what, number string) string {
 	switch what {
 	case "a retry policy":
 		return fmt.Sprintf("write `{ limit: { attempt: { count: %s } } }`", number)
@@ -81,8 +81,9 @@ func counted(what, number string) string {
 	return ""
 }
 
-// inner tells for properties of objects which of their members have them: what is found beside a member may belong into it.
-func inner() map[string][]string {
+// memberProperties returns the properties of objects by the member that they belong to: one that is found beside the member was
+// probably meant to be inside it.
+func memberProperties() map[string][]string {
 	return map[string][]string{
 		"document": {"dsl", "namespace", "name", "version"},
 		"with":     {"type", "method", "endpoint", "headers", "body", "query", "server", "channel", "service", "operationId", "parameters"},
@@ -97,15 +98,15 @@ func inner() map[string][]string {
 // memberWith returns the allowed member that has a property, or "".
 func memberWith(name string, allowed []string) string {
 	for _, member := range allowed {
-		if slices.Contains(inner()[member], name) {
+		if slices.Contains(memberProperties()[member], name) {
 			return member
 		}
 	}
 	return ""
 }
 
-// beside reports properties of an inner object that belong beside it, as properties of o.
-func (o *object) beside(inner *object, names ...string) {
+// reportTooDeep reports properties of an inner object that belong beside it, as properties of o.
+func (o *object) reportTooDeep(inner *object, names ...string) {
 	for _, name := range names {
 		key := inner.key(name)
 		if key == nil {
@@ -113,7 +114,7 @@ func (o *object) beside(inner *object, names ...string) {
 		}
 		around := inner.at.Tokens()
 		where := around[len(around)-1]
-		o.misread(name)
+		o.markPresent(name)
 		o.p.add(Diagnostic{
 			Code: "SW106", Message: fmt.Sprintf("`%s` belongs beside `%s`, not into it", name, where), Pointer: inner.at.Key(name), Range: o.p.src.span(key),
 			Label: "move it one level up", Help: fmt.Sprintf("indent `%s` as deep as `%s`", name, where),
@@ -121,20 +122,20 @@ func (o *object) beside(inner *object, names ...string) {
 	}
 }
 
-// misread notes that a property is there, though not where or not as it is called, so that it is not missed as well.
-func (o *object) misread(name string) {
+// markPresent notes that a property is there, though not where or not as it is called, so that it is not missed as well.
+func (o *object) markPresent(name string) {
 	if o.misspelt == nil {
 		o.misspelt = map[string]bool{}
 	}
 	o.misspelt[name] = true
 }
 
-// misplaced reports a property that belongs into a member, once for each member.
-func (o *object) misplaced(key *yaml.Node, member string, allowed []string) {
+// reportNotNested reports a property that belongs into a member, once for each member.
+func (o *object) reportNotNested(key *yaml.Node, member string, allowed []string) {
 	if o.misspelt[member] {
 		return
 	}
-	o.misread(member)
+	o.markPresent(member)
 	o.p.add(Diagnostic{
 		Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, member), Pointer: o.at.Key(key.Value), Range: o.p.src.span(key),
 		Expected: allowed, Label: fmt.Sprintf("move it into `%s`", member), Help: fmt.Sprintf("write `%s:` and indent its properties below it", member),

@@ -18,7 +18,7 @@ func TestOneSlipIsOneDiagnostic(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, _ := dsl.Parse("everything.yaml", text)
-	told := 0
+	reported := 0
 	for _, at := range keysOf(w.Source.Data(""), "") {
 		r := w.Source.Key(at)
 		key := string(text[r.Start.Offset:r.End.Offset])
@@ -30,11 +30,11 @@ func TestOneSlipIsOneDiagnostic(t *testing.T) {
 			if len(found) > 1 {
 				t.Errorf("%s becomes %s: %v", at, slip, fmt.Sprint([]dsl.Diagnostic(found)))
 			}
-			told += min(len(found), 1)
+			reported += min(len(found), 1)
 		}
 	}
-	if told < 1000 {
-		t.Errorf("only %d slips were told", told)
+	if reported < 1000 {
+		t.Errorf("only %d slips were reported", reported)
 	}
 }
 

@@ -14,10 +14,10 @@ type Source struct {
 	File string
 	Text []byte
 
-	json   bool       // the text is JSON
-	root   *yaml.Node // nil if the text is no YAML at all
-	lines  []int      // offset of each line's first byte
-	broken []Pointer  // where Parse has found errors
+	json          bool       // the text is JSON
+	root          *yaml.Node // nil if the text is no YAML at all
+	lines         []int      // offset of each line's first byte
+	errorPointers []Pointer  // where Parse has found errors
 
 	via     map[*yaml.Node][]*yaml.Node // the aliases that stand in collections, as the expander found them
 	anchors map[string]*yaml.Node       // nil if there are none
@@ -130,7 +130,7 @@ func (s *Source) Data(p Pointer) any {
 	return nil
 }
 
-// find returns the key and value nodes of p, or of the nearest enclosing place that exists; exact tells which. For
+// find returns the key and value nodes of p, or of the nearest enclosing place that exists; exact says which. For
 // items of sequences and for the whole document the key is the value itself. Both are nil if there is no tree at all.
 func (s *Source) find(p Pointer) (key, value *yaml.Node, exact bool) {
 	key, value = s.root, s.root

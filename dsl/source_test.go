@@ -106,7 +106,7 @@ func TestKeysAreText(t *testing.T) {
 	}
 }
 
-// TestBrokenJSON: what breaks JSON is told with its place.
+// TestBrokenJSON: what breaks JSON is reported with its place.
 func TestBrokenJSON(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"{\"document\": {},\n \"do\": [}", `f.json:2:9: error[SW101]: this is no JSON: invalid character '}' looking for beginning of value`},

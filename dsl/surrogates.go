@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// surrogates matches two escapes that are one character together, as JSON writes those beyond U+FFFF.
+// surrogates matches two escapes that stand for one character, as JSON writes those beyond U+FFFF.
 var surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 
 // narrowed is by how much shorter the one escape is that the library reads instead.

@@ -17,7 +17,7 @@ type syntaxError struct {
 	problem, context int // offsets
 }
 
-// yamlError reports an error of the YAML library at the line that is wrong, which mostly is not the one it tells.
+// yamlError reports an error of the YAML library at the line that is wrong, which mostly is not the one it names.
 func (p *parser) yamlError(decoder *yaml.Decoder, err error) {
 	e := p.src.syntaxError(decoder, err)
 	offset, message, help := p.src.explain(e)
@@ -33,7 +33,7 @@ func (p *parser) yamlError(decoder *yaml.Decoder, err error) {
 	p.add(Diagnostic{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{at, end}, Help: help})
 }
 
-// syntaxError reads the marks that the library keeps for itself: its text tells a line at most, and seldom the right one.
+// syntaxError reads the marks that the library keeps for itself: its text names a line at most, and seldom the right one.
 func (s *Source) syntaxError(decoder *yaml.Decoder, err error) syntaxError {
 	e := syntaxError{message: strings.TrimPrefix(err.Error(), "yaml: ")}
 	scanner := reflect.ValueOf(decoder).Elem()
@@ -78,7 +78,7 @@ var (
 	bareWord      = regexp.MustCompile(`^\s*(?:- +)*[\w.-]+\s*$`)
 )
 
-// explain tells where the mistake behind an error of the library is, what it is, and what to do.
+// explain returns where the mistake behind an error of the library is, what it is, and what to do.
 func (s *Source) explain(e syntaxError) (offset int, message, help string) {
 	has := func(text string) bool { return strings.Contains(e.message, text) }
 	if m := unknownAnchor.FindStringSubmatch(e.message); m != nil {
@@ -219,7 +219,7 @@ func (s *Source) missingColon(offset int) (int, string, string) {
 	return s.startOf(line), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
 }
 
-// misplaced explains what stands where the next key or item should.
+// reportNotNested explains what stands where the next key or item should.
 func (s *Source) misplaced(e syntaxError, structure *structure) (int, string, string) {
 	problem, context := s.position(e.problem), s.position(e.context)
 	before := s.before(problem.Line)

@@ -53,15 +53,15 @@ type Task interface {
 	Kind() Kind
 	Traits() Traits
 
-	parts(*walker)                                  // walks through what this kind alone holds
-	binds() []string                                // the variables that output.as and export.as see besides the built-in ones
-	jumps() (all []jump, exhaustive bool)           // its flow directives beside `then`; exhaustive: one of them always applies instead
-	minDuration(*checker) time.Duration             // without its own timeout and condition, if nothing fails
-	mayComplete(*checker) bool                      // whether the flow may come out of it without an error
-	boundedLists(c *checker, inner scope) []bounded // its lists, if not all of them are in the scope inside of it
+	parts(*walker)                                      // walks through what this kind alone holds
+	binds() []string                                    // the variables that output.as and export.as see besides the built-in ones
+	jumps() (all []jump, exhaustive bool)               // its flow directives beside `then`; exhaustive: one of them always applies instead
+	minDuration(*checker) time.Duration                 // without its own timeout and condition, if nothing fails
+	mayComplete(*checker) bool                          // whether the flow may come out of it without an error
+	boundedLists(c *checker, inner scope) []boundedList // its lists, if not all of them are in the scope inside of it
 }
 
-// Traits are what tells a task from others without naming its kind. The zero value is a task that computes its output from
+// Traits are what rules need to know of a task instead of its kind. The zero value is a task that computes its output from
 // its input.
 type Traits struct {
 	Group string // what extensions call it, if not by its kind: call, composite or run
@@ -87,8 +87,8 @@ type jump struct {
 	then string
 }
 
-// bounded is a list of tasks with the scope that it runs in.
-type bounded struct {
+// boundedList is a list of tasks with the scope that it runs in.
+type boundedList struct {
 	tasks TaskList
 	scope scope
 }
@@ -114,12 +114,12 @@ func (b *TaskBase) Base() *TaskBase { return b }
 // Traits returns those of a task that computes its output from its input.
 func (b *TaskBase) Traits() Traits { return Traits{} }
 
-func (b *TaskBase) parts(*walker)                          {}
-func (b *TaskBase) binds() []string                        { return nil }
-func (b *TaskBase) jumps() (all []jump, exhaustive bool)   { return nil, false }
-func (b *TaskBase) minDuration(*checker) time.Duration     { return 0 }
-func (b *TaskBase) mayComplete(*checker) bool              { return true }
-func (b *TaskBase) boundedLists(*checker, scope) []bounded { return nil }
+func (b *TaskBase) parts(*walker)                              {}
+func (b *TaskBase) binds() []string                            { return nil }
+func (b *TaskBase) jumps() (all []jump, exhaustive bool)       { return nil, false }
+func (b *TaskBase) minDuration(*checker) time.Duration         { return 0 }
+func (b *TaskBase) mayComplete(*checker) bool                  { return true }
+func (b *TaskBase) boundedLists(*checker, scope) []boundedList { return nil }
 
 // TaskList is a list of named tasks, in order.
 type TaskList []Task

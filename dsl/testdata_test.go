@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// TestBadDocuments parses every file of testdata, whose comments tell what is wrong with their line:
+// TestBadDocuments parses every file of testdata, whose comments say what is wrong with their line:
 //
 //	wait: { second: 1 } # ERROR SW110 "`second` is not"
 //

@@ -36,16 +36,16 @@ func (t *TryTask) mayComplete(c *checker) bool {
 }
 
 // boundedLists: a retry policy bounds each attempt, and all of them with the catch.
-func (t *TryTask) boundedLists(c *checker, inner scope) []bounded {
+func (t *TryTask) boundedLists(c *checker, inner scope) []boundedList {
 	attempt := inner
 	if policy := c.w.RetryPolicyOf(&t.Catch); policy != nil {
 		inner = inner.limitedBy(policy.LimitDuration)
 		attempt = inner.limitedBy(policy.AttemptDuration)
 	}
-	return []bounded{{t.Try, attempt}, {t.Catch.Do, inner}}
+	return []boundedList{{t.Try, attempt}, {t.Catch.Do, inner}}
 }
 
-// Catch tells which errors a try handles, and how.
+// Catch says which errors a try handles, and how.
 type Catch struct {
 	Pointer    Pointer
 	Errors     *ErrorFilter // nil matches every error

@@ -14,7 +14,7 @@ func (*WaitTask) Kind() Kind { return KindWait }
 func (t *WaitTask) parts(w *walker) { w.durations(t.Wait) }
 
 func (t *WaitTask) minDuration(*checker) time.Duration {
-	d, _ := literal(t.Wait)
+	d, _ := knownLength(t.Wait)
 	return d
 }
 

@@ -65,7 +65,7 @@ func (e *Extension) Extends(t Task) bool {
 	return slices.Contains([]string{"all", string(t.Kind()), t.Traits().Group}, e.Extend)
 }
 
-// Schedule tells when instances start by themselves.
+// Schedule says when instances start by themselves.
 type Schedule struct {
 	Every *Duration
 	Cron  string
@@ -96,7 +96,7 @@ type Export struct {
 type Schema struct {
 	Pointer  Pointer
 	Format   string // json, or json:<version>
-	Document any    // JSON Schema as a JSON value; HasDocument tells whether it is present (it may be null)
+	Document any    // JSON Schema as a JSON value
 	Resource *ExternalResource
 }
 
@@ -185,7 +185,7 @@ type ErrorFilter struct {
 	Instance *string
 }
 
-// RetryPolicy tells when and how often to try again.
+// RetryPolicy says when and how often to try again.
 type RetryPolicy struct {
 	Pointer         Pointer
 	When            Expression
@@ -199,7 +199,7 @@ type RetryPolicy struct {
 	JitterTo        *Duration
 }
 
-// EventStrategy tells which events to consume. Exactly one of All, Any, One is present.
+// EventStrategy says which events to consume. Exactly one of All, Any, One is present.
 type EventStrategy struct {
 	Pointer    Pointer
 	All        []*EventFilter

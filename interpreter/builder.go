@@ -183,7 +183,7 @@ func FailLoad(uri string, err error) *errors.Error {
 	failed := errors.Configurationf("cannot read %s: %s", uri, err)
 	var large *TooLargeError
 	if errors.As(err, &large) {
-		return limits.Tell(failed, "resource", large.Max+1, large.Max)
+		return limits.Annotate(failed, "resource", large.Max+1, large.Max)
 	}
 	return failed
 }

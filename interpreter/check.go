@@ -11,7 +11,7 @@ import (
 // Check applies all rules of dsl.Check, with what package expr knows of expressions.
 func Check(w *dsl.Workflow) dsl.Diagnostics { return dsl.Check(w, analyzer{}) }
 
-// analyzer tells package dsl about expressions, which it cannot import.
+// analyzer analyzes expressions for package dsl, which must not import package expr.
 type analyzer struct{}
 
 func (analyzer) Functions() []string { return expr.Functions() }

@@ -59,7 +59,7 @@ type compiler struct {
 	extensions  []*compiledExtension
 	// inExtension is set while the tasks of an extension are compiled: they are never extended themselves.
 	inExtension bool
-	// seesWorkflow and seesTask tell whether any expression uses $workflow and $task.
+	// seesWorkflow and seesTask: whether any expression uses $workflow and $task.
 	seesWorkflow, seesTask bool
 }
 

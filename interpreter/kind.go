@@ -21,7 +21,7 @@ type Kind struct {
 
 // Body is the compiled logic of one task of a workflow. Its methods are pure functions of the Scope.
 //
-// A body is a composite, a leaf or both: Enter tells what is next, and the interpreter then calls the method that
+// A body is a composite, a leaf or both: Enter returns what is next, and the interpreter then calls the method that
 // fits what was asked for.
 type Body interface {
 	// Enter starts the body; Scope.Input is the task's transformed input.

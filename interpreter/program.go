@@ -90,7 +90,7 @@ func otherDefinition(origin dsl.Pointer) string {
 // inlined reports whether l is a function, which runs as if it stood where it is called.
 func (l *List) inlined() bool { return l.name == callList }
 
-// callList is the slot of a called function. Like all slots it is never empty: that is how frames tell lists.
+// callList is the name of a called function's list.
 const callList = "call"
 
 // node is one compiled task.

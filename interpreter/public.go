@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file tells what is no secret, also if a secret holds the same words: what the document itself says. Everybody who
+// This file finds what is public, even if a secret holds the same words: what the document itself says. Everybody who
 // reads the document knows it, and catches compare it.
 
 // PublicInErrors returns what reports whether a text of an error is what the document or this program says: a standard

@@ -53,11 +53,11 @@ func (s *Schema) validate(what string, v any) (units int, fault *errors.Error) {
 	if one.work.counted {
 		units += s.values + maxCheckedWork - max(0, one.work.left) // it was compiled for this
 	}
-	return units, told(what, err)
+	return units, validationError(what, err)
 }
 
-// told is the workflow error of a validation that has ended with err.
-func told(what string, err error) *errors.Error {
+// validationError is the workflow error of a validation that has ended with err.
+func validationError(what string, err error) *errors.Error {
 	var invalid *jsonschema.ValidationError
 	var limit *schemaLimitError
 	switch {
@@ -68,7 +68,7 @@ func told(what string, err error) *errors.Error {
 	}
 	fault := errors.Validationf("%s cannot be checked against its schema: %s", what, err)
 	if errors.As(err, &limit) {
-		fault = limits.Tell(fault, limit.name, limit.value, limit.max)
+		fault = limits.Annotate(fault, limit.name, limit.value, limit.max)
 	}
 	return fault
 }
@@ -111,18 +111,18 @@ const (
 	maxLeafBytes = 300
 )
 
-// leaves tells the causes that no deeper one explains: the first ones, and how many more there are. The validator goes
-// through objects in any order; what is told must always be the same.
+// leaves describes the causes that no deeper one explains: the first ones, and how many more there are. The validator goes
+// through objects in any order; the message must always be the same.
 func leaves(e *jsonschema.ValidationError) string {
-	var told []string
+	var messages []string
 	for _, cause := range causes(e) {
-		told = append(told, leaf(cause))
+		messages = append(messages, leaf(cause))
 	}
-	slices.Sort(told)
-	if more := len(told) - maxLeaves; more > 0 {
-		told = append(told[:maxLeaves], fmt.Sprintf("and %d more", more))
+	slices.Sort(messages)
+	if more := len(messages) - maxLeaves; more > 0 {
+		messages = append(messages[:maxLeaves], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(told, "; ")
+	return strings.Join(messages, "; ")
 }
 
 // causes returns the causes that no deeper one explains.
@@ -139,7 +139,7 @@ func causes(e *jsonschema.ValidationError) (deepest []*jsonschema.ValidationErro
 	return deepest
 }
 
-// leaf tells one cause and where it is.
+// leaf describes one cause and where it is.
 func leaf(e *jsonschema.ValidationError) string {
 	if e.InstanceLocation != "" {
 		return shortened(e.InstanceLocation) + ": " + shortened(leafMessage(e))
@@ -147,7 +147,7 @@ func leaf(e *jsonschema.ValidationError) string {
 	return shortened(leafMessage(e))
 }
 
-// leafMessage tells one cause. It repeats no text of the data: a part of a secret could not be told from other text.
+// leafMessage describes one cause. It repeats no text of the data: a part of a secret could not be recognised in it.
 func leafMessage(e *jsonschema.ValidationError) string {
 	message := e.Message
 	if i := strings.LastIndex(message, " is not valid "); strings.HasSuffix(e.KeywordLocation, "/format") && i >= 0 {
@@ -246,7 +246,7 @@ func (e *invalidSchemaError) above(place string) bool {
 	return false
 }
 
-// Error tells all that is wrong.
+// Error lists all that is wrong.
 func (e *invalidSchemaError) Error() string { return leaves(e.cause) }
 
 func newSchema(document any, draft *jsonschema.Draft) (*Schema, error) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// distinguishable reports whether the items of each array in v can be told apart with so much work. The validator
+// distinguishable reports whether the items of each array in v can be compared with so much work. The validator
 // compares those with each other whose parts, written one after the other, are the same bytes: [1, [2]] and [[1], 2].
 func distinguishable(v any, work int) bool {
 	todo := []any{v}
@@ -31,7 +31,7 @@ func distinguishable(v any, work int) bool {
 	return true
 }
 
-// lookalikes returns what it takes to tell apart those of items that are arrays and objects.
+// lookalikes returns what it takes to compare those of items that are arrays and objects.
 func lookalikes(items []any) (work int) {
 	const few = 20 // are compared each with each at once
 	alike := map[uint64]int{}

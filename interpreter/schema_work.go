@@ -116,7 +116,7 @@ type applied struct {
 	price price
 }
 
-// Validate charges for one application of the schema, which has just ended. Where it happened is what its errors tell,
+// Validate charges for one application of the schema, which has just ended. Its errors say where it happened,
 // and the validator keeps all of them.
 func (a applied) Validate(ctx jsonschema.ValidationContext, v any) error {
 	if !a.work.counted {

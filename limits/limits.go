@@ -1,5 +1,5 @@
 // Package limits is the one table of how large things may become: what a run takes in, holds and starts. Each limit has
-// a name, which its errors tell and with which an operator sets it.
+// a name, which stands in its errors and with which an operator sets it.
 package limits
 
 import (
@@ -176,11 +176,11 @@ func exceeded(l Limit, value, maximum int) *errors.Error {
 	if value == maximum+1 && l.Unit == bytes { // rounded, both are the same
 		err.Detail = fmt.Sprintf("%s: more than the %s that are allowed (limit %s)", what, amount(maximum, l.Unit), l.Name)
 	}
-	return Tell(err, string(l.Name), value, maximum)
+	return Annotate(err, string(l.Name), value, maximum)
 }
 
-// Tell returns err with the members that each error of a limit has: which limit, what was found, and what is allowed.
-func Tell(err *errors.Error, limit string, value, maximum int) *errors.Error {
+// Annotate returns err with the members that each error of a limit has: which limit, what was found, and what is allowed.
+func Annotate(err *errors.Error, limit string, value, maximum int) *errors.Error {
 	return err.With("limit", limit).With("value", value).With("max", maximum)
 }
 

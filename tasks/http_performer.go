@@ -80,9 +80,9 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 	response, err := e.send(withCall(ctx), p.client)
 	switch workflow := errors.AsError(err); {
 	case workflow != nil:
-		return nil, workflow.With("request", request.told())
+		return nil, workflow.With("request", request.summary())
 	case err != nil:
-		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cut(cause(err))).With("request", request.told())
+		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cut(cause(err))).With("request", request.summary())
 	}
 	return request.receive(ctx, response, r)
 }

@@ -106,7 +106,7 @@ func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, li
 	_, err := body.ReadFrom(io.LimitReader(response.Body, int64(limit+1-body.Len())))
 	switch {
 	case err != nil:
-		return errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.told())
+		return errors.Communicationf("the response of %s breaks off: %s", withoutQuery(request.URI), cut(err.Error())).With("request", request.summary())
 	case body.Len() > maxResponse():
 		return request.tooLarge()
 	}
@@ -117,7 +117,7 @@ func (request *httpRequest) fill(body *bytes.Buffer, response *http.Response, li
 func maxResponse() int { return limits.Set{}.Max(limits.Response) }
 
 func (request *httpRequest) tooLarge() error {
-	return limits.Exceeded(limits.Response).With("request", request.told())
+	return limits.Exceeded(limits.Response).With("request", request.summary())
 }
 
 // cut shortens a text that an error quotes.
@@ -155,8 +155,8 @@ func (request *httpRequest) result(response *http.Response, body []byte) (any, e
 	}, nil
 }
 
-// told is what an error tells of the request: nothing that may be a credential.
-func (request *httpRequest) told() map[string]any {
+// summary is what an error says of the request: nothing that may be a credential.
+func (request *httpRequest) summary() map[string]any {
 	return map[string]any{"method": request.Method, "uri": withoutQuery(request.URI)}
 }
 
@@ -176,7 +176,7 @@ func (request *httpRequest) failure(response *http.Response, body []byte) error 
 	default:
 		e.Detail = "more than " + strconv.Itoa(maxRefusal-1) + " bytes of " + contentType
 	}
-	return e.With("request", request.told()).With("response", map[string]any{"statusCode": status, "contentType": contentType})
+	return e.With("request", request.summary()).With("response", map[string]any{"statusCode": status, "contentType": contentType})
 }
 
 // trimPartialRune removes a character from the end of which only the beginning was read.

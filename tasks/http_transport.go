@@ -66,7 +66,7 @@ func (d connector) secure(ctx context.Context, network, address string) (net.Con
 	defer cancel()
 	secured := tls.Client(plain, &tls.Config{ServerName: host, NextProtos: []string{"h2", "http/1.1"}})
 	if err := secured.HandshakeContext(ctx); err != nil {
-		plain.Close() // the handshake's error tells more
+		plain.Close() // the handshake's error says more
 		return nil, err
 	}
 	return secured, nil

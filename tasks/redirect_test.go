@@ -22,7 +22,7 @@ type origins struct {
 	bodies        []string
 }
 
-// mustOrigins starts the servers; they do not share a port, and speak TLS if told so.
+// mustOrigins starts the servers; they do not share a port, and speak TLS if the test asks for it.
 func mustOrigins(t *testing.T, secureFirst, secureSecond bool) *origins {
 	t.Helper()
 	o := &origins{}
@@ -76,8 +76,8 @@ func mustOrigins(t *testing.T, secureFirst, secureSecond bool) *origins {
 	return o
 }
 
-// told is what the servers have received by name of the header.
-func (o *origins) told(name string) (all []string) {
+// summary is what the servers have received by name of the header.
+func (o *origins) received(name string) (all []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, r := range o.reached {
@@ -139,8 +139,8 @@ func TestRedirectWithinAnOrigin(t *testing.T) {
 		t.Fatal(fault)
 	}
 	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "Idempotency-Key", "X-Swrun-Attempt", "Accept-Language"} {
-		if len(o.told(name)) != 1 {
-			t.Errorf("%s: %q", name, o.told(name))
+		if len(o.received(name)) != 1 {
+			t.Errorf("%s: %q", name, o.received(name))
 		}
 	}
 	if strings.Join(o.bodies, "") != "whole" {
@@ -154,7 +154,7 @@ func TestDescriptionsOfContentCrossOrigins(t *testing.T) {
 	if fault := o.ask(t, "/away?keep", "}, method: post, body: whole, headers: {Accept: text/plain, X-Mine: a}"); fault != nil {
 		t.Fatal(fault)
 	}
-	if len(o.told("Accept")) != 1 || len(o.told("Content-Type")) != 1 || len(o.told("X-Mine"))+len(o.told("Idempotency-Key")) != 0 || strings.Join(o.bodies, "") != "whole" {
+	if len(o.received("Accept")) != 1 || len(o.received("Content-Type")) != 1 || len(o.received("X-Mine"))+len(o.received("Idempotency-Key")) != 0 || strings.Join(o.bodies, "") != "whole" {
 		t.Errorf("got %q with the bodies %q", o.reached[0].Header, o.bodies)
 	}
 }
@@ -191,8 +191,8 @@ func TestDigestAnswersNobodyElse(t *testing.T) {
 	if fault == nil || fault.Status != http.StatusUnauthorized {
 		t.Errorf("got %v", fault)
 	}
-	if len(o.reached) != 1 || len(o.told("Authorization")) != 0 {
-		t.Errorf("%d requests with %q", len(o.reached), o.told("Authorization"))
+	if len(o.reached) != 1 || len(o.received("Authorization")) != 0 {
+		t.Errorf("%d requests with %q", len(o.reached), o.received("Authorization"))
 	}
 }
 

@@ -26,7 +26,7 @@ Object.assign(globalThis, JSON.parse(readFileSync(new URL('globals.json', import
 `
 
 // findPython returns the first Python of the host that runs, 3.13 if it is there: version managers leave commands of
-// that name on PATH that only tell that there is no such version.
+// that name on PATH that only say that there is no such version.
 func findPython() (string, error) {
 	for _, name := range []string{"python3.13", "python3"} {
 		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-I", "-c", "").Run() == nil {

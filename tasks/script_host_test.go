@@ -43,7 +43,7 @@ func TestNoPython(t *testing.T) {
 	}
 }
 
-// TestProcessesAreNotGranted: a server does not run them unless it is told to.
+// TestProcessesAreNotGranted: a server runs none unless it is configured to.
 func TestProcessesAreNotGranted(t *testing.T) {
 	for _, task := range []string{pythonScript, "  - work: { run: { shell: { command: ls } } }\n", "  - work: { run: { script: { language: js, code: '1' } } }\n"} {
 		outcome := runDocument(t, tasks.Config{}, task)

@@ -38,16 +38,16 @@ func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 		return nil
 	}
 	return &retry{
-		when:            b.Condition(policy.When),
-		exceptWhen:      b.Condition(policy.ExceptWhen),
-		delay:           b.Duration(policy.Delay),
-		unsaid:          policy.Unsaid(),
-		backoff:         policy.Backoff,
-		count:           policy.AttemptCount,
-		attemptDuration: b.Duration(policy.AttemptDuration),
-		limitDuration:   b.Duration(policy.LimitDuration),
-		jitterFrom:      b.Duration(policy.JitterFrom),
-		jitterTo:        b.Duration(policy.JitterTo),
+		when:             b.Condition(policy.When),
+		exceptWhen:       b.Condition(policy.ExceptWhen),
+		delay:            b.Duration(policy.Delay),
+		usesDefaultDelay: policy.UsesDefaultDelay(),
+		backoff:          policy.Backoff,
+		count:            policy.AttemptCount,
+		attemptDuration:  b.Duration(policy.AttemptDuration),
+		limitDuration:    b.Duration(policy.LimitDuration),
+		jitterFrom:       b.Duration(policy.JitterFrom),
+		jitterTo:         b.Duration(policy.JitterTo),
 	}
 }
 
@@ -135,12 +135,12 @@ func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpret
 
 // MayCatch implements interpreter.Catcher.
 func (t *tryBody) MayCatch(list string, err *errors.Error) bool {
-	return list == "try" && t.filter.Misfit(err) == ""
+	return list == "try" && t.filter.Mismatch(err) == ""
 }
 
 // matches applies the filter, when and exceptWhen, in this order.
 func (t *tryBody) matches(s *interpreter.Scope, err *errors.Error, caught any) (bool, *errors.Error) {
-	if t.filter.Misfit(err) != "" {
+	if t.filter.Mismatch(err) != "" {
 		return false, nil
 	}
 	return both(s, t.when, t.exceptWhen, caught)
@@ -186,7 +186,7 @@ func (t *tryBody) Wake(s *interpreter.Scope) interpreter.Next {
 type retry struct {
 	when, exceptWhen               *expr.Code
 	delay                          *interpreter.Duration
-	unsaid                         bool // how long to wait
+	usesDefaultDelay               bool // how long to wait
 	backoff                        string
 	count                          *int
 	attemptDuration, limitDuration *interpreter.Duration
@@ -207,7 +207,7 @@ func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error)
 	if err != nil {
 		return 0, err
 	}
-	if r.unsaid {
+	if r.usesDefaultDelay {
 		delay = dsl.DefaultDelay(r.backoff, n)
 	} else {
 		delay = dsl.DelayBefore(r.backoff, delay, n)

@@ -27,7 +27,7 @@ func TestURITemplate(t *testing.T) {
 		{"empty in a query", "https://x.test/?a={empty}", "https://x.test/?a=", ""},
 		{"a parameter that is left out", "https://x.test/{?missing,id}", "https://x.test/?id=7", ""},
 		{"a parameter that is left out of more", "https://x.test/?a=b{&none,id}", "https://x.test/?a=b&id=7", ""},
-		{"the password of a template is not told", "https://ada:p%zw@x.test/{missing}", "", `"https://xxxxx@x.test/{missing}"`},
+		{"the password of a template is left out", "https://ada:p%zw@x.test/{missing}", "", `"https://xxxxx@x.test/{missing}"`},
 		{"11.7 in the query", "https://x.test/?status={id}", "https://x.test/?status=7", ""},
 		{"11.7 digits survive", "https://x.test/{large}", "https://x.test/9007199254740993", ""},
 		{"11.7 several in one", "https://x.test/{id,flag}", "https://x.test/7,true", ""},

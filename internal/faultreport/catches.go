@@ -78,7 +78,7 @@ func conditions(c dsl.Catch) string {
 
 // misfit tells which member of a filter the error does not have, or nothing if it fits.
 func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
-	member := f.Misfit(e)
+	member := f.Mismatch(e)
 	switch member {
 	case "":
 		return ""

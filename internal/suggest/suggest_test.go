@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// TestSuggestions tells for misspelt names what is asked, and what is certain enough to be put in their place: as a word of
+// TestSuggestions: for misspelt names, what is suggested, and what is certain enough to be put in their place: as a word of
 // the language, and as a name that an author has chosen.
 func TestSuggestions(t *testing.T) {
 	for _, c := range []struct{ misspelt, choices, nearest, word, name string }{

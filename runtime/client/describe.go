@@ -134,7 +134,7 @@ func taker(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
 func takes(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
 	inside := strings.HasPrefix(string(in.Pointer), string(try.Pointer)+"/try/")
 	own := in.Pointer == try.Pointer && in.Kind == interpreter.DeadlineAttempt
-	return (inside || own) && try.Catch.Errors.Misfit(in.Error()) == ""
+	return (inside || own) && try.Catch.Errors.Mismatch(in.Error()) == ""
 }
 
 // why tells in one sentence or two what the instance waits for.

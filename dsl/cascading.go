@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// consequences takes out what only follows from errors that Parse has told: findings about a task that is broken
-// itself, and those that were drawn from what is missing there.
-func (c *checker) consequences() {
-	if len(c.w.Source.broken) == 0 {
+// dropCascading removes the diagnostics that only follow from errors of Parse: those about a task that has such an error
+// itself, and those that come from what is missing there.
+func (c *checker) dropCascading() {
+	if len(c.w.Source.errorPointers) == 0 {
 		return
 	}
 	tasks := map[Pointer]bool{}
@@ -16,27 +16,27 @@ func (c *checker) consequences() {
 		tasks[t.Base().Pointer] = true
 		return true
 	})
-	var broken []mistake
-	for _, at := range c.w.Source.broken {
-		if own := taskAround(tasks, at); own != "" || matters(at) {
-			broken = append(broken, mistake{at, own})
+	var broken []parseError
+	for _, at := range c.w.Source.errorPointers {
+		if own := taskAround(tasks, at); own != "" || affectsTasks(at) {
+			broken = append(broken, parseError{at, own})
 		}
 	}
 	c.found = slices.DeleteFunc(c.found, func(d Diagnostic) bool {
 		own := taskAround(tasks, d.Pointer)
-		return slices.ContainsFunc(broken, func(m mistake) bool { return m.explains(d, own) })
+		return slices.ContainsFunc(broken, func(m parseError) bool { return m.explains(d, own) })
 	})
 }
 
-// mistake is an error that Parse has told.
-type mistake struct {
+// parseError is where Parse has reported an error.
+type parseError struct {
 	at   Pointer
 	task Pointer // the innermost task around it; empty is outside of all
 }
 
-// matters reports whether an error outside of all tasks may leave them without something: a misspelt section, what
-// is under use, the workflow's timeout wherever it was written.
-func matters(at Pointer) bool {
+// affectsTasks reports whether an error outside of all tasks may have removed something that tasks need: a misspelt section,
+// something under use, or the workflow's timeout.
+func affectsTasks(at Pointer) bool {
 	return strings.Count(string(at), "/") < 2 || within(at, "/use") || within(at, "/timeout") || within(at, "/document/timeout")
 }
 
@@ -48,11 +48,11 @@ func taskAround(tasks map[Pointer]bool, at Pointer) Pointer {
 	return at
 }
 
-// explains reports whether a finding about a task may come from the mistake. Names that nothing has are told beside it, unless
-// the mistake is what keeps them from being known.
-func (m mistake) explains(d Diagnostic, own Pointer) bool {
+// explains reports whether a diagnostic about a task may only follow from the error. An undefined name is a mistake of its own,
+// unless the error is in the place where the name would be defined.
+func (m parseError) explains(d Diagnostic, own Pointer) bool {
 	switch code := d.Code; code {
-	case "SW202", "SW205", "SW206": // drawn from the whole list, or the whole document
+	case "SW202", "SW205", "SW206": // they depend on the whole list, or the whole document
 		return true
 	case "SW203":
 		return within(m.at, "/use") || m.isUnknownSection() || m.sharesPlace(d)
@@ -67,25 +67,25 @@ func (m mistake) explains(d Diagnostic, own Pointer) bool {
 	}
 }
 
-// sharesPlace reports whether a finding is about the same place, or one around or inside it.
-func (m mistake) sharesPlace(d Diagnostic) bool {
+// sharesPlace reports whether a diagnostic is about the same place, or one around or inside it.
+func (m parseError) sharesPlace(d Diagnostic) bool {
 	return within(d.Pointer, m.at) || within(m.at, d.Pointer)
 }
 
-// surrounds reports whether the mistake is outside of all tasks, in one around a task, or in one inside it.
-func (m mistake) surrounds(own Pointer) bool {
+// surrounds reports whether the error is outside of all tasks, in one around a task, or in one inside it.
+func (m parseError) surrounds(own Pointer) bool {
 	return m.task == "" || within(own, m.task) || within(m.task, own)
 }
 
-// isUnknownSection reports whether the mistake is a property of the workflow that does not exist: it may have been `use`.
-func (m mistake) isUnknownSection() bool {
+// isUnknownSection reports whether the error is a property of the workflow that does not exist: it may have been `use`.
+func (m parseError) isUnknownSection() bool {
 	tokens := m.at.Tokens()
 	known := []string{"document", "input", "do", "timeout", "output", "schedule", "evaluate"}
 	return len(tokens) == 1 && !slices.Contains(known, tokens[0])
 }
 
-// mayBind reports whether the mistake stands where a task binds variables, or is a property that the task does not have.
-func (m mistake) mayBind() bool {
+// mayBind reports whether the error stands where a task binds variables, or is a property that the task does not have.
+func (m parseError) mayBind() bool {
 	rest := Pointer(strings.TrimPrefix(string(m.at), string(m.task))).Tokens()
 	return len(rest) == 1 || len(rest) > 1 && slices.Contains([]string{"for", "foreach", "catch"}, rest[0])
 }
