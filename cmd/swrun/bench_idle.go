@@ -51,7 +51,7 @@ func (b *bench) idle() (*measured, error) {
 
 // operations returns how many commands the store's servers have run; 0 where that is not told.
 func (b *bench) operations() (int64, error) {
-	s, ok := b.store.Store.(*redisstore.Store)
+	s, ok := b.store.Store.Store.(*redisstore.Store)
 	if !ok {
 		return 0, nil
 	}

@@ -294,7 +294,7 @@ func (b *bench) sleepers() (*measured, error) {
 
 // apart runs a worker in a process of its own, if the store allows it, and returns its process.
 func (b *bench) apart() (pid int, stop func(), err error) {
-	if b.store.local {
+	if b.store.Local() {
 		return os.Getpid(), b.work(worker.Config{Compile: b.compile(effortless)}), nil
 	}
 	worker, err := b.spawn()
@@ -380,7 +380,7 @@ func (b *bench) long() (*measured, error) {
 const benchWorker = "SWRUN_BENCH_WORKER"
 
 func (b *bench) crash() (*measured, error) {
-	if b.store.local {
+	if b.store.Local() {
 		return nil, usagef("name a Redis with --store", "an embedded store has one process, which cannot be killed and measure")
 	}
 	m := &measured{Instances: b.of(2000)}
@@ -425,7 +425,7 @@ func (b *bench) spawn() (*exec.Cmd, error) {
 		return nil, err
 	}
 	c := exec.Command(self, "bench", "worker", "--concurrency", fmt.Sprint(b.flags.concurrency))
-	c.Env = append(os.Environ(), benchWorker+"=1", "SWRUN_STORE="+b.store.url) // the URL may hold a password
+	c.Env = append(os.Environ(), benchWorker+"=1", "SWRUN_STORE="+b.store.URL()) // the URL may hold a password
 	c.Stderr = b.err
 	return c, c.Start()
 }

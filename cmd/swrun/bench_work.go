@@ -260,7 +260,7 @@ func (b *bench) abandon() {
 	defer cancel()
 	b.ctx = ctx
 	client.ForEach(left, func(i store.Instance) error { return b.client.Terminate(ctx, i, "bench was interrupted") })
-	stop := b.work(worker.Config{Compile: host{}.compile, Concurrency: -1})
+	stop := b.work(worker.Config{Compile: b.compile(effortless), Concurrency: -1})
 	defer stop()
 	for len(left) > 0 && ctx.Err() == nil {
 		refused := b.client.DeleteAll(ctx, left)
@@ -300,7 +300,7 @@ func residentOf(pid int) int64 {
 
 // raw measures how many bare scripts of six commands with 1 KB the store takes a second; 0 where there are none.
 func (b *bench) raw() (float64, error) {
-	s, ok := b.store.Store.(*redisstore.Store)
+	s, ok := b.store.Store.Store.(*redisstore.Store)
 	if !ok {
 		return 0, nil
 	}
@@ -331,7 +331,7 @@ func (b *bench) memory() (int64, error) {
 // facts returns what the store's server tells of itself; nothing for other stores. One that is rewriting its file may take
 // seconds to answer, so that it is asked several times.
 func (b *bench) facts() (facts redisstore.Facts, err error) {
-	s, ok := b.store.Store.(*redisstore.Store)
+	s, ok := b.store.Store.Store.(*redisstore.Store)
 	for tries := 0; ok && tries < 10 && b.ctx.Err() == nil; tries++ {
 		if facts, err = s.Facts(b.ctx); err == nil {
 			break

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
@@ -83,12 +84,7 @@ const ordered = 1000
 
 // order gives the same order to several runs; one that refuses it does not keep the others from it.
 func (o *operation) order(v order, runs []store.Instance, reason string) error {
-	settles := v.ends && o.store.local
-	if settles {
-		if err := o.store.takeOver(o.ctx); err != nil {
-			return err
-		}
-	}
+	settles := v.ends && o.store.Local()
 	var first error
 	left := len(runs)
 	for some := range slices.Chunk(runs, ordered) {
@@ -167,4 +163,13 @@ func (o *operation) unfit(v order, i store.Instance, err error) error {
 		hint = "swrun cancel or terminate it first"
 	}
 	return &exitError{code: exitConflict, message: fmt.Sprintf("the run %s is %s", i, found.Status()), hint: hint}
+}
+
+// settle ends runs that were told to end: an embedded store has no worker of its own.
+func (o *operation) settle(all []store.Instance) error {
+	var runs []*swrun.Run
+	for _, i := range all {
+		runs = append(runs, o.engine.Run(i.Namespace, i.ID))
+	}
+	return o.engine.Settle(o.ctx, runs...)
 }

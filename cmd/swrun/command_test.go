@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -98,7 +98,11 @@ func TestOrderIsInterrupted(t *testing.T) {
 		runs[n] = store.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
 	}
 	c := capture(nil)
-	o := &operation{program: &program{streams: c.streams}, ctx: ctx, store: &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: time.Now})}}
+	s, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &operation{program: &program{streams: c.streams}, ctx: ctx, store: &openedStore{Store: s}}
 	if err := o.order(v, runs, ""); err == nil {
 		t.Error("it is done")
 	}

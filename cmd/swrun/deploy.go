@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/swrun/swrun/runtime/definition"
-	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
 )
 
 func (p *program) deployCommand() *cobra.Command {
@@ -17,7 +17,7 @@ func (p *program) deployCommand() *cobra.Command {
 		Long: `A document is deployed under its namespace, name and version, with the external resources that it needs, and never
 changes afterwards: deploying another document under the same three is refused (exit 6).`,
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
-			all, err := readDefinitions(p.streams, args)
+			all, err := readDocuments(p.streams, args)
 			if err != nil {
 				return p.told("human", err)
 			}
@@ -29,46 +29,41 @@ changes afterwards: deploying another document under the same three is refused (
 	return cmd
 }
 
-// deployment is a document that is to be deployed.
-type deployment struct {
-	name       string // of its file
-	definition definition.Definition
-	scheduled  bool
-}
-
-// readDefinitions reads documents; if one of them is faulty, none is deployed.
-func readDefinitions(s streams, names []string) ([]deployment, error) {
-	all := make([]deployment, len(names))
+// readDocuments reads documents; if one of them is faulty, none is deployed.
+func readDocuments(s streams, names []string) ([]*swrun.Document, error) {
+	all := make([]*swrun.Document, len(names))
 	for n, name := range names {
-		file, text, err := readDocument(s, name)
+		d, err := loadDocument(s, name)
+		if err == nil {
+			err = refused(d)
+		}
 		if err != nil {
 			return nil, err
 		}
-		d := parseText(file, text)
-		if err := d.refused(); err != nil {
-			return nil, err
-		}
-		all[n] = deployment{name: name, scheduled: d.workflow.Schedule != nil}
-		if all[n].definition, err = d.definition(); err != nil {
-			return nil, err
-		}
+		all[n] = d
 	}
 	return all, nil
 }
 
-func (o *operation) deploy(all []deployment) error {
+func (o *operation) deploy(all []*swrun.Document) error {
+	err := o.engine.Deploy(o.ctx, all...)
 	for _, d := range all {
-		reference, err := o.client.Deploy(o.ctx, d.definition)
-		if store.RefusedAs(err) == store.Conflict {
-			return &exitError{code: exitConflict, message: fmt.Sprintf("another document is deployed as %s", reference), hint: "give " + d.name + " a new version"}
+		if err := refused(d); err != nil { // found with its resources
+			return o.told("human", err)
 		}
-		if err != nil {
-			return err
+	}
+	var other *swrun.DeployedError
+	if err != nil && !errors.As(err, &other) {
+		return err
+	}
+	for _, d := range all {
+		if other != nil && d.String() == other.Workflow {
+			return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + d.File + " a new version"}
 		}
-		fmt.Fprintf(o.out, "%s deployed\n", reference)
-		if d.scheduled {
-			name := reference.Namespace + "/" + reference.Name
-			fmt.Fprintf(o.err, "%s: its schedule is not followed yet, so that it is not started by it; swrun start %s starts it once\n", reference, name)
+		fmt.Fprintf(o.out, "%s deployed\n", d)
+		if d.Workflow.Schedule != nil {
+			doc := d.Workflow.Document
+			fmt.Fprintf(o.err, "%s: its schedule is not followed yet, so that it is not started by it; swrun start %s/%s starts it once\n", d, doc.Namespace, doc.Name)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (o *operation) describe(name string) error {
 // driver tells what will move a run on an embedded store, which nobody works on while this command has it. Empty if
 // somebody may, or if it has ended.
 func (o *operation) driver(d *client.Description) string {
-	if !o.store.local || d.Lifecycle.Status.Final() || d.Status == store.Quarantined {
+	if !o.store.Local() || d.Lifecycle.Status.Final() || d.Status == store.Quarantined {
 		return ""
 	}
 	store := o.storeFlag()

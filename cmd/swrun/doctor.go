@@ -67,7 +67,7 @@ func (p *program) doctor(f *operateFlags) error {
 			fix = exit.hint
 		}
 		found = append(found, Finding{"SD001", levelError, err.Error() + " (" + because + ")", fix})
-	} else if s.missing {
+	} else if s.missing != "" {
 		found = append(found, Finding{"SD001", levelOK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", s, because), ""})
 	} else {
 		defer s.Close() // it was only looked at
@@ -80,13 +80,13 @@ func (p *program) doctor(f *operateFlags) error {
 // examine looks at a store that could be opened.
 func (p *program) examine(ctx context.Context, s *openedStore) []Finding {
 	var found []Finding
-	if redis, ok := s.Store.(*redisstore.Store); ok {
+	if redis, ok := s.Store.Store.(*redisstore.Store); ok {
 		facts, err := redis.Facts(ctx)
 		if err != nil {
 			return append(found, Finding{"SD002", levelError, err.Error(), "let the user of the store read INFO"})
 		}
 		found = append(found, persistence(facts), room(facts))
-		found = append(found, exposure(facts, s.url)...)
+		found = append(found, exposure(facts, s.URL())...)
 	}
 	found = append(found, p.clocks(ctx, s)...)
 	found = append(found, health(ctx, s))

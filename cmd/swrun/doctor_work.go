@@ -88,7 +88,7 @@ func present(ctx context.Context, s *openedStore) Finding {
 		live += st.Ready + st.Waiting
 	}
 	connected, where := int64(0), "no other process has the store open"
-	if redis, ok := s.Store.(*redisstore.Store); ok {
+	if redis, ok := s.Store.Store.(*redisstore.Store); ok {
 		var err error
 		if connected, err = redis.Workers(ctx); err != nil {
 			return Finding{"SD010", levelWarning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}

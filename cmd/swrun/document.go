@@ -5,19 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/tasks"
 )
-
-// document is a workflow document with all that was found about it.
-type document struct {
-	file        string
-	text        []byte
-	workflow    *dsl.Workflow
-	diagnostics dsl.Diagnostics
-}
 
 // stdinName is how a document from standard input is called in messages.
 const stdinName = "<stdin>"
@@ -35,76 +26,32 @@ func readDocument(s streams, name string) (string, []byte, error) {
 	return name, text, err
 }
 
-// checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets, and no
-// network unless fetch is set.
-func checkDocument(s streams, name string, fetch bool) (*document, error) {
+// loadDocument reads a document, and checks what needs neither configuration nor files: the form and the rules.
+func loadDocument(s streams, name string) (*swrun.Document, error) {
 	file, text, err := readDocument(s, name)
 	if err != nil {
 		return nil, err
 	}
-	d := parseText(file, text)
-	if d.diagnostics.Err() == nil {
-		config := compileConfig(file, tasks.Config{})
-		if !fetch {
-			config.Load = tasks.Loader(baseFile(file), nil, true)
-		}
-		_, found := interpreter.Compile(d.workflow, config)
-		d.add(found)
-	}
-	return d, nil
+	return parseText(file, text), nil
 }
 
-// parseText does what needs neither configuration nor files: the form and the rules.
-func parseText(file string, text []byte) *document {
-	d := &document{file: file, text: text}
-	d.workflow, d.diagnostics = dsl.Parse(file, text)
-	d.add(interpreter.Check(d.workflow))
+func parseText(file string, text []byte) *swrun.Document {
+	d, _ := swrun.Parse(file, text) // its errors are among the diagnostics
 	return d
 }
 
-// add joins what several passes found; a finding that two of them report is told once.
-func (d *document) add(found dsl.Diagnostics) {
-	for _, f := range found {
-		known := slices.ContainsFunc(d.diagnostics, func(k dsl.Diagnostic) bool {
-			return k.Code == f.Code && k.Pointer == f.Pointer && k.Range.Start == f.Range.Start
-		})
-		if !known {
-			d.diagnostics = append(d.diagnostics, f)
-		}
+// refused returns an *invalidError if a document has errors.
+func refused(d *swrun.Document) error {
+	if d.Err() != nil {
+		return &invalidError{d}
 	}
-	d.diagnostics.Sort()
-}
-
-// compileConfig is how programs are made here: a file on the command line is trusted, as a shell script is.
-func compileConfig(file string, c tasks.Config) interpreter.Config {
-	c.Transport = tasks.NewTransport(tasks.TransportConfig{})
-	c.Load = tasks.Loader(baseFile(file), c.Transport, true)
-	return interpreter.Config{
-		Kinds:   tasks.All(c),
-		Secrets: c.Secrets, Load: c.Load,
-		Runtime: runtimeDescriptor(),
-	}
-}
-
-// runtimeDescriptor is $runtime.
-func runtimeDescriptor() map[string]any {
-	return map[string]any{"name": "swrun", "version": programVersion(), "metadata": map[string]any{}}
-}
-
-// baseFile is what relative references in a document start from.
-func baseFile(file string) string {
-	if file == stdinName {
-		return "stdin.yaml"
-	}
-	return file
+	return nil
 }
 
 // visible returns the diagnostics down to a severity, and how many there are below.
-func (d *document) visible(lowest dsl.Severity) (dsl.Diagnostics, int) {
-	shown := slices.DeleteFunc(slices.Clone(d.diagnostics), func(x dsl.Diagnostic) bool { return x.Severity > lowest })
-	return shown, len(d.diagnostics) - len(shown)
+func visible(all dsl.Diagnostics, lowest dsl.Severity) (dsl.Diagnostics, int) {
+	shown := slices.DeleteFunc(slices.Clone(all), func(x dsl.Diagnostic) bool { return x.Severity > lowest })
+	return shown, len(all) - len(shown)
 }
 
-func (d *document) title() string {
-	return terminal.Printable(d.workflow.Document.String())
-}
+func title(d *swrun.Document) string { return terminal.Printable(d.String()) }

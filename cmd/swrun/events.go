@@ -3,16 +3,17 @@ package main
 import (
 	"fmt"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 )
 
 // This file reads the events of --event.
 
 // deliverable reads the events of files and checks that a task of d waits for events.
-func (d *document) deliverable(files []string) error {
+func deliverable(d *swrun.Document, files []string) error {
 	events, err := readEvents(files)
-	if err == nil && len(events) > 0 && !listens(d.workflow) {
-		return usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", d.title())
+	if err == nil && len(events) > 0 && !listens(d.Workflow) {
+		return usagef("leave --event out", "no task of %s listens: there is nobody to deliver the events to", title(d))
 	}
 	return err
 }

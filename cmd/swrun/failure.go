@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/diagnostics"
@@ -13,9 +14,9 @@ import (
 // This file tells how run failed, for people or as one JSON object (--errors).
 
 // invalidError is a document with errors.
-type invalidError struct{ document *document }
+type invalidError struct{ document *swrun.Document }
 
-func (e *invalidError) Error() string { return e.document.diagnostics.Error() }
+func (e *invalidError) Error() string { return e.document.Diagnostics.Error() }
 
 // runError is a run that did not complete.
 type runError struct {
@@ -34,7 +35,7 @@ func (p *program) told(form string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return p.tell(form, documentExit(invalid.document.diagnostics), invalid.text(p.errStyle()), invalid.problem())
+		return p.tell(form, documentExit(invalid.document.Diagnostics), invalid.text(p.errStyle()), invalid.problem())
 	case errors.As(err, &failed):
 		return p.tell(form, failed.report.Exit, failed.mask.Text(failed.report.Text(p.errStyle())), failed.mask.Value(failed.report.Problem()))
 	}
@@ -87,15 +88,15 @@ func exitStatus(code int) int {
 
 func (e *invalidError) text(l terminal.Style) string {
 	d := e.document
-	r := diagnostics.Report{Text: d.text, Diagnostics: d.diagnostics.Errors()}
-	if d.file != stdinName {
-		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
+	r := diagnostics.Report{Text: d.Text, Diagnostics: d.Diagnostics.Errors()}
+	if d.File != stdinName {
+		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.File)
 	}
-	return diagnostics.Human(r, l) + d.verdict(l)
+	return diagnostics.Human(r, l) + verdict(d, l)
 }
 
 func (e *invalidError) problem() any {
-	errs := e.document.diagnostics.Errors()
+	errs := e.document.Diagnostics.Errors()
 	title := "Invalid document"
 	if onlyUnsupported(errs) {
 		title = "Unsupported document"

@@ -44,9 +44,9 @@ func (p *program) formatAll(names []string, f formatFlags) error {
 			return err
 		}
 		d := parseText(file, text)
-		if len(d.diagnostics.Errors()) > 0 {
+		if len(d.Diagnostics.Errors()) > 0 {
 			l := p.errStyle()
-			fmt.Fprint(p.err, diagnostics.Human(diagnostics.Report{Text: text, Diagnostics: d.diagnostics.Errors()}, l))
+			fmt.Fprint(p.err, diagnostics.Human(diagnostics.Report{Text: text, Diagnostics: d.Diagnostics.Errors()}, l))
 			return &exitError{code: exitInvalid, message: fmt.Sprintf("%s is not formatted: it is not valid", file)}
 		}
 		formatted, err := format(file, text)

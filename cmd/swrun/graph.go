@@ -24,15 +24,14 @@ func (p *program) graphCommand() *cobra.Command {
 			if err := oneOf("-o", output, forms...); err != nil {
 				return err
 			}
-			file, text, err := readDocument(p.streams, args[0])
+			d, err := loadDocument(p.streams, args[0])
 			if err != nil {
 				return err
 			}
-			d := parseText(file, text)
-			if err := d.refused(); err != nil {
+			if err := refused(d); err != nil {
 				return p.told("human", err)
 			}
-			return write(p.out, graphText(d.workflow, output, p.outStyle()))
+			return write(p.out, graphText(d.Workflow, output, p.outStyle()))
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", strings.Join(forms, ", "))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
@@ -85,7 +86,7 @@ func TestSecrets(t *testing.T) {
 		{"db", map[string]any{"user": "u", "password": `p"w-rd`}},
 		{"unknown", nil},
 	} {
-		got, ok := s.lookup(c.name)
+		got, ok := s.Lookup(c.name)
 		if ok != (c.want != nil) {
 			t.Errorf("%s: found %v", c.name, ok)
 		}
@@ -93,7 +94,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	mask := s.mask(usingSecrets("api-key", "db"), false)
+	mask := newMask(s, usingSecrets("api-key", "db"), false)
 	for _, c := range []struct{ name, text, want string }{
 		{"as it is", "key k-1/2+3.", "key ‹redacted: api-key›."},
 		{"base64", "Basic ay0xLzIrMw==", "Basic ‹redacted: api-key›"},
@@ -132,7 +133,7 @@ func TestOddSecrets(t *testing.T) {
 		"a b": "usual", "exact": "usual", "ключ": "key", "сло": nil, "---": "three lines", "broken": `{"a": 1,}`, "brace": "{token", "lines": "a\nb\n",
 		"null": "null", "nul": map[string]any{"a": "x\x00y"}, "object": map[string]any{"a": 1}, "huge": strings.Repeat("x", 1<<17), "true": "true",
 	} {
-		if got, ok := s.find(name); ok != (want != nil) || cmp.Diff(want, got) != "" {
+		if got, ok := s.Lookup(name); ok != (want != nil) || cmp.Diff(want, got) != "" {
 			t.Errorf("%q is %v, %.80v", name, ok, got)
 		}
 	}
@@ -145,10 +146,10 @@ func TestOddSecrets(t *testing.T) {
 }
 
 func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
-	s := secrets{env: func(name string) (string, bool) { return "s3cr/t+value", name == "SWRUN_SECRET_token" }}
+	s := swrun.NewSecrets(nil, func(name string) (string, bool) { return "s3cr/t+value", name == "SWRUN_SECRET_token" })
 	const shownDetail = 2100
 	fault := errors.Runtimef("%ss3cr/t+value", strings.Repeat("x", shownDetail-6)).With("at", []any{"s3cr/t+value"})
-	fault = s.mask(usingSecrets("token"), false).fault(fault)
+	fault = newMask(s, usingSecrets("token"), false).fault(fault)
 	if got := terminal.Shorten(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
 		t.Errorf("a part of the secret is left: %s", got[len(got)-20:])
 	}
@@ -159,8 +160,8 @@ func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
 
 func TestMaskedOutputIsStillJSON(t *testing.T) {
 	env := map[string]string{"SWRUN_SECRET_pin": "[1234567]"}
-	s := secrets{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
-	mask := s.mask(usingSecrets("pin"), false)
+	s := swrun.NewSecrets(nil, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	mask := newMask(s, usingSecrets("pin"), false)
 	var b strings.Builder
 	if err := writeOutput(&b, mask.Value(map[string]any{"pin": 1234567}), "json"); err != nil {
 		t.Fatal(err)

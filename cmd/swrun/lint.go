@@ -54,7 +54,7 @@ func (p *program) fix(names []string) error {
 		if err != nil {
 			return err
 		}
-		fixed, n := diagnostics.Fix(text, func(text []byte) dsl.Diagnostics { return parseText(file, text).diagnostics })
+		fixed, n := diagnostics.Fix(text, func(text []byte) dsl.Diagnostics { return parseText(file, text).Diagnostics })
 		if n == 0 {
 			continue
 		}

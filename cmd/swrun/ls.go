@@ -135,7 +135,7 @@ func (o *operation) table(found []client.Found) error {
 
 // undriven tells people that what is listed and has not ended does not go on by itself on an embedded store.
 func (o *operation) undriven(open bool) error {
-	if !open || !o.store.local {
+	if !open || !o.store.Local() {
 		return nil
 	}
 	l := o.errStyle()

@@ -12,9 +12,20 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/process"
 )
 
-func main() { os.Exit(run(os.Args[1:], systemStreams())) }
+func main() { os.Exit(start()) }
+
+// start does what the command line asks for and returns the exit code.
+func start() int {
+	s := systemStreams()
+	s.processes = swrun.Supervise()
+	defer s.processes.Close()
+	return run(os.Args[1:], s)
+}
 
 // streams is everything of the process around it that the program uses.
 type streams struct {
@@ -24,6 +35,8 @@ type streams struct {
 	inTTY, outTTY, errTTY bool
 	width                 func() int
 	height                func() int
+
+	processes *process.Pool // where the commands and scripts of workflows run
 
 	env func(name string) (string, bool)
 	now func() time.Time

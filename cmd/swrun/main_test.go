@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/golden"
 )
 
@@ -20,8 +21,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", noDelay)
 	}
+	swrun.Supervise().Close() // the tests may be started as a supervisor
 	testscript.Main(m, map[string]func(){
-		"swrun": func() { os.Exit(run(os.Args[1:], systemStreams())) },
+		"swrun": main,
 	})
 }
 
@@ -62,7 +64,8 @@ func capture(env map[string]string) *captured {
 	c := &captured{}
 	c.streams = streams{
 		in: strings.NewReader(""), out: &c.stdout, err: &c.stderr,
-		width: func() int { return 100 }, height: func() int { return 30 },
+		processes: swrun.Supervise(),
+		width:     func() int { return 100 }, height: func() int { return 30 },
 		env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		now: func() time.Time { return testTime },
 	}

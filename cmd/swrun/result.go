@@ -87,12 +87,12 @@ func (o *operation) result(name string, wait time.Duration) error {
 func (o *operation) awaited(i store.Instance, wait time.Duration) (execution.Outcome, error) {
 	outcome, done, err := o.client.Outcome(o.ctx, i)
 	var stuck *client.QuarantinedError
-	if waits := wait > 0 && !o.store.local; waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
+	if waits := wait > 0 && !o.store.Local(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
 		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
 	} else if done || err != nil {
 		return outcome, err
 	}
-	if wait > 0 && o.store.local {
+	if wait > 0 && o.store.Local() {
 		return outcome, &exitError{
 			code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nobody can work on it while this holds %s", i, o.store),
 			hint: "swrun run DOCUMENT --id " + i.ID + " goes on with it, swrun worker with all runs of this store",

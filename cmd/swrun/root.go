@@ -8,37 +8,34 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/suggest"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/process"
 )
 
 // program is one call of swrun: its surroundings and the flags that all verbs share.
 type program struct {
 	streams
 	noColor, ascii bool
-	processes      *process.Pool // where the commands and scripts of workflows run
-	secrets        secrets       // that the command was given
+	secrets        *swrun.Secrets // that the command was given
 }
 
 // run does what args ask for and returns the exit code.
 func run(args []string, s streams) (code int) {
-	if len(args) == 1 && args[0] == superviseArgument {
-		return superviseProcesses(s)
-	}
+	logging.Disable()         // the client of Redis would print what is tried again anyway
 	log.SetOutput(io.Discard) // What libraries would print there is in the errors that they return, or nobody can act on it
 	out := &checkedWriter{w: s.out}
 	s.out = out
-	p := &program{streams: s, processes: process.NewPool(supervisor())}
-	defer p.processes.Close()
+	p := &program{streams: s, secrets: swrun.NewSecrets(nil, nil)}
 	defer func() {
 		// Go would exit with 2, which means wrong use here.
 		if bug := recover(); bug != nil {
-			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", terminal.Printable(p.secrets.hide(fmt.Sprint(bug))), debug.Stack())
+			fmt.Fprintf(s.err, "swrun: internal error, please report it: %s\n%s", terminal.Printable(p.secrets.Hide(fmt.Sprint(bug))), debug.Stack())
 			code = exitInternal
 		}
 	}()
@@ -58,7 +55,7 @@ func run(args []string, s streams) (code int) {
 	}
 	if exit.message != "" {
 		l := p.errStyle()
-		fmt.Fprintln(s.err, l.Red("swrun:")+" "+l.Text(printableLines(p.secrets.hide(exit.message))))
+		fmt.Fprintln(s.err, l.Red("swrun:")+" "+l.Text(printableLines(p.secrets.Hide(exit.message))))
 		if exit.hint != "" {
 			fmt.Fprintln(s.err, "  "+l.Text(terminal.Printable(exit.hint)))
 		}
@@ -97,7 +94,7 @@ func (p *program) root() *cobra.Command {
 			"\nswrun explain 7 tells more of a code, swrun explain SW401 of a finding.",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.Version = programVersion()
+	root.Version = swrun.Version()
 	root.SetVersionTemplate(versionLine())
 	root.SetIn(p.in)
 	root.SetOut(p.out)

@@ -9,14 +9,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/faultreport"
 	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
-	"github.com/swrun/swrun/runtime/local"
-	"github.com/swrun/swrun/tasks"
 )
 
 // runFlags are the flags of run, as p.secrets.
@@ -88,18 +87,17 @@ func firstError(errs ...error) error {
 
 // job is a run that is ready to start.
 type job struct {
-	program  *program
-	flags    *runFlags
-	workflow *dsl.Workflow
-	id       string
-	code     *interpreter.Program
-	input    any
-	printer  *printer
-	mask     *mask
-	others   *library
-	view     *progress.View // how the run is shown, once it runs
-	history  *faultreport.History
-	host     host // What its tasks may use, if it lives in a store
+	program   *program
+	flags     *runFlags
+	document  *swrun.Document
+	documents *swrun.Documents // that its tasks may run
+	host      swrun.Host
+	input     any
+	id        string
+	printer   *printer
+	mask      *mask
+	view      *progress.View // how the run is shown, once it runs
+	history   *faultreport.History
 }
 
 // publish is the sink of emitted events: they are shown, and go nowhere else.
@@ -112,12 +110,11 @@ func (p *program) runDocument(name string, f *runFlags) error {
 	if err := f.check(name); err != nil {
 		return err
 	}
-	file, text, err := readDocument(p.streams, name)
+	d, err := loadDocument(p.streams, name)
 	if err != nil {
 		return err
 	}
-	d := parseText(file, text)
-	if err := d.refused(); err != nil {
+	if err := refused(d); err != nil {
 		return err
 	}
 	j, err := p.prepare(d, f)
@@ -125,19 +122,19 @@ func (p *program) runDocument(name string, f *runFlags) error {
 		return err
 	}
 	if f.durable() {
-		return j.runDurable(d)
+		return j.runDurable()
 	}
 	return j.run()
 }
 
 // prepare reads everything that a run needs before it starts.
-func (p *program) prepare(d *document, f *runFlags) (*job, error) {
-	j := &job{program: p, flags: f}
-	printer, err := f.printer(p)
-	if err != nil {
+func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
+	j := &job{program: p, flags: f, document: d}
+	var err error
+	if j.printer, err = f.printer(p); err != nil {
 		return nil, err
 	}
-	if err := d.deliverable(f.events); err != nil {
+	if err := deliverable(d, f.events); err != nil {
 		return nil, err
 	}
 	if p.secrets, err = readSecrets(p.env, f.secrets); err != nil {
@@ -150,36 +147,32 @@ func (p *program) prepare(d *document, f *runFlags) (*job, error) {
 	if j.input, err = readInput(p.streams, f.inputs, bounds); err != nil {
 		return nil, err
 	}
-	j.mask = p.secrets.mask(d.workflow, p.ascii)
-	js := f.js
-	if js == "quickjs" {
-		js = "" // What is embedded needs no name
-	}
-	compile := func(file string, w *dsl.Workflow) (*interpreter.Program, dsl.Diagnostics) {
-		config := compileConfig(file, tasks.Config{Secrets: p.secrets.lookup, JS: js, Processes: p.processes, Publish: j.publish})
-		config.Limits = bounds
-		return interpreter.Compile(w, config)
-	}
-	var found dsl.Diagnostics
-	j.code, found = compile(d.file, d.workflow)
-	d.add(found)
-	if err := d.refused(); err != nil {
+	memory, err := p.effectMemory("")
+	if err != nil {
 		return nil, err
 	}
-	if j.others, err = newLibrary(p.streams, d, f.workflows, compile); err != nil {
-		return nil, err
+	j.mask = newMask(p.secrets, d.Workflow, p.ascii)
+	j.host = swrun.Host{
+		Secrets: p.secrets.Lookup, Processes: p.processes, Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
 	}
-	j.printer = printer
-	j.host = host{secrets: p.secrets.lookup, processes: p.processes, files: true, js: js, limits: bounds}
-	j.workflow = d.workflow
-	return j, nil
+	return j, j.beside()
 }
 
-// refused returns an *invalidError if d has errors.
-func (d *document) refused() error {
-	if errs := d.diagnostics.Errors(); len(errs) > 0 {
-		return &invalidError{document: d}
+// beside reads the documents of --workflow, and makes known those beside the document.
+func (j *job) beside() error {
+	all := []*swrun.Document{j.document}
+	for _, name := range j.flags.workflows {
+		d, err := loadDocument(j.program.streams, name)
+		if err == nil {
+			err = refused(d)
+		}
+		if err != nil {
+			return err
+		}
+		all = append(all, d)
 	}
+	j.documents = swrun.NewDocuments(all...)
+	j.documents.Hint = "; name its file with --workflow"
 	return nil
 }
 
@@ -190,27 +183,27 @@ func (j *job) run() error {
 		return err
 	}
 	j.id = id.String()
-	memory, err := j.program.effectMemory("")
-	if err != nil {
-		return err
-	}
+	j.host.Log = slog.New(slog.NewTextHandler(j.program.err, nil))
 	ctx, interrupted, stop := j.program.interruptible()
 	defer stop()
 	j.show()
 	stopTicking := j.view.Tick()
-	outcome, err := local.Run(ctx, j.code, j.input, local.Config{
-		ID: j.id, Now: j.program.now, Virtual: j.virtual(), Observe: j.observe, Workflows: j.others.find,
-		Log: slog.New(slog.NewTextHandler(j.program.err, nil)), Memory: memory,
+	result, err := j.document.Run(ctx, j.input, swrun.RunConfig{
+		Host: j.host, ID: j.id, Now: j.program.now, VirtualTime: j.virtual(), Observe: j.observe, Documents: j.documents,
 	})
 	stopTicking()
-	if err != nil {
-		return &exitError{code: exitInternal, message: j.mask.Text("the run broke off: " + err.Error())}
+	if result.Status.Final() {
+		return j.end(result, interrupted())
 	}
-	return j.end(outcome, interrupted())
+	if errors.As(err, new(dsl.Diagnostics)) {
+		return refused(j.document)
+	}
+	return &exitError{code: exitInternal, message: j.mask.Text("the run broke off: " + err.Error())}
 }
 
 // end shows how the run has ended, and prints its output. Anything but an output is a *runError.
-func (j *job) end(outcome execution.Outcome, signal os.Signal) error {
+func (j *job) end(result swrun.Result, signal os.Signal) error {
+	outcome := execution.Outcome(result)
 	outcome.Fault = j.mask.fault(outcome.Fault)
 	code := outcomeExit(outcome, j.history.TasksStarted(), signal)
 	j.view.End(outcome, code != exitOK)
@@ -218,8 +211,8 @@ func (j *job) end(outcome execution.Outcome, signal os.Signal) error {
 		return j.print(outcome.Output)
 	}
 	report := faultreport.Report{
-		Workflow: j.workflow, ID: j.id, Outcome: outcome, History: j.history, Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
-		Documents: j.others.workflow,
+		Workflow: j.document.Workflow, ID: j.id, Outcome: outcome, History: j.history, Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
+		Documents: j.documents.Workflow,
 	}
 	if signal != nil {
 		report.Signal = signal.String()
@@ -235,7 +228,7 @@ func (j *job) show() {
 	term, _ := p.env("TERM")
 	j.history = faultreport.NewHistory()
 	j.view = progress.New(progress.Config{
-		Mode: j.flags.progress, Run: progress.Run{Workflow: j.workflow, ID: j.id, Virtual: j.virtual()}, Out: p.err, Secrets: j.mask, Now: p.now,
+		Mode: j.flags.progress, Run: progress.Run{Workflow: j.document.Workflow, ID: j.id, Virtual: j.virtual()}, Out: p.err, Secrets: j.mask, Now: p.now,
 		Style: p.errStyle(), Terminal: p.errTTY, Dumb: term == "dumb", Size: func() (int, int) { return p.width(), p.height() },
 	})
 }

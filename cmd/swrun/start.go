@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
@@ -118,19 +120,20 @@ func (o *operation) start(reference definition.Reference, options client.StartOp
 	if err != nil {
 		return err
 	}
-	i, err := o.client.Start(o.ctx, reference, input, options)
+	run, err := o.engine.Start(o.ctx, reference.String(), input, options)
 	if store.RefusedAs(err) == store.NoSuch {
 		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", strings.TrimSuffix(reference.String(), ":"+definition.Latest), o.store), hint: "swrun deploy DOC makes it known"}
 	}
-	if store.RefusedAs(err) == store.Conflict {
-		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s already", i), hint: "choose another --id, or --on-duplicate return-existing for a run of the same workflow"}
+	var exists *swrun.RunExistsError
+	if errors.As(err, &exists) {
+		return &exitError{code: exitConflict, message: err.Error(), hint: "choose another --id, or --on-duplicate return-existing for a run of the same workflow"}
 	}
 	if err != nil {
 		return err
 	}
 	if f.output == "name" {
-		_, err = fmt.Fprintln(o.out, i.ID)
+		_, err = fmt.Fprintln(o.out, run.ID)
 		return err
 	}
-	return o.print(api.NewStarted(i))
+	return o.print(api.NewStarted(run.Instance))
 }

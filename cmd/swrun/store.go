@@ -5,21 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 	"unicode"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -104,102 +101,52 @@ func makeEmbedded(folder string) error {
 
 // openedStore is a store that has to be closed.
 type openedStore struct {
-	store.Store
-	url     string
-	local   bool       // no other process works on it
-	missing bool       // it is an empty one in the place of a file that is not there yet
-	failed  chan error // gets what keeps a local file from being read or written; nil for other stores
-	closed  func() error
+	*swrun.Store
+	missing string // the embedded store that is not there yet, and in whose place this one is empty
 }
 
 // String names the store for people, without a password.
-func (s *openedStore) String() string { return errors.MaskURL(s.url) }
-
-// lost returns when a local file cannot be relied on any more, or ctx has ended. A disk that is full may have room again.
-func (s *openedStore) lost(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-s.failed:
-			var damaged *boltstore.DamagedError
-			if errors.As(err, &damaged) {
-				return err
-			}
-		}
+func (s *openedStore) String() string {
+	if s.missing != "" {
+		return s.missing
 	}
+	return s.Store.String()
 }
-
-// Close lets go of the store.
-func (s *openedStore) Close() error { return s.closed() }
 
 // open opens the store; what is in the way ends the command with its own exit code.
 func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error) {
 	if err := oneOf("--require-durability", f.require, durabilities()...); err != nil {
 		return nil, err
 	}
+	if f.log == nil {
+		f.log = slog.New(storeLog{p})
+	}
 	at, because := f.location(p)
-	scheme, rest, ok := strings.Cut(at, ":")
-	if !ok {
-		return nil, usagef("for example redis://localhost:6379 or file:runs.db", "%q, %s, is no store: it must be a URL", errors.MaskURL(at), because)
-	}
-	switch scheme {
-	case "redis", "rediss", "redis+cluster", "rediss+cluster":
-		logging.Disable() // the client library would write to standard error what is retried anyway
-		if f.log == nil {
-			f.log = slog.New(storeLog{p})
-		}
-		slow := time.AfterFunc(slowStore, func() {
-			f.log.Warn(fmt.Sprintf("the store %s does not answer yet; it is waited for", errors.MaskURL(at)))
-		})
-		s, err := redisstore.Open(ctx, at, redisstore.Config{Require: redisstore.Durability(f.require), Log: f.log, Works: f.works})
-		slow.Stop()
-		if err != nil {
+	if folder := filepath.Dir(swrun.FilePath(at)); filepath.Base(folder) == embeddedFolder && !f.looks {
+		if err := makeEmbedded(folder); err != nil {
 			return nil, storeError(err)
 		}
-		return &openedStore{Store: s, url: at, closed: s.Close}, nil
-	case "file":
-		path := rest
-		if u, err := url.Parse(at); err == nil && u.Path != "" {
-			path = u.Path
-		}
-		if strings.TrimSpace(path) == "" {
-			return nil, usagef("for example --store file:runs.db", "the store %q, %s, names no file", at, because)
-		}
-		if _, err := os.Stat(path); f.looks && errors.Is(err, fs.ErrNotExist) {
-			return f.nothing(p, at, path)
-		}
-		if filepath.Base(filepath.Dir(path)) == embeddedFolder {
-			if err := makeEmbedded(filepath.Dir(path)); err != nil {
-				return nil, storeError(err)
-			}
-		}
-		failed := make(chan error, 1)
-		s, err := boltstore.Open(ctx, path, boltstore.Config{Now: p.now, Failed: func(err error) {
-			select {
-			case failed <- err:
-			default: // one is enough
-			}
-		}})
-		if err != nil {
-			return nil, storeError(err)
-		}
-		return &openedStore{Store: s, url: at, local: true, failed: failed, closed: s.Close}, nil
-	case "memory":
-		if rest != "" {
-			return nil, usagef("memory: is all there is to write", "%q is no store: one in memory has no name", at)
-		}
-		return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, closed: func() error { return nil }}, nil
 	}
-	return nil, usagef("stores: redis://, rediss://, redis+cluster://, file:PATH, memory:", "%q is no kind of store (%s)", scheme, because)
+	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, Works: f.works, Log: f.log, Now: p.now})
+	var wrong *swrun.StoreURLError
+	switch {
+	case errors.As(err, &wrong):
+		return nil, usagef(wrong.Help, "%q, %s, %s", errors.MaskURL(at), because, wrong.Detail)
+	case f.looks && errors.Is(err, fs.ErrNotExist):
+		return f.nothing(ctx, p, at)
+	case err != nil:
+		return nil, storeError(err)
+	}
+	return &openedStore{Store: s}, nil
 }
 
 // nothing is what is found in a file that is not there: nothing yet in the embedded store, and a mistake elsewhere.
-func (f *storeFlags) nothing(p *program, at, path string) (*openedStore, error) {
+func (f *storeFlags) nothing(ctx context.Context, p *program, at string) (*openedStore, error) {
 	if fromEnv, _ := p.env("SWRUN_STORE"); f.url != "" || fromEnv != "" {
-		return nil, &exitError{code: exitStore, message: "there is no store " + path, hint: "swrun deploy, run, worker and serve make one"}
+		return nil, &exitError{code: exitStore, message: "there is no store " + swrun.FilePath(at), hint: "swrun deploy, run, worker and serve make one"}
 	}
-	return &openedStore{Store: memstore.New(memstore.Config{Partitions: 1, Now: p.now}), url: at, local: true, missing: true, closed: func() error { return nil }}, nil
+	s, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{Now: p.now})
+	return &openedStore{s, at}, err
 }
 
 // doctorHint is what to do about a store of which no more is known than its error.
@@ -292,24 +239,4 @@ func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore
 		return quietExit(signalExit(signal))
 	}
 	return err
-}
-
-// takeOver frees what a process has held that ended without a word: only one process at a time has an embedded store,
-// so that nobody else can hold anything.
-func (s *openedStore) takeOver(ctx context.Context) error {
-	if !s.local {
-		return nil
-	}
-	for p := range s.Layout().Partitions {
-		for cursor := ""; ; {
-			done, err := s.Scrub(ctx, store.Scrub{Partition: p, Cursor: cursor, N: 1000, Adopt: true})
-			if err != nil {
-				return err
-			}
-			if cursor = done.Cursor; cursor == "" {
-				break
-			}
-		}
-	}
-	return nil
 }

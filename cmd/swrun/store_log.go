@@ -4,16 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/swrun/swrun/internal/terminal"
 )
 
 // storeLog tells people that a store does not answer, and that it does again: a command that waits for a store says so.
 type storeLog struct{ p *program }
-
-// slowStore is how long a store may take to be opened before that is told.
-const slowStore = 700 * time.Millisecond
 
 // Enabled implements slog.Handler.
 func (storeLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/diagnostics"
@@ -59,13 +61,13 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 		return nil, err
 	}
 	var all dsl.Diagnostics
-	var documents []*document
+	var documents []*swrun.Document
 	for _, name := range names {
-		d, err := checkDocument(p.streams, name, f.fetch)
+		d, err := p.checkDocument(name, f.fetch)
 		if err != nil {
 			return nil, err
 		}
-		shown, _ := d.visible(lowest)
+		shown, _ := visible(d.Diagnostics, lowest)
 		all = append(all, shown...)
 		documents = append(documents, d)
 	}
@@ -76,6 +78,16 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 		return all, quietExit(code)
 	}
 	return all, nil
+}
+
+// checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets, and no network unless
+// fetch is set.
+func (p *program) checkDocument(name string, fetch bool) (*swrun.Document, error) {
+	d, err := loadDocument(p.streams, name)
+	if err == nil && d.Err() == nil {
+		_ = d.Check(context.Background(), swrun.Host{}, fetch) // what it finds is among the diagnostics
+	}
+	return d, err
 }
 
 func onlyOneStdin(names []string) error {
@@ -91,7 +103,7 @@ func onlyOneStdin(names []string) error {
 	return nil
 }
 
-func (p *program) writeReport(documents []*document, all dsl.Diagnostics, output string, lowest dsl.Severity) error {
+func (p *program) writeReport(documents []*swrun.Document, all dsl.Diagnostics, output string, lowest dsl.Severity) error {
 	switch output {
 	case "json":
 		return api.Write(p.out, map[string]any{"diagnostics": api.Diagnostics(all)})
@@ -108,22 +120,22 @@ func (p *program) writeReport(documents []*document, all dsl.Diagnostics, output
 	return nil
 }
 
-func humanReport(d *document, lowest dsl.Severity, l terminal.Style) string {
-	shown, hidden := d.visible(lowest)
-	r := diagnostics.Report{Text: d.text, Diagnostics: shown, Hidden: hidden}
-	if d.file != stdinName {
-		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.file)
+func humanReport(d *swrun.Document, lowest dsl.Severity, l terminal.Style) string {
+	shown, hidden := visible(d.Diagnostics, lowest)
+	r := diagnostics.Report{Text: d.Text, Diagnostics: shown, Hidden: hidden}
+	if d.File != stdinName {
+		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.File)
 	}
-	return diagnostics.Human(r, l) + d.verdict(l)
+	return diagnostics.Human(r, l) + verdict(d, l)
 }
 
 // verdict says that a document is valid, or is empty. A valid one may still be more than this build can run.
-func (d *document) verdict(l terminal.Style) string {
+func verdict(d *swrun.Document, l terminal.Style) string {
 	switch {
-	case d.diagnostics.Err() == nil:
-		return l.Green(l.Sign("✔")) + fmt.Sprintf(" %s: %s is valid\n", terminal.Printable(d.file), l.Text(d.title()))
-	case onlyUnsupported(d.diagnostics):
-		return l.Yellow(l.Sign("⊘")) + fmt.Sprintf(" %s: %s is valid, but this build does not run it\n", terminal.Printable(d.file), l.Text(d.title()))
+	case d.Diagnostics.Err() == nil:
+		return l.Green(l.Sign("✔")) + fmt.Sprintf(" %s: %s is valid\n", terminal.Printable(d.File), l.Text(title(d)))
+	case onlyUnsupported(d.Diagnostics):
+		return l.Yellow(l.Sign("⊘")) + fmt.Sprintf(" %s: %s is valid, but this build does not run it\n", terminal.Printable(d.File), l.Text(title(d)))
 	}
 	return ""
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
 )
 
@@ -25,7 +25,7 @@ func (p *program) versionCommand() *cobra.Command {
 				return err
 			}
 			if output == "json" {
-				return api.Write(p.out, map[string]any{"version": programVersion(), "go": runtime.Version(), "dsl": dslVersion})
+				return api.Write(p.out, map[string]any{"version": swrun.Version(), "go": runtime.Version(), "dsl": dslVersion})
 			}
 			return write(p.out, versionLine())
 		}),
@@ -36,14 +36,5 @@ func (p *program) versionCommand() *cobra.Command {
 }
 
 func versionLine() string {
-	return fmt.Sprintf("swrun %s (%s, DSL %s)\n", programVersion(), runtime.Version(), dslVersion)
-}
-
-// programVersion is what the build says of itself.
-func programVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
+	return fmt.Sprintf("swrun %s (%s, DSL %s)\n", swrun.Version(), runtime.Version(), dslVersion)
 }

@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/process"
-	"github.com/swrun/swrun/runtime/worker"
 )
 
 // workerFlags are the flags of worker and serve.
@@ -86,7 +83,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.linger, "linger", "1s", "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
 	flags.StringVar(&f.memory, "effect-memory", "", "what answers in flight may take of memory together, 2GiB; default a quarter of it (also SWRUN_EFFECT_MEMORY)")
-	flags.StringVar(&f.network, "network", networkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
+	flags.StringVar(&f.network, "network", swrun.NetworkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.BoolVar(&f.processes, "allow-processes", false, "tasks may run shell commands and scripts on this machine")
@@ -94,7 +91,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.BoolVar(&f.publish, "print-events", false, "print the events that runs emit, one per line")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
-	completeValues(cmd, "network", []string{networkAny, networkPublic, networkDeny})
+	completeValues(cmd, "network", []string{swrun.NetworkAny, swrun.NetworkPublic, swrun.NetworkDeny})
 	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 }
 
@@ -107,7 +104,7 @@ func (f *workerFlags) logTo(p *program) (err error) {
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return usagef("allowed: debug, info, warn, error", "--log-level does not know %q", f.logLevel)
 	}
-	f.log = slog.New(slog.NewTextHandler(maskedWriter{p.err, p.secrets.hide}, &slog.HandlerOptions{Level: level, ReplaceAttr: utc}))
+	f.log = slog.New(slog.NewTextHandler(maskedWriter{p.err, p.secrets.Hide}, &slog.HandlerOptions{Level: level, ReplaceAttr: utc}))
 	return nil
 }
 
@@ -120,7 +117,7 @@ func utc(_ []string, a slog.Attr) slog.Attr {
 }
 
 // readFolders reads every workflow document in some folders.
-func readFolders(s streams, folders []string) ([]deployment, error) {
+func readFolders(s streams, folders []string) ([]*swrun.Document, error) {
 	var files []string
 	for _, folder := range folders {
 		if isFile(folder) {
@@ -139,17 +136,17 @@ func readFolders(s streams, folders []string) ([]deployment, error) {
 			files = append(files, file)
 		}
 	}
-	return readDefinitions(s, files)
+	return readDocuments(s, files)
 }
 
 // foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may
-// be a document with a mistake, and is told so.
+// be a document with a mistake, which is reported.
 func foreign(file string) bool {
 	if !isFile(file) {
 		_, err := os.Stat(file)
-		return err == nil // What cannot be looked at is told when it is deployed
+		return err == nil // what cannot be looked at is reported when it is deployed
 	}
-	if title(file) != nil {
+	if _, ok := swrun.Title(file); ok {
 		return false
 	}
 	text, err := readFile("the document", file, bound{bytes: maxDocument})
@@ -160,57 +157,44 @@ func foreign(file string) bool {
 	return w.Source.Data("") != nil
 }
 
-func (o *operation) work(f *workerFlags) error {
-	o.collectLess()
-	config, err := o.workerConfig(f)
-	if err != nil {
-		return err
-	}
-	if err := o.store.takeOver(o.ctx); err != nil {
-		return err
-	}
-	config.Log.Info("the worker is ready", "store", o.store.String(), "concurrency", config.Concurrency, "partitions", o.store.Layout().Partitions)
-	ctx, stop := context.WithCancelCause(o.ctx)
-	defer stop(nil)
-	var watching sync.WaitGroup
-	watching.Go(func() { stop(o.store.lost(ctx)) })
-	worker.New(config).Run(ctx)
-	stop(nil)
-	watching.Wait()
-	if err := context.Cause(ctx); o.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	config.Log.Info("the worker has handed over")
-	return nil
+// isFile reports whether something in a folder is a file that can be read, and no pipe or device, which may never end.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
-func (o *operation) workerConfig(f *workerFlags) (worker.Config, error) {
-	var c worker.Config
-	transport, err := network(f.network, f.concurrency)
+func (o *operation) work(f *workerFlags) error {
+	o.collectLess()
+	config, err := o.engineConfig(f)
 	if err != nil {
-		return c, err
+		return err
 	}
+	engine, err := swrun.NewEngine(o.store.Store, config)
+	var option *swrun.OptionError
+	if errors.As(err, &option) && option.Option == "Network" {
+		return usagef("allowed: any, public, deny, or prefixes such as 10.0.0.0/8,fd00::/8", "--network: %s", option.Detail)
+	}
+	if err != nil {
+		return err
+	}
+	return engine.Work(o.ctx)
+}
+
+func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
+	c := swrun.EngineConfig{Concurrency: f.concurrency}
 	bounds, err := o.limits(f.limits)
 	if err != nil {
 		return c, err
 	}
-	js := f.js
-	if js == "quickjs" {
-		js = "" // What is embedded needs no name
-	}
-	var processes *process.Pool
+	c.Host = swrun.Host{Secrets: o.secrets.Lookup, Network: f.network, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
 	if f.processes {
-		processes = o.processes
-	}
-	c = worker.Config{
-		Store: o.store, Concurrency: f.concurrency, Log: f.log,
-		Compile: host{secrets: o.secrets.lookup, transport: transport, processes: processes, files: f.files, js: js, limits: bounds}.compile, Limits: bounds,
-	}
-	if c.Memory, err = o.effectMemory(f.memory); err != nil {
-		return c, err
+		c.Host.Processes = o.processes
 	}
 	if f.publish {
-		c.Publish = o.printEvent
+		c.Host.Publish = o.printEvent
+	}
+	if c.Host.Memory, err = o.effectMemory(f.memory); err != nil {
+		return c, err
 	}
 	for _, span := range []struct {
 		flag, text string
@@ -234,7 +218,6 @@ func atLeast(flag string, n, least int) error {
 	return nil
 }
 
-func (o *operation) printEvent(_ context.Context, event json.RawMessage) error {
-	_, err := fmt.Fprintf(o.out, "%s\n", event)
-	return err
+func (o *operation) printEvent(_ context.Context, event map[string]any) error {
+	return api.Write(o.out, event)
 }

@@ -1,6 +1,10 @@
-package main
+package swrun
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/swrun/swrun/runtime/definition"
+)
 
 func TestLatestVersion(t *testing.T) {
 	for _, c := range []struct {
@@ -14,12 +18,12 @@ func TestLatestVersion(t *testing.T) {
 		{"what is no version loses", []string{"newest", "0.0.1"}, "0.0.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := &library{}
+			d := &Documents{}
 			for _, v := range c.versions {
-				l.books = append(l.books, &book{namespace: "n", name: "w", version: v}, &book{namespace: "n", name: "other", version: "9.9.9"})
+				d.known = append(d.known, &titled{Reference: definition.Reference{Namespace: "n", Name: "w", Version: v}}, &titled{Reference: definition.Reference{Namespace: "n", Name: "other", Version: "9.9.9"}})
 			}
-			got := l.choose("n", "w", "latest")
-			if got == nil || got.version != c.want {
+			got := d.choose(definition.Reference{Namespace: "n", Name: "w", Version: definition.Latest})
+			if got == nil || got.Version != c.want {
 				t.Errorf("got %+v, want %s", got, c.want)
 			}
 		})

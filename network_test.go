@@ -1,4 +1,4 @@
-package main
+package swrun
 
 import (
 	"net/http"
@@ -23,29 +23,29 @@ func TestNetworkPolicies(t *testing.T) {
 		policy, url string
 		allowed     bool
 	}{
-		{networkAny, private.URL, true},
-		{networkDeny, private.URL, false},
-		{networkDeny, "http://192.0.2.1" + port, false},
-		{networkPublic, private.URL, false},
-		{networkPublic, "http://localhost" + port, false},
-		{networkPublic, "http://[::1]" + port, false},
-		{networkPublic, "http://[::ffff:127.0.0.1]" + port, false},
-		{networkPublic, "http://[64:ff9b::7f00:1]" + port, false},
-		{networkPublic, "http://0" + port, false},
-		{networkPublic, "http://169.254.169.254", false},
-		{networkPublic, "http://10.0.0.1", false},
-		{networkPublic, "http://100.100.100.200", false},
+		{NetworkAny, private.URL, true},
+		{NetworkDeny, private.URL, false},
+		{NetworkDeny, "http://192.0.2.1" + port, false},
+		{NetworkPublic, private.URL, false},
+		{NetworkPublic, "http://localhost" + port, false},
+		{NetworkPublic, "http://[::1]" + port, false},
+		{NetworkPublic, "http://[::ffff:127.0.0.1]" + port, false},
+		{NetworkPublic, "http://[64:ff9b::7f00:1]" + port, false},
+		{NetworkPublic, "http://0" + port, false},
+		{NetworkPublic, "http://169.254.169.254", false},
+		{NetworkPublic, "http://10.0.0.1", false},
+		{NetworkPublic, "http://100.100.100.200", false},
 		{"127.0.0.0/8", private.URL, true},
 		{"public,127.0.0.0/8", private.URL, true},
 		{"127.0.0.0/8", private.URL + "/redirect", false},
 		{"10.0.0.0/8", private.URL, false},
 	} {
-		transport, err := network(c.policy, 1)
+		e, err := Host{Network: c.policy}.environment(1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := reached.Load()
-		response, err := (&http.Client{Transport: transport}).Get(c.url)
+		response, err := (&http.Client{Transport: e.transport}).Get(c.url)
 		if err == nil {
 			response.Body.Close() // nothing is read
 		}
@@ -56,7 +56,7 @@ func TestNetworkPolicies(t *testing.T) {
 			t.Errorf("%s with %s was reached", c.url, c.policy)
 		}
 	}
-	if _, err := network("everything", 1); err == nil {
+	if _, err := (Host{Network: "everything"}).environment(1); err == nil {
 		t.Error("a policy that does not exist was taken")
 	}
 }

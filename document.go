@@ -1,0 +1,142 @@
+package swrun
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/tasks"
+)
+
+// Document is a workflow document with everything that was found in it.
+type Document struct {
+	// File is where the text comes from: the documents that its tasks run, and the resources that it names, are looked for from
+	// there. Empty for a text that comes from nowhere.
+	File string
+	Text []byte
+	// Workflow is what could be read; it is read-only.
+	Workflow    *dsl.Workflow
+	Diagnostics dsl.Diagnostics // errors, warnings and hints
+}
+
+// maxDocument is how many bytes of a file are read; dsl.Parse takes less.
+const maxDocument = 1 << 20
+
+// Load reads a document from a file, and checks it. If it has errors, they are a dsl.Diagnostics, and the document is returned
+// all the same.
+func Load(file string) (*Document, error) {
+	text, err := readDocument(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(file, text)
+}
+
+// Parse is Load for a text; file may be empty.
+func Parse(file string, text []byte) (*Document, error) {
+	d := &Document{File: file, Text: text}
+	d.Workflow, d.Diagnostics = dsl.Parse(file, text)
+	d.add(interpreter.Check(d.Workflow))
+	return d, d.Err()
+}
+
+func readDocument(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
+	if err == nil && len(text) > maxDocument {
+		err = fmt.Errorf("%s is larger than any document: %d bytes", file, maxDocument)
+	}
+	return text, err
+}
+
+// String returns namespace/name:version.
+func (d *Document) String() string { return d.Workflow.Document.String() }
+
+// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil.
+func (d *Document) Err() error {
+	if errs := d.Diagnostics.Errors(); len(errs) > 0 {
+		return errs
+	}
+	return nil
+}
+
+// Check adds to the diagnostics what shows only when the document is compiled: what this host cannot run, and what is wrong with
+// schemas and other resources. Fetch allows to read those from the network. It runs nothing.
+func (d *Document) Check(ctx context.Context, h Host, fetch bool) error {
+	if err := d.Err(); err != nil {
+		return err
+	}
+	e, err := h.environment(0)
+	if err != nil {
+		return err
+	}
+	load := tasks.Loader(d.base(), nil, true)
+	if fetch {
+		load = tasks.Loader(d.base(), e.transport, true)
+	}
+	_, err = d.compile(e, load)
+	return err
+}
+
+// compile makes the document ready to run; its errors are a dsl.Diagnostics.
+func (d *Document) compile(e *environment, load interpreter.Loader) (*interpreter.Program, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	p, found := interpreter.Compile(d.Workflow, e.config(d.base(), load))
+	d.add(found)
+	return p, d.Err()
+}
+
+// program makes the document ready to run here, with resources as they are now.
+func (d *Document) program(e *environment) (*interpreter.Program, error) {
+	return d.compile(e, tasks.Loader(d.base(), e.transport, true))
+}
+
+// definition makes the document a definition: every resource that it is compiled with is read, once, and kept.
+func (d *Document) definition(e *environment) (definition.Definition, error) {
+	made := definition.Definition{Document: string(d.Text), Resources: map[string][]byte{}}
+	if d.File != "" {
+		made.File = filepath.Base(d.File)
+	}
+	read := tasks.Loader(d.base(), e.transport, true)
+	_, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
+		data, err := read(ctx, uri)
+		if err == nil {
+			made.Resources[uri] = data
+		}
+		return data, err
+	})
+	return made, err
+}
+
+// base is what relative references in the document start from.
+func (d *Document) base() string {
+	if d.File == "" {
+		return "document.yaml"
+	}
+	return d.File
+}
+
+// add joins what several passes found; a finding that two of them report is told once.
+func (d *Document) add(found dsl.Diagnostics) {
+	for _, f := range found {
+		known := slices.ContainsFunc(d.Diagnostics, func(k dsl.Diagnostic) bool {
+			return k.Code == f.Code && k.Pointer == f.Pointer && k.Range.Start == f.Range.Start
+		})
+		if !known {
+			d.Diagnostics = append(d.Diagnostics, f)
+		}
+	}
+	d.Diagnostics.Sort()
+}

@@ -1,0 +1,199 @@
+package swrun
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+)
+
+// Documents finds the workflows that run.workflow tasks name: among some documents, and among those beside the first of them,
+// which are looked at when a workflow is asked for that the others are not. It is not for several goroutines at once.
+type Documents struct {
+	// Hint is what to do about a workflow that is not found, for the error that says so.
+	Hint string
+
+	folder string // empty once it has been read
+	known  []*titled
+}
+
+// titled is a document of which it is known what it calls itself.
+type titled struct {
+	definition.Reference
+	file     string
+	document *Document // nil until it is read
+	program  *interpreter.Program
+	fault    *errors.Error
+}
+
+// NewDocuments returns documents, of which all is known already, and those beside the first.
+func NewDocuments(all ...*Document) *Documents {
+	d := &Documents{}
+	if len(all) > 0 && all[0].File != "" {
+		d.folder = filepath.Dir(all[0].File)
+	}
+	for _, one := range all {
+		doc := one.Workflow.Document
+		d.known = append(d.known, &titled{Reference: definition.Reference{Namespace: doc.Namespace, Name: doc.Name, Version: doc.Version}, file: one.File, document: one})
+	}
+	return d
+}
+
+// Workflow returns the workflow of a document that has been read, or nil.
+func (d *Documents) Workflow(r definition.Reference) *dsl.Workflow {
+	found := d.find(r)
+	if found == nil || found.document == nil {
+		return nil
+	}
+	return found.document.Workflow
+}
+
+// find returns the document that a reference means, or nil.
+func (d *Documents) find(r definition.Reference) *titled {
+	found := d.choose(r)
+	if found == nil || r.Version == definition.Latest {
+		d.readFolder()
+		found = d.choose(r)
+	}
+	return found
+}
+
+// choose returns the document with an exact version, or the latest: the highest release, or the highest pre-release if
+// there is no release. The first of equals wins.
+func (d *Documents) choose(r definition.Reference) *titled {
+	var best *titled
+	for _, t := range d.known {
+		if t.Namespace != r.Namespace || t.Name != r.Name {
+			continue
+		}
+		if t.Version == r.Version {
+			return t
+		}
+		if r.Version == definition.Latest && (best == nil || definition.Later(t.Version, best.Version)) {
+			best = t
+		}
+	}
+	return best
+}
+
+// program returns the program of a workflow; it is what local.Workflows describes.
+func (d *Documents) program(e *environment) func(namespace, name, version string) (*interpreter.Program, *errors.Error) {
+	return func(namespace, name, version string) (*interpreter.Program, *errors.Error) {
+		r := definition.Reference{Namespace: namespace, Name: name, Version: version}
+		t := d.find(r)
+		if t == nil {
+			return nil, errors.Configurationf("there is no workflow %s among the documents beside this one%s%s", r, d.versions(r), d.Hint)
+		}
+		if t.program == nil && t.fault == nil {
+			t.program, t.fault = t.compile(e)
+		}
+		return t.program, t.fault
+	}
+}
+
+func (d *Documents) versions(r definition.Reference) string {
+	var versions []string
+	for _, t := range d.known {
+		if t.Namespace == r.Namespace && t.Name == r.Name {
+			versions = append(versions, t.Version)
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	slices.Sort(versions)
+	return ", which has version " + strings.Join(slices.Compact(versions), ", ")
+}
+
+// compile makes the document ready to run.
+func (t *titled) compile(e *environment) (*interpreter.Program, *errors.Error) {
+	if t.document == nil {
+		text, err := readDocument(t.file)
+		if err != nil {
+			return nil, errors.Configurationf("the workflow %s cannot be read: %s", t, err)
+		}
+		t.document, _ = Parse(t.file, text) // compiling it returns the error
+	}
+	program, err := t.document.program(e)
+	if err != nil {
+		return nil, errors.Configurationf("the workflow %s is not valid: %s", t, err)
+	}
+	return program, nil
+}
+
+// definitions returns those of the workflows that the tasks of a document run, and of those that they run in turn, as far
+// as they are found.
+func (d *Documents) definitions(of *Document, e *environment) (all []definition.Definition, err error) {
+	seen := map[*titled]bool{}
+	for next := []*Document{of}; len(next) > 0; next = next[1:] {
+		for _, r := range definition.Children(next[0].Workflow) {
+			t := d.find(r)
+			if t == nil || seen[t] {
+				continue
+			}
+			seen[t] = true
+			if _, fault := t.compile(e); fault != nil {
+				return nil, errors.New(fault.Detail)
+			}
+			made, err := t.document.definition(e)
+			if err != nil {
+				return nil, err
+			}
+			all, next = append(all, made), append(next, t.document)
+		}
+	}
+	return all, nil
+}
+
+// readFolder notes what the documents beside the first one are called. What is no workflow document is passed over.
+func (d *Documents) readFolder() {
+	if d.folder == "" {
+		return
+	}
+	folder := d.folder
+	d.folder = ""
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return // the workflow is reported as unknown then
+	}
+	for _, entry := range entries {
+		file := filepath.Join(folder, entry.Name())
+		known := slices.ContainsFunc(d.known, func(t *titled) bool { return filepath.Clean(t.file) == file })
+		if known || entry.IsDir() || !isDocument(file) {
+			continue
+		}
+		if title, ok := Title(file); ok {
+			d.known = append(d.known, &titled{Reference: title, file: file})
+		}
+	}
+}
+
+// isDocument reports whether a file may hold a document, by its name.
+func isDocument(file string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(file)))
+}
+
+// Title reads no more of a file than what the workflow document in it calls itself; ok is false if it holds none. Pipes and
+// devices, which may never end, are not read.
+func Title(file string) (title definition.Reference, ok bool) {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return title, false
+	}
+	text, err := readDocument(file)
+	if err != nil {
+		return title, false
+	}
+	w, _ := dsl.Parse(file, text)
+	document, _ := w.Source.Data("/document").(map[string]any)
+	member := func(name string) string { // what is no text is told when the document is read as a whole
+		text, _ := document[name].(string)
+		return text
+	}
+	return definition.Reference{Namespace: member("namespace"), Name: member("name"), Version: member("version")}, document["dsl"] != nil
+}

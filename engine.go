@@ -1,0 +1,236 @@
+package swrun
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
+)
+
+// EngineConfig says how an Engine works. The zero value is useful.
+type EngineConfig struct {
+	Host        Host
+	Concurrency int           // runs that perform something at a time; default 1000
+	Lease       time.Duration // after which the runs of a worker that has died are taken over; default 10 s
+	Drain       time.Duration // how long effects in flight may go on when Work is stopped; default 30 s
+	ParkAfter   time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1 s
+	Retention   time.Duration // after which runs that have ended are deleted; default never
+	// Observe is called with the records of each step of a run, in order, once they are stored.
+	Observe func(store.Instance, []interpreter.HistoryEvent)
+}
+
+// Engine starts runs in a store, looks after them, and works on them: each process that shares the store has its own, and those
+// that only start runs and look after them need not work.
+type Engine struct {
+	store  *Store
+	config EngineConfig
+	env    *environment
+	client *client.Client
+}
+
+// NewEngine returns an engine on a store. An *OptionError is a configuration that cannot be.
+func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
+	e, err := c.Host.environment(c.Concurrency)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{store: s, config: c, env: e, client: client.New(client.Config{
+		Store: s, Compile: e.compile, Alone: s.local, Limits: c.Host.Limits,
+	})}, nil
+}
+
+// Client returns what the engine looks after runs with: it lists, describes and commands many at once.
+func (e *Engine) Client() *client.Client { return e.client }
+
+// Deploy stores documents, with the resources that they need, under their namespaces, names and versions, so that they can be
+// started by name. If one of them is faulty (dsl.Diagnostics), none is stored. A *DeployedError says that another document is stored
+// under the same three.
+func (e *Engine) Deploy(ctx context.Context, all ...*Document) error {
+	var made []definition.Definition
+	for _, d := range all {
+		one, err := d.definition(e.env)
+		if err != nil {
+			return err
+		}
+		made = append(made, one)
+	}
+	return e.deploy(ctx, made)
+}
+
+func (e *Engine) deploy(ctx context.Context, all []definition.Definition) error {
+	for _, d := range all {
+		reference, err := e.client.Deploy(ctx, d)
+		if store.RefusedAs(err) == store.Conflict {
+			return &DeployedError{reference.String(), err}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeployedError says that another document is deployed under a name and version.
+type DeployedError struct {
+	Workflow string // namespace/name:version
+	err      error
+}
+
+func (e *DeployedError) Error() string {
+	return "another document is deployed as " + e.Workflow + ": give the document a new version"
+}
+
+// Unwrap returns the store's refusal.
+func (e *DeployedError) Unwrap() error { return e.err }
+
+// StartOptions are what a start may say besides workflow and input.
+type StartOptions = client.StartOptions
+
+// Start starts a run of a workflow that has been deployed, by namespace/name or namespace/name:version, with an input of any Go
+// type that encoding/json would write. The run goes on wherever an engine works on the store.
+func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartOptions) (*Run, error) {
+	r, err := definition.ParseReference(workflow)
+	if err != nil {
+		return nil, err
+	}
+	data, err := dataOf(input)
+	if err != nil {
+		return nil, err
+	}
+	i, err := e.client.Start(ctx, r, data, o)
+	if store.RefusedAs(err) == store.Conflict {
+		err = &RunExistsError{Run: i, err: err}
+	}
+	return &Run{e, i}, err
+}
+
+// StartDocument starts a run of a document, whether or not it is deployed under its name, and deploys the documents beside it that
+// its tasks run. If there is a run of the same id, document, input and options already, it is returned: it only goes on.
+func (e *Engine) StartDocument(ctx context.Context, d *Document, beside *Documents, input any, o StartOptions) (*Run, error) {
+	data, err := dataOf(input)
+	if err != nil {
+		return nil, err
+	}
+	made, err := d.definition(e.env)
+	if err != nil {
+		return nil, err
+	}
+	if beside == nil {
+		beside = NewDocuments(d)
+	}
+	others, err := beside.definitions(d, e.env)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.deploy(ctx, others); err != nil {
+		return nil, err
+	}
+	i, err := e.client.StartDefinition(ctx, made, data, o)
+	if store.RefusedAs(err) == store.Conflict {
+		err = e.exists(ctx, i, made, err)
+	}
+	return &Run{e, i}, err
+}
+
+// RunExistsError says that there is a run of that id already, of something else.
+type RunExistsError struct {
+	Run           store.Instance
+	OtherDocument bool // it is known to be of another document
+	err           error
+}
+
+func (e *RunExistsError) Error() string { return fmt.Sprintf("there is a run %s already", e.Run) }
+
+// Unwrap returns the store's refusal.
+func (e *RunExistsError) Unwrap() error { return e.err }
+
+func (e *Engine) exists(ctx context.Context, i store.Instance, started definition.Definition, refusal error) error {
+	l, err := e.store.Load(ctx, i)
+	if err != nil {
+		return err
+	}
+	invocation, err := execution.ParseInvocation(l.Invocation)
+	if err != nil {
+		return err
+	}
+	return &RunExistsError{i, invocation.Definition != started.Digest(), refusal}
+}
+
+// Run returns a run that is there, by its namespace and id.
+func (e *Engine) Run(namespace, id string) *Run {
+	return &Run{e, store.Instance{Namespace: namespace, ID: id}}
+}
+
+// Work works on the runs of the store until ctx ends, and then hands over: idle runs at once, the others when what they perform has
+// ended or Drain is over. It may be killed at any moment instead; whoever works next goes on. The error says that the store
+// cannot be relied on any more.
+func (e *Engine) Work(ctx context.Context) error {
+	isDamage := func(err error) bool { return errors.As(err, new(*boltstore.DamagedError)) } // a disk that is full may have room again
+	return e.work(ctx, e.workerConfig(), isDamage)
+}
+
+// WorkOn is Work for some runs and all that they start, and for nothing else. It ends with the first error of the store.
+func (e *Engine) WorkOn(ctx context.Context, runs ...*Run) error {
+	f, c := newFamily(e.store, runs), e.workerConfig()
+	c.Only = func(i store.Instance) bool { return f.has(ctx, i) }
+	return e.work(ctx, c, func(error) bool { return true })
+}
+
+func (e *Engine) work(ctx context.Context, c worker.Config, ends func(error) bool) error {
+	if err := e.store.takeOver(ctx); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if err := e.store.failure(ctx, ends); err != nil {
+			stop(&storeFailure{err})
+		}
+	})
+	c.Log.Info("the worker is ready", "store", e.store.String(), "concurrency", c.Concurrency, "partitions", e.store.Layout().Partitions)
+	worker.New(c).Run(ctx)
+	stop(nil)
+	watching.Wait()
+	var failed *storeFailure
+	if errors.As(context.Cause(ctx), &failed) {
+		return failed.error
+	}
+	c.Log.Info("the worker has handed over")
+	return nil
+}
+
+// storeFailure is why work ends on a store that cannot be relied on.
+type storeFailure struct{ error }
+
+func (e *Engine) workerConfig() worker.Config {
+	c := e.config
+	w := worker.Config{
+		Store: e.store, Compile: e.env.compile, Concurrency: cmp.Or(c.Concurrency, defaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
+		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Observe: c.Observe, Log: e.env.host.Log,
+	}
+	if publish := c.Host.Publish; publish != nil {
+		w.Publish = func(ctx context.Context, event json.RawMessage) error {
+			v, err := expr.Decode(event)
+			if err != nil {
+				return err
+			}
+			object, _ := v.(map[string]any)
+			return publish(ctx, object)
+		}
+	}
+	return w
+}
+
+const defaultConcurrency = 1000

@@ -1,0 +1,62 @@
+package swrun
+
+import (
+	"context"
+
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Run is a run in a store: what it is called, and what can be done with it. It need not be there.
+type Run struct {
+	engine *Engine
+	store.Instance
+}
+
+// Await returns how the run has ended, as soon as it has. The error says why there is no output, as that of Document.Run does; a
+// *client.QuarantinedError says that the run does not go on before Retry.
+func (r *Run) Await(ctx context.Context) (Result, error) {
+	outcome, err := r.engine.client.Wait(ctx, r.Instance)
+	if err != nil {
+		return Result{}, err
+	}
+	ended := Result(outcome)
+	return ended, ended.Err()
+}
+
+// Describe tells what the run waits for, until when, and what happens then.
+func (r *Run) Describe(ctx context.Context) (*client.Description, error) {
+	return r.engine.client.Describe(ctx, r.Instance)
+}
+
+// History calls f with each step of the run until now.
+func (r *Run) History(ctx context.Context, f func(client.HistoryEntry) error) error {
+	_, err := r.engine.client.History(ctx, r.Instance, 0, f)
+	return err
+}
+
+// Cancel asks the run to end: what is in progress is cancelled.
+func (r *Run) Cancel(ctx context.Context, reason string) error {
+	return r.engine.client.Cancel(ctx, r.Instance, reason)
+}
+
+// Terminate ends the run and everything that it has started.
+func (r *Run) Terminate(ctx context.Context, reason string) error {
+	return r.engine.client.Terminate(ctx, r.Instance, reason)
+}
+
+// Suspend keeps the run's tasks from starting. Its deadlines go on.
+func (r *Run) Suspend(ctx context.Context, reason string) error {
+	return r.engine.client.Suspend(ctx, r.Instance, reason)
+}
+
+// Resume lets a suspended run go on.
+func (r *Run) Resume(ctx context.Context, reason string) error {
+	return r.engine.client.Resume(ctx, r.Instance, reason)
+}
+
+// Retry lets a run go on that is quarantined, because it has killed its workers.
+func (r *Run) Retry(ctx context.Context) error { return r.engine.client.Retry(ctx, r.Instance) }
+
+// Delete removes a run that has ended, with its history.
+func (r *Run) Delete(ctx context.Context) error { return r.engine.client.Delete(ctx, r.Instance) }

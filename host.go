@@ -1,0 +1,127 @@
+package swrun
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/machine"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/process"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/tasks"
+)
+
+// Host is what workflows may use of this program and its machine. The zero value is for documents that you trust: their calls
+// reach the whole network. They cannot start processes, and have no secrets.
+type Host struct {
+	// Secrets returns a secret's value, which is read when it is needed; nil has none. See Secrets.
+	Secrets func(name string) (value any, ok bool)
+	// Calls performs `call` tasks in Go, by what stands behind `call`: a protocol, such as http or grpc, or the name of a function
+	// of the default catalog as documents write it, such as charge:1.0.0@default.
+	Calls map[string]Performer
+	// Network is what calls may reach: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
+	// addresses, such as 10.0.0.0/8,fd00::/8.
+	Network string
+	// Processes runs shell commands and scripts: what Supervise has returned. Nil refuses them.
+	Processes *process.Pool
+	// Node runs JavaScript with Node from PATH instead of the embedded engine.
+	Node bool
+	// Files lets tasks read files whose location only a run knows. What stands in the document itself is read when it is loaded.
+	Files bool
+	// Publish takes the events that workflows emit; nil drops them.
+	Publish func(ctx context.Context, event map[string]any) error
+
+	Limits limits.Set   // the zero value is the defaults
+	Memory int64        // bytes that answers of calls may take together; default a quarter of the machine's memory
+	Log    *slog.Logger // default discards
+}
+
+// environment is a Host that has been checked.
+type environment struct {
+	host      Host
+	transport http.RoundTripper
+	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes what is stored
+}
+
+// environment checks the configuration. Calls is how many calls there may be at a time; 0 for not many.
+func (h Host) environment(calls int) (*environment, error) {
+	control, err := networkControl(h.Network)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCalls(h.Calls); err != nil {
+		return nil, err
+	}
+	if h.Memory == 0 {
+		h.Memory = machine.Memory() / 4
+	}
+	if h.Log == nil {
+		h.Log = slog.New(slog.DiscardHandler)
+	}
+	return &environment{host: h, transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: calls})}, nil
+}
+
+// config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
+func (e *environment) config(base string, load interpreter.Loader) interpreter.Config {
+	c := tasks.Config{
+		Transport: e.transport, Secrets: e.host.Secrets, Load: tasks.Loader(base, e.transport, e.host.Files), Processes: e.host.Processes, Publish: e.publish,
+	}
+	if e.host.Node {
+		c.JS = "node"
+	}
+	return interpreter.Config{
+		Kinds: withCalls(tasks.All(c), e.host.Calls), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits,
+		Runtime: map[string]any{"name": "swrun", "version": Version(), "metadata": map[string]any{}},
+	}
+}
+
+// compile makes a definition ready to run: with its own resources, and nothing else that could change.
+func (e *environment) compile(d definition.Definition) (*interpreter.Program, error) {
+	w, found := dsl.Parse(d.Name(), []byte(d.Document))
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	frozen := func(_ context.Context, uri string) ([]byte, error) {
+		if data, ok := d.Resources[uri]; ok {
+			return data, nil
+		}
+		return nil, errors.New("it is not among the resources of the definition; deploy the document again")
+	}
+	p, found := interpreter.Compile(w, e.config("definition", frozen))
+	return p, found.Err()
+}
+
+const module = "github.com/swrun/swrun"
+
+// Version returns the version of this module that the program was built with.
+func Version() string {
+	const unknown = "(devel)"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return unknown
+	}
+	version := info.Main.Version
+	for _, d := range info.Deps {
+		if d.Path == module {
+			version = d.Version
+		}
+	}
+	if version == "" {
+		return unknown
+	}
+	return version
+}
+
+// OptionError is a member of a configuration that cannot be.
+type OptionError struct {
+	Option string // its name, for example Network
+	Detail string
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("%s: %s", e.Option, e.Detail) }

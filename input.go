@@ -1,0 +1,126 @@
+package swrun
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/expr"
+)
+
+// InputError is a value that is no JSON.
+type InputError struct {
+	Pointer string // JSON Pointer of the part that is none; empty for the whole
+	Err     error
+}
+
+func (e *InputError) Error() string {
+	if e.Pointer == "" {
+		return e.Err.Error()
+	}
+	return "at " + e.Pointer + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong with the part.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// dataOf converts a Go value into data of workflows, once: what is changed in it later is not seen by them.
+func dataOf(v any) (any, error) {
+	data, err := expr.Normalize(v)
+	if err != nil {
+		at, err := misfit(reflect.ValueOf(v), err)
+		return nil, &InputError{string(at), err}
+	}
+	return copied(data), nil
+}
+
+// copied returns data that shares nothing with what it was made of.
+func copied(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, member := range v {
+			object[name] = copied(member)
+		}
+		return object
+	case []any:
+		items := make([]any, len(v))
+		for i, item := range v {
+			items[i] = copied(item)
+		}
+		return items
+	}
+	return v
+}
+
+// misfitDepth bounds how deep misfit looks: of what is nested without end, no part is the one to tell.
+const misfitDepth = 64
+
+// misfit returns the innermost part of a value that cannot be converted, and why.
+func misfit(v reflect.Value, why error) (dsl.Pointer, error) {
+	at, found := dsl.Pointer(""), why
+	for range misfitDepth {
+		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		inner := false
+		for name, part := range parts(v) {
+			if _, err := expr.Normalize(part.Interface()); err != nil {
+				v, at, found, inner = part, at.Key(name), err, true
+				break
+			}
+		}
+		if !inner {
+			return at, found
+		}
+	}
+	return "", why
+}
+
+// parts yields the members of objects and the items of arrays, by their names in JSON.
+func parts(v reflect.Value) iter.Seq2[string, reflect.Value] {
+	switch v.Kind() {
+	case reflect.Map:
+		return func(yield func(string, reflect.Value) bool) {
+			keys := v.MapKeys()
+			slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+			for _, key := range keys {
+				if !yield(fmt.Sprint(key), v.MapIndex(key)) {
+					return
+				}
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		return func(yield func(string, reflect.Value) bool) {
+			for i := range v.Len() {
+				if !yield(strconv.Itoa(i), v.Index(i)) {
+					return
+				}
+			}
+		}
+	case reflect.Struct:
+		return members(v)
+	}
+	return func(func(string, reflect.Value) bool) {}
+}
+
+// members yields the fields of a struct that are written, by their names in JSON.
+func members(v reflect.Value) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		for _, field := range reflect.VisibleFields(v.Type()) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if !field.IsExported() || name == "-" || field.Anonymous && name == "" {
+				continue
+			}
+			part, err := v.FieldByIndexErr(field.Index)
+			if err == nil && !yield(cmp.Or(name, field.Name), part) {
+				return
+			}
+		}
+	}
+}

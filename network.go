@@ -1,0 +1,53 @@
+package swrun
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// The values of Host.Network besides prefixes. The address that is dialled counts: names that resolve to something else, and redirects,
+// are held to it too.
+const (
+	NetworkAny    = "any"
+	NetworkPublic = "public"
+	NetworkDeny   = "deny"
+)
+
+// networkControl returns what a dialer asks before it connects; nil allows everything.
+func networkControl(policy string) (func(network, address string, c syscall.RawConn) error, error) {
+	switch policy {
+	case "", NetworkAny:
+		return nil, nil
+	case NetworkDeny:
+		return func(_, address string, _ syscall.RawConn) error {
+			return fmt.Errorf("%s must not be called: the network policy is deny", address)
+		}, nil
+	}
+	options := []ssrf.Option{ssrf.WithAnyPort()}
+	var v4, v6 []netip.Prefix
+	for _, text := range strings.Split(policy, ",") {
+		if text == NetworkPublic {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, &OptionError{"Network", fmt.Sprintf("%q is none of any, public and deny, and no prefix such as 10.0.0.0/8", text)}
+		}
+		if prefix.Addr().Is4() {
+			v4 = append(v4, prefix)
+		} else {
+			v6 = append(v6, prefix)
+		}
+	}
+	guard := ssrf.New(append(options, ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))...)
+	return func(network, address string, c syscall.RawConn) error {
+		if err := guard.Safe(network, address, c); err != nil {
+			return fmt.Errorf("%s must not be called: the network policy is %s", address, policy)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,176 @@
+package swrun
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// StoreConfig says how a store is opened. The zero value is useful.
+type StoreConfig struct {
+	// Require refuses a Redis that may lose more than this; default redisstore.DurabilityMemory.
+	Require redisstore.Durability
+	// Existing refuses a file that is not there (fs.ErrNotExist); otherwise it is made.
+	Existing bool
+	// Works says that all runs of the store are worked on here, which is what a Redis counts its workers by.
+	Works bool
+	Log   *slog.Logger     // told when a Redis does not answer; default discards
+	Now   func() time.Time // the clock of stores in memory and in a file; default time.Now
+}
+
+// Store is where runs live. Close lets go of it.
+type Store struct {
+	store.Store
+	url    string
+	local  bool
+	failed chan error
+	close  func() error
+}
+
+// OpenStore opens the store that a URL names:
+//
+//	redis://HOST:PORT    a Redis, also rediss://, redis+cluster:// and rediss+cluster://: any number of processes share it
+//	file:PATH            a file, which one process at a time has
+//	memory:              nothing is kept
+//
+// A *StoreURLError is a URL that names none; a *boltstore.HeldError says that another process has the file, and a
+// *boltstore.DamagedError that it is not what a store has written.
+func OpenStore(ctx context.Context, at string, c StoreConfig) (*Store, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	scheme, rest, ok := strings.Cut(at, ":")
+	if !ok {
+		return nil, &StoreURLError{at, "is no store: it must be a URL", "for example redis://localhost:6379 or file:runs.db"}
+	}
+	switch scheme {
+	case "redis", "rediss", "redis+cluster", "rediss+cluster":
+		return openRedis(ctx, at, c)
+	case "file":
+		return openFile(ctx, at, c)
+	case "memory":
+		if rest != "" {
+			return nil, &StoreURLError{at, "is no store: one in memory has no name", "memory: is all there is to write"}
+		}
+		s := memstore.New(memstore.Config{Partitions: 1, Now: c.Now})
+		return &Store{Store: s, url: at, local: true, close: func() error { return nil }}, nil
+	}
+	return nil, &StoreURLError{at, "is no kind of store", "stores: redis://, rediss://, redis+cluster://, file:PATH, memory:"}
+}
+
+// StoreURLError is a URL that names no store.
+type StoreURLError struct {
+	URL    string
+	Detail string // what is wrong with it
+	Help   string
+}
+
+func (e *StoreURLError) Error() string {
+	return fmt.Sprintf("%q %s (%s)", errors.MaskURL(e.URL), e.Detail, e.Help)
+}
+
+// slowStore is how long a store may take to be opened before that is told.
+const slowStore = 700 * time.Millisecond
+
+func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
+	slow := time.AfterFunc(slowStore, func() {
+		c.Log.Warn(fmt.Sprintf("the store %s does not answer yet; it is waited for", errors.MaskURL(at)))
+	})
+	defer slow.Stop()
+	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log, Works: c.Works})
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: s, url: at, close: s.Close}, nil
+}
+
+func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
+	path := FilePath(at)
+	if strings.TrimSpace(path) == "" {
+		return nil, &StoreURLError{at, "names no file", "for example file:runs.db"}
+	}
+	if c.Existing {
+		if _, err := os.Stat(path); err != nil {
+			return nil, err
+		}
+	}
+	failed := make(chan error, 1)
+	s, err := boltstore.Open(ctx, path, boltstore.Config{Now: c.Now, Failed: func(err error) {
+		select {
+		case failed <- err:
+		default: // one is enough
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: s, url: at, local: true, failed: failed, close: s.Close}, nil
+}
+
+// FilePath returns the path of the file that a file: URL names; empty for other URLs.
+func FilePath(at string) string {
+	path, ok := strings.CutPrefix(at, "file:")
+	if u, err := url.Parse(at); ok && err == nil && u.Path != "" {
+		path = u.Path
+	}
+	if !ok {
+		return ""
+	}
+	return path
+}
+
+// String returns the URL, without a password.
+func (s *Store) String() string { return errors.MaskURL(s.url) }
+
+// URL returns the URL as it was given.
+func (s *Store) URL() string { return s.url }
+
+// Local reports whether only this process has the store, so that nobody else can work on its runs.
+func (s *Store) Local() bool { return s.local }
+
+// Close lets go of the store.
+func (s *Store) Close() error { return s.close() }
+
+// failure returns what keeps a file from being read or written, if it is to end the work on it; nil once ctx has ended.
+func (s *Store) failure(ctx context.Context, ends func(error) bool) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-s.failed:
+			if ends(err) {
+				return err
+			}
+		}
+	}
+}
+
+// takeOver frees what a process has held that was killed: only one process at a time has such a store, so that nobody else can
+// hold anything.
+func (s *Store) takeOver(ctx context.Context) error {
+	if !s.local {
+		return nil
+	}
+	for p := range s.Layout().Partitions {
+		for cursor := ""; ; {
+			done, err := s.Scrub(ctx, store.Scrub{Partition: p, Cursor: cursor, N: 1000, Adopt: true})
+			if err != nil {
+				return err
+			}
+			if cursor = done.Cursor; cursor == "" {
+				break
+			}
+		}
+	}
+	return nil
+}
