@@ -94,7 +94,7 @@ func newCallBody(b *interpreter.Builder, t dsl.Task, name string) interpreter.Bo
 	if with == nil {
 		with = map[string]any{}
 	}
-	return &callBody{name, b.Template(at, with)}
+	return &callBody{name, b.Value(dsl.Value{Pointer: at, Data: with})}
 }
 
 // Enter implements interpreter.Body.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
 // InputError is a value that is no JSON.
@@ -36,26 +37,7 @@ func dataOf(v any) (any, error) {
 		at, err := misfit(reflect.ValueOf(v), err)
 		return nil, &InputError{string(at), err}
 	}
-	return copied(data), nil
-}
-
-// copied returns data that shares nothing with what it was made of.
-func copied(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for name, member := range v {
-			object[name] = copied(member)
-		}
-		return object
-	case []any:
-		items := make([]any, len(v))
-		for i, item := range v {
-			items[i] = copied(item)
-		}
-		return items
-	}
-	return v
+	return jsonvalue.Map(data, func(leaf any) any { return leaf }), nil
 }
 
 // misfitDepth bounds how deep misfit looks: of what is nested without end, no part is the one to tell.
