@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
 )
 
 // driver runs a case step by step: effects take no time and happen one after the other, time jumps when nothing is in
@@ -235,10 +236,8 @@ func (d *driver) end(i *instance) {
 		return
 	}
 	d.flying = slices.DeleteFunc(d.flying, func(f flight) bool { return f.child == i })
-	ev := interpreter.Finished{Effect: i.parent.effect.ID, Result: i.state.Output, Error: i.state.Fault}
-	if i.state.Status == interpreter.StatusCancelled {
-		ev.Error = errors.Runtimef("the workflow %s was cancelled", i.state.ID)
-	}
+	ev := interpreter.Finished{Effect: i.parent.effect.ID}
+	ev.Result, ev.Error = execution.NewOutcome(i.state, d.now).Result()
 	d.step(i.parent.instance, ev)
 }
 

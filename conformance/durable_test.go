@@ -43,17 +43,15 @@ type durable struct {
 	commits int
 	nonces  int
 
-	held  []*taken
+	held  []*executor
 	calls map[string]int // effects that were begun, by idempotency key
 	lost  int            // workers
 }
 
-// taken is an instance in the worker's hands.
-type taken struct {
-	claimed store.Claimed
-	program *interpreter.Program
-	session *execution.Execution
-	flights []interpreter.Effect
+// executor is an instance in the worker's hands.
+type executor struct {
+	*execution.Execution
+	performing []interpreter.Effect
 }
 
 // leaseTime is longer than anything is held: leases end when the worker is lost.
@@ -133,10 +131,10 @@ func (d *durable) mail() {
 		if d.lost > lost {
 			return
 		}
-		l, err := d.bench.store.Load(d.t.Context(), h.claimed.Instance)
+		l, err := d.bench.store.Load(d.t.Context(), h.Instance())
 		d.must(err)
 		if l.Lifecycle.Mail > l.Lifecycle.Read {
-			h.session.Actions().Mail = true
+			h.MailArrived()
 			d.act(h)
 		}
 	}
@@ -153,61 +151,63 @@ func (d *durable) claim(partition int, ready []store.Instance) {
 		if d.lost > lost {
 			return // and with it the rest of what was claimed
 		}
-		info, err := execution.ParseInvocation(c.Invocation)
+		x, err := execution.New(d.config(), c)
 		d.must(err)
-		h := &taken{claimed: c, program: d.program(info)}
-		h.session = execution.NewExecution(d.config(), c, info, h.program)
+		h := &executor{Execution: x}
 		d.held = append(d.held, h)
-		d.must(h.session.Begin(c))
 		d.act(h)
 	}
 }
 
-func (d *durable) config() execution.ExecutionConfig {
-	return execution.ExecutionConfig{Clock: func() time.Time { return d.bench.now() }, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}
+func (d *durable) config() execution.Config {
+	return execution.Config{Clock: func() time.Time { return d.bench.now() }, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond}
 }
 
-func (d *durable) program(info *execution.Invocation) *interpreter.Program {
-	deployed, err := definition.Load(d.t.Context(), d.bench.store, info.Definition)
+func (d *durable) program(digest string) *interpreter.Program {
+	deployed, err := definition.Load(d.t.Context(), d.bench.store, digest)
 	d.must(err)
 	p, found := load("workflow.yaml", deployed.Document, d.outside.config)
 	d.must(found.Err())
 	return p
 }
 
-// act does what a session wants.
-func (d *durable) act(h *taken) {
+// act does what an execution asks for.
+func (d *durable) act(h *executor) {
 	for {
-		wants := h.session.Actions()
-		for _, id := range wants.Cancel {
-			h.flights = slices.DeleteFunc(h.flights, func(e interpreter.Effect) bool { return e.ID == id })
+		a := h.Actions()
+		for _, id := range a.Cancel {
+			h.performing = slices.DeleteFunc(h.performing, func(e interpreter.Effect) bool { return e.ID == id })
 		}
-		h.flights = append(h.flights, wants.Perform...)
-		wants.Cancel, wants.Perform = nil, nil
+		h.performing = append(h.performing, a.Perform...)
+		a.Cancel, a.Perform = nil, nil
 		switch {
-		case wants.Done:
-			d.must(wants.Failed)
-			d.held = slices.DeleteFunc(d.held, func(other *taken) bool { return other == h })
+		case a.AskSlot:
+			h.SlotFree()
+		case a.Done:
+			d.must(a.Failed)
+			d.held = slices.DeleteFunc(d.held, func(other *executor) bool { return other == h })
 			return
-		case wants.Reload:
-			d.must(h.session.Reloaded(d.again(h)))
-		case wants.Commit != nil:
+		case a.Load != "":
+			d.must(h.Loaded(d.program(a.Load)))
+		case a.Reload:
+			d.must(h.Reloaded(d.again(h)))
+		case a.Commit != nil:
 			if d.commit(h) {
 				return
 			}
-		case wants.Mail:
-			wants.Mail = false
-			d.must(h.session.Mail(d.again(h).Inbox))
+		case a.Fetch:
+			a.Fetch = false
+			d.must(h.Fetched(d.again(h).Inbox))
 		default:
 			return
 		}
 	}
 }
 
-func (d *durable) again(h *taken) store.Claimed {
-	i := h.claimed.Instance
+func (d *durable) again(h *executor) store.Claimed {
+	i := h.Instance()
 	claimed, err := d.bench.store.Claim(d.t.Context(), store.Claim{
-		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []store.Instance{i}, Nonce: h.claimed.Token.Nonce, Lease: leaseTime,
+		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []store.Instance{i}, Nonce: h.Token().Nonce, Lease: leaseTime,
 	})
 	d.must(err)
 	if len(claimed) != 1 {
@@ -216,9 +216,9 @@ func (d *durable) again(h *taken) store.Claimed {
 	return claimed[0]
 }
 
-// commit stores what a session wants, and reports whether the worker was lost at it.
-func (d *durable) commit(h *taken) (lost bool) {
-	c := *h.session.Actions().Commit
+// commit stores what an execution has decided, and reports whether the worker was lost at it.
+func (d *durable) commit(h *executor) (lost bool) {
+	c := *h.Actions().Commit
 	done, err := d.bench.store.Commit(d.t.Context(), c)
 	if err == nil {
 		d.commits++
@@ -233,7 +233,7 @@ func (d *durable) commit(h *taken) (lost bool) {
 		d.crash()
 		return true
 	}
-	h.session.Committed(done, err)
+	h.Committed(done, err)
 	return false
 }
 
@@ -247,11 +247,11 @@ func (d *durable) crash() {
 	}
 }
 
-// tick calls a session whose time has come.
+// tick calls an execution whose time has come.
 func (d *durable) tick() bool {
 	for _, h := range d.held {
-		if at := h.session.Actions().Tick; !at.IsZero() && !d.bench.now().Before(at) {
-			h.session.Tick()
+		if at := h.Actions().CallAt; !at.IsZero() && !d.bench.now().Before(at) {
+			h.TimePassed()
 			d.act(h)
 			return true
 		}
@@ -262,22 +262,22 @@ func (d *durable) tick() bool {
 // perform ends one effect, if there is one that ends.
 func (d *durable) perform() bool {
 	for _, h := range d.held {
-		at := slices.IndexFunc(h.flights, func(e interpreter.Effect) bool {
+		at := slices.IndexFunc(h.performing, func(e interpreter.Effect) bool {
 			return !slices.Contains(d.c.lines("endless.txt"), string(e.Request.Path))
 		})
 		if at < 0 {
 			continue
 		}
-		e := h.flights[at]
-		h.flights = slices.Delete(h.flights, at, at+1)
+		e := h.performing[at]
+		h.performing = slices.Delete(h.performing, at, at+1)
 		d.calls[e.Request.Key]++
-		result, err := h.program.Performer(e.Kind)(d.t.Context(), e.Request)
+		result, err := h.Program().Performer(e.Kind)(d.t.Context(), e.Request)
 		fault := errors.AsError(err)
 		if fault == nil {
 			d.must(err)
 		}
 		if !e.Detached {
-			h.session.Finished(interpreter.Finished{Effect: e.ID, Result: result, Error: fault})
+			h.Finished(interpreter.Finished{Effect: e.ID, Result: result, Error: fault})
 			d.act(h)
 		}
 		return true
@@ -294,7 +294,7 @@ func (d *durable) wait() bool {
 		}
 	}
 	for _, h := range d.held {
-		earlier(h.session.Actions().Tick)
+		earlier(h.Actions().CallAt)
 	}
 	for p := range d.bench.store.Layout().Partitions {
 		work, err := d.bench.store.Poll(d.t.Context(), p, 100, false)
@@ -409,7 +409,7 @@ func (d *durable) verifyInstance(i store.Instance) {
 	if ends != 1 || int64(seq) != l.Lifecycle.Records || int64(len(entries)) != l.Lifecycle.Entries {
 		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Lifecycle)
 	}
-	program := d.program(info)
+	program := d.program(info.Definition)
 	folded, err := interpreter.Replay(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Lifecycle), entries)
 	d.must(err)
 	stored, err := interpreter.Restore(program, i.Namespace, i.ID, info.Input.V, l.State)

@@ -357,9 +357,9 @@ func TestHistoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestResultIsToldAgain: a commit is refused because of the time, and what happened is told again of what is stored: the
+// TestResultIsSteppedAgain: a commit is refused because of the time, and what happened is stepped again, from what is stored: the
 // result of an effect that must not be repeated is not forgotten.
-func TestResultIsToldAgain(t *testing.T) {
+func TestResultIsSteppedAgain(t *testing.T) {
 	h := newHost(t)
 	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", client.StartOptions{})
 	claim := func() store.Claimed {
@@ -372,16 +372,12 @@ func TestResultIsToldAgain(t *testing.T) {
 		return claimed[0]
 	}
 	c := claim()
-	info, err := execution.ParseInvocation(c.Invocation)
+	s, err := execution.New(execution.Config{Clock: func() time.Time { return c.At }, CheckpointAfter: time.Second}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := h.compile(definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\ndo: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := execution.NewExecution(execution.ExecutionConfig{Clock: func() time.Time { return c.At }, CheckpointAfter: time.Second}, c, info, p)
-	if err := s.Begin(c); err != nil {
+	s.SlotFree()
+	if err := s.Loaded(h.program("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]")); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.Actions().Perform) > 0 || s.Actions().Commit == nil {
@@ -389,8 +385,7 @@ func TestResultIsToldAgain(t *testing.T) {
 	}
 	done, err := h.store.Commit(t.Context(), *s.Actions().Commit)
 	s.Committed(done, err)
-	effect := s.Actions().Perform[0]
-	s.Finished(interpreter.Finished{Effect: effect.ID, Result: "sent"})
+	s.Finished(interpreter.Finished{Effect: s.Actions().Perform[0].ID, Result: "sent"})
 	s.Committed(store.Committed{}, store.Refuse(store.Guard, c.At, "the test"))
 	if err := s.Reloaded(claim()); err != nil {
 		t.Fatal(err)

@@ -71,9 +71,20 @@ func (w *world) auditRun(r *run) {
 		w.problem("I12: %s: %s", r.id, err)
 		return
 	}
-	if got, _ := expr.Encode(outcome.Output); string(got) != r.kind.output && (r.kind.or == "" || string(got) != r.kind.or) {
+	switch got, _ := expr.Encode(outcome.Output); {
+	case string(got) == r.kind.output:
+	case r.kind.or == "" || string(got) != r.kind.or:
 		w.problem("I12: the output of %s (%s) is %s, not %s", r.id, r.kind.name, got, r.kind.output)
+	case w.calm() && !w.called(r.instance):
+		w.problem("I12: the output of %s (%s) is %s, and nothing was sent", r.id, r.kind.name, got)
 	}
+}
+
+// calm reports whether every owner was there, and every message arrived, until it had handed over what it held.
+func (w *world) calm() bool { return w.knobs.crash+w.knobs.pause+w.knobs.drop == 0 }
+
+func (w *world) called(i store.Instance) bool {
+	return slices.ContainsFunc(w.calls, func(c call) bool { return c.instance == i })
 }
 
 // auditCalls checks what reached the outside: nothing twice by one owner, and nothing from an owner that could not
@@ -224,7 +235,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 	for n, e := range entries {
 		plain[n] = e.HistoryStep
 	}
-	p := w.program(info)
+	p := w.program(info.Definition)
 	folded, err := interpreter.Replay(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), plain)
 	if err != nil {
 		w.problem("I2: the history of %s does not fold: %s", i, err)

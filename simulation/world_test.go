@@ -13,7 +13,6 @@ import (
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
-	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 	"github.com/swrun/swrun/tasks"
@@ -33,7 +32,7 @@ type world struct {
 	store   store.Store // the same, perhaps with a bug planted
 	client  *client.Client
 	relay   worker.Relay
-	workers []*owner
+	owners  []*owner
 	runs    []*run
 	compile func(definition.Definition) (*interpreter.Program, error)
 
@@ -46,22 +45,23 @@ type world struct {
 
 // knobs are what a seed decides about the deployment and how much goes wrong.
 type knobs struct {
-	workers, partitions int
+	slots               []int // of each owner
+	partitions          int
 	lease               time.Duration
 	latency             time.Duration // of a message, on average
 	drop, double        float64       // of messages
-	crash, pause, leave float64       // of workers, per second
+	crash, pause, leave float64       // of owners, per second
 	skew                float64       // how much clocks run wrong
 	faults              time.Duration // for how long things go wrong
 }
 
-// call is a request that a worker has sent to the outside.
+// call is a request that an owner has sent to the outside.
 type call struct {
 	at       time.Duration
 	instance store.Instance
 	path     interpreter.Path
 	epoch    int64
-	trusted  bool // the worker could still trust its lease
+	trusted  bool // the owner could still trust its lease
 	killed   int  // 1 if it has killed its owner
 }
 
@@ -111,8 +111,12 @@ func (w *world) draw() knobs {
 		}
 		return most * w.rng.Float64()
 	}
+	slots := []int{1 + w.rng.IntN(3)} // one owner can perform something
+	for range w.rng.IntN(3) {
+		slots = append(slots, w.rng.IntN(4))
+	}
 	return knobs{
-		workers: 1 + w.rng.IntN(3), partitions: 1 + w.rng.IntN(3), lease: time.Duration(1+w.rng.IntN(4)) * time.Second,
+		slots: slots, partitions: 1 + w.rng.IntN(3), lease: time.Duration(1+w.rng.IntN(4)) * time.Second,
 		latency: time.Duration(1+w.rng.IntN(30)) * time.Millisecond, drop: chance(0.1), double: chance(0.1), crash: chance(0.5),
 		pause: chance(0.3), leave: chance(0.3), skew: chance(0.02), faults: time.Duration(3+w.rng.IntN(8)) * time.Second,
 	}
@@ -159,12 +163,12 @@ func (w *world) play() []string {
 	return w.problems
 }
 
-// begin starts workers, runs and faults.
+// begin starts owners, runs and faults.
 func (w *world) begin() {
-	for n := range w.knobs.workers {
-		k := &owner{w: w, n: n}
-		w.workers = append(w.workers, k)
-		k.boot()
+	for n := range w.knobs.slots {
+		o := &owner{w: w, n: n}
+		w.owners = append(w.owners, o)
+		o.boot()
 	}
 	for _, d := range documents() {
 		if _, err := w.client.Deploy(context.Background(), definition.Definition{Document: d.text()}); err != nil {
@@ -267,8 +271,8 @@ func compiler() func(definition.Definition) (*interpreter.Program, error) {
 	}
 }
 
-func (w *world) program(info *execution.Invocation) *interpreter.Program {
-	d, err := definition.Load(context.Background(), w.memory, info.Definition)
+func (w *world) program(digest string) *interpreter.Program {
+	d, err := definition.Load(context.Background(), w.memory, digest)
 	if err != nil {
 		panic(err)
 	}

@@ -267,10 +267,7 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}
-	return execution.Outcome{
-		ID: i.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
-		StartedAt: s.StartedAt, EndedAt: store.Moment(l.Lifecycle.Closed),
-	}, true, nil
+	return execution.NewOutcome(s, store.Moment(l.Lifecycle.Closed)), true, nil
 }
 
 // Wait returns how an instance ends. It looks at intervals, at first short ones: hints are about what is ready, and on

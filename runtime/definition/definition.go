@@ -98,7 +98,7 @@ func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, er
 	case store.RefusedAs(err) != "":
 		return d, err
 	case err != nil:
-		return d, &UnavailableError{digest, err}
+		return d, &UnavailableError{Digest: digest, Err: err}
 	}
 	if err := json.Unmarshal(data, &d); err != nil {
 		return d, fmt.Errorf("read the definition %s: %w", digest, err)

@@ -45,7 +45,7 @@ func (p *Programs) Program(ctx context.Context, digest string) (*interpreter.Pro
 	case <-c.done:
 		return c.program, c.err
 	case <-ctx.Done():
-		return nil, &UnavailableError{digest, context.Cause(ctx)}
+		return nil, &UnavailableError{Digest: digest, Err: context.Cause(ctx)}
 	}
 }
 
@@ -93,11 +93,11 @@ func (p *Programs) load(ctx context.Context, digest string) (*interpreter.Progra
 
 // UnavailableError is a definition that the store could not be asked for.
 type UnavailableError struct {
-	digest string
-	err    error
+	Digest string
+	Err    error
 }
 
 func (e *UnavailableError) Error() string {
-	return "ask for the definition " + e.digest + ": " + e.err.Error()
+	return "ask for the definition " + e.Digest + ": " + e.Err.Error()
 }
-func (e *UnavailableError) Unwrap() error { return e.err }
+func (e *UnavailableError) Unwrap() error { return e.Err }

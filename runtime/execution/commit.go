@@ -1,102 +1,198 @@
 package execution
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
-	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// apartFrom is the size of data, in bytes, from which history keeps it apart.
-const apartFrom = 64 << 10
+// This file is how an execution has stored what has happened, and what the answer leads to.
 
-// propose asks for a commit of the batch; release gives the token back with it.
-func (s *Execution) propose(release bool) {
-	c, err := s.proposal(release)
-	if err != nil {
-		s.fail(fmt.Errorf("write what has changed: %w", err))
-		return
-	}
-	s.actions.Commit, s.actions.History = c, s.batch.entries
+// batch is what has happened since the last commit.
+type batch struct {
+	at      time.Time // of the last step
+	begun   time.Time // of the first
+	results []interpreter.Event
+	history []interpreter.HistoryStep
+	encoded [][]byte             // history as it is stored
+	apart   map[string][]byte    // what of it is kept apart
+	events  int                  // in history
+	bytes   int                  // of history and of requests
+	effects []interpreter.Effect // to start when the batch is stored
+	outbox  []Outgoing
+	guard   time.Time // the earliest deadline that was in force and not passed
+	firm    bool      // it has to be stored before effects start
+	resumed bool      // effects were performed again
+	read    int       // messages of the inbox that were stepped
 }
 
-func (s *Execution) proposal(release bool) (*store.Commit, error) {
+const (
+	// maxRefused is how often a commit may be refused while the owner leaves, before the instance is left to its lease.
+	maxRefused = 5
+	// maxUnanswered is how often a commit may not be answered, about a minute long, although the lease is renewed. If it is
+	// for the commit itself, its instance is quarantined in the end (reliability.md 3.2).
+	maxUnanswered = 30
+	// maxUnansweredLeaving is the same while the owner leaves.
+	maxUnansweredLeaving = 2
+	// maxBatch and maxBatchBytes are how many events, and how many bytes, may wait for a commit while pure work goes on.
+	maxBatch      = 2000
+	maxBatchBytes = 1 << 20
+	// apartFrom is the size of data, in bytes, from which history keeps it apart.
+	apartFrom = 64 << 10
+)
+
+// commit asks for a commit of the batch; release gives the token back with it.
+func (x *Execution) commit(release bool) {
+	c, err := x.commitOf(release)
+	if err != nil {
+		x.fail(fmt.Errorf("write what has changed: %w", err))
+		return
+	}
+	x.actions.Commit, x.actions.History = c, x.batch.history
+}
+
+func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 	if release {
-		for _, e := range s.batch.effects { // the next owner begins them
-			s.state.DeferEffect(e.ID)
+		for _, e := range x.batch.effects { // the next owner begins them
+			x.state.DeferEffect(e.ID)
 		}
 	}
-	changes, err := s.changes()
+	changes, err := x.changes()
 	if err != nil {
 		return nil, err
 	}
-	at := s.batch.at
+	at := x.batch.at
 	if at.IsZero() {
-		at = s.Clock()
+		at = x.Clock()
 	}
 	c := &store.Commit{
-		Instance: s.instance, Token: s.token, Version: s.record.Version, Next: s.record.Version + 1 + s.refused, At: at, Guard: s.batch.guard,
-		Changes: changes, Entries: s.batch.encoded, Payloads: s.batch.apart, Records: s.batch.records, Read: s.batch.read,
-		Status: s.state.Phase(), Wake: s.wake(), Deadline: s.state.NextDeadline(), Release: release,
+		Instance: x.instance, Token: x.token, Version: x.stored.Version, Next: x.stored.Version + 1 + x.refused, At: at, Guard: x.batch.guard,
+		Changes: changes, Entries: x.batch.encoded, Payloads: x.batch.apart, Records: x.batch.events, Read: x.batch.read,
+		Status: x.state.Phase(), Wake: x.wake(), Deadline: x.state.NextDeadline(), Release: release,
 	}
-	if s.state.Status == interpreter.StatusPending {
-		c.Deadline = store.Moment(s.record.Deadline)
+	if x.state.Status == interpreter.StatusPending {
+		c.Deadline = store.Moment(x.stored.Deadline)
 	}
-	if s.state.Status.Final() {
-		c.Reason = s.reason()
+	if x.state.Status.Final() {
+		c.Reason = x.reason()
 		c.Wake, c.Deadline = time.Time{}, time.Time{}
 	} else if release {
-		c.Ready = s.draining && !s.parks()
+		c.Ready = x.draining && !x.parks()
 	}
-	return c, s.encodeOutbox(c)
+	return c, x.encodeOutbox(c)
 }
 
 // parks reports whether nothing has to be done before time has passed or a message arrives.
-func (s *Execution) parks() bool {
-	return s.state.Phase() == interpreter.StatusWaiting && len(s.queue) == 0 && len(s.batch.effects)+len(s.held) == 0 && !s.again
+func (x *Execution) parks() bool {
+	unstarted := len(x.batch.effects) + len(x.slots.deferred)
+	return x.state.Phase() == interpreter.StatusWaiting && len(x.queue) == 0 && unstarted == 0 && !x.again
 }
 
 // reason tells why the instance is closed (promises.md 203).
-func (s *Execution) reason() string {
+func (x *Execution) reason() string {
 	switch {
-	case s.state.TimedOut:
+	case x.state.TimedOut:
 		return "timed_out"
-	case s.state.Status == interpreter.StatusCancelled && s.killed:
+	case x.state.Status == interpreter.StatusCancelled && x.terminated:
 		return "terminated"
 	}
-	return string(s.state.Status)
+	return string(x.state.Status)
+}
+
+// Committed takes in the answer to the commit. An error that is no refusal leaves open whether it has happened: it is sent
+// again for a while.
+func (x *Execution) Committed(c store.Committed, err error) {
+	refusal := store.RefusedAs(err)
+	if err != nil && refusal == "" {
+		x.notAnswered(err)
+		return
+	}
+	sent := x.actions.Commit
+	x.actions.Commit, x.actions.History, x.unanswered = nil, nil, 0
+	switch {
+	case err == nil:
+		x.committed(sent, c.Mail)
+	case x.program != nil && (refusal == store.TimedOut || refusal == store.Guard || refusal == store.Conflict):
+		x.actions.Reload = true // what has happened is stepped again, from what is stored now
+		x.refused++
+		if x.leaving && x.refused > maxRefused {
+			x.fail(err)
+		}
+	default:
+		x.fail(err)
+	}
+}
+
+// notAnswered counts how often a commit was not answered.
+func (x *Execution) notAnswered(err error) {
+	x.unanswered++
+	if x.unanswered > maxUnanswered || x.leaving && x.unanswered > maxUnansweredLeaving {
+		x.fail(errors.Join(ErrLeaseLost, err))
+	}
+}
+
+// committed goes on from what is stored now.
+func (x *Execution) committed(sent *store.Commit, mail bool) {
+	over := sent.Release || sent.Status.Final()
+	x.begin(over)
+	x.batch = batch{at: x.batch.at}
+	x.stored.Version, x.refused = sent.Next, 0
+	x.stored.Status, x.stored.Wake, x.stored.Deadline = sent.Status, store.Millis(sent.Wake), store.Millis(sent.Deadline)
+	x.stored.Records += int64(sent.Records)
+	for _, id := range slices.Sorted(maps.Keys(x.inFlight)) {
+		if !x.state.Awaits(id) {
+			x.cancel(id)
+		}
+	}
+	if over {
+		x.actions.Done, x.actions.Failed = true, x.loading.failure
+		return
+	}
+	x.actions.Fetch = x.actions.Fetch || mail
+	x.advance()
+}
+
+// Reloaded takes in the instance as it is stored, and steps again what has happened since.
+func (x *Execution) Reloaded(c store.Claimed) error {
+	x.ended = x.batch.results
+	x.actions.Reload = false
+	if err := x.restore(c); err != nil {
+		return err
+	}
+	x.queue = append(x.queue, x.ended...)
+	x.ended = nil
+	x.advance()
+	return nil
 }
 
 // changes returns what is to be stored of the state. A state that has become too large ends the instance, and is not
 // stored itself.
-func (s *Execution) changes() (interpreter.Changes, error) {
-	changes, err := s.state.TakeChanges()
-	if err != nil || s.state.Status.Final() {
+func (x *Execution) changes() (interpreter.Changes, error) {
+	changes, err := x.state.TakeChanges()
+	if err != nil || x.state.Status.Final() {
 		return changes, err
 	}
-	tooLarge := s.Limits.Check(limits.State, s.state.Size())
+	tooLarge := x.Limits.Check(limits.State, x.state.Size())
 	if tooLarge == nil {
 		return changes, nil
 	}
-	s.step(interpreter.Abort{Error: tooLarge})
-	s.again = false
-	end, err := s.state.TakeChanges() // no frame is left
+	x.step(interpreter.Abort{Error: tooLarge})
+	x.again = false
+	end, err := x.state.TakeChanges() // no frame is left
 	end.Context, end.Ended = changes.Context, append(changes.Ended, end.Ended...)
 	return end, err
 }
 
-// encodeEntry writes an entry of history as it is stored, and counts what it takes.
-func (s *Execution) encodeEntry(e interpreter.HistoryStep) error {
-	b := &s.batch
+// encodeStep writes a step of history as it is stored, and counts what it takes.
+func (x *Execution) encodeStep(e interpreter.HistoryStep) error {
+	b := &x.batch
 	data, err := e.Encode(make([]byte, 0, 512), apartFrom, func(data []byte) string {
 		if b.apart == nil {
 			b.apart = map[string][]byte{}
@@ -105,7 +201,7 @@ func (s *Execution) encodeEntry(e interpreter.HistoryStep) error {
 		if b.apart[ref] == nil {
 			b.apart[ref] = data
 			b.bytes += len(data)
-			s.state.AddHistoryBytes(len(data))
+			x.state.AddHistoryBytes(len(data))
 		}
 		return ref
 	})
@@ -114,14 +210,14 @@ func (s *Execution) encodeEntry(e interpreter.HistoryStep) error {
 	}
 	b.encoded = append(b.encoded, data)
 	b.bytes += len(data)
-	s.state.AddHistoryBytes(len(data))
+	x.state.AddHistoryBytes(len(data))
 	return nil
 }
 
-func (s *Execution) encodeOutbox(c *store.Commit) error {
-	all := s.batch.outbox
-	if s.state.Status.Final() && s.info.Parent != nil {
-		all = append(all, s.outcome())
+func (x *Execution) encodeOutbox(c *store.Commit) error {
+	all := x.batch.outbox
+	if x.state.Status.Final() && x.invocation.Parent != nil {
+		all = append(all, x.answer())
 	}
 	for _, o := range all {
 		data, err := json.Marshal(o)
@@ -132,80 +228,3 @@ func (s *Execution) encodeOutbox(c *store.Commit) error {
 	}
 	return nil
 }
-
-// outcome tells the parent how the instance has ended.
-func (s *Execution) outcome() Outgoing {
-	m := Message{Type: interpreter.EventFinished, Effect: s.info.Parent.Effect}
-	switch s.state.Status {
-	case interpreter.StatusCompleted:
-		m.Result = &interpreter.Value{V: s.state.Output}
-	case interpreter.StatusFaulted:
-		m.Error = s.state.Fault
-	default:
-		m.Error = errors.Runtimef("the workflow %s was cancelled", s.instance.ID)
-	}
-	return Outgoing{Deliver: &OutgoingMessage{To: s.info.Parent.Instance, Message: m}}
-}
-
-// start puts the start of a child workflow into the outbox.
-func (s *Execution) start(e interpreter.Effect) {
-	r, err := interpreter.ReadChildRequest(e.Request.Body)
-	if err != nil {
-		s.queue = append(s.queue, interpreter.Finished{Effect: e.ID, Error: err})
-		return
-	}
-	start := &ChildStart{
-		ID: ChildID(s.instance, e.Request.Path), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
-		Depth: s.info.Depth + 1, Family: s.instance,
-	}
-	if s.info.Family != nil {
-		start.Family = *s.info.Family
-	}
-	if e.Detached {
-		start.Origin = &s.instance
-	} else {
-		start.Parent = &Parent{Instance: s.instance, Effect: e.ID}
-		if r.ParentClose != dsl.ParentCloseAbandon {
-			start.Parent.Deadline = e.Request.Deadline
-		}
-		s.adopt(e)
-	}
-	s.batch.outbox = append(s.batch.outbox, Outgoing{Child: start})
-}
-
-// adopt notes which child an effect is about.
-func (s *Execution) adopt(e interpreter.Effect) {
-	if r, err := interpreter.ReadChildRequest(e.Request.Body); err == nil { // it was written by the task
-		s.children[e.ID] = child{store.Instance{Namespace: r.Namespace, ID: ChildID(s.instance, e.Request.Path)}, r.ParentClose}
-	}
-}
-
-// closing is what a child is told when nobody waits for it any more.
-func (c child) closing(killed bool) []Outgoing {
-	if c.close == dsl.ParentCloseAbandon {
-		return nil
-	}
-	verb := store.VerbCancel
-	if killed || c.close == dsl.ParentCloseTerminate {
-		verb = store.VerbTerminate
-	}
-	m := Message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
-	return []Outgoing{{Deliver: &OutgoingMessage{To: c.instance, Verb: verb, Message: m}}}
-}
-
-// ChildID is derived from where the child is started, so that starting it again is the same start.
-func ChildID(parent store.Instance, path interpreter.Path) string {
-	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
-	return childPrefix(parent) + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:childSuffix])
-}
-
-const childSuffix = 12
-
-// childPrefix is what the ids of an instance's children begin with, and those of their children.
-func childPrefix(parent store.Instance) string {
-	return strings.TrimRight(parent.ID[:min(len(parent.ID), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
-}
-
-// MayStemFrom reports whether, by its id, i may have been started by root, or by what root has started. Only
-// its Invocation tells whether it was.
-func MayStemFrom(i, root store.Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }

@@ -8,103 +8,107 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how a session decides, after it has stepped, what its driver has to do.
+// This file is how an execution decides, after it has stepped, what its driver has to do.
 
 // decide finds out what is next.
-func (s *Execution) decide(now time.Time) {
-	s.actions.Tick, s.actions.Place = time.Time{}, len(s.held) > 0 && !s.draining
-	idle := len(s.flights) == 0 && len(s.batch.effects) == 0 && len(s.held) == 0 && !s.again && len(s.queue) == 0
-	wake := s.wake()
+func (x *Execution) decide(now time.Time) {
+	x.callAt = time.Time{}
+	unstarted := len(x.batch.effects) + len(x.slots.deferred)
+	idle := len(x.inFlight)+unstarted == 0 && !x.again && len(x.queue) == 0
+	wake := x.wake()
 	switch {
-	case s.Idle && s.promises():
-		s.refrain(now)
-	case s.state.Status.Final():
-		s.propose(true)
-	case s.draining && len(s.flights) == 0 && (s.leaving || !s.mustBegin()):
-		s.propose(true)
-	case len(s.batch.effects) > 0 && (s.batch.firm || len(s.batch.outbox) > 0 || s.draining), s.batch.full():
-		s.propose(false)
-	case s.again || len(s.queue) > 0:
-		s.actions.Tick = now
-	case idle && !s.soon(wake, now):
-		s.propose(true)
-	case s.batch.firm || len(s.batch.outbox) > 0 || idle && len(s.batch.entries) > 0:
-		s.propose(false)
+	case x.Idle && x.mustPerform():
+		x.releaseLater(now)
+	case x.state.Status.Final():
+		x.commit(true)
+	case x.draining && len(x.inFlight) == 0 && (x.leaving || !x.mustBegin()):
+		x.commit(true)
+	case len(x.batch.effects) > 0 && (x.batch.firm || len(x.batch.outbox) > 0 || x.draining), x.batch.full():
+		x.commit(false)
+	case x.again || len(x.queue) > 0:
+		x.callAt = now
+	case idle && !x.soon(wake, now):
+		x.commit(true)
+	case x.batch.firm || len(x.batch.outbox) > 0 || idle && len(x.batch.history) > 0:
+		x.commit(false)
 	default:
-		s.begin(false)
-		s.wait(wake, now)
+		x.begin(false)
+		x.wait(wake, now)
 	}
 }
 
 // mustBegin reports whether there is an effect that no other owner would perform once it is stored.
-func (s *Execution) mustBegin() bool {
-	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.AtMostOnce })
+func (x *Execution) mustBegin() bool {
+	return slices.ContainsFunc(x.batch.effects, func(e interpreter.Effect) bool { return e.AtMostOnce })
 }
 
-// promises reports whether there is an effect of which nobody knows once what led to it is stored.
-func (s *Execution) promises() bool {
-	return slices.ContainsFunc(s.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
+// mustPerform reports whether there is an effect of which nobody knows once what led to it is stored.
+func (x *Execution) mustPerform() bool {
+	return slices.ContainsFunc(x.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
 }
 
-// refrain gives the instance back as it is stored, but not at once: it would be taken again.
-func (s *Execution) refrain(now time.Time) {
-	if s.giveBy.IsZero() {
-		s.giveBy = now.Add(store.Grace / 2) // its owner must not seem to hang
+// releaseLater gives the instance back as it is stored, but not at once: it would be taken again.
+func (x *Execution) releaseLater(now time.Time) {
+	if x.releaseAt.IsZero() {
+		x.releaseAt = now.Add(store.Grace / 2) // its owner must not seem to hang
 	}
-	if s.actions.Tick = s.giveBy; s.draining || !now.Before(s.giveBy) {
-		s.batch = batch{}
-		c := s.record.GiveBack(s.instance, s.token, now)
-		c.Next += s.refused
-		s.actions.Commit = &c
+	if x.callAt = x.releaseAt; x.draining || !now.Before(x.releaseAt) {
+		x.batch = batch{}
+		c := x.stored.GiveBack(x.instance, x.token, now)
+		c.Next += x.refused
+		x.actions.Commit = &c
 	}
 }
 
-// wait asks to be called when the next wait ends, and when what is in flight has to be made visible.
-func (s *Execution) wait(wake, now time.Time) {
-	s.actions.Tick = wake
-	if len(s.batch.entries) > 0 || s.batch.resumed {
-		visible := s.batch.begun.Add(s.CheckpointAfter)
-		if !now.Before(visible) {
-			s.propose(false)
-		} else if wake.IsZero() || visible.Before(wake) {
-			s.actions.Tick = visible
+// wait asks to be called when the next wait ends, and when what is in flight has to be stored as such.
+func (x *Execution) wait(wake, now time.Time) {
+	x.callAt = wake
+	if len(x.batch.history) > 0 || x.batch.resumed {
+		checkpoint := x.batch.begun.Add(x.CheckpointAfter)
+		if !now.Before(checkpoint) {
+			x.commit(false)
+		} else if wake.IsZero() || checkpoint.Before(wake) {
+			x.callAt = checkpoint
 		}
 	}
 }
 
 // soon reports whether a wait is so short that the instance stays in memory.
-func (s *Execution) soon(wake, now time.Time) bool {
-	return !wake.IsZero() && wake.Sub(now) < s.ParkAfter && !s.draining
+func (x *Execution) soon(wake, now time.Time) bool {
+	return !wake.IsZero() && wake.Sub(now) < x.ParkAfter && !x.draining
 }
 
-// wake returns when the instance wants to be looked at.
-func (s *Execution) wake() time.Time {
-	if s.state.Status != interpreter.StatusPending {
-		return s.state.NextWake()
+// wake returns when the run goes on by itself, or a deadline of it passes.
+func (x *Execution) wake() time.Time {
+	if x.state.Status != interpreter.StatusPending {
+		return x.state.NextWake()
 	}
-	wake := store.Moment(s.record.Started)
-	if deadline := store.Moment(s.record.Deadline); !deadline.IsZero() && deadline.Before(wake) {
+	wake := store.Moment(x.stored.Started)
+	if deadline := store.Moment(x.stored.Deadline); !deadline.IsZero() && deadline.Before(wake) {
 		wake = deadline
 	}
 	return wake
 }
 
-// begin starts what may be started; over says that the session ends.
-func (s *Execution) begin(over bool) {
-	for _, e := range s.batch.effects {
+// begin starts the effects of the batch that may be started; over says that the execution ends.
+func (x *Execution) begin(over bool) {
+	for _, e := range x.batch.effects {
 		switch {
 		case e.Detached: // nobody after this would know of it
-			s.actions.Perform = append(s.actions.Perform, e)
-		case !over && (s.leaving || s.draining && !e.AtMostOnce): // the next owner starts it; what comes next stores that
-			s.state.DeferEffect(e.ID)
-		case over || !s.state.Awaits(e.ID): // the next owner starts it, or nobody
+			x.actions.Perform = append(x.actions.Perform, e)
+		case !over && (x.leaving || x.draining && !e.AtMostOnce): // the next owner starts it; what comes next stores that
+			x.state.DeferEffect(e.ID)
+		case over || !x.state.Awaits(e.ID): // the next owner starts it, or nobody
+		case x.slots.taken:
+			x.inFlight[e.ID] = true
+			x.actions.Perform = append(x.actions.Perform, e)
 		default:
-			s.actions.Perform = append(s.actions.Perform, e)
-			s.flights[e.ID] = true
+			x.inFlight[e.ID] = true
+			x.slots.waiting = append(x.slots.waiting, e)
 		}
 	}
-	s.batch.effects = nil
-	if s.batch.begun.IsZero() {
-		s.batch.begun = s.Clock()
+	x.batch.effects = nil
+	if x.batch.begun.IsZero() {
+		x.batch.begun = x.Clock()
 	}
 }

@@ -17,3 +17,21 @@ type Outcome struct {
 	StartedAt time.Time          // on the run's clock
 	EndedAt   time.Time          // on the run's clock
 }
+
+// NewOutcome returns the outcome of a run that has ended.
+func NewOutcome(s *interpreter.State, endedAt time.Time) Outcome {
+	return Outcome{
+		ID: s.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut, StartedAt: s.StartedAt, EndedAt: endedAt,
+	}
+}
+
+// Result returns what a task that waits for the run gets.
+func (o Outcome) Result() (any, *errors.Error) {
+	switch o.Status {
+	case interpreter.StatusCompleted:
+		return o.Output, nil
+	case interpreter.StatusFaulted:
+		return nil, o.Fault
+	}
+	return nil, errors.Runtimef("the workflow %s was cancelled", o.ID)
+}

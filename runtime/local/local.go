@@ -72,11 +72,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 		l.stop(err)
 	}
 	l.drain(ctx)
-	s := root.state
-	return execution.Outcome{
-		ID: c.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut,
-		StartedAt: s.StartedAt, EndedAt: root.endedAt,
-	}, err
+	return execution.NewOutcome(root.state, root.endedAt), err
 }
 
 // local is a run in progress: one instance and the ones that it started.
@@ -284,13 +280,8 @@ func (l *local) end(i *instance) {
 	if i.parent == nil {
 		return
 	}
-	event := interpreter.Finished{Effect: i.parent.effect, Result: i.state.Output}
-	switch i.state.Status {
-	case interpreter.StatusFaulted:
-		event.Error = i.state.Fault
-	case interpreter.StatusCancelled:
-		event.Error = errors.Runtimef("the workflow %s was cancelled", i.state.ID)
-	}
+	event := interpreter.Finished{Effect: i.parent.effect}
+	event.Result, event.Error = execution.NewOutcome(i.state, i.endedAt).Result()
 	delete(i.parent.instance.cancels, i.parent.effect)
 	l.post(i.parent.instance, event)
 }

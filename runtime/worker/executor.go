@@ -3,301 +3,241 @@ package worker
 import (
 	"context"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// executor is an instance that a worker holds: it does what the instance's session wants.
+// executor drives the execution of an instance that the worker has claimed: it reports what has happened, and does what the
+// execution asks for.
 type executor struct {
 	partition *partition
 	instance  store.Instance
 	token     store.Token
-	program   *interpreter.Program
-	session   *execution.Execution // nil until it is known what the instance runs
-	ctx       context.Context      // ends when the instance is lost
+	execution *execution.Execution
+	ctx       context.Context // ends when the instance is lost
 	revoke    context.CancelCauseFunc
-	mailed    chan struct{}
-	landed    chan landing
-	resting   chan *effect.Attempt // goroutines that perform effects, and have none
-	flights   sync.WaitGroup
-	attempts  map[interpreter.EffectID]*effect.Attempt // whose ends it waits for
-	alarm     *time.Timer                              // made once it is needed
-	slotted   bool                                     // it may perform effects
-	stopping  <-chan struct{}                          // closed when the worker drains, and then when it leaves
-	releasing atomic.Bool                              // a commit that gives the token back is on its way
-	waiting   []interpreter.Effect                     // for a slot
-	patience  time.Time                                // when it is given back for want of one; zero if it needs none
-	performed []*effect.Attempt                        // whose results are not stored
-	refusals  int                                      // of its commits, in a row
+	stopping  <-chan struct{} // closed when the worker drains, and then when it leaves
+	mail      chan struct{}
+	alarm     *time.Timer // made once it is needed
+
+	attempts   map[interpreter.EffectID]*attempt // whose ends the execution waits for
+	ended      chan ending
+	idle       chan *attempt // goroutines that perform effects, and have none
+	performing sync.WaitGroup
+	unstored   []*attempt // whose results are not stored
+
+	claimed   bool        // it was claimed with a slot, which goes back when it has ended
+	slotted   bool        // it may perform effects
+	waiting   bool        // it counts among those that wait for a slot
+	failures  int         // of the same call, in a row
+	refusals  int         // of its commits, in a row
+	releasing atomic.Bool // a commit that gives the token back is on its way
 
 	mu    sync.Mutex
 	asked time.Time // when the lease that is trusted was asked for
 }
 
-// errLost is why a holding ends when its lease cannot be trusted any more.
-var errLost = errors.New("the lease is lost")
+type attempt = effect.Attempt
 
-// hold runs a claimed instance until it waits, ends or is lost.
-func (p *partition) hold(c store.Claimed, sent time.Time, slotted bool) {
-	h := &executor{
-		partition: p, instance: c.Instance, token: c.Token, mailed: make(chan struct{}, 1), landed: make(chan landing), resting: make(chan *effect.Attempt),
-		attempts: map[interpreter.EffectID]*effect.Attempt{}, asked: sent, slotted: slotted, stopping: p.w.draining,
+// execute runs a claimed instance until it waits, ends or is lost.
+func (p *partition) execute(c store.Claimed, sent time.Time, slotted bool) {
+	x := &executor{
+		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
+		attempts: map[interpreter.EffectID]*attempt{}, ended: make(chan ending), idle: make(chan *attempt),
+		claimed: slotted, asked: sent,
 	}
-	h.ctx, h.revoke = context.WithCancelCause(p.w.effects)
-	defer func() {
-		h.endure(false)
-		h.revoke(effect.ErrUnwanted)
-		for _, a := range h.attempts {
-			a.Cancel(context.Cause(h.ctx))
-		}
-		h.free()
-		h.flights.Wait()
-		if h.slotted && !slotted {
-			p.w.slots.release(1)
-		}
-	}()
-	log := p.w.c.Log.With("run", c.Instance.String())
+	x.ctx, x.revoke = context.WithCancelCause(p.w.effects)
+	defer x.close()
+	log := x.Log()
 	defer func() {
 		if v := recover(); v != nil { // the instance is left to its lease, and quarantined if this goes on
 			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
-	p.w.register(h)
-	defer p.w.unregister(h)
-	if err := h.begin(c); err != nil {
-		log.Error("take up an instance", "error", err)
-		return
-	}
-	switch err := h.run(); {
+	p.w.register(x)
+	defer p.w.unregister(x)
+	switch err := x.run(c); {
 	case err == nil:
-	case errors.Is(err, errLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
+	case errors.Is(err, execution.ErrLeaseLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
 		log.Info("an instance was taken over", "reason", err)
 	default:
 		log.Error("run an instance", "error", err)
 	}
 }
 
-func (h *executor) begin(c store.Claimed) error {
-	info, err := execution.ParseInvocation(c.Invocation)
-	if err != nil {
+// close ends what is in flight, and gives back what the executor has taken.
+func (x *executor) close() {
+	x.stopWaiting()
+	x.revoke(effect.ErrUnwanted)
+	for _, a := range x.attempts {
+		a.Cancel(context.Cause(x.ctx))
+	}
+	x.freeMemory()
+	x.performing.Wait()
+	if x.slotted && !x.claimed {
+		x.partition.w.slots.release(1)
+	}
+}
+
+// run drives the execution until it is over.
+func (x *executor) run(c store.Claimed) (err error) {
+	w := x.partition.w
+	config := execution.Config{
+		Clock: x.partition.clock.estimate, LoadWithin: w.c.Lease - w.c.Lease/5, ParkAfter: w.c.ParkAfter,
+		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0,
+	}
+	if x.execution, err = execution.New(config, c); err != nil {
 		return err
 	}
-	w := h.partition.w
-	program, err := h.load(c, info.Definition)
-	if err != nil {
-		return err
+	if x.claimed {
+		x.gotSlot()
 	}
-	config := execution.ExecutionConfig{Clock: h.partition.clock.estimate, ParkAfter: w.c.ParkAfter, CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0}
-	h.program = program
-	h.session = execution.NewExecution(config, c, info, program)
-	if !h.slotted {
-		h.session.Unplaced()
-	}
-	h.logClaimed(&c.Lifecycle)
-	return h.session.Begin(c)
-}
-
-// load returns what the instance runs. As long as the store cannot tell, it is asked again; then the instance is given
-// back, since that is no fault of it.
-func (h *executor) load(c store.Claimed, digest string) (*interpreter.Program, error) {
-	w := h.partition.w
-	until := h.trusted()       // however often the lease is renewed
-	if c.Lifecycle.Wake != 0 { // by when its owner must have done something
-		if at := w.c.Now().Add(h.partition.clock.until(store.Moment(c.Lifecycle.Wake)) + store.Grace/2); at.Before(until) {
-			until = at
-		}
-	}
-	for failures := 1; ; failures++ {
-		ctx, cancel := context.WithTimeout(h.ctx, store.Grace/4) // so that it is not overlooked that the worker leaves
-		p, err := w.programs.Program(ctx, digest)
-		cancel()
-		var unknown *definition.UnavailableError
-		if err == nil || !errors.As(err, &unknown) {
-			return p, err
-		}
-		if lost := context.Cause(h.ctx); lost != nil {
-			return nil, lost
-		}
-		if left := until.Sub(w.c.Now()); left > 0 && !w.isLeaving() {
-			h.wait(min(backoff(failures), left))
-			continue
-		}
-		return nil, errors.Join(err, h.giveBack(c))
-	}
-}
-
-// GiveBack lets go of an instance as it was claimed.
-func (h *executor) giveBack(c store.Claimed) error {
-	w := h.partition.w
-	ctx, cancel := context.WithTimeout(h.ctx, w.c.Lease/5)
-	defer cancel()
-	_, err := w.c.Store.Commit(ctx, c.Lifecycle.GiveBack(c.Instance, c.Token, h.partition.clock.estimate()))
-	return err
-}
-
-// run does what the session wants until it is over.
-func (h *executor) run() error {
+	x.logClaimed(&c.Lifecycle)
 	for {
-		done, err := h.act()
+		done, err := x.act()
 		if done || err != nil {
 			return err
 		}
-		select {
-		case <-h.ctx.Done():
-			return context.Cause(h.ctx)
-		case end := <-h.landed:
-			h.performed = append(h.performed, end.attempt)
-			if end.failed != nil {
-				return end.failed
-			}
-			delete(h.attempts, end.Effect)
-			h.session.Finished(end.Finished)
-		case <-h.mailed:
-			h.session.Actions().Mail = true
-		case h.slot() <- struct{}{}:
-			h.placed()
-		case <-h.timer():
-			h.tick()
-		case <-h.stopping:
-			h.stop()
+		if err := x.await(); err != nil {
+			return err
 		}
 	}
 }
 
-// act does what the session wants now.
-func (h *executor) act() (done bool, err error) {
-	s := h.session
-	for {
-		h.detach()
-		if lost := context.Cause(h.ctx); lost != nil {
-			return false, lost
+// act does what the execution asks for, until it asks for nothing now.
+func (x *executor) act() (done bool, err error) {
+	for err == nil {
+		x.report()
+		a := x.execution.Actions()
+		for _, id := range take(&a.Cancel) {
+			x.cancel(id)
 		}
-		if !h.partition.w.c.Now().Before(h.trusted()) {
-			return false, errLost // this process may have stood still
+		for _, e := range take(&a.Perform) {
+			x.perform(e)
 		}
-		wants := s.Actions()
-		h.waiting = append(h.waiting, wants.Perform...)
-		wants.Perform = nil
-		h.heed()
-		for _, id := range wants.Cancel {
-			h.cancel(id)
+		if a.Yield {
+			a.Yield = false
+			x.partition.leave(x.instance)
 		}
-		wants.Cancel = nil
-		h.performAll()
 		switch {
-		case wants.Done:
-			return true, wants.Failed
-		case wants.Reload:
-			err = h.reload()
-		case wants.Commit != nil:
-			h.commit()
-		case wants.Mail:
-			wants.Mail = false
-			err = h.fetch()
+		case x.ask(a.AskSlot):
+		case a.Done:
+			return true, a.Failed
+		case a.Load != "":
+			err = x.load(a.Load)
+		case a.Reload:
+			err = x.reload()
+		case a.Commit != nil:
+			x.commit(a.Commit)
+		case a.Fetch:
+			a.Fetch = false
+			err = x.fetch()
 		default:
 			return false, nil
 		}
-		if err != nil {
-			return false, err
-		}
 	}
+	return false, err
 }
 
-// detach starts the effects that nobody waits for. Nobody else knows of them: they are started also if the lease was lost
-// after they had been stored.
-func (h *executor) detach() {
-	wants := h.session.Actions()
-	for _, e := range wants.Perform {
-		if e.Detached {
-			h.perform(e)
-		}
-	}
-	wants.Perform = slices.DeleteFunc(wants.Perform, func(e interpreter.Effect) bool { return e.Detached })
+func take[T any](all *[]T) []T {
+	taken := *all
+	*all = nil
+	return taken
 }
 
-// stop makes the session drain, and the next time leave.
-func (h *executor) stop() {
-	if h.stopping == h.partition.w.leaving {
-		h.stopping = nil
-		h.session.HandOver(h.waiting...)
+// await waits for the next thing that happens, and reports it.
+func (x *executor) await() error {
+	select {
+	case <-x.ctx.Done(): // report says so
+	case end := <-x.ended:
+		return x.finished(end)
+	case <-x.mail:
+		x.execution.MailArrived()
+	case x.freeSlot() <- struct{}{}:
+		x.gotSlot()
+	case <-x.timer():
+		x.execution.TimePassed()
+	case <-x.stopping:
+		x.stop()
+	}
+	return nil
+}
+
+// report tells the execution if the lease is lost, or the worker stops.
+func (x *executor) report() {
+	if why := context.Cause(x.ctx); why != nil {
+		x.execution.LeaseLost(why)
 		return
 	}
-	h.stopping = h.partition.w.leaving
-	h.drain()
-}
-
-// heed stops if it is time to.
-func (h *executor) heed() {
+	if !x.partition.w.c.Now().Before(x.trusted()) { // this process may have stood still
+		x.execution.LeaseLost(execution.ErrLeaseLost)
+		return
+	}
 	select {
-	case <-h.stopping:
-		h.stop()
+	case <-x.stopping:
+		x.stop()
 	default:
 	}
 }
 
-// timer returns a channel that is ready when the session wants to be called.
-func (h *executor) timer() <-chan time.Time {
-	at := h.session.Actions().Tick
-	if at.IsZero() && h.patience.IsZero() {
-		return nil
-	}
-	left := h.patience.Sub(h.partition.w.c.Now())
-	if !at.IsZero() && (h.patience.IsZero() || h.partition.clock.until(at) < left) {
-		left = h.partition.clock.until(at)
-	}
-	if h.alarm == nil {
-		h.alarm = time.NewTimer(left)
-	} else {
-		h.alarm.Reset(left)
-	}
-	return h.alarm.C
-}
-
-// tick takes in that time has passed.
-func (h *executor) tick() {
-	if !h.patience.IsZero() && !h.partition.w.c.Now().Before(h.patience) {
-		h.endure(false)
-		h.partition.leave(h.instance)
-		h.session.HandOver(h.waiting...)
+// stop makes the execution drain, and the next time leave.
+func (x *executor) stop() {
+	if x.stopping == x.partition.w.leaving {
+		x.stopping = nil
+		x.execution.Leave()
 		return
 	}
-	h.session.Tick()
+	x.stopping = x.partition.w.leaving
+	x.execution.Drain()
 }
 
-// ring says that there is mail.
-func (h *executor) ring() {
+// timer returns a channel that is ready when the execution is to be called.
+func (x *executor) timer() <-chan time.Time {
+	at := x.execution.Actions().CallAt
+	if at.IsZero() {
+		return nil
+	}
+	left := x.partition.clock.until(at)
+	if x.alarm == nil {
+		x.alarm = time.NewTimer(left)
+	} else {
+		x.alarm.Reset(left)
+	}
+	return x.alarm.C
+}
+
+// mailArrived says that there is mail; any goroutine may call it.
+func (x *executor) mailArrived() {
 	select {
-	case h.mailed <- struct{}{}:
+	case x.mail <- struct{}{}:
 	default: // it looks anyway
 	}
 }
 
 // trusted returns until when, by this process's clock, the lease can be relied on: it counts from when it was asked
 // for, and ends before the store's.
-func (h *executor) trusted() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	lease := h.partition.w.c.Lease
-	return h.asked.Add(lease - lease/5)
+func (x *executor) trusted() time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	lease := x.partition.w.c.Lease
+	return x.asked.Add(lease - lease/5)
 }
 
-func (h *executor) sent() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.asked
+func (x *executor) sent() time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.asked
 }
 
-func (h *executor) extend(sent time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.asked = sent
+func (x *executor) extend(sent time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.asked = sent
 }

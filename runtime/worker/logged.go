@@ -12,7 +12,6 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -21,8 +20,8 @@ import (
 // waits for when it stops. Errors in records have their secrets hidden already.
 
 // logClaimed tells of workers that were lost before this one took the instance.
-func (h *executor) logClaimed(r *store.Lifecycle) {
-	log := h.Log()
+func (x *executor) logClaimed(r *store.Lifecycle) {
+	log := x.Log()
 	switch {
 	case r.Reason == store.Quarantined:
 		log.Warn("a run is quarantined: only its deadlines are kept until it is released (swrun retry)", "workersLost", r.Deaths)
@@ -32,24 +31,24 @@ func (h *executor) logClaimed(r *store.Lifecycle) {
 }
 
 // Log returns the log of the run.
-func (h *executor) Log() *slog.Logger {
-	return h.partition.w.c.Log.With("run", h.instance.String())
+func (x *executor) Log() *slog.Logger {
+	return x.partition.w.c.Log.With("run", x.instance.String())
 }
 
 // logStored tells what a commit has stored.
-func (h *executor) logStored(c *store.Commit) {
-	if !h.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
+func (x *executor) logStored(c *store.Commit) {
+	if !x.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	log := h.Log()
-	for _, e := range h.session.Actions().History {
-		logEntry(log, e, h.session.Invocation())
+	log := x.Log()
+	for _, e := range x.execution.Actions().History {
+		logEntry(log, e, x.execution.Invocation())
 	}
 	if !c.Status.Final() {
 		return
 	}
-	outcome := h.session.Outcome()
-	words := []any{"records", h.session.Records(), "took", dsl.RoughSpan(c.At.Sub(outcome.StartedAt))}
+	outcome := x.execution.Outcome()
+	words := []any{"records", x.execution.Events(), "took", dsl.RoughSpan(c.At.Sub(outcome.StartedAt))}
 	if outcome.Fault != nil {
 		words = append(words, "error", inLog(outcome.Fault))
 	}
@@ -96,64 +95,64 @@ func inLog(e *errors.Error) string {
 	return strings.ToValidUTF8(text[:maxLogged], "") + "…"
 }
 
-// flightLog knows what is in flight, for who asks what a worker waits for.
-type flightLog struct {
+// attemptLog knows what is in flight, for who asks what a worker waits for.
+type attemptLog struct {
 	mu  sync.Mutex
-	all map[*effect.Attempt]flight
+	all map[*attempt]inProgress
 }
 
-// flight is an effect that is performed now.
-type flight struct {
+// inProgress is an effect that is performed now.
+type inProgress struct {
 	effect interpreter.Effect
 	run    store.Instance
 	since  time.Time // by the worker's clock
 }
 
-func (l *flightLog) begin(a *effect.Attempt, run store.Instance, at time.Time) {
+func (l *attemptLog) begin(a *attempt, run store.Instance, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
-		l.all = map[*effect.Attempt]flight{}
+		l.all = map[*attempt]inProgress{}
 	}
-	l.all[a] = flight{a.Effect(), run, at}
+	l.all[a] = inProgress{a.Effect(), run, at}
 }
 
-func (l *flightLog) end(a *effect.Attempt) {
+func (l *attemptLog) end(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.all, a)
 }
 
 // oldest returns what is in flight, the oldest first.
-func (l *flightLog) oldest() []flight {
+func (l *attemptLog) oldest() []inProgress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := slices.Collect(maps.Values(l.all))
-	slices.SortFunc(all, func(a, b flight) int { return a.since.Compare(b.since) })
+	slices.SortFunc(all, func(a, b inProgress) int { return a.since.Compare(b.since) })
 	return all
 }
 
-// toldFlights is how many effects a worker names that it waits for.
-const toldFlights = 10
+// namedAttempts is how many effects a worker names that it waits for.
+const namedAttempts = 10
 
 // logStopping tells what a worker that stops waits for, and how long.
 func (w *Worker) logStopping() {
-	all := w.flights.oldest()
+	all := w.attempts.oldest()
 	if len(all) == 0 {
 		w.c.Log.Info("the worker stops; nothing is in progress")
 		return
 	}
 	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", dsl.Span(w.c.Drain))
-	for _, f := range all[:min(len(all), toldFlights)] {
+	for _, f := range all[:min(len(all), namedAttempts)] {
 		w.c.Log.Info("waits for", "run", f.run.String(), "kind", f.effect.Kind.Words(), "task", string(f.effect.Request.Path),
 			"for", dsl.RoughSpan(w.c.Now().Sub(f.since)))
 	}
-	if more := len(all) - toldFlights; more > 0 {
+	if more := len(all) - namedAttempts; more > 0 {
 		w.c.Log.Info("and for others", "more", more)
 	}
 }
 
 // logLeaving tells that the grace is over.
 func (w *Worker) logLeaving() {
-	w.c.Log.Info("the grace is over: what is in progress is given up, and another worker performs it again", "inProgress", len(w.flights.oldest()))
+	w.c.Log.Info("the grace is over: what is in progress is given up, and another worker performs it again", "inProgress", len(w.attempts.oldest()))
 }

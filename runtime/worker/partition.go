@@ -264,8 +264,8 @@ func (p *partition) expire(ctx context.Context, work store.Work) error {
 	return err
 }
 
-// claim takes instances as far as there are places for them in a lane.
-func (p *partition) claim(ctx context.Context, l *lane, ready []store.Instance) error {
+// claim takes instances as far as there are the limiter has slots for them.
+func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instance) error {
 	for len(ready) > 0 {
 		n := l.acquire(ctx, min(len(ready), claimSize))
 		if n == 0 {
@@ -284,9 +284,9 @@ func (p *partition) claim(ctx context.Context, l *lane, ready []store.Instance) 
 		}
 		for _, c := range claimed {
 			p.clock.hear(c.At)
-			p.w.sessions.Go(func() {
+			p.w.executors.Go(func() {
 				defer l.release(1)
-				p.hold(c, sent, l == p.w.slots)
+				p.execute(c, sent, l == p.w.slots)
 			})
 		}
 	}

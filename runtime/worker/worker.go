@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/effect"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -55,12 +55,11 @@ type Worker struct {
 	programs   *definition.Programs
 	partitions []*partition
 	memory     *effect.Memory
-	slots      *lane        // for instances that are new or perform something
-	begun      *lane        // for instances that have begun: their deadlines do not wait for a slot
-	waiting    atomic.Int64 // instances that wait for a slot
-	sessions   sync.WaitGroup
+	slots      *limiter // for instances that are new or perform something
+	begun      *limiter // for instances that have begun: their deadlines do not wait for a slot
+	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
-	flights    flightLog
+	attempts   attemptLog
 	effects    context.Context
 	stop       context.CancelCauseFunc
 	draining   chan struct{} // closed when nothing new is started
@@ -108,7 +107,7 @@ func New(c Config) *Worker {
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   effect.NewMemory(c.Memory),
-		slots:    newLane(max(c.Concurrency, 0)), begun: newLane(maxBegun),
+		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[store.Instance]*executor{},
 	}
 	for n := range c.Store.Layout().Partitions {
@@ -139,7 +138,7 @@ func (w *Worker) Run(ctx context.Context) {
 	w.logStopping()
 	handed, drained := make(chan struct{}), make(chan struct{})
 	go func() {
-		w.sessions.Wait()
+		w.executors.Wait()
 		close(handed)
 		w.detached.Wait()
 		close(drained)
@@ -159,28 +158,12 @@ func (w *Worker) Run(ctx context.Context) {
 	w.detached.Wait()
 }
 
-// isLeaving reports whether what is in flight is given up.
-func (w *Worker) isLeaving() bool {
-	select {
-	case <-w.leaving:
-		return true
-	default:
-		return false
-	}
-}
-
-// patience returns how long an instance waits for a slot before it is given back: another worker may have one. The more
-// wait, the longer, so that not more than twenty a second are.
-func (w *Worker) patience() time.Duration {
-	return max(5*time.Second, time.Duration(w.waiting.Load())*50*time.Millisecond)
-}
-
 // register makes h known. One that held the same instance before has lost it.
 func (w *Worker) register(h *executor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if before := w.held[h.instance]; before != nil && !before.releasing.Load() { // who gives it back is about to be told
-		before.revoke(errLost)
+		before.revoke(execution.ErrLeaseLost)
 	}
 	w.held[h.instance] = h
 }
@@ -204,7 +187,7 @@ func (w *Worker) listen(ctx context.Context) {
 		h := w.held[hint.Mail]
 		w.mu.Unlock()
 		if h != nil {
-			h.ring()
+			h.mailArrived()
 		}
 	}
 }
@@ -224,7 +207,7 @@ func (w *Worker) renew(ctx context.Context) {
 		for _, h := range w.held {
 			switch now := w.c.Now(); {
 			case !now.Before(h.trusted()):
-				h.revoke(errLost)
+				h.revoke(execution.ErrLeaseLost)
 			case now.Sub(h.sent()) > w.c.Lease/3:
 				due[h.partition.n] = append(due[h.partition.n], h)
 			}
@@ -270,14 +253,14 @@ func (w *Worker) renewed(sent time.Time, asked []*executor, renewed []store.Rene
 		r, ok := answers[h.instance]
 		if !ok {
 			if !h.releasing.Load() { // then the answer to its commit tells
-				h.revoke(errLost)
+				h.revoke(execution.ErrLeaseLost)
 			}
 			continue
 		}
 		h.extend(sent)
 		h.partition.clock.hear(r.At)
 		if r.Mail {
-			h.ring()
+			h.mailArrived()
 		}
 	}
 }

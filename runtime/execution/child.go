@@ -1,0 +1,94 @@
+package execution
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file is how runs start others and end them, and how they answer the run that has started them.
+
+// child is an effect that another instance performs.
+type child struct {
+	instance store.Instance
+	close    string
+}
+
+// answer is the message to the parent about how the instance has ended.
+func (x *Execution) answer() Outgoing {
+	m := Message{Type: interpreter.EventFinished, Effect: x.invocation.Parent.Effect}
+	result, err := x.Outcome().Result()
+	if m.Error = err; err == nil {
+		m.Result = &interpreter.Value{V: result}
+	}
+	return Outgoing{Deliver: &OutgoingMessage{To: x.invocation.Parent.Instance, Message: m}}
+}
+
+// startChild puts the start of a child workflow into the outbox.
+func (x *Execution) startChild(e interpreter.Effect) {
+	r, err := interpreter.ReadChildRequest(e.Request.Body)
+	if err != nil {
+		x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: err})
+		return
+	}
+	start := &ChildStart{
+		ID: ChildID(x.instance, e.Request.Path), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
+		Depth: x.invocation.Depth + 1, Family: x.instance,
+	}
+	if x.invocation.Family != nil {
+		start.Family = *x.invocation.Family
+	}
+	if e.Detached {
+		start.Origin = &x.instance
+	} else {
+		start.Parent = &Parent{Instance: x.instance, Effect: e.ID}
+		if r.ParentClose != dsl.ParentCloseAbandon {
+			start.Parent.Deadline = e.Request.Deadline
+		}
+		x.adopt(e)
+	}
+	x.batch.outbox = append(x.batch.outbox, Outgoing{Child: start})
+}
+
+// adopt notes which child an effect is about.
+func (x *Execution) adopt(e interpreter.Effect) {
+	if r, err := interpreter.ReadChildRequest(e.Request.Body); err == nil { // it was written by the task
+		x.children[e.ID] = child{store.Instance{Namespace: r.Namespace, ID: ChildID(x.instance, e.Request.Path)}, r.ParentClose}
+	}
+}
+
+// closing returns the message to a child that nobody waits for any more.
+func (c child) closing(terminated bool) []Outgoing {
+	if c.close == dsl.ParentCloseAbandon {
+		return nil
+	}
+	verb := store.VerbCancel
+	if terminated || c.close == dsl.ParentCloseTerminate {
+		verb = store.VerbTerminate
+	}
+	m := Message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
+	return []Outgoing{{Deliver: &OutgoingMessage{To: c.instance, Verb: verb, Message: m}}}
+}
+
+// ChildID is derived from where the child is started, so that starting it again is the same start.
+func ChildID(parent store.Instance, path interpreter.Path) string {
+	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
+	return childPrefix(parent) + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:childSuffix])
+}
+
+const childSuffix = 12
+
+// childPrefix is what the ids of an instance's children begin with, and those of their children.
+func childPrefix(parent store.Instance) string {
+	return strings.TrimRight(parent.ID[:min(len(parent.ID), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
+}
+
+// MayStemFrom reports whether, by its id, i may have been started by root, or by what root has started. Only
+// its Invocation tells whether it was.
+func MayStemFrom(i, root store.Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }

@@ -1,0 +1,150 @@
+package execution
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file is how an instance is taken up: its program is loaded, and its state is restored.
+
+// loading is what an execution has before its program is loaded.
+type loading struct {
+	claimed store.Claimed
+	until   time.Time // when the instance is given back if its program is not there by then
+	failure error     // why it is given back
+}
+
+// load asks for the program of a claimed instance. As long as the store cannot tell, it is asked again, but not for so long
+// that the owner seems to hang.
+func (x *Execution) load(claimed store.Claimed) {
+	until := x.Clock().Add(x.LoadWithin)
+	if wake := store.Moment(claimed.Lifecycle.Wake); !wake.IsZero() && wake.Add(store.Grace/2).Before(until) {
+		until = wake.Add(store.Grace / 2)
+	}
+	x.loading = loading{claimed: claimed, until: until}
+	x.actions.Load, x.callAt = x.invocation.Definition, until
+}
+
+// Loaded takes in the program that the instance runs.
+func (x *Execution) Loaded(p *interpreter.Program) error {
+	claimed := x.loading.claimed
+	x.program, x.loading = p, loading{}
+	x.actions.Load, x.callAt = "", time.Time{}
+	x.messagesFirst = claimed.Token.Epoch == 1 && len(claimed.Inbox) > 0
+	if err := x.restore(claimed); err != nil {
+		return err
+	}
+	x.advance()
+	return nil
+}
+
+// NotLoaded takes in why the program could not be loaded. That the store could not be asked is no fault of the instance.
+func (x *Execution) NotLoaded(err error) {
+	x.loading.failure = err
+	if !errors.As(err, new(*definition.UnavailableError)) {
+		x.fail(err)
+		return
+	}
+	x.advance()
+}
+
+// giveBackUnloaded gives the instance back if its program cannot be awaited any longer.
+func (x *Execution) giveBackUnloaded() {
+	now := x.Clock()
+	if x.loading.failure == nil || now.Before(x.loading.until) && !x.leaving {
+		return
+	}
+	c := x.stored.GiveBack(x.instance, x.token, now)
+	x.actions.Load, x.actions.Commit = "", &c
+}
+
+// restore makes the execution's state of what is stored.
+func (x *Execution) restore(c store.Claimed) (err error) {
+	x.stored, x.batch, x.queue, x.slots.deferred = c.Lifecycle, batch{}, nil, nil
+	x.children = map[interpreter.EffectID]child{}
+	if c.State.Head == nil {
+		x.state = interpreter.NewState(x.instance.Namespace, x.instance.ID)
+	} else if x.state, err = interpreter.Restore(x.program, x.instance.Namespace, x.instance.ID, x.invocation.Input.V, c.State); err != nil {
+		return err
+	}
+	if x.quarantined() {
+		return nil
+	}
+	starts := x.state.Status == interpreter.StatusPending && x.starts()
+	if starts && !x.messagesFirst {
+		x.queue = append(x.queue, x.invocation.Start(x.program, x.stored))
+	}
+	if err := x.receive(c.Inbox); err != nil {
+		return err
+	}
+	if starts && x.messagesFirst {
+		x.queue = append(x.queue, x.invocation.Start(x.program, x.stored))
+	}
+	x.resume()
+	x.again = x.state.Status == interpreter.StatusRunning // a step may have stopped in the middle of its work
+	return nil
+}
+
+// starts reports whether the time of a delayed start has come, or will never come.
+func (x *Execution) starts() bool {
+	now := x.Clock()
+	return !now.Before(store.Moment(x.stored.Started)) || x.stored.Deadline != 0 && !now.Before(store.Moment(x.stored.Deadline))
+}
+
+// receive queues messages that have not been stepped.
+func (x *Execution) receive(inbox []store.Message) error {
+	for _, data := range inbox[min(x.batch.read, len(inbox)):] {
+		m, err := parseMessage(data)
+		if err != nil {
+			return err
+		}
+		ev, err := m.event()
+		if err != nil {
+			return err
+		}
+		x.terminated = x.terminated || m.Terminated
+		x.queue = append(x.queue, received{ev})
+	}
+	return nil
+}
+
+// received is an event that came as a message: it is consumed when it is stepped.
+type received struct{ interpreter.Event }
+
+// resume prepares the effects that were in flight when an earlier owner lost the instance.
+func (x *Execution) resume() {
+	goesOn := func(id interpreter.EffectID) bool { return x.inFlight[id] || x.hasEnded(id) }
+	for _, i := range interpreter.Interrupted(x.program, x.state, goesOn) {
+		e := i.Effect
+		switch {
+		case e.Route == interpreter.RouteChild:
+			x.adopt(e)
+		case i.Error != nil:
+			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
+		case goesOn(e.ID): // or has ended
+		case i.Deferred:
+			x.slots.deferred = append(x.slots.deferred, e)
+		case e.AtMostOnce:
+			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
+				"it was sent at most once, and nobody knows whether it arrived",
+			).With("outcome", "unknown")})
+		default:
+			x.batch.resumed = true
+			x.batch.effects = append(x.batch.effects, e)
+		}
+	}
+}
+
+// hasEnded reports whether the end of an effect is known, and only not stored yet.
+func (x *Execution) hasEnded(id interpreter.EffectID) bool {
+	for _, ev := range x.ended {
+		if ev.(interpreter.Finished).Effect == id {
+			return true
+		}
+	}
+	return false
+}

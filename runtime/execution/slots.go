@@ -1,0 +1,129 @@
+package execution
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// This file is how effects wait for a slot, and how an execution ends because its owner has none or stops.
+
+// slots is what an execution knows of the slot that it needs to perform effects. Once it has one, it keeps it until it is over.
+type slots struct {
+	taken      bool
+	waiting    []interpreter.Effect // stored as begun, or repeatable; performed as soon as there is a slot
+	deferred   []interpreter.Effect // not to be performed twice: stored as not begun until there is a slot
+	handOverAt time.Time            // when the instance is given to another owner for want of a slot; zero while it need not
+}
+
+// An instance waits for a slot before it is given to another owner, which may have one: the longer the more wait, so that not
+// more than twenty instances a second are given away.
+const (
+	minSlotWait = 5 * time.Second
+	perWaiting  = 50 * time.Millisecond
+)
+
+// SlotFree takes in that the owner has taken a slot for this execution.
+func (x *Execution) SlotFree() {
+	x.slots.taken, x.slots.handOverAt = true, time.Time{}
+	for _, e := range x.slots.waiting {
+		if x.state.Awaits(e.ID) {
+			x.actions.Perform = append(x.actions.Perform, e)
+		} else {
+			delete(x.inFlight, e.ID)
+		}
+	}
+	x.slots.waiting = nil
+	x.advance()
+}
+
+// NoSlot takes in that no slot is free, and how many executions of the owner wait for one. Timers go on meanwhile.
+func (x *Execution) NoSlot(waiting int) {
+	if x.needsSlot() && x.slots.handOverAt.IsZero() {
+		x.slots.handOverAt = x.Clock().Add(max(minSlotWait, time.Duration(waiting)*perWaiting))
+	}
+}
+
+// needsSlot reports whether an effect waits for a slot.
+func (x *Execution) needsSlot() bool {
+	return !x.slots.taken && (len(x.slots.waiting) > 0 || len(x.slots.deferred) > 0 && !x.draining)
+}
+
+// checkSlot hands the instance over if an effect has waited too long for a slot.
+func (x *Execution) checkSlot() {
+	switch {
+	case !x.needsSlot():
+		x.slots.handOverAt = time.Time{}
+	case !x.slots.handOverAt.IsZero() && !x.Clock().Before(x.slots.handOverAt):
+		x.slots.handOverAt, x.actions.Yield = time.Time{}, true
+		x.handOver()
+	}
+}
+
+// beginDeferred lets the deferred effects begin, once that is stored.
+func (x *Execution) beginDeferred() {
+	if !x.slots.taken || x.draining || len(x.slots.deferred) == 0 {
+		return
+	}
+	for _, e := range x.slots.deferred {
+		x.state.BeginEffect(e.ID)
+	}
+	x.batch.effects = append(x.batch.effects, x.slots.deferred...)
+	x.batch.firm, x.slots.deferred = true, nil
+}
+
+// Drain takes in that the owner stops: the execution ends as soon as nothing is in flight. What has not begun is left to
+// another owner, unless it is stored as begun and must not be repeated: then no other would begin it.
+func (x *Execution) Drain() {
+	x.draining = true
+	x.withdraw(func(e interpreter.Effect) bool { return !e.AtMostOnce })
+	x.advance()
+}
+
+// Leave takes in that the owner is about to go: the instance is handed over as it is.
+func (x *Execution) Leave() {
+	x.handOver()
+	x.advance()
+}
+
+// handOver cancels what is in flight: another owner performs it again.
+func (x *Execution) handOver() {
+	x.draining, x.leaving = true, true
+	x.withdraw(func(interpreter.Effect) bool { return true })
+	x.cancelAll()
+}
+
+// withdraw leaves some of the effects that have not begun to another owner, and has that stored.
+func (x *Execution) withdraw(leave func(interpreter.Effect) bool) {
+	withdrawn := func(e interpreter.Effect) bool {
+		if e.Detached || !leave(e) {
+			return false
+		}
+		delete(x.inFlight, e.ID)
+		x.state.DeferEffect(e.ID)
+		return true
+	}
+	x.slots.waiting = slices.DeleteFunc(x.slots.waiting, withdrawn)
+	x.actions.Perform = slices.DeleteFunc(x.actions.Perform, withdrawn)
+}
+
+// cancel ends an effect in flight, whether or not it has begun.
+func (x *Execution) cancel(id interpreter.EffectID) {
+	is := func(e interpreter.Effect) bool { return e.ID == id }
+	unbegun := slices.ContainsFunc(x.slots.waiting, is) || slices.ContainsFunc(x.actions.Perform, is)
+	x.slots.waiting = slices.DeleteFunc(x.slots.waiting, is)
+	x.actions.Perform = slices.DeleteFunc(x.actions.Perform, is)
+	delete(x.inFlight, id)
+	if !unbegun {
+		x.actions.Cancel = append(x.actions.Cancel, id)
+	}
+}
+
+// cancelAll ends all effects in flight.
+func (x *Execution) cancelAll() {
+	for _, id := range slices.Sorted(maps.Keys(x.inFlight)) {
+		x.cancel(id)
+	}
+}

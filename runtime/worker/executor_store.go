@@ -1,0 +1,141 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file is how an executor stores what its execution has decided, and reads what is stored.
+
+// load loads the program that the instance runs.
+func (x *executor) load(digest string) error {
+	ctx, cancel := context.WithTimeout(x.ctx, store.Grace/4) // so that it is not overlooked that the worker leaves
+	p, err := x.partition.w.programs.Program(ctx, digest)
+	cancel()
+	if err == nil {
+		x.failures = 0
+		return x.execution.Loaded(p)
+	}
+	x.execution.NotLoaded(err)
+	if a := x.execution.Actions(); a.Load != "" && !a.Done {
+		x.failures++
+		x.wait(min(backoff(x.failures), x.partition.clock.until(a.CallAt)))
+	}
+	return nil
+}
+
+// commit sends a commit, and waits before the execution has it sent again.
+func (x *executor) commit(c *store.Commit) {
+	x.releasing.Store(c.Release || c.Status.Final())
+	done, err := x.partition.w.c.Store.Commit(x.ctx, *c) // which ends when the lease cannot be trusted any more
+	var refusal *store.Refusal
+	switch {
+	case err == nil:
+		x.stored(c, done)
+	case errors.As(err, &refusal):
+		x.refused(refusal)
+	}
+	x.execution.Committed(done, err)
+	if a := x.execution.Actions(); a.Commit != c || a.Done {
+		x.failures = 0
+		x.releasing.Store(false)
+		return
+	}
+	if x.ctx.Err() == nil {
+		x.failures++
+		x.Log().Warn("commit", "error", err)
+		x.wait(backoff(x.failures))
+	}
+}
+
+// stored takes in what a commit has done.
+func (x *executor) stored(c *store.Commit, done store.Committed) {
+	x.freeMemory()
+	x.refusals = 0
+	x.partition.clock.hear(done.At)
+	x.logStored(c)
+	if c.Release {
+		x.partition.due(c.Wake)
+	}
+	if len(c.Outbox) > 0 || c.Release && (c.Ready || done.Mail) {
+		x.partition.nudge()
+	}
+	if observe := x.partition.w.c.Observe; observe != nil {
+		for _, step := range x.execution.Actions().History {
+			observe(c.Instance, step.Events)
+		}
+	}
+}
+
+func (x *executor) refused(r *store.Refusal) {
+	x.refusals++
+	switch r.Code {
+	case store.Guard:
+		x.partition.clock.reset(r.At)
+		x.wait(min(time.Millisecond<<min(x.refusals, 8), 200*time.Millisecond))
+	case store.RolledBack:
+		x.partition.nudge()
+	}
+	x.partition.clock.hear(r.At)
+}
+
+// freeMemory gives back what was reserved for results that are stored, or will be by another owner.
+func (x *executor) freeMemory() {
+	for _, a := range x.unstored {
+		a.FreeMemory()
+	}
+	clear(x.unstored)
+	x.unstored = x.unstored[:0]
+}
+
+func (x *executor) wait(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-x.ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// claimAgain returns the instance as it is stored, if it is still held.
+func (x *executor) claimAgain() (store.Claimed, error) {
+	for failures := 1; ; failures++ {
+		ctx, cancel := context.WithDeadline(x.ctx, x.trusted())
+		claimed, err := x.partition.w.c.Store.Claim(ctx, store.Claim{
+			Partition: x.partition.n, Instances: []store.Instance{x.instance}, Nonce: x.token.Nonce, Lease: x.partition.w.c.Lease,
+		})
+		cancel()
+		switch {
+		case err == nil && (len(claimed) == 0 || claimed[0].Token != x.token):
+			return store.Claimed{}, execution.ErrLeaseLost
+		case err == nil:
+			x.partition.clock.hear(claimed[0].At)
+			return claimed[0], nil
+		case context.Cause(x.ctx) != nil:
+			return store.Claimed{}, context.Cause(x.ctx)
+		case !x.partition.w.c.Now().Before(x.trusted()):
+			return store.Claimed{}, execution.ErrLeaseLost
+		}
+		x.wait(backoff(failures))
+	}
+}
+
+func (x *executor) reload() error {
+	c, err := x.claimAgain()
+	if err != nil {
+		return err
+	}
+	return x.execution.Reloaded(c)
+}
+
+func (x *executor) fetch() error {
+	c, err := x.claimAgain()
+	if err != nil {
+		return err
+	}
+	return x.execution.Fetched(c.Inbox)
+}

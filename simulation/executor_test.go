@@ -1,0 +1,262 @@
+package simulation
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// executor drives an execution as the worker's executor does: it reports what has happened, and does what is asked for.
+type executor struct {
+	*execution.Execution
+	asked      time.Duration // when the lease was asked for, by the owner's clock
+	busy       bool          // an operation is on its way
+	mail       bool          // there may be mail
+	revoked    bool          // the lease was not renewed
+	drained    bool          // it knows that the owner drains
+	left       bool          // it knows that the owner leaves
+	slotted    bool
+	performing map[interpreter.EffectID]bool
+	ended      []interpreter.Finished
+	gone       bool
+	calling    time.Time
+}
+
+// execute drives the execution of an instance that was claimed.
+func (o *owner) execute(c store.Claimed, asked time.Duration, slotted bool) {
+	config := execution.Config{
+		Clock: o.estimate, LoadWithin: time.Second, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond, Idle: o.slots == 0,
+	}
+	made, err := execution.New(config, c)
+	if err != nil {
+		o.w.problem("%s: %s", c.Instance, err)
+		return
+	}
+	x := &executor{Execution: made, asked: asked, slotted: slotted, performing: map[interpreter.EffectID]bool{}}
+	o.executors = append(o.executors, x)
+	o.w.note("owner %d takes %s, epoch %d", o.n, c.Instance.ID, c.Token.Epoch)
+	if slotted {
+		x.SlotFree()
+	}
+	o.act(x)
+}
+
+// act does what an execution asks for, as far as no operation of it is on its way.
+func (o *owner) act(x *executor) {
+	for !x.busy && !x.gone {
+		o.report(x)
+		a := x.Actions()
+		for _, id := range a.Cancel {
+			delete(x.performing, id)
+		}
+		perform := a.Perform
+		a.Cancel, a.Perform = nil, nil
+		for _, e := range perform {
+			if o.perform(x, e); x.gone {
+				return
+			}
+		}
+		if a.Yield {
+			a.Yield = false
+			o.left[x.Instance().ID] = o.w.now + leaveFor
+		}
+		switch {
+		case a.AskSlot && o.takeSlot(x):
+		case a.Done:
+			o.drop(x, a.Failed)
+		case a.Load != "":
+			o.load(x, a.Load)
+		case a.Reload:
+			o.claimAgain(x, x.Reloaded)
+		case a.Commit != nil:
+			o.commit(x, a.Commit)
+		case a.Fetch:
+			a.Fetch = false
+			o.claimAgain(x, func(c store.Claimed) error { return x.Fetched(c.Inbox) })
+		case len(x.ended) > 0:
+			ev := x.ended[0]
+			x.ended = x.ended[1:]
+			x.Finished(ev)
+		default:
+			o.callAt(x, a.CallAt)
+			return
+		}
+	}
+}
+
+// report tells an execution what has become of its lease, its mail and its owner.
+func (o *owner) report(x *executor) {
+	switch {
+	case x.revoked || !o.trusted(x) && !o.w.bug.trusting:
+		x.LeaseLost(execution.ErrLeaseLost)
+		return
+	case o.draining && !x.drained:
+		x.drained = true
+		x.Drain()
+	}
+	if o.leaving && !x.left {
+		x.left = true
+		x.Leave()
+	}
+	if x.mail {
+		x.mail = false
+		x.MailArrived()
+	}
+}
+
+// takeSlot reports to an execution whether there is a slot for it.
+func (o *owner) takeSlot(x *executor) bool {
+	if o.taken < o.slots {
+		o.taken++
+		x.slotted = true
+		x.SlotFree()
+		return true
+	}
+	waiting := 0
+	for _, other := range o.executors {
+		if other.Actions().AskSlot {
+			waiting++
+		}
+	}
+	x.NoSlot(waiting)
+	return false
+}
+
+func (o *owner) drop(x *executor, why error) {
+	x.gone = true
+	for n, other := range o.executors {
+		if other == x {
+			o.executors = append(o.executors[:n:n], o.executors[n+1:]...)
+			break
+		}
+	}
+	o.w.note("owner %d lets go of %s, epoch %d: %v", o.n, x.Instance().ID, x.Token().Epoch, why)
+	if x.slotted {
+		o.release(1)
+	}
+}
+
+// callAt calls an execution at a time by the store's clock.
+func (o *owner) callAt(x *executor, at time.Time) {
+	if at.IsZero() || at.Equal(x.calling) {
+		return
+	}
+	x.calling = at
+	o.later(time.Duration(float64(at.Sub(o.estimate()))/o.rate)+time.Millisecond, "time passes", func() {
+		if x.gone || !x.calling.Equal(at) {
+			return
+		}
+		x.calling = time.Time{}
+		if x.busy {
+			o.callAt(x, at.Add(5*time.Millisecond))
+			return
+		}
+		if o.report(x); !x.Actions().Done {
+			x.TimePassed()
+		}
+		o.act(x)
+	})
+}
+
+func (o *owner) perform(x *executor, e interpreter.Effect) {
+	x.performing[e.ID] = true
+	if !x.slotted {
+		o.w.problem("%s performs %s without a slot", x.Instance(), e.Request.Path)
+	}
+	o.w.calls = append(o.w.calls, call{o.w.now, x.Instance(), e.Request.Path, x.Token().Epoch, o.trusted(x), 0})
+	if strings.Contains(string(e.Request.Body), "/poison") {
+		o.w.calls[len(o.w.calls)-1].killed = 1
+		o.drop(x, errors.New("poison"))
+		return
+	}
+	took, result, err, ok := o.w.perform(e.Request)
+	if !ok {
+		return
+	}
+	o.later(took, "effect", func() {
+		if x.gone || !x.performing[e.ID] {
+			return
+		}
+		delete(x.performing, e.ID)
+		x.ended = append(x.ended, interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)})
+		o.act(x)
+	})
+}
+
+// load loads the program that an instance runs. Sometimes the store cannot be asked.
+func (o *owner) load(x *executor, digest string) {
+	if !o.w.faulty || o.w.rng.Float64() >= 0.1 {
+		if err := x.Loaded(o.w.program(digest)); err != nil {
+			o.w.problem("%s: %s", x.Instance(), err)
+		}
+		return
+	}
+	x.busy = true
+	o.later(time.Duration(o.w.rng.IntN(500))*time.Millisecond, "load", func() {
+		x.busy = false
+		x.NotLoaded(&definition.UnavailableError{Digest: digest, Err: errNoAnswer})
+		o.act(x)
+	})
+}
+
+func (o *owner) commit(x *executor, c *store.Commit) {
+	x.busy = true
+	var done store.Committed
+	o.call("commit "+c.Instance.ID, func() (err error) {
+		done, err = o.w.store.Commit(context.Background(), *c)
+		return err
+	}, func(err error) {
+		x.busy = false
+		var refusal *store.Refusal
+		switch {
+		case x.gone:
+			return
+		case err == nil:
+			o.hear(done.At)
+		case errors.As(err, &refusal):
+			if refusal.Code == store.Guard {
+				o.heard, o.heardAt, o.latest = refusal.At, o.local(), time.Time{}
+			}
+			o.hear(refusal.At)
+		}
+		x.Committed(done, err)
+		o.act(x)
+	})
+}
+
+// claimAgain asks for an instance as it is stored, if it is still held.
+func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
+	x.busy = true
+	var claimed []store.Claimed
+	o.call("claim again", func() (err error) {
+		claimed, err = o.w.store.Claim(context.Background(), store.Claim{
+			Partition: x.Instance().Partition(o.w.knobs.partitions), Instances: []store.Instance{x.Instance()}, Nonce: x.Token().Nonce, Lease: o.w.knobs.lease,
+		})
+		return err
+	}, func(err error) {
+		x.busy = false
+		switch {
+		case x.gone:
+			return
+		case err != nil && (o.trusted(x) || o.w.bug.trusting):
+			o.claimAgain(x, then)
+			return
+		case err != nil || len(claimed) == 0 || claimed[0].Token != x.Token():
+			x.revoked = true
+			o.act(x)
+			return
+		}
+		o.hear(claimed[0].At)
+		if err := then(claimed[0]); err != nil {
+			o.w.problem("%s: %s", x.Instance(), err)
+			return
+		}
+		o.act(x)
+	})
+}

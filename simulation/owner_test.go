@@ -1,0 +1,162 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// owner does in the simulation what a worker.Worker does with goroutines: it claims instances, renews their leases, relays
+// what leaves them, and drives their executions with a limited number of slots.
+type owner struct {
+	w         *world
+	n         int
+	life      int           // counts its crashes: what was meant for an earlier life is lost
+	paused    time.Duration // until when it stands still
+	rate      float64       // at which its clock runs
+	heardAt   time.Duration // when it learned the store's time, by its own clock
+	heard     time.Time     // what it learned
+	latest    time.Time
+	executors []*executor
+	left      map[string]time.Duration // instances that are left to other owners, and until when
+	slots     int                      // none if it performs nothing
+	taken     int                      // of the slots
+	polling   bool
+	draining  bool // it is about to stop, and claims nothing more
+	leaving   bool // it gives up what is in flight
+}
+
+var errNoAnswer = errors.New("no answer")
+
+const (
+	pollEvery = 300 * time.Millisecond
+	opTimeout = 400 * time.Millisecond
+	leaveFor  = 200 * time.Millisecond
+)
+
+func (o *owner) boot() {
+	o.rate = 1 + o.w.knobs.skew*(2*o.w.rng.Float64()-1)
+	o.executors, o.left, o.heard, o.latest = nil, map[string]time.Duration{}, time.Time{}, time.Time{}
+	o.polling, o.draining, o.leaving = false, false, false
+	o.slots, o.taken = o.w.knobs.slots[o.n], 0
+	o.later(time.Duration(o.w.rng.IntN(100))*time.Millisecond, "boot", o.poll)
+	o.later(o.w.knobs.lease/3, "renew", o.renew)
+	o.later(time.Second, "fate", o.fate)
+}
+
+// local is the owner's own clock.
+func (o *owner) local() time.Duration { return time.Duration(float64(o.w.now) * o.rate) }
+
+// later has the owner do something, unless it is dead by then; while it stands still, everything waits.
+func (o *owner) later(d time.Duration, what string, do func()) {
+	life := o.life
+	var act func()
+	act = func() {
+		switch {
+		case o.life != life:
+		case o.w.now < o.paused:
+			o.w.after(o.paused-o.w.now, what, act)
+		default:
+			do()
+		}
+	}
+	o.w.after(d, what, act)
+}
+
+// fate lets the owner crash or stand still, as the seed wants.
+func (o *owner) fate() {
+	w := o.w
+	if w.faulty && w.rng.Float64() < w.knobs.crash {
+		w.note("owner %d crashes", o.n)
+		w.crashes++
+		o.life++
+		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "reboot", o.boot)
+		return
+	}
+	if w.faulty && !o.draining && w.rng.Float64() < w.knobs.leave {
+		o.stop()
+	}
+	if w.faulty && w.rng.Float64() < w.knobs.pause {
+		o.paused = w.now + time.Duration(w.rng.IntN(6000))*time.Millisecond
+		w.note("owner %d stands still until %s", o.n, o.paused)
+	}
+	o.later(time.Second, "fate", o.fate)
+}
+
+// stop stops the owner as SIGTERM does: it claims nothing more, lets what is in flight end for a while, hands over the
+// rest, and comes back.
+func (o *owner) stop() {
+	o.w.note("owner %d stops", o.n)
+	o.draining = true
+	o.actAll()
+	grace := time.Duration(o.w.rng.IntN(400)) * time.Millisecond
+	o.later(grace, "leave", func() {
+		o.leaving = true
+		o.actAll()
+	})
+	o.later(grace+time.Second, "reboot", func() {
+		o.life++
+		o.boot()
+	})
+}
+
+func (o *owner) actAll() {
+	for _, x := range append([]*executor{}, o.executors...) {
+		o.act(x)
+	}
+}
+
+// call sends an operation to the store and hands the answer to then: it may be lost on the way there or back, happen
+// twice, or take long.
+func (o *owner) call(what string, operation func() error, then func(err error)) {
+	w := o.w
+	answered, life := false, o.life
+	answer := func(err error) {
+		if !answered {
+			answered = true
+			then(err)
+		}
+	}
+	delay := func() time.Duration { return time.Duration(w.rng.ExpFloat64() * float64(w.knobs.latency)) }
+	happens := func() {
+		err := operation()
+		if err != nil {
+			w.note("owner %d: %s: %s", o.n, what, err)
+		}
+		if w.lose() || o.life != life {
+			return
+		}
+		o.later(delay(), what, func() { answer(err) })
+	}
+	if !w.lose() {
+		w.after(delay(), what, happens)
+	}
+	if w.faulty && w.rng.Float64() < w.knobs.double {
+		w.after(4*delay(), what+" again", happens)
+	}
+	o.later(opTimeout, what+" times out", func() { answer(errNoAnswer) })
+}
+
+func (w *world) lose() bool { return w.faulty && w.rng.Float64() < w.knobs.drop }
+
+// hear takes in the store's time.
+func (o *owner) hear(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if since := o.local() - o.heardAt; o.heard.IsZero() || at.After(o.heard.Add(since)) || since > 5*time.Second {
+		o.heard, o.heardAt = at, o.local()
+	}
+}
+
+// estimate is what the owner believes the store's time to be.
+func (o *owner) estimate() time.Time {
+	if at := o.heard.Add(o.local() - o.heardAt).Truncate(time.Millisecond); at.After(o.latest) {
+		o.latest = at
+	}
+	return o.latest
+}
+
+func (o *owner) trusted(x *executor) bool {
+	return o.local() < x.asked+o.w.knobs.lease*4/5
+}
