@@ -35,6 +35,7 @@ const (
 )
 
 func (o *owner) boot() {
+	o.w.note("owner %d boots", o.n)
 	o.rate = 1 + o.w.knobs.skew*(2*o.w.rng.Float64()-1)
 	o.executors, o.left, o.heard, o.latest = nil, map[string]time.Duration{}, time.Time{}, time.Time{}
 	o.polling, o.draining, o.leaving = false, false, false

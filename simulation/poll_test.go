@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -20,7 +21,7 @@ func (o *owner) poll() {
 func (o *owner) pollPartition(p int) {
 	if p == o.w.knobs.partitions || o.draining {
 		o.polling = false
-		o.later(pollEvery, "poll", o.poll)
+		o.later(pollEvery-time.Duration(o.w.rng.Int64N(int64(pollEvery)/4)), "poll", o.poll)
 		return
 	}
 	var work store.Work
