@@ -117,11 +117,11 @@ func property(at dsl.Pointer) string {
 	return tokens[len(tokens)-1]
 }
 
-// List compiles a list of child tasks that stands below the task at slot, for example "do" or "catch/do".
-func (b *Builder) List(slot string, tasks dsl.TaskList) *List {
-	list := &List{name: slot, owner: b.node}
+// List compiles a list of child tasks that stands below the task under name, for example "do" or "catch/do".
+func (b *Builder) List(name string, tasks dsl.TaskList) *List {
+	list := &List{name: name, owner: b.node}
 	b.node.lists = append(b.node.lists, list)
-	b.c.fill(list, tasks, b.node.pointer+dsl.Pointer("/"+slot))
+	b.c.fill(list, tasks, b.node.pointer+dsl.Pointer("/"+name))
 	return list
 }
 

@@ -6,18 +6,18 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// ChildRequest is what a run_workflow task asks of its driver: to run another workflow, as an instance of its own.
+// ChildRequest is the request of a run_workflow task: to start another workflow as a run of its own.
 type ChildRequest struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Version   string `json:"version"` // a semantic version or "latest"
 	Input     Value  `json:"input"`
-	// ParentClose is what becomes of the child when nobody waits for it any more, one of dsl.ParentClose...; drivers that keep
-	// nothing cancel it.
+	// ParentClose says what happens to the child when its parent no longer waits for it, one of dsl.ParentClose.... Drivers
+	// that store nothing cancel it.
 	ParentClose string `json:"parentClose,omitempty"`
 }
 
-// ReadChildRequest reads the body of such a request.
+// ReadChildRequest decodes the body of a run_workflow task's request.
 func ReadChildRequest(body json.RawMessage) (ChildRequest, *errors.Error) {
 	var r ChildRequest
 	if err := json.Unmarshal(body, &r); err != nil {

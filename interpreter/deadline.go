@@ -13,7 +13,7 @@ type Deadline struct {
 	Kind      string    `json:"kind"` // one of DeadlineWorkflow...
 	At        time.Time `json:"at"`
 	StartedAt time.Time `json:"startedAt"`
-	// Fixed says that a point in time was asked for, and not a length.
+	// Fixed says that the deadline was given as a point in time and not as a duration.
 	Fixed bool `json:"fixed,omitempty"`
 }
 
@@ -38,7 +38,7 @@ func newDeadline(kind string, d dsl.Duration, now time.Time) Deadline {
 	return Deadline{Kind: kind, At: d.AddTo(now), StartedAt: now}
 }
 
-// error returns the timeout error of a scope at pointer, in which the tasks at running were in progress.
+// error returns the timeout error of the scope at pointer. running holds the pointers of the tasks in progress inside it.
 func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 	scope := map[string]string{
 		DeadlineWorkflow: "the workflow", DeadlineExecution: "the workflow", DeadlineRun: "the run", DeadlineTask: "the task",
@@ -65,7 +65,7 @@ func (m *machine) expire() bool {
 		m.fault(m.expired)
 		return false
 	}
-	// What an expiry starts (a catch) is new and in time, hence the loop ends.
+	// A timeout may start a catch, but nothing whose deadline has already passed, so that the loop ends.
 	for f, d := m.overdue(); f != nil; f, d = m.overdue() {
 		m.fail(f, m.expiry(f, d))
 		if m.s.Status.Final() {
@@ -75,8 +75,8 @@ func (m *machine) expire() bool {
 	return true
 }
 
-// overdue returns a scope whose time is over: one whose end is the end of the run, since no try can take it, otherwise
-// the outermost. A parent stands before its children, so the first match is never inside a later one.
+// overdue returns a scope whose deadline has passed: one whose timeout ends the run, because no try can catch it; otherwise
+// the outermost. Parents come before their children, so that the first match is never inside a later one.
 func (m *machine) overdue() (outermost frame, passed Deadline) {
 	for _, f := range m.s.frames {
 		all := f.common().Deadlines
@@ -94,13 +94,13 @@ func (m *machine) overdue() (outermost frame, passed Deadline) {
 	return outermost, passed
 }
 
-// expiry returns the error of a deadline of f that has passed.
+// expiry returns the timeout error of d, a deadline of f that has passed. timeoutKind recognizes this error from now on.
 func (m *machine) expiry(f frame, d Deadline) *errors.Error {
 	m.expired, m.expiredKind = d.error(f.common().pointer(), m.running(f)), d.Kind
 	return m.expired
 }
 
-// timeoutKind returns the kind of the deadline whose passing err is; empty for any other error.
+// timeoutKind returns the kind of the deadline that caused err; empty if err is not the timeout error of this step.
 func (m *machine) timeoutKind(err *errors.Error) string {
 	if err != nil && err == m.expired {
 		return m.expiredKind
@@ -108,20 +108,20 @@ func (m *machine) timeoutKind(err *errors.Error) string {
 	return ""
 }
 
-// errorAt returns err as it goes up from a scope at pointer.
+// errorAt returns err as the scope at pointer passes it on to its parent.
 func (m *machine) errorAt(err *errors.Error, pointer dsl.Pointer) *errors.Error {
-	located := m.visibleError(err.At(pointer.Instance()))
+	visible := m.visibleError(err.At(pointer.Instance()))
 	if m.timeoutKind(err) != "" {
-		m.expired = located
+		m.expired = visible
 	}
-	return located
+	return visible
 }
 
-// endsRun reports whether the passing of a deadline of f ends the run, whatever expressions say.
+// endsRun reports whether a timeout of f by d ends the run: no try around f can catch it, whatever expressions yield.
 func (m *machine) endsRun(f frame, d Deadline) bool {
 	err := m.visibleError(d.error(f.common().pointer(), nil))
 	for parent := range m.s.ancestors(f) {
-		list := "" // that the error comes out of
+		list := "" // the list of parent that the error comes from
 		if l, ok := f.(*listFrame); ok {
 			list = l.ListName
 		}
@@ -135,8 +135,8 @@ func (m *machine) endsRun(f frame, d Deadline) bool {
 	return true
 }
 
-// LatestEnd returns when, at the latest, the run ends because its time is over: the first deadline of its own, or of a task
-// around which no try could take it. It is zero if there is none. Other deadlines lead to work; these do not.
+// LatestEnd returns when the run times out at the latest: the earliest of its own deadlines and of those task deadlines whose
+// timeout no try can catch. It is zero if there is none. After any other deadline the run goes on.
 func LatestEnd(p *Program, s *State) time.Time {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
@@ -151,8 +151,40 @@ func LatestEnd(p *Program, s *State) time.Time {
 	return end
 }
 
-// StateAtStart returns the state of a run just after it has begun, without doing anything of it: its deadlines are in force.
-// The error is why they cannot be told.
+// ActiveDeadline is a deadline of a scope that is in progress.
+type ActiveDeadline struct {
+	Deadline
+	Pointer dsl.Pointer // of the scope as errors show it; empty for the workflow
+	Origin  dsl.Pointer // where it stands in the document
+	EndsRun bool        // no try can catch its timeout, so that it ends the run: see LatestEnd
+}
+
+// Error returns the timeout error that d raises when it passes.
+func (d ActiveDeadline) Error() *errors.Error { return d.Deadline.error(d.Pointer, nil) }
+
+// ActiveDeadlines returns every active deadline of a run, the earliest first; of two at the same time, the outer one first.
+func ActiveDeadlines(p *Program, s *State) []ActiveDeadline {
+	if s.Status.Final() {
+		return nil
+	}
+	m := &machine{p: p, s: s}
+	m.resolveNodes()
+	var all []ActiveDeadline
+	for _, d := range s.Deadlines {
+		all = append(all, ActiveDeadline{Deadline: d, EndsRun: true})
+	}
+	for _, f := range s.frames {
+		c := f.common()
+		for _, d := range c.Deadlines {
+			all = append(all, ActiveDeadline{Deadline: d, Pointer: c.pointer(), Origin: c.Origin, EndsRun: m.endsRun(f, d)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ActiveDeadline) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// StateAtStart returns the state of a run that has begun and has not done anything yet: its deadlines are active. The error
+// says why the workflow's timeout cannot be evaluated.
 func StateAtStart(p *Program, namespace, id string, ev Start) (*State, *errors.Error) {
 	s := NewState(namespace, id)
 	m := &machine{p: p, s: s, now: ev.StartedAt}
@@ -163,7 +195,7 @@ func StateAtStart(p *Program, namespace, id string, ev Start) (*State, *errors.E
 	return s, err
 }
 
-// firstPassed returns which of some deadlines has passed first at a time, or -1.
+// firstPassed returns the index of the earliest deadline that has passed at now, or -1.
 func firstPassed(all []Deadline, now time.Time) int {
 	found := -1
 	for i, d := range all {
@@ -174,7 +206,7 @@ func firstPassed(all []Deadline, now time.Time) int {
 	return found
 }
 
-// earliest returns when the first of some deadlines passes; zero if there is none.
+// earliest returns the time of the earliest deadline; zero if there is none.
 func earliest(all []Deadline) (first time.Time) {
 	for _, d := range all {
 		first = earlier(first, d.At)
@@ -182,7 +214,7 @@ func earliest(all []Deadline) (first time.Time) {
 	return first
 }
 
-// earlier returns the earlier of two times, of which zero is never.
+// earlier returns the earlier of two times; zero stands for never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

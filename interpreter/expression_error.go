@@ -11,19 +11,19 @@ import (
 	"github.com/swrun/swrun/expr"
 )
 
-// This file says which expression an error comes from: as it is written, where it stands, and what it was given. The
-// error's detail stays as it is, since catches compare it; what is known beside it is one further member.
+// This file adds to an error the expression that it comes from: its text, its place and its input. They are one further
+// member of the error; the detail stays as it is, because catches compare it.
 
 const (
 	maxExpressionText  = 500 // bytes of an expression
-	maxInputPreview    = 200 // bytes of what it was given
+	maxInputPreview    = 200 // bytes of its input
 	maxVariablePreview = 80  // bytes of the value of a variable
 	maxPreviewItems    = 10  // items and members of data, at each of maxPreviewDepth levels
 	maxPreviewDepth    = 4
-	maxPreviewLeaf     = 10_000 // bytes of a text: longer ones are told by their size
+	maxPreviewLeaf     = 10_000 // bytes of a text: of longer ones, only the size is shown
 )
 
-// evalError returns the workflow error of an evaluation that failed, with its expression.
+// evalError returns the workflow error for err, with the expression whose evaluation failed.
 func (s *Scope) evalError(err error) *errors.Error {
 	var failure *expr.EvalError
 	if !errors.As(err, &failure) {
@@ -41,7 +41,7 @@ func (s *Scope) evalError(err error) *errors.Error {
 	return s.withCode(asWorkflowError(err), failure.Code, failure.Input)
 }
 
-// asWorkflowError returns the workflow error in err; an expression yields no other.
+// asWorkflowError returns the workflow error that err wraps; any other becomes an expression error.
 func asWorkflowError(err error) *errors.Error {
 	if e := errors.AsError(err); e != nil {
 		return e
@@ -49,13 +49,13 @@ func asWorkflowError(err error) *errors.Error {
 	return errors.Expressionf("%s", err)
 }
 
-// WithExpression returns the error about a value that t has yielded for the task's input, and that cannot be used. It tells the
-// expression that has made the value which keys and positions lead to.
+// WithExpression returns err, which is about a value that t has yielded for the task's input, with the expression that
+// made the value at path: keys (string) and positions (int).
 func (s *Scope) WithExpression(err *errors.Error, t *expr.Template, path ...any) *errors.Error {
 	return s.withCode(err, t.CodeAt(path...), s.Input())
 }
 
-// withCode adds to an error the expression that it comes from, if one does.
+// withCode returns err with the expression that it comes from and the expression's input; err itself if c is nil.
 func (s *Scope) withCode(err *errors.Error, c *expr.Code, input any) *errors.Error {
 	if c == nil {
 		return err
@@ -75,29 +75,29 @@ func (s *Scope) withCode(err *errors.Error, c *expr.Code, input any) *errors.Err
 	return err.WithExpression(cited)
 }
 
-// variablePreviews are the values that an expression got by name. Those that may be credentials, and those that only
-// describe the run, are left out.
+// variablePreviews returns previews of the variables that c uses, by name, without those that may hold credentials and
+// those that only describe the run.
 func (s *Scope) variablePreviews(c *expr.Code) map[string]any {
-	shown := map[string]any{}
+	previews := map[string]any{}
 	for _, name := range c.Variables() {
 		switch name {
 		case "secrets", "secret", "authorization", "workflow", "task", "runtime":
 			continue
 		}
-		if len(shown) == maxPreviewItems {
+		if len(previews) == maxPreviewItems {
 			break
 		}
-		shown[name] = s.m.preview(s.Variable(name), maxVariablePreview)
+		previews[name] = s.m.preview(s.Variable(name), maxVariablePreview)
 	}
-	return shown
+	return previews
 }
 
-// notePlaces notes where the expressions of a template stand.
+// notePlaces records where the expressions of a template stand in the document.
 func (c *compiler) notePlaces(at dsl.Pointer, t *expr.Template) {
 	t.VisitExpressions(func(path []any, code *expr.Code) { c.program.places[code] = pointerTo(at, path) })
 }
 
-// pointerTo returns the pointer of what keys and positions lead to.
+// pointerTo returns at, extended by the keys and positions in path.
 func pointerTo(at dsl.Pointer, path []any) dsl.Pointer {
 	for _, key := range path {
 		switch key := key.(type) {
@@ -110,8 +110,8 @@ func pointerTo(at dsl.Pointer, path []any) dsl.Pointer {
 	return at
 }
 
-// preview is data as JSON, cut. Secrets are hidden before anything is cut off in the middle: what is left out before that
-// are whole items and whole texts.
+// preview returns the first bytes of v as JSON. Secrets are hidden before the text is cut; only whole items and whole texts
+// are left out before that, so that no part of a secret remains.
 func (m *machine) preview(v any, most int) string {
 	text, err := expr.Encode(m.s.redact.Value(pruned(v, maxPreviewDepth)))
 	if err != nil {
@@ -120,7 +120,7 @@ func (m *machine) preview(v any, most int) string {
 	return excerpt(string(text), most)
 }
 
-// pruned returns data without most of its items, so that showing it takes no longer for large data.
+// pruned returns data with a few of its items and members only, so that a preview of large data is as cheap as one of small data.
 func pruned(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
@@ -159,7 +159,7 @@ func pruned(v any, depth int) any {
 	return v
 }
 
-// firstNames returns the first names of an object in their order.
+// firstNames returns the first names of an object in alphabetical order.
 func firstNames(v map[string]any, most int) []string {
 	first := make([]string, 0, most+1)
 	for name := range v {
@@ -174,7 +174,7 @@ func firstNames(v map[string]any, most int) []string {
 	return first
 }
 
-// excerpt is the beginning of a text.
+// excerpt returns text, cut if it is longer than most bytes.
 func excerpt(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -7,8 +7,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// deliver hands the output of the ended task f to the frame it ran below. A nil jump is a task that was skipped,
-// whose flow directive does not count.
+// deliver hands the output of the ended task f to its parent. A nil jump means that the task was skipped, so that its flow
+// directive does not apply.
 func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	if then == nil {
 		then = &Jump{}
@@ -17,7 +17,7 @@ func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	case *listFrame:
 		m.continueList(parent, output, then)
 	case *taskFrame: // f is a branch of a fork
-		if then.Directive == dsl.DirectiveEnd { // like the winner of a race, whose exports count
+		if then.Directive == dsl.DirectiveEnd { // as with the winner of a race, its context becomes that of the fork
 			m.setContext(parent, f.Context)
 			m.end(parent, output)
 			return
@@ -26,7 +26,7 @@ func (m *machine) deliver(parent frame, f *taskFrame, output any, then *Jump) {
 	}
 }
 
-// continueList goes on in a list after one of its tasks.
+// continueList continues a list after one of its tasks has ended.
 func (m *machine) continueList(list *listFrame, output any, then *Jump) {
 	list.Data = output
 	list.changed()
@@ -47,7 +47,7 @@ func (m *machine) continueList(list *listFrame, output any, then *Jump) {
 	}
 }
 
-// listDone ends a list, by its last task or by exit, and hands its output to the task that it belongs to.
+// listDone ends a list, after its last task or by an exit directive, and hands its output to the task that it belongs to.
 func (m *machine) listDone(list *listFrame, output any, exit bool) {
 	m.s.remove(list)
 	if list.Parent == 0 {
@@ -74,7 +74,7 @@ func (m *machine) childDone(f *taskFrame, c Child) {
 	m.next(f, f.node.body.(Composite).ChildDone(m.bodyScope(f), c))
 }
 
-// endList unwinds end through a list (semantics 4.5).
+// endList ends a list in which a task has ended the workflow (semantics 4.5).
 func (m *machine) endList(list *listFrame, output any) {
 	m.s.remove(list)
 	if list.Parent == 0 {
@@ -90,14 +90,14 @@ func (m *machine) end(f *taskFrame, output any) {
 	m.complete(f, output, &Jump{Directive: dsl.DirectiveEnd, unwinding: true})
 }
 
-// fail ends f with an error and looks for what handles it.
+// fail ends f with an error, and unwinds to the task that handles it or to the end of the run.
 func (m *machine) fail(f frame, err *errors.Error) {
 	err = m.errorAt(err, f.common().pointer())
 	for {
 		m.cancelChildrenBy(f, err)
 		m.s.remove(f)
 		if task, ok := f.(*taskFrame); ok {
-			m.cancelEffect(task) // its time is over
+			m.cancelEffect(task) // after a timeout it may be in flight
 			m.record(task.event(HistoryEvent{Type: TaskFaulted, Error: err, Timeout: m.timeoutKind(err)}))
 		}
 		if f = m.s.frame(f.common().Parent); f == nil {
@@ -139,7 +139,7 @@ func (m *machine) cancelChildren(f frame) {
 	}
 }
 
-// cancelChildrenBy is cancelChildren because of an error, which the records tell.
+// cancelChildrenBy cancels the children of f because of an error, which their history events name.
 func (m *machine) cancelChildrenBy(f frame, err *errors.Error) {
 	m.cause = err
 	m.cancelChildren(f)
@@ -158,15 +158,15 @@ func (m *machine) cancel(f frame) {
 	}
 }
 
-// cancelEffect takes the effect of a task back, if it has one: one that this very step wanted is not even started.
+// cancelEffect cancels the effect that a task waits for, if any. One that this same step has asked for is not started at all.
 func (m *machine) cancelEffect(f *taskFrame) {
 	if f.Effect == nil {
 		return
 	}
 	id := f.Effect.ID
-	wanted := len(m.result.Effects)
+	before := len(m.result.Effects)
 	m.result.Effects = slices.DeleteFunc(m.result.Effects, func(e Effect) bool { return e.ID == id })
-	if len(m.result.Effects) == wanted {
+	if len(m.result.Effects) == before {
 		m.result.Cancels = append(m.result.Cancels, id)
 	}
 }
@@ -200,7 +200,7 @@ func (m *machine) completeWorkflow(raw any) {
 		return
 	}
 	m.cancelAll()
-	output = m.s.redact.Value(output) // whoever reads it need not know the secrets
+	output = m.s.redact.Value(output) // its readers may have no access to the secrets
 	m.s.Status, m.s.Output, m.s.headChanged = StatusCompleted, output, true
 	m.record(HistoryEvent{Type: WorkflowCompleted, Data: output})
 }

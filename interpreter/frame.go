@@ -11,15 +11,15 @@ import (
 // frame is a part of a run that is in progress: a taskFrame or a listFrame.
 type frame interface {
 	common() *commonFrame
-	// stored visits what of it is stored.
+	// stored visits the fields that are stored.
 	stored(*object)
 }
 
 // FrameID identifies a frame within a run. A child's is always greater than its parent's.
 type FrameID int
 
-// FrameKey is where a frame is stored. A key is used again when its frame has ended, so that most steps replace what is
-// stored and delete nothing.
+// FrameKey is the key that a frame is stored under. The key of a frame that has ended is used again, so that most steps
+// overwrite stored frames and delete none.
 type FrameKey int
 
 // commonFrame is what tasks and lists in progress have in common.
@@ -34,9 +34,9 @@ type commonFrame struct {
 	Queued    bool       // it can go on without an event
 
 	node    *node    // the task; for a list, the task that it belongs to
-	key     FrameKey // where a driver has stored it; 0 for nowhere
-	size    int      // bytes of it there
-	touched bool     // it has changed since then
+	key     FrameKey // 0 until it is stored
+	size    int      // bytes that it takes in the store
+	touched bool     // it has changed since it was stored
 }
 
 func (f *commonFrame) common() *commonFrame { return f }
@@ -59,7 +59,7 @@ func (f *commonFrame) stored(o *object) {
 // listFrame is a list of tasks in progress.
 type listFrame struct {
 	commonFrame
-	ListName      string // below the task: see List.name
+	ListName      string // which of the task's lists it is: see List.name
 	Data          any    // input of the task to start next
 	Repetition    Repetition
 	At            int // position of the task in progress
@@ -67,7 +67,7 @@ type listFrame struct {
 }
 
 func (f *listFrame) stored(o *object) {
-	text(o, "l", &f.ListName) // first: it tells a list from a task
+	text(o, "l", &f.ListName) // first, so that a list is recognized by it
 	f.commonFrame.stored(o)
 	o.data("r", &f.Data)
 	number(o, "n", &f.Repetition.Iteration)
@@ -83,7 +83,7 @@ type taskFrame struct {
 	Raw       any // raw input
 	Input     any // transformed input, once the body has started
 	Output    any // transformed output, while extensions run after the body
-	RawOutput any // what the body made, while extensions run after it
+	RawOutput any // the body's output as it was, while extensions run after it
 	StartedAt time.Time
 	Branch    int  // position among the branches of a fork
 	Isolated  bool // whether Context holds this branch's own context
@@ -117,7 +117,7 @@ func (f *taskFrame) stored(o *object) {
 	part(o, "j", &f.Then, (*Jump).stored)
 }
 
-// storedProgress visits the kind's own state, which is JSON text until the kind has asked for it.
+// storedProgress visits the kind's own state, which stays JSON text until the kind asks for it.
 func (f *taskFrame) storedProgress(o *object) {
 	text, _ := f.Progress.(json.RawMessage)
 	if !o.reading && f.Progress != nil && text == nil {
@@ -151,13 +151,13 @@ type InFlight struct {
 	ID        EffectID
 	StartedAt time.Time
 	Attempt   int
-	// AtMostOnce says that the effect must not be performed again when nobody knows whether it has been.
+	// AtMostOnce says that the effect must not be performed again if it is unknown whether it has been performed.
 	AtMostOnce bool
-	// Deferred says that the effect has not begun, and does not before State.BeginEffect: its driver had no place for it.
+	// Deferred says that the effect has not begun, because its driver had no free slot. It begins with State.BeginEffect.
 	Deferred bool
-	// Confidential says that a secret went with the request, so that the answer may repeat it and is not recorded.
+	// Confidential says that the request contains a secret. Its result may repeat the secret, and is left out of history.
 	Confidential bool
-	// Request is the frozen request. It is nil if it holds a secret: then it is made again, at the same clock.
+	// Request is the body of the request. It is nil if it contains a secret: then it is computed again, with the same time.
 	Request []byte
 }
 

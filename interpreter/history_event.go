@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// HistoryEvent is one entry of a run's typed history: what a step did. Records of one run are numbered 1, 2, 3... by Seq.
+// HistoryEvent is one event in a run's history: one thing that a step did. Seq numbers the events of a run 1, 2, 3...
 type HistoryEvent struct {
 	Seq     int              `json:"seq"`
 	At      time.Time        `json:"at"`
@@ -17,30 +17,30 @@ type HistoryEvent struct {
 	Pointer dsl.Pointer      `json:"pointer,omitempty"` // of the task; empty for the workflow
 	Path    Path             `json:"path,omitempty"`    // occurrence of the task
 	Origin  dsl.Pointer      `json:"origin,omitempty"`  // where the task stands in the document, if that is not Pointer
-	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished or came late
+	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished, or came too late
 	Attempt int              `json:"attempt,omitempty"` // of the effect or, for RetryScheduled, of the attempt to come
 
 	// Data is the raw input of what started, or the output of what completed.
 	Data any `json:"data,omitempty"`
-	// Error is why something faulted, was caught, or was cancelled.
+	// Error is what faulted or was caught, or the reason why something was cancelled.
 	Error *errors.Error `json:"error,omitempty"`
 	// CaughtBy is the pointer of the try that caught Error.
 	CaughtBy dsl.Pointer `json:"by,omitempty"`
 	// Until is when a wait or retry delay ends, or the deadline of what started.
 	Until time.Time `json:"until,omitzero"`
-	// Timeout is the kind of the deadline whose passing is Error; empty if Error is anything else, whatever it says.
+	// Timeout is the kind of the deadline that caused Error; empty if no deadline of the run did, whatever Error says.
 	Timeout string `json:"timeout,omitempty"`
-	// Deadlines are the run's own, of what starts it.
+	// Deadlines are those of the whole run; only WorkflowStarted has them.
 	Deadlines []Deadline `json:"deadlines,omitempty"`
 }
 
 // Place returns where the task stands in the document.
 func (e HistoryEvent) Place() dsl.Pointer { return cmp.Or(e.Origin, e.Pointer) }
 
-// HistoryEventType is what a HistoryEvent tells.
+// HistoryEventType says what happened.
 type HistoryEventType string
 
-// The record types.
+// The types of history events.
 const (
 	WorkflowStarted   HistoryEventType = "workflow.started"
 	WorkflowCompleted HistoryEventType = "workflow.completed"

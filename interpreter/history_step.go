@@ -9,18 +9,18 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// HistoryStep is one step as a run's history keeps it: what happened, when, and the records of what it led to. The entries
-// of a run tell its whole state (see Replay).
+// HistoryStep is one step in a run's history: which event it was made for, when, and the history events that it led to. The
+// state of a run can be computed from its history steps (see Replay).
 type HistoryStep struct {
 	Event  string // start, finished, due, cancel, suspend, resume or abort
 	At     time.Time
-	Events []HistoryEvent // at least one: a step without records has changed nothing
-	// State is the whole state after the step, if its records do not tell what it has changed (Result.Withheld); nil
+	Events []HistoryEvent // at least one: a step without events has changed nothing
+	// State is the whole state after the step, if the step cannot be replayed from its events (Result.Withheld); nil
 	// otherwise.
 	State *StoredState
 }
 
-// The events of entries.
+// The values of HistoryStep.Event.
 const (
 	EventStart    = "start"
 	EventFinished = "finished"
@@ -31,7 +31,7 @@ const (
 	EventAbort    = "abort"
 )
 
-// NewHistoryStep returns the entry of a step.
+// NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
 func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 	e := HistoryStep{At: now, Events: r.History}
 	switch ev.(type) {
@@ -53,7 +53,7 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 	return e
 }
 
-// cause returns the event of an entry; start is the event that began the run, which is not repeated in its history.
+// cause returns the event that the step was made for. start is the event that began the run, which history does not repeat.
 func (e HistoryStep) cause(start Start) Event {
 	switch e.Event {
 	case EventStart:
@@ -76,7 +76,7 @@ func (e HistoryStep) cause(start Start) Event {
 	return Due{}
 }
 
-// reason is what the record of a command says; it stands before or after what the command led to.
+// reason returns the reason in the history event of a command, which may stand before or after the events that it led to.
 func (e HistoryStep) reason() string {
 	for _, r := range e.Events {
 		switch r.Type {
@@ -88,11 +88,11 @@ func (e HistoryStep) reason() string {
 	return ""
 }
 
-// Replay repeats a run from its history: it takes s from its beginning to where the entries end,
-// and returns it as it is then.
-func Replay(p *Program, s *State, start Start, entries []HistoryStep) (*State, error) {
-	s.Input = p.redactions().EscapeReferences(start.Input) // which a run has also if it never started
-	for _, e := range entries {
+// Replay computes the state of a run from its history: it applies all steps to s, the state of a run that has not started,
+// and returns the state after the last one.
+func Replay(p *Program, s *State, start Start, steps []HistoryStep) (*State, error) {
+	s.Input = p.redactions().EscapeReferences(start.Input) // a run that has never started has it too
+	for _, e := range steps {
 		if e.State == nil {
 			Step(p, s, e.cause(start), e.At)
 			continue
@@ -105,15 +105,15 @@ func Replay(p *Program, s *State, start Start, entries []HistoryStep) (*State, e
 	return s, nil
 }
 
-// Encode appends the step to b as JSON. Data whose JSON is longer than limit goes to keep, which returns the reference to
+// Encode appends the step to b as JSON. Data whose JSON is longer than limit bytes goes to store, which returns the reference to
 // write instead.
-func (e HistoryStep) Encode(b []byte, limit int, keep func(data []byte) (ref string)) ([]byte, error) {
+func (e HistoryStep) Encode(b []byte, limit int, store func(data []byte) (ref string)) ([]byte, error) {
 	o := newObject(b, nil)
-	e.stored(o, &largeData{limit: limit, store: keep})
+	e.stored(o, &largeData{limit: limit, store: store})
 	return o.end()
 }
 
-// DecodeHistoryStep reads what Encode wrote; fetch returns data that is kept apart.
+// DecodeHistoryStep reads what Encode wrote; fetch returns the data of a reference.
 func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (HistoryStep, error) {
 	var e HistoryStep
 	err := readObject(data, nil, func(o *object) { e.stored(o, &largeData{fetch: fetch}) })
@@ -123,14 +123,14 @@ func DecodeHistoryStep(data []byte, fetch func(ref string) ([]byte, error)) (His
 	return e, nil
 }
 
-// largeData is where data is kept that is too large to stand in history.
+// largeData says how data is stored that is too large to stand in a history step.
 type largeData struct {
-	limit int // bytes that may stand in it
+	limit int // bytes of data that may stand in a step
 	store func(data []byte) (ref string)
 	fetch func(ref string) ([]byte, error)
 }
 
-func (e *HistoryStep) stored(o *object, a *largeData) {
+func (e *HistoryStep) stored(o *object, large *largeData) {
 	text(o, "e", &e.Event)
 	o.instant("t", &e.At)
 	seq := 0 // of the first event; the others follow without gaps
@@ -141,21 +141,21 @@ func (e *HistoryStep) stored(o *object, a *largeData) {
 	var before *HistoryEvent
 	parts(o, "r", &e.Events, func(ev *HistoryEvent, o *object) {
 		ev.Seq, ev.At = seq, e.At
-		ev.stored(o, before, a)
+		ev.stored(o, before, large)
 		before = ev
 		seq++
 	})
 	part(o, "s", &e.State, (*StoredState).stored)
 }
 
-// stored leaves out what equals something else: a path that is the pointer, data that is that of the event before, and
-// the task if it is that of the event before.
-func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, a *largeData) {
+// stored leaves out what can be told from elsewhere: a path that equals the pointer, and data and a task that equal those of
+// the event before.
+func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData) {
 	text(o, "t", &ev.Type)
 	ev.storedTask(o, before)
 	number(o, "n", &ev.Effect)
 	number(o, "a", &ev.Attempt)
-	ev.storedData(o, before, a)
+	ev.storedData(o, before, large)
 	custom(o, "e", &ev.Error)
 	text(o, "b", &ev.CaughtBy)
 	o.instant("u", &ev.Until)
@@ -186,23 +186,23 @@ func (ev *HistoryEvent) sameTask(other *HistoryEvent) bool {
 		ev.Path == other.Path && ev.Origin == other.Origin
 }
 
-func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, a *largeData) {
+func (ev *HistoryEvent) storedData(o *object, before *HistoryEvent, large *largeData) {
 	same := before != nil && ev.Data != nil && jsonvalue.Same(ev.Data, before.Data)
 	o.flag("=", &same)
 	switch {
 	case same && before != nil:
 		ev.Data = before.Data
 	case o.reading:
-		ev.readData(o, a)
+		ev.readData(o, large)
 	case ev.Data != nil:
-		ev.writeData(o, a)
+		ev.writeData(o, large)
 	}
 }
 
-func (ev *HistoryEvent) writeData(o *object, a *largeData) {
+func (ev *HistoryEvent) writeData(o *object, large *largeData) {
 	without := o.b
 	o.key("d")
-	b, err := expr.AppendAtMost(o.b, ev.Data, a.limit)
+	b, err := expr.AppendAtMost(o.b, ev.Data, large.limit)
 	if err == nil {
 		o.b = b
 		return
@@ -213,11 +213,11 @@ func (ev *HistoryEvent) writeData(o *object, a *largeData) {
 		o.fail(err)
 		return
 	}
-	ref := a.store(data)
+	ref := large.store(data)
 	text(o, "x", &ref)
 }
 
-func (ev *HistoryEvent) readData(o *object, a *largeData) {
+func (ev *HistoryEvent) readData(o *object, large *largeData) {
 	data, ok := o.take("d")
 	if !ok {
 		var ref string
@@ -225,7 +225,7 @@ func (ev *HistoryEvent) readData(o *object, a *largeData) {
 			return
 		}
 		var err error
-		if data, err = a.fetch(ref); err != nil {
+		if data, err = large.fetch(ref); err != nil {
 			o.fail(err)
 			return
 		}

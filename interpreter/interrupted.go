@@ -9,18 +9,19 @@ import (
 // Interruption is an effect that was in flight when a driver lost the run.
 type Interruption struct {
 	Effect Effect
-	// Deferred says that it has never begun: see State.DeferEffect.
+	// Deferred says that the effect has never begun: see State.DeferEffect.
 	Deferred bool
-	// Error is why it cannot be performed again; its task then fails with it. Nil otherwise.
+	// Error says why the effect cannot be performed again; its task then fails with this error. Nil otherwise.
 	Error *errors.Error
 }
 
 // Interrupted returns the effects that tasks of s wait for, in the order in which they were started, each as its next
-// attempt. A driver that takes over a run performs them again, but for those that are in other hands: a child
-// workflow, an effect that must not be repeated.
+// attempt. A driver that takes over a run performs them again, except for child runs, which go on by themselves, and for
+// effects that must not be repeated.
 //
-// What goes on here, or has ended and is not stepped yet, is no new attempt: goesOn tells.
-func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruption {
+// stillRunning reports whether this driver is still performing an effect, or has not passed its result to Step yet: such an
+// effect gets no new attempt.
+func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Interruption {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
 	m.resolveNodes()
@@ -29,7 +30,7 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 		if f.Effect == nil {
 			continue
 		}
-		if again := !f.Effect.AtMostOnce && !f.Effect.Deferred && !goesOn(f.Effect.ID) && f.node.kind.Route == RoutePerform; again {
+		if again := !f.Effect.AtMostOnce && !f.Effect.Deferred && !stillRunning(f.Effect.ID) && f.node.kind.Route == RoutePerform; again {
 			f.Effect.Attempt++
 			f.changed()
 		}
@@ -45,7 +46,7 @@ func Interrupted(p *Program, s *State, goesOn func(EffectID) bool) []Interruptio
 	return all
 }
 
-// Children returns the effects that tasks of s wait for and other instances perform, as they were wanted.
+// Children returns the effects that tasks of s wait for and that child runs perform, as they were requested.
 func Children(p *Program, s *State) []Effect {
 	m := &machine{p: p, s: s}
 	m.scope.m = m
@@ -57,14 +58,14 @@ func Children(p *Program, s *State) []Effect {
 		}
 		body := f.Effect.Request
 		if body == nil {
-			body, _ = m.requestAgain(f) // without it nobody can tell which child it is
+			body, _ = m.requestAgain(f) // on an error the body stays empty: which child it is remains unknown
 		}
 		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: RouteChild, Request: m.newRequest(f, body, f.Effect.Attempt)})
 	}
 	return all
 }
 
-// requestAgain makes a request that was not stored because it holds a secret, from the same input at the same time.
+// requestAgain computes a request that was not stored because it contains a secret, from the same input and with the same time.
 func (m *machine) requestAgain(f *taskFrame) ([]byte, *errors.Error) {
 	if err := m.requireSecrets(f.node); err != nil { // this owner may have other secrets
 		return nil, err.At(f.pointer().Instance())

@@ -9,20 +9,20 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Kind is what the interpreter has to know of one kind of task. Kinds arrive in a literal table (tasks.All).
+// Kind is what the interpreter has to know about one kind of task. Kinds arrive in a literal table (tasks.All).
 type Kind struct {
 	Kind    dsl.Kind
 	Compile func(*Builder, dsl.Task) Body
 	Perform Performer // nil for kinds without effects, and for those that no performer performs
 	Route   Route     // of its effects
-	// Shared says that others read what Next.Sharing names of a request.
+	// Shared says that a part of each request is stored where others read it: see Next.Sharing.
 	Shared bool
 }
 
 // Body is the compiled logic of one task of a workflow. Its methods are pure functions of the Scope.
 //
-// A body is a composite, a leaf or both: Enter returns what is next, and the interpreter then calls the method that
-// fits what was asked for.
+// A body may also be a Composite, a Sleeper or a Leaf: Enter says what is next, and the interpreter then calls the method
+// that belongs to what Enter asked for.
 type Body interface {
 	// Enter starts the body; Scope.Input is the task's transformed input.
 	Enter(*Scope) Next
@@ -40,7 +40,7 @@ type Composite interface {
 // Catcher is a Composite that may go on after a child has failed.
 type Catcher interface {
 	Composite
-	// MayCatch reports whether it may, depending on expressions perhaps, take an error out of a list of its own.
+	// MayCatch reports whether it may catch an error from its list of that name. Whether it does may depend on expressions.
 	MayCatch(list string, err *errors.Error) bool
 }
 
@@ -75,27 +75,27 @@ type Request struct {
 	Path        Path        // occurrence of the task
 	Key         string      // the occurrence's idempotency key, the same for every attempt
 	Attempt     int         // counts from 1
-	Deadline    time.Time   // of the innermost scope that ends first; zero if there is none
+	Deadline    time.Time   // the earliest of the scopes around the task; zero if there is none
 	ReadsSecret bool        // the task has read a secret, which may stand anywhere in Body
-	Memory      Memory      // for what the performer reads; nil is without a bound
-	// Prepared is what Body was written from, for a performer that need not read it again; nil if it comes from storage.
-	// It is read-only.
+	Memory      Memory      // bounds the data that the performer reads; nil for no bound
+	// Prepared is the value that Body was encoded from, so that a performer need not decode it; nil if Body comes from
+	// storage. It is read-only.
 	Prepared any
 }
 
-// Memory is what a driver gives its effects for the data that they read, so that all together do not need more than there
-// is. What is reserved is free again when the driver has stored what came of it.
+// Memory is a driver's budget for the data that its effects read, shared by all of them. The driver frees what an effect has
+// reserved when it has stored the effect's result.
 type Memory interface {
-	// Reserve waits until so many bytes are left. A performer calls it once, before it reads them.
+	// Reserve waits until that many bytes are free, and reserves them. A performer calls it once, before it reads.
 	Reserve(ctx context.Context, bytes int64) error
-	// Keep gives back all but so many bytes.
+	// Keep frees all but that many bytes of what was reserved.
 	Keep(bytes int64)
-	// ReserveValues waits until so many bytes are left for the values that a performer makes of what it has read. It calls
-	// it once, before it makes them.
+	// ReserveValues reserves memory in the same way for the values that a performer decodes from what it has read. A
+	// performer calls it once, before it decodes.
 	ReserveValues(ctx context.Context, bytes int64) error
 }
 
-// Performer does one effect. Its result is JSON data in the types of expr.Decode. It returns a *errors.Error for what
-// the workflow may catch, and any other error for a failure of the host. It ends soon after ctx does, and leaves no
+// Performer performs one effect. Its result is JSON data in the types of expr.Decode. It returns an *errors.Error for what
+// the workflow may catch, and any other error for a failure of the host. It returns soon after ctx ends, and leaves no
 // process, connection or goroutine behind.
 type Performer func(ctx context.Context, r Request) (any, error)

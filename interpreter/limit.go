@@ -12,17 +12,18 @@ func (s *Scope) Limits() limits.Set { return s.m.p.config.Limits }
 // Limits returns how large things may become in runs of p.
 func (p *Program) Limits() limits.Set { return p.config.Limits }
 
-// checkSize checks how large data is.
+// checkSize returns an error if v is larger than a limit.
 func (m *machine) checkSize(n limits.Name, v any) *errors.Error {
 	set := m.p.config.Limits
 	return set.Check(n, expr.EncodedSize(v, 1<<40))
 }
 
-// CheckSize is an error if data is larger than a limit.
+// CheckSize returns an error if v is larger than a limit.
 func (s *Scope) CheckSize(n limits.Name, v any) *errors.Error { return s.m.checkSize(n, v) }
 
-// checkRequest checks the request that f wants before it counts as wanted; held says that it holds a secret.
-func (m *machine) checkRequest(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
+// checkRequest checks a new request of f against the limits, and that it gives no secret away; confidential says that it
+// contains one.
+func (m *machine) checkRequest(f *taskFrame, n Next, body []byte) (confidential bool, err *errors.Error) {
 	set := m.p.config.Limits
 	switch f.node.kind.Route {
 	case RoutePublish:
@@ -39,7 +40,7 @@ func (m *machine) checkRequest(f *taskFrame, n Next, body []byte) (held bool, er
 	return m.checkConfidential(f, n, body)
 }
 
-// children counts the runs that tasks wait for.
+// children counts the child runs that tasks wait for.
 func (m *machine) children() (n int) {
 	for f := range m.s.tasks() {
 		if f.Effect != nil && f.node.kind.Route == RouteChild {
@@ -49,15 +50,15 @@ func (m *machine) children() (n int) {
 	return n
 }
 
-// checkBranches checks that branches can be in progress beside all other tasks.
+// checkBranches returns an error if a fork has too many branches, or if the run would have too many tasks in progress.
 func (m *machine) checkBranches(branches int) *errors.Error {
 	set := m.p.config.Limits
 	if err := set.Check(limits.Branches, branches); err != nil {
 		return err
 	}
-	open := 0
+	inProgress := 0
 	for range m.s.tasks() {
-		open++
+		inProgress++
 	}
-	return set.Check(limits.Tasks, open+branches)
+	return set.Check(limits.Tasks, inProgress+branches)
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Next is what a Body wants to happen now. Make it with Done, Direct, Fail, Run, Fork, Sleep, Await, Perform or Detach.
+// Next is what a Body asks the interpreter to do next. Make it with Done, Direct, Fail, Run, Fork, Sleep, Await, Perform or
+// Detach.
 type Next struct {
 	kind       nextKind
 	value      any
@@ -18,10 +19,10 @@ type Next struct {
 	deadline   *Deadline
 	vars       Vars
 	until      time.Time
-	recorded   bool // the wait has its own record
+	recorded   bool // the wait is in history already
 	detach     bool
 	output     any // of a detached effect
-	sharedBody any // what others read of a request
+	sharedBody any // the part of a request that others read
 }
 
 type nextKind uint8
@@ -49,8 +50,8 @@ func Direct(output any, then *Jump) Next { return Next{kind: nextDone, value: ou
 func Fail(err *errors.Error) Next { return Next{kind: nextFail, err: err} }
 
 // Run runs a list of the body's tasks with input; vars are bound for the tasks in it.
-func Run(list *List, input any, pass Repetition, vars Vars) Next {
-	return Next{kind: nextRun, list: list, value: input, repetition: pass, vars: vars}
+func Run(list *List, input any, repetition Repetition, vars Vars) Next {
+	return Next{kind: nextRun, list: list, value: input, repetition: repetition, vars: vars}
 }
 
 // WithDeadline gives what Run started a deadline of its own, d from now; if it passes, ChildFailed gets a timeout error
@@ -61,10 +62,11 @@ func (n Next) WithDeadline(kind string, d dsl.Duration, now time.Time) Next {
 	return n
 }
 
-// Repetition tells repeated runs of one list apart. The zero Repetition is a list that runs once.
+// Repetition says which of several passes over the same list one is: an iteration of a loop, or a retry. It is zero for a list
+// that runs once, and for a first attempt.
 type Repetition struct {
-	Iteration int // number of the loop pass plus one
-	Attempt   int // number of the retry, 1 for the first: it does not make a new occurrence for idempotency
+	Iteration int // of a loop, counted from 1
+	Attempt   int // number of the retry, counted from 1. A retry keeps the idempotency keys of the first attempt
 }
 
 // Fork runs every task of a list at the same time, each with input and a context of its own.
@@ -87,8 +89,8 @@ func Detach(request, output any) Next {
 	return Next{kind: nextPerform, value: request, detach: true, output: output}
 }
 
-// Sharing says what of a request is stored for others to read: it must not hold a secret, unless the task's definition
-// says the same.
+// Sharing names the part of a request that is stored where others read it. It must not contain a secret, except in a text
+// that the task's definition contains too.
 func (n Next) Sharing(v any) Next {
 	n.sharedBody = v
 	return n

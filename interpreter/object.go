@@ -16,14 +16,14 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// object is one JSON object, while it is written or while it is read. A type that is stored has one function that visits
-// its fields, each with its key, and serves both: a field is spelled once. Fields that are zero are left out, so that what
-// is stored stays small. They are read in the order in which they were written.
+// object is a JSON object that is being written or read. Each stored type has one function that visits its fields with their
+// keys and serves both directions, so that a field is spelled once. Zero fields are left out, so that what is stored stays
+// small. Fields are read in the order in which they were written.
 type object struct {
 	b       []byte // what is written so far, or what is left to read
 	reading bool
 	err     error // the first one
-	// secrets makes references of secrets in data of the workflow, and data of references.
+	// secrets replaces secrets in the workflow's data by references on writing, and back on reading.
 	secrets *redact.Set
 }
 
@@ -32,19 +32,19 @@ func newObject(b []byte, secrets *redact.Set) *object {
 	return &object{b: append(b, '{'), secrets: secrets}
 }
 
-// end ends an object that is written.
+// end finishes an object that is written.
 func (o *object) end() ([]byte, error) { return append(o.b, '}'), o.err }
 
 // readObject visits the fields of an object that was written before.
 func readObject(data []byte, secrets *redact.Set, fields func(*object)) error {
 	o := &object{reading: true, secrets: secrets}
 	if len(data) < 2 || data[0] != '{' || data[len(data)-1] != '}' {
-		return fmt.Errorf("%.40q is no object", data)
+		return fmt.Errorf("%.40q is not a JSON object", data)
 	}
 	o.b = data[1 : len(data)-1]
 	fields(o)
 	if o.err == nil && len(o.b) > 0 {
-		return fmt.Errorf("%.40q is unknown, or not in its place", o.b)
+		return fmt.Errorf("%.40q is an unknown member, or out of order", o.b)
 	}
 	return o.err
 }
@@ -85,7 +85,7 @@ func (o *object) next() (name string, value []byte) {
 	}
 	value, ok := o.take(name)
 	if !ok {
-		o.check(fmt.Errorf("%.40q is no member", o.b))
+		o.check(fmt.Errorf("%.40q is not a member", o.b))
 	}
 	return name, value
 }
@@ -95,14 +95,14 @@ func (o *object) fail(err error) {
 		return
 	}
 	if o.err = err; !o.reading {
-		o.b = append(o.b, "null"...) // the object is of no use, but stays one
+		o.b = append(o.b, "null"...) // keeps the text well-formed
 	}
 }
 
-// text is a field of text.
+// text visits a field of text.
 func text[T ~string](o *object, key string, v *T) { textUnless(o, key, v, "") }
 
-// textUnless is a field of text that is left out while it is what it usually is.
+// textUnless visits a field of text that is left out if it has its usual value.
 func textUnless[T ~string](o *object, key string, v *T, usual T) {
 	if !o.reading {
 		if *v != usual {
@@ -127,7 +127,7 @@ func (o *object) unquoted(value []byte) (text string) {
 	return text
 }
 
-// number is a field of a whole number.
+// number visits a field of a whole number.
 func number[T ~int | ~uint8](o *object, key string, v *T) {
 	if !o.reading {
 		if *v != 0 {
@@ -143,7 +143,7 @@ func number[T ~int | ~uint8](o *object, key string, v *T) {
 	}
 }
 
-// flag is a field that is true or false.
+// flag visits a field that is true or false.
 func (o *object) flag(key string, v *bool) {
 	if !o.reading {
 		if *v {
@@ -155,7 +155,7 @@ func (o *object) flag(key string, v *bool) {
 	}
 }
 
-// instant is a field of a point in time: milliseconds since 1970, with six decimals unless it is a whole number.
+// instant visits a point in time: milliseconds since 1970, with six decimals unless it is a whole number.
 func (o *object) instant(key string, v *time.Time) {
 	if o.reading {
 		if value, ok := o.take(key); ok {
@@ -187,7 +187,7 @@ func (o *object) readInstant(value string) time.Time {
 	return time.UnixMilli(ms).Add(time.Duration(ns)).UTC()
 }
 
-// data is a field of data of the workflow, which may hold secrets; nil is left out.
+// data visits data of the workflow, which may contain secrets; nil is left out.
 func (o *object) data(key string, v *any) {
 	if !o.reading {
 		if *v != nil {
@@ -198,7 +198,7 @@ func (o *object) data(key string, v *any) {
 	}
 }
 
-// dataUnless is data that is left out while it is the same as other data.
+// dataUnless visits data that is left out if it is the same as other.
 func (o *object) dataUnless(key string, v *any, other any) {
 	if !o.reading {
 		if !jsonvalue.Same(*v, other) {
@@ -212,7 +212,7 @@ func (o *object) dataUnless(key string, v *any, other any) {
 	}
 }
 
-// optional is data that is there or not, and null if it is null.
+// optional visits data that may be absent: a nil *v is left out, a null value is written as null.
 func (o *object) optional(key string, v **Value) {
 	if !o.reading {
 		if *v != nil {
@@ -223,7 +223,7 @@ func (o *object) optional(key string, v **Value) {
 	}
 }
 
-// public is a field of data that holds no secret, also null.
+// public visits data that contains no secret; null is written too.
 func (o *object) public(key string, v *any) {
 	if !o.reading {
 		o.write(key, *v)
@@ -232,7 +232,7 @@ func (o *object) public(key string, v *any) {
 	}
 }
 
-// json is a field of JSON text that may be stored as it is; nil is left out.
+// json visits JSON text that may be stored as it is; nil is left out.
 func (o *object) json(key string, v *[]byte) {
 	if !o.reading {
 		if *v != nil {
@@ -243,7 +243,7 @@ func (o *object) json(key string, v *[]byte) {
 	}
 }
 
-// byNumber is a field of JSON texts that may be stored as they are, by number.
+// byNumber visits JSON texts that may be stored as they are, each under a number.
 func byNumber[K ~int](o *object, key string, all *map[K][]byte) {
 	if !o.reading {
 		o.key(key)
@@ -269,7 +269,7 @@ func byNumber[K ~int](o *object, key string, all *map[K][]byte) {
 	}))
 }
 
-// variables is a field of variables.
+// variables visits variables.
 func (o *object) variables(key string, v *Vars) {
 	if !o.reading {
 		if len(*v) > 0 {
@@ -281,7 +281,7 @@ func (o *object) variables(key string, v *Vars) {
 	}
 }
 
-// sealedJSON is a field of JSON text that holds data of the workflow; nil is left out.
+// sealedJSON visits JSON text of the workflow's data, which may contain secrets; nil is left out.
 func (o *object) sealedJSON(key string, v *[]byte) {
 	value, ok := *v, *v != nil
 	change := o.secrets.Seal
@@ -297,7 +297,7 @@ func (o *object) sealedJSON(key string, v *[]byte) {
 	case err != nil:
 		o.fail(err)
 	case o.reading:
-		*v = bytes.Clone(value) // it would keep all that it was read from
+		*v = bytes.Clone(value) // a part of it would keep the whole text in memory
 	default:
 		o.raw(key, value)
 	}
@@ -323,14 +323,14 @@ func (o *object) decoded(value []byte) any {
 	return v
 }
 
-// smallData is from how many bytes on it matters how often data is copied.
+// smallData is up to how many bytes it does not matter that data is copied while its buffer grows.
 const smallData = 4 << 10
 
 // write writes a value that may be stored as it is.
 func (o *object) write(key string, v any) {
 	o.key(key)
 	b, err := expr.AppendAtMost(o.b, v, smallData)
-	if err == expr.ErrTooLong { // its place is made at once, and does not grow again and again
+	if err == expr.ErrTooLong { // the buffer grows once, and not again and again
 		b, err = expr.Append(slices.Grow(o.b, jsonCapacity(v)+smallData), v)
 	}
 	if err != nil {
@@ -340,7 +340,7 @@ func (o *object) write(key string, v any) {
 	o.b = b
 }
 
-// jsonCapacity returns how many bytes to have for data as JSON: a little more than it looks like, for what has to be escaped.
+// jsonCapacity estimates how many bytes v takes as JSON, with a little room for what has to be escaped.
 func jsonCapacity(v any) int {
 	size := expr.EncodedSize(v, math.MaxInt)
 	return size + size/32
@@ -352,7 +352,7 @@ func (o *object) raw(key string, data []byte) {
 	o.b = append(o.b, data...)
 }
 
-// part is a field that is an object of its own; nil is left out.
+// part visits an object inside this one; nil is left out.
 func part[T any](o *object, key string, v **T, fields func(*T, *object)) {
 	if !o.reading {
 		if *v != nil {
@@ -365,11 +365,11 @@ func part[T any](o *object, key string, v **T, fields func(*T, *object)) {
 	}
 }
 
-// parts is a field that is a list of objects; an empty one is left out.
+// parts visits a list of objects; an empty one is left out.
 func parts[T any](o *object, key string, all *[]T, fields func(*T, *object)) {
 	if o.reading {
 		value, _ := o.take(key)
-		for len(value) > 1 { // more than its end; a bracket or comma comes before each
+		for len(value) > 1 { // more than the closing bracket; a bracket or comma comes before each item
 			value = value[1:]
 			end := jsonvalue.Extent(value)
 			if end == 0 {
@@ -392,7 +392,7 @@ func parts[T any](o *object, key string, all *[]T, fields func(*T, *object)) {
 	o.b = append(o.b, ']')
 }
 
-// nested writes an object inside of this one.
+// nested writes an object inside this one.
 func (o *object) nested(fields func(*object)) {
 	inner := newObject(o.b, o.secrets)
 	fields(inner)
@@ -407,7 +407,7 @@ func (o *object) check(err error) {
 	}
 }
 
-// custom is a field that writes and reads itself as JSON; nil is left out.
+// custom visits a field that writes and reads itself as JSON; nil is left out.
 func custom[T any](o *object, key string, v **T) {
 	if !o.reading {
 		if *v == nil {

@@ -10,25 +10,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// Path names an occurrence of a task: its pointer, with the loop passes "[3]", retries "!2" and repeat visits "+1"
-// that led to it. It is what idempotency keys and history refer to (design.md section 4).
+// Path names an occurrence of a task: its pointer, with the iterations "[3]", retries "!2" and backward jumps "+1" that led
+// to it. Idempotency keys and history refer to it (design.md section 4).
 type Path string
 
 // The marks are escaped in task names as RFC 6901 escapes / and ~.
 var pathEscaper = strings.NewReplacer("[", "~2", "!", "~3", "+", "~4")
 
-// suffix returns what a pass adds to the path of the task whose list runs.
-func (p Repetition) suffix() string {
+// suffix returns what a repetition adds to the path of the task whose list is repeated.
+func (r Repetition) suffix() string {
 	switch {
-	case p == Repetition{}:
+	case r == Repetition{}:
 		return ""
-	case p.Iteration > 0:
-		return "[" + strconv.Itoa(p.Iteration-1) + "]"
+	case r.Iteration > 0:
+		return "[" + strconv.Itoa(r.Iteration-1) + "]"
 	}
-	return "!" + strconv.Itoa(p.Attempt)
+	return "!" + strconv.Itoa(r.Attempt)
 }
 
-// withoutRetries returns the path without retries: a repeated attempt is the same occurrence.
+// withoutRetries returns the path without retries: every attempt is the same occurrence.
 func (p Path) withoutRetries() string {
 	if !strings.Contains(string(p), "!") {
 		return string(p)
@@ -49,8 +49,8 @@ func (s *State) key(p Path) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// chance returns a number in [0, 1) that depends on nothing but the instance, the occurrence and salt.
-func (s *State) chance(p Path, salt string) float64 {
+// random returns a number in [0, 1) that depends on nothing but the instance, the occurrence and salt.
+func (s *State) random(p Path, salt string) float64 {
 	sum := s.digest("chance", string(p), salt)
 	return float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53)
 }

@@ -28,7 +28,7 @@ type Program struct {
 	redacted    *redact.Cache              // the values of the secrets that it declares
 }
 
-// Config is what a program needs from around it. The zero value knows no kind of task and no secret.
+// Config is what a program needs from its host. The zero value knows no kind of task and no secret.
 type Config struct {
 	Kinds   []Kind
 	Secrets Secrets // nil: no secret is available
@@ -44,8 +44,8 @@ type Config struct {
 // Secrets returns the value of a secret that the workflow declares, and whether there is one.
 type Secrets func(name string) (value any, ok bool)
 
-// ErrNotFetched is what a Loader returns for a resource that it may not fetch. Compile then checks all but what the resource
-// holds, and says so; the program is not for running.
+// ErrNotFetched is what a Loader returns for a resource that it is not allowed to fetch. Compile then checks everything but
+// what the resource contains, and says so; the program must not be run.
 var ErrNotFetched = errors.New("it is not fetched here")
 
 // Loader reads an external resource, and gives up when ctx ends; uri is absolute, or relative to the workflow's own file.
@@ -53,10 +53,13 @@ type Loader func(ctx context.Context, uri string) ([]byte, error)
 
 // List is a compiled list of tasks: one of a task's own lists, or the workflow's.
 type List struct {
-	name  string // pointer suffix below its owner: do, try, catch/do, fork/branches
+	// name is which list of its owner it is, as a pointer below the owner: do, try, catch/do, fork/branches. It is never
+	// empty: stored frames tell lists from tasks by it.
+	name  string
 	tasks []*node
 	owner *node // nil for the workflow's own list and for functions
-	// absolute lists stand outside the place they run in, so that their tasks' pointers are complete: extensions.
+	// absolute says that the list stands elsewhere in the document than its owner, as an extension's does, so that the pointers
+	// of its tasks do not begin with the owner's.
 	absolute bool
 }
 
@@ -73,7 +76,7 @@ func (l *List) find(origin dsl.Pointer) *node {
 	return nil
 }
 
-// task returns the task of l that stands at origin.
+// task returns the task of l that stands at origin, and panics if there is none.
 func (l *List) task(origin dsl.Pointer) *node {
 	if l != nil {
 		if n := l.find(origin); n != nil {
@@ -90,7 +93,7 @@ func otherDefinition(origin dsl.Pointer) string {
 // inlined reports whether l is a function, which runs as if it stood where it is called.
 func (l *List) inlined() bool { return l.name == callList }
 
-// callList is the name of a called function's list.
+// callList is the name of the list that holds the task of a called function.
 const callList = "call"
 
 // node is one compiled task.
@@ -113,9 +116,9 @@ type node struct {
 	atMostOnce bool     // metadata.swrun.delivery is at-most-once
 }
 
-// list returns the node's list in slot, or nil.
-func (n *node) list(slot string) *List {
-	if i := slices.IndexFunc(n.lists, func(l *List) bool { return l.name == slot }); i >= 0 {
+// list returns the node's list of that name, or nil.
+func (n *node) list(name string) *List {
+	if i := slices.IndexFunc(n.lists, func(l *List) bool { return l.name == name }); i >= 0 {
 		return n.lists[i]
 	}
 	return nil
@@ -145,7 +148,7 @@ type Jump struct {
 	Directive dsl.Directive
 	Index     int // of the task to go on with, for dsl.DirectiveTask
 
-	// unwinding says that the end began in a child: nothing but output.as and export.as follows (semantics 4.5).
+	// unwinding says that a child has ended the workflow: of this task only output.as and export.as follow (semantics 4.5).
 	unwinding bool
 }
 
@@ -161,7 +164,7 @@ type Duration struct {
 	property string         // that the code stands in
 }
 
-// Eval returns the duration; a duration that an expression yields may be wrong.
+// Eval returns the duration, or an error if its expression yields none.
 func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	if d.code == nil {
 		return d.literal, nil

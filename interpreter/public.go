@@ -8,14 +8,14 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file finds what is public, even if a secret holds the same words: what the document itself says. Everybody who
-// reads the document knows it, and catches compare it.
+// This file decides which texts are public even if a secret contains the same words: those of the document itself. Whoever
+// reads the document knows them, and catches compare them.
 
-// PublicInErrors returns what reports whether a text of an error is what the document or this program says: a standard
-// type or title, a text of an error that the document defines, or the place of a task.
+// PublicInErrors returns a function that reports whether a text of an error is public: a standard type or title, a text of an
+// error that the document defines, or the pointer of a task.
 func PublicInErrors(w *dsl.Workflow) func(text string) bool {
 	texts, names := errorTexts(w), namesIn(w.Source.Data(""))
-	return func(text string) bool { return texts[text] || isPlace(text, names) }
+	return func(text string) bool { return texts[text] || isPointer(text, names) }
 }
 
 // errorTexts returns the texts of the errors that are standard or that w defines.
@@ -30,8 +30,8 @@ func errorTexts(w *dsl.Workflow) map[string]bool {
 	return texts
 }
 
-// isPlace reports whether text is a pointer into a document with such names.
-func isPlace(text string, names map[string]bool) bool {
+// isPointer reports whether text is a pointer into a document whose members have these names.
+func isPointer(text string, names map[string]bool) bool {
 	if !strings.HasPrefix(text, "/") {
 		return false
 	}
@@ -50,11 +50,11 @@ func namesIn(v any) map[string]bool {
 	return names
 }
 
-// publicIn returns what reports whether a text stands as a whole in a task's definition.
+// publicIn returns a function that reports whether a text is a whole value, or a name, in a task's definition.
 func (m *machine) publicIn(n *node) func(text string) bool {
 	var texts map[string]bool
 	return func(text string) bool {
-		if texts == nil { // mostly nothing is asked
+		if texts == nil { // made when it is first needed, which is rare
 			texts = map[string]bool{}
 			add := func(text string) { texts[text] = true }
 			walkData(m.p.Workflow.Source.Data(n.origin), add, func(leaf any) { add(fmt.Sprint(leaf)) })

@@ -18,7 +18,7 @@ type Scope struct {
 
 	input, output any  // $input and $output at this point of the task's protocol
 	readsSecret   bool // an expression has used a secret
-	confidential  bool // a secret goes with the request, by value or by name
+	confidential  bool // the request contains a secret, or names one
 	bound         Vars // variables that only this scope sees
 	work          int  // units that its expressions and schemas have taken
 }
@@ -44,8 +44,7 @@ func (s *Scope) Instance() string { return s.m.s.ID }
 // Workflow returns the document.
 func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 
-// Eval evaluates a template for input. There must be one: what an absent property means is for the task to say, and never
-// that the input stands in for it unasked.
+// Eval evaluates a template for input. The template must not be nil: what an absent property means is for the task to decide.
 func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
 	if s.work > expr.MaxCombinedWork {
 		return nil, expr.CombinedWorkError()
@@ -57,10 +56,10 @@ func (s *Scope) Eval(t *expr.Template, input any) (any, *errors.Error) {
 	return v, nil
 }
 
-// EvalCondition evaluates a condition for input; an absent condition yields otherwise.
-func (s *Scope) EvalCondition(c *expr.Code, input any, otherwise bool) (bool, *errors.Error) {
+// EvalCondition evaluates a condition for input; an absent one (nil) yields ifAbsent.
+func (s *Scope) EvalCondition(c *expr.Code, input any, ifAbsent bool) (bool, *errors.Error) {
 	if c == nil {
-		return otherwise, nil
+		return ifAbsent, nil
 	}
 	if s.work > expr.MaxCombinedWork {
 		return false, expr.CombinedWorkError()
@@ -81,7 +80,7 @@ func (s *Scope) CountWork(units int) {
 // Bind makes $name visible to the expressions that s evaluates until the body returns.
 func (s *Scope) Bind(name string, value any) { s.bound = Vars{name: value} }
 
-// EvalConditionWith evaluates a condition for input with further variables; an absent condition holds.
+// EvalConditionWith evaluates a condition for input with further variables; an absent one (nil) is true.
 func (s *Scope) EvalConditionWith(c *expr.Code, input any, vars Vars) (bool, *errors.Error) {
 	s.bound = vars
 	holds, err := s.EvalCondition(c, input, true)
@@ -89,18 +88,18 @@ func (s *Scope) EvalConditionWith(c *expr.Code, input any, vars Vars) (bool, *er
 	return holds, err
 }
 
-// RecordCaught notes that the task has caught an error.
+// RecordCaught adds to the history that the task has caught an error.
 func (s *Scope) RecordCaught(err *errors.Error) {
 	s.m.record(s.frame.event(HistoryEvent{Type: ErrorCaught, Error: err, CaughtBy: s.frame.pointer(), Timeout: s.m.timeoutKind(err)}))
 }
 
-// Retry waits until a time and then calls Wake for the given attempt.
+// Retry waits until a time and then calls Wake; attempt is the number of the attempt that history shows.
 func (s *Scope) Retry(attempt int, until time.Time) Next {
 	s.m.record(s.frame.event(HistoryEvent{Type: RetryScheduled, Attempt: attempt, Until: until}))
 	return Next{kind: nextSleep, until: until, recorded: true}
 }
 
-// CallDepth returns how many function calls the task runs in.
+// CallDepth returns how many function calls the task is nested in.
 func (s *Scope) CallDepth() int {
 	calls := 0
 	for f := range s.m.s.ancestors(s.frame) {
@@ -138,14 +137,14 @@ func (s *Scope) Secret(name string) (any, *errors.Error) {
 	return s.m.secret(name)
 }
 
-// AddDeadline gives the task a second deadline of its own, for example a retry policy's; kind names it in the error.
+// AddDeadline gives the task a further deadline, d from now, for example a retry policy's; kind names it in the error.
 func (s *Scope) AddDeadline(kind string, d dsl.Duration) {
 	s.frame.Deadlines = append(s.frame.Deadlines, newDeadline(kind, d, s.m.now))
 	s.frame.changed()
 }
 
 // Random returns a number in [0, 1) that is always the same for this occurrence and salt.
-func (s *Scope) Random(salt string) float64 { return s.m.s.chance(s.frame.Path, salt) }
+func (s *Scope) Random(salt string) float64 { return s.m.s.random(s.frame.Path, salt) }
 
 // UUID returns a UUID that is always the same for this occurrence.
 func (s *Scope) UUID() string { return s.m.s.uuid(s.frame.Path) }

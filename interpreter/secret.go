@@ -6,11 +6,11 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// This file keeps secrets inside of a run. While the run is in memory, its data holds them as they are. What is stored
-// of its state refers to them (redact.Seal); records, errors and the output of the run, which people and other runs
-// read, have them hidden; and a request that is stored for others must not hold one.
+// This file keeps secrets inside a run. In memory, the run's data contains them as they are. Its stored state contains
+// references to them instead (redact.Set.Seal). In history events, errors and the output, which people and other runs read,
+// they are hidden. A request that is stored for others to read must not contain one.
 
-// redactions returns how the program's secrets are found: nil if its workflow declares none.
+// redactions returns the secrets of the program; nil if its workflow declares none.
 func (p *Program) redactions() *redact.Set {
 	if p == nil {
 		return nil
@@ -31,8 +31,8 @@ func (m *machine) secret(name string) (any, *errors.Error) {
 	return nil, errors.Authorizationf("the secret %q is not available: declare it in use.secrets and provide it", name)
 }
 
-// secrets is $secrets: what is declared and available. That an expression's secrets are among them is checked before
-// the task starts.
+// secrets returns the value of $secrets: the secrets that are declared and available. That those which an expression names
+// are among them was checked before the task started (requireSecrets).
 func (m *machine) secrets() map[string]any {
 	values := map[string]any{}
 	for _, name := range m.p.Workflow.Use.Secrets {
@@ -43,7 +43,7 @@ func (m *machine) secrets() map[string]any {
 	return values
 }
 
-// requireSecrets checks that every secret which the task's expressions name is there.
+// requireSecrets returns an error if a secret that the task's expressions name is not available.
 func (m *machine) requireSecrets(n *node) *errors.Error {
 	for _, name := range n.secrets {
 		if _, err := m.secret(name); err != nil {
@@ -53,14 +53,14 @@ func (m *machine) requireSecrets(n *node) *errors.Error {
 	return nil
 }
 
-// visibleError returns an error as everybody may see it, with the type's spelling that is configured.
+// visibleError returns an error as people may see it: with secrets hidden, and the standard type spelled as configured.
 func (m *machine) visibleError(err *errors.Error) *errors.Error {
 	return errors.Rebase(m.s.redact.Error(err), m.p.config.ErrorBase)
 }
 
-// checkConfidential checks what a task wants of others. What is stored for others to read must not hold a secret; what is only
-// sent may, and is then confidential.
-func (m *machine) checkConfidential(f *taskFrame, n Next, body []byte) (held bool, err *errors.Error) {
+// checkConfidential reports whether a request contains a secret. One that is only sent may; one that is stored for others to
+// read must not, which is an error.
+func (m *machine) checkConfidential(f *taskFrame, n Next, body []byte) (confidential bool, err *errors.Error) {
 	if m.s.redact == nil {
 		return false, nil
 	}
@@ -69,8 +69,8 @@ func (m *machine) checkConfidential(f *taskFrame, n Next, body []byte) (held boo
 		return m.s.redact.FindSecret(v, func(string) bool { return false }) != "", nil
 	}
 	if name := m.s.redact.FindSecret(n.sharedBody, m.publicIn(f.node)); name != "" {
-		return true, errors.Authorizationf("%s would hand on the secret %q, and keep it where others read it: %s",
-			f.node.kind.Kind, name, "a workflow that needs a secret declares it in its own use.secrets, and what others may read does not belong into one")
+		return true, errors.Authorizationf("%s would store the secret %q where others can read it: %s",
+			f.node.kind.Kind, name, "leave it out; a workflow that needs it declares it in its own use.secrets")
 	}
 	return false, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// Status is where a run stands: the DSL's status phases.
+// Status is the status phase of a run, in the DSL's words.
 type Status string
 
 // The statuses.
@@ -23,12 +23,12 @@ const (
 	StatusCompleted Status = "completed"
 )
 
-// Final reports whether nothing can follow.
+// Final reports whether the run has ended.
 func (s Status) Final() bool {
 	return s == StatusCancelled || s == StatusFaulted || s == StatusCompleted
 }
 
-// State is a run as data. It belongs to one driver at a time; Step changes it in place. X, and values in it are shared
+// State is a run as data. It belongs to one driver at a time; Step changes it in place. The workflow's data in it is shared
 // and never written to.
 type State struct {
 	ID        string
@@ -43,10 +43,10 @@ type State struct {
 	Deadlines   []Deadline // the workflow's own, in no order
 	Output      any        // once completed
 	Fault       *errors.Error
-	// TimedOut says that the run has faulted because a deadline of its own has passed, the workflow's or that of a task
-	// of it which nothing has caught. An error that merely looks so, or comes from somebody else, is none.
+	// TimedOut says that the run has faulted because one of its own deadlines has passed: the workflow's, or that of a task
+	// whose timeout nothing caught. A timeout error that was raised, or that came from outside, does not count.
 	TimedOut bool
-	// Depth is how many workflows have started one another before this one.
+	// Depth is how many runs are above this one: the parent that started it, the parent's parent, and so on.
 	Depth int
 
 	frames       []frame // in the order of their ids: a child comes after its parent
@@ -84,7 +84,7 @@ func (s *State) task(id FrameID) *taskFrame {
 	return f
 }
 
-// tasks returns the frames of tasks.
+// tasks iterates over the frames of tasks.
 func (s *State) tasks() iter.Seq[*taskFrame] {
 	return func(yield func(*taskFrame) bool) {
 		for _, f := range s.frames {
@@ -95,12 +95,12 @@ func (s *State) tasks() iter.Seq[*taskFrame] {
 	}
 }
 
-// ancestors returns the frames around f, the innermost first.
+// ancestors iterates over the frames around f, innermost first.
 func (s *State) ancestors(f frame) iter.Seq[frame] {
 	return s.selfAndAncestors(s.frame(f.common().Parent))
 }
 
-// selfAndAncestors returns f and the frames around it, the innermost first; none for nil.
+// selfAndAncestors iterates over f and the frames around it, innermost first; over none if f is nil.
 func (s *State) selfAndAncestors(f frame) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
 		for ; f != nil && yield(f); f = s.frame(f.common().Parent) {
@@ -116,7 +116,7 @@ func (s *State) push(f frame) {
 	s.headChanged = true
 }
 
-// remove takes away a frame whose children have gone before.
+// remove removes a frame that has no children any more.
 func (s *State) remove(f frame) {
 	last := len(s.frames) - 1
 	if s.frames[last] == f { // almost always: the innermost frame ends first
@@ -167,7 +167,7 @@ func (s *State) isWaiting() bool {
 	return true
 }
 
-// NextDeadline returns when the first scope that is open ends; zero if none does.
+// NextDeadline returns the earliest active deadline; zero if there is none.
 func (s *State) NextDeadline() time.Time {
 	first := earliest(s.Deadlines)
 	for _, f := range s.frames {
@@ -176,7 +176,7 @@ func (s *State) NextDeadline() time.Time {
 	return first
 }
 
-// NextWake returns when Step has to be called again at the latest, or the zero time if only an event can go on.
+// NextWake returns when Step has to be called again at the latest; zero if the run only waits for events.
 func (s *State) NextWake() time.Time {
 	if s.Status.Final() {
 		return time.Time{}
@@ -221,16 +221,16 @@ func (s *State) taskAwaiting(id EffectID) *taskFrame {
 	return nil
 }
 
-// DeferEffect notes that an effect that a step wants is not begun yet. So it can be stored although it must not be performed
-// twice: whoever restores the state knows that it has not been.
+// DeferEffect marks an effect that a step has asked for as not begun. An at-most-once effect can then be stored while it waits:
+// whoever restores the state knows that it has not been performed.
 func (s *State) DeferEffect(id EffectID) { s.setDeferred(id, true) }
 
-// BeginEffect ends DeferEffect: once this is stored, the effect counts as begun.
+// BeginEffect removes the mark of DeferEffect: once this is stored, the effect counts as begun.
 func (s *State) BeginEffect(id EffectID) { s.setDeferred(id, false) }
 
-func (s *State) setDeferred(id EffectID, held bool) {
-	if f := s.taskAwaiting(id); f != nil && f.Effect.Deferred != held {
-		f.Effect.Deferred = held
+func (s *State) setDeferred(id EffectID, deferred bool) {
+	if f := s.taskAwaiting(id); f != nil && f.Effect.Deferred != deferred {
+		f.Effect.Deferred = deferred
 		f.changed()
 	}
 }

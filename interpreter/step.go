@@ -21,23 +21,23 @@ type Start struct {
 	Deadlines []Deadline
 	// TimeoutReplaced leaves the document's timeout out, because one of Deadlines replaces it.
 	TimeoutReplaced bool
-	// StartedAt is when the run has begun, if that is before the step. A run whose time was over before it began has never
-	// started.
+	// StartedAt is when the run began, if that was before the step; zero otherwise. A run that began after one of its
+	// Deadlines never starts.
 	StartedAt time.Time
 	// TimeoutFrom is when the document's timeout begins to count; zero for when the run begins.
 	TimeoutFrom time.Time
-	// Depth is how many workflows have started one another before this one.
+	// Depth is how many runs are above this one: see State.Depth.
 	Depth int
 }
 
-// Finished tells that an effect has ended with a result or an error.
+// Finished says that an effect has ended with a result or an error.
 type Finished struct {
 	Effect EffectID
 	Result any
 	Error  *errors.Error // nil if it ended well
 }
 
-// Due tells that time has passed, or that a step left work to do. It may come at any time, and early.
+// Due says that time has passed, or that a step left work to do. It may come at any time, also too early.
 type Due struct{}
 
 // Cancel ends the run from outside.
@@ -88,37 +88,37 @@ type Effect struct {
 	Request    Request
 }
 
-// Result is what a step wants done.
+// Result is what a step asks its driver to do.
 type Result struct {
 	Effects []Effect       // to perform, in order
-	Cancels []EffectID     // effects in flight whose result nobody wants any more
+	Cancels []EffectID     // effects in flight whose result is no longer needed
 	History []HistoryEvent // what happened, in order
 	// Again says that the step stopped at its limit of work: call Step with Due at once.
 	Again bool
-	// Withheld says that the records leave out the result of an effect, which may repeat a secret: what the step made
-	// of it can only be told by what it changed in the state.
+	// Withheld says that the history leaves out the result of an effect, because it may repeat a secret. The step cannot be
+	// replayed from its history then, so that the whole state has to be stored with it.
 	Withheld bool
 	// TasksStarted is the number of tasks that the step started.
 	TasksStarted int
 }
 
 // stepLimit is how many tasks one step may start, so that a deadline or a cancel is noticed in a loop that never
-// waits, and a step's records stay small.
+// waits, and the history of a step stays small.
 const stepLimit = 1000
 
-// stepBytes is after how many bytes of data and errors in its records, and of requests, a step starts no more tasks: nobody has to
-// hold or store much more than that at once.
+// stepBytes is how many bytes of history events and requests a step may produce. It starts no more tasks after that, so that
+// its driver does not have to hold or store much more at once.
 const stepBytes = 4 << 20
 
-// workLimit is after how much work of expressions and schemas a step ends, for the same reason; its unit is about a
-// microsecond. It is counted, so that a step ends at the same task wherever it is made.
+// workLimit is how much work of expressions and schemas a step may do, for the same reason, in units of about a microsecond.
+// Work is counted and not measured, so that a step ends at the same task on every machine.
 const workLimit = 250_000
 
 // Step advances the run as far as it can go without the outside. It is deterministic: the same program, state, event
 // and time always give the same result. It changes s in place; a driver that cannot keep the outcome drops s.
 //
-// An event that comes too late, for an effect that nobody waits for or a run that has ended, changes nothing but
-// the records.
+// An event that comes too late, for an effect that no task waits for or a run that has ended, changes nothing but the
+// history.
 func Step(p *Program, s *State, ev Event, now time.Time) Result {
 	m := &machine{p: p, s: s, now: now}
 	m.scope.m, s.redact = m, p.redactions()
@@ -141,21 +141,21 @@ type machine struct {
 	scope  Scope
 	result Result
 
-	recordedBytes int // bytes of data and errors in the records of the step, and of its requests
+	recordedBytes int // bytes of the step's history events and requests so far
 
 	workflowValue map[string]any // $workflow, once it is used
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is no error
 	work          int            // units of work so far
-	expired       *errors.Error  // the error of the deadline that has passed, as it goes up now
-	expiredKind   string         // of deadline
+	expired       *errors.Error  // the timeout error of the deadline that has passed, as it is being passed on
+	expiredKind   string         // of that deadline
 }
 
-// limitReached reports whether the step has done enough.
+// limitReached reports whether the step may start no more tasks.
 func (m *machine) limitReached() bool {
 	return m.result.TasksStarted >= stepLimit || m.work >= workLimit || m.recordedBytes >= stepBytes
 }
 
-// resolveNodes finds out which task each frame belongs to, after the state was decoded.
+// resolveNodes finds the task that each frame belongs to, after the state was decoded.
 func (m *machine) resolveNodes() {
 	for _, f := range m.s.frames {
 		if c := f.common(); c.node == nil {
@@ -167,7 +167,7 @@ func (m *machine) resolveNodes() {
 	}
 }
 
-// nodeOf finds the task of a frame in what its parent runs; the parent comes before it.
+// nodeOf finds the task of a frame among those of its parent, which was resolved before it.
 func (m *machine) nodeOf(f frame) *node {
 	c := f.common()
 	parent := m.s.frame(c.Parent)
@@ -224,7 +224,7 @@ func (m *machine) start(ev Start) {
 	m.pushQueued(&listFrame{commonFrame: commonFrame{node: workflowNode}, ListName: "do", Data: transformed})
 }
 
-// armWorkflow sets when the run has begun and the deadlines of the whole of it.
+// armWorkflow sets when the run began, and the deadlines of the whole run.
 func (m *machine) armWorkflow(ev Start) *errors.Error {
 	s := m.s
 	s.StartedAt, s.Deadlines = m.now, slices.Clone(ev.Deadlines)
@@ -264,14 +264,14 @@ func (m *machine) handle(ev Event) {
 	}
 }
 
-func (m *machine) setSuspended(suspended bool, r HistoryEvent) {
+func (m *machine) setSuspended(suspended bool, e HistoryEvent) {
 	if m.s.Suspended != suspended && !m.s.Status.Final() {
 		m.s.Suspended, m.s.headChanged = suspended, true
-		m.record(r)
+		m.record(e)
 	}
 }
 
-// wake goes on with every task whose wait is over: retries before plain waits, each in the order in which they end.
+// wake continues every task whose wait is over: retries before plain waits, each in the order in which they end.
 func (m *machine) wake() {
 	if m.s.Status.Final() || m.s.Suspended {
 		return
@@ -305,7 +305,7 @@ func isComposite(f *taskFrame) bool {
 func (m *machine) effectFinished(ev Finished) {
 	f := m.s.taskAwaiting(ev.Effect)
 	if f == nil {
-		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // it may repeat a secret, and is of no use
+		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // without the result, which may repeat a secret
 		return
 	}
 	if err := m.checkSize(limits.Data, ev.Result); err != nil {
@@ -335,7 +335,7 @@ func (m *machine) cancelRun(ev Cancel) {
 	m.record(HistoryEvent{Type: WorkflowCancelled, Data: ev.Reason})
 }
 
-// run lets queued frames go on, first come first served, until nothing can go on or the step has done enough.
+// run advances the queued frames, first come first served, until none is left or the step reaches a limit.
 func (m *machine) run() {
 	for len(m.s.queued) > 0 && !m.s.Status.Final() && !m.s.Suspended {
 		if m.limitReached() {
@@ -364,7 +364,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
 		return
 	}
-	held, refused := m.checkRequest(f, n, body)
+	confidential, refused := m.checkRequest(f, n, body)
 	if refused != nil {
 		m.fail(f, refused)
 		return
@@ -381,7 +381,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 		return
 	}
 	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body}
-	f.Effect.Confidential = m.scope.confidential || held
+	f.Effect.Confidential = m.scope.confidential || confidential
 	if m.scope.readsSecret {
 		f.Effect.Request = nil
 	}
@@ -395,7 +395,7 @@ func (m *machine) newRequest(f *taskFrame, body []byte, attempt int) Request {
 	}
 }
 
-// nextDeadline returns when the first of the scopes around f ends.
+// nextDeadline returns the earliest deadline of f and of the scopes around it.
 func (m *machine) nextDeadline(f *taskFrame) time.Time {
 	first := earlier(earliest(m.s.Deadlines), earliest(f.Deadlines))
 	for around := range m.s.ancestors(f) {
@@ -404,26 +404,27 @@ func (m *machine) nextDeadline(f *taskFrame) time.Time {
 	return first
 }
 
-func (m *machine) record(r HistoryEvent) {
+// record adds an event to the history of the run.
+func (m *machine) record(e HistoryEvent) {
 	m.s.lastHistory++
 	m.s.headChanged = true
-	r.Seq, r.At = m.s.lastHistory, m.now
-	r.Data, r.Error = m.s.redact.Value(r.Data), m.s.redact.Error(r.Error)
-	m.recordedBytes += expr.EncodedSize(r.Data, stepBytes)
-	if r.Error != nil {
-		m.recordedBytes += expr.EncodedSize(r.Error.Value(), stepBytes)
+	e.Seq, e.At = m.s.lastHistory, m.now
+	e.Data, e.Error = m.s.redact.Value(e.Data), m.s.redact.Error(e.Error)
+	m.recordedBytes += expr.EncodedSize(e.Data, stepBytes)
+	if e.Error != nil {
+		m.recordedBytes += expr.EncodedSize(e.Error.Value(), stepBytes)
 	}
 	if m.result.History == nil {
-		m.result.History = make([]HistoryEvent, 0, 4) // what a task that ends and the next one that starts write
+		m.result.History = make([]HistoryEvent, 0, 4) // enough for one task that ends and the next one that starts
 	}
-	m.result.History = append(m.result.History, r)
+	m.result.History = append(m.result.History, e)
 }
 
-// event fills in which task r is about.
-func (f *taskFrame) event(r HistoryEvent) HistoryEvent {
-	r.Kind, r.Pointer, r.Path = f.node.kind.Kind, f.pointer(), f.Path
-	if f.Origin != r.Pointer {
-		r.Origin = f.Origin
+// event returns e with the task that it is about.
+func (f *taskFrame) event(e HistoryEvent) HistoryEvent {
+	e.Kind, e.Pointer, e.Path = f.node.kind.Kind, f.pointer(), f.Path
+	if f.Origin != e.Pointer {
+		e.Origin = f.Origin
 	}
-	return r
+	return e
 }

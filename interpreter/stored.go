@@ -16,14 +16,14 @@ type StoredState struct {
 	Frames  map[FrameKey][]byte
 }
 
-// stored visits a whole state inside of a history.
+// stored visits the fields of a whole state inside a history step.
 func (s *StoredState) stored(o *object) {
 	o.json("h", &s.Head)
 	o.json("c", &s.Context)
 	byNumber(o, "f", &s.Frames)
 }
 
-// Apply makes the changes in what is stored.
+// Apply applies changes to what is stored.
 func (s *StoredState) Apply(c Changes) {
 	if c.Head != nil {
 		s.Head = c.Head
@@ -109,7 +109,7 @@ func (s *State) TakeChanges() (c Changes, err error) {
 	return c, nil
 }
 
-// takeKey returns a key for a frame that is stored for the first time: rather one whose frame has just ended.
+// takeKey returns a key for a frame that is stored for the first time, preferably that of a frame that has just ended.
 func (s *State) takeKey() (key FrameKey) {
 	for _, unused := range []*[]FrameKey{&s.ended, &s.free} {
 		if n := len(*unused); n > 0 {
@@ -128,7 +128,7 @@ func (s *State) encodeHead() ([]byte, error) {
 	return o.end()
 }
 
-// Restore makes a state of p's of what was stored. Without p it is for reading only: secrets stay references.
+// Restore returns the state of a run of p from what was stored. Without p it is for reading only: secrets stay references.
 func Restore(p *Program, namespace, id string, input any, stored StoredState) (*State, error) {
 	s := NewState(namespace, id)
 	s.headChanged = false
@@ -162,7 +162,7 @@ func Restore(p *Program, namespace, id string, input any, stored StoredState) (*
 	return s, nil
 }
 
-// MarshalJSON writes the whole state, for comparing and for showing it: without how it is stored.
+// MarshalJSON writes the whole state for comparing and showing it, without the details of its storage.
 func (s *State) MarshalJSON() ([]byte, error) {
 	plain := *s
 	plain.historyBytes = 0

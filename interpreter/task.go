@@ -11,7 +11,7 @@ import (
 // This file is the protocol around every task (semantics 3.1): if on the raw input, timeout, extensions, input.schema,
 // input.from, the kind's body, output.as, output.schema, export.as, export.schema, extensions, then.
 
-// enter starts task n below parent, or passes over it.
+// enter starts task n below parent, or skips it if its condition is false.
 func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
 	m.result.TasksStarted++
 	f.StartedAt = m.now
@@ -31,7 +31,7 @@ func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
 	m.begin(f, scope)
 }
 
-// begin starts a task that is not passed over.
+// begin starts a task that is not skipped.
 func (m *machine) begin(f *taskFrame, scope *Scope) {
 	err := m.arm(f, scope)
 	m.record(f.event(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.firstDeadline()}))
@@ -101,7 +101,7 @@ func (m *machine) body(f *taskFrame) {
 	m.next(f, f.node.body.Enter(m.bodyScope(f)))
 }
 
-// next does what the body wants.
+// next does what the body asks for.
 func (m *machine) next(f *taskFrame, n Next) {
 	switch n.kind {
 	case nextDone:
@@ -147,7 +147,7 @@ func (m *machine) runList(f *taskFrame, n Next) {
 	m.pushQueued(list)
 }
 
-// pushQueued adds a frame that goes on in its turn.
+// pushQueued adds a frame and queues it.
 func (m *machine) pushQueued(f frame) {
 	m.s.push(f)
 	m.s.queue(f)
@@ -166,7 +166,7 @@ func (m *machine) fork(f *taskFrame, n Next) {
 	}
 }
 
-// advance lets a queued frame go on: a list with its next task, a branch of a fork with its task.
+// advance continues a queued frame: a list with its next task, a branch of a fork with its task.
 func (m *machine) advance(f frame) {
 	switch f := f.(type) {
 	case *taskFrame:
@@ -209,7 +209,7 @@ func (m *machine) listOf(f *listFrame) *List {
 	return f.node.list(f.ListName)
 }
 
-// child returns what a frame below f begins with.
+// child returns the common part of a new frame below f.
 func (f *commonFrame) child(n *node, p Path) commonFrame {
 	return commonFrame{Parent: f.ID, Origin: n.origin, Prefix: f.Prefix, Path: p, node: n}
 }
@@ -240,7 +240,7 @@ func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 		return
 	}
 	f.Output, f.Then = output, then
-	f.Vars = nil // what was bound for output.as and export.as may be a credential, and is not kept
+	f.Vars = nil // what was bound for output.as and export.as may be a credential, and is not stored
 	if len(f.node.extensions) == 0 || (then != nil && then.Directive == dsl.DirectiveEnd && then.unwinding) {
 		m.finish(f)
 		return

@@ -54,7 +54,7 @@ func (s *Scope) Variable(name string) any {
 	return nil
 }
 
-// context returns where the $context that f sees is kept.
+// context returns a pointer to the $context that f sees.
 func (m *machine) context(f frame) *any {
 	if branch := m.branchOf(f); branch != nil {
 		return &branch.Context
