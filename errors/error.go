@@ -86,10 +86,10 @@ func (e *Error) Value() map[string]any {
 func FromValue(v any) (*Error, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("an error must be an object, got %T", v)
+		return nil, fmt.Errorf("an error must be an object, got %s", excerpt(v))
 	}
 	e := &Error{}
-	for _, name := range slices.Sorted(maps.Keys(object)) { // so that of several mistakes always the same is told
+	for _, name := range slices.Sorted(maps.Keys(object)) { // sorted, so that the same mistake is always reported first
 		if err := e.set(name, object[name]); err != nil {
 			return nil, &MemberError{name, err}
 		}
@@ -103,7 +103,7 @@ func FromValue(v any) (*Error, error) {
 	return e, nil
 }
 
-// MemberError says which member makes an object no error.
+// MemberError says which member of an object keeps it from being an error.
 type MemberError struct {
 	Name string
 	Err  error
@@ -121,14 +121,14 @@ func (e *Error) set(name string, member any) error {
 	case name == "status":
 		status, ok := wholeNumber(member)
 		if !ok {
-			return fmt.Errorf("an error's status must be a whole number, got %s", short(member))
+			return fmt.Errorf("an error's status must be a whole number, got %s", excerpt(member))
 		}
 		e.Status = status
 	case text != nil && member == nil:
 	case text != nil:
 		s, ok := member.(string)
 		if !ok {
-			return fmt.Errorf("an error's %s must be text, got %s", name, short(member))
+			return fmt.Errorf("an error's %s must be text, got %s", name, excerpt(member))
 		}
 		*text = s
 	default:
@@ -140,10 +140,16 @@ func (e *Error) set(name string, member any) error {
 	return nil
 }
 
-// short is the beginning of a value.
-func short(v any) string {
+// excerpt returns the beginning of a value as JSON.
+func excerpt(v any) string {
 	const most = 100
-	text := fmt.Sprint(v)
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Sprintf("a %T", v)
+	}
+	text := strings.TrimSpace(b.String())
 	if len(text) <= most {
 		return text
 	}

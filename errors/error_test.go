@@ -3,6 +3,7 @@ package errors_test
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,13 +77,23 @@ func TestExtensionsNeverReplaceMembers(t *testing.T) {
 }
 
 func TestFromValueRefuses(t *testing.T) {
-	for name, v := range map[string]any{
-		"no object": "boom", "no status": map[string]any{"type": "x"}, "no type": map[string]any{"status": 1},
-		"text status": map[string]any{"type": "x", "status": "1"}, "number title": map[string]any{"type": "x", "status": 1, "title": 3},
+	for _, c := range []struct {
+		name  string
+		value any
+		want  string
+	}{
+		{"a text", "boom", `an error must be an object, got "boom"`},
+		{"a list", []any{1, "<b>"}, `an error must be an object, got [1,"<b>"]`},
+		{"a long text", strings.Repeat("x", 200), `an error must be an object, got "` + strings.Repeat("x", 99) + "..."},
+		{"no status", map[string]any{"type": "x"}, "an error needs the members type and status"},
+		{"no type", map[string]any{"status": 1}, "an error needs the members type and status"},
+		{"a status in quotes", map[string]any{"type": "x", "status": "1"}, `an error's status must be a whole number, got "1"`},
+		{"a number as title", map[string]any{"type": "x", "status": 1, "title": 3}, "an error's title must be text, got 3"},
+		{"an object as title", map[string]any{"type": "x", "status": 1, "title": map[string]any{"a": nil}}, `an error's title must be text, got {"a":null}`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if e, err := errors.FromValue(v); err == nil {
-				t.Errorf("got %v, want an error", e)
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := errors.FromValue(c.value); err == nil || err.Error() != c.want {
+				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
 	}

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// ExpressionContext is the expression that an error comes from. It stands in the error as the member expression, beside the detail,
-// which catches may compare.
+// ExpressionContext is the expression that an error comes from. It is the member "expression" of the error, so that the
+// detail, which catches may compare, stays as it is.
 type ExpressionContext struct {
-	Text      string         // as it is written
+	Text      string         // as the author wrote it
 	Pointer   string         // where it stands in the document
 	Source    string         // the same as file:line:column
-	Input     string         // its input as JSON, cut
-	Variables map[string]any // the values that it used by name, each as JSON, cut; may be empty
+	Input     string         // the beginning of its input as JSON
+	Variables map[string]any // the variables that it uses, each as the beginning of its value as JSON; may be empty
 }
 
 const memberExpression = "expression"
 
-// WithExpression returns a copy of e that tells its expression.
+// WithExpression returns a copy of e with the expression that it comes from.
 func (e *Error) WithExpression(c ExpressionContext) *Error {
 	member := map[string]any{"text": c.Text, "given": c.Input}
 	for name, text := range map[string]string{"pointer": c.Pointer, "source": c.Source} {
@@ -31,9 +31,9 @@ func (e *Error) WithExpression(c ExpressionContext) *Error {
 	return e.With(memberExpression, member)
 }
 
-// ExpressionContext returns the expression that e tells, if it does.
+// ExpressionContext returns the expression that e comes from, if e has one.
 func (e *Error) ExpressionContext() (c ExpressionContext, ok bool) {
-	member, _ := e.Extensions[memberExpression].(map[string]any) // what else it is, is the author's own
+	member, _ := e.Extensions[memberExpression].(map[string]any) // an author may raise any other value under this name
 	for name, text := range map[string]*string{"text": &c.Text, "given": &c.Input, "pointer": &c.Pointer, "source": &c.Source} {
 		*text, _ = member[name].(string) // it may be unknown
 	}
@@ -41,12 +41,12 @@ func (e *Error) ExpressionContext() (c ExpressionContext, ok bool) {
 	return c, c.Text != "" && c.Input != ""
 }
 
-// String tells the expression on one line.
+// String formats the expression for people on one line.
 func (c ExpressionContext) String() string {
 	return fmt.Sprintf("%s (%s), given %s", strings.Join(strings.Fields(c.Text), " "), c.Place(), c.Input)
 }
 
-// Place tells where the expression stands, as far as that is known.
+// Place returns where the expression stands, as far as that is known.
 func (c ExpressionContext) Place() string {
 	if c.Source != "" && c.Pointer != "" {
 		return c.Source + ", " + c.Pointer

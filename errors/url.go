@@ -8,12 +8,12 @@ import (
 // hiddenUser stands for the user and password of a URL.
 const hiddenUser = "xxxxx@"
 
-// MaskURL returns a URL, or what was meant as one, as a message may show it: without the password, and without the user
-// where only guessing tells one from the other.
+// MaskURL returns a URL, or text that was meant as one, as a message may show it: without the password, and also without
+// the user where it is uncertain which is which.
 func MaskURL(text string) string {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || !plain(u):
+	case err != nil || !isUnambiguous(u):
 		return maskToLastAt(text)
 	case u.User != nil:
 		return u.Redacted()
@@ -21,8 +21,8 @@ func MaskURL(text string) string {
 	return text
 }
 
-// maskToLastAt hides everything between the scheme and the last @: a password may have characters that should have been
-// escaped.
+// maskToLastAt hides everything between the scheme and the last @, because a password may contain characters that should
+// have been escaped.
 func maskToLastAt(text string) string {
 	at := strings.LastIndex(text, "@")
 	if at < 0 {
@@ -35,9 +35,9 @@ func maskToLastAt(text string) string {
 	return scheme + "://" + hiddenUser + text[at+1:]
 }
 
-// plain reports whether it is certain what of a URL is a password, if anything. In redis://user:12/34@host, which was meant
-// to have one, user is the host. In URLs of the web without a user, and in files, an @ may as well stand in the path.
-func plain(u *url.URL) bool {
+// isUnambiguous reports whether it is certain which part of a URL is the password, if any. In redis://user:12/34@host, "user"
+// is parsed as the host although a password was meant. In web URLs without a user, and in files, an @ may be part of the path.
+func isUnambiguous(u *url.URL) bool {
 	if u.Scheme == "file" || !strings.Contains(u.Host+u.Opaque+u.Path+u.RawQuery+u.Fragment, "@") {
 		return true
 	}

@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// Cache keeps the Set of secrets whose values hardly ever change. The zero value is ready.
+// Cache keeps a Set as long as the values of its secrets stay the same. The zero value is ready.
 type Cache struct {
-	// Public reports whether a text stands in an error because the workflow's document, or this program, says so. Nil: none does.
+	// Public reports whether a text of an error comes from the workflow's document or from this program, so that it is not
+	// hidden. Nil: every text is hidden that contains a secret.
 	Public func(text string) bool
 
 	mu     sync.Mutex
@@ -15,25 +16,25 @@ type Cache struct {
 	set    *Set
 }
 
-// Set returns the set of the secrets that lookup knows of all names; nil if there are no names.
+// Set returns the set of those named secrets that lookup finds; nil if there are no names.
 func (c *Cache) Set(names []string, lookup func(name string) (any, bool)) *Set {
 	if len(names) == 0 {
 		return nil
 	}
-	values, whole := map[string]any{}, true
+	values, complete := map[string]any{}, true
 	for _, name := range names {
 		v, ok := any(nil), false
 		if lookup != nil {
 			v, ok = lookup(name)
 		}
-		if whole = whole && ok; ok {
+		if complete = complete && ok; ok {
 			values[name] = v
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.set == nil || !reflect.DeepEqual(values, c.values) {
-		c.values, c.set = values, New(values, whole)
+		c.values, c.set = values, New(values, complete)
 		c.set.public = c.Public
 	}
 	return c.set

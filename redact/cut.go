@@ -2,38 +2,38 @@ package redact
 
 import "strings"
 
-// cut hides what is left of a secret at the ends of a text, which may have been cut, and beside the dots that stand for
-// what was left out.
-func (s *Set) cut(text string) string {
+// hideAtCuts hides parts of secrets where a text may have been cut: at its ends, and beside the dots that stand for what was
+// left out.
+func (s *Set) hideAtCuts(text string) string {
 	var b strings.Builder
 	for {
-		at, mark := dots(text)
-		b.WriteString(s.ends(text[:at]))
-		b.WriteString(mark)
-		if mark == "" {
+		at, dots := findEllipsis(text)
+		b.WriteString(s.hideEnds(text[:at]))
+		b.WriteString(dots)
+		if dots == "" {
 			return b.String()
 		}
-		text = text[at+len(mark):]
+		text = text[at+len(dots):]
 	}
 }
 
-// dots returns where the first dots of a text are, or its end.
-func dots(text string) (at int, mark string) {
+// findEllipsis returns where the first dots of a text are; the end of the text and no dots if there are none.
+func findEllipsis(text string) (at int, dots string) {
 	at = len(text)
-	for _, m := range []string{"…", " ...", "..."} {
-		if i := strings.Index(text, m); i >= 0 && i < at {
-			at, mark = i, m
+	for _, form := range []string{"…", " ...", "..."} {
+		if i := strings.Index(text, form); i >= 0 && i < at {
+			at, dots = i, form
 		}
 	}
-	return at, mark
+	return at, dots
 }
 
-// ends hides a part of a secret that a text begins or ends with.
-func (s *Set) ends(text string) string {
+// hideEnds hides the end of a secret that text begins with, and the beginning of a secret that it ends with.
+func (s *Set) hideEnds(text string) string {
 	for _, secret := range s.texts {
-		few := least(secret)
+		few := minPartLength(secret)
 		if len(secret) <= few || !strings.Contains(text, secret[:few]) && !strings.Contains(text, secret[len(secret)-few:]) {
-			continue // most are not there at all
+			continue // the usual case
 		}
 		for n := min(len(secret)-1, len(text)); n >= few; n-- {
 			if strings.HasSuffix(text, secret[:n]) {
@@ -51,6 +51,8 @@ func (s *Set) ends(text string) string {
 	return text
 }
 
-// least is the length from which a part of a secret tells something of it. However long the secret is, a few characters
-// at a cut are enough: the whole of a key is rarely quoted.
-func least(secret string) int { return min(max(shortest, len(secret)/8), 2*shortest) }
+// minPartLength is the length from which a part of a secret at a cut is hidden. It stays small for long secrets, because
+// error messages rarely quote more than the first characters of a key.
+func minPartLength(secret string) int {
+	return min(max(minSecretLength, len(secret)/8), 2*minSecretLength)
+}

@@ -12,41 +12,41 @@ import (
 
 // Set is the secrets of one workflow. It is read-only. A nil Set hides nothing.
 type Set struct {
-	public  func(string) bool // texts of errors that are no secrets; may be nil
-	whole   bool              // every secret of the workflow is known here
-	texts   []string          // every spelling, the longest first
-	shown   map[string]string // what people see instead of a spelling
-	refs    map[string]string // what is stored instead of a spelling
-	short   map[string]short  // text that is nothing but a short secret
-	numbers map[string]short  // by how they are written
-	spelt   map[string]string // the spelling that a reference stands for
-	counted map[string]any    // the number that a reference stands for
-	show    *strings.Replacer
-	seal    *strings.Replacer
-	open    *strings.Replacer
+	public     func(string) bool      // reports texts of errors that are never hidden; may be nil
+	complete   bool                   // every secret of the workflow is known here
+	texts      []string               // every spelling, the longest first
+	shown      map[string]string      // what people see instead of a spelling
+	refs       map[string]string      // what is stored instead of a spelling
+	shortTexts map[string]replacement // secrets that are too short to be looked for inside other text
+	numbers    map[string]replacement // secrets that are numbers, by formatNumber
+	textOf     map[string]string      // by reference, the spelling that it stands for
+	numberOf   map[string]any         // by reference, the number that it stands for
+	show       *strings.Replacer
+	seal       *strings.Replacer
+	open       *strings.Replacer
 }
 
-// short is what stands for a value that is a secret as a whole.
-type short struct{ shown, ref string }
+// replacement replaces a value that is a secret as a whole.
+type replacement struct{ shown, ref string }
 
-// The lengths from which a secret is looked for: inside of other text, and as a line of its own.
+// The lengths in bytes from which a secret is looked for inside other text, and a line of a secret as well.
 const (
-	shortest     = 4
-	shortestLine = 8
+	minSecretLength = 4
+	minLineLength   = 8
 )
 
 const marker = "‹redacted"
 
-// New returns the set of some secrets, by name: text, numbers, or data with such leaves. Whole says that no other
-// secret of the workflow is known elsewhere, so that every reference in stored data is to one of these.
-func New(secrets map[string]any, whole bool) *Set {
+// New returns the set of some secrets, by name: text, numbers, or data with such leaves. complete says that these are all
+// secrets of the workflow, so that every reference in stored data is to one of them.
+func New(secrets map[string]any, complete bool) *Set {
 	s := &Set{
-		whole: whole, shown: map[string]string{}, refs: map[string]string{}, short: map[string]short{},
-		numbers: map[string]short{}, spelt: map[string]string{}, counted: map[string]any{},
+		complete: complete, shown: map[string]string{}, refs: map[string]string{}, shortTexts: map[string]replacement{},
+		numbers: map[string]replacement{}, textOf: map[string]string{}, numberOf: map[string]any{},
 	}
 	for i, name := range slices.Sorted(maps.Keys(secrets)) {
 		label, path := name, name
-		if !plain(label) {
+		if !isPlainName(label) {
 			label, path = "secret", "secret "+strconv.Itoa(i)
 		}
 		s.add(label, path, secrets[name])
@@ -55,8 +55,8 @@ func New(secrets map[string]any, whole bool) *Set {
 	return s
 }
 
-// plain reports whether a name can stand in a reference.
-func plain(name string) bool {
+// isPlainName reports whether a name may stand in a reference as it is.
+func isPlainName(name string) bool {
 	for _, r := range name {
 		if !strings.ContainsRune("_-.", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {
 			return false
@@ -65,13 +65,13 @@ func plain(name string) bool {
 	return name != ""
 }
 
-// add takes in the leaves of a secret; label is what people see, path tells the leaves apart.
+// add adds the leaves of a secret. label is the name that people see; path distinguishes the leaves.
 func (s *Set) add(label, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for i, name := range slices.Sorted(maps.Keys(v)) {
 			leaf := name
-			if !plain(leaf) {
+			if !isPlainName(leaf) {
 				leaf = strconv.Itoa(i)
 			}
 			s.add(label, path+"."+leaf, v[name])
@@ -91,9 +91,9 @@ func (s *Set) add(label, path string, v any) {
 func (s *Set) addText(label, path, text string) {
 	text = strings.TrimSpace(text)
 	s.addNumber(label, path, text)
-	if len(text) < shortest {
-		if ref := reference(path); text != "" && s.free(ref) {
-			s.short[text], s.spelt[ref] = short{reference(label), ref}, text
+	if len(text) < minSecretLength {
+		if ref := reference(path); text != "" && s.isFree(ref) {
+			s.shortTexts[text], s.textOf[ref] = replacement{reference(label), ref}, text
 		}
 		return
 	}
@@ -103,38 +103,38 @@ func (s *Set) addText(label, path, text string) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
-		if len(lines) > 1 && len(line) >= shortestLine && !strings.HasPrefix(line, "-----") {
+		if len(lines) > 1 && len(line) >= minLineLength && !strings.HasPrefix(line, "-----") {
 			s.addSpelling(label, path, spelling{"line " + strconv.Itoa(i+1), line})
 		}
 	}
 }
 
 func (s *Set) addSpelling(label, path string, form spelling) {
-	if _, known := s.refs[form.text]; known || len(form.text) < shortest {
+	if _, known := s.refs[form.text]; known || len(form.text) < minSecretLength {
 		return
 	}
 	as := path
 	if form.name != "" {
 		as += ", " + form.name
 	}
-	for n := 2; !s.free(reference(as)); n++ { // two names that look alike
+	for n := 2; !s.isFree(reference(as)); n++ { // two secrets may have the same path
 		as = fmt.Sprintf("%s, %s %d", path, form.name, n)
 	}
 	ref := reference(as)
-	s.shown[form.text], s.refs[form.text], s.spelt[ref] = reference(label), ref, form.text
+	s.shown[form.text], s.refs[form.text], s.textOf[ref] = reference(label), ref, form.text
 }
 
-func (s *Set) free(ref string) bool { _, taken := s.spelt[ref]; return !taken }
+func (s *Set) isFree(ref string) bool { _, taken := s.textOf[ref]; return !taken }
 
 func (s *Set) addNumber(label, path, text string) {
 	v, ok := parseNumber(text)
-	if !ok || len(written(v)) < shortest {
+	if !ok || len(formatNumber(v)) < minSecretLength {
 		return
 	}
 	ref := reference(path + ", number")
-	_, known := s.numbers[written(v)]
-	if _, taken := s.counted[ref]; !known && !taken {
-		s.numbers[written(v)], s.counted[ref] = short{reference(label), ref}, v
+	_, known := s.numbers[formatNumber(v)]
+	if _, taken := s.numberOf[ref]; !known && !taken {
+		s.numbers[formatNumber(v)], s.numberOf[ref] = replacement{reference(label), ref}, v
 	}
 }
 
@@ -153,8 +153,8 @@ func parseNumber(text string) (any, bool) {
 	return f, err == nil
 }
 
-// written returns how a number is written.
-func written(v any) string {
+// formatNumber returns how a number is written.
+func formatNumber(v any) string {
 	f, ok := v.(float64)
 	switch {
 	case !ok:
@@ -167,8 +167,8 @@ func written(v any) string {
 
 func reference(label string) string { return marker + ": " + label + "›" }
 
-// finish makes the replacers. The longest text comes first, so that no part of a longer secret stays when a shorter one
-// is part of it. What looks like a reference and is none gets a space more when it is sealed.
+// finish makes the replacers. The longest text comes first, so that no part of a longer secret remains when a shorter one is
+// part of it. Text that only looks like a reference gets an extra space when it is sealed.
 func (s *Set) finish() {
 	s.texts = slices.SortedFunc(maps.Keys(s.refs), func(a, b string) int {
 		if len(a) != len(b) {
@@ -181,10 +181,10 @@ func (s *Set) finish() {
 		show = append(show, text, s.shown[text])
 		seal = append(seal, text, s.refs[text])
 	}
-	for _, ref := range slices.Sorted(maps.Keys(s.spelt)) {
-		open = append(open, ref, s.spelt[ref])
+	for _, ref := range slices.Sorted(maps.Keys(s.textOf)) {
+		open = append(open, ref, s.textOf[ref])
 	}
-	if s.whole {
+	if s.complete {
 		seal, open = append(seal, marker, marker+" "), append(open, marker+" ", marker)
 	}
 	s.show, s.seal, s.open = strings.NewReplacer(show...), strings.NewReplacer(seal...), strings.NewReplacer(open...)

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// spelling is a form in which a text may turn up.
+// spelling is a form in which a secret may occur; name says which form.
 type spelling struct{ name, text string }
 
-// spellings returns the forms in which text may turn up; the first is text itself.
+// spellings returns the forms in which text may occur; the first is text itself.
 func spellings(text string) []spelling {
 	inJSON, _ := json.Marshal(text) // text always encodes
 	plainJSON := strings.NewReplacer(`\u0026`, `&`, `\u003c`, `<`, `\u003e`, `>`).Replace(string(inJSON))
 	quoted := strconv.Quote(text)
 	digits := hex.EncodeToString([]byte(text))
 	all := []spelling{
-		{"", text}, {"in UTF-8", string([]rune(text))}, // as JSON writes bytes that are none
-		{"in JSON", inner(plainJSON)}, {"in JSON for HTML", inner(string(inJSON))},
-		{"quoted", inner(quoted)}, {"quoted for Go", inner(strconv.QuoteToASCII(text))}, {"in JSON in JSON", twice(plainJSON)},
+		{"", text}, {"in UTF-8", string([]rune(text))}, // as JSON writes bytes that are not UTF-8
+		{"in JSON", unquoted(plainJSON)}, {"in JSON for HTML", unquoted(string(inJSON))},
+		{"quoted", unquoted(quoted)}, {"quoted for Go", unquoted(strconv.QuoteToASCII(text))}, {"in JSON in JSON", twiceInJSON(plainJSON)},
 		{"in HTML", inHTML(text, "&#39;", "&#34;")}, {"in HTML with names", inHTML(text, "&apos;", "&quot;")},
 		{"in HTML with quot", inHTML(text, "&#39;", "&quot;")}, {"in HTML of Python", inHTML(text, "&#x27;", "&quot;")},
 		{"in a shell", strings.ReplaceAll(text, `'`, `'\''`)}, {"in CSV", strings.ReplaceAll(text, `"`, `""`)},
@@ -45,15 +45,15 @@ func spellings(text string) []spelling {
 	return append(all, insideBase64(text, "inside base64 for URLs", base64.URLEncoding)...)
 }
 
-// inner returns a text in quotes without them.
-func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
+// unquoted returns a quoted text without its quotes.
+func unquoted(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// twice returns JSON text as it looks when it is text in JSON once more.
-func twice(inJSON string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(inner(inJSON))
+// twiceInJSON returns how JSON text looks inside JSON.
+func twiceInJSON(inJSON string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(unquoted(inJSON))
 }
 
-// asciiUpper and asciiLower change no other letters, as jq's functions do.
+// asciiUpper and asciiLower change ASCII letters only, as jq's functions do.
 func asciiUpper(r rune) rune {
 	if r >= 'a' && r <= 'z' {
 		return r - 'a' + 'A'
@@ -72,7 +72,7 @@ func inHTML(text, apostrophe, quote string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", apostrophe, `"`, quote).Replace(text)
 }
 
-// inURLs returns the ways to write text in a URL: languages differ in what they leave as it is.
+// inURLs returns how text may be written in a URL: languages differ in which characters they escape.
 func inURLs(text string) []spelling {
 	query := url.QueryEscape(text)
 	percent := strings.ReplaceAll(query, "+", "%20")
@@ -90,14 +90,14 @@ func inURLs(text string) []spelling {
 
 var encoded = regexp.MustCompile("%[0-9A-F]{2}")
 
-// insideBase64 returns how text looks in the encoding of a longer text, such as user:password: what it becomes depends
-// on how many bytes stand before it, and its first and last character mix with its neighbours.
+// insideBase64 returns how text looks in the encoding of a longer text, such as user:password. That depends on how many
+// bytes stand before it; its first and last characters mix with their neighbours and are left out.
 func insideBase64(text, name string, encoding *base64.Encoding) []spelling {
 	var forms []spelling
 	for before := range 3 {
 		encoded := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + text))
 		from, to := (before*8+5)/6, (before+len(text))*8/6
-		if form := encoded[from:to]; len(form) > shortest {
+		if form := encoded[from:to]; len(form) > minSecretLength {
 			forms = append(forms, spelling{name + " " + strconv.Itoa(before), form})
 		}
 	}

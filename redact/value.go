@@ -17,13 +17,13 @@ func (s *Set) Text(text string) string {
 	return s.show.Replace(text)
 }
 
-// Value returns JSON data as people may see it. Data that holds no secret is returned as it is.
+// Value returns JSON data as people may see it. Data that contains no secret is returned as it is.
 func (s *Set) Value(v any) any {
 	if s == nil {
 		return v
 	}
-	return change(v, s.show.Replace, func(v any) any {
-		if w, ok := s.is(v); ok {
+	return mapData(v, s.show.Replace, func(v any) any {
+		if w, ok := s.wholeSecret(v); ok {
 			return w.shown
 		}
 		if text, ok := v.(string); ok {
@@ -33,60 +33,60 @@ func (s *Set) Value(v any) any {
 	})
 }
 
-// is returns what stands for a value that is a secret as a whole: a short text, or a number.
-func (s *Set) is(v any) (w short, ok bool) {
+// wholeSecret returns the replacement for a value that is a secret as a whole: a short text, or a number.
+func (s *Set) wholeSecret(v any) (w replacement, ok bool) {
 	switch v := v.(type) {
 	case nil, bool:
 	case string:
-		w, ok = s.short[v]
+		w, ok = s.shortTexts[v]
 	default:
 		if len(s.numbers) > 0 {
-			w, ok = s.numbers[written(v)]
+			w, ok = s.numbers[formatNumber(v)]
 		}
 	}
 	return w, ok
 }
 
-// FindSecret returns the name of a secret that data holds, or nothing. Texts and names of members that are public are none.
-// Text of less than four characters is too common to tell that it is a secret.
+// FindSecret returns the name of a secret that v contains, or "". It skips texts and names of members that are public, and does
+// not look for texts of less than four bytes, which are too common.
 func (s *Set) FindSecret(v any, public func(text string) bool) (name string) {
 	if s == nil {
 		return ""
 	}
 	look := func(text string) string {
 		if shown := s.show.Replace(text); name == "" && shown != text && !public(text) {
-			name = named(shown)
+			name = hiddenName(shown)
 		}
 		return text
 	}
-	change(v, look, func(v any) any {
+	mapData(v, look, func(v any) any {
 		if text, ok := v.(string); ok {
 			look(text)
-		} else if w, ok := s.is(v); ok && name == "" && !public(written(v)) {
-			name = named(w.shown)
+		} else if w, ok := s.wholeSecret(v); ok && name == "" && !public(formatNumber(v)) {
+			name = hiddenName(w.shown)
 		}
 		return v
 	})
 	return name
 }
 
-// named returns the name in the first reference of a text in which a secret was hidden.
-func named(shown string) string {
+// hiddenName returns the name of the first secret that was hidden in a text.
+func hiddenName(shown string) string {
 	_, after, _ := strings.Cut(shown, marker+": ")
 	name, _, _ := strings.Cut(after, "›")
 	return name
 }
 
-// ContainsSecret reports whether people see data otherwise than it is.
+// ContainsSecret reports whether v contains a secret, so that Value hides something of it.
 func (s *Set) ContainsSecret(v any) bool { return s != nil && !jsonvalue.Same(s.Value(v), v) }
 
-// Seal returns JSON data as it may be stored: each secret is a reference. Open undoes it.
+// Seal returns JSON data as it may be stored, with references in place of secrets. Open undoes it.
 func (s *Set) Seal(v any) any {
 	if s == nil {
 		return v
 	}
-	return change(v, s.seal.Replace, func(v any) any {
-		if w, ok := s.is(v); ok {
+	return mapData(v, s.seal.Replace, func(v any) any {
+		if w, ok := s.wholeSecret(v); ok {
 			return w.ref
 		}
 		if text, ok := v.(string); ok {
@@ -96,30 +96,30 @@ func (s *Set) Seal(v any) any {
 	})
 }
 
-// Open returns what Seal was given. A reference to a secret that is not known here stays a reference.
+// Open returns the data that Seal was called with. A reference to a secret that is not known here stays a reference.
 func (s *Set) Open(v any) any {
 	if s == nil {
 		return v
 	}
-	return change(v, s.open.Replace, func(v any) any {
+	return mapData(v, s.open.Replace, func(v any) any {
 		text, ok := v.(string)
 		if !ok {
 			return v
 		}
-		if number, ok := s.counted[text]; ok {
+		if number, ok := s.numberOf[text]; ok {
 			return number
 		}
 		return s.open.Replace(text)
 	})
 }
 
-// EscapeReferences returns data that comes from outside as it must be while not all secrets are known here: what only looks like
-// a reference must not become one.
+// EscapeReferences returns data from outside with text escaped that only looks like a reference, so that Open does not take
+// it for one. That is necessary as long as not all secrets are known here.
 func (s *Set) EscapeReferences(v any) any {
-	if s == nil || s.whole {
+	if s == nil || s.complete {
 		return v
 	}
-	return change(v, escape, func(v any) any {
+	return mapData(v, escape, func(v any) any {
 		if text, ok := v.(string); ok {
 			return escape(text)
 		}
@@ -127,17 +127,17 @@ func (s *Set) EscapeReferences(v any) any {
 	})
 }
 
-// escape makes what only looks like a reference different from one.
+// escape changes text that only looks like a reference.
 func escape(text string) string { return strings.ReplaceAll(text, marker, marker+" ") }
 
-// change returns data with the names of its members and its leaves changed, and without copying data that stays as it
-// is.
-func change(v any, name func(string) string, leaf func(any) any) any {
+// mapData returns v with name applied to the names of its members and leaf to its leaves. Parts that do not change are
+// shared, not copied.
+func mapData(v any, name func(string) string, leaf func(any) any) any {
 	switch v := v.(type) {
 	case []any:
 		changed := v
 		for i, item := range v {
-			now := change(item, name, leaf)
+			now := mapData(item, name, leaf)
 			if jsonvalue.Same(now, item) {
 				continue
 			}
@@ -155,12 +155,12 @@ func change(v any, name func(string) string, leaf func(any) any) any {
 				renamed = append(renamed, key)
 				continue
 			}
-			changed[key] = change(member, name, leaf)
+			changed[key] = mapData(member, name, leaf)
 			differs = differs || !jsonvalue.Same(changed[key], member)
 		}
 		slices.Sort(renamed)
 		for _, key := range renamed {
-			changed[unused(changed, name(key))] = change(v[key], name, leaf)
+			changed[unusedName(changed, name(key))] = mapData(v[key], name, leaf)
 		}
 		if differs || renamed != nil {
 			return changed
@@ -170,8 +170,8 @@ func change(v any, name func(string) string, leaf func(any) any) any {
 	return leaf(v)
 }
 
-// unused returns a name that data does not have yet: two members whose names are hidden alike stay two.
-func unused(data map[string]any, name string) string {
+// unusedName returns a name that data does not have yet, so that two members whose names are hidden alike stay two.
+func unusedName(data map[string]any, name string) string {
 	as := name
 	for n := 2; ; n++ {
 		if _, taken := data[as]; !taken {
@@ -181,8 +181,8 @@ func unused(data map[string]any, name string) string {
 	}
 }
 
-// Error returns e as people may see it. In texts that may have been cut, it hides the part of a secret that was left
-// beside the cut. Texts of the document stay as they are: catches compare them, and whoever reads it knows them.
+// Error returns e as people may see it. In texts that may have been cut, it also hides a part of a secret beside the cut.
+// Texts of the document stay as they are: catches compare them, and its readers know them.
 func (s *Set) Error(e *errors.Error) *errors.Error {
 	if s == nil || e == nil {
 		return e
@@ -194,12 +194,12 @@ func (s *Set) Error(e *errors.Error) *errors.Error {
 		}
 	}
 	if !s.isPublic(e.Detail) {
-		hidden.Detail = s.cut(s.show.Replace(e.Detail))
+		hidden.Detail = s.hideAtCuts(s.show.Replace(e.Detail))
 	}
 	if e.Extensions != nil {
-		hidden.Extensions, _ = change(s.Value(e.Extensions), s.show.Replace, func(v any) any {
+		hidden.Extensions, _ = mapData(s.Value(e.Extensions), s.show.Replace, func(v any) any {
 			if text, ok := v.(string); ok {
-				return s.cut(text)
+				return s.hideAtCuts(text)
 			}
 			return v
 		}).(map[string]any)
