@@ -1,2 +1,81 @@
-// Package swrun runs workflows of the CNCF Serverless Workflow DSL in Go programs.
+// Package swrun runs workflows of the CNCF Serverless Workflow DSL 1.0 in Go programs: in memory, on real or virtual time, or in a
+// store, where they go on whatever is killed. The command swrun is made of it.
+//
+// # Run a document
+//
+// A workflow is a YAML document. Load reads and checks it, Document.Run runs it to its end. Input and output are Go values: whatever
+// encoding/json would write goes in, and Result.Decode reads what comes out.
+//
+//	quote, err := swrun.Load("quote.yaml")
+//	if err != nil {
+//		return err // a dsl.Diagnostics: what is wrong, where, and what to do
+//	}
+//	result, err := quote.Run(ctx, Order{Item: "tea"}, swrun.RunConfig{})
+//	if err != nil {
+//		return err // an *errors.Error if the workflow has faulted
+//	}
+//	var price Price
+//	err = result.Decode(&price)
+//
+// # Virtual time
+//
+// RunConfig.VirtualTime jumps over waits, timeouts and retry delays, so that a test of a workflow that sleeps for thirty days takes
+// milliseconds. Nothing else is different: it is the same interpreter, and the same deadlines pass in the same order.
+//
+// # Runs that are kept
+//
+// A store keeps runs: a Redis that any number of processes share, a file, or memory for tests. An Engine starts runs in a store,
+// looks after them, and works on them.
+//
+//	store, err := swrun.OpenStore(ctx, "file:runs.db", swrun.StoreConfig{})
+//	engine, err := swrun.NewEngine(store, swrun.EngineConfig{})
+//	go engine.Work(ctx)
+//	err = engine.Deploy(ctx, quote)
+//	run, err := engine.Start(ctx, "demo/quote", Order{Item: "tea"}, swrun.StartOptions{ID: "order-7"})
+//	result, err := run.Await(ctx)
+//
+// A process may be killed at any moment. Who works on the store next goes on with its runs: what was stored has happened, timers and
+// deadlines have kept running, and a step whose result was not stored is performed again. Run has the commands: Cancel, Terminate,
+// Suspend, Resume, Retry; Run.Describe tells what a run waits for, until when, and what happens then. The program in examples/durable
+// does all this; a test kills it.
+//
+// # Performers of your own
+//
+// Host says what workflows may use of the program. Host.Calls performs `call` tasks in Go: those of a protocol (`call: http` in a test,
+// `call: grpc` in earnest), and functions of the default catalog, which is the catalog that the runtime offers:
+//
+//	do:
+//	  - pay: {call: charge@default, with: {amount: 30}}
+//
+//	Host{Calls: map[string]swrun.Performer{"charge@default": charge}}
+//
+//	func charge(ctx context.Context, c swrun.Call) (any, error)
+//
+// A task's timeout ends ctx, its retries call the performer again, and Call.Key is the same for all of them, so that the other side can
+// tell a repetition. Each process that works on a store needs the performers of its documents.
+//
+// Shell commands and scripts need Supervise, first in main:
+//
+//	func main() {
+//		processes := swrun.Supervise()
+//		defer processes.Close()
+//		...
+//	}
+//
+// Without it, their tasks fail with an error of type configuration that says so.
+//
+// # Errors
+//
+// What is wrong with a document is a dsl.Diagnostics. What a workflow could have caught, and has not, is an *errors.Error: type, status,
+// title, detail, and the task as its instance, as in RFC 9457. What a configuration cannot be is an *OptionError, a *StoreURLError, or a
+// *client.OptionError for a start; an input that is no JSON is an *InputError. A store refuses with a *store.Refusal, among them a
+// *RunExistsError and a *DeployedError; boltstore.HeldError says that another process has the file. Anything else is a failure
+// of the program or of its machine.
+//
+// # What is not promised
+//
+// Effects happen at least once, not exactly once: see Call.Key, and `metadata: {swrun: {delivery: at-most-once}}`. A file belongs to one
+// process at a time. What a Redis has confirmed is as durable as the Redis is: StoreConfig.Require refuses one that is not enough. The
+// zero Host trusts documents with the whole network; for those of strangers there is NetworkPublic. Tasks that this version does not run
+// (listen, schedules, and the protocols without a performer) are refused before anything has run.
 package swrun

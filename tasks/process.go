@@ -185,7 +185,7 @@ func ends(s string) string {
 
 // errNoProcesses is what a task gets where processes are not granted.
 func errNoProcesses() *errors.Error {
-	return errors.Configurationf("running processes is not granted here; a worker grants it with --allow-processes")
+	return errors.Configurationf("running processes is not granted here; a worker grants it with --allow-processes, a Go program with Supervise and Host.Processes")
 }
 
 // execute runs argv to its end. When ctx ends first, the process and everything it has started get SIGTERM, and

@@ -1,0 +1,19 @@
+package swrun_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/process"
+)
+
+// processes is where the commands of examples run.
+var processes *process.Pool
+
+func TestMain(m *testing.M) {
+	processes = swrun.Supervise()
+	code := m.Run()
+	processes.Close()
+	os.Exit(code)
+}
