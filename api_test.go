@@ -34,6 +34,7 @@ func TestEveryEntryIsShown(t *testing.T) {
 		return true
 	})
 	entries := 0
+	shown["Supervise"] = true // by TestMain, which is this program's main
 	exported := func(f *doc.Func) {
 		entries++
 		implicit := f.Name == "Error" || f.Name == "Unwrap" || f.Name == "String" // called by fmt and errors

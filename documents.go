@@ -167,7 +167,7 @@ func (d *Documents) readFolder() {
 		if known || entry.IsDir() || !isDocument(file) {
 			continue
 		}
-		if title, ok := Title(file); ok {
+		if title, ok := titleOf(file); ok {
 			d.known = append(d.known, &titled{Reference: title, file: file})
 		}
 	}
@@ -178,9 +178,8 @@ func isDocument(file string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(file)))
 }
 
-// Title reads no more of a file than what the workflow document in it calls itself; ok is false if it holds none. Pipes and
-// devices, which may never end, are not read.
-func Title(file string) (title definition.Reference, ok bool) {
+// titleOf reads no more of a file than what the document in it calls itself. Pipes and devices, which may never end, are not read.
+func titleOf(file string) (title definition.Reference, ok bool) {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {
 		return title, false
@@ -189,11 +188,5 @@ func Title(file string) (title definition.Reference, ok bool) {
 	if err != nil {
 		return title, false
 	}
-	w, _ := dsl.Parse(file, text)
-	document, _ := w.Source.Data("/document").(map[string]any)
-	member := func(name string) string { // what is no text is told when the document is read as a whole
-		text, _ := document[name].(string)
-		return text
-	}
-	return definition.Reference{Namespace: member("namespace"), Name: member("name"), Version: member("version")}, document["dsl"] != nil
+	return definition.Title(text)
 }

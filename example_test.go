@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Load a document, run it, and use its output.
@@ -301,6 +302,7 @@ func ExampleRun() {
 	document, _ := swrun.Parse("nap.yaml", []byte(nap))
 	run, _ := engine.StartDocument(ctx, document, nil, nil, swrun.StartOptions{ID: "nap-1"})
 	fmt.Println(run.Suspend(ctx, "a break"), run.Resume(ctx, ""), run.Cancel(ctx, "enough"))
+	fmt.Println(store.RefusedAs(run.Retry(ctx))) // it is for runs that are quarantined
 
 	working, leave := context.WithCancel(ctx)
 	worked := make(chan error)
@@ -319,6 +321,7 @@ func ExampleRun() {
 	fmt.Println(last, err, same.Delete(ctx))
 	// Output:
 	// <nil> <nil> <nil>
+	// CONFLICT
 	// cancelled the run was cancelled
 	// <nil>
 	// workflow.cancelled <nil> <nil>
@@ -353,7 +356,7 @@ func ExampleOpenStore() {
 	folder, _ := os.MkdirTemp("", "swrun-example-")
 	defer os.RemoveAll(folder)
 	store, err := swrun.OpenStore(ctx, "file:"+filepath.Join(folder, "runs.db"), swrun.StoreConfig{})
-	fmt.Println(strings.HasSuffix(store.String(), "runs.db"), store.Local(), err)
+	fmt.Println(strings.HasSuffix(store.URL(), "runs.db"), store.Local(), err)
 	fmt.Println(store.Close())
 	// Output:
 	// true is no kind of store
@@ -410,4 +413,10 @@ func ExampleEngine_Client() {
 	// <nil>
 	// <nil>
 	// 2 <nil>
+}
+
+func ExampleVersion() {
+	fmt.Println(len(swrun.Version()) > 0)
+	// Output:
+	// true
 }

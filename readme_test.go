@@ -37,6 +37,10 @@ func TestReadme(t *testing.T) {
 	if ci := mustReadFile(t, ".ci/run"); !strings.Contains(ci, "\n"+setUp[1][1]+"\n") {
 		t.Errorf(".ci/run does not run %q", setUp[1][1])
 	}
+	inGo := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(text)
+	if inGo == nil || !strings.Contains(strings.ReplaceAll(mustReadFile(t, "example_test.go"), "\n\t", "\n"), inGo[1]) {
+		t.Error("the Go program is not that of an example")
+	}
 	if !strings.Contains(text, "```yaml\n"+mustReadFile(t, "examples/quote.yaml")+"```") {
 		t.Error("the document is not that of examples/quote.yaml")
 	}

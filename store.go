@@ -3,9 +3,11 @@ package swrun
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -95,12 +97,17 @@ func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 }
 
 func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
-	path := FilePath(at)
+	path := filePath(at)
 	if strings.TrimSpace(path) == "" {
 		return nil, &StoreURLError{at, "names no file", "for example file:runs.db"}
 	}
 	if c.Existing {
 		if _, err := os.Stat(path); err != nil {
+			return nil, err
+		}
+	}
+	if folder := filepath.Dir(path); filepath.Base(folder) == ProjectFolder {
+		if err := makeProjectFolder(folder); err != nil {
 			return nil, err
 		}
 	}
@@ -117,16 +124,27 @@ func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 	return &Store{Store: s, url: at, local: true, failed: failed, close: s.Close}, nil
 }
 
-// FilePath returns the path of the file that a file: URL names; empty for other URLs.
-func FilePath(at string) string {
-	path, ok := strings.CutPrefix(at, "file:")
-	if u, err := url.Parse(at); ok && err == nil && u.Path != "" {
-		path = u.Path
+// filePath returns the path of the file that a file: URL names.
+func filePath(at string) string {
+	if u, err := url.Parse(at); err == nil && u.Path != "" {
+		return u.Path
 	}
-	if !ok {
-		return ""
+	return strings.TrimPrefix(at, "file:")
+}
+
+// ProjectFolder is what the folder of a project is called that keeps its store. It keeps itself out of git: nobody means to commit
+// runs.
+const ProjectFolder = ".swrun"
+
+// makeProjectFolder makes such a folder, if it is not there yet.
+func makeProjectFolder(folder string) error {
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		return nil // opening the store tells what is wrong with it
 	}
-	return path
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o600)
 }
 
 // String returns the URL, without a password.

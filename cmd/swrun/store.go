@@ -46,10 +46,7 @@ func durabilities() []string {
 }
 
 // embeddedStore is where instances live unless told otherwise, below the project's folder.
-const (
-	embeddedFolder = ".swrun"
-	embeddedStore  = embeddedFolder + "/store.db"
-)
+const embeddedStore = swrun.ProjectFolder + "/store.db"
 
 // location returns the URL of the store, for every verb in the same way: the flag, SWRUN_STORE, or the embedded store of
 // the project around the working folder. The second result tells which of them it was.
@@ -76,7 +73,7 @@ func projectFolder() (folder, mark string) {
 		return ".", ""
 	}
 	for at := working; ; at = filepath.Dir(at) {
-		for _, mark := range []string{embeddedFolder, "swrun.yaml", ".git"} {
+		for _, mark := range []string{swrun.ProjectFolder, "swrun.yaml", ".git"} {
 			if _, err := os.Stat(filepath.Join(at, mark)); err == nil {
 				return at, mark
 			}
@@ -85,18 +82,6 @@ func projectFolder() (folder, mark string) {
 			return working, ""
 		}
 	}
-}
-
-// makeEmbedded makes the folder of an embedded store that is not there yet. It keeps itself out of git: nobody means to
-// commit runs.
-func makeEmbedded(folder string) error {
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening the store tells what is wrong with it
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o600)
 }
 
 // openedStore is a store that has to be closed.
@@ -122,18 +107,14 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 		f.log = slog.New(storeLog{p})
 	}
 	at, because := f.location(p)
-	if folder := filepath.Dir(swrun.FilePath(at)); filepath.Base(folder) == embeddedFolder && !f.looks {
-		if err := makeEmbedded(folder); err != nil {
-			return nil, storeError(err)
-		}
-	}
 	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, Works: f.works, Log: f.log, Now: p.now})
 	var wrong *swrun.StoreURLError
+	var missing *fs.PathError
 	switch {
 	case errors.As(err, &wrong):
 		return nil, usagef(wrong.Help, "%q, %s, %s", errors.MaskURL(at), because, wrong.Detail)
-	case f.looks && errors.Is(err, fs.ErrNotExist):
-		return f.nothing(ctx, p, at)
+	case f.looks && errors.As(err, &missing) && errors.Is(err, fs.ErrNotExist):
+		return f.nothing(ctx, p, missing.Path)
 	case err != nil:
 		return nil, storeError(err)
 	}
@@ -141,12 +122,12 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 }
 
 // nothing is what is found in a file that is not there: nothing yet in the embedded store, and a mistake elsewhere.
-func (f *storeFlags) nothing(ctx context.Context, p *program, at string) (*openedStore, error) {
+func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*openedStore, error) {
 	if fromEnv, _ := p.env("SWRUN_STORE"); f.url != "" || fromEnv != "" {
-		return nil, &exitError{code: exitStore, message: "there is no store " + swrun.FilePath(at), hint: "swrun deploy, run, worker and serve make one"}
+		return nil, &exitError{code: exitStore, message: "there is no store " + path, hint: "swrun deploy, run, worker and serve make one"}
 	}
 	s, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{Now: p.now})
-	return &openedStore{s, at}, err
+	return &openedStore{s, "file:" + path}, err
 }
 
 // doctorHint is what to do about a store of which no more is known than its error.

@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
 // workerFlags are the flags of worker and serve.
@@ -146,11 +147,11 @@ func foreign(file string) bool {
 		_, err := os.Stat(file)
 		return err == nil // what cannot be looked at is reported when it is deployed
 	}
-	if _, ok := swrun.Title(file); ok {
-		return false
-	}
 	text, err := readFile("the document", file, bound{bytes: maxDocument})
 	if err != nil {
+		return false
+	}
+	if _, ok := definition.Title(text); ok {
 		return false
 	}
 	w, _ := dsl.Parse(file, text)

@@ -54,3 +54,14 @@ func Children(w *dsl.Workflow) []Reference {
 	})
 	return slices.SortedFunc(maps.Keys(found), func(a, b Reference) int { return cmp.Compare(a.String(), b.String()) })
 }
+
+// Title returns what the document in a text calls itself, whatever else is wrong with it; ok is false if it is no workflow document.
+func Title(text []byte) (title Reference, ok bool) {
+	w, _ := dsl.Parse("", text)
+	document, _ := w.Source.Data("/document").(map[string]any)
+	member := func(name string) string {
+		text, _ := document[name].(string)
+		return text
+	}
+	return Reference{Namespace: member("namespace"), Name: member("name"), Version: member("version")}, document["dsl"] != nil
+}
