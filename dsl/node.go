@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
@@ -46,8 +48,5 @@ func isText(n *yaml.Node) bool {
 // quoted shows a text in a message, cut to a length that is read.
 func quoted(s string) string {
 	const most = 200
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(shorten.To(s, most))
 }

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
@@ -53,9 +55,7 @@ func (p *parser) add(d Diagnostic) {
 // oneLine makes text fit to be printed, whatever the document has put into it.
 func oneLine(text string) string {
 	const most = 400
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
+	text = shorten.To(text, most)
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

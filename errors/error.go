@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/internal/jsonvalue"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Error is a workflow error. Type and Status are always set; the other members may be empty.
@@ -149,11 +150,7 @@ func excerpt(v any) string {
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Sprintf("a %T", v)
 	}
-	text := strings.TrimSpace(b.String())
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return shorten.To(strings.TrimSpace(b.String()), most)
 }
 
 func wholeNumber(v any) (int, bool) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -88,7 +89,7 @@ func (s *source) check(w *walker) error {
 	}
 	for _, t := range s.tokens {
 		if t.kind == format && !isFormat(t.text) {
-			return s.fail(t.start, t.text, "unknown format "+shorten(t.text))
+			return s.fail(t.start, t.text, "unknown format "+shorten.To(t.text, maxShown))
 		}
 	}
 	return nil
@@ -124,9 +125,9 @@ func unavailable(m mention) string {
 		return ""
 	case !known:
 		if near := suggest.Nearest(m.name, Functions()); near != "" {
-			return "unknown function " + shorten(m.name) + ", did you mean " + near + "?"
+			return "unknown function " + shorten.To(m.name, maxShown) + ", did you mean " + near + "?"
 		}
-		return "unknown function " + shorten(m.name)
+		return "unknown function " + shorten.To(m.name, maxShown)
 	}
 	return m.name + " takes " + counts(arities) + ", got " + strconv.Itoa(m.arity)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // parse returns the program's tree.
@@ -140,17 +142,10 @@ func quote(text string) string {
 		}
 		return text
 	}
-	return `"` + shorten(text) + `"`
+	return `"` + shorten.To(text, maxShown) + `"`
 }
 
 const maxShown = 40
-
-func shorten(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "..."
-}
 
 // wantsValue reports whether a value must follow the token.
 func wantsValue(t token) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // This file adds to an error the expression that it comes from: its text, its place and its input. They are one further
@@ -71,7 +72,7 @@ func (s *Scope) withCode(err *errors.Error, c *expr.Code, input any) *errors.Err
 		start := source.Within(at, blank, blank).Start
 		cited.Pointer, cited.Source = at.Instance(), fmt.Sprintf("%s:%d:%d", source.File, start.Line, start.Column)
 	}
-	cited.Text = excerpt(strings.TrimSpace(s.m.s.redact.Text(text)), maxExpressionText)
+	cited.Text = shorten.To(strings.TrimSpace(s.m.s.redact.Text(text)), maxExpressionText)
 	return err.WithExpression(cited)
 }
 
@@ -117,7 +118,7 @@ func (m *machine) preview(v any, most int) string {
 	if err != nil {
 		return "a value that is not JSON"
 	}
-	return excerpt(string(text), most)
+	return shorten.To(string(text), most)
 }
 
 // pruned returns data with a few of its items and members only, so that a preview of large data is as cheap as one of small data.
@@ -172,12 +173,4 @@ func firstNames(v map[string]any, most int) []string {
 		}
 	}
 	return first
-}
-
-// excerpt returns text, cut if it is longer than most bytes.
-func excerpt(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/limits"
 )
 
@@ -161,7 +162,7 @@ func leafMessage(e *jsonschema.ValidationError) string {
 	return message
 }
 
-func shortened(text string) string { return excerpt(text, maxLeafBytes) }
+func shortened(text string) string { return shorten.To(text, maxLeafBytes) }
 
 // schema compiles a schema definition; its dialect is draft-07 unless it says otherwise (semantics 3.9).
 func (c *compiler) schema(s *dsl.Schema) *Schema {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 )
@@ -122,10 +123,7 @@ func (request *httpRequest) tooLarge() error {
 
 // cut shortens a text that an error quotes.
 func cut(text string) string {
-	if len(text) <= maxDetail {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxDetail], "") + "…"
+	return shorten.To(text, maxDetail)
 }
 
 // result is what the task gets of a response (semantics 11.3 to 11.6).

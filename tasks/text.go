@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -37,8 +38,5 @@ func asText(v any, what string) (string, *errors.Error) {
 // quote shows a text in a message, cut to a size that is read.
 func quote(text string) string {
 	const most = 100
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return strconv.Quote(text)
+	return strconv.Quote(shorten.To(text, most))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -108,7 +109,7 @@ func (f *flow) choice(t *dsl.SwitchTask, at, next int, goTo func(string) int) {
 	for _, c := range t.Cases {
 		label := terminal.Printable(c.Name)
 		if c.When.Text != "" {
-			label += ": " + terminal.Printable(terminal.Shorten(c.When.Text, 60))
+			label += ": " + terminal.Printable(shorten.To(c.When.Text, 60))
 		}
 		hasDefault = hasDefault || c.When.Text == ""
 		f.edge(at, goTo(c.Then), label)

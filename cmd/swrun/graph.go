@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -153,7 +154,7 @@ func outlineLine(w *dsl.Workflow, t dsl.Task) string {
 		line += timeoutNote(w, base.Timeout)
 	}
 	if base.If.Text != "" {
-		line += "   if " + terminal.Printable(terminal.Shorten(base.If.Text, 60))
+		line += "   if " + terminal.Printable(shorten.To(base.If.Text, 60))
 	}
 	if choice, ok := t.(*dsl.SwitchTask); ok {
 		for _, c := range choice.Cases {

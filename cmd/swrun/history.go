@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -89,7 +90,7 @@ func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 		words = append(words, "until="+r.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
 	}
 	if r.Error != nil {
-		words = append(words, terminal.Printable(terminal.Shorten(r.Error.Error(), 200)))
+		words = append(words, terminal.Printable(shorten.To(r.Error.Error(), 200)))
 		if r.Timeout != "" {
 			words = append(words, "timeoutKind="+r.Timeout)
 		}
@@ -99,7 +100,7 @@ func historyLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 	}
 	if r.Data != nil {
 		if data, err := expr.Encode(r.Data); err == nil {
-			words = append(words, terminal.Printable(terminal.Shorten(string(data), 120)))
+			words = append(words, terminal.Printable(shorten.To(string(data), 120)))
 		}
 	}
 	return strings.Join(words, " ") + "\n"

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/limits"
 )
@@ -59,7 +60,7 @@ func readInputForm(s streams, form string, b bound) (any, error) {
 	}
 	v, err := expr.Decode([]byte(form))
 	if err != nil {
-		return nil, usagef(inputHint, "-i %s is no JSON and no name=value: %s", terminal.Shorten(terminal.Printable(form), 60), err)
+		return nil, usagef(inputHint, "-i %s is no JSON and no name=value: %s", shorten.To(terminal.Printable(form), 60), err)
 	}
 	return v, nil
 }
@@ -71,7 +72,7 @@ func assigned(name, operator, text string) (any, error) {
 	v, err := expr.Decode([]byte(text))
 	if err != nil {
 		return nil, usagef("text is set with "+name+"=...; := takes JSON", "-i %s:=%s is no JSON: %s",
-			name, terminal.Shorten(terminal.Printable(text), 60), err)
+			name, shorten.To(terminal.Printable(text), 60), err)
 	}
 	return map[string]any{name: v}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 func TestReadInput(t *testing.T) {
@@ -150,7 +150,7 @@ func TestASecretIsHiddenBeforeTextIsShortened(t *testing.T) {
 	const shownDetail = 2100
 	fault := errors.Runtimef("%ss3cr/t+value", strings.Repeat("x", shownDetail-6)).With("at", []any{"s3cr/t+value"})
 	fault = newMask(s, usingSecrets("token"), false).fault(fault)
-	if got := terminal.Shorten(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
+	if got := shorten.To(fault.Detail, shownDetail); strings.Contains(got, "s3c") {
 		t.Errorf("a part of the secret is left: %s", got[len(got)-20:])
 	}
 	if diff := cmp.Diff([]any{"‹redacted: token›"}, fault.Extensions["at"]); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -161,7 +162,7 @@ func whereabouts(d *client.Description) string {
 func nextOf(d *client.Description) string {
 	said := ""
 	if d.Reason != "" {
-		said = ": " + terminal.Shorten(d.Reason, 60)
+		said = ": " + shorten.To(d.Reason, 60)
 	}
 	switch {
 	case d.Lifecycle.Status == interpreter.StatusCompleted:

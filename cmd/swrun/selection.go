@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -84,7 +85,7 @@ func (o *operation) checkName(name string) error {
 	if len(name) > 0 && (store.Instance{Namespace: namespace, ID: id}).Check() == nil {
 		return nil
 	}
-	return usagef(hint, "%q can be no run", terminal.Shorten(name, 150))
+	return usagef(hint, "%q can be no run", shorten.To(name, 150))
 }
 
 // noRun tells that there is no run of this name. What it may have been meant for is named, but not taken.

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
@@ -99,7 +100,7 @@ func (f *startFlags) asked(p *program, name string) (definition.Reference, clien
 		err = fmt.Errorf("%q names no workflow: it has a space", name)
 	}
 	if err != nil {
-		return reference, client.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", terminal.Shorten(err.Error(), 200))
+		return reference, client.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", shorten.To(err.Error(), 200))
 	}
 	options, err := f.read()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -68,10 +69,10 @@ func (r Report) reason(try *dsl.TryTask, at dsl.Pointer) string {
 func conditions(c dsl.Catch) string {
 	var all []string
 	if c.When.Text != "" {
-		all = append(all, "when: "+terminal.Printable(terminal.Shorten(c.When.Text, 80)))
+		all = append(all, "when: "+terminal.Printable(shorten.To(c.When.Text, 80)))
 	}
 	if c.ExceptWhen.Text != "" {
-		all = append(all, "exceptWhen: "+terminal.Printable(terminal.Shorten(c.ExceptWhen.Text, 80)))
+		all = append(all, "exceptWhen: "+terminal.Printable(shorten.To(c.ExceptWhen.Text, 80)))
 	}
 	return strings.Join(all, ", ")
 }
@@ -97,12 +98,12 @@ func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
 func shortTypes(want, got string) (string, string) {
 	i, j := strings.LastIndexByte(want, '/'), strings.LastIndexByte(got, '/')
 	if i < 0 || j < 0 || errors.StandardName(want) == "" || errors.StandardName(got) == "" {
-		return terminal.Printable(terminal.Shorten(want, 200)), terminal.Printable(terminal.Shorten(got, 200))
+		return terminal.Printable(shorten.To(want, 200)), terminal.Printable(shorten.To(got, 200))
 	}
 	return "…/" + terminal.Printable(want[i+1:]), "…/" + terminal.Printable(got[j+1:])
 }
 
-func quoted(s string) string { return `"` + terminal.Printable(terminal.Shorten(s, 100)) + `"` }
+func quoted(s string) string { return `"` + terminal.Printable(shorten.To(s, 100)) + `"` }
 
 // remedy proposes what to change so that the error is handled.
 func (r Report) remedy() string {
@@ -114,7 +115,7 @@ func (r Report) remedy() string {
 		return ""
 	}
 	tries := enclosingTries(r.Workflow, at)
-	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", terminal.Printable(terminal.Shorten(fault.Type, 200)))
+	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", terminal.Printable(shorten.To(fault.Type, 200)))
 	for _, try := range tries {
 		if inside(at, try.Pointer, "try") && misfit(try.Catch.Errors, fault) != "" {
 			return fmt.Sprintf("add a second try around it, or widen the filter: with: { status: %d }", fault.Status)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -18,13 +19,13 @@ func (r Report) expression() []string {
 	lines := []string{
 		labelled("in", detailLines(cited.Text)),
 		labelled("", ""),
-		labelled("given", terminal.Printable(terminal.Shorten(cited.Input, 300))),
+		labelled("given", terminal.Printable(shorten.To(cited.Input, 300))),
 	}
 	if place := cited.Place(); place != "" {
-		lines[1] = fmt.Sprintf("%-6s %s", "", "("+terminal.Printable(terminal.Shorten(place, 600))+")")
+		lines[1] = fmt.Sprintf("%-6s %s", "", "("+terminal.Printable(shorten.To(place, 600))+")")
 	}
 	for _, name := range slices.Sorted(maps.Keys(cited.Variables)) {
-		lines = append(lines, labelled("with", terminal.Printable(terminal.Shorten(fmt.Sprintf("$%s: %v", name, cited.Variables[name]), 200))))
+		lines = append(lines, labelled("with", terminal.Printable(shorten.To(fmt.Sprintf("$%s: %v", name, cited.Variables[name]), 200))))
 	}
 	return lines
 }

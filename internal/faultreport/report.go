@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
@@ -111,7 +112,7 @@ func labelled(name, text string) string {
 // detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
 // below each other: of many the first and the last, which tell most.
 func detailLines(detail string) string {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(terminal.Shorten(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(shorten.To(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
 	if left := len(lines) - detailHead - detailTail; left > 1 {
 		lines = slices.Replace(lines, detailHead, detailHead+left, "…")
 	}
@@ -123,9 +124,9 @@ func detailLines(detail string) string {
 
 func (r Report) title() string {
 	fault := r.Outcome.Fault
-	title := fmt.Sprintf("%s %d", terminal.Printable(terminal.Shorten(errors.Name(fault.Type), 200)), fault.Status)
+	title := fmt.Sprintf("%s %d", terminal.Printable(shorten.To(errors.Name(fault.Type), 200)), fault.Status)
 	if fault.Title != "" {
-		title += " " + terminal.Printable(terminal.Shorten(fault.Title, 200))
+		title += " " + terminal.Printable(shorten.To(fault.Title, 200))
 	}
 	return title
 }
@@ -149,7 +150,7 @@ func (r Report) timeout() string {
 	if running, ok := fault.Extensions["running"].([]any); ok && len(running) > 0 {
 		text += "; running: " + strings.Join(texts(running, 5), ", ")
 	}
-	return labelled("fired", terminal.Printable(terminal.Shorten(text, shownDetail)))
+	return labelled("fired", terminal.Printable(shorten.To(text, shownDetail)))
 }
 
 func texts(values []any, limit int) []string {
@@ -171,7 +172,7 @@ func (r Report) exchange() (sent, got string) {
 		return object
 	}
 	if request := member("request"); request["method"] != nil {
-		sent = terminal.Printable(terminal.Shorten(fmt.Sprint(request["method"], " ", request["uri"]), 300))
+		sent = terminal.Printable(shorten.To(fmt.Sprint(request["method"], " ", request["uri"]), 300))
 	}
 	if response := member("response"); sent != "" && response["statusCode"] != nil {
 		got = fmt.Sprint(response["statusCode"])
@@ -198,7 +199,7 @@ func (r Report) extensions() string {
 	if err != nil {
 		return "" // they are extras: the report goes on without them
 	}
-	return labelled("with", terminal.Printable(terminal.Shorten(string(text), 500)))
+	return labelled("with", terminal.Printable(shorten.To(string(text), 500)))
 }
 
 func (r Report) next() string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
@@ -27,9 +28,9 @@ func (r Report) where() string {
 	if known && instance == "" {
 		instance = string(origin.Pointer)
 	}
-	text := fmt.Sprintf("at %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)), r.location())
+	text := fmt.Sprintf("at %s (%s)", terminal.Printable(shorten.To(instance, 300)), r.location())
 	if stands := origin.Place(); known && stands != origin.Pointer { // in a function
-		text = fmt.Sprintf("at %s, which runs %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)), terminal.Printable(string(stands)), r.location())
+		text = fmt.Sprintf("at %s, which runs %s (%s)", terminal.Printable(shorten.To(instance, 300)), terminal.Printable(string(stands)), r.location())
 	}
 	if known && origin.Kind == dsl.KindRunWorkflow && string(origin.Pointer) != instance {
 		return r.child(origin, instance)
@@ -61,17 +62,17 @@ func (r Report) child(origin interpreter.HistoryEvent, instance string) string {
 	by := fmt.Sprintf("of a workflow that task %s (%s) has started", terminal.Printable(string(origin.Pointer)), r.location())
 	task, ok := dsl.TaskAt(r.Workflow, origin.Place()).(*dsl.RunWorkflow)
 	if !ok || r.Documents == nil {
-		return fmt.Sprintf("at %s %s", terminal.Printable(terminal.Shorten(instance, 300)), by)
+		return fmt.Sprintf("at %s %s", terminal.Printable(shorten.To(instance, 300)), by)
 	}
 	reference := definition.Reference{Namespace: task.Namespace, Name: task.Workflow, Version: task.Version}
 	at := dsl.Pointer(strings.TrimSuffix(instance, "/"))
 	holders := r.holders(reference, at)
 	if len(holders) != 1 {
-		return fmt.Sprintf("at %s of %s/%s, or of what that has started; it is run by task %s (%s)", terminal.Printable(terminal.Shorten(instance, 300)),
+		return fmt.Sprintf("at %s of %s/%s, or of what that has started; it is run by task %s (%s)", terminal.Printable(shorten.To(instance, 300)),
 			terminal.Printable(task.Namespace), terminal.Printable(task.Workflow), terminal.Printable(string(origin.Pointer)), r.location())
 	}
 	document := holders[0]
-	text := fmt.Sprintf("at %s (%s:%d) of %s/%s", terminal.Printable(terminal.Shorten(instance, 300)), terminal.Printable(document.Source.File), document.Source.Key(at).Start.Line,
+	text := fmt.Sprintf("at %s (%s:%d) of %s/%s", terminal.Printable(shorten.To(instance, 300)), terminal.Printable(document.Source.File), document.Source.Key(at).Start.Line,
 		terminal.Printable(document.Document.Namespace), terminal.Printable(document.Document.Name))
 	if document != r.Documents(reference) {
 		text += fmt.Sprintf(", below %s/%s", terminal.Printable(task.Namespace), terminal.Printable(task.Workflow))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
@@ -56,7 +57,7 @@ func (l *lines) words(r interpreter.HistoryEvent) []string {
 	if r.Kind == "" {
 		words := []string{l.run.name(), "run=" + terminal.Printable(l.run.ID)}
 		if r.Error != nil {
-			words = append(words, "error="+terminal.Printable(terminal.Shorten(r.Error.Error(), 300)))
+			words = append(words, "error="+terminal.Printable(shorten.To(r.Error.Error(), 300)))
 		}
 		return words
 	}
@@ -71,7 +72,7 @@ func (l *lines) words(r interpreter.HistoryEvent) []string {
 		words = append(words, "by="+terminal.Printable(string(r.CaughtBy)))
 	}
 	if r.Error != nil {
-		words = append(words, "error="+terminal.Printable(terminal.Shorten(r.Error.Error(), 300)))
+		words = append(words, "error="+terminal.Printable(shorten.To(r.Error.Error(), 300)))
 	}
 	return words
 }

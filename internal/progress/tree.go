@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 )
@@ -230,11 +231,11 @@ func shortError(r interpreter.HistoryEvent) string {
 	if d, ok := api.TimeoutLength(e); ok && r.Timeout != "" {
 		return "timed out after " + dsl.Span(d)
 	}
-	text := terminal.Printable(terminal.Shorten(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
+	text := terminal.Printable(shorten.To(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
 	if e.Detail != "" {
-		text += ": " + terminal.Printable(terminal.Shorten(e.Detail, 80))
+		text += ": " + terminal.Printable(shorten.To(e.Detail, 80))
 	} else if e.Title != "" {
-		text += ": " + terminal.Printable(terminal.Shorten(e.Title, 80))
+		text += ": " + terminal.Printable(shorten.To(e.Title, 80))
 	}
 	return text
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Printable returns s with everything escaped that could drive a terminal or break a line: control characters,
@@ -88,17 +89,6 @@ func Clip(s string, width int) string {
 	return cells().TruncateString(s, width, "…")
 }
 
-// Shorten shortens s to n bytes or a little less, at a character.
-func Shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 // Counted returns "1 error" or "2 errors"; info has no plural.
 func Counted[N int | int64](n N, noun string) string {
 	if n != 1 && noun != "info" {
@@ -113,7 +103,7 @@ func Elapsed(d time.Duration) string { return dsl.RoughSpan(max(d, 0)) }
 // Duration shows a duration of the document.
 func Duration(d *dsl.Duration) string {
 	if d.Expression != "" {
-		return Printable(Shorten(d.Expression, 40))
+		return Printable(shorten.To(d.Expression, 40))
 	}
 	var parts []string
 	if d.Years != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -88,11 +89,7 @@ const maxLogged = 2000
 
 // inLog is what the log says of an error.
 func inLog(e *errors.Error) string {
-	text := e.Error()
-	if len(text) <= maxLogged {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxLogged], "") + "…"
+	return shorten.To(e.Error(), maxLogged)
 }
 
 // attemptLog knows what is in flight, for who asks what a worker waits for.

@@ -1,0 +1,13 @@
+// Package shorten cuts texts to a length that is still read, for messages and logs. Whoever quotes a text of unknown length
+// uses it. It knows nothing of the width of characters on a terminal.
+package shorten
+
+import "strings"
+
+// To returns the beginning of a text, at most so many bytes of it in whole characters, and an ellipsis if that is not all.
+func To(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

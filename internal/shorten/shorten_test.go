@@ -1,0 +1,27 @@
+package shorten_test
+
+import (
+	"testing"
+
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+// TestTo: texts are cut between characters.
+func TestTo(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 0, ""},
+		{"four", 4, "four"},
+		{"fours", 4, "four…"},
+		{"fünf", 2, "f…"},
+		{"fünf", 3, "fü…"},
+		{"x", 0, "…"},
+	} {
+		if got := shorten.To(c.text, c.most); got != c.want {
+			t.Errorf("To(%q, %d) = %q", c.text, c.most, got)
+		}
+	}
+}
