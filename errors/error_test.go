@@ -84,7 +84,7 @@ func TestFromValueRefuses(t *testing.T) {
 	}{
 		{"a text", "boom", `an error must be an object, got "boom"`},
 		{"a list", []any{1, "<b>"}, `an error must be an object, got [1,"<b>"]`},
-		{"a long text", strings.Repeat("x", 200), `an error must be an object, got "` + strings.Repeat("x", 99) + "..."},
+		{"a long text", strings.Repeat("x", 200), `an error must be an object, got "` + strings.Repeat("x", 99) + "…"},
 		{"no status", map[string]any{"type": "x"}, "an error needs the members type and status"},
 		{"no type", map[string]any{"status": 1}, "an error needs the members type and status"},
 		{"a status in quotes", map[string]any{"type": "x", "status": "1"}, `an error's status must be a whole number, got "1"`},
