@@ -10,16 +10,16 @@ import (
 // command is a command that runs.
 type command struct {
 	job            Job
-	parent         int // of this process, when the job came
-	pid            int // and its group
-	stdin          *feed
-	stdout, stderr *capture
+	parent         int // the parent of this process when the job came
+	pid            int // also the id of its group
+	stdin          *inputPipe
+	stdout, stderr *outputPipe
 	ended          chan struct{}      // closed when the command itself has ended
 	status         syscall.WaitStatus // how, then
-	alone          chan struct{}      // closed when nothing of the job is left below the supervisor
+	allEnded       chan struct{}      // closed when no process of the job is left below the supervisor
 }
 
-// serveCommand runs a command to its end and ends what it leaves, or all of it when gone is closed.
+// serveCommand runs a command until it ends or gone is closed, and then ends every process of the job that is left.
 func serveCommand(j Job, gone <-chan struct{}) reply {
 	c, err := startCommand(j)
 	if err != nil {
@@ -27,35 +27,35 @@ func serveCommand(j Job, gone <-chan struct{}) reply {
 	}
 	select {
 	case <-c.ended:
-		// What still writes into the output may finish that: the other side of a pipe, for example.
+		// Other processes of the job may still write output, for example the other side of a pipe.
 		c.awaitOutput(j.Grace, gone)
-	case <-c.stdout.exceeded:
-	case <-c.stderr.exceeded:
+	case <-c.stdout.full:
+	case <-c.stderr.full:
 	case <-gone:
 	}
-	spent := !c.endAll()
+	exiting := !c.endAll()
 	c.closeAll()
-	for _, out := range []*capture{c.stdout, c.stderr} {
-		if out.over {
-			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}, Spent: spent}
+	for _, out := range []*outputPipe{c.stdout, c.stderr} {
+		if out.exceeded {
+			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}, Exiting: exiting}
 		}
 	}
-	return reply{Ended: Result{c.exitCode(), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Spent: spent}
+	return reply{Result: Result{c.exitCode(), c.stdout.kept.Bytes(), c.stderr.kept.Bytes()}, Exiting: exiting}
 }
 
 func startCommand(j Job) (*command, error) {
-	c := &command{job: j, parent: os.Getppid(), ended: make(chan struct{}), alone: make(chan struct{})}
+	c := &command{job: j, parent: os.Getppid(), ended: make(chan struct{}), allEnded: make(chan struct{})}
 	var errs [3]error
-	c.stdin, errs[0] = newFeed(j.Stdin)
-	c.stdout, errs[1] = newCapture("stdout", j.MaxOutput)
-	c.stderr, errs[2] = newCapture("stderr", j.MaxOutput)
+	c.stdin, errs[0] = newInputPipe(j.Stdin)
+	c.stdout, errs[1] = newOutputPipe("stdout", j.MaxOutput)
+	c.stderr, errs[2] = newOutputPipe("stderr", j.MaxOutput)
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		c.closeAll()
 		return nil, err
 	}
-	// The program is started here and not by os/exec, because all that ends below this process is waited for in one
-	// place: the command, and what it has left behind.
+	// The program is not started by os/exec, because reap waits for all processes that end below this one: the command, and
+	// what it has left behind.
 	c.pid, err = syscall.ForkExec(j.Path, j.Arguments, &syscall.ProcAttr{
 		Env: j.Environment, Files: []uintptr{c.stdin.theirs.Fd(), c.stdout.theirs.Fd(), c.stderr.theirs.Fd()}, Sys: attributes(),
 	})
@@ -76,11 +76,12 @@ func (c *command) closeAll() {
 	c.stderr.close()
 }
 
-// awaitOutput returns when the output is complete, or after a while: what the command has left may keep it open.
+// awaitOutput returns when the output is complete, at the latest after atMost: processes that the command has left may keep
+// it open.
 func (c *command) awaitOutput(atMost time.Duration, gone <-chan struct{}) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
-	for _, out := range []*capture{c.stdout, c.stderr} {
+	for _, out := range []*outputPipe{c.stdout, c.stderr} {
 		select {
 		case <-out.done:
 		case <-timer.C:
@@ -92,41 +93,41 @@ func (c *command) awaitOutput(atMost time.Duration, gone <-chan struct{}) {
 }
 
 const (
-	// killing is how long it is tried to kill what is left: processes of another user cannot be. When the program is gone,
-	// nobody waits, and nobody else would end them.
-	killing          = ending * 3 / 4
-	killingAbandoned = time.Minute
-	// graceAbandoned is the grace of what is left when the program is gone.
-	graceAbandoned = 500 * time.Millisecond
+	// killTimeout is how long to try to kill what is left; processes of another user, for example, cannot be killed. It is
+	// longer if the program is gone, because then nobody waits, and nobody else would kill them.
+	killTimeout         = endTimeout * 3 / 4
+	orphanedKillTimeout = time.Minute
+	// orphanedGrace is the grace of what is left when the program is gone.
+	orphanedGrace = 500 * time.Millisecond
 )
 
-// endAll ends everything that is left of the job, and reports whether it has.
+// endAll ends everything that is left of the job, and reports whether nothing is left.
 func (c *command) endAll() bool {
-	if c.isAlone(0) {
+	if c.waitAllEnded(0) {
 		return true
 	}
-	if !c.stdout.isOver() && !c.stderr.isOver() {
+	if !c.stdout.isFull() && !c.stderr.isFull() {
 		c.terminate()
-		first := min(c.job.Grace, graceAbandoned)
-		if c.isAlone(first) || !c.isAbandoned() && c.isAlone(c.job.Grace-first) {
+		first := min(c.job.Grace, orphanedGrace)
+		if c.waitAllEnded(first) || !c.isOrphaned() && c.waitAllEnded(c.job.Grace-first) {
 			return true
 		}
 	}
-	for began := time.Now(); time.Since(began) < killing || c.isAbandoned() && time.Since(began) < killingAbandoned; {
+	for began := time.Now(); time.Since(began) < killTimeout || c.isOrphaned() && time.Since(began) < orphanedKillTimeout; {
 		c.kill()
-		if c.isAlone(10 * time.Millisecond) {
+		if c.waitAllEnded(10 * time.Millisecond) {
 			return true
 		}
 	}
 	return false
 }
 
-// isAbandoned reports whether the program that has sent the job is gone: then this process has another parent.
-func (c *command) isAbandoned() bool { return os.Getppid() != c.parent }
+// isOrphaned reports whether the program that has sent the job is gone, so that this process has another parent.
+func (c *command) isOrphaned() bool { return os.Getppid() != c.parent }
 
-// reap waits for everything that ends below this process: the command, and orphans that it has left.
+// reap waits for all processes that end below this one: the command, and orphans that it has left.
 func (c *command) reap() {
-	defer close(c.alone)
+	defer close(c.allEnded)
 	for {
 		var status syscall.WaitStatus
 		child, err := syscall.Wait4(-1, &status, 0, nil)
@@ -151,7 +152,7 @@ func (c *command) hasEnded() bool {
 	}
 }
 
-// exitCode returns the code as a shell tells it; 0 if the command could not be ended.
+// exitCode returns the exit code as shells report it; 0 if the command could not be ended.
 func (c *command) exitCode() int {
 	switch {
 	case !c.hasEnded():

@@ -1,9 +1,9 @@
 // Package process runs commands and scripts, each below a supervisor: a process of our own executable that runs one
-// job at a time, keeps what it writes within bounds, and ends everything that the job has started. A supervisor that
-// loses its parent does the same, so that nothing outlives the program, whatever has ended it.
+// job at a time, limits the job's output, and ends every process that the job has started. A supervisor whose parent is
+// gone does the same, so that nothing outlives the program, whatever has ended it.
 //
-// Pool is the side of the program, Supervise the side of the supervisor. They speak by messages of encoding/gob over
-// the supervisor's standard input and output; the end of its input is the order to end.
+// Pool is the program's side, Supervise the supervisor's. They exchange messages of encoding/gob over the supervisor's
+// standard input and output; the end of its input tells the supervisor to end.
 package process
 
 import (
@@ -13,12 +13,12 @@ import (
 
 // Job is one command or script.
 type Job struct {
-	// Path is the program of a command, and Arguments are its argv from its name on. Folder in an argument stands for
-	// the folder with Files.
+	// Path is the program of a command. Arguments are its argv, which begins with its name; Folder in an argument stands for
+	// the path of the folder with Files.
 	Path      string
 	Arguments []string
 	Files     map[string]string
-	// Script, if there is one, runs in place of a command.
+	// Script, if it is not nil, runs in place of a command.
 	Script *Script
 
 	Environment []string
@@ -27,24 +27,24 @@ type Job struct {
 	Grace       time.Duration // between SIGTERM and SIGKILL
 }
 
-// Folder stands for the folder with the files of a job, which is gone when the job has ended.
+// Folder stands for the folder with the files of a job, which is removed when the job has ended.
 const Folder = "\x00"
 
 // Script is JavaScript for the embedded engine.
 type Script struct {
 	Code      string
 	Arguments []string
-	Variables map[string]string // the environment as the script sees it
+	Variables map[string]string // the environment that the script sees
 	Globals   []byte            // a JSON object, or nothing
 }
 
-// Result is how a job ended by itself. A job that a signal has ended has the code that shells tell: 128 and its number.
+// Result is how a job ended by itself. If a signal has ended it, the code is 128 plus the signal's number, as in shells.
 type Result struct {
 	ExitCode       int
 	Stdout, Stderr []byte
 }
 
-// LimitError is the end of a job that wrote more than it may.
+// LimitError says that a job was ended because it wrote more than it may.
 type LimitError struct {
 	Stream string // stdout or stderr
 	Max    int    // bytes
@@ -54,25 +54,25 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("it was ended because it wrote more than %d bytes to %s", e.Max, e.Stream)
 }
 
-// StartError tells that a job could not be started.
+// StartError says that a job could not be started.
 type StartError struct{ Reason string }
 
 func (e *StartError) Error() string { return e.Reason }
 
-// CrashError is the end of a supervisor by anything but its order: a script that breaks the engine, or somebody's signal.
+// CrashError says that a supervisor ended without having been told to: by a script that crashes the engine, or by a signal.
 type CrashError struct {
 	Reason      string
-	OutOfMemory bool // it needed more memory than it may have
+	OutOfMemory bool // it used more memory than it may
 }
 
 func (e *CrashError) Error() string { return e.Reason }
 
-// reply is what a supervisor says of a job.
+// reply is a supervisor's answer to a job.
 type reply struct {
-	Ended Result
-	Start *StartError
-	Limit *LimitError
-	Spent bool // the supervisor ends, and takes no other job
+	Result  Result
+	Start   *StartError
+	Limit   *LimitError
+	Exiting bool // the supervisor ends and takes no other job, because it could not end all processes of this one
 }
 
 func (r reply) result() (Result, error) {
@@ -82,5 +82,5 @@ func (r reply) result() (Result, error) {
 	case r.Limit != nil:
 		return Result{}, r.Limit
 	}
-	return r.Ended, nil
+	return r.Result, nil
 }

@@ -10,17 +10,17 @@ import (
 	"modernc.org/quickjs"
 )
 
-// engine is what is below a VM: the engine can more than quickjs passes on.
+// engine is the QuickJS engine below a VM, for what package quickjs does not offer.
 type engine struct {
 	tls     *libc.TLS
 	runtime uintptr
 	memory  *memory
 }
 
-// memory is how the engine gets its memory. It lies in the engine's own memory, since the engine knows where it is.
+// memory is how the engine gets its memory. It lies in the engine's own memory, to which the engine has a pointer.
 type memory struct {
 	allocate, reallocate uintptr // the engine's functions
-	refused              bool    // whether they have refused anything
+	refused              bool    // whether an allocation has failed
 }
 
 func engineOf(vm *quickjs.VM) engine {
@@ -43,9 +43,9 @@ func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
 
 func memoryOf(state *libquickjs.TJSMallocState) *memory { return at[memory](state.Fopaque) }
 
-// wantedMemory reports whether the script wanted more memory than it may take. The script itself may not learn of it:
-// what fails inside the engine's own jobs is lost.
-func (e engine) wantedMemory() bool { return e.memory.refused }
+// ranOutOfMemory reports whether the script needed more memory than it may use. The script itself may not notice: errors
+// inside the engine's own jobs are lost.
+func (e engine) ranOutOfMemory() bool { return e.memory.refused }
 
 // close frees what engineOf has taken, before the VM is closed.
 func (e engine) close() {
@@ -56,7 +56,7 @@ func (e engine) close() {
 	context.Fmalloc_state.Fopaque = 0
 }
 
-// allocate is called by the engine when it wants memory, and takes note when there is none.
+// allocate is called by the engine to allocate memory, and records a failure.
 func allocate(tls *libc.TLS, state uintptr, size libquickjs.Tsize_t) uintptr {
 	m := memoryOf(at[libquickjs.TJSMallocState](state))
 	block := function[func(*libc.TLS, uintptr, libquickjs.Tsize_t) uintptr](m.allocate)(tls, state, size)
@@ -64,7 +64,7 @@ func allocate(tls *libc.TLS, state uintptr, size libquickjs.Tsize_t) uintptr {
 	return block
 }
 
-// reallocate is called by the engine when it wants a block to be of another size; none frees it.
+// reallocate is called by the engine to change the size of a block; a size of 0 frees it.
 func reallocate(tls *libc.TLS, state, old uintptr, size libquickjs.Tsize_t) uintptr {
 	m := memoryOf(at[libquickjs.TJSMallocState](state))
 	block := function[func(*libc.TLS, uintptr, uintptr, libquickjs.Tsize_t) uintptr](m.reallocate)(tls, state, old, size)
@@ -72,14 +72,14 @@ func reallocate(tls *libc.TLS, state, old uintptr, size libquickjs.Tsize_t) uint
 	return block
 }
 
-// trackRejections makes the engine tell the script's prelude which promises were rejected, and which of them are
-// handled after all.
+// trackRejections makes the engine report to the script's prelude which promises were rejected, and which of them are
+// handled later.
 func (e engine) trackRejections() {
 	libquickjs.XJS_SetHostPromiseRejectionTracker(e.tls, e.runtime, pointer(rejection), 0)
 }
 
-// pointer returns f as the engine, which is translated from C, holds functions. Only functions of a package stay where
-// they are.
+// pointer returns f in the form in which the engine, which is translated from C, stores functions. f must be a function of a
+// package: closures may move.
 func pointer(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
 
 // function is the reverse of pointer.
@@ -87,13 +87,13 @@ func function[F any](pointer uintptr) F {
 	return *(*F)(unsafe.Pointer(&struct{ uintptr }{pointer}))
 }
 
-// rejection is called by the engine, in the middle of its work: it leaves no exception behind.
+// rejection is called by the engine in the middle of its work, so that it must leave no exception behind.
 func rejection(tls *libc.TLS, ctx uintptr, promise, reason libquickjs.TJSValue, handled int32, _ uintptr) {
-	told := "swrun rejected"
+	callback := "swrun rejected" // of js_prelude.js
 	if handled != 0 {
-		told = "swrun handled"
+		callback = "swrun handled"
 	}
-	name, err := libc.CString(told)
+	name, err := libc.CString(callback)
 	if err != nil {
 		panic("out of memory") // as Go itself ends then
 	}
@@ -107,7 +107,7 @@ func rejection(tls *libc.TLS, ctx uintptr, promise, reason libquickjs.TJSValue, 
 	pinner.Pin(arguments)
 	defer pinner.Unpin()
 	result := libquickjs.XJS_Call(tls, ctx, f, global, int32(len(arguments)), uintptr(unsafe.Pointer(arguments)))
-	if libquickjs.XJS_HasException(tls, ctx) != 0 { // there is no memory to tell it, which is noted
+	if libquickjs.XJS_HasException(tls, ctx) != 0 { // memory is used up, which allocate has recorded
 		libquickjs.XFreeValue(tls, ctx, libquickjs.XJS_GetException(tls, ctx))
 	}
 	libquickjs.XFreeValue(tls, ctx, result)

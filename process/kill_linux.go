@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptOrphans makes this process the parent of everything below it whose own parent has ended, whatever session or
-// group it has gone to. So nothing that a job starts gets out of sight.
+// adoptOrphans makes this process the parent of every process below it whose own parent has ended, whatever its session or
+// group is, so that it can find every process that a job has started.
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 // attributes puts a command in a group of its own, and kills it should its supervisor be killed.
@@ -20,17 +20,17 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// isAlone reports whether nothing of the job is left; it waits for that.
-func (c *command) isAlone(atMost time.Duration) bool {
+// waitAllEnded waits until no process of the job is left, at most for atMost, and reports whether none is.
+func (c *command) waitAllEnded(atMost time.Duration) bool {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	select {
-	case <-c.alone:
+	case <-c.allEnded:
 		return true
 	case <-timer.C:
 	}
 	select {
-	case <-c.alone:
+	case <-c.allEnded:
 		return true
 	default:
 		return false
@@ -46,16 +46,15 @@ func (c *command) terminate() {
 	}
 }
 
-// signal signals the command's group, unless the command has ended: then the group's number may be another's.
+// signal signals the command's group, unless the command has ended: then another group may have the same id.
 func (c *command) signal(s unix.Signal) {
 	if !c.hasEnded() {
 		_ = unix.Kill(-c.pid, s)
 	}
 }
 
-// kill kills whole groups at first: none of a group starts another process meanwhile, however many they are and however
-// little time they leave to this one; the command's own needs no search. Of what is left, it stops everything before it
-// kills anything, for the same reason.
+// kill kills whole groups first, so that no process of a group can start another one meanwhile; the command's own group is
+// known without a search. It stops all processes that are left before it kills any of them, for the same reason.
 func (c *command) kill() {
 	c.signal(unix.SIGKILL)
 	own := unix.Getpgrp()
@@ -81,21 +80,21 @@ func (c *command) kill() {
 	}
 }
 
-// endSession kills what is left in a session, that of a supervisor which was killed.
+// endSession kills what is left in the session of a supervisor that was killed.
 func endSession(id int) {
-	for _, p := range table() {
+	for _, p := range processTable() {
 		if p.session == id {
 			_ = unix.Kill(p.pid, unix.SIGKILL)
 		}
 	}
 }
 
-// running is a process.
-type running struct{ pid, parent, group, session int }
+// processInfo describes a process by the ids in the process table.
+type processInfo struct{ pid, parent, group, session int }
 
-// table returns every process, by its id.
-func table() map[int]running {
-	all := map[int]running{}
+// processTable returns every process, by its id.
+func processTable() map[int]processInfo {
+	all := map[int]processInfo{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -109,18 +108,18 @@ func table() map[int]running {
 		}
 		number := func(text []byte) int { n, _ := strconv.Atoi(string(text)); return n } // these are numbers
 		pid := number([]byte(filepath.Base(filepath.Dir(file))))
-		all[pid] = running{pid, number(fields[1]), number(fields[2]), number(fields[3])}
+		all[pid] = processInfo{pid, number(fields[1]), number(fields[2]), number(fields[3])}
 	}
 	return all
 }
 
 // descendants returns the processes below this one.
-func descendants() (found []running) {
-	all := table()
+func descendants() (found []processInfo) {
+	all := processTable()
 	self := os.Getpid()
 	for _, p := range all {
 		above := p.parent
-		for range len(all) { // the table may change while it is read, and lead in a circle
+		for range len(all) { // the table changes while it is read, so that parents may form a circle
 			if above == self {
 				found = append(found, p)
 			}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// adoptOrphans does nothing: only Linux gives orphans to a process of one's choice. What leaves the command's group is
-// not ended here.
+// adoptOrphans does nothing: only Linux lets a process adopt orphans. What leaves the command's group is not ended here.
 func adoptOrphans() error { return nil }
 
 // endSession does nothing: here the processes of a session cannot be listed.
@@ -16,8 +15,8 @@ func endSession(int) {}
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// isAlone reports whether the command's group is gone; it waits for that.
-func (c *command) isAlone(atMost time.Duration) bool {
+// waitAllEnded waits until the command's group is gone, and reports whether it is.
+func (c *command) waitAllEnded(atMost time.Duration) bool {
 	for until := time.Now().Add(atMost); ; time.Sleep(5 * time.Millisecond) {
 		if syscall.Kill(-c.pid, 0) == syscall.ESRCH {
 			return true

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxMemory is what a script may take of the process besides what it has: the heap, and copies of what it holds while
-// they pass between the engine and its host.
+// maxMemory is how many bytes a script may add to the memory of its process: its heap, and copies of its data that pass
+// between the engine and its host.
 const maxMemory = maxHeap + 256<<20
 
-// limitMemory makes the kernel refuse this process more memory than a script may take, should the engine's own bound
-// not hold, until the function that it returns is called.
+// limitMemory makes the kernel refuse this process more memory than a script may use, in case the engine's own limit fails.
+// The function that it returns ends that.
 func limitMemory() (func(), error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

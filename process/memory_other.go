@@ -2,5 +2,5 @@
 
 package process
 
-// limitMemory leaves it to the engine's own bound.
+// limitMemory does nothing: only the engine's own limit applies.
 func limitMemory() (func(), error) { return func() {}, nil }

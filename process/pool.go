@@ -35,7 +35,7 @@ type Pool struct {
 // NewPool returns a pool that starts supervisors as they are needed. Close ends those that have nothing to do.
 func NewPool(s Starter) *Pool { return &Pool{starter: s} }
 
-// maxJobs is how many jobs a supervisor serves: what an engine might leak does not add up.
+// maxJobs is how many jobs a supervisor serves before it is replaced, so that leaks of an engine do not add up.
 const maxJobs = 1000
 
 // Run runs a job to its end. When ctx ends first, the job and everything that it has started get SIGTERM, after the
@@ -44,7 +44,7 @@ func (p *Pool) Run(ctx context.Context, j Job) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	s, err := p.take()
+	s, err := p.acquire()
 	if err != nil {
 		return Result{}, &StartError{err.Error()}
 	}
@@ -60,17 +60,17 @@ func (p *Pool) Run(ctx context.Context, j Job) (Result, error) {
 	}
 	switch {
 	case err != nil:
-		return Result{}, s.crash(err)
-	case r.Spent || s.jobs >= maxJobs:
+		return Result{}, s.crashError(err)
+	case r.Exiting || s.jobs >= maxJobs:
 		s.end(j.Grace)
 	default:
-		p.put(s)
+		p.release(s)
 	}
 	return r.result()
 }
 
-// take returns a supervisor that has nothing to do.
-func (p *Pool) take() (*supervisor, error) {
+// acquire returns an idle supervisor, or starts one.
+func (p *Pool) acquire() (*supervisor, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := len(p.idle) - 1; last >= 0 {
@@ -81,8 +81,8 @@ func (p *Pool) take() (*supervisor, error) {
 	return startSupervisor(p.starter)
 }
 
-// put takes a supervisor back; those beyond what is kept end.
-func (p *Pool) put(s *supervisor) {
+// release takes a supervisor back; it ends if enough others are idle.
+func (p *Pool) release(s *supervisor) {
 	p.mu.Lock()
 	keep := !p.closed && len(p.idle) < 4*runtime.GOMAXPROCS(0)
 	if keep {
@@ -111,7 +111,7 @@ type supervisor struct {
 	cancel  context.CancelFunc // orders it to end, and kills it if it has not after the command's WaitDelay
 	encoder *gob.Encoder
 	decoder *gob.Decoder
-	said    *bounded // what it says of its own end
+	stderr  *limitedBuffer
 	jobs    int
 }
 
@@ -123,10 +123,10 @@ func startSupervisor(s Starter) (*supervisor, error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, inErr := command.StdinPipe()
 	out, outErr := command.StdoutPipe()
-	said := &bounded{max: 64 << 10}
-	command.Stderr = said
+	stderr := &limitedBuffer{max: 64 << 10}
+	command.Stderr = stderr
 	command.Cancel = func() error {
-		_ = in.Close() // this is the order; if it has ended already, the better
+		_ = in.Close() // this tells it to end; it may have ended already
 		return nil
 	}
 	if err := cmp.Or(inErr, outErr); err != nil {
@@ -137,7 +137,7 @@ func startSupervisor(s Starter) (*supervisor, error) {
 		cancel()
 		return nil, fmt.Errorf("the supervisor of processes cannot be started: %w", err)
 	}
-	return &supervisor{command: command, cancel: cancel, encoder: gob.NewEncoder(in), decoder: gob.NewDecoder(out), said: said}, nil
+	return &supervisor{command: command, cancel: cancel, encoder: gob.NewEncoder(in), decoder: gob.NewDecoder(out), stderr: stderr}, nil
 }
 
 // exchange sends a job and waits for the reply.
@@ -149,32 +149,32 @@ func (s *supervisor) exchange(j Job, r *reply) error {
 	return s.decoder.Decode(r)
 }
 
-// end orders the supervisor to end what it runs and itself, and makes sure that it does. It may be called once.
+// end tells the supervisor to end its job and itself, and kills it if it does not. It must be called once only.
 func (s *supervisor) end(grace time.Duration) {
-	s.command.WaitDelay = grace + ending
+	s.command.WaitDelay = grace + endTimeout
 	s.cancel()
-	_ = s.command.Wait() // how it ended tells nothing: it was told to
+	_ = s.command.Wait() // its exit status does not matter: it was told to end
 	if state := s.command.ProcessState; state == nil || !state.Exited() {
 		endSession(s.command.Process.Pid)
 	}
 }
 
-// ending is how long a supervisor may take to find and kill what its job has left.
-const ending = 2 * time.Second
+// endTimeout is how long a supervisor may take, after its job's grace, to find and kill what the job has left.
+const endTimeout = 2 * time.Second
 
-// crash tells how a supervisor ended that was not told to.
-func (s *supervisor) crash(broken error) error {
+// crashError returns how a supervisor ended that was not told to; broken is why it could not be reached.
+func (s *supervisor) crashError(broken error) error {
 	s.end(0)
 	endSession(s.command.Process.Pid)
-	said := s.said.String()
-	if strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") {
-		return &CrashError{Reason: "it took more memory than it may", OutOfMemory: true}
+	stderr := s.stderr.String()
+	if strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "cannot allocate memory") {
+		return &CrashError{Reason: "it used more memory than it may", OutOfMemory: true}
 	}
-	if line, _, _ := strings.Cut(said, "\n"); line != "" {
-		return &CrashError{Reason: "its process broke: " + line}
+	if line, _, _ := strings.Cut(stderr, "\n"); line != "" {
+		return &CrashError{Reason: "its supervisor failed: " + line}
 	}
 	if errors.Is(broken, io.EOF) || errors.Is(broken, syscall.EPIPE) {
 		return &CrashError{Reason: fmt.Sprintf("its supervisor was ended: %s", s.command.ProcessState)}
 	}
-	return &CrashError{Reason: "its supervisor is not understood: " + broken.Error()}
+	return &CrashError{Reason: "its supervisor sent an invalid reply: " + broken.Error()}
 }

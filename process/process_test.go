@@ -132,7 +132,7 @@ func TestScriptsEndAsInNode(t *testing.T) {
 	}
 }
 
-// TestJobsEndWithTheirContext: whatever spins without heeding anything.
+// TestJobsEndWithTheirContext: also jobs that cannot be interrupted.
 func TestJobsEndWithTheirContext(t *testing.T) {
 	for name, job := range map[string]process.Job{
 		"a loop":                script(`for (;;) {}`),
@@ -261,10 +261,10 @@ func TestNothingIsLeft(t *testing.T) {
 
 // TestNothingOutlivesTheProgram: a program that is killed, or whose terminal hangs up, takes everything with it.
 func TestNothingOutlivesTheProgram(t *testing.T) {
-	// Whoever runs the tests may ignore hangups, as nohup does. A program inherits that, unless the signal is handled here.
-	heard := make(chan os.Signal, 1)
-	ossignal.Notify(heard, syscall.SIGHUP)
-	defer ossignal.Stop(heard)
+	// The tests may run with hangups ignored, as nohup does. A program inherits that, unless the signal is handled here.
+	hangups := make(chan os.Signal, 1)
+	ossignal.Notify(hangups, syscall.SIGHUP)
+	defer ossignal.Stop(hangups)
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP, syscall.SIGTERM} {
 		for name, text := range leavers() {
 			t.Run(fmt.Sprint(name, ", ", signal), func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestNothingOutlivesTheProgram(t *testing.T) {
 	}
 }
 
-// leavers are scripts that leave something behind, which has started when there is a file.
+// leavers are scripts that leave processes behind; these have started when the file $MARK/started exists.
 func leavers() map[string]string {
 	const stay = `touch "$MARK/started"; while :; do sleep 1000; done`
 	return map[string]string{

@@ -17,14 +17,14 @@ var jsPrelude string
 //go:embed js_fs.js
 var jsFS string
 
-// maxHeap is what the heap of a script may take.
+// maxHeap is how many bytes the heap of a script may take.
 const maxHeap = 64 << 20
 
 // outOfMemory is the engine's own message.
 const outOfMemory = "out of memory"
 
-// serveScript runs a script in an engine of its own, which sees nothing of the host but what js_prelude.js binds. It
-// does not heed anybody: whoever wants its end ends this process.
+// serveScript runs a script in an engine of its own, which sees nothing of the host but what js_prelude.js binds. It cannot be
+// cancelled: to end the script, end this process.
 func serveScript(j Job) reply {
 	unlimit, err := limitMemory()
 	if err != nil {
@@ -40,39 +40,39 @@ func serveScript(j Job) reply {
 	engine := engineOf(vm)
 	defer engine.close()
 	engine.trackRejections()
-	s := &script{vm: vm, job: j, stdout: bounded{max: j.MaxOutput}, stderr: bounded{max: j.MaxOutput}}
+	s := &script{vm: vm, job: j, stdout: limitedBuffer{max: j.MaxOutput}, stderr: limitedBuffer{max: j.MaxOutput}}
 	code := s.run()
-	if engine.wantedMemory() {
-		code = s.exhausted()
+	if engine.ranOutOfMemory() {
+		code = s.reportOutOfMemory()
 	}
 	for _, out := range []struct {
 		name string
-		*bounded
+		*limitedBuffer
 	}{{"stdout", &s.stdout}, {"stderr", &s.stderr}} {
-		if out.over {
+		if out.exceeded {
 			return reply{Limit: &LimitError{Stream: out.name, Max: j.MaxOutput}}
 		}
 	}
-	return reply{Ended: Result{code, s.stdout.kept.Bytes(), s.stderr.kept.Bytes()}}
+	return reply{Result: Result{code, s.stdout.kept.Bytes(), s.stderr.kept.Bytes()}}
 }
 
-// exhausted is the end of a script that wanted more memory than there is: an error, whatever the script made of it, as in
-// other engines.
-func (s *script) exhausted() int {
+// reportOutOfMemory writes the error of a script that needed more memory than it may use, and returns its exit code. This is
+// an error even if the script has caught it, as in other engines.
+func (s *script) reportOutOfMemory() int {
 	if strings.Contains(s.stderr.String(), outOfMemory) {
 		return 1
 	}
 	return s.failed(errors.New("InternalError: " + outOfMemory))
 }
 
-// script is one script in its engine.
+// script is one run of a script in its engine.
 type script struct {
 	vm             *quickjs.VM
 	job            Job
-	stdout, stderr bounded
+	stdout, stderr limitedBuffer
 }
 
-// exit is how a script is left at once: nothing of it runs afterwards.
+// exit is panicked with to leave a script at once.
 type exit struct{ code int }
 
 // run runs the script and returns its exit code.
@@ -102,13 +102,13 @@ func (s *script) run() (code int) {
 	if _, err := s.vm.Eval("this['swrun end']()", quickjs.EvalGlobal); err != nil {
 		return s.failed(err)
 	}
-	return 0 // what was called leaves by exit
+	return 0 // not reached: "swrun end" leaves by exit
 }
 
-// moduleWords are the words that only a module may use at its top.
+// moduleWords are the keywords that only a module may use at its top level.
 var moduleWords = regexp.MustCompile(`\b(?:import|export|await)\b`)
 
-// eval runs the code as a module if it can only be one, and as a plain script otherwise.
+// eval runs the code as a module if it is valid only as one, and as a plain script otherwise.
 func (s *script) eval() error {
 	code := s.job.Script.Code
 	if moduleWords.MatchString(code) {
@@ -123,7 +123,7 @@ func (s *script) eval() error {
 	return err
 }
 
-// drain runs the jobs that promises have left, for ever if they are: the engine stops after a million of them.
+// drain runs the pending jobs of promises until there are none, possibly for ever. The engine returns after a million jobs.
 func (s *script) drain() error {
 	for {
 		n, err := s.vm.ExecutePendingJobs()
@@ -176,14 +176,14 @@ func (s *script) host(args []any) (any, error) {
 }
 
 // write adds to an output; a script that writes too much ends.
-func (s *script) write(b *bounded, text string) {
+func (s *script) write(b *limitedBuffer, text string) {
 	_, _ = b.Write([]byte(text)) // it never fails
-	if b.over {
+	if b.exceeded {
 		panic(exit{1})
 	}
 }
 
-// failed is the end of a script that threw: as in a process, the error is on stderr and the code is 1.
+// failed writes the error of a script that threw to its standard error, and returns its exit code, as Node does.
 func (s *script) failed(err error) int {
 	var thrown *quickjs.Error
 	message := err.Error()

@@ -7,30 +7,30 @@ import (
 	"sync"
 )
 
-// bounded keeps the first max bytes of what is written to it.
-type bounded struct {
-	kept bytes.Buffer
-	max  int
-	over bool // there was more
+// limitedBuffer keeps the first max bytes of what is written to it.
+type limitedBuffer struct {
+	kept     bytes.Buffer
+	max      int
+	exceeded bool // more than max bytes were written
 }
 
-// Write implements io.Writer, and never fails. There is no ReadFrom on purpose: io.Copy would go around the bound.
-func (b *bounded) Write(p []byte) (int, error) {
+// Write implements io.Writer and never fails. There must be no ReadFrom: io.Copy would use it and exceed max.
+func (b *limitedBuffer) Write(p []byte) (int, error) {
 	taken := min(len(p), b.max-b.kept.Len())
-	b.over = b.over || taken < len(p)
+	b.exceeded = b.exceeded || taken < len(p)
 	b.kept.Write(p[:taken])
 	return len(p), nil
 }
 
-func (b *bounded) String() string { return b.kept.String() }
+func (b *limitedBuffer) String() string { return b.kept.String() }
 
-// pipe is a pipe between a command and its supervisor, and what the supervisor does at its end of it.
+// pipe is a pipe between a command and its supervisor, with the goroutine that serves the supervisor's end.
 type pipe struct {
 	theirs, ours *os.File
-	done         chan struct{} // closed when the supervisor has read or written it all; nil before it begins
+	done         chan struct{} // closed when the supervisor has read or written everything; nil before it begins
 }
 
-// serve gives the command its end, and does what is to be done at ours.
+// serve closes the command's end, which the command has inherited, and runs do for ours.
 func (p *pipe) serve(do func()) {
 	p.theirs.Close()
 	p.done = make(chan struct{})
@@ -40,44 +40,44 @@ func (p *pipe) serve(do func()) {
 	}()
 }
 
-// close ends what is done at our end, and waits for that.
+// close closes both ends and waits for the goroutine that serves ours.
 func (p *pipe) close() {
 	if p == nil {
 		return
 	}
-	p.theirs.Close() // often it is already
+	p.theirs.Close() // usually it is closed already
 	p.ours.Close()
 	if p.done != nil {
 		<-p.done
 	}
 }
 
-// capture is an output of a command; what it holds may be read after close.
-type capture struct {
+// outputPipe is standard output or standard error of a command. Its content may be read after close.
+type outputPipe struct {
 	pipe
-	bounded
-	name     string
-	exceeded chan struct{} // closed when there is more than is kept
+	limitedBuffer
+	name string
+	full chan struct{} // closed when more was written than is kept
 }
 
-func newCapture(name string, limit int) (*capture, error) {
+func newOutputPipe(name string, limit int) (*outputPipe, error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	return &capture{pipe: pipe{theirs: theirs, ours: ours}, bounded: bounded{max: limit}, name: name, exceeded: make(chan struct{})}, nil
+	return &outputPipe{pipe: pipe{theirs: theirs, ours: ours}, limitedBuffer: limitedBuffer{max: limit}, name: name, full: make(chan struct{})}, nil
 }
 
-// begin reads until the end, and goes on to read beyond the bound so that the command does not stand still.
-func (c *capture) begin() {
+// begin reads until the end. It goes on reading when the buffer is full, so that the command is not blocked.
+func (c *outputPipe) begin() {
 	c.serve(func() {
 		var once sync.Once
 		buffer := make([]byte, 32<<10)
 		for {
 			n, err := c.ours.Read(buffer)
 			_, _ = c.Write(buffer[:n])
-			if c.over {
-				once.Do(func() { close(c.exceeded) })
+			if c.exceeded {
+				once.Do(func() { close(c.full) })
 			}
 			if err != nil {
 				return
@@ -86,44 +86,44 @@ func (c *capture) begin() {
 	})
 }
 
-// isOver reports whether there is more than is kept, while the command goes on.
-func (c *capture) isOver() bool {
+// isFull reports whether more was written than is kept. It may be called while the command runs.
+func (c *outputPipe) isFull() bool {
 	select {
-	case <-c.exceeded:
+	case <-c.full:
 		return true
 	default:
 		return false
 	}
 }
 
-func (c *capture) close() {
+func (c *outputPipe) close() {
 	if c != nil {
 		c.pipe.close()
 	}
 }
 
-// feed is the standard input of a command.
-type feed struct {
+// inputPipe is the standard input of a command.
+type inputPipe struct {
 	pipe
 	text []byte
 }
 
-func newFeed(text []byte) (*feed, error) {
+func newInputPipe(text []byte) (*inputPipe, error) {
 	theirs, ours, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	return &feed{pipe{theirs: theirs, ours: ours}, text}, nil
+	return &inputPipe{pipe{theirs: theirs, ours: ours}, text}, nil
 }
 
-func (f *feed) begin() {
+func (f *inputPipe) begin() {
 	f.serve(func() {
 		defer f.ours.Close()
-		_, _ = io.Copy(f.ours, bytes.NewReader(f.text)) // who does not read its input may do so
+		_, _ = io.Copy(f.ours, bytes.NewReader(f.text)) // a command need not read its input
 	})
 }
 
-func (f *feed) close() {
+func (f *inputPipe) close() {
 	if f != nil {
 		f.pipe.close()
 	}

@@ -14,13 +14,13 @@ import (
 	"syscall"
 )
 
-// Supervise serves jobs from in until it ends, and then ends what it runs and returns. It is the main of a process of its own
-// that does nothing else: whatever is below that process counts as the job's.
+// Supervise serves jobs from in until in ends, then ends the job that runs, and returns. It must be the main function of a
+// process that does nothing else: every process below that process counts as the job's.
 func Supervise(in io.Reader, out io.Writer) error {
-	goruntime.LockOSThread() // the kernel tells children of the end of the thread that started them
-	debug.SetGCPercent(50)   // many supervisors live together
-	// What asks a whole group of processes to end, such as a service manager, does not mean the supervisor: its parent
-	// decides. Unlike ignored signals, these are as usual again for what the supervisor starts.
+	goruntime.LockOSThread() // Pdeathsig of a child is sent when the thread ends that started it
+	debug.SetGCPercent(50)   // there may be many supervisors
+	// Signals to a whole group of processes, from a service manager for example, must not end the supervisor: its parent
+	// decides. They are caught and not ignored, because ignored signals would stay ignored in what the supervisor starts.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	if err := adoptOrphans(); err != nil {
 		return fmt.Errorf("adopt orphans: %w", err)
@@ -29,14 +29,15 @@ func Supervise(in io.Reader, out io.Writer) error {
 	encoder := gob.NewEncoder(out)
 	for j := range jobs {
 		r := serve(j, gone)
-		if err := encoder.Encode(r); err != nil || r.Spent {
+		if err := encoder.Encode(r); err != nil || r.Exiting {
 			return err
 		}
 	}
 	return nil
 }
 
-// receive passes jobs on, and tells when there will be no other: then the parent is gone, or wants the end.
+// receive returns a channel of the jobs, and one that is closed when no more will come: the parent is gone, or has told this
+// process to end.
 func receive(in io.Reader) (<-chan Job, <-chan struct{}) {
 	jobs, gone := make(chan Job), make(chan struct{})
 	go func() {
@@ -60,7 +61,7 @@ func serve(j Job, gone <-chan struct{}) reply {
 		go func() {
 			select {
 			case <-gone:
-				os.Exit(0) // the engine may be deep in a function that heeds nothing
+				os.Exit(0) // the engine may be in a function that cannot be interrupted
 			case <-served:
 			}
 		}()
@@ -79,7 +80,7 @@ func serve(j Job, gone <-chan struct{}) reply {
 	return serveCommand(j, gone)
 }
 
-// unpack writes files into a folder of their own, where the job keeps what is temporary; it is empty if there are none.
+// unpack writes files into a new folder, below the job's TMPDIR if that is set. folder is empty if there are no files.
 func unpack(files map[string]string, environment []string) (folder string, err error) {
 	if len(files) == 0 {
 		return "", nil

@@ -11,13 +11,13 @@ import (
 	"github.com/swrun/swrun/process"
 )
 
-// supervise is the argument that makes a test's binary a supervisor, and that of swrun for the same.
+// supervise is the argument that makes a test's binary, or swrun, a supervisor.
 const supervise = "supervise-process"
 
 // binary is the variable that names another program than the test's binary as the supervisor.
 const binary = "SWRUN_TEST_SUPERVISOR"
 
-// Main is the TestMain of a package whose tests run processes.
+// Main is the TestMain of packages whose tests run processes.
 func Main(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == supervise {
 		if err := process.Supervise(os.Stdin, os.Stdout); err != nil {
@@ -79,7 +79,7 @@ func Commands(t testing.TB) *process.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err := os.MkdirTemp("", "swrun-race-") // the name of a test may hold what the detector takes for the end of the path
+	folder, err := os.MkdirTemp("", "swrun-race-") // the name of a test may contain characters at which the detector ends the path
 	if err != nil {
 		t.Fatal(err)
 	}
