@@ -24,6 +24,7 @@ func layers() map[string][]string {
 		"spec/internal/schema": nil,
 		"errors":               {"internal/jsonvalue", "internal/shorten"},
 		"internal/api":         {"errors", "dsl", "expr", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
+		"internal/bench":       {".", "errors", "dsl", "interpreter", "tasks", "redisstore", "runtime/client", "runtime/definition", "runtime/store", "runtime/worker", "internal/terminal"},
 		"internal/delimited":   nil,
 		"internal/diagnostics": {"dsl", "internal/terminal"},
 		"internal/faultreport": {"errors", "dsl", "expr", "internal/api", "internal/shorten", "internal/terminal", "interpreter", "runtime/definition", "runtime/execution"},
@@ -77,8 +78,8 @@ func only() map[string][]string {
 		"github.com/go-resty/resty": {"tasks"},
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
-		"os/exec":                   {"process", "process/processtest", "tasks", "cmd/swrun", "redisstore/redistest"},
-		"net/http":                  {"tasks", "server", ".", "cmd/swrun"},
+		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "redisstore/redistest"},
+		"net/http":                  {"tasks", "server", ".", "internal/bench"},
 		"github.com/spf13/cobra":    {"cmd/swrun"},
 		"modernc.org/quickjs":       {"process"},
 	}

@@ -61,12 +61,12 @@ func (p *program) orderCommand(v order) *cobra.Command {
 		Use: v.use + " RUN...", Short: v.short,
 		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.use, v.use, v.fits),
 		Args:    chosen.arguments, RunE: verb(func(args []string) error {
-			return p.operate(f, func(o *operation) error {
-				runs, err := o.selected(chosen, args, v.use)
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				runs, err := o.selected(ctx, chosen, args, v.use)
 				if err != nil {
 					return err
 				}
-				return o.order(v, runs, reason)
+				return o.order(ctx, v, runs, reason)
 			})
 		}),
 	}
@@ -83,26 +83,26 @@ func (p *program) orderCommand(v order) *cobra.Command {
 const ordered = 1000
 
 // order gives the same order to several runs; one that refuses it does not keep the others from it.
-func (o *operation) order(v order, runs []store.Instance, reason string) error {
+func (o *operation) order(ctx context.Context, v order, runs []store.Instance, reason string) error {
 	settles := v.ends && o.store.Local()
 	var first error
 	left := len(runs)
 	for some := range slices.Chunk(runs, ordered) {
-		refused := v.give(o.client, o.ctx, some, reason)
+		refused := v.give(o.client, ctx, some, reason)
 		if err := storeRefuses(refused); err != nil {
 			told := given(some, refused)
-			return o.brokenOff(v, told, left-len(told), err)
+			return o.brokenOff(ctx, v, told, left-len(told), err)
 		}
 		left -= len(some)
 		if settles {
-			if err := o.settle(given(some, refused)); err != nil {
+			if err := o.settle(ctx, given(some, refused)); err != nil {
 				return err
 			}
 		}
 		for n, i := range some {
 			if refused[n] == nil {
 				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
-			} else if err := o.unfit(v, i, refused[n]); first == nil {
+			} else if err := o.unfit(ctx, v, i, refused[n]); first == nil {
 				first = err
 			} else {
 				fmt.Fprintf(o.err, "%s\n", terminal.Printable(err.Error()))
@@ -124,14 +124,14 @@ func storeRefuses(refused []error) error {
 }
 
 // brokenOff tells which runs were given the order last, before the store refused it or a signal came, and how many were not.
-func (o *operation) brokenOff(v order, told []store.Instance, left int, err error) error {
+func (o *operation) brokenOff(ctx context.Context, v order, told []store.Instance, left int, err error) error {
 	for _, i := range told {
 		if err := write(o.out, i.ID+" "+v.done+"\n"); err != nil {
 			return err
 		}
 	}
 	why := "the store refuses it"
-	if o.ctx.Err() != nil {
+	if ctx.Err() != nil {
 		why = "it was interrupted"
 	}
 	fmt.Fprintf(o.err, "%s broke off: %s, with %s left; the order may be given again\n", v.use, why, terminal.Counted(left, "run"))
@@ -149,11 +149,11 @@ func given(runs []store.Instance, refused []error) (all []store.Instance) {
 }
 
 // unfit tells what is in the way of an order that was refused.
-func (o *operation) unfit(v order, i store.Instance, err error) error {
+func (o *operation) unfit(ctx context.Context, v order, i store.Instance, err error) error {
 	if store.RefusedAs(err) != store.Conflict {
 		return refusalError(err)
 	}
-	l, loading := o.store.Load(o.ctx, i)
+	l, loading := o.store.Load(ctx, i)
 	if loading != nil {
 		return refusalError(err)
 	}
@@ -166,10 +166,10 @@ func (o *operation) unfit(v order, i store.Instance, err error) error {
 }
 
 // settle ends runs that were told to end: an embedded store has no worker of its own.
-func (o *operation) settle(all []store.Instance) error {
+func (o *operation) settle(ctx context.Context, all []store.Instance) error {
 	var runs []*swrun.Run
 	for _, i := range all {
 		runs = append(runs, o.engine.Run(i.Namespace, i.ID))
 	}
-	return o.engine.Settle(o.ctx, runs...)
+	return o.engine.Settle(ctx, runs...)
 }

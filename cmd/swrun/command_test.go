@@ -102,8 +102,8 @@ func TestOrderIsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operation{program: &program{streams: c.streams}, ctx: ctx, store: &openedStore{Store: s}}
-	if err := o.order(v, runs, ""); err == nil {
+	o := &operation{program: &program{streams: c.streams}, store: &openedStore{Store: s}}
+	if err := o.order(ctx, v, runs, ""); err == nil {
 		t.Error("it is done")
 	}
 	want := fmt.Sprintf("terminate broke off: it was interrupted, with %d runs left; the order may be given again\n", ordered-9)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -29,7 +30,7 @@ func (p *program) deadlinesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.operate(f, func(o *operation) error { return o.deadlines(span) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deadlines(ctx, span) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
@@ -44,18 +45,18 @@ type upcoming struct {
 	in  client.DescribedDeadline
 }
 
-func (o *operation) deadlines(within time.Duration) error {
+func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 	until := o.now().Add(within)
 	var all []upcoming
-	err := o.client.Upcoming(o.ctx, until, func(i store.Instance) error {
+	err := o.client.Upcoming(ctx, until, func(i store.Instance) error {
 		if o.flags.namespace != "" && i.Namespace != o.flags.namespace {
 			return nil
 		}
-		d, err := o.client.Describe(o.ctx, i)
+		d, err := o.client.Describe(ctx, i)
 		switch {
-		case store.RefusedAs(err) == store.NoSuch && o.ctx.Err() == nil: // it has just been removed
+		case store.RefusedAs(err) == store.NoSuch && ctx.Err() == nil: // it has just been removed
 			return nil
-		case err != nil && o.ctx.Err() == nil: // the others are well
+		case err != nil && ctx.Err() == nil: // the others are well
 			_, err = fmt.Fprintf(o.err, "%s cannot be described: %s\n", i, err)
 			return err
 		case err != nil:

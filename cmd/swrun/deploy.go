@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ changes afterwards: deploying another document under the same three is refused (
 			if err != nil {
 				return p.told("human", err)
 			}
-			return p.operate(f, func(o *operation) error { return o.deploy(all) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deploy(ctx, all) })
 		}),
 	}
 	f.add(cmd)
@@ -45,8 +46,8 @@ func readDocuments(s streams, names []string) ([]*swrun.Document, error) {
 	return all, nil
 }
 
-func (o *operation) deploy(all []*swrun.Document) error {
-	err := o.engine.Deploy(o.ctx, all...)
+func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
+	err := o.engine.Deploy(ctx, all...)
 	for _, d := range all {
 		if err := refused(d); err != nil { // found with its resources
 			return o.told("human", err)

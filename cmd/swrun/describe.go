@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ func (p *program) describeCommand() *cobra.Command {
   swrun describe @last -o json --jq .deadlines`,
 		Long: runArgument,
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
-			return p.operate(f, func(o *operation) error { return o.describe(args[0]) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.describe(ctx, args[0]) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
@@ -31,16 +32,16 @@ func (p *program) describeCommand() *cobra.Command {
 	return cmd
 }
 
-func (o *operation) describe(name string) error {
-	i, err := o.seen(name)
+func (o *operation) describe(ctx context.Context, name string) error {
+	i, err := o.seen(ctx, name)
 	if err != nil {
 		return err
 	}
-	d, err := o.client.Describe(o.ctx, i)
+	d, err := o.client.Describe(ctx, i)
 	if err != nil {
 		return err
 	}
-	source, err := o.client.Source(o.ctx, d)
+	source, err := o.client.Source(ctx, d)
 	if err != nil {
 		return err
 	}

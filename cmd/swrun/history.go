@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func (p *program) historyCommand() *cobra.Command {
   swrun history order-7 --follow`,
 		Long: runArgument,
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
-			return p.operate(f, func(o *operation) error { return o.history(args[0], follow) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.history(ctx, args[0], follow) })
 		}),
 	}
 	f.add(cmd, "human", "json", "ndjson")
@@ -35,13 +36,13 @@ func (p *program) historyCommand() *cobra.Command {
 	return cmd
 }
 
-func (o *operation) history(name string, follow bool) error {
-	i, err := o.seen(name)
+func (o *operation) history(ctx context.Context, name string, follow bool) error {
+	i, err := o.seen(ctx, name)
 	if err != nil {
 		return err
 	}
 	records := []api.HistoryEvent{}
-	err = o.read(i, follow, func(e client.HistoryEntry) error {
+	err = o.read(ctx, i, follow, func(e client.HistoryEntry) error {
 		for _, r := range e.Events {
 			switch o.flags.output {
 			case "human":
@@ -63,11 +64,11 @@ func (o *operation) history(name string, follow bool) error {
 	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: records})
 }
 
-func (o *operation) read(i store.Instance, follow bool, each func(client.HistoryEntry) error) error {
+func (o *operation) read(ctx context.Context, i store.Instance, follow bool, each func(client.HistoryEntry) error) error {
 	if follow {
-		return o.client.Follow(o.ctx, i, 0, each)
+		return o.client.Follow(ctx, i, 0, each)
 	}
-	_, err := o.client.History(o.ctx, i, 0, each)
+	_, err := o.client.History(ctx, i, 0, each)
 	return err
 }
 

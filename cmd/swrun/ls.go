@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +33,7 @@ func (p *program) lsCommand() *cobra.Command {
 		Example: `  swrun ls --status waiting
   swrun ls --workflow demo/order -o json`,
 		Args: exactly(), RunE: verb(func([]string) error {
-			return p.operate(&f.operateFlags, func(o *operation) error { return o.list(f) })
+			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.list(ctx, f) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml", "name")
@@ -54,7 +56,7 @@ func statuses() []string {
 	}
 }
 
-func (o *operation) list(f *lsFlags) error {
+func (o *operation) list(ctx context.Context, f *lsFlags) error {
 	labels, err := parseLabels(f.labels)
 	if err != nil {
 		return err
@@ -66,12 +68,12 @@ func (o *operation) list(f *lsFlags) error {
 	if f.filter.Status != "" {
 		err = oneOf("--status", f.filter.Status, statuses()...)
 	}
-	if err = firstError(err, atLeast("--limit", f.limit, 1)); err != nil {
+	if err = cmp.Or(err, atLeast("--limit", f.limit, 1)); err != nil {
 		return err
 	}
 	f.filter.Namespace, f.filter.Labels = f.namespace, labels
 	var found []client.Found
-	err = o.client.List(o.ctx, f.filter, func(r client.Found) bool {
+	err = o.client.List(ctx, f.filter, func(r client.Found) bool {
 		if chosen.matches(r) {
 			found = append(found, r)
 		}
@@ -91,7 +93,7 @@ func (o *operation) list(f *lsFlags) error {
 		}
 		return nil
 	case "human":
-		return o.table(found)
+		return o.table(ctx, found)
 	}
 	all := []api.Run{}
 	for _, r := range found {
@@ -119,11 +121,11 @@ func parseLabels(given []string) (map[string]string, error) {
 }
 
 // Table prints runs in columns; what is going on is read run by run.
-func (o *operation) table(found []client.Found) error {
+func (o *operation) table(ctx context.Context, found []client.Found) error {
 	w := terminal.NewTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
 	for _, r := range found {
 		at, next := "-", "-"
-		if d, err := o.client.Describe(o.ctx, r.Instance); err == nil {
+		if d, err := o.client.Describe(ctx, r.Instance); err == nil {
 			at, next = whereabouts(d), nextOf(d)
 		}
 		w.Row(r.Instance.ID, r.Invocation.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Lifecycle.CreatedAt())), next)

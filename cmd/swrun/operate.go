@@ -48,7 +48,6 @@ func (f *operateFlags) check() error {
 type operation struct {
 	*program
 	flags  *operateFlags
-	ctx    context.Context
 	store  *openedStore
 	engine *swrun.Engine
 	client *client.Client
@@ -65,7 +64,7 @@ func (o *operation) storeFlag() string {
 }
 
 // operate opens the store for what do does with it.
-func (p *program) operate(f *operateFlags, do func(*operation) error) error {
+func (p *program) operate(f *operateFlags, do func(context.Context, *operation) error) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func (p *program) operate(f *operateFlags, do func(*operation) error) error {
 		if err != nil {
 			return err
 		}
-		return do(&operation{program: p, flags: f, ctx: ctx, store: s, engine: engine, client: engine.Client(), printer: printer})
+		return do(ctx, &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
 	})
 }
 

@@ -43,7 +43,7 @@ func (p *program) outputCommand() *cobra.Command {
 					return err
 				}
 			}
-			return p.operate(f, func(o *operation) error { return o.result(run, span) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.result(ctx, run, span) })
 		}),
 	}
 	f.add(cmd, "json", "yaml")
@@ -68,12 +68,12 @@ func spanAmong(args []string) (wait string, rest []string) {
 	return args[1], args[:1]
 }
 
-func (o *operation) result(name string, wait time.Duration) error {
-	i, err := o.seen(name)
+func (o *operation) result(ctx context.Context, name string, wait time.Duration) error {
+	i, err := o.seen(ctx, name)
 	if err != nil {
 		return err
 	}
-	outcome, err := o.awaited(i, wait)
+	outcome, err := o.awaited(ctx, i, wait)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (o *operation) result(name string, wait time.Duration) error {
 }
 
 // awaited returns how a run has ended; if it has not within a time, that is exit 8.
-func (o *operation) awaited(i store.Instance, wait time.Duration) (execution.Outcome, error) {
-	outcome, done, err := o.client.Outcome(o.ctx, i)
+func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Duration) (execution.Outcome, error) {
+	outcome, done, err := o.client.Outcome(ctx, i)
 	var stuck *client.QuarantinedError
 	if waits := wait > 0 && !o.store.Local(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
 		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
@@ -99,10 +99,10 @@ func (o *operation) awaited(i store.Instance, wait time.Duration) (execution.Out
 		}
 	}
 	if wait > 0 {
-		ctx, cancel := context.WithTimeout(o.ctx, wait)
+		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
 		outcome, err = o.client.Wait(ctx, i)
-		if err == nil || ctx.Err() == nil || o.ctx.Err() != nil { // What it was doing when its time was over may fail in its own way
+		if err == nil || ctx.Err() == nil || ctx.Err() != nil { // What it was doing when its time was over may fail in its own way
 			return outcome, err
 		}
 	}
@@ -130,7 +130,7 @@ func (p *program) waitCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.operate(f, func(o *operation) error { return o.wait(args, span) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.wait(ctx, args, span) })
 		}),
 	}
 	f.add(cmd)
@@ -139,18 +139,18 @@ func (p *program) waitCommand() *cobra.Command {
 	return cmd
 }
 
-func (o *operation) wait(names []string, timeout time.Duration) error {
+func (o *operation) wait(ctx context.Context, names []string, timeout time.Duration) error {
 	if timeout == 0 {
 		timeout = asLongAsItTakes
 	}
 	deadline := o.now().Add(timeout)
 	var first error
 	for _, name := range names {
-		i, err := o.instance(name)
+		i, err := o.instance(ctx, name)
 		if err != nil {
 			return err
 		}
-		outcome, err := o.awaited(i, max(deadline.Sub(o.now()), time.Nanosecond))
+		outcome, err := o.awaited(ctx, i, max(deadline.Sub(o.now()), time.Nanosecond))
 		if err != nil {
 			return err
 		}

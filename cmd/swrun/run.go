@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -66,7 +67,7 @@ func (f *runFlags) check(document string) error {
 	if f.durable() && f.clock == "virtual" {
 		return usagef("leave out --clock virtual, or --id and --store", "what is kept in a store runs on the store's clock")
 	}
-	return firstError(
+	return cmp.Or(
 		oneOf("--errors", f.errors, "human", "json"),
 		oneOf("--progress", f.progress, progress.Modes()...),
 		oneOf("--clock", f.clock, "real", "virtual"),
@@ -74,15 +75,6 @@ func (f *runFlags) check(document string) error {
 		oneOf("-o", f.output, outputForms()...),
 		onlyOneStdin(append(stdin, f.workflows...)),
 	)
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // job is a run that is ready to start.

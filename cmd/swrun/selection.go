@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -19,8 +20,8 @@ const runArgument = "RUN is an id, namespace/id, @last, or the beginning of an i
 
 // instance returns the run with exactly the id name, or @last. Verbs that change a run, or that scripts wait for, use it:
 // the beginning of an id may be the id of a run that is not there yet, or not any more.
-func (o *operation) instance(name string) (store.Instance, error) {
-	exact, begun, err := o.find(name)
+func (o *operation) instance(ctx context.Context, name string) (store.Instance, error) {
+	exact, begun, err := o.find(ctx, name)
 	if err == nil && len(exact) == 0 {
 		err = o.noRun(name, begun)
 	}
@@ -32,8 +33,8 @@ func (o *operation) instance(name string) (store.Instance, error) {
 
 // seen returns the run that a name means for a verb that only looks at it: the one with exactly this id, and only if there
 // is none the one whose id begins so, which is told.
-func (o *operation) seen(name string) (store.Instance, error) {
-	exact, begun, err := o.find(name)
+func (o *operation) seen(ctx context.Context, name string) (store.Instance, error) {
+	exact, begun, err := o.find(ctx, name)
 	if err == nil && len(exact)+len(begun) == 0 {
 		err = o.noRun(name, nil)
 	}
@@ -52,9 +53,9 @@ func (o *operation) seen(name string) (store.Instance, error) {
 }
 
 // find returns the runs with exactly the id name, or else those whose id begins so.
-func (o *operation) find(name string) (exact, begun []store.Instance, err error) {
+func (o *operation) find(ctx context.Context, name string) (exact, begun []store.Instance, err error) {
 	if name == lastRun {
-		err = o.client.List(o.ctx, client.Filter{Namespace: o.flags.namespace}, func(f client.Found) bool {
+		err = o.client.List(ctx, client.Filter{Namespace: o.flags.namespace}, func(f client.Found) bool {
 			exact = []store.Instance{f.Instance}
 			return false
 		})
@@ -66,7 +67,7 @@ func (o *operation) find(name string) (exact, begun []store.Instance, err error)
 	if err := o.checkName(name); err != nil {
 		return nil, nil, err
 	}
-	exact, begun, err = o.client.Find(o.ctx, name, o.flags.namespace)
+	exact, begun, err = o.client.Find(ctx, name, o.flags.namespace)
 	if store.RefusedAs(err) == store.NoSuch {
 		return nil, nil, o.noRun(name, nil)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (p *program) startCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.operate(&f.operateFlags, func(o *operation) error { return o.start(reference, options, f) })
+			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.start(ctx, reference, options, f) })
 		}),
 	}
 	f.add(cmd, "name", "json", "yaml")
@@ -112,7 +113,7 @@ func (f *startFlags) asked(p *program, name string) (definition.Reference, clien
 	return reference, options, err
 }
 
-func (o *operation) start(reference definition.Reference, options client.StartOptions, f *startFlags) error {
+func (o *operation) start(ctx context.Context, reference definition.Reference, options client.StartOptions, f *startFlags) error {
 	bounds, err := o.limits(nil)
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (o *operation) start(reference definition.Reference, options client.StartOp
 	if err != nil {
 		return err
 	}
-	run, err := o.engine.Start(o.ctx, reference.String(), input, options)
+	run, err := o.engine.Start(ctx, reference.String(), input, options)
 	if store.RefusedAs(err) == store.NoSuch {
 		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", strings.TrimSuffix(reference.String(), ":"+definition.Latest), o.store), hint: "swrun deploy DOC makes it known"}
 	}

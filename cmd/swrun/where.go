@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -118,11 +119,11 @@ func (f *selectFlags) arguments(cmd *cobra.Command, args []string) error {
 }
 
 // selected returns the runs that are meant. Those of --where are counted and asked about.
-func (o *operation) selected(f *selectFlags, names []string, verb string) ([]store.Instance, error) {
+func (o *operation) selected(ctx context.Context, f *selectFlags, names []string, verb string) ([]store.Instance, error) {
 	var all []store.Instance
 	if f.where == "" {
 		for _, name := range names {
-			i, err := o.instance(name)
+			i, err := o.instance(ctx, name)
 			if err != nil {
 				return nil, err
 			}
@@ -134,7 +135,7 @@ func (o *operation) selected(f *selectFlags, names []string, verb string) ([]sto
 	if err != nil {
 		return nil, err
 	}
-	err = o.client.List(o.ctx, client.Filter{Namespace: o.flags.namespace}, func(r client.Found) bool {
+	err = o.client.List(ctx, client.Filter{Namespace: o.flags.namespace}, func(r client.Found) bool {
 		if chosen.matches(r) {
 			all = append(all, r.Instance)
 		}

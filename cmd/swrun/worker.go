@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -40,7 +41,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 			if err := f.logTo(p); err != nil {
 				return err
 			}
-			return p.operate(&f.operateFlags, func(o *operation) error { return o.work(f) })
+			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.work(ctx, f) })
 		}),
 	}
 	f.add(cmd)
@@ -62,11 +63,11 @@ func (p *program) serveCommand() *cobra.Command {
 			if err != nil {
 				return p.told("human", err)
 			}
-			return p.operate(&f.operateFlags, func(o *operation) error {
-				if err := o.deploy(all); err != nil {
+			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
+				if err := o.deploy(ctx, all); err != nil {
 					return err
 				}
-				return o.work(f)
+				return o.work(ctx, f)
 			})
 		}),
 	}
@@ -164,7 +165,7 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (o *operation) work(f *workerFlags) error {
+func (o *operation) work(ctx context.Context, f *workerFlags) error {
 	o.collectLess()
 	config, err := o.engineConfig(f)
 	if err != nil {
@@ -178,7 +179,7 @@ func (o *operation) work(f *workerFlags) error {
 	if err != nil {
 		return err
 	}
-	return engine.Work(o.ctx)
+	return engine.Work(ctx)
 }
 
 func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
@@ -209,7 +210,7 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 	if c.Lease < time.Second {
 		return c, usagef("", "--lease must be at least 1s, got %s", f.lease)
 	}
-	return c, firstError(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1))
+	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1))
 }
 
 func atLeast(flag string, n, least int) error {

@@ -1,0 +1,79 @@
+// Package bench measures how fast a store and this machine run workflows: its scenarios are what `swrun bench` offers, and their
+// figures have the names that people compare. It starts runs of its own in a store that nobody else uses, and removes them; it
+// never looks at other runs. Where a scenario needs another process, it starts this program anew.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
+)
+
+// Config is what is measured, and how large.
+type Config struct {
+	Store       *swrun.Store
+	Client      *client.Client // of Store
+	Size        float64        // 1 is the full size of the scenarios
+	Concurrency int            // runs in hand at a time
+	Stderr      io.Writer
+}
+
+// Scenario is one thing that bench measures.
+type Scenario struct {
+	Name, About string
+	measure     func(*benchmark, context.Context) (*Measured, error)
+}
+
+// Scenarios returns all of them, in the order in which they are measured.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{"throughput", "2 000 runs of ten durable steps, one worker", (*benchmark).throughput},
+		{"http", "2 000 runs of ten HTTP calls, one worker, beside the same requests without workflows", (*benchmark).http},
+		{"timers", "10 000 runs that sleep to moments spread over 10 s, and 100 000 that wake in one millisecond", (*benchmark).timers},
+		{"timeouts", "2 000 timeouts of 2 s on a task that blocks 60 s, 500 a second", (*benchmark).timeouts},
+		{"sleepers", "what 100 000 sleeping runs take of the store's and the worker's memory, and how fast they are started, ended and removed", (*benchmark).sleepers},
+		{"long", "one run of 10 000 durable steps: what a step takes at the end and at the beginning", (*benchmark).long},
+		{"idle", "what a worker costs that has nothing to do, with 1 000 sleeping runs: the store's operations and its own CPU", (*benchmark).idle},
+		{"crash", "throughput with the only worker killed in the middle, and another a second later", (*benchmark).crash},
+	}
+}
+
+// Measure measures a scenario, and removes the runs that it has started; an interruption removes them too.
+func (s Scenario) Measure(ctx context.Context, c Config) (*Measured, error) {
+	b := &benchmark{Config: c}
+	m, err := s.measure(b, ctx)
+	if interrupted := ctx.Err(); interrupted != nil {
+		b.abandon(ctx)
+		return nil, interrupted
+	}
+	if cleaning := b.clean(ctx); err == nil {
+		err = cleaning
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	m.Scenario = s.Name
+	return m, nil
+}
+
+// Work is what a program does that was started with WorkerVariable, until ctx ends or it is killed.
+func Work(ctx context.Context, c Config) {
+	b := &benchmark{Config: c}
+	stop := b.work(ctx, worker.Config{Compile: b.compile(effortless), Concurrency: c.Concurrency})
+	<-ctx.Done()
+	stop()
+}
+
+// benchmark is a scenario that is being measured.
+type benchmark struct {
+	Config
+	runs []store.Instance
+}
+
+// of returns n at the size that was asked for.
+func (b *benchmark) of(n int) int { return max(1, int(float64(n)*b.Size)) }

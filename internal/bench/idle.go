@@ -1,0 +1,45 @@
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// untilIdle is how long a worker may work before it counts as idle.
+const untilIdle = 3 * time.Second
+
+// idle measures what a worker costs that has nothing to do, while runs sleep.
+func (b *benchmark) idle(ctx context.Context) (*Measured, error) {
+	m := &Measured{Instances: b.of(1000)}
+	r, err := b.deploy(ctx, "sleeper", "do:\n- nap: {wait: P7D}\n")
+	if err != nil {
+		return nil, err
+	}
+	pid, stop, err := b.apart(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	if err := b.start(ctx, r, m.Instances, numbered); err != nil {
+		return nil, err
+	}
+	if err := b.asleep(ctx); err != nil {
+		return nil, err
+	}
+	time.Sleep(untilIdle)
+	operations, err := b.operations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	began, used := time.Now(), cpuOf(pid)
+	time.Sleep(max(time.Second, time.Duration(b.Size*float64(20*time.Second))))
+	m.WorkerCPU = 100 * (cpuOf(pid) - used).Seconds() / time.Since(began).Seconds()
+	after, err := b.operations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.took(time.Since(began), 0)
+	m.StoreOpsPerS = float64(after-operations) / m.Seconds
+	m.WorkerRSS = residentOf(pid)
+	return m, b.endAll(ctx)
+}

@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/internal/terminal"
+)
+
+// Measured is what a scenario came to. The percentiles are of lateness, from when
+// something was due to when it was stored; of what a step took where nothing is due.
+type Measured struct {
+	Scenario      string  `json:"scenario"`
+	Instances     int     `json:"instances"`
+	Steps         int     `json:"steps"`
+	Seconds       float64 `json:"seconds"`
+	StepsPerS     float64 `json:"steps_per_s"`
+	P50           float64 `json:"p50_ms"`
+	P99           float64 `json:"p99_ms"`
+	Max           float64 `json:"max_ms"`
+	Early         int     `json:"early"`
+	Lost          int     `json:"lost"`
+	Duplicates    int     `json:"duplicates"`
+	RedisBytes    float64 `json:"redis_bytes_per_instance"`
+	WorkerRSS     int64   `json:"worker_rss_bytes"`
+	RawEvalPerS   float64 `json:"raw_eval_per_s"`
+	RatioToRaw    float64 `json:"ratio_to_raw"`
+	GrowthPerStep float64 `json:"cost_at_end_to_beginning,omitempty"`
+	Recovery      float64 `json:"recovery_seconds,omitempty"`
+	CPUPerStep    float64 `json:"worker_cpu_us_per_step,omitempty"`
+	RawHTTPPerS   float64 `json:"raw_http_per_s,omitempty"`
+	RawHTTPCPU    float64 `json:"raw_http_cpu_us_per_request,omitempty"`
+	Started       float64 `json:"started_per_s,omitempty"`
+	Ended         float64 `json:"ended_per_s,omitempty"`
+	Removed       float64 `json:"removed_per_s,omitempty"`
+	StoreOpsPerS  float64 `json:"store_ops_per_s,omitempty"`
+	WorkerCPU     float64 `json:"worker_cpu_percent,omitempty"`
+}
+
+// latencies fills in the percentiles of some latenesses.
+func (m *Measured) latencies(all []time.Duration) {
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	at := func(q float64) float64 { return milliseconds(all[min(len(all)-1, int(q*float64(len(all))))]) }
+	m.P50, m.P99, m.Max = at(0.5), at(0.99), milliseconds(all[len(all)-1])
+	for _, d := range all {
+		if d < 0 {
+			m.Early++
+		}
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// took fills in how long so many steps took.
+func (m *Measured) took(d time.Duration, steps int) {
+	m.Steps, m.Seconds = steps, d.Seconds()
+	m.StepsPerS = float64(steps) / d.Seconds()
+	if m.RawEvalPerS > 0 {
+		m.RatioToRaw = m.StepsPerS / m.RawEvalPerS
+	}
+}
+
+// String tells people.
+func (m *Measured) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-11s %s, %s in %.2fs: %.0f steps/s", m.Scenario, terminal.Counted(m.Instances, "run"), terminal.Counted(m.Steps, "step"), m.Seconds, m.StepsPerS)
+	if m.RawEvalPerS > 0 {
+		fmt.Fprintf(&b, ", %.0f%% of %.0f bare scripts/s", 100*m.RatioToRaw, m.RawEvalPerS)
+	}
+	if m.RawHTTPPerS > 0 {
+		fmt.Fprintf(&b, " and %.0f µs of the worker's CPU each, %.0f%% of %.0f bare requests/s with %.0f µs each",
+			m.CPUPerStep, 100*m.RatioToRaw, m.RawHTTPPerS, m.RawHTTPCPU)
+	}
+	if m.Max > 0 {
+		fmt.Fprintf(&b, ", late by p50 %.1fms p99 %.1fms max %.1fms, early %d", m.P50, m.P99, m.Max, m.Early)
+	}
+	if m.RedisBytes > 0 {
+		fmt.Fprintf(&b, ", %.0f bytes a run", m.RedisBytes)
+	}
+	if m.GrowthPerStep > 0 {
+		fmt.Fprintf(&b, ", a step at the end takes %.2f of one at the beginning", m.GrowthPerStep)
+	}
+	if m.Recovery > 0 {
+		fmt.Fprintf(&b, ", recovered in %.2fs", m.Recovery)
+	}
+	if m.Started > 0 {
+		fmt.Fprintf(&b, ", started %.0f/s, ended %.0f/s, removed %.0f/s", m.Started, m.Ended, m.Removed)
+	}
+	if m.WorkerCPU+m.StoreOpsPerS > 0 {
+		fmt.Fprintf(&b, ", %.0f operations/s of the store and %.2f%% of a core by an idle worker", m.StoreOpsPerS, m.WorkerCPU)
+	}
+	fmt.Fprintf(&b, ", lost %d, twice %d, worker %.0f MB", m.Lost, m.Duplicates, float64(m.WorkerRSS)/1e6)
+	return b.String()
+}

@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
+)
+
+func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
+	m := &Measured{Instances: b.of(100_000)}
+	r, err := b.deploy(ctx, "sleeper", "do:\n- nap: {wait: P7D}\n")
+	if err != nil {
+		return nil, err
+	}
+	pid, stop, err := b.apart(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	if err := b.start(ctx, r, b.of(5000), numbered); err != nil { // What is needed once is there then
+		return nil, err
+	}
+	if err := b.asleep(ctx); err != nil {
+		return nil, err
+	}
+	memory, err := b.memory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, began := residentOf(pid), time.Now()
+	if err := b.start(ctx, r, m.Instances, numbered); err != nil {
+		return nil, err
+	}
+	if err := b.asleep(ctx); err != nil {
+		return nil, err
+	}
+	m.took(time.Since(began), m.Instances)
+	m.Started = m.StepsPerS
+	after, err := b.memory(ctx)
+	m.RedisBytes = float64(after-memory) / float64(m.Instances)
+	m.WorkerRSS = residentOf(pid) - before
+	if err != nil {
+		return nil, err
+	}
+	began = time.Now()
+	all := float64(len(b.runs))
+	if err := b.endAll(ctx); err != nil {
+		return nil, err
+	}
+	m.Ended = all / time.Since(began).Seconds()
+	began = time.Now()
+	err = b.clean(ctx)
+	m.Removed = all / time.Since(began).Seconds()
+	return m, err
+}
+
+// apart runs a worker in a process of its own, if the store allows it, and returns its process.
+func (b *benchmark) apart(ctx context.Context) (pid int, stop func(), err error) {
+	if b.Store.Local() {
+		return os.Getpid(), b.work(ctx, worker.Config{Compile: b.compile(effortless)}), nil
+	}
+	worker, err := b.spawn()
+	if err != nil {
+		return 0, nil, err
+	}
+	return worker.Process.Pid, func() {
+		worker.Process.Kill() // its work is done
+		_ = worker.Wait()
+	}, nil
+}
+
+// asleep waits until no run is ready or in a worker's hands.
+func (b *benchmark) asleep(ctx context.Context) error {
+	return b.progress(ctx, len(b.runs), time.Minute, func() (busy int64, err error) {
+		for p := range b.Store.Layout().Partitions {
+			st, err := b.Store.Statistics(ctx, p)
+			if err != nil {
+				return 0, err
+			}
+			upcoming, err := b.Store.Upcoming(ctx, p, time.Now().Add(10*time.Minute))
+			if err != nil {
+				return 0, err
+			}
+			busy += st.Ready + int64(len(upcoming))
+		}
+		return busy, nil
+	})
+}
+
+// endAll cancels the runs that sleep, so that they can be removed.
+func (b *benchmark) endAll(ctx context.Context) error {
+	before, err := b.count(ctx)
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(client.ForEach(b.runs, func(i store.Instance) error {
+		return b.Client.Terminate(ctx, i, "the measurement is over")
+	})...); err != nil {
+		return err
+	}
+	return b.closed(ctx, before, len(b.runs), 5*time.Minute)
+}

@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/redisstore"
+)
+
+// operations returns how many commands the store's servers have run; 0 where that is not told.
+func (b *benchmark) operations(ctx context.Context) (int64, error) {
+	s, ok := b.Store.Store.(*redisstore.Store)
+	if !ok {
+		return 0, nil
+	}
+	facts, err := s.Facts(ctx)
+	return facts.Commands, err
+}
+
+// raw measures how many bare scripts of six commands with 1 KB the store takes a second; 0 where there are none.
+func (b *benchmark) raw(ctx context.Context) (float64, error) {
+	s, ok := b.Store.Store.(*redisstore.Store)
+	if !ok {
+		return 0, nil
+	}
+	if err := b.rested(ctx); err != nil {
+		return 0, err
+	}
+	return s.RawRate(ctx, bytes.Repeat([]byte("x"), 1000), time.Duration(float64(time.Second)*min(1, max(b.Size, 0.1))))
+}
+
+// rested waits, ten seconds at most, while the store's server writes all that it holds anew: that is left from what was
+// measured before.
+func (b *benchmark) rested(ctx context.Context) error {
+	for range 100 {
+		if facts, err := b.facts(ctx); err != nil || !facts.Saving {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return nil
+}
+
+// memory returns how many bytes the store's servers use; 0 where that is not told.
+func (b *benchmark) memory(ctx context.Context) (int64, error) {
+	facts, err := b.facts(ctx)
+	return facts.Memory, err
+}
+
+// facts returns what the store's server tells of itself; nothing for other stores. One that is rewriting its file may take
+// seconds to answer, so that it is asked several times.
+func (b *benchmark) facts(ctx context.Context) (facts redisstore.Facts, err error) {
+	s, ok := b.Store.Store.(*redisstore.Store)
+	for tries := 0; ok && tries < 10 && ctx.Err() == nil; tries++ {
+		if facts, err = s.Facts(ctx); err == nil {
+			break
+		}
+	}
+	return facts, err
+}
