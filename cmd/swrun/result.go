@@ -99,10 +99,10 @@ func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Dur
 		}
 	}
 	if wait > 0 {
-		ctx, cancel := context.WithTimeout(ctx, wait)
+		waiting, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		outcome, err = o.client.Wait(ctx, i)
-		if err == nil || ctx.Err() == nil || ctx.Err() != nil { // What it was doing when its time was over may fail in its own way
+		outcome, err = o.client.Wait(waiting, i)
+		if err == nil || waiting.Err() == nil || ctx.Err() != nil { // what it was doing when its time was over may fail in its own way
 			return outcome, err
 		}
 	}
