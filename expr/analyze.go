@@ -9,12 +9,12 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Facts is what can be told of an expression without evaluating it.
+// Facts is what is known about an expression without evaluating it.
 type Facts struct {
 	Variables []Ref      // $names that it does not bind itself, in order of appearance
 	Functions []Ref      // functions it calls and does not define itself
 	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
-	Impure    bool
+	Impure    bool       // its value depends on the clock
 }
 
 // Ref is a name in an expression.
@@ -26,8 +26,8 @@ type Ref struct {
 	Path   []string // of a variable: the plain path read from it, $secrets.db.password is [db password]
 }
 
-// Analyze returns the facts of an expression, with or without ${ }. Every error is a *SyntaxError; unknown functions
-// are no error here.
+// Analyze returns the facts of an expression, with or without ${ } around it. Every error is a *SyntaxError; unknown functions
+// are not an error here.
 func Analyze(given string) (Facts, error) {
 	s, err := newSource(given)
 	if err != nil {
@@ -58,7 +58,7 @@ func Analyze(given string) (Facts, error) {
 	return facts, nil
 }
 
-// impure reports whether a function of the clock or of the place is called.
+// impure reports whether a function is called whose value depends on the clock or on the time zone.
 func (w *walker) impure() bool {
 	return slices.ContainsFunc(w.mentions, func(m mention) bool {
 		return m.free && (m.name == "now" || m.name == "localtime" || m.name == "strflocaltime")
@@ -84,7 +84,7 @@ func (s *source) check(w *walker) error {
 			continue
 		}
 		if message := unavailable(m); message != "" {
-			return s.fail(m.offset, m.name, message+s.dashed(m.offset))
+			return s.fail(m.offset, m.name, message+s.dashHint(m.offset))
 		}
 	}
 	for _, t := range s.tokens {
@@ -95,8 +95,8 @@ func (s *source) check(w *walker) error {
 	return nil
 }
 
-// dashed helps with .foo-bar, which is a subtraction.
-func (s *source) dashed(offset int) string {
+// dashHint returns a hint for .foo-bar, which is a subtraction, or "".
+func (s *source) dashHint(offset int) string {
 	if offset < 2 || s.text[offset-1] != '-' || !isLetter(s.text[offset-2]) && !isDigit(s.text[offset-2]) {
 		return ""
 	}
@@ -111,9 +111,9 @@ func isFormat(name string) bool {
 	return false
 }
 
-// unavailable says why an expression cannot use a name, or is empty.
+// unavailable returns why an expression cannot use a name, or "".
 func unavailable(m mention) string {
-	if what := refusal(m.name); what != "" {
+	if what := forbidden(m.name); what != "" {
 		return m.name + " is not available: expressions cannot use " + what
 	}
 	if strings.Contains(m.name, "::") {
@@ -129,11 +129,11 @@ func unavailable(m mention) string {
 		}
 		return "unknown function " + shorten.To(m.name, maxShown)
 	}
-	return m.name + " takes " + counts(arities) + ", got " + strconv.Itoa(m.arity)
+	return m.name + " takes " + arityText(arities) + ", got " + strconv.Itoa(m.arity)
 }
 
-// counts writes numbers of arguments: 0 or 1 arguments.
-func counts(arities []int) string {
+// arityText formats numbers of arguments: "0 or 1 arguments".
+func arityText(arities []int) string {
 	texts := make([]string, len(arities))
 	for i, n := range slices.Sorted(slices.Values(arities)) {
 		texts[i] = strconv.Itoa(n)

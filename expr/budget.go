@@ -13,8 +13,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// limits bound one evaluation. All are deterministic: every worker comes to the same result, however busy it is. No
-// clock is among them, so what nothing else bounds has a price here: each native charges for it before it starts.
+// limits bound one evaluation. They are counted and not timed, so that every worker gets the same result, however busy it
+// is. Whatever a native does that could take long is charged before it starts.
 type limits struct {
 	steps int // instructions of the jq machine
 	alloc int // bytes, estimated, that the evaluation builds, the machine's own stacks included
@@ -23,7 +23,7 @@ type limits struct {
 	depth int // levels of the result
 }
 
-func defaults() limits {
+func defaultLimits() limits {
 	return limits{steps: 1_000_000, alloc: 128 << 20, work: 10_000_000, size: 4 << 20, depth: 128}
 }
 
@@ -45,16 +45,16 @@ const (
 	stackItemSize = 64
 )
 
-// meter counts what one evaluation uses. It is the context of the jq machine, which asks for Done before every
-// instruction, and it stands in the last slot of the machine's argument array, where guarded functions find it.
+// meter counts what one evaluation uses. It is the context of the jq machine, which calls Done before every
+// instruction, and it stands in the last element of the machine's argument array, where guarded functions find it.
 type meter struct {
 	limits
 	env Env
-	now any // what the function now yields, once asked
+	now any // the value of the function now, once it was called
 
-	machine reflect.Value // the machine, to measure its stacks; zero outside of it
-	stacks  int           // the largest size of the stacks that was charged
-	problem string        // the limit that was exceeded
+	machine  reflect.Value // the jq machine, to measure its stacks; zero if the expression is evaluated without it
+	stacks   int           // the largest size of the stacks that was charged
+	exceeded string        // the message about the first limit that was exceeded
 }
 
 const (
@@ -62,26 +62,26 @@ const (
 	workPerUnit  = 100 // inside of natives
 )
 
-// tell tells the environment, if it wants to know, what the evaluation has taken.
-func (m *meter) tell() {
+// reportWork reports the work of the evaluation to the environment if that is a WorkCounter.
+func (m *meter) reportWork() {
 	if s, ok := m.env.(WorkCounter); ok {
-		full := defaults()
+		full := defaultLimits()
 		s.CountWork(max(0, full.steps-m.steps)/stepsPerUnit + max(0, full.work-m.work)/workPerUnit)
 	}
 }
 
-// Deadline has no meaning for a budget of steps.
+// Deadline returns none: the budget is counted in steps.
 func (m *meter) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// Value carries nothing.
+// Value returns nil: the context carries no values.
 func (m *meter) Value(any) any { return nil }
 
-// Err returns the exceeded limit.
+// Err returns an error about the exceeded limit, or nil.
 func (m *meter) Err() error {
-	if m.problem == "" {
+	if m.exceeded == "" {
 		return nil
 	}
-	return errors.New(m.problem)
+	return errors.New(m.exceeded)
 }
 
 // Done counts one step; it is closed when the budget is used up.
@@ -90,7 +90,7 @@ func (m *meter) Done() <-chan struct{} {
 	if m.steps%checkEvery == 0 {
 		m.check()
 	}
-	if m.problem != "" {
+	if m.exceeded != "" {
 		return closed
 	}
 	return nil
@@ -104,34 +104,34 @@ var closed = func() chan struct{} {
 
 func (m *meter) check() {
 	if m.steps <= 0 {
-		m.exceed("the expression takes more than %d steps", defaults().steps)
+		m.exceed("the expression takes more than %d steps", defaultLimits().steps)
 		return
 	}
-	if size := engine.stacks(m.machine) * stackItemSize; size > m.stacks {
-		m.spend(size - m.stacks)
+	if size := engine.stackEntries(m.machine) * stackItemSize; size > m.stacks {
+		m.chargeBytes(size - m.stacks)
 		m.stacks = size
 	}
 }
 
 // exceed records the first limit that was exceeded, and returns false.
 func (m *meter) exceed(format string, args ...any) bool {
-	if m.problem == "" {
-		m.problem = fmt.Sprintf(format, args...)
+	if m.exceeded == "" {
+		m.exceeded = fmt.Sprintf(format, args...)
 	}
 	return false
 }
 
-// spend charges bytes that are about to be built, and reports whether the budget allows them.
-func (m *meter) spend(bytes int) bool {
+// chargeBytes charges bytes that are about to be allocated, and reports whether the budget allows them.
+func (m *meter) chargeBytes(bytes int) bool {
 	if bytes < 0 || bytes > m.alloc {
-		return m.exceed("the expression builds more than %d MiB of data", defaults().alloc>>20)
+		return m.exceed("the expression builds more than %d MiB of data", defaultLimits().alloc>>20)
 	}
 	m.alloc -= bytes
 	return true
 }
 
-// toil charges work that a single operation is about to do, and reports whether the budget allows it.
-func (m *meter) toil(units int) bool {
+// chargeWork charges work that a single operation is about to do, and reports whether the budget allows it.
+func (m *meter) chargeWork(units int) bool {
 	if units < 0 || units > m.work {
 		return m.exceed("the expression does too much work in single operations")
 	}
@@ -147,11 +147,11 @@ func product(a, b int) int {
 	return a * b
 }
 
-// extent is how large a value is, as the tree that operations see: what stands in two places counts twice. It is
-// found without recursion: todo holds the containers that are still to be visited.
+// extent is the size of a value as the tree that operations see: a part that occurs twice counts twice. It is computed
+// without recursion: todo contains the containers that are still to be visited.
 type extent struct{ nodes, bytes int }
 
-// work is what it takes to visit each part once.
+// work returns the units of work for one visit of each part.
 func (e extent) work() int { return e.nodes + e.bytes/bytesPerWork }
 
 type visit struct {
@@ -159,14 +159,14 @@ type visit struct {
 	depth     int
 }
 
-// add counts a scalar, or keeps a container for later.
+// add counts a scalar, or appends a container to todo.
 func (e *extent) add(todo []visit, v any, depth int) []visit {
 	e.nodes++
 	switch v.(type) {
 	case []any, map[string]any:
 		return append(todo, visit{v, depth})
 	}
-	e.bytes += weight(v)
+	e.bytes += approximateSize(v)
 	return todo
 }
 
@@ -182,7 +182,7 @@ func (e *extent) next(todo []visit) ([]visit, int) {
 		}
 	case map[string]any:
 		e.bytes += 2
-		e.nodes += 2 * len(v) // members are slower to reach and to sort than items
+		e.nodes += 2 * len(v) // members take longer than items to reach and to sort
 		for name, member := range v {
 			e.bytes += len(name) + 4
 			todo = e.add(todo, member, top.depth+1)
@@ -191,8 +191,8 @@ func (e *extent) next(todo []visit) ([]visit, int) {
 	return todo, top.depth
 }
 
-// EncodedSize returns how many bytes v takes as JSON, as if nothing in its texts had to be escaped. It looks no further once it has
-// found more than enough.
+// EncodedSize returns how many bytes v takes as JSON if nothing in its texts has to be escaped. It stops counting soon after
+// enough bytes.
 func EncodedSize(v any, enough int) int {
 	size := len("[]")
 	switch v := v.(type) {
@@ -211,13 +211,13 @@ func EncodedSize(v any, enough int) int {
 			}
 		}
 	default:
-		return written(v)
+		return encodedScalarSize(v)
 	}
 	return size
 }
 
-// written is how long a scalar is as JSON, as EncodedSize tells it.
-func written(v any) int {
+// encodedScalarSize returns how many bytes a scalar takes as JSON if nothing in it has to be escaped.
+func encodedScalarSize(v any) int {
 	var place [32]byte
 	switch v := v.(type) {
 	case nil:
@@ -229,11 +229,11 @@ func written(v any) int {
 	case float64:
 		return len(appendFloat(place[:0], v))
 	}
-	return weight(v)
+	return approximateSize(v)
 }
 
-// extent walks v and charges the walk.
-func (m *meter) extent(v any) (e extent, ok bool) {
+// chargeWalk returns the extent of v, and charges one visit of each part.
+func (m *meter) chargeWalk(v any) (e extent, ok bool) {
 	var few [16]visit
 	todo := e.add(few[:0], v, 0)
 	for depth := 0; len(todo) > 0; {
@@ -241,14 +241,14 @@ func (m *meter) extent(v any) (e extent, ok bool) {
 			return e, m.exceed("the expression builds a value that is nested deeper than %d levels", maxDepth)
 		}
 		if e.nodes > m.work {
-			return e, m.toil(e.nodes)
+			return e, m.chargeWork(e.nodes)
 		}
 	}
-	return e, m.toil(e.work())
+	return e, m.chargeWork(e.work())
 }
 
-// weight is about how long a scalar is as JSON.
-func weight(v any) int {
+// approximateSize returns about how many bytes a scalar takes as JSON.
+func approximateSize(v any) int {
 	switch v := v.(type) {
 	case string:
 		return len(v) + 2
@@ -260,38 +260,38 @@ func weight(v any) int {
 	return scalarSize
 }
 
-// result charges what a function has returned: its own size, since its parts are charged where they are made.
-func (m *meter) result(v any) bool {
+// chargeResult charges the size of a function's result without its parts, which were charged when they were made.
+func (m *meter) chargeResult(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return m.spend(len(v))
+		return m.chargeBytes(len(v))
 	case []any:
-		return m.spend(itemSize * len(v))
+		return m.chargeBytes(itemSize * len(v))
 	case map[string]any:
-		return m.spend(memberSize * len(v))
+		return m.chargeBytes(memberSize * len(v))
 	}
 	return true
 }
 
-// scalar charges what an operation takes to read a number or a text, and reports whether a number is short enough to
-// calculate with. What containers cost, the guards of the natives that look into them know.
-func (m *meter) scalar(v any) bool {
+// chargeScalar charges the reading of a number or a text, and reports whether the budget allows it and a number is short
+// enough to calculate with. Containers are free here: the guards of the natives that look into them charge for them.
+func (m *meter) chargeScalar(v any) bool {
 	switch v := v.(type) {
 	case *big.Int:
 		if v.BitLen() > maxBits {
 			return m.exceed("a number has more than %d bits", maxBits)
 		}
-		return m.toil(v.BitLen() / 64)
+		return m.chargeWork(v.BitLen() / 64)
 	case json.Number:
 		if len(v) > maxDigits {
 			return m.exceed("a number has more than %d digits", maxDigits)
 		}
-		return m.toil(len(v) / 8)
+		return m.chargeWork(len(v) / 8)
 	case string:
-		return m.toil(len(v) / bytesPerLook)
+		return m.chargeWork(len(v) / bytesPerLook)
 	}
 	return true
 }
 
-// halt is what a guarded function returns once a limit is exceeded: no try, ? or // of the expression catches it.
-func halt() any { return &gojq.HaltError{} }
+// haltError returns the error of a guarded function once a limit is exceeded: no try, ? or // of the expression catches it.
+func haltError() any { return &gojq.HaltError{} }

@@ -20,26 +20,26 @@ type Env interface {
 	Now() time.Time
 }
 
-// WorkCounter is an Env that is told what each evaluation has taken: units of about a microsecond, counted and not
-// measured, so that they are the same wherever the expression is evaluated.
+// WorkCounter is an Env that counts the work of evaluations: CountWork is called after each one, with units of about a
+// microsecond. They are counted and not measured, so that they are the same on every machine.
 type WorkCounter interface{ CountWork(units int) }
 
 // Code is a compiled expression. It is safe for concurrent use.
 type Code struct {
-	text      string   // as it was given
-	variables []string // without $, sorted
-	impure    bool
-	direct    node       // how to evaluate without the jq machine, or nil
-	builds    bool       // direct makes objects or arrays, which are checked like the machine's results
-	program   *gojq.Code // nil if direct is set
-	limits    limits
+	text             string   // the expression as Compile got it
+	variables        []string // without $, sorted
+	impure           bool
+	direct           node       // how to evaluate without the jq machine, or nil
+	buildsContainers bool       // direct makes objects or arrays, which are checked like the machine's results
+	program          *gojq.Code // nil if direct is set
+	limits           limits
 }
 
 // Compile compiles a jq program, with or without ${ } around it. Every error is a *SyntaxError: bad syntax, an
 // unknown function, or one that is not allowed (env, input, modules...).
 func Compile(given string) (*Code, error) { return compile(given, true) }
 
-// compile compiles given; without direct, every evaluation takes the jq machine.
+// compile compiles an expression; without direct, every evaluation uses the jq machine.
 func compile(given string, direct bool) (*Code, error) {
 	s, err := newSource(given)
 	if err != nil {
@@ -53,7 +53,7 @@ func compile(given string, direct bool) (*Code, error) {
 	if err := s.check(w); err != nil {
 		return nil, err
 	}
-	c := &Code{text: given, impure: w.impure(), limits: defaults()}
+	c := &Code{text: given, impure: w.impure(), limits: defaultLimits()}
 	names := w.variables()
 	for _, name := range names {
 		c.variables = append(c.variables, name[1:])
@@ -61,7 +61,7 @@ func compile(given string, direct bool) (*Code, error) {
 	if direct {
 		b := &builder{variables: c.variables}
 		if n, ok := b.query(query); ok {
-			c.direct, c.builds = n, b.builds
+			c.direct, c.buildsContainers = n, b.buildsContainers
 			return c, nil
 		}
 	}
@@ -73,29 +73,29 @@ func compile(given string, direct bool) (*Code, error) {
 
 // program compiles the tree for the jq machine, with guards.
 func (s *source) program(query *gojq.Query, w *walker) (*gojq.Code, error) {
-	code, err := gojq.Compile(prepare(query, w), append(additions(), gojq.WithVariables(w.variables()))...)
+	code, err := gojq.Compile(instrument(query, w), append(additions(), gojq.WithVariables(w.variables()))...)
 	if err != nil {
-		return nil, s.misuse(err)
+		return nil, s.compileError(err)
 	}
-	engine.natives(code, guarded)
+	engine.replaceNatives(code, guarded)
 	return code, nil
 }
 
 // additions are the functions that gojq does not have.
 func additions() []gojq.CompilerOption {
 	return []gojq.CompilerOption{
-		gojq.WithFunction(iterator, 0, 0, charging(iterate)), gojq.WithFunction(reacher, 0, 0, charging(reach)),
-		gojq.WithFunction(namer, 0, 0, charging(name)), gojq.WithFunction(keeper, 0, 0, charging(key)),
-		gojq.WithFunction(ender, 0, 0, charging(end)), gojq.WithFunction(matcher, 1, 1, charging(match)),
-		gojq.WithFunction("debug", 0, 0, pass), gojq.WithFunction("stderr", 0, 0, pass),
+		gojq.WithFunction(nativeIterate, 0, 0, chargingNative(chargeIterate)), gojq.WithFunction(nativeConstantIndex, 0, 0, chargingNative(chargeConstantIndex)),
+		gojq.WithFunction(nativeName, 0, 0, chargingNative(chargeName)), gojq.WithFunction(nativeKey, 0, 0, chargingNative(chargeKey)),
+		gojq.WithFunction(nativeEndOfPath, 0, 0, chargingNative(chargeEndOfPath)), gojq.WithFunction(nativePatterns, 1, 1, chargingNative(chargePatterns)),
+		gojq.WithFunction("debug", 0, 0, passThrough), gojq.WithFunction("stderr", 0, 0, passThrough),
 	}
 }
 
-// pass is jq's debug and stderr: the input goes on. Nothing is written, for an expression has no effect on its host.
-func pass(input any, _ []any) any { return input }
+// passThrough is jq's debug and stderr: it returns its input. Nothing is written, because expressions have no side effects.
+func passThrough(input any, _ []any) any { return input }
 
-// misuse explains an error of the compiler, which is about names: all others were found before.
-func (s *source) misuse(err error) *SyntaxError {
+// compileError explains an error of gojq's compiler. It is about a label: all other errors were found before.
+func (s *source) compileError(err error) *SyntaxError {
 	name := "break"
 	text := err.Error()
 	if label, ok := strings.CutPrefix(text, "label not defined: "); ok {
@@ -110,7 +110,7 @@ func (c *Code) Variables() []string { return c.variables }
 // Impure reports whether c's value depends on the clock.
 func (c *Code) Impure() bool { return c.impure }
 
-// Text returns the expression as it was given.
+// Text returns the expression as Compile got it.
 func (c *Code) Text() string { return c.text }
 
 // Eval returns c's value for input: its one output, an array of several, null of none (semantics 2.6).
@@ -118,14 +118,14 @@ func (c *Code) Text() string { return c.text }
 func (c *Code) Eval(env Env, input any) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			v, err = nil, errors.Expressionf("%s", recovered(r))
+			v, err = nil, errors.Expressionf("%s", panicMessage(r))
 		}
 		if err != nil {
 			err = &EvalError{Code: c, Input: input, Err: err}
 		}
 	}()
 	if p, ok := c.direct.(*path); ok && p.variable == noVariable {
-		return reported(p.follow(nil, input))
+		return withReportedError(p.follow(nil, input))
 	}
 	if c.direct != nil {
 		return c.evalDirect(env, input)
@@ -133,8 +133,8 @@ func (c *Code) Eval(env Env, input any) (v any, err error) {
 	return c.run(env, input)
 }
 
-// recovered describes a panic of gojq: it panics on values that are not JSON, also when it describes one in an error.
-func recovered(r any) string {
+// panicMessage returns the message for a panic of gojq, which panics on values that are not JSON.
+func panicMessage(r any) string {
 	text := fmt.Sprint(r)
 	if strings.HasPrefix(text, "invalid type: ") {
 		return "the expression meets a value that is not JSON"
@@ -147,7 +147,7 @@ func (c *Code) newMeter(env Env) *meter { return &meter{limits: c.limits, env: e
 // run evaluates with the jq machine.
 func (c *Code) run(env Env, input any) (any, error) {
 	m := c.newMeter(env)
-	defer m.tell()
+	defer m.reportWork()
 	var few [4]any
 	values := few[:0]
 	for _, name := range c.variables {
@@ -158,7 +158,7 @@ func (c *Code) run(env Env, input any) (any, error) {
 	first, ok := iter.Next()
 	var outputs []any // several, if there are
 	for v := first; ok; {
-		if failure, failed := v.(error); failed || m.problem != "" {
+		if failure, failed := v.(error); failed || m.exceeded != "" {
 			return nil, m.failure(failure)
 		}
 		next, more := iter.Next()
@@ -171,33 +171,33 @@ func (c *Code) run(env Env, input any) (any, error) {
 		outputs = append(outputs, next)
 		v = next
 	}
-	if m.problem != "" {
+	if m.exceeded != "" {
 		return nil, m.failure(nil)
 	}
 	if outputs != nil {
 		first = outputs
 	}
-	return c.finish(first)
+	return c.checkResult(first)
 }
 
-// finish checks what the evaluation has built.
-func (c *Code) finish(v any) (any, error) {
-	v, problem := c.limits.finish(v)
+// checkResult checks a value that the evaluation has built against the limits.
+func (c *Code) checkResult(v any) (any, error) {
+	v, problem := c.limits.checkResult(v)
 	if problem != "" {
 		return nil, errors.Expressionf("%s", problem)
 	}
 	return v, nil
 }
 
-// failure returns the exceeded limit or, if there is none, what the machine reports.
+// failure returns an error about the exceeded limit, or else the error that the machine reports.
 func (m *meter) failure(err error) error {
-	if m.problem != "" {
-		return errors.Expressionf("%s", m.problem)
+	if m.exceeded != "" {
+		return errors.Expressionf("%s", m.exceeded)
 	}
 	return reportedError(err)
 }
 
-func reported(v any, err error) (any, error) {
+func withReportedError(v any, err error) (any, error) {
 	if err != nil {
 		return nil, reportedError(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// definitions are those functions of jq that iterate over everything in their input and take errors for the end. They
-// are compiled with the program, for gojq's own would do so without a charge.
+// definitions returns jq definitions of the functions that iterate over everything in their input until an error. They are
+// compiled with the program, because gojq's own do not charge for the iteration.
 func definitions() map[string]string {
 	return map[string]string{
 		"recurse": `def recurse: recurse(.[]?);`,
@@ -22,7 +22,7 @@ func definitions() map[string]string {
 	}
 }
 
-// define puts those definitions that a program uses before it.
+// define prepends the definitions that a program uses.
 func define(q *gojq.Query, used *walker) *gojq.Query {
 	text := ""
 	if used.recurses || used.calls("recurse") || used.calls("paths") {

@@ -7,9 +7,9 @@ import (
 )
 
 // A node is an expression that always yields one value or one error, and that is evaluated without the jq machine.
-// Most expressions of workflows are such: paths, literals, objects, arithmetic, comparisons, texts with
-// interpolations. Whatever is not trivial is left to gojq's natives, so that values and errors are jq's own, and parts
-// are evaluated in the machine's order, which shows in which error comes first.
+// Most expressions of workflows are like that: paths, literals, objects, arithmetic, comparisons, texts with
+// interpolations. Whatever is not trivial is left to gojq's natives, so that values and errors are jq's own. Parts are
+// evaluated in the machine's order, so that of several errors the same one comes first.
 type node interface {
 	eval(r *run, input any) (any, error)
 }
@@ -37,9 +37,9 @@ func (c *Code) evalDirect(env Env, input any) (any, error) {
 	}
 	v, err := c.direct.eval(r, input)
 	if r.meter != nil {
-		r.meter.tell()
+		r.meter.reportWork()
 	}
-	if r.meter != nil && r.meter.problem != "" {
+	if r.meter != nil && r.meter.exceeded != "" {
 		return nil, r.meter.failure(nil)
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Code) evalDirect(env Env, input any) (any, error) {
 	if _, plain := c.direct.(*path); plain {
 		return v, nil // a part of what is there already
 	}
-	return c.finish(v)
+	return c.checkResult(v)
 }
 
 func (r *run) variable(i int) any {
@@ -58,7 +58,7 @@ func (r *run) variable(i int) any {
 	return r.more[i-len(r.values)]
 }
 
-// budget returns the meter, which most evaluations never need.
+// budget returns the meter. It is created on demand, because most evaluations do not need it.
 func (r *run) budget() *meter {
 	if r.meter == nil {
 		r.meter = r.code.newMeter(r.env)
@@ -66,7 +66,7 @@ func (r *run) budget() *meter {
 	return r.meter
 }
 
-// call calls a native, with its meter behind the arguments as in the machine.
+// call calls a native, with the meter in the last element of the argument array, as the machine does.
 func (r *run) call(f native, input any, values ...any) (any, error) {
 	m := r.budget()
 	if r.args == nil {
@@ -88,7 +88,7 @@ func (l *literal) eval(*run, any) (any, error) { return l.v, nil }
 
 const noVariable = -1
 
-// path is . or $variable and steps from it.
+// path is . or $variable, and steps from there.
 type path struct {
 	variable int
 	steps    []step
@@ -109,7 +109,7 @@ func (p *path) eval(r *run, input any) (any, error) {
 	return p.follow(r, input)
 }
 
-// follow takes the steps from v. A path that is a whole expression has no run: it may take the time to read its input.
+// follow takes the steps from v. r is nil if the path is the whole expression: reading its input once need not be charged.
 func (p *path) follow(r *run, v any) (any, error) {
 	for i := range p.steps {
 		s := &p.steps[i]
@@ -127,7 +127,7 @@ func (p *path) follow(r *run, v any) (any, error) {
 				continue
 			}
 		}
-		if r != nil && !r.budget().reading(v) {
+		if r != nil && !r.budget().chargeReading(v) {
 			return nil, &gojq.HaltError{}
 		}
 		next := indexing(nil, []any{v, s.key})
@@ -139,7 +139,7 @@ func (p *path) follow(r *run, v any) (any, error) {
 	return v, nil
 }
 
-// indexing is jq's index operation, for what is no plain step.
+// indexing is jq's index operation, for steps that are not plain.
 var indexing = engine.native("_index", 2)
 
 // record makes an object, list an array.
@@ -204,28 +204,28 @@ func (c *call) eval(r *run, input any) (any, error) {
 	return r.call(c.f, input, values...)
 }
 
-// branch is if, and, or, not: what it yields depends on whether cond is true, that is neither false nor null.
-type branch struct{ cond, yes, no node }
+// conditional is if, and, or, not: it yields yes if cond is neither false nor null, and no otherwise.
+type conditional struct{ cond, yes, no node }
 
-func (b *branch) eval(r *run, input any) (any, error) {
+func (b *conditional) eval(r *run, input any) (any, error) {
 	v, err := b.cond.eval(r, input)
 	if err != nil {
 		return nil, err
 	}
-	if truth(v) {
+	if isTruthy(v) {
 		return b.yes.eval(r, input)
 	}
 	return b.no.eval(r, input)
 }
 
-func truth(v any) bool { return v != nil && v != false }
+func isTruthy(v any) bool { return v != nil && v != false }
 
 // alternative is a // b.
 type alternative struct{ first, other node }
 
 func (a *alternative) eval(r *run, input any) (any, error) {
 	v, err := a.first.eval(r, input)
-	if err != nil || truth(v) {
+	if err != nil || isTruthy(v) {
 		return v, err
 	}
 	return a.other.eval(r, input)
@@ -239,10 +239,10 @@ func (t *truthiness) eval(r *run, input any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return truth(v), nil
+	return isTruthy(v), nil
 }
 
-// maxFreeText is how much text an evaluation may build before it is charged.
+// maxFreeText is how many bytes of text an evaluation may build before they are charged.
 const maxFreeText = 64 << 10
 
 // text is a string with interpolations.
@@ -267,7 +267,7 @@ func (t *text) eval(r *run, input any) (any, error) {
 		}
 		size += len(texts[i])
 	}
-	if r.texts += size; r.texts > maxFreeText && !r.budget().spend(size) {
+	if r.texts += size; r.texts > maxFreeText && !r.budget().chargeBytes(size) {
 		return nil, &gojq.HaltError{}
 	}
 	b := make([]byte, 0, size)

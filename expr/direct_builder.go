@@ -8,10 +8,10 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// builder makes nodes of the expressions that need no jq machine; for all others, ok is false.
+// builder makes nodes of expressions that do not need the jq machine; for all others, ok is false.
 type builder struct {
-	variables []string
-	builds    bool // objects or arrays are made
+	variables        []string
+	buildsContainers bool // objects or arrays are made
 }
 
 func (b *builder) query(q *gojq.Query) (n node, ok bool) {
@@ -39,9 +39,9 @@ func (b *builder) operator(op gojq.Operator, left, right node) (node, bool) {
 	case gojq.OpAlt:
 		return &alternative{left, right}, true
 	case gojq.OpAnd:
-		return &branch{left, &truthiness{right}, &literal{false}}, true
+		return &conditional{left, &truthiness{right}, &literal{false}}, true
 	case gojq.OpOr:
-		return &branch{left, &literal{true}, &truthiness{right}}, true
+		return &conditional{left, &literal{true}, &truthiness{right}}, true
 	}
 	if name := nativeOf(op); name != "" {
 		return &operator{op, left, right, guarded(name, 2, engine.native(name, 2))}, true
@@ -49,11 +49,11 @@ func (b *builder) operator(op gojq.Operator, left, right node) (node, bool) {
 	return nil, false
 }
 
-// pipe makes a | b unless a builds something: values that are built in a row could grow without bound.
+// pipe makes a | b unless a builds a container: a long chain of such values could grow without bound.
 func (b *builder) pipe(q *gojq.Query) (node, bool) {
 	inner := &builder{variables: b.variables}
 	first, ok := inner.query(q.Left)
-	if !ok || inner.builds {
+	if !ok || inner.buildsContainers {
 		return nil, false
 	}
 	then, ok := b.query(q.Right)
@@ -161,7 +161,7 @@ func (b *builder) text(s *gojq.String) (node, bool) {
 }
 
 func (b *builder) object(o *gojq.Object) (node, bool) {
-	b.builds = true
+	b.buildsContainers = true
 	n := &record{}
 	for _, member := range o.KeyVals {
 		name, value, ok := b.member(member)
@@ -197,7 +197,7 @@ func (b *builder) member(m *gojq.ObjectKeyVal) (name string, value node, ok bool
 }
 
 func (b *builder) array(a *gojq.Array) (node, bool) {
-	b.builds = true
+	b.buildsContainers = true
 	n := &list{}
 	var add func(q *gojq.Query) bool
 	add = func(q *gojq.Query) bool {
@@ -212,7 +212,7 @@ func (b *builder) array(a *gojq.Array) (node, bool) {
 }
 
 func (b *builder) branch(cond, yes *gojq.Query, more []*gojq.IfElif, no *gojq.Query) (node, bool) {
-	n := &branch{no: &path{variable: noVariable}}
+	n := &conditional{no: &path{variable: noVariable}}
 	var ok, also bool
 	if n.cond, ok = b.query(cond); !ok {
 		return nil, false
@@ -242,7 +242,7 @@ func (b *builder) call(t *gojq.Term) (node, bool) {
 		return nil, false
 	}
 	if f.Name == "not" {
-		return &branch{&path{variable: noVariable}, &literal{false}, &literal{true}}, len(f.Args) == 0
+		return &conditional{&path{variable: noVariable}, &literal{false}, &literal{true}}, len(f.Args) == 0
 	}
 	n := &call{}
 	original := engine.native(f.Name, len(f.Args))
@@ -265,7 +265,7 @@ func (b *builder) variable(name string) (node, bool) {
 	return &path{variable: i}, i >= 0
 }
 
-// isDirect reports whether a function is a plain native: one value of one input.
+// isDirect reports whether a function is a plain native, which yields one value for one input.
 func isDirect(name string) bool {
 	switch name {
 	case "length", "utf8bytelength", "not", "keys", "has", "add", "toboolean", "tonumber", "tostring", "type", "reverse",

@@ -6,8 +6,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// operator is arithmetic or a comparison. Whole numbers and short texts are worked out here; all else is the
-// native's.
+// operator is arithmetic or a comparison. It handles whole numbers and short texts itself, and leaves everything else to
+// the native.
 type operator struct {
 	op          gojq.Operator
 	left, right node
@@ -41,13 +41,13 @@ func (o *operator) eval(r *run, input any) (any, error) {
 	return r.call(o.f, input, left, right)
 }
 
-const small = 1 << 31 // sums and products of smaller numbers fit a machine word
+const smallNumber = 1 << 31 // sums and products of smaller numbers fit a machine word
 
 func (o *operator) numbers(l, r int) (any, bool) {
 	if v, ok := o.compared(cmp.Compare(l, r)); ok {
 		return v, true
 	}
-	if l >= small || l <= -small || r >= small || r <= -small {
+	if l >= smallNumber || l <= -smallNumber || r >= smallNumber || r <= -smallNumber {
 		return nil, false
 	}
 	switch o.op {
@@ -61,7 +61,7 @@ func (o *operator) numbers(l, r int) (any, bool) {
 	return nil, false
 }
 
-// compared returns what a comparison yields for the order of its sides; ok is false for other operators.
+// compared returns the value of a comparison for the order of its sides; ok is false for other operators.
 func (o *operator) compared(order int) (v, ok bool) {
 	switch o.op {
 	case gojq.OpEq:

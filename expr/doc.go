@@ -1,4 +1,4 @@
-// Package expr is runtime expressions: jq programs, evaluated by gojq, which no other package imports.
+// Package expr evaluates runtime expressions: jq programs, run by gojq, which no other package imports.
 //
 // An expression is compiled once ([Compile]) with only the variables that it uses, and then evaluated many times,
 // by many instances at once. Evaluation is deterministic: the clock is the step's, there is no environment, no

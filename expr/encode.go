@@ -19,10 +19,11 @@ func Encode(v any) ([]byte, error) { return Append(nil, v) }
 // Append appends to b what Encode writes.
 func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0, math.MaxInt) }
 
-// ErrTooLong is the error of AppendAtMost.
+// ErrTooLong is the error of AppendAtMost for a value that is too long.
 var ErrTooLong = errors.New("the value is longer than that as JSON")
 
-// AppendAtMost is Append for values of at most so many bytes; a longer one is ErrTooLong, found after not much more work than that.
+// AppendAtMost is Append for values of at most most bytes. For a longer one it returns ErrTooLong after little more work than
+// it takes to write that many bytes.
 func AppendAtMost(b []byte, v any, most int) ([]byte, error) {
 	end := len(b) + most
 	b, err := appendValue(b, v, 0, end)
@@ -32,10 +33,10 @@ func AppendAtMost(b []byte, v any, most int) ([]byte, error) {
 	return b, err
 }
 
-// AppendText appends a text as JSON.
+// AppendText appends a text as a JSON string.
 func AppendText(b []byte, text string) []byte { return appendString(b, text) }
 
-// appendValue appends v unless b becomes much longer than end.
+// appendValue appends v, and gives up soon after b is longer than end.
 func appendValue(b []byte, v any, depth, end int) ([]byte, error) {
 	if depth > maxDataDepth {
 		return nil, errTooDeep
@@ -149,7 +150,7 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s[written:]...), '"')
 }
 
-// appendEscape writes a byte that cannot stand in a JSON string as it is.
+// appendEscape appends the escape of a byte that must not stand in a JSON string as it is.
 func appendEscape(b []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

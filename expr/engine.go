@@ -12,7 +12,7 @@ import (
 // native is one of gojq's own functions, as its machine calls it: it returns a value or an error.
 type native = func(input any, args []any) any
 
-// layout is where gojq keeps what guards need and its API does not offer.
+// layout is where gojq keeps what guards need and gojq's API does not offer.
 //
 // A context can stop jq's loops but neither one huge operation nor the memory that operations build, and
 // gojq.WithFunction cannot replace a function of gojq's, least of all where gojq's own definitions use it. So each
@@ -20,16 +20,16 @@ type native = func(input any, args []any) any
 // come from, and jq's order of evaluation stays as it is. This needs two private fields, which newLayout looks up
 // and checks once: another version of gojq that moves them fails at the start of the program and in every test.
 type layout struct {
-	codes  int // of gojq.Code: []*struct{v any; ...}
-	value  uintptr
-	env    reflect.Type // *env, what Run returns
-	args   uintptr      // of env: [32]any
-	nargs  int
-	forks  int
-	values int
-	stack  []int // of env: *stack, whose first field is its data
-	paths  int   // the one of them that has the steps of the path that the machine follows
-	aside  int   // of env: whether it evaluates something that is no part of the path
+	codes    int // of gojq.Code: []*struct{v any; ...}
+	value    uintptr
+	env      reflect.Type // *env, what Run returns
+	args     uintptr      // of env: [32]any
+	nargs    int
+	forks    int
+	values   int
+	stack    []int // of env: *stack, whose first field is its data
+	paths    int   // of env: the stack with the steps of the path that the machine follows
+	expDepth int   // of env: above zero while the machine evaluates something that is not part of the path
 }
 
 var engine = newLayout()
@@ -54,7 +54,7 @@ func newLayout() *layout {
 	for _, name := range []string{"stack", "paths", "scopes"} {
 		l.stack = append(l.stack, l.field(name, reflect.Pointer))
 	}
-	l.paths, l.aside = l.field("paths", reflect.Pointer), l.field("expdepth", reflect.Int)
+	l.paths, l.expDepth = l.field("paths", reflect.Pointer), l.field("expdepth", reflect.Int)
 	stack := l.env.Elem().Field(l.paths).Type.Elem()
 	step := stack.Field(0).Type.Elem().Field(0).Type
 	must(stack.Field(1).Name == "index" && step.Field(1).Name == "value" && step.Field(1).Type == reflect.TypeFor[any]())
@@ -84,8 +84,8 @@ func mustCompile(source string) *gojq.Code {
 	return code
 }
 
-// natives calls visit for each call of a native in code, and puts what it returns in the place of the native.
-func (l *layout) natives(code *gojq.Code, visit func(name string, arity int, f native) native) {
+// replaceNatives calls visit for each call of a native in code, and replaces the native by what visit returns.
+func (l *layout) replaceNatives(code *gojq.Code, visit func(name string, arity int, f native) native) {
 	codes := reflect.ValueOf(code).Elem().Field(l.codes)
 	for i := range codes.Len() {
 		value := (*any)(unsafe.Add(codes.Index(i).UnsafePointer(), l.value))
@@ -99,7 +99,8 @@ func (l *layout) natives(code *gojq.Code, visit func(name string, arity int, f n
 	}
 }
 
-// attach gives the machine behind iter its meter. Natives take at most 30 arguments: the last slot is never used.
+// attach gives the machine behind iter its meter, in the last element of its argument array. Natives take at most 30
+// arguments, so that the machine never uses that element.
 func (l *layout) attach(iter gojq.Iter, m *meter) {
 	machine := reflect.ValueOf(iter)
 	must(machine.Type() == l.env)
@@ -114,8 +115,8 @@ func meterOf(args []any) *meter {
 	return all[len(all)-1].(*meter)
 }
 
-// stacks returns how many entries the machine keeps.
-func (l *layout) stacks(machine reflect.Value) int {
+// stackEntries returns how many entries the machine keeps.
+func (l *layout) stackEntries(machine reflect.Value) int {
 	if !machine.IsValid() {
 		return 0
 	}
@@ -126,9 +127,9 @@ func (l *layout) stacks(machine reflect.Value) int {
 	return n
 }
 
-// strays reports whether the machine follows a path and v is not where the path has come to: then the next step fails.
-func (l *layout) strays(machine reflect.Value, v any) bool {
-	if !machine.IsValid() || machine.Field(l.aside).Int() != 0 {
+// leavesPath reports whether the machine follows a path and v is not the value at the path so far, so that the next step fails.
+func (l *layout) leavesPath(machine reflect.Value, v any) bool {
+	if !machine.IsValid() || machine.Field(l.expDepth).Int() != 0 {
 		return false
 	}
 	paths := machine.Field(l.paths).Elem()
@@ -143,10 +144,10 @@ func (l *layout) strays(machine reflect.Value, v any) bool {
 	case is.Kind() == reflect.Map || is.Kind() == reflect.Slice:
 		return is.Pointer() != at.Pointer() || is.Len() != at.Len()
 	}
-	return true // of other values, even an equal one may come from elsewhere, and is small or was charged
+	return true // even an equal scalar may come from elsewhere; it is small, or was charged
 }
 
-// native returns the native name with so many arguments, or nil if jq defines it otherwise.
+// native returns the native of that name and number of arguments, or nil if jq defines the function in another way.
 func (l *layout) native(name string, arity int) (found native) {
 	source := name
 	if arity > 0 {
@@ -161,7 +162,7 @@ func (l *layout) native(name string, arity int) (found native) {
 		return nil
 	}
 	calls := 0
-	l.natives(code, func(called string, n int, f native) native {
+	l.replaceNatives(code, func(called string, n int, f native) native {
 		if calls++; called == name && n == arity {
 			found = f
 		}
@@ -173,7 +174,7 @@ func (l *layout) native(name string, arity int) (found native) {
 	return found
 }
 
-// builtins is what gojq defines, without what would make an expression depend on the host.
+// builtins is the arities of gojq's functions by name, without those that make an expression depend on the host.
 var builtins = newBuiltins()
 
 func newBuiltins() map[string][]int {
@@ -181,7 +182,7 @@ func newBuiltins() map[string][]int {
 	list, _ := mustCompile("builtins").Run(nil).Next()
 	for _, entry := range list.([]any) {
 		name, arity, _ := strings.Cut(entry.(string), "/")
-		if refusal(name) == "" {
+		if forbidden(name) == "" {
 			found[name] = append(found[name], int(arity[0]-'0'))
 		}
 	}
@@ -189,8 +190,8 @@ func newBuiltins() map[string][]int {
 	return found
 }
 
-// refusal says why a function or variable of jq is not available, or is empty.
-func refusal(name string) string {
+// forbidden returns what a forbidden function or variable of jq would give access to, or "" if it is not forbidden.
+func forbidden(name string) string {
 	switch name {
 	case "env", "$ENV":
 		return "the environment"

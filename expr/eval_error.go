@@ -2,7 +2,7 @@ package expr
 
 import "github.com/swrun/swrun/errors"
 
-// EvalError is an evaluation that failed: of which expression, for which input. It wraps the error that says why.
+// EvalError says which expression could not be evaluated, for which input. It wraps the error that says why.
 type EvalError struct {
 	Code  *Code
 	Input any
@@ -15,12 +15,12 @@ func (f *EvalError) Error() string { return f.Err.Error() }
 // Unwrap returns the error that says why.
 func (f *EvalError) Unwrap() error { return f.Err }
 
-// ConditionError is a condition that is neither true nor false. What it has yielded is not part of the message: it may
-// be large, and it may be secret.
+// ConditionError says that a condition is neither true nor false. Its value is not part of the message, because it may be
+// large or secret.
 type ConditionError struct{ Yielded any }
 
 // Error says what a condition must be.
 func (e *ConditionError) Error() string { return "a condition must be true or false" }
 
-// Unwrap returns the same as a workflow error.
+// Unwrap returns a workflow error with the same message.
 func (e *ConditionError) Unwrap() error { return errors.Expressionf("%s", e.Error()) }

@@ -10,10 +10,10 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// guard charges what a native is about to do, and reports whether the budget allows it.
+// guard charges for what a native is about to do, and reports whether the budget allows it.
 type guard func(m *meter, input any, args []any) bool
 
-// guarded returns f as programs may call it: with its cost charged before, and its result or its error after.
+// guarded returns f with charges: its cost is charged before the call, its result or error after it.
 func guarded(name string, _ int, f native) native {
 	g := replaced(name, f)
 	if g == nil {
@@ -21,33 +21,33 @@ func guarded(name string, _ int, f native) native {
 	}
 	return func(input any, args []any) any {
 		v := g(input, args)
-		if _, failed := v.(error); failed && !meterOf(args).failing(input, args) {
-			return halt()
+		if _, failed := v.(error); failed && !meterOf(args).chargeError(input, args) {
+			return haltError()
 		}
 		return v
 	}
 }
 
-// checked returns f with its cost charged before, and its result after.
+// checked returns f with its cost charged before the call, and its result after it.
 func checked(name string, f native) native {
 	check := guardOf(name)
 	if check == nil {
-		check = scalars
+		check = guardScalars
 	}
 	return func(input any, args []any) any {
 		m := meterOf(args)
 		if !check(m, input, args) {
-			return halt()
+			return haltError()
 		}
 		v := f(input, args)
-		if !m.result(v) {
-			return halt()
+		if !m.chargeResult(v) {
+			return haltError()
 		}
 		return v
 	}
 }
 
-// replaced returns what programs call instead of a native that cannot be guarded, or nil.
+// replaced returns the replacement for a native that cannot be guarded, or nil.
 func replaced(name string, f native) native {
 	switch name {
 	case "now":
@@ -60,7 +60,7 @@ func replaced(name string, f native) native {
 		return func(input any, args []any) any { return parseTime(f, input, args) }
 	case "_match":
 		patterns := &patterns{}
-		return func(input any, args []any) any { return find(patterns, f, input, args) }
+		return func(input any, args []any) any { return matchPatterns(patterns, f, input, args) }
 	case "delpaths", "_delpaths":
 		return func(input any, args []any) any { return deletePaths(f, input, args) }
 	case "setpath", "_setpath":
@@ -69,7 +69,7 @@ func replaced(name string, f native) native {
 	return nil
 }
 
-// clock is the epoch of the step in seconds; it is read once.
+// clock returns the time of the step in seconds since 1970; it is read once.
 func (m *meter) clock() any {
 	if m.now == nil {
 		t := m.env.Now()
@@ -78,27 +78,27 @@ func (m *meter) clock() any {
 	return m.now
 }
 
-// scalars is the guard of natives whose cost is small unless a number or a text is very long.
-func scalars(m *meter, input any, args []any) bool {
-	ok := m.scalar(input)
+// guardScalars is the guard of natives whose cost is small unless a number or a text is very long.
+func guardScalars(m *meter, input any, args []any) bool {
+	ok := m.chargeScalar(input)
 	for _, arg := range args {
-		ok = ok && m.scalar(arg)
+		ok = ok && m.chargeScalar(arg)
 	}
 	return ok
 }
 
-// guardOf returns the guard of a native, or nil for one that scalars is enough for.
+// guardOf returns the guard of a native, or nil if guardScalars is enough.
 func guardOf(name string) guard {
 	switch name {
 	case "_add", "_subtract", "_multiply", "_divide", "_modulo":
 		return arithmeticGuard(name)
 	case "_equal", "_notequal", "_greater", "_less", "_greatereq", "_lesseq":
-		return func(m *meter, _ any, args []any) bool { return m.comparable(args[0], args[1]) }
+		return func(m *meter, _ any, args []any) bool { return m.chargeComparison(args[0], args[1]) }
 	case "_index":
-		return func(m *meter, _ any, args []any) bool { return m.indexing(args[0], args[1]) }
+		return func(m *meter, _ any, args []any) bool { return m.chargeIndex(args[0], args[1]) }
 	case "_range":
 		return func(m *meter, _ any, args []any) bool {
-			return m.scalar(args[0]) && m.scalar(args[1]) && m.scalar(args[2])
+			return m.chargeScalar(args[0]) && m.chargeScalar(args[1]) && m.chargeScalar(args[2])
 		}
 	case "jn", "yn":
 		return func(m *meter, _ any, args []any) bool {
@@ -106,9 +106,9 @@ func guardOf(name string) guard {
 			return n <= maxItems && n >= -maxItems || m.exceed("%s takes orders up to %d", name, maxItems)
 		}
 	case "getpath":
-		return func(m *meter, v any, args []any) bool { return m.toil(length(args[0])) && m.following(v) }
+		return func(m *meter, v any, args []any) bool { return m.chargeWork(length(args[0])) && m.chargePathError(v) }
 	case "_slice":
-		return func(m *meter, _ any, args []any) bool { return m.reading(args[0]) && m.following(args[0]) }
+		return func(m *meter, _ any, args []any) bool { return m.chargeReading(args[0]) && m.chargePathError(args[0]) }
 	}
 	if g := textGuard(name); g != nil {
 		return g
@@ -119,45 +119,45 @@ func guardOf(name string) guard {
 func arithmeticGuard(name string) guard {
 	return func(m *meter, _ any, args []any) bool {
 		l, r := args[0], args[1]
-		if !m.scalar(l) || !m.scalar(r) {
+		if !m.chargeScalar(l) || !m.chargeScalar(r) {
 			return false
 		}
 		switch name {
 		case "_add":
-			return m.spend(shallow(l) + shallow(r))
+			return m.chargeBytes(shallow(l) + shallow(r))
 		case "_subtract":
-			return !isContainer(l) || !isContainer(r) || m.pairs(l, r)
+			return !isContainer(l) || !isContainer(r) || m.chargePairs(l, r)
 		case "_divide":
-			return m.splitting(l, r)
+			return m.chargeSplit(l, r)
 		case "_multiply":
-			return m.multiplying(l, r)
+			return m.chargeMultiplication(l, r)
 		}
 		return true
 	}
 }
 
-func (m *meter) multiplying(l, r any) bool {
+func (m *meter) chargeMultiplication(l, r any) bool {
 	if digits(l)+digits(r) > maxBits {
 		return m.exceed("a number has more than %d bits", maxBits)
 	}
 	if isContainer(l) && isContainer(r) {
-		_, ok := m.extent(l)
-		_, also := m.extent(r)
+		_, ok := m.chargeWalk(l)
+		_, also := m.chargeWalk(r)
 		return ok && also
 	}
-	return m.repeating(l, r) && m.repeating(r, l)
+	return m.chargeRepetition(l, r) && m.chargeRepetition(r, l)
 }
 
-func (m *meter) repeating(text, count any) bool {
+func (m *meter) chargeRepetition(text, count any) bool {
 	s, ok := text.(string)
 	n, isNumber := gojq.ToFloat64(count)
 	if !ok || !isNumber || !(n > 0) {
 		return true
 	}
-	return m.spend(product(len(s), int(min(n, 1<<40))))
+	return m.chargeBytes(product(len(s), int(min(n, 1<<40))))
 }
 
-// digits is about how many bits a number has that is no machine word.
+// digits returns about how many bits a number has; 0 if it fits a machine word.
 func digits(v any) int {
 	switch v := v.(type) {
 	case *big.Int:
@@ -170,43 +170,43 @@ func digits(v any) int {
 	return 0
 }
 
-// comparable charges a comparison.
-func (m *meter) comparable(l, r any) bool {
+// chargeComparison charges a comparison.
+func (m *meter) chargeComparison(l, r any) bool {
 	if s, ok := l.(string); ok {
 		t, _ := r.(string)
-		return m.toil(min(len(s), len(t)) / bytesPerMatch)
+		return m.chargeWork(min(len(s), len(t)) / bytesPerMatch)
 	}
-	if !m.scalar(l) || !m.scalar(r) {
+	if !m.chargeScalar(l) || !m.chargeScalar(r) {
 		return false
 	}
 	if !isContainer(l) || !isContainer(r) {
 		return true
 	}
-	_, ok := m.extent(l)
-	_, also := m.extent(r)
+	_, ok := m.chargeWalk(l)
+	_, also := m.chargeWalk(r)
 	return ok && also
 }
 
-// pairs charges a comparison of each part of l with each part of r.
-func (m *meter) pairs(l, r any) bool {
-	left, ok := m.extent(l)
-	right, also := m.extent(r)
-	return ok && also && m.toil(product(left.nodes, right.nodes+right.bytes/bytesPerMatch))
+// chargePairs charges a comparison of each part of l with each part of r.
+func (m *meter) chargePairs(l, r any) bool {
+	left, ok := m.chargeWalk(l)
+	right, also := m.chargeWalk(r)
+	return ok && also && m.chargeWork(product(left.nodes, right.nodes+right.bytes/bytesPerMatch))
 }
 
-func (m *meter) indexing(v, key any) bool {
+func (m *meter) chargeIndex(v, key any) bool {
 	if part, ok := key.([]any); ok {
 		if v, ok := v.([]any); ok {
-			return m.pairs(v, part)
+			return m.chargePairs(v, part)
 		}
 	}
-	return m.reading(v) && m.scalar(key) && m.following(v)
+	return m.chargeReading(v) && m.chargeScalar(key) && m.chargePathError(v)
 }
 
-// reading charges what it takes to read a text rune by rune.
-func (m *meter) reading(v any) bool {
+// chargeReading charges for reading a text rune by rune.
+func (m *meter) chargeReading(v any) bool {
 	s, ok := v.(string)
-	return !ok || m.toil(len(s)/bytesPerWork)
+	return !ok || m.chargeWork(len(s)/bytesPerWork)
 }
 
 func isContainer(v any) bool {
@@ -229,7 +229,7 @@ func length(v any) int {
 	return 0
 }
 
-// shallow is how many bytes a copy of v takes that shares its parts.
+// shallow returns how many bytes a shallow copy of v takes.
 func shallow(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -242,8 +242,8 @@ func shallow(v any) int {
 	return 0
 }
 
-// levels returns about how often a sort of n items compares each.
-func levels(n int) int { return bits.Len(uint(n)) }
+// sortDepth returns about how often a sort of n items compares each of them.
+func sortDepth(n int) int { return bits.Len(uint(n)) }
 
 // pointer identifies a map.
 func pointer(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }

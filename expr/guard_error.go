@@ -1,52 +1,52 @@
 package expr
 
-// shownBytes is how much of a value gojq's errors show. All of a text is read for that, and all members of an object
-// are sorted. An expression may fail, and catch it, in a loop.
-const shownBytes = 32
+// previewBytes is how many bytes of a value gojq's errors show. For that, a whole text is read, and all members of an object
+// are sorted. It must be charged, because an expression may fail, and catch the error, in a loop.
+const previewBytes = 32
 
-// failing charges for the error of a native, which shows what it was given.
-func (m *meter) failing(input any, args []any) bool {
-	ok := m.describing(input)
+// chargeError charges for the error of a native, which shows the input and the arguments.
+func (m *meter) chargeError(input any, args []any) bool {
+	ok := m.chargePreview(input)
 	for _, arg := range args {
-		ok = ok && m.describing(arg)
+		ok = ok && m.chargePreview(arg)
 	}
 	return ok
 }
 
-// describing charges for an error that shows v.
-func (m *meter) describing(v any) bool {
-	_, ok := m.showing(v, shownBytes)
+// chargePreview charges for an error that shows v.
+func (m *meter) chargePreview(v any) bool {
+	_, ok := m.chargePreviewOf(v, previewBytes)
 	return ok
 }
 
-// showing charges for the beginning of v, and returns how many of the bytes are left.
-func (m *meter) showing(v any, room int) (left int, ok bool) {
+// chargePreviewOf charges for showing at most room bytes of v, and returns how many of them are left.
+func (m *meter) chargePreviewOf(v any, room int) (left int, ok bool) {
 	switch v := v.(type) {
 	case string:
-		return room - min(weight(v), room), m.reading(v)
+		return room - min(approximateSize(v), room), m.chargeReading(v)
 	case []any:
 		ok = true
 		for i := 0; i < len(v) && room > 0 && ok; i++ {
-			room, ok = m.showing(v[i], room-1)
+			room, ok = m.chargePreviewOf(v[i], room-1)
 		}
 		return room - 1, ok
 	case map[string]any:
-		if !m.sorting(v) {
+		if !m.chargeMembers(v) {
 			return 0, false
 		}
-		return m.showingMembers(v, room)
+		return m.chargePreviewOfMembers(v, room)
 	}
-	return room - min(weight(v), room), m.scalar(v)
+	return room - min(approximateSize(v), room), m.chargeScalar(v)
 }
 
-// showingMembers charges for the beginning of an object, whose members have been sorted; only a few have room.
-func (m *meter) showingMembers(v map[string]any, room int) (left int, ok bool) {
+// chargePreviewOfMembers charges for showing the first members of an object, after chargeMembers.
+func (m *meter) chargePreviewOfMembers(v map[string]any, room int) (left int, ok bool) {
 	name, found := nextName(v, nil)
 	for found && room > 0 {
-		if room, ok = m.showing(name, room-1); !ok {
+		if room, ok = m.chargePreviewOf(name, room-1); !ok {
 			return 0, false
 		}
-		if room, ok = m.showing(v[name], room-1); !ok {
+		if room, ok = m.chargePreviewOf(v[name], room-1); !ok {
 			return 0, false
 		}
 		name, found = nextName(v, &name)
@@ -54,7 +54,7 @@ func (m *meter) showingMembers(v map[string]any, room int) (left int, ok bool) {
 	return room - 1, true
 }
 
-// nextName returns the first of all names, or the first behind another.
+// nextName returns the first of all names in order, or the first one after another.
 func nextName(v map[string]any, after *string) (next string, found bool) {
 	for name := range v {
 		if (after == nil || name > *after) && (!found || name < next) {
@@ -64,65 +64,65 @@ func nextName(v map[string]any, after *string) (next string, found bool) {
 	return next, found
 }
 
-// following charges for the error that the machine makes of v if it follows paths and v is not where it has come to.
-func (m *meter) following(v any) bool {
-	return !engine.strays(m.machine, v) || m.describing(v)
+// chargePathError charges for the error that shows v if the machine follows a path and v is not the value at that path.
+func (m *meter) chargePathError(v any) bool {
+	return !engine.leavesPath(m.machine, v) || m.chargePreview(v)
 }
 
-// charging returns a native that charges for its input, and returns it.
-func charging(charge func(m *meter, input any, args []any) bool) native {
+// chargingNative returns a native that charges and returns its input.
+func chargingNative(charge func(m *meter, input any, args []any) bool) native {
 	return func(input any, args []any) any {
 		if !charge(meterOf(args), input, args) {
-			return halt()
+			return haltError()
 		}
 		return input
 	}
 }
 
-// iterate charges jq's .[], which copies what it iterates over before the first item, and sorts members.
-func iterate(m *meter, input any, _ []any) bool {
+// chargeIterate charges for jq's .[], which copies what it iterates over before the first item, and sorts members.
+func chargeIterate(m *meter, input any, _ []any) bool {
 	if !isContainer(input) {
-		return m.describing(input)
+		return m.chargePreview(input)
 	}
 	_, isObject := input.(map[string]any)
 	n := length(input)
-	return (!isObject || m.sorting(input)) && (n < 2 || m.spend(2*itemSize*n)) && m.following(input)
+	return (!isObject || m.chargeMembers(input)) && (n < 2 || m.chargeBytes(2*itemSize*n)) && m.chargePathError(input)
 }
 
-// reach charges .[n] and .[a:b] with constants, which the jq machine looks up without a native.
-func reach(m *meter, input any, _ []any) bool {
+// chargeConstantIndex charges for .[n] and .[a:b] with constants, which the jq machine looks up without a native.
+func chargeConstantIndex(m *meter, input any, _ []any) bool {
 	switch input.(type) {
 	case string, nil:
-		return m.reading(input)
+		return m.chargeReading(input)
 	case []any:
-		return m.following(input)
+		return m.chargePathError(input)
 	}
-	return m.describing(input)
+	return m.chargePreview(input)
 }
 
-// name charges .name, which costs nothing for an object.
-func name(m *meter, input any, _ []any) bool {
+// chargeName charges for .name, which is free for an object.
+func chargeName(m *meter, input any, _ []any) bool {
 	switch input.(type) {
 	case nil:
 		return true
 	case map[string]any:
-		return m.following(input)
+		return m.chargePathError(input)
 	}
-	return m.describing(input)
+	return m.chargePreview(input)
 }
 
-// key charges for the key of an object, which is read to find its place.
-func key(m *meter, input any, _ []any) bool {
+// chargeKey charges for a computed key of an object, which is read to find its place.
+func chargeKey(m *meter, input any, _ []any) bool {
 	if _, ok := input.(string); ok {
-		return m.reading(input)
+		return m.chargeReading(input)
 	}
-	return m.describing(input)
+	return m.chargePreview(input)
 }
 
-// end charges for the end of a path.
-func end(m *meter, input any, _ []any) bool { return m.following(input) }
+// chargeEndOfPath charges for the end of a path.
+func chargeEndOfPath(m *meter, input any, _ []any) bool { return m.chargePathError(input) }
 
-// match charges for taking the input apart by patterns of the shape in its argument.
-func match(m *meter, input any, args []any) bool {
-	return m.following(input) && m.matching(input, args[0])
+// chargePatterns charges for destructuring the input by patterns whose shape is the argument.
+func chargePatterns(m *meter, input any, args []any) bool {
+	return m.chargePathError(input) && m.chargeMatch(input, args[0])
 }

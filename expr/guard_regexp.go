@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// patterns keeps the regular expressions of one call of match. Patterns may come from data, so that it never holds
-// more than maxPatterns.
+// patterns caches the regular expressions of one call of match. Patterns may come from data, so that it keeps at most
+// maxPatterns.
 type patterns struct {
 	mu    sync.Mutex
 	known map[[2]string]*pattern
@@ -18,8 +18,8 @@ type patterns struct {
 
 const maxPatterns = 64
 
-// pattern is a regular expression in two forms: as it is, and one that continues a search. The latter skips the rune
-// before the place to go on from, so that ^ and \b see what stands there; its group 1 is the whole match.
+// pattern is a regular expression in two forms: as it is, and one that continues a search. The latter starts at the rune
+// before the place to continue from, so that ^ and \b see that rune; its group 1 is the whole match.
 type pattern struct {
 	find *regexp.Regexp
 	next *regexp.Regexp
@@ -76,9 +76,9 @@ func newPattern(text, flags string) (*pattern, error) {
 	return &pattern{find: find, next: next, size: len(program.Inst)}, nil
 }
 
-// find is gojq's _match, the base of test, match, capture, scan, split/2, sub and gsub: it finds the same, but with a
-// bounded cache, a bounded pattern, and in time that grows with the text and not with its square.
-func find(cache *patterns, f native, input any, args []any) any {
+// matchPatterns replaces gojq's _match, the base of test, match, capture, scan, split/2, sub and gsub. It finds the same, but
+// with a bounded cache, bounded patterns, and in time that grows with the text and not with its square.
+func matchPatterns(cache *patterns, f native, input any, args []any) any {
 	s, ok := input.(string)
 	text, isText := args[0].(string)
 	flags, isFlags := args[1].(string)
@@ -88,14 +88,14 @@ func find(cache *patterns, f native, input any, args []any) any {
 	m := meterOf(args)
 	if len(text) > maxPattern {
 		m.exceed("a regular expression is longer than %d bytes", maxPattern)
-		return halt()
+		return haltError()
 	}
 	p, err := cache.get(text, flags)
 	if err != nil {
 		return err
 	}
-	if !m.toil(len(text) + product(len(s), p.size)/2) {
-		return halt()
+	if !m.chargeWork(len(text) + product(len(s), p.size)/2) {
+		return haltError()
 	}
 	switch {
 	case args[2] == true:
@@ -115,14 +115,14 @@ func (p *pattern) all(m *meter, s string) any {
 	found, runes, counted := []any{}, 0, 0
 	for from := 0; from <= len(s); {
 		at, read := p.search(s, from)
-		if !m.toil(product(read, p.size) / 2) {
-			return halt()
+		if !m.chargeWork(product(read, p.size) / 2) {
+			return haltError()
 		}
 		if at == nil {
 			break
 		}
-		if !m.spend(512*(len(at)/2) + at[1] - at[0]) {
-			return halt()
+		if !m.chargeBytes(512*(len(at)/2) + at[1] - at[0]) {
+			return haltError()
 		}
 		runes += utf8.RuneCountInString(s[counted:at[0]])
 		counted = at[0]
@@ -135,8 +135,8 @@ func (p *pattern) all(m *meter, s string) any {
 	return found
 }
 
-// search returns the leftmost match at or after from, as positions in s, and how far it read to find it, which may be
-// to the end of the text for each match. The first search has been charged before.
+// search returns the leftmost match at or after from, as positions in s, and how many bytes it read to find it, which may be
+// the rest of the text for each match. It returns 0 for the first search, which was charged before.
 func (p *pattern) search(s string, from int) (at []int, read int) {
 	if from == 0 {
 		return p.find.FindStringSubmatchIndex(s), 0
@@ -157,7 +157,7 @@ func (p *pattern) search(s string, from int) (at []int, read int) {
 	return at, read
 }
 
-// describe makes jq's match object; runes is the position of the match in characters.
+// describe returns jq's match object; runes is the position of the match in characters.
 func (p *pattern) describe(s string, at []int, runes int) any {
 	names := p.find.SubexpNames()
 	captures := make([]any, len(at)/2-1)

@@ -6,25 +6,25 @@ import "strings"
 func textGuard(name string) guard {
 	switch name {
 	case "tojson", "tostring", "_tobase64", "_tobase64d", "_tourid", "_tocsv", "_totsv", "_tosh":
-		return func(m *meter, v any, _ []any) bool { return m.writing(v, 2) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeText(v, 2) }
 	case "_touri":
-		return func(m *meter, v any, _ []any) bool { return m.writing(v, 3) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeText(v, 3) }
 	case "_tohtml", "format":
-		return func(m *meter, v any, _ []any) bool { return m.writing(v, 6) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeText(v, 6) }
 	case "length", "utf8bytelength", "ltrim", "rtrim", "trim":
-		return func(m *meter, v any, _ []any) bool { return m.reading(v) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeReading(v) }
 	case "ascii_downcase", "ascii_upcase":
-		return func(m *meter, v any, _ []any) bool { return m.toil(shallow(v) / bytesPerWork) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeWork(shallow(v) / bytesPerWork) }
 	case "explode":
-		return func(m *meter, v any, _ []any) bool { return m.spend(length(v) * 24) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeBytes(length(v) * 24) }
 	case "implode":
-		return func(m *meter, v any, _ []any) bool { return m.spend(length(v) * 4) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeBytes(length(v) * 4) }
 	case "split":
-		return func(m *meter, v any, args []any) bool { return m.splitting(v, args[0]) }
+		return func(m *meter, v any, args []any) bool { return m.chargeSplit(v, args[0]) }
 	case "join":
-		return func(m *meter, v any, args []any) bool { return m.joining(v, args[0]) }
+		return func(m *meter, v any, args []any) bool { return m.chargeJoin(v, args[0]) }
 	case "fromjson":
-		return func(m *meter, v any, _ []any) bool { return m.spend(length(v) * itemSize) }
+		return func(m *meter, v any, _ []any) bool { return m.chargeBytes(length(v) * itemSize) }
 	case "tonumber":
 		return func(m *meter, v any, _ []any) bool {
 			s, _ := v.(string)
@@ -32,42 +32,42 @@ func textGuard(name string) guard {
 		}
 	case "strftime":
 		// A directive of a few bytes may ask for a thousand bytes of padding.
-		return func(m *meter, _ any, args []any) bool { return m.spend(product(length(args[0]), 512)) }
+		return func(m *meter, _ any, args []any) bool { return m.chargeBytes(product(length(args[0]), 512)) }
 	}
 	return nil
 }
 
-// writing charges the text of v, which grows by a factor when it is escaped.
-func (m *meter) writing(v any, factor int) bool {
+// chargeText charges for writing v as text, which grows by at most factor when it is escaped.
+func (m *meter) chargeText(v any, factor int) bool {
 	if s, ok := v.(string); ok {
-		return m.spend(product(len(s), factor-1))
+		return m.chargeBytes(product(len(s), factor-1))
 	}
-	e, ok := m.extent(v)
-	return ok && m.spend(product(e.bytes, factor))
+	e, ok := m.chargeWalk(v)
+	return ok && m.chargeBytes(product(e.bytes, factor))
 }
 
-func (m *meter) splitting(v, separator any) bool {
+func (m *meter) chargeSplit(v, separator any) bool {
 	s, ok := v.(string)
 	by, also := separator.(string)
 	if !ok || !also {
 		return true
 	}
-	return m.toil(len(s)/bytesPerWork) && m.spend(32*(strings.Count(s, by)+1))
+	return m.chargeWork(len(s)/bytesPerWork) && m.chargeBytes(32*(strings.Count(s, by)+1))
 }
 
-func (m *meter) joining(v, separator any) bool {
+func (m *meter) chargeJoin(v, separator any) bool {
 	n, size := length(v), 0
-	if !m.toil(n) {
+	if !m.chargeWork(n) {
 		return false
 	}
 	each(v, func(item any) {
 		if s, ok := item.(string); ok {
 			size += len(s)
 		} else {
-			size += 2*itemSize + 2*weight(item)
+			size += 2*itemSize + 2*approximateSize(item)
 		}
 	})
-	return m.spend(size + product(n, length(separator)+1)*2)
+	return m.chargeBytes(size + product(n, length(separator)+1)*2)
 }
 
 // each calls f for the items of an array or the members of an object.

@@ -6,19 +6,19 @@ import (
 	"github.com/itchyny/timefmt-go"
 )
 
-// parseTime is jq's strptime, which takes the names of zones (%Z) from the host: here, only UTC's are known.
+// parseTime replaces jq's strptime, which takes the names of time zones (%Z) from the host: here only UTC is known.
 func parseTime(f native, input any, args []any) any {
 	s, ok := input.(string)
 	format, isText := args[0].(string)
 	if !ok || !isText {
 		return f(input, args)
 	}
-	if !meterOf(args).toil(len(s) + len(format)) {
-		return halt()
+	if !meterOf(args).chargeWork(len(s) + len(format)) {
+		return haltError()
 	}
 	t, err := timefmt.ParseInLocation(s, format, time.UTC)
 	if err != nil {
-		return f(input, args) // which says so
+		return f(input, args) // which returns the error
 	}
 	t = t.UTC()
 	return []any{

@@ -13,7 +13,7 @@ func TestTheBoundsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := defaults()
+	l := defaultLimits()
 	row := fmt.Sprintf("| expression | %d bytes of text; %d steps, %d MiB of memory, %d units of work; a result of %d MiB and %d levels; the expressions of one value, or of the cases of one switch, together four times that | expression |\n",
 		maxSource, l.steps, l.alloc>>20, l.work, l.size>>20, l.depth)
 	if MaxCombinedWork != 4*(l.steps/stepsPerUnit+l.work/workPerUnit) {

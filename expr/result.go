@@ -7,8 +7,9 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// finish checks what an expression has built before it leaves, and turns it into the types of Decode.
-func (l limits) finish(v any) (any, string) {
+// checkResult checks a value that an expression has built, and converts it to the types of Decode. The second result is what
+// is wrong with the value, or "".
+func (l limits) checkResult(v any) (any, string) {
 	switch scalar := v.(type) {
 	case nil, bool, int, float64:
 		return v, ""
@@ -28,13 +29,13 @@ func (l limits) finish(v any) (any, string) {
 	return convert(v), ""
 }
 
-// measure walks v without recursion. It reports whether v holds numbers that Decode would not make.
+// measure walks v without recursion. It reports whether v contains numbers that Decode would not make, and which limit it exceeds.
 func (l limits) measure(v any) (foreign bool, problem string) {
 	var few [16]visit
 	var e extent
 	todo := e.add(few[:0], v, 0)
 	for depth := 0; len(todo) > 0 && e.bytes <= l.size; {
-		foreign = foreign || holdsForeign(todo[len(todo)-1].container)
+		foreign = foreign || hasUnconverted(todo[len(todo)-1].container)
 		if todo, depth = e.next(todo); depth > l.depth {
 			return false, "the result is nested deeper than " + decimals(l.depth) + " levels"
 		}
@@ -45,18 +46,18 @@ func (l limits) measure(v any) (foreign bool, problem string) {
 	return foreign, ""
 }
 
-// holdsForeign reports whether a number right inside a container is not as Decode would make it.
-func holdsForeign(container any) bool {
+// hasUnconverted reports whether a direct item or member of a container needs conversion.
+func hasUnconverted(container any) bool {
 	switch v := container.(type) {
 	case []any:
 		for _, item := range v {
-			if isForeign(item) {
+			if needsConversion(item) {
 				return true
 			}
 		}
 	case map[string]any:
 		for _, member := range v {
-			if isForeign(member) {
+			if needsConversion(member) {
 				return true
 			}
 		}
@@ -64,7 +65,7 @@ func holdsForeign(container any) bool {
 	return false
 }
 
-func isForeign(v any) bool {
+func needsConversion(v any) bool {
 	switch v := v.(type) {
 	case *big.Int:
 		return true

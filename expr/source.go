@@ -13,9 +13,9 @@ const (
 	maxNesting = 200      // open brackets
 )
 
-// SyntaxError is text that is no jq program.
+// SyntaxError says why a text is not a valid expression.
 type SyntaxError struct {
-	Offset int    // byte offset into the source as given, delimiters included
+	Offset int    // in bytes, into the text including the delimiters
 	Token  string // the offending token, empty at the end of the text
 	Msg    string
 }
@@ -23,15 +23,15 @@ type SyntaxError struct {
 // Error returns the message.
 func (e *SyntaxError) Error() string { return e.Msg }
 
-// Delimited reports whether s is one expression as a whole: ${ ... } but for white space around it (semantics 2.1).
+// Delimited reports whether all of s, without white space around it, is one expression: ${ ... } (semantics 2.1).
 func Delimited(s string) bool { return delimited.Is(s) }
 
-// source is the text of an expression and where it stands in what was given.
+// source is the text of an expression, and where it begins in the text that Compile got.
 type source struct {
 	text   string // the program, without delimiters and white space around it
-	start  int    // offset of text in the source as given
+	start  int    // offset of text in what Compile got
 	tokens []token
-	open   []bracket // what the text does not close
+	open   []bracket // brackets that the text does not close
 }
 
 func newSource(given string) (*source, error) {
@@ -52,7 +52,7 @@ func newSource(given string) (*source, error) {
 	return s, s.scan()
 }
 
-// fail makes an error at an offset in the program.
+// fail returns an error at an offset in the program.
 func (s *source) fail(offset int, name, message string) *SyntaxError {
 	return &SyntaxError{Offset: s.start + min(max(offset, 0), len(s.text)), Token: name, Msg: message}
 }
@@ -84,8 +84,8 @@ type bracket struct {
 	key  bool // in braces: a key comes next
 }
 
-// scanner splits a program like jq's own lexer, which keeps no positions. It never fails: what it does not know is
-// punctuation, and the parser refuses it.
+// scanner splits a program into tokens as jq's own lexer does, which keeps no positions. It never fails: what it does not know
+// is punctuation, which the parser rejects.
 type scanner struct {
 	*source
 	at int
@@ -105,7 +105,7 @@ func (s *source) scan() error {
 	return nil
 }
 
-// skip passes white space and comments; a backslash continues a comment on the next line, as in jq.
+// skip skips white space and comments; a backslash continues a comment on the next line, as in jq.
 func (c *scanner) skip() {
 	for ; c.at < len(c.text); c.at++ {
 		switch c.text[c.at] {
@@ -113,7 +113,7 @@ func (c *scanner) skip() {
 		case '#':
 			for c.at < len(c.text) && c.text[c.at] != '\n' && c.text[c.at] != '\r' {
 				if c.text[c.at] == '\\' {
-					c.continued()
+					c.skipContinuation()
 				}
 				c.at++
 			}
@@ -124,8 +124,8 @@ func (c *scanner) skip() {
 	}
 }
 
-// continued passes what a backslash in a comment hides.
-func (c *scanner) continued() {
+// skipContinuation skips what follows a backslash in a comment.
+func (c *scanner) skipContinuation() {
 	rest := c.text[c.at+1:]
 	switch {
 	case strings.HasPrefix(rest, "\r\n"):
@@ -177,7 +177,7 @@ func (c *scanner) name() {
 	}
 }
 
-// word passes a name, with a module before it if there is one.
+// word skips a name, with a module before it if there is one.
 func (c *scanner) word() {
 	c.name()
 	if strings.HasPrefix(c.text[c.at:], "::") && isLetter(c.peek(2)) {
@@ -197,7 +197,7 @@ func (c *scanner) number() {
 	}
 }
 
-// quote passes a string up to its end or to an interpolation.
+// quote skips a string up to its end or to an interpolation.
 func (c *scanner) quote(start int) {
 	for ; c.at < len(c.text); c.at++ {
 		switch c.text[c.at] {

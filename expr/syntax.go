@@ -37,7 +37,7 @@ func (s *source) find(words ...string) token {
 	return token{}
 }
 
-// explain turns an error of the parser into one for people, at the start of the offending token.
+// explain returns an understandable error for one of the parser, at the start of the offending token.
 func (s *source) explain(err error) *SyntaxError {
 	var parsing *gojq.ParseError
 	if !errors.As(err, &parsing) {
@@ -53,9 +53,9 @@ func (s *source) explain(err error) *SyntaxError {
 	if strings.HasPrefix(text, "invalid token") {
 		return s.fail(parsing.Offset-len(parsing.Token), parsing.Token, quote(parsing.Token)+" is neither a number nor a name")
 	}
-	at, previous := s.around(parsing.Offset - len(parsing.Token))
+	at, previous := s.tokenAt(parsing.Offset - len(parsing.Token))
 	if parsing.Token == "" && parsing.Offset >= len(s.text) {
-		return s.fail(len(s.text), "", s.early())
+		return s.fail(len(s.text), "", s.unexpectedEnd())
 	}
 	if at.text == "" {
 		at = token{text: parsing.Token, start: parsing.Offset - len(parsing.Token)}
@@ -73,8 +73,8 @@ func (s *source) lastText() int {
 	return 0
 }
 
-// around returns the token at an offset and the one before it.
-func (s *source) around(offset int) (at, previous token) {
+// tokenAt returns the token at an offset and the one before it.
+func (s *source) tokenAt(offset int) (at, previous token) {
 	for _, t := range s.tokens {
 		if t.start+len(t.text) > offset {
 			return t, previous
@@ -84,8 +84,8 @@ func (s *source) around(offset int) (at, previous token) {
 	return token{}, previous
 }
 
-// early says what is missing at the end of the text.
-func (s *source) early() string {
+// unexpectedEnd returns a message about what is missing at the end of the text.
+func (s *source) unexpectedEnd() string {
 	last := s.tokens[len(s.tokens)-1]
 	if wantsValue(last) {
 		return "expected a value after " + quote(last.text)
@@ -131,7 +131,7 @@ func unexpected(at, previous token) string {
 	return "unexpected " + quote(at.text) + " after " + quote(previous.text)
 }
 
-// quote shows a token; of a long one and of a text before an interpolation, it shows the end.
+// quote returns a token for a message. A long one is shortened, and of a text before an interpolation only \( is shown.
 func quote(text string) string {
 	if strings.HasPrefix(text, `"`) {
 		if strings.HasSuffix(text, `\(`) {

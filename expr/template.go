@@ -44,7 +44,7 @@ func (e *TemplateError) Error() string {
 // Unwrap returns the syntax error.
 func (e *TemplateError) Unwrap() error { return e.Err }
 
-// part is a piece of a template that holds an expression.
+// part is a part of a template that contains an expression.
 type part interface {
 	eval(env *sharedWork, input any) (any, error)
 }
@@ -52,8 +52,8 @@ type part interface {
 // expression is a ${ } string.
 type expression struct{ code *Code }
 
-// attempt is a string of a loose template: its value if it is an expression that works, otherwise the string itself.
-type attempt struct {
+// looseExpression is a string of a loose template. It yields the value of the expression, or the string itself if that fails.
+type looseExpression struct {
 	code *Code
 	text string
 }
@@ -71,11 +71,11 @@ type array struct {
 	order []int
 }
 
-// CompileTemplate compiles data whose ${ } strings are expressions; keys never are. With loose, any string is tried
-// as an expression and stays as it is if it does not compile or fails (semantics 2.5). It reports all errors
+// CompileTemplate compiles data whose ${ } strings are expressions; keys never are. With loose, every string is tried
+// as an expression, and stays as it is if it does not compile or fails (semantics 2.5). It reports all errors
 // (errors.Join of *TemplateError).
 func CompileTemplate(data any, loose bool) (*Template, error) {
-	c := &templateCompiler{Template: Template{data: data, limits: defaults()}, loose: loose}
+	c := &templateCompiler{Template: Template{data: data, limits: defaultLimits()}, loose: loose}
 	c.root = c.part(data, nil)
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (c *templateCompiler) text(s string, path []any) part {
 	if delimited {
 		return expression{code}
 	}
-	return attempt{code, s}
+	return looseExpression{code, s}
 }
 
 func (c *templateCompiler) object(data map[string]any, path []any) part {
@@ -164,7 +164,7 @@ func codes(p part, path []any, visit func(path []any, c *Code)) {
 	switch p := p.(type) {
 	case expression:
 		visit(path, p.code)
-	case attempt:
+	case looseExpression:
 		visit(path, p.code)
 	case *object:
 		for _, name := range p.order {
@@ -177,14 +177,14 @@ func codes(p part, path []any, visit func(path []any, c *Code)) {
 	}
 }
 
-// CodeAt returns the expression that makes the value which keys and positions lead to, or nil if there is none: the value
-// is literal, or several expressions make it.
+// CodeAt returns the expression that makes the value at path (keys and positions). It returns nil if the value is literal, or
+// if several expressions make it.
 func (t *Template) CodeAt(path ...any) *Code {
 	for p := t.root; ; path = path[1:] {
 		switch at := p.(type) {
 		case expression:
 			return at.code
-		case attempt:
+		case looseExpression:
 			return at.code
 		}
 		if len(path) == 0 {
@@ -220,7 +220,7 @@ func (t *Template) Eval(env Env, input any) (any, error) {
 	}
 	shared := &sharedWork{Env: env, left: MaxCombinedWork}
 	v, err := t.root.eval(shared, input)
-	if shared.over { // also if an expression that was not evaluated is text instead
+	if shared.exceeded { // also if the template is loose, so that the failed expression became text
 		err = CombinedWorkError()
 	}
 	if err != nil {
@@ -232,18 +232,18 @@ func (t *Template) Eval(env Env, input any) (any, error) {
 	return v, nil
 }
 
-// MaxCombinedWork bounds the work of expressions that are evaluated one after the other while nothing looks at a deadline, those of a
-// template for example, in the units of WorkCounter: it is that of four which use up their budgets.
+// MaxCombinedWork bounds the work of expressions that are evaluated one after the other without a look at deadlines, such as
+// those of a template, in the units of WorkCounter. It allows four expressions that use up their budgets.
 const MaxCombinedWork = 4 * (1_000_000/stepsPerUnit + 10_000_000/workPerUnit)
 
-// sharedWork is an environment for the expressions of one template: what one has taken is not left for the next.
+// sharedWork is the environment of the expressions of one template, which share one budget of work.
 type sharedWork struct {
 	Env
-	left int
-	over bool // there was nothing left for one of them
+	left     int
+	exceeded bool // nothing was left for one of them
 }
 
-// CountWork takes units away, and passes them on.
+// CountWork takes units from the budget, and passes them on.
 func (w *sharedWork) CountWork(units int) {
 	w.left -= units
 	if s, ok := w.Env.(WorkCounter); ok {
@@ -251,25 +251,25 @@ func (w *sharedWork) CountWork(units int) {
 	}
 }
 
-// eval evaluates one of the expressions, if there is work left for it.
+// eval evaluates one of the expressions if the budget is not used up.
 func (w *sharedWork) eval(c *Code, input any) (any, error) {
-	if w.over = w.over || w.left < 0; w.over {
+	if w.exceeded = w.exceeded || w.left < 0; w.exceeded {
 		return nil, CombinedWorkError()
 	}
 	return c.Eval(w, input)
 }
 
-// CombinedWorkError is the error of expressions that have done more than MaxCombinedWork.
+// CombinedWorkError returns the error of expressions that together have done more work than MaxCombinedWork.
 func CombinedWorkError() *errors.Error {
 	return errors.Expressionf("the expressions do too much work together")
 }
 
 func (e expression) eval(env *sharedWork, input any) (any, error) { return env.eval(e.code, input) }
 
-func (a attempt) eval(env *sharedWork, input any) (any, error) {
+func (a looseExpression) eval(env *sharedWork, input any) (any, error) {
 	v, err := env.eval(a.code, input)
 	if err != nil {
-		return a.text, nil // semantics 2.5: what fails is text
+		return a.text, nil // semantics 2.5
 	}
 	return v, nil
 }

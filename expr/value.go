@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// maxDataDepth is how deep data may be nested that is decoded, normalized or encoded.
+// maxDataDepth is how many levels data may have that is normalized or encoded.
 const maxDataDepth = 10_000
 
 var errTooDeep = fmt.Errorf("the value is nested deeper than %d levels", maxDataDepth)
@@ -19,10 +19,10 @@ var errTooDeep = fmt.Errorf("the value is nested deeper than %d levels", maxData
 // numbers that neither holds exactly, string, []any, map[string]any. Anything after the value is an error.
 func Decode(data []byte) (any, error) { return jsonvalue.Decode(data) }
 
-// DecodedSize returns about how many bytes of memory the value takes that Decode makes of data.
+// DecodedSize returns about how many bytes of memory data takes once it is decoded.
 func DecodedSize(data []byte) int { return jsonvalue.Size(data) }
 
-// Normalize turns v, made of any Go types that encoding/json would write, into the types of Decode.
+// Normalize converts v, of any Go types that encoding/json can write, to the types of Decode.
 func Normalize(v any) (any, error) { return normalize(v, 0) }
 
 func normalize(v any, depth int) (any, error) {
@@ -124,7 +124,7 @@ func normalizeObject(v map[string]any, depth int) (any, error) {
 	return v, nil
 }
 
-// same reports whether normal is what it was made from, without comparing contents.
+// same reports whether normal is still the value that it was made from, without comparing contents.
 func same(before, normal any) bool {
 	switch before := before.(type) {
 	case nil, bool, int, float64, string:

@@ -122,7 +122,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// TestSize: the size that limits tell is that of the JSON, of whatever it consists.
+// TestSize: the size is that of the JSON text, for every type of value.
 func TestSize(t *testing.T) {
 	for _, text := range []string{
 		`null`, `true`, `false`, `0`, `-1`, `255`, `1234567890123`, `0.5`, `-12.25`, `1e+30`, `1e-7`, `12345678901234567890123`, `""`, `"text"`, `[]`, `{}`, `[1]`,

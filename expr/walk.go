@@ -7,8 +7,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// mention is a name in a program: a function or a variable that it uses, defines or binds. Mentions come in the order
-// of the text, which is how they get their offsets: jq's tree has no positions.
+// mention is an occurrence of a name in a program: a function or a variable that it uses, defines or binds. Mentions are in the
+// order of the text, so that place can find their offsets: gojq's tree has no positions.
 type mention struct {
 	name   string // variables with $
 	arity  int
@@ -19,7 +19,7 @@ type mention struct {
 
 func (m mention) isVariable() bool { return strings.HasPrefix(m.name, "$") }
 
-// walker collects the mentions of a program and the paths that it reads from its input.
+// walker collects the mentions of names in a program, and the paths that it reads from its input.
 type walker struct {
 	mentions []mention
 	fields   [][]string
@@ -35,7 +35,7 @@ type def struct {
 	arity int
 }
 
-// survey walks a program and places its mentions in the text.
+// survey walks a program and finds its mentions in the text.
 func (s *source) survey(query *gojq.Query) *walker {
 	w := &walker{root: true}
 	w.query(query)
@@ -43,7 +43,7 @@ func (s *source) survey(query *gojq.Query) *walker {
 	return w
 }
 
-// place finds the mentions among the tokens; if they do not agree one by one, no offset is known.
+// place finds the offset of each mention among the tokens. If they do not agree one by one, all offsets become unknown (-1).
 func (s *source) place(mentions []mention) {
 	n := 0
 	for _, t := range s.tokens {
@@ -65,8 +65,8 @@ func (s *source) place(mentions []mention) {
 	}
 }
 
-// within walks with other bindings, definitions and focus, which end with it.
-func (w *walker) within(root bool, walk func()) {
+// scoped calls walk in a scope of its own: bindings and definitions end with it. root says whether . is the program's input.
+func (w *walker) scoped(root bool, walk func()) {
 	vars, defs, before := len(w.vars), len(w.defs), w.root
 	w.root = root
 	walk()
@@ -77,7 +77,7 @@ func (w *walker) query(q *gojq.Query) {
 	if q == nil {
 		return
 	}
-	w.within(w.root, func() {
+	w.scoped(w.root, func() {
 		for _, f := range q.FuncDefs {
 			w.function(f)
 		}
@@ -90,11 +90,11 @@ func (w *walker) query(q *gojq.Query) {
 			w.query(q.Right)
 		case q.Op == gojq.OpPipe:
 			w.query(q.Left)
-			w.within(w.root && isIdentity(q.Left), func() { w.query(q.Right) })
+			w.scoped(w.root && isIdentity(q.Left), func() { w.query(q.Right) })
 		case q.Left != nil:
 			w.query(q.Left)
 			// The right side of an update runs on each part, that of an assignment on the whole.
-			w.within(w.root && q.Op != gojq.OpModify, func() { w.query(q.Right) })
+			w.scoped(w.root && q.Op != gojq.OpModify, func() { w.query(q.Right) })
 		}
 	})
 }
@@ -106,7 +106,7 @@ func isIdentity(q *gojq.Query) bool {
 func (w *walker) function(f *gojq.FuncDef) {
 	w.mention(mention{name: f.Name})
 	w.defs = append(w.defs, def{f.Name, len(f.Args)})
-	w.within(false, func() {
+	w.scoped(false, func() {
 		for _, name := range f.Args {
 			w.mention(mention{name: name})
 			if strings.HasPrefix(name, "$") {
@@ -120,7 +120,7 @@ func (w *walker) function(f *gojq.FuncDef) {
 
 func (w *walker) mention(m mention) { w.mentions = append(w.mentions, m) }
 
-// patterns binds their variables; with alternatives, all of them are visible from the first on.
+// patterns binds the variables of patterns. Those of all alternatives are visible in each of them.
 func (w *walker) patterns(patterns []*gojq.Pattern) {
 	for _, p := range patterns {
 		w.pattern(p)
@@ -141,7 +141,7 @@ func (w *walker) pattern(p *gojq.Pattern) {
 		if strings.HasPrefix(member.Key, "$") {
 			w.bind(member.Key)
 		}
-		w.within(false, func() {
+		w.scoped(false, func() {
 			w.text(member.KeyString)
 			w.query(member.KeyQuery)
 		})
@@ -158,7 +158,7 @@ func (w *walker) term(t *gojq.Term) {
 	w.recurses = w.recurses || t.Type == gojq.TermTypeRecurse
 	switch t.Type {
 	case gojq.TermTypeIndex, gojq.TermTypeIdentity, gojq.TermTypeRecurse:
-		w.reading(t)
+		w.notePath(t)
 		w.index(t.Index)
 	case gojq.TermTypeFunc:
 		w.call(t)
@@ -196,7 +196,7 @@ func (w *walker) control(t *gojq.Term) {
 	case gojq.TermTypeTry:
 		w.catches = true
 		w.query(t.Try.Body)
-		w.within(false, func() { w.query(t.Try.Catch) })
+		w.scoped(false, func() { w.query(t.Try.Catch) })
 	case gojq.TermTypeReduce:
 		w.loop(t.Reduce.Query, t.Reduce.Patterns, t.Reduce.Start, t.Reduce.Update, nil)
 	case gojq.TermTypeForeach:
@@ -211,7 +211,7 @@ func (w *walker) control(t *gojq.Term) {
 
 // loop walks a reduce or foreach, whose start does not see the variables.
 func (w *walker) loop(over *gojq.Query, patterns []*gojq.Pattern, start *gojq.Query, parts ...*gojq.Query) {
-	w.within(w.root, func() {
+	w.scoped(w.root, func() {
 		w.query(over)
 		outside := slices.Clone(w.vars)
 		w.patterns(patterns)
@@ -219,7 +219,7 @@ func (w *walker) loop(over *gojq.Query, patterns []*gojq.Pattern, start *gojq.Qu
 		w.vars = outside
 		w.query(start)
 		w.vars = inside
-		w.within(false, func() {
+		w.scoped(false, func() {
 			for _, part := range parts {
 				w.query(part)
 			}
@@ -237,7 +237,7 @@ func (w *walker) call(t *gojq.Term) {
 		m.free = !slices.Contains(w.defs, def{f.Name, m.arity})
 	}
 	w.mention(m)
-	w.within(false, func() {
+	w.scoped(false, func() {
 		for _, argument := range f.Args {
 			w.query(argument)
 		}
@@ -274,8 +274,8 @@ func (w *walker) index(i *gojq.Index) {
 	}
 }
 
-// reading notes the plain path at the beginning of a term.
-func (w *walker) reading(t *gojq.Term) {
+// notePath records the plain path at the beginning of a term.
+func (w *walker) notePath(t *gojq.Term) {
 	var path []string
 	if t.Type == gojq.TermTypeIndex {
 		name, ok := plainKey(t.Index)

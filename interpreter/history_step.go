@@ -148,7 +148,7 @@ func (e *HistoryStep) stored(o *object, large *largeData) {
 	part(o, "s", &e.State, (*StoredState).stored)
 }
 
-// stored leaves out what can be told from elsewhere: a path that equals the pointer, and data and a task that equal those of
+// stored leaves out what can be derived: a path that equals the pointer, and data and a task that equal those of
 // the event before.
 func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData) {
 	text(o, "t", &ev.Type)

@@ -14,7 +14,7 @@ func Stems() []string {
 	}
 }
 
-// Keyword is the property that tells what a task does.
+// Keyword is the property that determines what a task does.
 type Keyword struct {
 	Name string
 	With []string // the properties that go with it, besides TaskKeys

@@ -11,7 +11,7 @@ var exact string
 var editor string
 
 // Schema returns the JSON Schema of DSL 1.0.3 and its additions of 2026, in draft 2020-12. It accepts the documents that
-// package dsl accepts, but for what a schema cannot tell: duplicate keys, references, the names of variables.
+// package dsl accepts, except for what a schema cannot express: duplicate keys, references, the names of variables.
 func Schema() []byte { return []byte(exact) }
 
 // EditorSchema returns the same schema in draft-07, with descriptions, snippets and a chain of conditions that leads an

@@ -102,24 +102,24 @@ func TestTheEditorShapeIsFlat(t *testing.T) {
 	}
 }
 
-// TestTheEditorShapeTellsOfEveryProperty: whatever an editor offers has a description, of its own or of what it refers to.
-func TestTheEditorShapeTellsOfEveryProperty(t *testing.T) {
+// TestTheEditorShapeDescribesEveryProperty: every property has a description, its own or that of the definition that it refers to.
+func TestTheEditorShapeDescribesEveryProperty(t *testing.T) {
 	var root map[string]any
 	if err := json.Unmarshal(spec.EditorSchema(), &root); err != nil {
 		t.Fatal(err)
 	}
-	told := 0
+	visited := 0
 	undescribed(root, root, "", func(at string, described bool) {
-		if told++; !described {
+		if visited++; !described {
 			t.Errorf("%s has no description", at)
 		}
 	})
-	if told < 300 {
-		t.Errorf("only %d properties were looked at", told)
+	if visited < 300 {
+		t.Errorf("only %d properties were looked at", visited)
 	}
 }
 
-// undescribed tells visit of every property of every object in v.
+// undescribed calls visit for every property of every object in v.
 func undescribed(root map[string]any, v any, at string, visit func(at string, described bool)) {
 	switch v := v.(type) {
 	case map[string]any:

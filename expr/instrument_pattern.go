@@ -6,9 +6,9 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// destructured returns q, whose values are taken apart by patterns, with what charges for those that do not fit: their
-// errors show them. Of alternatives, only the last one tells its errors.
-func (p preparation) destructured(q *gojq.Query, patterns []*gojq.Pattern) *gojq.Query {
+// destructured returns q, whose values are destructured by patterns, with a charge for values that do not fit, because the
+// errors show them. Of alternative patterns, only the last one can fail.
+func (p instrumenter) destructured(q *gojq.Query, patterns []*gojq.Pattern) *gojq.Query {
 	for _, pattern := range patterns {
 		p.pattern(pattern)
 	}
@@ -19,12 +19,12 @@ func (p preparation) destructured(q *gojq.Query, patterns []*gojq.Pattern) *gojq
 	if shape.Type == gojq.TermTypeNull {
 		return q
 	}
-	call := charge(matcher)
+	call := callOf(nativePatterns)
 	call.Func.Args = []*gojq.Query{{Term: shape}}
 	return then(q, call)
 }
 
-func (p preparation) pattern(pattern *gojq.Pattern) {
+func (p instrumenter) pattern(pattern *gojq.Pattern) {
 	if pattern == nil {
 		return
 	}
@@ -38,8 +38,8 @@ func (p preparation) pattern(pattern *gojq.Pattern) {
 	}
 }
 
-// shapeOf returns a constant that tells what a pattern expects: an array or an object of shapes, null for anything, and
-// true for what is not known before.
+// shapeOf returns a constant that describes what a pattern expects: an array or an object of shapes, null for anything, and
+// true if that is known only at run time.
 func shapeOf(pattern *gojq.Pattern) *gojq.Term {
 	switch {
 	case pattern == nil || pattern.Name != "":
@@ -52,7 +52,7 @@ func shapeOf(pattern *gojq.Pattern) *gojq.Term {
 		value := shapeOf(member.Val)
 		key, known := plainMember(member)
 		if !known && value.Type == gojq.TermTypeNull {
-			continue // the native that looks it up has a guard
+			continue // the native that looks it up is guarded
 		}
 		if !known {
 			return &gojq.Term{Type: gojq.TermTypeTrue}
@@ -86,31 +86,31 @@ func plainMember(member *gojq.PatternObject) (name string, ok bool) {
 	return "", false
 }
 
-// matching charges for the errors about what does not fit a shape.
-func (m *meter) matching(v, shape any) bool {
+// chargeMatch charges for the errors about values that do not fit a shape.
+func (m *meter) chargeMatch(v, shape any) bool {
 	switch shape := shape.(type) {
 	case []any:
 		array, ok := v.([]any)
 		if !ok && v != nil {
-			return m.describing(v)
+			return m.chargePreview(v)
 		}
 		for i, s := range shape {
-			if !m.matching(item(array, i), s) {
+			if !m.chargeMatch(item(array, i), s) {
 				return false
 			}
 		}
 	case map[string]any:
 		object, ok := v.(map[string]any)
 		if !ok && v != nil {
-			return m.describing(v)
+			return m.chargePreview(v)
 		}
 		for name, s := range shape {
-			if !m.matching(object[name], s) {
+			if !m.chargeMatch(object[name], s) {
 				return false
 			}
 		}
 	case bool:
-		_, ok := m.extent(v)
+		_, ok := m.chargeWalk(v)
 		return ok
 	}
 	return true

@@ -6,28 +6,28 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// The functions that charge for what the machine does without a native. No program can write their names. They return
-// their input, which keeps paths through it intact.
+// The functions that charge for what the machine does without a native. Programs cannot contain their names. They return
+// their input, so that paths through them stay intact.
 const (
-	iterator = "%iterate" // stands before .[]
-	reacher  = "%reach"   // before .[n] and .[a:b] with constants
-	namer    = "%name"    // before .name
-	matcher  = "%match"   // before the patterns of a destructuring; its argument is their shape
-	ender    = "%end"     // behind a path
-	keeper   = "%key"     // behind the key of an object
+	nativeIterate       = "%iterate" // before .[]
+	nativeConstantIndex = "%index"   // before .[n] and .[a:b] with constants
+	nativeName          = "%name"    // before .name
+	nativePatterns      = "%match"   // before the patterns of a destructuring; its argument is their shape
+	nativeEndOfPath     = "%end"     // after a path
+	nativeKey           = "%key"     // after the key of an object
 )
 
-// preparation puts charges into the tree of a program, which belongs to the caller.
-type preparation struct {
-	catches bool // errors may be caught, and then made again and again: they show what they were given, which costs
+// instrumenter inserts charges into the tree of a program. It changes the tree.
+type instrumenter struct {
+	catches bool // the program may catch errors in a loop, so that it has to pay for what they show
 }
 
-// prepare puts charges into a program, and before gojq's own definitions that iterate over their input.
-func prepare(q *gojq.Query, w *walker) *gojq.Query {
-	return preparation{w.catches}.query(define(q, w))
+// instrument inserts charges into a program, also before calls of gojq's own definitions that iterate over their input.
+func instrument(q *gojq.Query, w *walker) *gojq.Query {
+	return instrumenter{w.catches}.query(define(q, w))
 }
 
-func (p preparation) query(q *gojq.Query) *gojq.Query {
+func (p instrumenter) query(q *gojq.Query) *gojq.Query {
 	if q == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (p preparation) query(q *gojq.Query) *gojq.Query {
 	if !assigns(q) {
 		p.query(q.Left)
 		if p.catches && isUpdate(q.Op) {
-			q.Left = then(q.Left, charge(ender))
+			q.Left = then(q.Left, callOf(nativeEndOfPath))
 		}
 	}
 	p.query(q.Right)
@@ -58,8 +58,7 @@ func isUpdate(op gojq.Operator) bool {
 	return false
 }
 
-// assigns reports whether q is = with a constant path, such as .a[0] = 1: gojq makes one setpath of it, which has a
-// guard.
+// assigns reports whether q is = with a constant path, such as .a[0] = 1: gojq compiles it to one setpath, which is guarded.
 func assigns(q *gojq.Query) bool {
 	if q.Left == nil || q.Left.Term == nil || q.Op != gojq.OpAssign {
 		return false
@@ -73,7 +72,7 @@ func isConstantIndex(i *gojq.Index) bool {
 	return i.Name != "" || i.Str != nil && i.Str.Queries == nil || isNumbered(i)
 }
 
-func (p preparation) term(t *gojq.Term) *gojq.Term {
+func (p instrumenter) term(t *gojq.Term) *gojq.Term {
 	p.index(t.Index)
 	p.text(t.Str)
 	p.query(t.Query)
@@ -89,55 +88,55 @@ func (p preparation) term(t *gojq.Term) *gojq.Term {
 	if t.Object != nil {
 		for _, member := range t.Object.KeyVals {
 			p.text(member.KeyString)
-			p.all([]*gojq.Query{member.KeyQuery, member.Val})
-			member.KeyQuery = then(member.KeyQuery, charge(keeper)) // it may be a very long text
+			p.queries([]*gojq.Query{member.KeyQuery, member.Val})
+			member.KeyQuery = then(member.KeyQuery, callOf(nativeKey)) // it may be a very long text
 		}
 	}
 	p.control(t)
 	for _, suffix := range t.SuffixList {
 		p.index(suffix.Index)
 	}
-	return p.charged(t)
+	return p.withCharges(t)
 }
 
-func (p preparation) control(t *gojq.Term) {
+func (p instrumenter) control(t *gojq.Term) {
 	switch {
 	case t.If != nil:
-		p.all([]*gojq.Query{t.If.Cond, t.If.Then, t.If.Else})
+		p.queries([]*gojq.Query{t.If.Cond, t.If.Then, t.If.Else})
 		for _, branch := range t.If.Elif {
-			p.all([]*gojq.Query{branch.Cond, branch.Then})
+			p.queries([]*gojq.Query{branch.Cond, branch.Then})
 		}
 	case t.Try != nil:
-		p.all([]*gojq.Query{t.Try.Body, t.Try.Catch})
+		p.queries([]*gojq.Query{t.Try.Body, t.Try.Catch})
 	case t.Reduce != nil:
-		p.all([]*gojq.Query{t.Reduce.Query, t.Reduce.Start, t.Reduce.Update})
+		p.queries([]*gojq.Query{t.Reduce.Query, t.Reduce.Start, t.Reduce.Update})
 		t.Reduce.Query = p.destructured(t.Reduce.Query, t.Reduce.Patterns)
 	case t.Foreach != nil:
-		p.all([]*gojq.Query{t.Foreach.Query, t.Foreach.Start, t.Foreach.Update, t.Foreach.Extract})
+		p.queries([]*gojq.Query{t.Foreach.Query, t.Foreach.Start, t.Foreach.Update, t.Foreach.Extract})
 		t.Foreach.Query = p.destructured(t.Foreach.Query, t.Foreach.Patterns)
 	case t.Label != nil:
 		p.query(t.Label.Body)
 	}
 }
 
-func (p preparation) all(queries []*gojq.Query) {
+func (p instrumenter) queries(queries []*gojq.Query) {
 	for _, q := range queries {
 		p.query(q)
 	}
 }
 
 // call prepares the arguments of a function.
-func (p preparation) call(f *gojq.Func) {
-	p.all(f.Args)
+func (p instrumenter) call(f *gojq.Func) {
+	p.queries(f.Args)
 	switch f.Name {
 	case "path", "del", "pick":
 		if p.catches && len(f.Args) == 1 {
-			f.Args[0] = then(f.Args[0], charge(ender))
+			f.Args[0] = then(f.Args[0], callOf(nativeEndOfPath))
 		}
 	}
 }
 
-func (p preparation) text(s *gojq.String) {
+func (p instrumenter) text(s *gojq.String) {
 	if s == nil {
 		return
 	}
@@ -148,22 +147,22 @@ func (p preparation) text(s *gojq.String) {
 	}
 }
 
-func (p preparation) index(i *gojq.Index) {
+func (p instrumenter) index(i *gojq.Index) {
 	if i != nil {
 		p.text(i.Str)
-		p.all([]*gojq.Query{i.Start, i.End})
+		p.queries([]*gojq.Query{i.Start, i.End})
 	}
 }
 
-// charged returns t with what charges for it: E[] becomes (E | iterator)[], and E[5] becomes (E | reacher)[5].
-func (p preparation) charged(t *gojq.Term) *gojq.Term {
+// withCharges returns t with its charges: E[] becomes (E | %iterate)[], and E[5] becomes (E | %index)[5].
+func (p instrumenter) withCharges(t *gojq.Term) *gojq.Term {
 	if name := p.chargeOf(t); name != "" {
 		whole := *t
 		whole.SuffixList = nil
-		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(charge(name), &whole), SuffixList: t.SuffixList}
+		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(callOf(name), &whole), SuffixList: t.SuffixList}
 	}
 	for i := 0; i < len(t.SuffixList); i++ {
-		name := iterator
+		name := nativeIterate
 		if suffix := t.SuffixList[i]; !suffix.Iter {
 			name = p.chargeOfIndex(suffix.Index)
 		}
@@ -172,13 +171,13 @@ func (p preparation) charged(t *gojq.Term) *gojq.Term {
 		}
 		before := *t
 		before.SuffixList = t.SuffixList[:i:i]
-		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(&before, charge(name)), SuffixList: t.SuffixList[i:]}
+		t = &gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(&before, callOf(name)), SuffixList: t.SuffixList[i:]}
 		i = 0
 	}
 	return t
 }
 
-func charge(name string) *gojq.Term {
+func callOf(name string) *gojq.Term {
 	return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name}}
 }
 
@@ -192,27 +191,27 @@ func then(q *gojq.Query, t *gojq.Term) *gojq.Query {
 
 func pipe(l, r *gojq.Term) *gojq.Query { return then(&gojq.Query{Term: l}, r) }
 
-// chargeOf names what charges for the input of t itself, or is empty.
-func (p preparation) chargeOf(t *gojq.Term) string {
+// chargeOf returns the name of the function that charges for the input of t itself, or "".
+func (p instrumenter) chargeOf(t *gojq.Term) string {
 	switch {
 	case iterates(t):
-		return iterator
+		return nativeIterate
 	case t.Type == gojq.TermTypeIndex:
 		return p.chargeOfIndex(t.Index)
 	case t.Type == gojq.TermTypeFunc && (t.Func.Name == "first" || t.Func.Name == "last"):
-		return reacher
+		return nativeConstantIndex
 	}
 	return ""
 }
 
-// chargeOfIndex names what charges for the value that an index is applied to, or is empty.
-func (p preparation) chargeOfIndex(i *gojq.Index) string {
+// chargeOfIndex returns the name of the function that charges for the value that an index is applied to, or "".
+func (p instrumenter) chargeOfIndex(i *gojq.Index) string {
 	_, named := plainKey(i)
 	switch {
 	case named && p.catches:
-		return namer
+		return nativeName
 	case !named && isNumbered(i):
-		return reacher
+		return nativeConstantIndex
 	}
 	return ""
 }
@@ -239,8 +238,8 @@ func isConstant(q *gojq.Query) bool {
 	return false
 }
 
-// iterates reports whether t calls a definition of gojq's that begins with .[]; a program's own definition of the
-// same name is charged too, which does no harm.
+// iterates reports whether t calls a definition of gojq's that begins with .[]. A program's own definition of the same name is
+// charged too, which does no harm.
 func iterates(t *gojq.Term) bool {
 	if t.Type != gojq.TermTypeFunc {
 		return false
