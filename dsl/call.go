@@ -6,14 +6,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parseCall decodes a call by the protocol that it names; any other name is that of a function.
-func parseCall(p *parser, o *object, base TaskBase) Task {
-	called := o.value("call").Value // parseCallFunction reports what is no text
-	protocols := map[string]func(*parser, *object, TaskBase) Task{
+// callProtocols returns what decodes the arguments of a call, by its protocol.
+func callProtocols() map[string]func(*parser, *object, TaskBase) Task {
+	return map[string]func(*parser, *object, TaskBase) Task{
 		"a2a": parseCallA2A, "asyncapi": parseCallAsyncAPI, "grpc": parseCallGRPC, "http": parseCallHTTP, "mcp": parseCallMCP,
 		"openapi": parseCallOpenAPI,
 	}
-	parse := protocols[called]
+}
+
+// parseCall decodes a call by the protocol that it names; any other name is that of a function.
+func parseCall(p *parser, o *object, base TaskBase) Task {
+	called := o.value("call").Value // parseCallFunction reports what is no text
+	parse := callProtocols()[called]
 	if parse == nil {
 		return parseCallFunction(p, o, base)
 	}

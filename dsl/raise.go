@@ -1,5 +1,7 @@
 package dsl
 
+import "github.com/swrun/swrun/internal/delimited"
+
 // RaiseTask raises an error.
 type RaiseTask struct {
 	TaskBase
@@ -9,6 +11,9 @@ type RaiseTask struct {
 
 // Kind returns KindRaise.
 func (*RaiseTask) Kind() Kind { return KindRaise }
+
+// Traits: which error an expression yields is not known before a run.
+func (t *RaiseTask) Traits() Traits { return Traits{AnyErrors: delimited.Is(t.Use.Text())} }
 
 func (t *RaiseTask) parts(w *walker) {
 	w.value("raise", t.Use)

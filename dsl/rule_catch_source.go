@@ -30,7 +30,12 @@ func (c *checker) sourcesOf(try *TryTask) errorSources {
 
 // addSources adds what the tasks of a list may raise; called are the functions that have been looked at.
 func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]bool) {
-	walkList(tasks, func(t Task) bool {
+	w := &walker{onError: s.addRaised, onReference: func(r Reference) {
+		if r.Section == "errors" {
+			s.addRaised(c.w.Use.Errors[r.Name])
+		}
+	}}
+	w.onTask = func(t Task) bool {
 		if timeout := t.Base().Timeout; timeout != nil {
 			s.timeouts = append(s.timeouts, timeout.Pointer)
 		}
@@ -40,16 +45,14 @@ func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]
 		if traits.Function != "" {
 			c.addFunction(s, traits.Function, called)
 		}
-		switch t := t.(type) {
-		case *TryTask:
-			if policy := c.w.RetryPolicyOf(&t.Catch); policy != nil && policy.LimitDuration != nil {
+		if try, ok := t.(*TryTask); ok {
+			if policy := c.w.RetryPolicyOf(&try.Catch); policy != nil && policy.LimitDuration != nil {
 				s.timeouts = append(s.timeouts, policy.LimitDuration.Pointer)
 			}
-		case *RaiseTask:
-			s.addRaised(c.w.ErrorOf(t))
 		}
 		return true
-	})
+	}
+	w.list(nil, tasks)
 }
 
 func (c *checker) addFunction(s *errorSources, name string, called map[string]bool) {

@@ -35,7 +35,7 @@ func checkReferences(c *checker) {
 		case "catalogs":
 			d = c.catalog(d, r.Name, defined[r.Section])
 		case "functions":
-			d = c.withSuggestion(d, append(defined[r.Section], "a2a", "asyncapi", "grpc", "http", "mcp", "openapi"))
+			d = c.withSuggestion(d, append(defined[r.Section], sortedKeys(callProtocols())...))
 		default:
 			d = c.withSuggestion(d, defined[r.Section])
 		}

@@ -86,9 +86,6 @@ func (f *flow) task(t dsl.Task, at int, goTo func(then string) int) {
 		f.choice(t, at, next, goTo)
 	case *dsl.DoTask:
 		f.edge(at, f.list(t.Do, next), "")
-	case *dsl.ForTask:
-		f.edge(at, f.list(t.Do, at), "each item")
-		f.edge(at, next, "done")
 	case *dsl.ForkTask:
 		f.fork(t, at, next)
 	case *dsl.TryTask:
@@ -100,8 +97,18 @@ func (f *flow) task(t dsl.Task, at int, goTo func(then string) int) {
 		f.edge(at, f.list(t.Catch.Do, caught), "catch "+catchLabel(t))
 	case *dsl.RaiseTask: // it leads to whatever catches it
 	default:
-		f.edge(at, next, "")
+		f.loops(t, at, next)
 	}
+}
+
+// loops draws a task whose lists, if it has any, run once for each item.
+func (f *flow) loops(t dsl.Task, at, next int) {
+	label := ""
+	for _, l := range dsl.Lists(t) {
+		f.edge(at, f.list(l, at), "each item")
+		label = "done"
+	}
+	f.edge(at, next, label)
 }
 
 func (f *flow) choice(t *dsl.SwitchTask, at, next int, goTo func(string) int) {
