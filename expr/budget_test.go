@@ -198,8 +198,8 @@ func explode(t *testing.T, program string, input any) {
 	t.Logf("%v, %d MiB, %v", took, (after.TotalAlloc-before.TotalAlloc)>>20, err)
 }
 
-// TestBusyMachine holds that only the work of an expression counts, and not the time that it takes where others work
-// too: on one processor, each of these is at rest for much longer than it runs.
+// TestBusyMachine: only the work of an expression counts, and not the time that it takes on a busy machine. On one processor,
+// each of these waits for much longer than it runs.
 func TestBusyMachine(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	programs := []string{
@@ -272,7 +272,7 @@ func TestTextLimits(t *testing.T) {
 	}
 }
 
-// TestOrdinaryWork holds what must stay within the budget.
+// TestOrdinaryWork: ordinary expressions on ordinary data stay within the budget.
 func TestOrdinaryWork(t *testing.T) {
 	for name, program := range map[string]string{
 		"summing ten thousand":   `reduce range(10000) as $i (0; . + $i)`,

@@ -84,9 +84,12 @@ func (s *source) program(query *gojq.Query, w *walker) (*gojq.Code, error) {
 // additions are the functions that gojq does not have.
 func additions() []gojq.CompilerOption {
 	return []gojq.CompilerOption{
-		gojq.WithFunction(nativeIterate, 0, 0, chargingNative(chargeIterate)), gojq.WithFunction(nativeConstantIndex, 0, 0, chargingNative(chargeConstantIndex)),
-		gojq.WithFunction(nativeName, 0, 0, chargingNative(chargeName)), gojq.WithFunction(nativeKey, 0, 0, chargingNative(chargeKey)),
-		gojq.WithFunction(nativeEndOfPath, 0, 0, chargingNative(chargeEndOfPath)), gojq.WithFunction(nativePatterns, 1, 1, chargingNative(chargePatterns)),
+		gojq.WithFunction(nativeIterate, 0, 0, chargingNative(chargeIterate)),
+		gojq.WithFunction(nativeConstantIndex, 0, 0, chargingNative(chargeConstantIndex)),
+		gojq.WithFunction(nativeName, 0, 0, chargingNative(chargeName)),
+		gojq.WithFunction(nativeKey, 0, 0, chargingNative(chargeKey)),
+		gojq.WithFunction(nativeEndOfPath, 0, 0, chargingNative(chargeEndOfPath)),
+		gojq.WithFunction(nativePatterns, 1, 1, chargingNative(chargePatterns)),
 		gojq.WithFunction("debug", 0, 0, passThrough), gojq.WithFunction("stderr", 0, 0, passThrough),
 	}
 }

@@ -19,7 +19,7 @@ type testEnv map[string]any
 func (e testEnv) Variable(name string) any { return e[name] }
 func (e testEnv) Now() time.Time           { return time.Unix(1_700_000_000, 0) }
 
-// engineResult is what plain gojq makes of a program: its outputs joined as Eval joins them, or its error.
+// engineResult returns the result of a program in plain gojq: its outputs joined as Eval joins them, or its error.
 func engineResult(t *testing.T, program string, variables testEnv, input any) (any, string) {
 	t.Helper()
 	query, err := gojq.Parse(program)
@@ -92,7 +92,7 @@ func mustEncode(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestSameAsEngine holds programs with several outputs, paths and every guarded operation.
+// TestSameAsEngine compares programs with plain gojq: several outputs, paths and every guarded operation.
 func TestSameAsEngine(t *testing.T) {
 	inputs := []any{
 		nil, 3, "a,b", []any{3, 1, 2}, []any{"b", "a", nil}, []any{[]any{1, 2}, []any{3}},

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestVersionOfGojq names the version whose private fields layout reaches into. With another one, first read what has changed in
+// TestVersionOfGojq names the version whose private fields layout accesses. Before you change it, read what has changed in
 // gojq's Code and env, run this package's fuzzers for some minutes, and see whether gojq offers a hook by now
 // (docs/decisions/0004).
 func TestVersionOfGojq(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestChargesChangeNothing holds programs into which charges are put to what they yield without.
+// TestChargesChangeNothing: programs with charges yield the same as without.
 func TestChargesChangeNothing(t *testing.T) {
 	inputs := []any{nil, 3, "text", []any{1, []any{2}}, map[string]any{"a": map[string]any{"b": []any{1}}, "c": "x"}}
 	for _, program := range strings.Split(strings.TrimSpace(`

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTheBoundsAreDocumented holds docs/limits.md to the bounds of an evaluation.
+// TestTheBoundsAreDocumented: docs/limits.md names the bounds of an evaluation.
 func TestTheBoundsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/limits.md")
 	if err != nil {

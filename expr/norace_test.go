@@ -4,9 +4,9 @@ package expr_test
 
 import "time"
 
-// What a hostile expression may use.
+// The most that a hostile expression may use.
 const (
-	longest = 20 * time.Second // tells a hang from a slow machine, and nothing of speed
+	longest = 20 * time.Second // long enough for a slow machine; longer is a hang
 	largest = 256 << 20
 	words   = "2000" // of an ordinary text
 )

@@ -4,10 +4,10 @@ package expr_test
 
 import "time"
 
-// What a hostile expression may use. The race detector slows everything down and makes conversions allocate that
-// otherwise do not.
+// The most that a hostile expression may use. The race detector slows everything down, and makes conversions allocate that
+// do not allocate without it.
 const (
-	longest = time.Minute // tells a hang from a slow machine, and nothing of speed
+	longest = time.Minute // long enough for a slow machine; longer is a hang
 	largest = 2 << 30
 	words   = "500" // of an ordinary text
 )

@@ -74,7 +74,7 @@ func TestTemplateSharing(t *testing.T) {
 	}
 }
 
-// isSame reports whether two maps are one: what is written to the one is seen in the other.
+// isSame reports whether two maps are the same map, so that a change to one is a change to the other.
 func isSame(a any, b map[string]any) bool {
 	m, ok := a.(map[string]any)
 	if !ok {
@@ -125,7 +125,7 @@ func TestTemplateFailures(t *testing.T) {
 	}
 }
 
-// TestTemplateWork: the expressions of one value share their work, so that many of them do not hold up a deadline.
+// TestTemplateWork: the expressions of one value share one budget of work, so that many of them cannot delay a deadline.
 func TestTemplateWork(t *testing.T) {
 	const heavy = "${ reduce range(30000) as $i (0; . + $i) }"
 	for _, loose := range []bool{false, true} {

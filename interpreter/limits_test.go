@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTheBoundsOfSchemasAreDocumented holds docs/limits.md to the bounds of schema validation.
+// TestTheBoundsOfSchemasAreDocumented: docs/limits.md names the bounds of schema validation.
 func TestTheBoundsOfSchemasAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/limits.md")
 	if err != nil {

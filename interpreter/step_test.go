@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// call is a kind of three lines: it asks for an effect and yields what comes back.
+// call is a minimal kind with an effect: it asks for one and yields the result.
 type call struct{}
 
 func (call) Enter(*interpreter.Scope) interpreter.Next { return interpreter.Perform("request") }
@@ -22,7 +22,7 @@ func (call) Finish(_ *interpreter.Scope, result any) interpreter.Next {
 	return interpreter.Done(result)
 }
 
-// set yields its input.
+// set is a minimal kind without effects: it yields its input.
 type set struct{}
 
 func (set) Enter(s *interpreter.Scope) interpreter.Next { return interpreter.Done(s.Input()) }
@@ -74,7 +74,7 @@ func TestEffectAndResult(t *testing.T) {
 	}
 }
 
-// TestResultAtTheDeadlineLoses: the scope's time is over at its deadline, not after it.
+// TestResultAtTheDeadlineLoses: a scope times out at its deadline, not after it.
 func TestResultAtTheDeadlineLoses(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -117,7 +117,7 @@ func TestLateResultIsOnlyNoted(t *testing.T) {
 	}
 }
 
-// TestStepIsBounded: a loop that never waits gives the driver a chance to look up.
+// TestStepIsBounded: a loop that never waits returns to the driver again and again.
 func TestStepIsBounded(t *testing.T) {
 	p := mustProgram(t, "timeout: {after: PT1S}\ndo: [{a: {set: {x: 1}, then: a}}]")
 	s, result := start(p)
@@ -138,7 +138,7 @@ func TestStepIsBounded(t *testing.T) {
 	}
 }
 
-// TestStateOfAnotherDefinition: a state is only ever run by the program it belongs to.
+// TestStateOfAnotherDefinition: a state cannot be run by a program that it does not belong to.
 func TestStateOfAnotherDefinition(t *testing.T) {
 	s, _ := start(mustProgram(t, "do: [{a: {run: {shell: {command: x}}}}]"))
 	copied := mustCopy(t, s)

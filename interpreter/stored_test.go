@@ -11,8 +11,8 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// TestNothingIsForgotten: whatever a frame, the rest of a state, or a step of a history holds comes back as it was stored. A
-// field that is added and not stored is found, unless it stands here.
+// TestNothingIsForgotten: every field of a frame, of a state and of a history step is stored and read back. It fails for a new
+// field that is not stored, unless the field is listed here.
 func TestNothingIsForgotten(t *testing.T) {
 	notStored := []string{
 		"node", "key", "size", "touched", // found again, or about how the frame is stored
@@ -32,7 +32,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	t.Run("state", func(t *testing.T) {
 		s := &State{}
 		fill(t, reflect.ValueOf(s).Elem(), []string{
-			"ID", "Namespace", "Input", "Context", "frames", // stored apart
+			"ID", "Namespace", "Input", "Context", "frames", // stored elsewhere
 			"queued", "headChanged", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", // of the state in memory
 		})
 		s.Status = StatusCompleted
@@ -86,7 +86,7 @@ func check(t *testing.T, want, back any, o *object, stored func(*object)) {
 	}
 }
 
-// fill gives every field below v a value that is not zero, different ones to neighbours.
+// fill gives every field below v a value that is not zero. Neighbouring fields get different values.
 func fill(t *testing.T, v reflect.Value, but []string) {
 	t.Helper()
 	switch value := v.Addr().Interface().(type) {
@@ -136,7 +136,7 @@ func fill(t *testing.T, v reflect.Value, but []string) {
 	}
 }
 
-// TestDamagedStatesAreErrors: what cannot have been written is an error, wherever it is cut.
+// TestDamagedStatesAreErrors: text that is cut off or damaged is an error.
 func TestDamagedStatesAreErrors(t *testing.T) {
 	f := &taskFrame{Raw: map[string]any{"a": []any{1, "x"}}, Effect: &InFlight{ID: 1, Request: []byte(`{"q":1}`)}}
 	f.Deadlines = []Deadline{{Kind: DeadlineTask, At: time.UnixMilli(5)}, {Kind: DeadlineRetry, At: time.UnixMilli(6)}}

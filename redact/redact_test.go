@@ -38,7 +38,7 @@ func TestWhatASecretMayLookLike(t *testing.T) {
 	}
 }
 
-// TestWhatURLsMakeOfASecret: each language leaves other characters as they are.
+// TestWhatURLsMakeOfASecret: languages differ in which characters they escape.
 func TestWhatURLsMakeOfASecret(t *testing.T) {
 	s := New(map[string]any{"api": "wo!rd/(a)'b*#c d@é"}, true)
 	for name, text := range map[string]string{
@@ -57,7 +57,7 @@ func TestWhatURLsMakeOfASecret(t *testing.T) {
 	}
 }
 
-// TestFormatsOfJQ: what every format of jq makes of a secret is found.
+// TestFormatsOfJQ: a secret is found in the output of every format of jq.
 func TestFormatsOfJQ(t *testing.T) {
 	const secret = "a<'b\"c>&d\\e\tf é"
 	s := New(map[string]any{"api": secret}, true)
@@ -125,8 +125,8 @@ func TestWhatIsSealedIsOpened(t *testing.T) {
 	}
 }
 
-// TestNoReferenceIsForged gives data that looks like a reference to an owner that does not know the secret, and lets
-// one that knows it open what was stored.
+// TestNoReferenceIsForged: data that looks like a reference is stored by an owner that does not know the secret, and is opened
+// unchanged by an owner that knows it.
 func TestNoReferenceIsForged(t *testing.T) {
 	without, with := New(map[string]any{}, false), New(map[string]any{"api": "s3cret"}, true)
 	stored := without.Seal(without.EscapeReferences("‹redacted: api›"))

@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/spec"
 )
 
-// TestStemsAreTheKindsOfTheParser, and each has its page.
+// TestStemsAreTheKindsOfTheParser: the stems are the parser's kinds, and each has its page.
 func TestStemsAreTheKindsOfTheParser(t *testing.T) {
 	var kinds []string
 	for _, kind := range dsl.Kinds() {
@@ -37,7 +37,7 @@ func TestStemsAreTheKindsOfTheParser(t *testing.T) {
 	}
 }
 
-// TestErrorNamesAreTheStandardErrors of package errors, and the editor suggests them.
+// TestErrorNamesAreTheStandardErrors: the names are those of package errors, and the editor suggests them.
 func TestErrorNamesAreTheStandardErrors(t *testing.T) {
 	var names []string
 	for _, s := range errors.Standards() {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the schemas anew")
 
-// TestTheFilesAreFresh: what is embedded is what package schema makes.
+// TestTheFilesAreFresh: the embedded files are those that package schema generates.
 func TestTheFilesAreFresh(t *testing.T) {
 	for _, c := range []struct {
 		file           string

@@ -39,7 +39,7 @@ func mustData(t *testing.T, text string) any {
 	return v
 }
 
-// TestBothShapesAcceptTheExamples: ours, and the specification's where they are beside the checkout.
+// TestBothShapesAcceptTheExamples: our examples, and the specification's if they are beside the checkout.
 func TestBothShapesAcceptTheExamples(t *testing.T) {
 	own, err := filepath.Glob("../examples/*.yaml")
 	if err != nil || len(own) < 20 {
@@ -66,7 +66,7 @@ func TestBothShapesAcceptTheExamples(t *testing.T) {
 	}
 }
 
-// TestTheEditorShapeRefusesTypos, also where the DSL lets objects have further members.
+// TestTheEditorShapeRefusesTypos: also where the DSL lets objects have any member.
 func TestTheEditorShapeRefusesTypos(t *testing.T) {
 	schema := mustCompile(t, spec.EditorSchema())
 	const header = "document: {dsl: 1.0.3, namespace: a, name: a, version: 0.1.0}\ndo:\n- a: "
@@ -87,7 +87,7 @@ func TestTheEditorShapeRefusesTypos(t *testing.T) {
 	}
 }
 
-// TestTheEditorShapeIsFlat: no keyword that editors ignore, and descriptions that they show.
+// TestTheEditorShapeIsFlat: it has no keywords that editors ignore, and has descriptions that they show.
 func TestTheEditorShapeIsFlat(t *testing.T) {
 	text := string(spec.EditorSchema())
 	for _, keyword := range []string{"unevaluatedProperties", "$defs", "dependentSchemas", `"open"`} {
