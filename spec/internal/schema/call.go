@@ -9,7 +9,7 @@ func call(protocol string, with shape) shape {
 }
 
 func callTasks() properties {
-	format := enum("raw", "content", "response").about("What the output is: the content (unless set), its bytes in base64, or the whole response.")
+	format := enum("raw", "content", "response").about("What the output is: the content (the default), its bytes in base64, or the whole response.")
 	redirect := boolean().about("Whether redirects are followed.")
 	maybeText := anyOf(anyObject(), text())
 	return properties{
@@ -26,7 +26,7 @@ func callTasks() properties {
 		"callAsyncAPI": call("asyncapi", callAsyncAPI()),
 		"callA2A": call("a2a", object(needs("method"), properties{
 			"agentCard": use("resource").about("The card of the agent."),
-			"server":    use("endpoint").about("Where the agent is, if not where its card says."),
+			"server":    use("endpoint").about("Where the agent is, if its card does not say so."),
 			"method": enum("message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
 				"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
 				"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard").about("The method to call."),
@@ -41,7 +41,7 @@ func callTasks() properties {
 	}
 }
 
-// callHTTP takes `uri` for `endpoint` too, as documents that were published do.
+// callHTTP accepts `uri` for `endpoint` too, as published documents use it.
 func callHTTP(format, redirect shape) shape {
 	pairs := anyOf(anyObject(), use("expression"))
 	s := object(needs("method"), properties{
@@ -50,7 +50,7 @@ func callHTTP(format, redirect shape) shape {
 		"uri":      use("endpoint").about("An older name of `endpoint`."),
 		"headers":  pairs.about("Header fields."),
 		"query":    pairs.about("Query parameters."),
-		"body":     anything().about("The body: text as it is, all else as JSON."),
+		"body":     anything().about("The body: text as it is, everything else as JSON."),
 		"output":   format,
 		"redirect": redirect,
 	})
@@ -91,10 +91,10 @@ func callAsyncAPI() shape {
 		"subscription": object(needs("consume"), properties{
 			"filter": use("expression").about("Which messages are consumed."),
 			"consume": object(nil, properties{
-				"for":    use("duration").about("For how long at most."),
-				"amount": integer().about("So many messages."),
-				"while":  use("expression").about("As long as this holds after a message."),
-				"until":  use("expression").about("Until this holds before a message."),
+				"for":    use("duration").about("At most for this long."),
+				"amount": integer().about("This many messages."),
+				"while":  use("expression").about("As long as this is true after a message."),
+				"until":  use("expression").about("Until this is true before a message."),
 			}).exactlyOne("amount", "while", "until").about("How many messages are consumed."),
 			"foreach": use("iterator"),
 		}).about("The messages to consume."),
@@ -128,7 +128,7 @@ func callMCP(parameters shape) shape {
 		}).exactlyOne("http", "stdio").open().about("How the server is reached."),
 		"client": object(needs("name", "version"), properties{
 			"name": text().about("The caller's name."), "version": text().about("The caller's version."),
-		}).open().about("How the caller introduces itself."),
+		}).open().about("The name and version that the client sends to the server."),
 	}).open()
 }
 
@@ -147,7 +147,7 @@ func run() shape {
 	lifetime["then"] = shape{"required": needs("after")}
 	lifetime["else"] = shape{"not": shape{"required": needs("after")}}
 	return object(nil, properties{
-		"await":  boolean().about("Whether to wait for the end: true unless set."),
+		"await":  boolean().about("Whether to wait until it ends: true unless set."),
 		"return": enum("stdout", "stderr", "code", "all", "none").about("What the output is: stdout unless set."),
 		"shell":  object(needs("command"), process.with(properties{"command": text().about("The command.")})).about("A shell command."),
 		"script": object(needs("language"), process.with(properties{
@@ -159,8 +159,8 @@ func run() shape {
 			"image":      text().about("The image to run."),
 			"name":       text().about("The container's name."),
 			"command":    text().about("The command to run in it."),
-			"ports":      anyObject().about("The container's ports, and the host's that they are reached by."),
-			"volumes":    anyObject().about("The host's paths, and the container's that they are seen at."),
+			"ports":      anyObject().about("The container's ports, and the ports of the host under which they are reached."),
+			"volumes":    anyObject().about("Paths of the host, and where the container sees them."),
 			"lifetime":   lifetime.about("How long the container stays."),
 			"pullPolicy": enum("ifNotPresent", "always", "never").about("When the image is fetched: ifNotPresent unless set."),
 		})).about("A container."),

@@ -1,6 +1,6 @@
 package schema
 
-// connectionDefinitions are the parts that tell where something is and how to authenticate.
+// connectionDefinitions are the definitions of endpoints, resources and authentication.
 func connectionDefinitions() properties {
 	uri := pattern(`^[^\s]+$`)
 	uri["not"] = shape{"pattern": `^\s*\$\{`}
@@ -9,7 +9,7 @@ func connectionDefinitions() properties {
 		"endpoint": anyOf(use("expression"), use("uri"), object(needs("uri"), properties{
 			"uri":            anyOf(use("expression"), use("uri")).about("A URI, a template of one such as `https://example.com/{id}`, or an expression."),
 			"authentication": use("policyOrName").about("How to authenticate."),
-		})).about("Where something is reached."),
+		})).about("Where it is reached."),
 		"resource": object(needs("endpoint"), properties{
 			"name":     text().about("A name for the resource."),
 			"endpoint": use("endpoint"),
@@ -61,13 +61,13 @@ func oauth2(endpoints bool) shape {
 		"request": object(nil, properties{
 			"encoding": enum("application/x-www-form-urlencoded", "application/json").about("The format of the request: a form unless set."),
 		}).open().about("How tokens are requested."),
-		"issuers":   listOf(text()).about("The issuers whose tokens are taken."),
+		"issuers":   listOf(text()).about("The issuers whose tokens are accepted."),
 		"scopes":    listOf(text()).about("The scopes to ask for."),
 		"audiences": listOf(text()).about("The audiences to ask for."),
 		"username":  anyText().about("The name of the user, for the password grant."),
 		"password":  anyText().about("The user's password, for the password grant."),
-		"subject":   token.about("On whose behalf a token is exchanged."),
-		"actor":     token.about("Who acts on the subject's behalf."),
+		"subject":   token.about("The token of the party on whose behalf the request is made."),
+		"actor":     token.about("The token of the party that acts on the subject's behalf."),
 	}
 	if endpoints {
 		members["endpoints"] = object(nil, properties{
@@ -89,10 +89,10 @@ func oauth2Client() shape {
 	}).about("The client.")
 }
 
-// dateTime takes the 31st of every month: a pattern cannot count days.
+// dateTime accepts the 31st of every month: a pattern cannot count days.
 const dateTime = `^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 
-// eventDefinitions are the parts that tell of events.
+// eventDefinitions are the definitions that are about events.
 func eventDefinitions() properties {
 	attributes := properties{
 		"id":              text().about("The event's id."),
@@ -102,7 +102,7 @@ func eventDefinitions() properties {
 		"subject":         text().about("What it happened to."),
 		"datacontenttype": text().about("The media type of the data: application/json unless set."),
 		"dataschema":      anyOf(use("uri"), use("expression")).about("A URI of the data's schema."),
-		"data":            anything().about("The data that go with the event."),
+		"data":            anything().about("The event's data."),
 	}
 	event := func(required ...string) shape {
 		s := shape{"type": "object", "properties": attributes}
@@ -120,7 +120,7 @@ func eventDefinitions() properties {
 			"correlate": mapOf(object(needs("from"), properties{
 				"from":   text().about("An expression on the event."),
 				"expect": text().about("What its value must be; the first value if absent."),
-			}).open()).about("What ties events to each other and to the run."),
+			}).open()).about("How events are matched to each other and to the run."),
 		}),
 		"strategy":      strategy(anyOf(text(), use("untilStrategy"))),
 		"untilStrategy": strategy(nil),
@@ -130,21 +130,21 @@ func eventDefinitions() properties {
 			"do":     use("taskList").about("What to do with each item."),
 			"output": use("output"),
 			"export": use("export"),
-		}).about("What is done with each item."),
+		}).about("What to do with each item."),
 	}
 }
 
-// strategy tells which events end the waiting. Without an until, all three may have one that is false.
+// strategy says which events to wait for. Without until (nil), all three forms may have an until that is false.
 func strategy(until shape) shape {
 	filters, filter := listOf(use("eventFilter")), use("eventFilter")
-	all := properties{"all": filters.about("Events of which each is awaited.")}
-	any := properties{"any": filters.about("Events of which one is awaited; all there are if the list is empty.")}
-	one := properties{"one": filter.about("The event that is awaited.")}
+	all := properties{"all": filters.about("Wait for all of these events.")}
+	any := properties{"any": filters.about("Wait for one of these events. An empty list takes every event.")}
+	one := properties{"one": filter.about("Wait for this event.")}
 	if until == nil {
-		none := properties{"until": shape{"const": false}.about("What ends a strategy has no end of its own.")}
+		none := properties{"until": shape{"const": false}.about("A strategy that ends another one has no `until` of its own.")}
 		all, any, one = all.with(none), any.with(none), one.with(none)
 	} else {
-		any["until"] = until.about("Go on until an expression on the array of what was consumed holds, or until other events arrive.")
+		any["until"] = until.about("Continue until an expression on the array of consumed events is true, or until other events arrive.")
 	}
 	return anyOf(object(needs("all"), all), object(needs("any"), any), object(needs("one"), one))
 }

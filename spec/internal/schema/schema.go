@@ -1,5 +1,5 @@
-// Package schema makes the JSON Schema of the DSL. Both shapes come from one description, so they cannot disagree; package
-// spec embeds the texts, and a test there holds them against this package.
+// Package schema generates the JSON Schema of the DSL. Both shapes come from one description, so that they cannot disagree.
+// Package spec embeds the generated files, and a test there compares them with this package.
 package schema
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Exact returns the schema in draft 2020-12. It accepts the documents that package dsl accepts, but for what a schema
-// cannot tell: duplicate keys, references, the names of variables.
+// Exact returns the schema in draft 2020-12. It accepts the documents that package dsl accepts, except for what a schema
+// cannot express: duplicate keys, references, the names of variables.
 func Exact() []byte {
 	return encode(shape{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
@@ -50,16 +50,16 @@ const (
 	name   = `^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`
 )
 
-// definitions are the named parts of the schema; task is how a kind of task is told.
+// definitions are the named parts of the schema; task decides which kind a task is.
 func definitions(task shape) properties {
 	all := properties{
 		"workflow": workflow(),
-		"taskList": listOf(single(use("task"))).about("Tasks, which run in the order in which they stand unless `then` says otherwise."),
+		"taskList": listOf(single(use("task"))).about("Tasks, which run in this order unless `then` changes it."),
 		"task":     task,
 		"extension": object(needs("extend"), properties{
 			"extend": enum("call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all").about("The kind of task that is extended."),
-			"when":   text().about("An expression that tells whether a task is extended; `$task` is that task."),
-			"before": use("taskList").about("Tasks that run before the extended one; `then: exit` in them stands in for it."),
+			"when":   text().about("An expression that decides whether a task is extended; `$task` is that task."),
+			"before": use("taskList").about("Tasks that run before the extended one. `then: exit` in them skips it."),
 			"after":  use("taskList").about("Tasks that run after the extended one."),
 		}),
 	}
@@ -84,7 +84,7 @@ func workflow() shape {
 		"input":    use("input").about("How the workflow's input is validated and reshaped."),
 		"use":      components(),
 		"do":       use("taskList").about("What the workflow does."),
-		"timeout":  use("timeoutOrName").about("How long the workflow may take in all. Nothing inside it can catch this."),
+		"timeout":  use("timeoutOrName").about("How long the workflow may take in total. Nothing inside it can catch the timeout."),
 		"output":   use("output").about("How the workflow's output is reshaped and validated."),
 		"schedule": schedule(),
 		"evaluate": object(nil, properties{
@@ -99,7 +99,7 @@ func components() shape {
 		"authentications": mapOf(use("policy")).about("Authentication policies, by name."),
 		"catalogs":        mapOf(object(needs("endpoint"), properties{"endpoint": use("endpoint")})).about("Catalogs of functions, by name."),
 		"errors":          mapOf(use("error")).about("Errors to raise, by name."),
-		"extensions":      listOf(single(use("extension"))).about("What happens around tasks."),
+		"extensions":      listOf(single(use("extension"))).about("Tasks that run before and after other tasks."),
 		"functions":       mapOf(use("task")).about("Functions to call, by name."),
 		"retries":         mapOf(use("retryPolicy")).about("Retry policies, by name."),
 		"secrets":         listOf(text()).about("The secrets that the workflow may read."),
@@ -113,13 +113,13 @@ func schedule() shape {
 		"cron":  text().about("A cron expression, for example '0 0 * * *'."),
 		"after": use("duration").about("The delay between the end of a run and the next."),
 		"on":    use("strategy").about("The events that start a run."),
-		"read":  enum("data", "envelope", "raw").about("What a run gets of the events of `on`."),
+		"read":  enum("data", "envelope", "raw").about("What a run gets from the events in `on`: their data, the whole events, or their raw form."),
 	})
 	s[dependent] = map[string]any{"read": needs("on")}
 	return s.about("When runs start by themselves.")
 }
 
-// dataDefinitions are the parts that reshape and bound data and time.
+// dataDefinitions are the definitions of data, durations, errors and retries.
 func dataDefinitions() properties {
 	transform := anyOf(text(), anyObject())
 	return properties{
@@ -132,16 +132,16 @@ func dataDefinitions() properties {
 				"not": shape{"pattern": `^P$|T$`},
 			},
 		).about("A span of time: an object such as `{seconds: 2}`, ISO 8601 such as `PT2S`, or an expression."),
-		"timeout":       object(needs("after"), properties{"after": use("duration").about("After how long the scope is ended.")}),
+		"timeout":       object(needs("after"), properties{"after": use("duration").about("How long it may take.")}),
 		"timeoutOrName": anyOf(use("timeout"), text()).about("A timeout, or the name of one in `use.timeouts`."),
 		"schema": object(nil, properties{
-			"format":   text().about("json, or json:2020-12 and the like."),
+			"format":   text().about("json, or json with a version of JSON Schema, such as json:2020-12."),
 			"document": shape{"not": shape{"type": "null"}}.about("The JSON Schema itself."),
 			"resource": use("resource").about("Where the JSON Schema is."),
-		}).exactlyOne("document", "resource").about("A JSON Schema that data are held against."),
+		}).exactlyOne("document", "resource").about("A JSON Schema that data must match."),
 		"input":  object(nil, properties{"schema": use("schema"), "from": transform.about("An expression on the raw input.")}).about("How the input is validated and reshaped."),
 		"output": object(nil, properties{"schema": use("schema"), "as": transform.about("An expression on the raw output.")}).about("How the output is reshaped and validated."),
-		"export": object(nil, properties{"schema": use("schema"), "as": transform.about("An expression on the transformed output, whose value becomes `$context`.")}).about("What becomes the workflow's context."),
+		"export": object(nil, properties{"schema": use("schema"), "as": transform.about("An expression on the transformed output, whose value becomes `$context`.")}).about("How the workflow's context is updated."),
 		"error": object(needs("type", "status"), properties{
 			"type":     use("errorType").about("The URI of the error's type."),
 			"status":   integer().about("The status code."),
@@ -157,8 +157,8 @@ func dataDefinitions() properties {
 func retryPolicy() shape {
 	retry := use("duration")
 	return object(nil, properties{
-		"when":       text().about("An expression that must hold for a retry."),
-		"exceptWhen": text().about("An expression that must not hold for a retry."),
+		"when":       text().about("An expression that must be true for a retry."),
+		"exceptWhen": text().about("An expression that must not be true for a retry."),
 		"delay":      retry.about("The delay before a retry."),
 		"backoff": object(nil, properties{
 			"constant":    anyObject().about("Every delay is the same."),
@@ -168,10 +168,10 @@ func retryPolicy() shape {
 			exactlyOne("constant", "linear", "exponential").about("How the delay grows."),
 		"limit": object(nil, properties{
 			"attempt": object(nil, properties{
-				"count":    wholeNumber().about("The number of retries: none for 0, and no limit without it."),
+				"count":    wholeNumber().about("The number of retries: 0 for none. Without it there is no limit."),
 				"duration": retry.about("How long each attempt may take."),
 			}).about("Limits of the attempts."),
-			"duration": retry.about("How long all attempts may take together."),
+			"duration": retry.about("How long all attempts may take in total."),
 		}).about("When to give up."),
 		"jitter": object(needs("from", "to"), properties{
 			"from": retry.about("The least that is added."), "to": retry.about("The most that is added."),

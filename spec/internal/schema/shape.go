@@ -2,10 +2,10 @@ package schema
 
 import "maps"
 
-// shape is a JSON Schema in the making.
+// shape is a JSON Schema that is being built.
 type shape map[string]any
 
-// about gives a shape its description.
+// about returns the shape with a description.
 func (s shape) about(description string) shape {
 	described := maps.Clone(s)
 	described["description"] = description
@@ -15,7 +15,7 @@ func (s shape) about(description string) shape {
 // properties are the members of an object, by name.
 type properties map[string]shape
 
-// object is a closed object.
+// object is an object that has no other members.
 func object(required []string, members properties) shape {
 	s := shape{"type": "object", "properties": members, "additionalProperties": false}
 	if len(required) > 0 {
@@ -24,7 +24,8 @@ func object(required []string, members properties) shape {
 	return s
 }
 
-// open marks an object that the DSL lets have further members, though they mean nothing: only editors refuse them.
+// open marks an object that may have further members in the DSL, although they mean nothing: only the editor's schema refuses
+// them.
 func (s shape) open() shape {
 	opened := maps.Clone(s)
 	opened[openMark] = true
@@ -35,17 +36,17 @@ const openMark = "open"
 
 func needs(names ...string) []string { return names }
 
-// mapOf is an object whose members have names of their own.
+// mapOf is an object whose members may have any names.
 func mapOf(member shape) shape { return shape{"type": "object", "additionalProperties": member} }
 
-// single is an object with one member, which has a name of its own.
+// single is an object with one member, which may have any name.
 func single(member shape) shape {
 	return shape{"type": "object", "additionalProperties": member, "minProperties": 1, "maxProperties": 1}
 }
 
 func listOf(item shape) shape { return shape{"type": "array", "items": item} }
 
-// text is a string that says something: a blank one is no value.
+// text is a string that is not blank.
 func text() shape { return pattern(`\S`) }
 
 // anyText is a string that may be empty, because it is data.
@@ -71,7 +72,7 @@ func anything() shape { return shape{} }
 
 func anyObject() shape { return shape{"type": "object"} }
 
-// with returns the members of all maps together.
+// with returns the members of both maps.
 func (p properties) with(more properties) properties {
 	all := maps.Clone(p)
 	maps.Copy(all, more)
@@ -97,7 +98,7 @@ func use(name string) shape { return shape{"$ref": ref(name)} }
 // form is what differs between the two shapes of the schema.
 type form struct {
 	definitions string // where definitions stand
-	dependent   string // the keyword that tells which property needs which
+	dependent   string // the keyword that says which property needs which
 	editor      bool   // whether descriptions are given in the form that editors show, and open objects are closed
 }
 
@@ -107,7 +108,7 @@ func editorForm() form {
 	return form{definitions: "#/definitions/", dependent: "dependencies", editor: true}
 }
 
-// dependent marks what draft 2020-12 calls dependentRequired, and draft-07 dependencies.
+// dependent stands for the keyword dependentRequired of draft 2020-12, which is dependencies in draft-07.
 const dependent = "dependent"
 
 // resolve writes a shape in a form.

@@ -15,7 +15,7 @@ func documentSnippets() []any {
 			"document": document,
 			"do":       []any{members{"${3:task}": members{"set": members{"${4:name}": "${5:value}"}}}},
 		}),
-		snippet("workflow with a timeout", "a workflow that ends in time, whatever happens", members{
+		snippet("workflow with a timeout", "a workflow with a deadline for all of it", members{
 			"document": document,
 			"timeout":  members{"after": "${3:PT5M}"},
 			"do":       []any{members{"${4:task}": members{"set": members{"${5:name}": "${6:value}"}}}},
@@ -48,7 +48,7 @@ func taskSnippets() []any {
 				"limit": members{"attempt": members{"count": 5}},
 			}},
 		}),
-		snippet("switch", "go on in one of several ways", members{"switch": []any{
+		snippet("switch", "choose one of several cases", members{"switch": []any{
 			members{"${1:case}": members{"when": "${2:.ok}", "then": "${3:end}"}},
 			members{"${4:otherwise}": members{"then": "${5:continue}"}},
 		}}),

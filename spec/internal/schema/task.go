@@ -1,9 +1,9 @@
 package schema
 
-// kind is one kind of task as the schema tells it.
+// kind is how the schema recognizes one kind of task.
 type kind struct {
 	definition string
-	keyword    string // the property that tells the kind
+	keyword    string // the property that identifies the kind
 	value      string // of the keyword, for calls
 }
 
@@ -40,7 +40,7 @@ func taskChoice() shape {
 	return oneOf(choices...)
 }
 
-// taskChain is a task as a chain of conditions: whoever writes `wait` is told about wait tasks only.
+// taskChain is a task as a chain of conditions, so that an editor shows the author of a `wait` only what concerns wait tasks.
 func taskChain() shape {
 	var keywords []shape
 	for _, k := range []string{"call", "do", "emit", "for", "fork", "listen", "raise", "run", "set", "switch", "try", "wait"} {
@@ -62,12 +62,12 @@ func taskChain() shape {
 // task is a closed object with the properties that all tasks have.
 func task(required []string, members properties) shape {
 	return object(required, members.with(properties{
-		"if":       text().about("An expression on the raw input; the task is passed over unless it holds."),
+		"if":       text().about("An expression on the raw input. The task is skipped unless it is true."),
 		"input":    use("input").about("How the task's input is validated and reshaped."),
 		"output":   use("output").about("How the task's output is reshaped and validated."),
-		"export":   use("export").about("What becomes the workflow's context."),
-		"timeout":  use("timeoutOrName").about("How long the task may take in all. A try around it can catch this."),
-		"then":     text().about("Where the flow goes on: `continue`, `exit`, `end`, or the name of a task in the same list."),
+		"export":   use("export").about("How the workflow's context is updated."),
+		"timeout":  use("timeoutOrName").about("How long the task may take in total. A try around it can catch the timeout."),
+		"then":     text().about("What runs next: `continue`, `exit`, `end`, or the name of a task in the same list."),
 		"metadata": anyObject().about("Anything else about the task."),
 	}))
 }
@@ -82,7 +82,7 @@ func taskDefinitions() properties {
 		"listen": task(needs("listen"), properties{
 			"listen": object(needs("to"), properties{
 				"to":   use("strategy").about("The events to wait for."),
-				"read": enum("data", "envelope", "raw").about("What is read of them."),
+				"read": enum("data", "envelope", "raw").about("What is read from them: their data, the whole event, or its raw form."),
 			}).about("What to wait for."),
 			"foreach": use("iterator"),
 		}),
@@ -93,8 +93,8 @@ func controlTasks() properties {
 	nonEmpty := anyObject()
 	nonEmpty["minProperties"] = 1
 	cases := listOf(single(object(needs("then"), properties{
-		"when": text().about("An expression; the case without one is the last resort."),
-		"then": text().about("Where the flow goes on."),
+		"when": text().about("An expression. A case without one is the default."),
+		"then": text().about("What runs next."),
 	})))
 	cases["minItems"] = 1
 	return properties{
@@ -104,8 +104,8 @@ func controlTasks() properties {
 				"each": text().about("The variable that holds the item: `item` unless set."),
 				"at":   text().about("The variable that holds its position: `index` unless set."),
 				"in":   anyOf(text(), shape{"type": "array"}).about("An expression that yields an array, or the array itself."),
-			}).about("What to go through."),
-			"while": text().about("An expression that must hold before each pass."),
+			}).about("What to iterate over."),
+			"while": text().about("An expression that must be true before each iteration."),
 			"do":    use("taskList").about("Tasks to run for each item."),
 		}),
 		"fork": task(needs("fork"), properties{"fork": object(needs("branches"), properties{
@@ -116,7 +116,7 @@ func controlTasks() properties {
 			"error": anyOf(use("error"), text()).about("The error, or the name of one in `use.errors`."),
 		}).about("The error to raise.")}),
 		"set":    task(needs("set"), properties{"set": anyOf(nonEmpty, text()).about("The new data.")}),
-		"switch": task(needs("switch"), properties{"switch": cases.about("The cases, of which the first that holds is taken.")}),
+		"switch": task(needs("switch"), properties{"switch": cases.about("The cases. The first one whose expression is true is taken.")}),
 		"try": task(needs("try", "catch"), properties{
 			"try":   use("taskList").about("Tasks whose errors are handled."),
 			"catch": catch().about("Which errors are handled, and how."),
@@ -130,17 +130,17 @@ func catch() shape {
 		"type":     anyOf(enum(errorTypes()...), text()).about("The URI of the error's type."),
 		"status":   integer().about("The status code."),
 		"title":    text().about("The summary."),
-		"detail":   text().about("What happened that time."),
-		"details":  text().about("The name of `detail` until 2026."),
+		"detail":   text().about("What happened this time."),
+		"details":  text().about("The name of `detail` before 2026."),
 		"instance": text().about("The pointer of the task that failed, for example /do/0/pay."),
 	}}
 	return object(nil, properties{
-		"errors":     object(nil, properties{"with": filter.about("What the error must equal.")}).open().about("The errors to catch: all unless set."),
+		"errors":     object(nil, properties{"with": filter.about("The members that the error must have.")}).open().about("The errors to catch: all unless set."),
 		"as":         text().about("The variable that holds the error: `error` unless set."),
-		"when":       text().about("An expression that must hold for the error to be caught."),
-		"exceptWhen": text().about("An expression that must not hold for the error to be caught."),
+		"when":       text().about("An expression that must be true for the error to be caught."),
+		"exceptWhen": text().about("An expression that must not be true for the error to be caught."),
 		"retry":      anyOf(use("retryPolicy"), text()).about("When to try again: a policy, or the name of one in `use.retries`."),
 		"do":         use("taskList").about("Tasks to run once an error is caught and not retried."),
-		"then":       text().about("Where the flow goes on after an error was caught."),
+		"then":       text().about("What runs next after an error was caught."),
 	})
 }
