@@ -104,14 +104,9 @@ func (p *program) root() *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	root.PersistentFlags().BoolVar(&p.noColor, "no-color", false, "no colours (also NO_COLOR, TERM=dumb)")
 	root.PersistentFlags().BoolVar(&p.ascii, "ascii", false, "plain ASCII signs")
-	root.AddCommand(
-		p.runCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.schemaCommand(),
-		p.explainCommand(), p.exprCommand(), p.initCommand(), p.versionCommand(),
-		p.serveCommand(), p.workerCommand(), p.deployCommand(), p.startCommand(), p.lsCommand(), p.describeCommand(),
-		p.historyCommand(), p.outputCommand(), p.waitCommand(), p.deadlinesCommand(), p.doctorCommand(), p.benchCommand(),
-	)
-	root.AddCommand(p.orderCommands()...)
+	p.addVerbs(root)
 	root.SetHelpCommand(helpCommand())
+	root.SetCompletionCommandGroupID("tools")
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
@@ -121,6 +116,31 @@ func (p *program) root() *cobra.Command {
 	group(root)
 	refuseBlanks(root)
 	return root
+}
+
+// addVerbs adds all verbs, in the groups in which the help shows them.
+func (p *program) addVerbs(root *cobra.Command) {
+	for _, g := range []struct {
+		id, title string
+		verbs     []*cobra.Command
+	}{
+		{"author", "Author documents:", []*cobra.Command{
+			p.initCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.exprCommand(), p.explainCommand(), p.schemaCommand(),
+		}},
+		{"run", "Run workflows:", []*cobra.Command{
+			p.runCommand(), p.deployCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.waitCommand(), p.outputCommand(),
+		}},
+		{"operate", "Operate runs:", append([]*cobra.Command{
+			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(),
+		}, p.orderCommands()...)},
+		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.benchCommand(), p.versionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, verb := range g.verbs {
+			verb.GroupID = g.id
+		}
+		root.AddCommand(g.verbs...)
+	}
 }
 
 // group makes a command that only has commands below it show its help, and refuse what is none of them.
@@ -158,10 +178,13 @@ Examples:
 {{.UsageString}}`
 
 const usageTemplate = `Usage: {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
-{{if .HasAvailableSubCommands}}
+{{if .HasAvailableSubCommands}}{{if .Groups}}{{range $group := .Groups}}
+{{.Title}}{{range $.Commands}}{{if and .IsAvailableCommand (eq .GroupID $group.ID)}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}{{else}}
 Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-{{end}}{{if .HasAvailableLocalFlags}}
+{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
 {{end}}{{if .HasAvailableInheritedFlags}}
