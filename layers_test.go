@@ -26,9 +26,13 @@ func layers() map[string][]string {
 		"internal/api":         {"errors", "dsl", "expr", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
 		"internal/bench":       {".", "errors", "dsl", "interpreter", "tasks", "redisstore", "runtime/client", "runtime/definition", "runtime/store", "runtime/worker", "internal/terminal"},
 		"internal/delimited":   nil,
+		"internal/describe":    {"errors", "expr", "dsl", "interpreter", "runtime/client", "runtime/store", "internal/api", "internal/shorten", "internal/terminal"},
 		"internal/diagnostics": {"dsl", "internal/terminal"},
+		"internal/doctor":      {".", "redisstore", "runtime/store", "internal/terminal"},
 		"internal/faultreport": {"errors", "dsl", "expr", "internal/api", "internal/shorten", "internal/terminal", "interpreter", "runtime/definition", "runtime/execution"},
+		"internal/format":      {"dsl"},
 		"internal/golden":      nil, // for tests
+		"internal/graph":       {"errors", "dsl", "internal/shorten", "internal/terminal"},
 		"internal/jsonvalue":   nil,
 		"internal/machine":     nil,
 		"internal/progress":    {"errors", "dsl", "expr", "internal/api", "internal/shorten", "internal/terminal", "interpreter", "runtime/execution"},

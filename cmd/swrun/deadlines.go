@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/describe"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -76,11 +77,9 @@ func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 		return cmp.Or(a.in.At.Compare(b.in.At), cmp.Compare(a.run.Instance.String(), b.run.Instance.String()))
 	})
 	if o.flags.output == "human" {
-		w := terminal.NewTable(o.out, "RUN", "SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY")
+		w := terminal.NewTable(o.out, append([]string{"RUN"}, describe.DeadlineColumns()...)...)
 		for _, u := range all {
-			row := deadlineRow(u.in)
-			row[0] = row[0][2:]
-			w.Row(append([]string{u.run.Instance.ID}, row...)...)
+			w.Row(append([]string{u.run.Instance.ID}, describe.DeadlineRow(u.in)...)...)
 		}
 		if err := w.Flush(); err != nil {
 			return err

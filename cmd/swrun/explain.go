@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/diagnostics"
+	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -34,8 +35,8 @@ func explainable() []string {
 	for _, r := range dsl.Rules() {
 		names = append(names, r.Code)
 	}
-	for _, c := range doctorChecks() {
-		names = append(names, c.code)
+	for _, c := range doctor.Checks() {
+		names = append(names, c.Code)
 	}
 	return append(names, typeNames()...)
 }
@@ -44,9 +45,9 @@ func (p *program) explain(what string) error {
 	if rule, ok := diagnostics.Rule(strings.ToUpper(what)); ok {
 		return write(p.out, p.outStyle().Text(explainRule(rule)))
 	}
-	for _, c := range doctorChecks() {
-		if strings.EqualFold(c.code, what) {
-			return write(p.out, p.outStyle().Text(fmt.Sprintf("%s (doctor): %s\n\n%s\n", c.code, c.title, c.story)))
+	for _, c := range doctor.Checks() {
+		if strings.EqualFold(c.Code, what) {
+			return write(p.out, p.outStyle().Text(fmt.Sprintf("%s (doctor): %s\n\n%s\n", c.Code, c.Title, c.Story)))
 		}
 	}
 	for _, c := range exitCodes() {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/diagnostics"
+	"github.com/swrun/swrun/internal/format"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -49,7 +50,7 @@ func (p *program) formatAll(names []string, f formatFlags) error {
 			fmt.Fprint(p.err, diagnostics.Human(diagnostics.Report{Text: text, Diagnostics: d.Diagnostics.Errors()}, l))
 			return &exitError{code: exitInvalid, message: fmt.Sprintf("%s is not formatted: it is not valid", file)}
 		}
-		formatted, err := format(file, text)
+		formatted, err := format.Document(file, text)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/describe"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -126,7 +126,7 @@ func (o *operation) table(ctx context.Context, found []client.Found) error {
 	for _, r := range found {
 		at, next := "-", "-"
 		if d, err := o.client.Describe(ctx, r.Instance); err == nil {
-			at, next = whereabouts(d), nextOf(d)
+			at, next = describe.Where(d), describe.Next(d)
 		}
 		w.Row(r.Instance.ID, r.Invocation.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Lifecycle.CreatedAt())), next)
 	}
@@ -144,67 +144,4 @@ func (o *operation) undriven(open bool) error {
 	l := o.errStyle()
 	_, err := fmt.Fprintln(o.err, l.Dim(l.Text("nothing drives this store now: swrun worker"+o.storeFlag()+" drives all of its runs, swrun describe RUN tells more")))
 	return err
-}
-
-func whereabouts(d *client.Description) string {
-	var all []string
-	for _, t := range d.OpenTasks {
-		all = append(all, string(t.Pointer))
-	}
-	if len(all) == 0 {
-		return "-"
-	}
-	if len(all) > 2 {
-		all = append(all[:2], fmt.Sprintf("and %d more", len(all)-2))
-	}
-	return strings.Join(all, " ")
-}
-
-// nextOf tells in a few words what happens next.
-func nextOf(d *client.Description) string {
-	said := ""
-	if d.Reason != "" {
-		said = ": " + shorten.To(d.Reason, 60)
-	}
-	switch {
-	case d.Lifecycle.Status == interpreter.StatusCompleted:
-		return "-"
-	case d.Lifecycle.Status.Final():
-		return d.Lifecycle.Reason + said
-	}
-	var all []string
-	switch {
-	case d.Status == store.Quarantined:
-		all = append(all, "nothing until swrun retry")
-	case d.State.Suspended:
-		all = append(all, "nothing until swrun resume"+said)
-	case d.Gone:
-		all = append(all, "its worker is gone")
-	case d.Lifecycle.Ready != 0:
-		all = append(all, "waits for a worker")
-	}
-	if starts := store.Moment(d.Lifecycle.Started); d.Lifecycle.Status == interpreter.StatusPending && starts.After(d.At) {
-		all = append(all, "starts "+client.Due(starts.Sub(d.At)))
-	}
-	for _, t := range d.OpenTasks {
-		if !t.Until.IsZero() {
-			what := "timer"
-			if t.Retry {
-				what = "retry"
-			}
-			all = append(all, what+" "+client.Due(t.Until.Sub(d.At)))
-			break
-		}
-	}
-	if len(d.Deadlines) > 0 {
-		scope := "timeout"
-		if d.Deadlines[0].Pointer == "" {
-			scope = "run deadline"
-		}
-		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left))
-	}
-	if len(all) == 0 {
-		return "-"
-	}
-	return strings.Join(all, " · ")
 }

@@ -1,4 +1,6 @@
-package main
+// Package format formats documents: two spaces per level, everything else as its author wrote it. It never changes what a document says,
+// and leaves one alone that it could not keep.
+package format
 
 import (
 	"bytes"
@@ -14,10 +16,8 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-// This file formats documents: two spaces per level, everything else as its author wrote it.
-
-// format returns the text in its standard form. Formatting twice changes nothing more, and never what a document says.
-func format(file string, text []byte) ([]byte, error) {
+// Document returns the text of a document in its standard form. Formatting twice changes nothing more, and never what a document says.
+func Document(file string, text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if strings.EqualFold(filepath.Ext(file), ".json") || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && json.Valid(text) {
 		return formatJSON(text)

@@ -1,11 +1,11 @@
-package main
+package doctor
 
-// doctorCheck is one thing that doctor looks at, for explain.
-type doctorCheck struct{ code, title, story string }
+// Check is one thing that is looked at, with its story.
+type Check struct{ Code, Title, Story string }
 
-// doctorChecks returns all of them, sorted by code.
-func doctorChecks() []doctorCheck {
-	return []doctorCheck{
+// Checks returns all of them, sorted by code.
+func Checks() []Check {
+	return []Check{
 		{"SD001", "whether the store can be opened",
 			"Runs live in the store that --store names, or else SWRUN_STORE, or else in .swrun/store.db of the project: the nearest folder,\nfrom the working folder upward, that has a .swrun, a swrun.yaml or a .git. One process at a time has a file; any number of\nworkers share a Redis. Without a store nothing can be started or looked at (exit 7)."},
 		{"SD002", "what is lost when the server of the store crashes",

@@ -1,16 +1,15 @@
-package main
+package doctor
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/store"
 )
-
-// This file is what doctor finds out about work that nobody does.
 
 // lateAfter is how late something has to be before doctor warns of it: a worker that is well is late by milliseconds.
 const lateAfter = 5 * time.Second
@@ -26,7 +25,7 @@ type late struct {
 }
 
 // overdue looks for runs whose time has come long ago, and nobody has taken.
-func overdue(ctx context.Context, s *openedStore) (l late, err error) {
+func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 	for p := range s.Layout().Partitions {
 		work, err := s.Poll(ctx, p, maxLate, false)
 		if err != nil {
@@ -64,42 +63,42 @@ func waitsSince(r *store.Lifecycle) time.Time {
 }
 
 // workers tells of runs that nobody moves on.
-func workers(ctx context.Context, s *openedStore) []Finding {
+func workers(ctx context.Context, s *swrun.Store) []Finding {
 	l, err := overdue(ctx, s)
 	if err != nil {
-		return []Finding{{"SD009", levelError, err.Error(), "see whether the server is overloaded"}}
+		return []Finding{{"SD009", Error, err.Error(), "see whether the server is overloaded"}}
 	}
-	lateness := Finding{"SD009", levelOK, "no run is overdue", ""}
+	lateness := Finding{"SD009", OK, "no run is overdue", ""}
 	if l.runs > 0 {
-		lateness = Finding{"SD009", levelWarning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
+		lateness = Finding{"SD009", Warning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
 			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
 	}
 	return []Finding{lateness, present(ctx, s)}
 }
 
 // present tells whether there is a worker, if one is needed.
-func present(ctx context.Context, s *openedStore) Finding {
+func present(ctx context.Context, s *swrun.Store) Finding {
 	var live int64
 	for p := range s.Layout().Partitions {
 		st, err := s.Statistics(ctx, p)
 		if err != nil {
-			return Finding{"SD010", levelError, err.Error(), "see whether the server is overloaded"}
+			return Finding{"SD010", Error, err.Error(), "see whether the server is overloaded"}
 		}
 		live += st.Ready + st.Waiting
 	}
 	connected, where := int64(0), "no other process has the store open"
-	if redis, ok := s.Store.Store.(*redisstore.Store); ok {
+	if redis, ok := s.Store.(*redisstore.Store); ok {
 		var err error
 		if connected, err = redis.Workers(ctx); err != nil {
-			return Finding{"SD010", levelWarning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
+			return Finding{"SD010", Warning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
 		}
 		where = "no worker is connected"
 	}
 	switch {
 	case connected > 0:
-		return Finding{"SD010", levelOK, "connected: " + terminal.Counted(connected, "worker"), ""}
+		return Finding{"SD010", OK, "connected: " + terminal.Counted(connected, "worker"), ""}
 	case live == 0:
-		return Finding{"SD010", levelOK, where + ", and no run waits for one", ""}
+		return Finding{"SD010", OK, where + ", and no run waits for one", ""}
 	}
-	return Finding{"SD010", levelWarning, fmt.Sprintf("%s, and nothing moves %s on", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
+	return Finding{"SD010", Warning, fmt.Sprintf("%s, and nothing moves %s on", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
 }

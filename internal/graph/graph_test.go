@@ -1,4 +1,4 @@
-package main
+package graph
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestNamesCannotBreakAGraph(t *testing.T) {
 		{"dot", "n3[label=\"x\\\"]; n9[label=\\\"y\\\"];\\\\n#quot;<script>`*` (set)\",shape=\"box\"];\n"},
 	} {
 		t.Run(c.form, func(t *testing.T) {
-			if got := graphText(w, c.form, terminal.Style{}); !strings.Contains(got, c.want) {
+			if got := Draw(w, c.form, terminal.Style{}); !strings.Contains(got, c.want) {
 				t.Errorf("%q is missing in\n%s", c.want, got)
 			}
 		})
@@ -44,7 +44,7 @@ func TestEveryExampleCanBeDrawn(t *testing.T) {
 		for _, t := range w.Do {
 			tasks += countTasks(t)
 		}
-		if got := strings.Count(graphText(w, "mermaid", terminal.Style{}), "("); got < tasks {
+		if got := strings.Count(Draw(w, "mermaid", terminal.Style{}), "("); got < tasks {
 			t.Errorf("%s: %d boxes for %d tasks", file, got, tasks)
 		}
 	}

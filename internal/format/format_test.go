@@ -1,4 +1,4 @@
-package main
+package format
 
 import (
 	"os"
@@ -21,12 +21,12 @@ func TestFormatIsIdempotent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		once, err := format(file, text)
+		once, err := Document(file, text)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		twice, err := format(file, once)
+		twice, err := Document(file, once)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -50,14 +50,14 @@ func TestFormat(t *testing.T) {
 		{"wide characters", "名: ${ .x }\n", "名: ${ .x }\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := format("a.yaml", []byte(c.in))
+			got, err := Document("a.yaml", []byte(c.in))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, string(got)); diff != "" {
 				t.Error(diff)
 			}
-			again, err := format("a.yaml", got)
+			again, err := Document("a.yaml", got)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,11 +78,11 @@ func FuzzFormat(f *testing.F) {
 		if _, found := dsl.Parse("a.yaml", []byte(text)); found.Err() != nil {
 			t.Skip("fmt refuses it")
 		}
-		once, err := format("a.yaml", []byte(text))
+		once, err := Document("a.yaml", []byte(text))
 		if err != nil {
 			t.Skip("exotic YAML is left as it is rather than changed")
 		}
-		twice, err := format("a.yaml", once)
+		twice, err := Document("a.yaml", once)
 		if err != nil {
 			t.Fatalf("%q becomes %q, which cannot be formatted: %v", text, once, err)
 		}

@@ -1,0 +1,132 @@
+// Package describe tells people of runs in a store: what one waits for and what happens next, its deadlines, and its history line by line. It
+// words what package client has found out, and asks no store itself.
+package describe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Run tells all that is known of a run. Source describes the run that its error comes from; driver says how it goes on if nobody works on
+// its store, and is empty if somebody may.
+func Run(d, source *client.Description, driver string) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s %s\n", name, terminal.Printable(fmt.Sprintf(format, args...)))
+	}
+	line("Run:", "%s  %s  %s", d.Instance.ID, d.Invocation.Workflow, d.Status)
+	line("Why:", "%s", d.Why)
+	if d.Then != "" {
+		line("Then:", "%s", d.Then)
+	}
+	line("Created:", "%s", api.Time(d.Lifecycle.CreatedAt().Truncate(time.Millisecond)))
+	if d.Invocation.BusinessKey != "" {
+		line("Key:", "%s", d.Invocation.BusinessKey)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Invocation.Labels)) {
+		line("Label:", "%s=%s", name, d.Invocation.Labels[name])
+	}
+	if d.Invocation.Parent != nil {
+		line("Parent:", "%s", d.Invocation.Parent.Instance)
+	}
+	if d.State.Fault != nil {
+		line("Failure:", "%s", d.State.Fault)
+		if at := d.State.Fault.Instance; source != d {
+			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Invocation.Workflow, at, source.Source(api.InstancePointer(at)))
+		}
+	}
+	if d.Invocation.Parent == nil && d.Invocation.Origin != nil {
+		line("Started:", "by %s, which does not wait for it", d.Invocation.Origin)
+	}
+	if d.Lifecycle.Held() {
+		line("Worker:", "%s", workerText(d))
+	}
+	if driver != "" {
+		line("To go on:", "%s", driver)
+	}
+	if d.Lifecycle.Deaths > 0 {
+		line("Lost:", "%s in a row", terminal.Counted(d.Lifecycle.Deaths, "worker"))
+	}
+	line("You can:", "%s", strings.Join(possible(d), " · "))
+	if len(d.Deadlines) > 0 {
+		b.WriteString("Deadlines, the first to fire first:\n")
+		w := terminal.NewTable(&b, indented(DeadlineColumns())...)
+		for _, in := range d.Deadlines {
+			w.Row(indented(DeadlineRow(in))...)
+		}
+		w.Flush() // it writes to memory
+	}
+	return b.String()
+}
+
+// DeadlineColumns are the heads of the columns of DeadlineRow.
+func DeadlineColumns() []string {
+	return []string{"SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY"}
+}
+
+// DeadlineRow tells a deadline in columns.
+func DeadlineRow(in client.DescribedDeadline) []string {
+	scope, source, by := "the workflow", "-", "nothing: the run faults"
+	if in.Pointer != "" {
+		scope = string(in.Pointer)
+	}
+	if in.Line > 0 {
+		source = fmt.Sprintf("%s:%d", in.File, in.Line)
+	}
+	if in.CaughtBy != "" {
+		by = string(in.CaughtBy)
+	}
+	if in.Perhaps {
+		by += " (if its condition holds)"
+	}
+	if in.Held {
+		by += ", once the run is released"
+	}
+	return []string{scope, source, in.Kind, api.Time(in.At), leftOrOverdue(in.Left), by}
+}
+
+// workerText tells whether the worker that has a run is there.
+func workerText(d *client.Description) string {
+	lease := store.Moment(d.Lifecycle.Lease)
+	switch {
+	case d.Gone && lease.After(d.At):
+		return "gone: no other process has the store open"
+	case d.Gone:
+		return fmt.Sprintf("gone: it was last heard of before %s; its lease ended %s ago", api.Time(lease), terminal.Elapsed(d.At.Sub(lease)))
+	}
+	return fmt.Sprintf("has it until %s, and longer as long as it is there", api.Time(lease))
+}
+
+// leftOrOverdue shows how much time there is, or by how much it is over.
+func leftOrOverdue(d time.Duration) string {
+	if d < 0 {
+		return client.Due(d)
+	}
+	return terminal.Elapsed(d)
+}
+
+// possible returns the verbs that the run's state allows.
+func possible(d *client.Description) []string {
+	switch {
+	case d.Lifecycle.Status.Final():
+		return []string{"output", "history", "delete"}
+	case d.Status == store.Quarantined:
+		return []string{"retry", "cancel", "terminate"}
+	case d.State.Suspended:
+		return []string{"resume", "cancel", "terminate"}
+	}
+	return []string{"cancel", "terminate", "suspend"}
+}
+
+func indented(row []string) []string {
+	row[0] = "  " + row[0]
+	return row
+}

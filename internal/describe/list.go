@@ -1,0 +1,75 @@
+package describe
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Where tells the tasks in progress.
+func Where(d *client.Description) string {
+	var all []string
+	for _, t := range d.OpenTasks {
+		all = append(all, string(t.Pointer))
+	}
+	if len(all) == 0 {
+		return "-"
+	}
+	if len(all) > 2 {
+		all = append(all[:2], fmt.Sprintf("and %d more", len(all)-2))
+	}
+	return strings.Join(all, " ")
+}
+
+// Next tells in a few words what happens next.
+func Next(d *client.Description) string {
+	said := ""
+	if d.Reason != "" {
+		said = ": " + shorten.To(d.Reason, 60)
+	}
+	switch {
+	case d.Lifecycle.Status == interpreter.StatusCompleted:
+		return "-"
+	case d.Lifecycle.Status.Final():
+		return d.Lifecycle.Reason + said
+	}
+	var all []string
+	switch {
+	case d.Status == store.Quarantined:
+		all = append(all, "nothing until swrun retry")
+	case d.State.Suspended:
+		all = append(all, "nothing until swrun resume"+said)
+	case d.Gone:
+		all = append(all, "its worker is gone")
+	case d.Lifecycle.Ready != 0:
+		all = append(all, "waits for a worker")
+	}
+	if starts := store.Moment(d.Lifecycle.Started); d.Lifecycle.Status == interpreter.StatusPending && starts.After(d.At) {
+		all = append(all, "starts "+client.Due(starts.Sub(d.At)))
+	}
+	for _, t := range d.OpenTasks {
+		if !t.Until.IsZero() {
+			what := "timer"
+			if t.Retry {
+				what = "retry"
+			}
+			all = append(all, what+" "+client.Due(t.Until.Sub(d.At)))
+			break
+		}
+	}
+	if len(d.Deadlines) > 0 {
+		scope := "timeout"
+		if d.Deadlines[0].Pointer == "" {
+			scope = "run deadline"
+		}
+		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left))
+	}
+	if len(all) == 0 {
+		return "-"
+	}
+	return strings.Join(all, " · ")
+}

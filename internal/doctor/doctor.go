@@ -1,0 +1,102 @@
+// Package doctor looks at a store and says what it needs: durability, room, clocks, workers. It reads, and changes nothing; the command
+// doctor prints what it finds, and explain the stories of its checks.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Finding is one thing that doctor has looked at.
+type Finding struct {
+	Code  string `json:"code"`
+	Level string `json:"level"` // ok, warning or error
+	What  string `json:"what"`
+	Fix   string `json:"fix,omitempty"`
+}
+
+// The levels of findings.
+const (
+	OK      = "ok"
+	Warning = "warning"
+	Error   = "error"
+)
+
+// Examine looks at a store that could be opened.
+func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding {
+	var found []Finding
+	if redis, ok := s.Store.(*redisstore.Store); ok {
+		facts, err := redis.Facts(ctx)
+		if err != nil {
+			return append(found, Finding{"SD002", Error, err.Error(), "let the user of the store read INFO"})
+		}
+		found = append(found, persistence(facts), room(facts))
+		found = append(found, exposure(facts, s.URL())...)
+	}
+	found = append(found, clocks(ctx, s, now)...)
+	found = append(found, health(ctx, s))
+	return append(found, workers(ctx, s)...)
+}
+
+// Layout tells how a store is laid out.
+func Layout(l store.Layout) string {
+	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, terminal.Counted(l.Partitions, "partition"), l.Schema)
+}
+
+// clocks compares the store's clock with this machine's, and measures how fast it answers.
+func clocks(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding {
+	var best, skew time.Duration
+	for n := range 20 {
+		began := now()
+		work, err := s.Poll(ctx, 0, 1, false)
+		took := now().Sub(began)
+		if err != nil {
+			return []Finding{{"SD004", Error, err.Error(), "see whether the server is overloaded"}}
+		}
+		if n == 0 || took < best {
+			best, skew = took, work.At.Sub(began.Add(took/2))
+		}
+	}
+	answer := Finding{"SD005", OK, fmt.Sprintf("the store answers in %s", terminal.Elapsed(best)), ""}
+	if best > 20*time.Millisecond {
+		answer = Finding{"SD005", Warning, answer.What, "run the workers nearer to the store: a durable step takes at least that long"}
+	}
+	if skew.Abs() > time.Second {
+		return []Finding{answer, {"SD004", Warning, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
+	}
+	return []Finding{answer, {"SD004", OK, "the store's clock agrees with this machine's", ""}}
+}
+
+// health tells what the store has counted of itself.
+func health(ctx context.Context, s *swrun.Store) Finding {
+	var all store.Statistics
+	for p := range s.Layout().Partitions {
+		st, err := s.Statistics(ctx, p)
+		if err != nil {
+			return Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"}
+		}
+		all.Ready += st.Ready
+		all.Waiting += st.Waiting
+		all.Closed += st.Closed
+		all.Outbox += st.Outbox
+		all.Repairs += st.Repairs
+		all.Losses += st.Losses
+		all.Jumps += st.Jumps
+	}
+	what := fmt.Sprintf("runs: %d ready, %d waiting or in hand, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
+	switch {
+	case all.Losses > 0:
+		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, terminal.Counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
+	case all.Jumps > 0:
+		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "time went on in the store; see why the server's clock is set"}
+	case all.Repairs > 0:
+		return Finding{"SD006", Warning, fmt.Sprintf("%s; %s of indexes", what, terminal.Counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
+	}
+	return Finding{"SD006", OK, what, ""}
+}
