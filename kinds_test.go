@@ -29,7 +29,7 @@ func otherFiles() map[string][]string {
 // switchesOverKinds returns the files that have a switch over kinds of tasks. All others ask a task for its traits.
 func switchesOverKinds() []string {
 	return []string{
-		"cmd/swrun/flow.go", // draws the kinds that hold tasks, each in its own way
+		"internal/graph/flow.go", // draws the kinds that hold tasks, each in its own way
 	}
 }
 

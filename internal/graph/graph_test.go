@@ -53,7 +53,7 @@ func TestEveryExampleCanBeDrawn(t *testing.T) {
 // TestItemsOfAListenerAreDrawn: what runs for each event is as much a loop as a for.
 func TestItemsOfAListenerAreDrawn(t *testing.T) {
 	w, _ := dsl.Parse("listen.yaml", []byte(`do: [{wait: {listen: {to: {any: []}}, foreach: {do: [{note: {set: {a: 1}}}]}}}]`))
-	drawn := graphText(w, "mermaid", terminal.Style{})
+	drawn := Draw(w, "mermaid", terminal.Style{})
 	for _, want := range []string{"note (set)", "each item", "done"} {
 		if !strings.Contains(drawn, want) {
 			t.Errorf("%q is missing in\n%s", want, drawn)
