@@ -96,6 +96,9 @@ func (o *owner) stop() {
 		o.actAll()
 	})
 	o.later(grace+time.Second, "reboot", func() {
+		if o.w.calm() && len(o.executors) > 0 {
+			o.w.problem("owner %d has left and still holds %s", o.n, o.executors[0].Instance())
+		}
 		o.life++
 		o.boot()
 	})

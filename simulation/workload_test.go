@@ -62,8 +62,8 @@ func workloads() []workload {
 			body: "do: [{f: {fork: {branches: [{a: " + request + "a'}}}, {b: " + request + "b'}}}]}}}]"},
 		{name: "retry", pause: true, status: done, output: `{"at":"/do/0/t/try/0/a"}`,
 			body: "do: [{t: {try: [{a: " + request + "flaky'}}}], catch: {retry: {delay: PT0.3S, limit: {attempt: {count: 5}}}}}}]"},
-		{name: "once", pause: true, status: done, output: `{"at":"/do/0/t/try/0/once"}`, or: `{"at":"unknown"}`,
-			body: "do: [{t: {try: [{once: {call: http, with: {method: get, endpoint: 'http://sim.test/once'}, metadata: {swrun: {delivery: at-most-once}}}}], " +
+		{name: "once", pause: true, status: done, output: `{"at":"/do/1/t/try/0/once"}`, or: `{"at":"unknown"}`,
+			body: "do: [{w: {wait: PT1.2S}}, {t: {try: [{once: {call: http, with: {method: get, endpoint: 'http://sim.test/once'}, metadata: {swrun: {delivery: at-most-once}}}}], " +
 				"catch: {as: e, do: [{d: {set: {at: '${ $e.outcome }'}}}]}}}]"},
 		{name: "loop", cancel: true, status: done, output: `{"at":"/do/0/l/do/0/a"}`,
 			body: "do: [{l: {for: {in: '${ [1,2,3] }'}, do: [{a: " + request + "a'}}}]}}]"},

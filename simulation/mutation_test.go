@@ -1,0 +1,74 @@
+//go:build planted
+
+package simulation
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutation is a bug in the code that decides: a piece of its text that is replaced.
+type mutation struct {
+	name, file, text, by string
+}
+
+// mutations are the bugs that have to be found.
+func mutations() []mutation {
+	return []mutation{
+		{"effects do not wait for a slot", "decide.go", "case x.slots.taken:", "case true:"},
+		{"an execution waits for a slot for ever", "slots.go", "x.slots.handOverAt = x.Clock().Add(", "_ = x.Clock().Add("},
+		{"what waits for a slot is stored as begun", "step.go", "		x.state.DeferEffect(e.ID)\n", ""},
+		{"an execution that leaves keeps what is in flight", "slots.go", "	x.cancelAll()\n}\n\n// withdraw", "}\n\n// withdraw"},
+		{"a lost lease stops nothing", "execution.go", "	x.fail(why)\n", ""},
+		{"an end that was not stored is forgotten", "commit.go", "	x.queue = append(x.queue, x.ended...)\n", ""},
+		{"messages are not consumed", "step.go", "		x.batch.read++\n", ""},
+	}
+}
+
+// TestPlantedMutationsAreFound runs the seeds on the code of package execution with a bug in it.
+func TestPlantedMutationsAreFound(t *testing.T) {
+	for _, m := range mutations() {
+		t.Run(m.name, func(t *testing.T) {
+			test := exec.Command("go", "test", "-overlay", m.overlay(t), "-run", "TestSeeds", "-seeds", "20000", ".")
+			said, err := test.CombinedOutput()
+			_, problem, found := strings.Cut(string(said), "PROBLEM ")
+			if err == nil || !found {
+				t.Fatalf("not found in 20,000 seeds: %v\n%s", err, said)
+			}
+			first, _, _ := strings.Cut(problem, "\n")
+			t.Log(first)
+		})
+	}
+}
+
+// overlay returns the file that makes go build the mutation.
+func (m mutation) overlay(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../runtime/execution/" + m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(code), m.text); n != 1 {
+		t.Fatalf("%s holds %q %d times", m.file, m.text, n)
+	}
+	folder := t.TempDir()
+	mutated, overlay := filepath.Join(folder, m.file), filepath.Join(folder, "overlay.json")
+	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, data := range map[string][]byte{mutated: []byte(strings.Replace(string(code), m.text, m.by, 1)), overlay: data} {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return overlay
+}
