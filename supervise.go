@@ -22,7 +22,7 @@ func Supervise() *process.Pool {
 		}
 		os.Exit(0)
 	}
-	return process.NewPool(process.Starter{Path: executable(), Arguments: []string{os.Args[0], superviseArgument}})
+	return process.NewPool(process.SupervisorCommand{Path: executable(), Arguments: []string{os.Args[0], superviseArgument}})
 }
 
 // executable returns where this program can be started from, also when its file has been replaced meanwhile.

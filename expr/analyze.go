@@ -100,7 +100,7 @@ func (s *source) dashHint(offset int) string {
 	if offset < 2 || s.text[offset-1] != '-' || !isLetter(s.text[offset-2]) && !isDigit(s.text[offset-2]) {
 		return ""
 	}
-	return `; a name with a dash stands between quotes: ."a-b"`
+	return `; put a name with a dash in quotes: ."a-b"`
 }
 
 func isFormat(name string) bool {

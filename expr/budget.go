@@ -133,7 +133,7 @@ func (m *meter) chargeBytes(bytes int) bool {
 // chargeWork charges work that a single operation is about to do, and reports whether the budget allows it.
 func (m *meter) chargeWork(units int) bool {
 	if units < 0 || units > m.work {
-		return m.exceed("the expression does too much work in single operations")
+		return m.exceed("the expression does too much work: give it less data, or split it")
 	}
 	m.work -= units
 	return true

@@ -114,7 +114,7 @@ func closing(open string) string {
 func unexpected(at, previous token) string {
 	switch {
 	case at.text == "'":
-		return `unexpected ': texts stand between double quotes`
+		return `unexpected ': put text in double quotes`
 	case at.text == "&&" || previous.text == "&&":
 		return `unexpected &&: write "and"`
 	case at.text == "||" || at.text == "|" && previous.text == "|":

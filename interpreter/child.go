@@ -21,7 +21,7 @@ type ChildRequest struct {
 func ReadChildRequest(body json.RawMessage) (ChildRequest, *errors.Error) {
 	var r ChildRequest
 	if err := json.Unmarshal(body, &r); err != nil {
-		return r, errors.Runtimef("the request for a workflow cannot be read: %s", err)
+		return r, errors.Runtimef("the request to run a workflow cannot be decoded: %s", err)
 	}
 	return r, nil
 }

@@ -76,7 +76,7 @@ func (m *machine) requestAgain(f *taskFrame) ([]byte, *errors.Error) {
 		if n.err != nil {
 			return nil, n.err.At(f.pointer().Instance())
 		}
-		return nil, errors.Runtimef("the request cannot be made again").At(f.pointer().Instance())
+		return nil, errors.Runtimef("the request cannot be computed again").At(f.pointer().Instance())
 	}
 	body, err := json.Marshal(n.value)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Starter is how a supervisor is started: the path of an executable whose main calls Supervise for these arguments,
+// SupervisorCommand starts a supervisor: the path of an executable whose main calls Supervise for these arguments,
 // its own name first.
-type Starter struct {
+type SupervisorCommand struct {
 	Path      string
 	Arguments []string
 }
@@ -25,7 +25,7 @@ type Starter struct {
 // Pool keeps supervisors that have nothing to do, so that a job need not wait for one to start. Its methods may be
 // called from several goroutines.
 type Pool struct {
-	starter Starter
+	command SupervisorCommand
 
 	mu     sync.Mutex
 	idle   []*supervisor
@@ -33,7 +33,7 @@ type Pool struct {
 }
 
 // NewPool returns a pool that starts supervisors as they are needed. Close ends those that have nothing to do.
-func NewPool(s Starter) *Pool { return &Pool{starter: s} }
+func NewPool(c SupervisorCommand) *Pool { return &Pool{command: c} }
 
 // maxJobs is how many jobs a supervisor serves before it is replaced, so that leaks of an engine do not add up.
 const maxJobs = 1000
@@ -78,7 +78,7 @@ func (p *Pool) acquire() (*supervisor, error) {
 		p.idle = p.idle[:last]
 		return s, nil
 	}
-	return startSupervisor(p.starter)
+	return startSupervisor(p.command)
 }
 
 // release takes a supervisor back; it ends if enough others are idle.
@@ -115,7 +115,7 @@ type supervisor struct {
 	jobs    int
 }
 
-func startSupervisor(s Starter) (*supervisor, error) {
+func startSupervisor(s SupervisorCommand) (*supervisor, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	command := exec.CommandContext(ctx, s.Path, s.Arguments[1:]...)
 	command.Args[0] = s.Arguments[0]

@@ -59,7 +59,7 @@ func NewPool() *process.Pool {
 	if path == "" {
 		path = os.Args[0]
 	}
-	return process.NewPool(process.Starter{Path: path, Arguments: []string{path, supervise}})
+	return process.NewPool(process.SupervisorCommand{Path: path, Arguments: []string{path, supervise}})
 }
 
 // Pool returns a pool for the time of a test.
@@ -85,7 +85,7 @@ func Commands(t testing.TB) *process.Pool {
 	}
 	reports := filepath.Join(folder, "report")
 	detector := "GORACE=halt_on_error=1 atexit_sleep_ms=0 log_path=" + reports
-	p := process.NewPool(process.Starter{Path: env, Arguments: []string{"env", detector, os.Args[0], supervise}})
+	p := process.NewPool(process.SupervisorCommand{Path: env, Arguments: []string{"env", detector, os.Args[0], supervise}})
 	t.Cleanup(func() {
 		p.Close()
 		files, _ := filepath.Glob(reports + ".*") // the pattern is right
