@@ -18,7 +18,7 @@ import (
 // Performer performs a call in Go. What it returns, of any Go type that encoding/json would write, is the output of the task. An
 // *errors.Error is what the workflow can catch; any other error becomes one of type runtime. It returns soon after ctx has ended,
 // which happens when the task is cancelled or its time is over. It may be called again for the same task, after a crash or a
-// retry: Key tells that it is the same.
+// retry: Key is the same then.
 type Performer func(ctx context.Context, c Call) (any, error)
 
 // Call is one attempt to perform a `call` task.

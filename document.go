@@ -128,7 +128,7 @@ func (d *Document) base() string {
 	return d.File
 }
 
-// add joins what several passes found; a finding that two of them report is told once.
+// add joins what several passes found; a finding that two of them report stays one.
 func (d *Document) add(found dsl.Diagnostics) {
 	for _, f := range found {
 		known := slices.ContainsFunc(d.Diagnostics, func(k dsl.Diagnostic) bool {

@@ -29,7 +29,7 @@ func newFamily(s store.Store, roots []*Run) *family {
 	return f
 }
 
-// has reports whether an instance belongs to the family. As long as the store cannot tell, it does not.
+// has reports whether an instance belongs to the family. As long as the store does not answer, it does not.
 func (f *family) has(ctx context.Context, i store.Instance) bool {
 	f.mu.Lock()
 	member, known := f.members[i]

@@ -24,7 +24,7 @@ func (r *Run) Await(ctx context.Context) (Result, error) {
 	return ended, ended.Err()
 }
 
-// Describe tells what the run waits for, until when, and what happens then.
+// Describe returns what the run waits for, until when, and what happens then.
 func (r *Run) Describe(ctx context.Context) (*client.Description, error) {
 	return r.engine.client.Describe(ctx, r.Instance)
 }

@@ -40,7 +40,7 @@ func dataOf(v any) (any, error) {
 	return jsonvalue.Map(data, func(leaf any) any { return leaf }), nil
 }
 
-// misfitDepth bounds how deep misfit looks: of what is nested without end, no part is the one to tell.
+// misfitDepth bounds how deep misfit looks: what is nested without end has no innermost part.
 const misfitDepth = 64
 
 // misfit returns the innermost part of a value that cannot be converted, and why.

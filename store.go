@@ -26,7 +26,7 @@ type StoreConfig struct {
 	Existing bool
 	// Works says that all runs of the store are worked on here, which is what a Redis counts its workers by.
 	Works bool
-	Log   *slog.Logger     // told when a Redis does not answer; default discards
+	Log   *slog.Logger     // gets that a Redis does not answer; default discards
 	Now   func() time.Time // the clock of stores in memory and in a file; default time.Now
 }
 
@@ -81,7 +81,7 @@ func (e *StoreURLError) Error() string {
 	return fmt.Sprintf("%q %s (%s)", errors.MaskURL(e.URL), e.Detail, e.Help)
 }
 
-// slowStore is how long a store may take to be opened before that is told.
+// slowStore is how long a store may take to be opened before that is logged.
 const slowStore = 700 * time.Millisecond
 
 func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
@@ -139,7 +139,7 @@ const ProjectFolder = ".swrun"
 // makeProjectFolder makes such a folder, if it is not there yet.
 func makeProjectFolder(folder string) error {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening the store tells what is wrong with it
+		return nil // opening the store returns what is wrong with it
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err

@@ -87,7 +87,7 @@ func (p *program) benchApart(f *benchFlags) (leave func(), err error) {
 	case strings.HasPrefix(scheme, "redis"):
 		u, err := url.Parse(f.url)
 		if err != nil {
-			return leave, nil // opening it tells
+			return leave, nil // opening it returns the error
 		}
 		query := u.Query()
 		query.Set("deployment", cmp.Or(query.Get("deployment"), redisstore.DefaultDeployment)+"-bench")

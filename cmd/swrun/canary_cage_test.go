@@ -26,8 +26,8 @@ type canaryCage struct {
 	*testing.T
 	echo    string // a server that answers with what it was asked
 	redis   *redistest.Server
-	folder  string   // of a project, with its store and the documents
-	names   []string // of the documents
+	folder  string   // values a project, with its store and the documents
+	names   []string // values the documents
 	search  redacttest.Search
 	secrets string // the file
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// TestOrderIsBrokenOff: a store that refuses an order for all runs is told once, and not for each run.
-func TestOrderIsBrokenOff(t *testing.T) {
+// TestCommandIsBrokenOff: a store that refuses a command for all runs is reported once, and not for each run.
+func TestCommandIsBrokenOff(t *testing.T) {
 	h := newHosted(t)
 	document := mustWriteFile(t, "nap.yaml", napText)
 	h.exits(exitOK, "deploy", document)
@@ -37,9 +37,9 @@ func TestOrderIsBrokenOff(t *testing.T) {
 	c := capture(map[string]string{"SWRUN_STORE": h.url})
 	c.now = time.Now
 	code := run([]string{"suspend", "--yes", "--where", "workflow=demo/nap"}, c.streams)
-	told := strings.TrimSpace(c.stderr.String())
-	if code != exitStore || strings.Count(told, "\n") > 3 || !strings.Contains(told, "suspend broke off: the store refuses it, with 20 runs left") {
-		t.Errorf("it ended with %d and said\n%s", code, told)
+	said := strings.TrimSpace(c.stderr.String())
+	if code != exitStore || strings.Count(said, "\n") > 3 || !strings.Contains(said, "suspend broke off: the store refuses it, with 20 runs left") {
+		t.Errorf("it ended with %d and said\n%s", code, said)
 	}
 }
 
@@ -79,21 +79,21 @@ func TestBenchIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestOrderIsInterrupted: a signal between runs leaves the others as they were, and how many those are is told.
-func TestOrderIsInterrupted(t *testing.T) {
+// TestCommandIsInterrupted: a signal between runs leaves the others as they were, and their number is reported.
+func TestCommandIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	given := 0
-	v := order{use: "terminate", done: "terminating", give: func(_ *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
+	v := commandVerb{use: "terminate", done: "terminating", send: func(_ *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
 		failed := make([]error, len(all))
 		for n := range all {
-			if given++; given == ordered+11 {
+			if given++; given == sendSize+11 {
 				interrupt()
 			}
 			failed[n] = ctx.Err()
 		}
 		return failed
 	}}
-	runs := make([]store.Instance, 2*ordered+1)
+	runs := make([]store.Instance, 2*sendSize+1)
 	for n := range runs {
 		runs[n] = store.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
 	}
@@ -103,11 +103,11 @@ func TestOrderIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &operation{program: &program{streams: c.streams}, store: &openedStore{Store: s}}
-	if err := o.order(ctx, v, runs, ""); err == nil {
+	if err := o.send(ctx, v, runs, ""); err == nil {
 		t.Error("it is done")
 	}
-	want := fmt.Sprintf("terminate broke off: it was interrupted, with %d runs left; the order may be given again\n", ordered-9)
-	if told := c.stderr.String(); told != want || strings.Count(c.stdout.String(), "terminating") != ordered+10 {
-		t.Errorf("it said %s and named %d runs", told, strings.Count(c.stdout.String(), "terminating"))
+	want := fmt.Sprintf("terminate broke off: it was interrupted, with %d runs left; give the command again for them\n", sendSize-9)
+	if said := c.stderr.String(); said != want || strings.Count(c.stdout.String(), "terminating") != sendSize+10 {
+		t.Errorf("it said %s and named %d runs", said, strings.Count(c.stdout.String(), "terminating"))
 	}
 }

@@ -84,7 +84,7 @@ func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return o.undriven(len(all) > 0)
+		return o.reportUnworked(len(all) > 0)
 	}
 	values := []api.UpcomingDeadline{}
 	for _, u := range all {

@@ -20,7 +20,7 @@ changes afterwards: deploying another document under the same three is refused (
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
 			all, err := readDocuments(p.streams, args)
 			if err != nil {
-				return p.told("human", err)
+				return p.reportFailure("human", err)
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deploy(ctx, all) })
 		}),
@@ -50,7 +50,7 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 	err := o.engine.Deploy(ctx, all...)
 	for _, d := range all {
 		if err := refused(d); err != nil { // found with its resources
-			return o.told("human", err)
+			return o.reportFailure("human", err)
 		}
 	}
 	var other *swrun.DeployedError

@@ -30,7 +30,7 @@ func (p *program) describeCommand() *cobra.Command {
 }
 
 func (o *operation) describe(ctx context.Context, name string) error {
-	i, err := o.seen(ctx, name)
+	i, err := o.lookUp(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (o *operation) describe(ctx context.Context, name string) error {
 	return write(o.out, o.outStyle().Text(describe.Run(d, source, o.driver(d))))
 }
 
-// driver tells what will move a run on an embedded store, which nobody works on while this command has it. Empty if
-// somebody may, or if it has ended.
+// driver returns which command works on a run of an embedded store, on which nobody works while this command has it. It is empty for
+// other stores, and for a run that has ended.
 func (o *operation) driver(d *client.Description) string {
 	if !o.store.Local() || d.Lifecycle.Status.Final() || d.Status == store.Quarantined {
 		return ""

@@ -85,7 +85,7 @@ func usagef(hint, format string, args ...any) error {
 	return &exitError{code: exitUsage, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// fileError tells that a file which was named could not be read or written: what is wrong, and why.
+// fileError is a file that could not be read or written: what is wrong, and why.
 func fileError(what string, err error) error {
 	if errors.As(err, new(*exitError)) {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// This file tells how run failed, for people or as one JSON object (--errors).
+// This file reports how run failed, to people or as one JSON object (--errors).
 
 // invalidError is a document with errors.
 type invalidError struct{ document *swrun.Document }
@@ -26,8 +26,8 @@ type runError struct {
 
 func (e *runError) Error() string { return "the run did not complete" }
 
-// told prints a failure of run in the form that --errors asks for, and returns what is left: the exit code.
-func (p *program) told(form string, err error) error {
+// reportFailure prints a failure of run in the form that --errors asks for, and returns the exit code as an error.
+func (p *program) reportFailure(form string, err error) error {
 	var invalid *invalidError
 	var failed *runError
 	var exit *exitError
@@ -35,9 +35,9 @@ func (p *program) told(form string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return p.tell(form, documentExit(invalid.document.Diagnostics), invalid.text(p.errStyle()), invalid.problem())
+		return p.printFailure(form, documentExit(invalid.document.Diagnostics), invalid.text(p.errStyle()), invalid.problem())
 	case errors.As(err, &failed):
-		return p.tell(form, failed.report.Exit, failed.mask.Text(failed.report.Text(p.errStyle())), failed.mask.Value(failed.report.Problem()))
+		return p.printFailure(form, failed.report.Exit, failed.mask.Text(failed.report.Text(p.errStyle())), failed.mask.Value(failed.report.Problem()))
 	}
 	if form != "json" {
 		return err
@@ -45,12 +45,12 @@ func (p *program) told(form string, err error) error {
 	if !errors.As(err, &exit) {
 		exit = &exitError{code: exitInternal, message: err.Error()}
 	}
-	return p.tell(form, exit.code, "", map[string]any{
+	return p.printFailure(form, exit.code, "", map[string]any{
 		"type": "about:blank", "title": exitTitle(exit.code), "status": exitStatus(exit.code), "detail": exit.message, "exit": exit.code,
 	})
 }
 
-func (p *program) tell(form string, code int, text string, problem any) error {
+func (p *program) printFailure(form string, code int, text string, problem any) error {
 	if form == "json" {
 		if err := api.Write(p.err, problem); err != nil {
 			return err

@@ -25,7 +25,7 @@ func (p *program) graphCommand() *cobra.Command {
 				return err
 			}
 			if err := refused(d); err != nil {
-				return p.told("human", err)
+				return p.reportFailure("human", err)
 			}
 			return write(p.out, graph.Draw(d.Workflow, output, p.outStyle()))
 		}),

@@ -31,7 +31,7 @@ func (p *program) historyCommand() *cobra.Command {
 }
 
 func (o *operation) history(ctx context.Context, name string, follow bool) error {
-	i, err := o.seen(ctx, name)
+	i, err := o.lookUp(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func readStdin(s streams, flag string, b bound) ([]byte, error) {
 	return text, nil
 }
 
-// decodeInput reads JSON or YAML; name tells which, and is used in messages.
+// decodeInput reads JSON or YAML, by the extension of its name, which messages quote.
 func decodeInput(name string, text []byte) (any, error) {
 	v, err := decodeData(name, text)
 	if err != nil {

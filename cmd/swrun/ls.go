@@ -133,11 +133,11 @@ func (o *operation) table(ctx context.Context, found []client.Found) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return o.undriven(slices.ContainsFunc(found, func(r client.Found) bool { return !r.Lifecycle.Status.Final() }))
+	return o.reportUnworked(slices.ContainsFunc(found, func(r client.Found) bool { return !r.Lifecycle.Status.Final() }))
 }
 
-// undriven tells people that what is listed and has not ended does not go on by itself on an embedded store.
-func (o *operation) undriven(open bool) error {
+// reportUnworked says on standard error that unfinished runs of an embedded store do not go on by themselves.
+func (o *operation) reportUnworked(open bool) error {
 	if !open || !o.store.Local() {
 		return nil
 	}

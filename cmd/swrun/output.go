@@ -62,13 +62,13 @@ func (f *outputFlags) printer(p *program) (*printer, error) {
 
 // printer prints data in one form.
 type printer struct {
-	w      io.Writer
-	form   string // json, yaml or ndjson
-	raw    bool   // Text without quotes
-	pretty bool   // JSON on several lines, as somebody reads it
-	query  *query // What to print of it
-	mask   *mask  // What it must not say; nil for nothing
-	begun  bool
+	w       io.Writer
+	form    string // json, yaml or ndjson
+	raw     bool   // Text without quotes
+	pretty  bool   // JSON on several lines, as somebody reads it
+	query   *query // What to print of it
+	mask    *mask  // What it must not say; nil for nothing
+	printed bool
 }
 
 // print prints what --jq makes of data: each of its outputs as a document of its own.
@@ -90,12 +90,12 @@ func (p *printer) document(v any) error {
 	if text, ok := v.(string); ok && p.raw {
 		return write(p.w, text+"\n")
 	}
-	if p.form == "yaml" && p.begun {
+	if p.form == "yaml" && p.printed {
 		if err := write(p.w, "---\n"); err != nil {
 			return err
 		}
 	}
-	p.begun = true
+	p.printed = true
 	if p.form == "json" && p.pretty {
 		return writePretty(p.w, v)
 	}

@@ -18,11 +18,11 @@ type bound struct {
 // Fixed bounds, in bytes. A document may have less (dsl.Parse): one that is a little too large is shown as such.
 const (
 	maxDocument = 1 << 20
-	maxSecrets  = 1 << 20 // each spelling of each is looked for in all that is told
+	maxSecrets  = 1 << 20 // each spelling of each is looked for in all that is printed
 	maxEvents   = 4 << 20
 )
 
-// readFile reads a file as a whole. Its size is not asked for: a device or a pipe tells none.
+// readFile reads a file as a whole. Its size is not asked for: a device or a pipe has none.
 func readFile(what, name string, b bound) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -69,7 +69,7 @@ func spanAmong(args []string) (wait string, rest []string) {
 }
 
 func (o *operation) result(ctx context.Context, name string, wait time.Duration) error {
-	i, err := o.seen(ctx, name)
+	i, err := o.lookUp(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func run(args []string, s streams) (code int) {
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil && out.err != nil {
-		err = &exitError{code: exitInternal, message: out.err.Error(), hint: "what was asked for is done, and cannot be told"}
+		err = &exitError{code: exitInternal, message: out.err.Error(), hint: "what was asked for is done, but the answer could not be printed"}
 	}
 	if err == nil {
 		return exitOK
@@ -132,7 +132,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 		}},
 		{"operate", "Operate runs:", append([]*cobra.Command{
 			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(),
-		}, p.orderCommands()...)},
+		}, p.sendCommands()...)},
 		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.benchCommand(), p.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

@@ -39,7 +39,7 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 10: faulted, 124: timed out, 130: interrupted. With --id the run is kept in a store, by default
 .swrun/store.db of the project; killed and run again, it goes on where it was. Other documents in DOC's folder are found by run.workflow tasks.`,
 		Args: exactly("a document"), ValidArgsFunction: documentArgs,
-		RunE: verb(func(args []string) error { return p.told(f.errors, p.runDocument(args[0], f)) }),
+		RunE: verb(func(args []string) error { return p.reportFailure(f.errors, p.runDocument(args[0], f)) }),
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "input: JSON, @FILE, -, name=text, name:=json (repeatable)")
@@ -92,7 +92,7 @@ type job struct {
 	history   *faultreport.History
 }
 
-// publish is the sink of emitted events: they are shown, and go nowhere else.
+// publish shows the events that the workflow emits; they go nowhere else.
 func (j *job) publish(_ context.Context, event map[string]any) error {
 	j.view.Publish(event)
 	return nil
@@ -147,11 +147,11 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	j.host = swrun.Host{
 		Secrets: p.secrets.Lookup, Processes: p.processes, Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
 	}
-	return j, j.beside()
+	return j, j.loadOthers()
 }
 
-// beside reads the documents of --workflow, and makes known those beside the document.
-func (j *job) beside() error {
+// loadOthers reads the documents of --workflow, and makes known those beside the document.
+func (j *job) loadOthers() error {
 	all := []*swrun.Document{j.document}
 	for _, name := range j.flags.workflows {
 		d, err := loadDocument(j.program.streams, name)

@@ -64,7 +64,7 @@ func (j *job) runDurable() (err error) {
 		return refusalError(err)
 	}
 	if signal != nil && !result.Status.Final() {
-		return j.program.kept(r.Instance, j.flags, j.document, signal)
+		return j.program.reportKept(r.Instance, j.flags, j.document, signal)
 	}
 	return j.end(result, nil)
 }
@@ -91,14 +91,14 @@ func (r *durableRun) begin(ctx context.Context) error {
 		return refusalError(err)
 	}
 	r.id = r.Instance.ID
-	return r.resumed(ctx)
+	return r.reportResumed(ctx)
 }
 
 // takeInput takes the input of a run that is there, if none is given: then it only goes on.
 func (r *durableRun) takeInput(ctx context.Context) error {
 	i := store.Instance{Namespace: r.document.Workflow.Document.Namespace, ID: r.flags.id}
 	if len(r.flags.inputs) > 0 || i.Check() != nil {
-		return nil // starting it tells what is wrong
+		return nil // starting it returns what is wrong
 	}
 	l, err := r.store.Load(ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {
@@ -114,8 +114,8 @@ func (r *durableRun) takeInput(ctx context.Context) error {
 	return err
 }
 
-// resumed tells that the run has been under way before.
-func (r *durableRun) resumed(ctx context.Context) error {
+// reportResumed says on a terminal that the run has been in progress before.
+func (r *durableRun) reportResumed(ctx context.Context) error {
 	l, err := r.store.Load(ctx, r.Instance)
 	if err != nil || l.Lifecycle.Entries == 0 || l.Lifecycle.Status.Final() || !r.job.program.errTTY {
 		return err
@@ -150,7 +150,7 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 	signal, err := r.await(ctx, ended, stop)
 	stop()
 	leave()
-	hurry := time.AfterFunc(leaveWithin, func() { r.store.Close() }) // closing it again tells what is wrong
+	hurry := time.AfterFunc(leaveWithin, func() { r.store.Close() }) // closing it again returns what is wrong
 	group.Wait()
 	hurry.Stop()
 	stopTicking()
@@ -170,11 +170,11 @@ func (r *durableRun) drive(ctx context.Context) (swrun.Result, os.Signal, error)
 // leaveWithin is how long handing over may take: effects have a second for their end.
 const leaveWithin = 2 * time.Second
 
-// answerWithin is how long a store is asked by one who has been told to stop.
+// answerWithin is how long a store may take to answer after a signal.
 const answerWithin = time.Second
 
-// twice is how long after a first Ctrl-C a second one cancels the run.
-const twice = 2 * time.Second
+// cancelWithin is how soon after a first Ctrl-C a second one cancels the run.
+const cancelWithin = 2 * time.Second
 
 // await returns when the run has ended, or when a signal has come: a first one stops driving it, and a second one
 // right after cancels it.
@@ -188,7 +188,7 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 	if !r.job.program.errTTY {
 		return first, nil
 	}
-	timer := time.NewTimer(twice)
+	timer := time.NewTimer(cancelWithin)
 	defer timer.Stop()
 	select {
 	case err := <-ended:
@@ -211,8 +211,8 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 	}
 }
 
-// kept tells that the run can go on.
-func (p *program) kept(i store.Instance, f *runFlags, d *swrun.Document, s os.Signal) error {
+// reportKept says how the run goes on.
+func (p *program) reportKept(i store.Instance, f *runFlags, d *swrun.Document, s os.Signal) error {
 	again := fmt.Sprintf("swrun run %s --id %s", terminal.ShellWord(d.File), i.ID)
 	if f.store.url != "" {
 		again += " --store " + terminal.ShellWord(errors.MaskURL(f.store.url))

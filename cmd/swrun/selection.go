@@ -21,9 +21,9 @@ const runArgument = "RUN is an id, namespace/id, @last, or the beginning of an i
 // instance returns the run with exactly the id name, or @last. Verbs that change a run, or that scripts wait for, use it:
 // the beginning of an id may be the id of a run that is not there yet, or not any more.
 func (o *operation) instance(ctx context.Context, name string) (store.Instance, error) {
-	exact, begun, err := o.find(ctx, name)
+	exact, prefixed, err := o.find(ctx, name)
 	if err == nil && len(exact) == 0 {
-		err = o.noRun(name, begun)
+		err = o.noRun(name, prefixed)
 	}
 	if err != nil {
 		return store.Instance{}, err
@@ -31,11 +31,11 @@ func (o *operation) instance(ctx context.Context, name string) (store.Instance, 
 	return single(name, exact)
 }
 
-// seen returns the run that a name means for a verb that only looks at it: the one with exactly this id, and only if there
-// is none the one whose id begins so, which is told.
-func (o *operation) seen(ctx context.Context, name string) (store.Instance, error) {
-	exact, begun, err := o.find(ctx, name)
-	if err == nil && len(exact)+len(begun) == 0 {
+// lookUp returns the run that a name means for a verb that only looks at it: the one with exactly this id or, if there is none, the
+// only one whose id begins so, which is reported.
+func (o *operation) lookUp(ctx context.Context, name string) (store.Instance, error) {
+	exact, prefixed, err := o.find(ctx, name)
+	if err == nil && len(exact)+len(prefixed) == 0 {
 		err = o.noRun(name, nil)
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func (o *operation) seen(ctx context.Context, name string) (store.Instance, erro
 	if len(exact) > 0 {
 		return single(name, exact)
 	}
-	i, err := single(name, begun)
+	i, err := single(name, prefixed)
 	if err == nil {
 		l := o.errStyle()
 		fmt.Fprintln(o.err, l.Text(fmt.Sprintf("%s is short for %s, the only run whose id begins so", terminal.Printable(name), terminal.Printable(i.String()))))
@@ -53,7 +53,7 @@ func (o *operation) seen(ctx context.Context, name string) (store.Instance, erro
 }
 
 // find returns the runs with exactly the id name, or else those whose id begins so.
-func (o *operation) find(ctx context.Context, name string) (exact, begun []store.Instance, err error) {
+func (o *operation) find(ctx context.Context, name string) (exact, prefixed []store.Instance, err error) {
 	if name == lastRun {
 		err = o.client.List(ctx, client.Filter{Namespace: o.flags.namespace}, func(f client.Found) bool {
 			exact = []store.Instance{f.Instance}
@@ -67,11 +67,11 @@ func (o *operation) find(ctx context.Context, name string) (exact, begun []store
 	if err := o.checkName(name); err != nil {
 		return nil, nil, err
 	}
-	exact, begun, err = o.client.Find(ctx, name, o.flags.namespace)
+	exact, prefixed, err = o.client.Find(ctx, name, o.flags.namespace)
 	if store.RefusedAs(err) == store.NoSuch {
 		return nil, nil, o.noRun(name, nil)
 	}
-	return exact, begun, err
+	return exact, prefixed, err
 }
 
 // checkName refuses what can be no id, nor the beginning of one.
@@ -89,11 +89,11 @@ func (o *operation) checkName(name string) error {
 	return usagef(hint, "%q can be no run", shorten.To(name, 150))
 }
 
-// noRun tells that there is no run of this name. What it may have been meant for is named, but not taken.
-func (o *operation) noRun(name string, begun []store.Instance) error {
+// noRun is the error of a name that no run has. Runs whose ids begin so are named in the hint.
+func (o *operation) noRun(name string, prefixed []store.Instance) error {
 	hint := "swrun ls lists the runs"
-	if len(begun) > 0 {
-		hint = "this needs the whole id; ids that begin so: " + names(begun)
+	if len(prefixed) > 0 {
+		hint = "this needs the whole id; ids that begin so: " + names(prefixed)
 	}
 	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, o.store), hint: hint}
 }

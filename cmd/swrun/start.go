@@ -35,7 +35,7 @@ func (p *program) startCommand() *cobra.Command {
   swrun start demo/report --execution-timeout 2h --delay 10m`,
 		Long: "Prints the run's id. A worker runs it: swrun worker, or swrun serve.",
 		Args: exactly("a workflow"), RunE: verb(func(args []string) error {
-			reference, options, err := f.asked(p, args[0])
+			reference, options, err := f.parse(p, args[0])
 			if err != nil {
 				return err
 			}
@@ -94,8 +94,8 @@ func (f *startFlags) read() (client.StartOptions, error) {
 	return o, o.Check()
 }
 
-// asked returns what is to be started, and how; what cannot be meant is refused before any store is looked at.
-func (f *startFlags) asked(p *program, name string) (definition.Reference, client.StartOptions, error) {
+// parse returns what is to be started, and how; it refuses what cannot be before a store is opened.
+func (f *startFlags) parse(p *program, name string) (definition.Reference, client.StartOptions, error) {
 	reference, err := definition.ParseReference(name)
 	if err == nil && strings.ContainsFunc(name, unicode.IsSpace) {
 		err = fmt.Errorf("%q names no workflow: it has a space", name)

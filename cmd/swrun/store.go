@@ -28,7 +28,7 @@ import (
 type storeFlags struct {
 	url     string
 	require string
-	log     *slog.Logger // nil tells people on standard error
+	log     *slog.Logger // nil writes to standard error, for people
 	looks   bool         // it is only looked at, so that no file is made
 	works   bool         // whatever is in it is run
 }
@@ -45,11 +45,11 @@ func durabilities() []string {
 	return []string{string(redisstore.DurabilityMemory), string(redisstore.DurabilityEverysec), string(redisstore.DurabilityFsync)}
 }
 
-// embeddedStore is where instances live unless told otherwise, below the project's folder.
+// embeddedStore is where runs live by default, below the project's folder.
 const embeddedStore = swrun.ProjectFolder + "/store.db"
 
 // location returns the URL of the store, for every verb in the same way: the flag, SWRUN_STORE, or the embedded store of
-// the project around the working folder. The second result tells which of them it was.
+// the project around the working folder. The second result says which of them it was.
 func (f *storeFlags) location(p *program) (at, because string) {
 	if f.url != "" {
 		return f.url, "named by --store"
@@ -133,7 +133,7 @@ func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*ope
 // doctorHint is what to do about a store of which no more is known than its error.
 const doctorHint = "swrun doctor tells what a store needs"
 
-// storeError tells what is wrong with a store, with the exit code for it.
+// storeError gives what is wrong with a store its exit code and a hint.
 func storeError(err error) error {
 	var held *boltstore.HeldError
 	var damaged *boltstore.DamagedError

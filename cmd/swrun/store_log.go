@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// storeLog tells people that a store does not answer, and that it does again: a command that waits for a store says so.
+// storeLog prints that a store does not answer, and that it does again, on standard error.
 type storeLog struct{ p *program }
 
 // Enabled implements slog.Handler.

@@ -61,22 +61,22 @@ func (c condition) check() error {
 // matches reports whether every condition holds for a run.
 func (all whereConditions) matches(f client.Found) bool {
 	for _, c := range all {
-		if slices.ContainsFunc(c.of(f), c.fits) == c.negated {
+		if slices.ContainsFunc(c.values(f), c.matches) == c.negated {
 			return false
 		}
 	}
 	return true
 }
 
-// fits reports whether a value is what the condition wants; * and ? stand for a slash too.
-func (c condition) fits(value string) bool {
+// status reports whether a value is what the condition wants; * and ? stand for a slash too.
+func (c condition) matches(value string) bool {
 	const slash = "\x00"
 	ok, _ := path.Match(strings.ReplaceAll(c.value, "/", slash), strings.ReplaceAll(value, "/", slash)) // parseWhere has checked the pattern
 	return ok
 }
 
-// of returns what the condition's field is for a run, in each form in which it may be written; nothing if it has none.
-func (c condition) of(f client.Found) []string {
+// values returns what the condition's field is for a run, in each form in which it may be written; nothing if it has none.
+func (c condition) values(f client.Found) []string {
 	value, present := "", true
 	switch c.field {
 	case "status":
@@ -118,7 +118,7 @@ func (f *selectFlags) arguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// selected returns the runs that are meant. Those of --where are counted and asked about.
+// selected returns the runs that are named, or those that --where selects, which are counted and confirmed.
 func (o *operation) selected(ctx context.Context, f *selectFlags, names []string, verb string) ([]store.Instance, error) {
 	var all []store.Instance
 	if f.where == "" {
@@ -147,7 +147,7 @@ func (o *operation) selected(ctx context.Context, f *selectFlags, names []string
 	return all, o.confirm(f, verb, len(all))
 }
 
-// confirm asks whether so many runs are meant. Without somebody to ask, --yes has to say so.
+// confirm asks whether the verb is for so many runs. Without a terminal, --yes has to say so.
 func (o *operation) confirm(f *selectFlags, verb string, n int) error {
 	if f.yes || n == 0 {
 		return nil

@@ -61,7 +61,7 @@ func (p *program) serveCommand() *cobra.Command {
 			}
 			all, err := readFolders(p.streams, folders)
 			if err != nil {
-				return p.told("human", err)
+				return p.reportFailure("human", err)
 			}
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
 				if err := o.deploy(ctx, all); err != nil {
@@ -110,7 +110,7 @@ func (f *workerFlags) logTo(p *program) (err error) {
 	return nil
 }
 
-// utc has a log tell times as everything else does.
+// utc has a log write times in UTC, as everything else does.
 func utc(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindTime {
 		a.Value = slog.TimeValue(a.Value.Time().UTC())

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 )
 
-// Description is a run with everything that can be told of it.
+// Description is a run with everything that is known of it.
 type Description struct {
 	Run
 	Reason     string     `json:"reason,omitempty"`

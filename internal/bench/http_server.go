@@ -26,7 +26,7 @@ func (b *benchmark) startServer() (address string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	told, err := c.StdoutPipe()
+	output, err := c.StdoutPipe()
 	if err != nil {
 		return "", nil, err
 	}
@@ -34,7 +34,7 @@ func (b *benchmark) startServer() (address string, stop func(), err error) {
 		return "", nil, err
 	}
 	stop = func() { life.Close(); _ = c.Wait() } // it ends when its input does
-	if address, err = bufio.NewReader(told).ReadString('\n'); err != nil {
+	if address, err = bufio.NewReader(output).ReadString('\n'); err != nil {
 		stop()
 		return "", nil, fmt.Errorf("the server of the measurement does not begin: %w", err)
 	}

@@ -65,7 +65,7 @@ func (m *Measured) took(d time.Duration, steps int) {
 	}
 }
 
-// String tells people.
+// String returns the figures in one line, for people.
 func (m *Measured) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-11s %s, %s in %.2fs: %.0f steps/s", m.Scenario, terminal.Counted(m.Instances, "run"), terminal.Counted(m.Steps, "step"), m.Seconds, m.StepsPerS)

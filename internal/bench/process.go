@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuOf returns how long a process has computed, to the hundredth of a second, or 0 where that is not told.
+// cpuOf returns how long a process has computed, to the hundredth of a second, or 0 where it is not known.
 func cpuOf(pid int) time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -18,12 +18,12 @@ func cpuOf(pid int) time.Duration {
 	if len(fields) < 13 {
 		return 0
 	}
-	user, _ := strconv.ParseInt(fields[11], 10, 64) // 0 if it is not told
+	user, _ := strconv.ParseInt(fields[11], 10, 64) // 0 if it cannot be read
 	system, _ := strconv.ParseInt(fields[12], 10, 64)
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// rss returns the resident memory of this process, or 0 where that is not told.
+// rss returns the resident memory of this process, or 0 where it is not known.
 func rss() int64 { return residentOf(os.Getpid()) }
 
 func residentOf(pid int) int64 {
@@ -33,7 +33,7 @@ func residentOf(pid int) int64 {
 	}
 	for line := range strings.Lines(string(data)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64) // 0 if it is not told
+			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64) // 0 if it cannot be read
 			return kb << 10
 		}
 	}

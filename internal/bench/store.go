@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/redisstore"
 )
 
-// operations returns how many commands the store's servers have run; 0 where that is not told.
+// operations returns how many commands the store's servers have run; 0 where it is not known.
 func (b *benchmark) operations(ctx context.Context) (int64, error) {
 	s, ok := b.Store.Store.(*redisstore.Store)
 	if !ok {
@@ -42,13 +42,13 @@ func (b *benchmark) rested(ctx context.Context) error {
 	return nil
 }
 
-// memory returns how many bytes the store's servers use; 0 where that is not told.
+// memory returns how many bytes the store's servers use; 0 where it is not known.
 func (b *benchmark) memory(ctx context.Context) (int64, error) {
 	facts, err := b.facts(ctx)
 	return facts.Memory, err
 }
 
-// facts returns what the store's server tells of itself; nothing for other stores. One that is rewriting its file may take
+// facts returns what the store's server reports of itself; nothing for other stores. One that is rewriting its file may take
 // seconds to answer, so that it is asked several times.
 func (b *benchmark) facts(ctx context.Context) (facts redisstore.Facts, err error) {
 	s, ok := b.Store.Store.(*redisstore.Store)

@@ -1,4 +1,4 @@
-// Package describe tells people of runs in a store: what one waits for and what happens next, its deadlines, and its history line by line. It
+// Package describe words for people what is known of runs in a store: what one waits for and what happens next, its deadlines, and its history line by line. It
 // words what package client has found out, and asks no store itself.
 package describe
 
@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Run tells all that is known of a run. Source describes the run that its error comes from; driver says how it goes on if nobody works on
+// Run describes a run in lines. Source describes the run that its error comes from; driver says how it goes on if nobody works on
 // its store, and is empty if somebody may.
 func Run(d, source *client.Description, driver string) string {
 	var b strings.Builder
@@ -72,7 +72,7 @@ func DeadlineColumns() []string {
 	return []string{"SCOPE", "SOURCE", "KIND", "AT", "LEFT", "CAUGHT BY"}
 }
 
-// DeadlineRow tells a deadline in columns.
+// DeadlineRow describes a deadline in columns.
 func DeadlineRow(in client.DescribedDeadline) []string {
 	scope, source, by := "the workflow", "-", "nothing: the run faults"
 	if in.Pointer != "" {
@@ -93,7 +93,7 @@ func DeadlineRow(in client.DescribedDeadline) []string {
 	return []string{scope, source, in.Kind, api.Time(in.At), leftOrOverdue(in.Left), by}
 }
 
-// workerText tells whether the worker that has a run is there.
+// workerText says whether the worker that has a run is there.
 func workerText(d *client.Description) string {
 	lease := store.Moment(d.Lifecycle.Lease)
 	switch {

@@ -13,10 +13,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// notable is from when on it is told that something was stored later than it happened.
+// notable is how much later than it happened a record has to be stored for the difference to be shown.
 const notable = 100 * time.Millisecond
 
-// HistoryLine is a record for people: when, what, where, and the gist of its data.
+// HistoryLine is a record for people: when, what, where, and the beginning of its data.
 func HistoryLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time) string {
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
 	if late := stored.Sub(r.At); late >= notable {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Where tells the tasks in progress.
+// Where returns the tasks in progress.
 func Where(d *client.Description) string {
 	var all []string
 	for _, t := range d.OpenTasks {
@@ -25,7 +25,7 @@ func Where(d *client.Description) string {
 	return strings.Join(all, " ")
 }
 
-// Next tells in a few words what happens next.
+// Next says in a few words what happens next.
 func Next(d *client.Description) string {
 	said := ""
 	if d.Reason != "" {

@@ -19,7 +19,7 @@ const (
 	tabWidth         = 4
 )
 
-// Report is what is told of one document.
+// Report is what is shown of one document.
 type Report struct {
 	Text        []byte
 	Diagnostics dsl.Diagnostics // shown
@@ -27,7 +27,7 @@ type Report struct {
 	FixCommand  string          // how to apply the fixes, empty if that is not offered
 }
 
-// Human returns the report as text that ends in a newline, or nothing if there is nothing to tell.
+// Human returns the report as text that ends in a newline, or nothing if there is nothing to show.
 func Human(r Report, l terminal.Style) string {
 	var b strings.Builder
 	lines := strings.Split(string(r.Text), "\n")

@@ -44,7 +44,7 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Findin
 	return append(found, workers(ctx, s)...)
 }
 
-// Layout tells how a store is laid out.
+// Layout says how a store is laid out.
 func Layout(l store.Layout) string {
 	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, terminal.Counted(l.Partitions, "partition"), l.Schema)
 }
@@ -73,7 +73,7 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding
 	return []Finding{answer, {"SD004", OK, "the store's clock agrees with this machine's", ""}}
 }
 
-// health tells what the store has counted of itself.
+// health reports what the store has counted of itself.
 func health(ctx context.Context, s *swrun.Store) Finding {
 	var all store.Statistics
 	for p := range s.Layout().Partitions {

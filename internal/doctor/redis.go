@@ -42,7 +42,7 @@ func room(f redisstore.Facts) Finding {
 	return Finding{"SD003", OK, what, ""}
 }
 
-// exposure tells what lets others at the server.
+// exposure reports what gives others access to the server.
 func exposure(f redisstore.Facts, location string) (found []Finding) {
 	if !patched(f.Version) {
 		found = append(found, Finding{"SD007", Warning, "Redis " + f.Version + " is older than the corrections of CVE-2025-49844, with which a user who may run scripts takes over the server",

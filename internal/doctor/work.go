@@ -62,7 +62,7 @@ func waitsSince(r *store.Lifecycle) time.Time {
 	return store.Moment(r.Due())
 }
 
-// workers tells of runs that nobody moves on.
+// workers reports runs that no worker takes, and whether there is a worker.
 func workers(ctx context.Context, s *swrun.Store) []Finding {
 	l, err := overdue(ctx, s)
 	if err != nil {
@@ -76,7 +76,7 @@ func workers(ctx context.Context, s *swrun.Store) []Finding {
 	return []Finding{lateness, present(ctx, s)}
 }
 
-// present tells whether there is a worker, if one is needed.
+// present reports whether there is a worker, if one is needed.
 func present(ctx context.Context, s *swrun.Store) Finding {
 	var live int64
 	for p := range s.Layout().Partitions {

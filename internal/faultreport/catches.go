@@ -77,7 +77,7 @@ func conditions(c dsl.Catch) string {
 	return strings.Join(all, ", ")
 }
 
-// misfit tells which member of a filter the error does not have, or nothing if it fits.
+// misfit says which member of a filter the error does not have, or nothing if it fits.
 func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
 	member := f.Mismatch(e)
 	switch member {
@@ -94,7 +94,7 @@ func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
 	return fmt.Sprintf("wants %s=%s; this is %s", member, quoted(*want), quoted(got))
 }
 
-// shortTypes shortens two URIs to what tells them apart.
+// shortTypes shortens two URIs to the part in which they differ.
 func shortTypes(want, got string) (string, string) {
 	i, j := strings.LastIndexByte(want, '/'), strings.LastIndexByte(got, '/')
 	if i < 0 || j < 0 || errors.StandardName(want) == "" || errors.StandardName(got) == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// expression tells which expression the error comes from, if one does: as it is written, where it stands, and what it
+// expression says which expression the error comes from, if one does: as it is written, where it stands, and what it
 // was given.
 func (r Report) expression() []string {
 	cited, ok := r.Outcome.Fault.ExpressionContext()

@@ -1,4 +1,4 @@
-// Package faultreport tells why a run did not complete: what failed, where it stands in the document, what was sent and received, why no
+// Package faultreport explains why a run did not complete: what failed, where it stands in the document, what was sent and received, why no
 // catch took the error, and what to change; for people, and as RFC 9457 JSON. The command shows it when a run ends. It reads what is
 // known already, and runs nothing again.
 package faultreport
@@ -28,7 +28,7 @@ type Report struct {
 	Exit     int    // the code that the command ends with
 	Signal   string // that interrupted it; empty for none
 	// InputRejected says that it did not begin: its input does not fit. TypedInput is the part of the input that is text and could
-	// have been meant as JSON, as it is written then.
+	// have been written as JSON, as it is written then.
 	InputRejected bool
 	TypedInput    string
 	// Documents returns the workflow that a reference means, if it could be read; nil knows none.
@@ -84,7 +84,7 @@ func (r Report) Text(l terminal.Style) string {
 
 func (r Report) name() string { return terminal.Printable(r.Workflow.Document.String()) }
 
-// stopped tells of a run that was cancelled from outside.
+// stopped reports a run that was cancelled from outside.
 func (r Report) stopped(l terminal.Style) string {
 	what := "was cancelled"
 	if r.Signal != "" {
@@ -110,7 +110,7 @@ func labelled(name, text string) string {
 }
 
 // detailLines shows a detail of several lines, such as what a process wrote to standard error, as lines that stand
-// below each other: of many the first and the last, which tell most.
+// below each other: of many the first and the last.
 func detailLines(detail string) string {
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(shorten.To(detail, shownDetail), "\r\n", "\n"), "\n"), "\n")
 	if left := len(lines) - detailHead - detailTail; left > 1 {
@@ -165,7 +165,7 @@ func texts(values []any, limit int) []string {
 }
 
 // extensions shows the further members of the error, as they are the author's or the performer's own words.
-// exchange tells what a call that failed has sent and got, if the error knows.
+// exchange returns what a call that failed has sent and received, if the error knows.
 func (r Report) exchange() (sent, got string) {
 	member := func(name string) map[string]any {
 		object, _ := r.Outcome.Fault.Extensions[name].(map[string]any) // What else it is has its own line

@@ -57,7 +57,7 @@ func (r Report) where() string {
 	return text + fmt.Sprintf(", after %d %s (%s)", a.number-1, retries, strings.Join(delays, ", "))
 }
 
-// child tells where an error stands that came out of a child workflow: its instance is a task of the child's document.
+// child says where an error stands that came out of a child workflow: its instance is a task of the child's document.
 func (r Report) child(origin interpreter.HistoryEvent, instance string) string {
 	by := fmt.Sprintf("of a workflow that task %s (%s) has started", terminal.Printable(string(origin.Pointer)), r.location())
 	task, ok := dsl.TaskAt(r.Workflow, origin.Place()).(*dsl.RunWorkflow)

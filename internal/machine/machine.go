@@ -1,4 +1,4 @@
-// Package machine tells what this process may have of its machine: how much memory. It also paces the garbage collector of a process that
+// Package machine finds out how much memory this process may have. It also paces the garbage collector of a process that
 // is a worker. Hosts of workflows use it for their defaults.
 package machine
 
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// unknownMemory is what a machine is taken to have that does not tell.
+// unknownMemory is assumed where nothing says how much there is.
 const unknownMemory = 2 << 30
 
 // Memory returns how many bytes this process may have: what the machine has, or its control group may have.
@@ -52,7 +52,7 @@ func groupMemory(root, group, file string) int64 {
 	}
 }
 
-// totalMemory returns what /proc/meminfo tells of the machine.
+// totalMemory returns what /proc/meminfo says of the machine.
 func totalMemory(file string) (int64, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

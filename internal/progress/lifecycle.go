@@ -72,7 +72,7 @@ func (l *lifecycle) taskEvent(r interpreter.HistoryEvent, verb, suffix string, f
 	l.emit("task."+verb, r, suffix, data)
 }
 
-// emit writes one event; suffix tells apart the events of one record.
+// emit writes one event; suffix distinguishes the events of one record.
 func (l *lifecycle) emit(name string, r interpreter.HistoryEvent, suffix string, data map[string]any) {
 	d := l.run.Workflow.Document
 	event := map[string]any{

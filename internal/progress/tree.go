@@ -222,7 +222,7 @@ func (t *tree) filter(p dsl.Pointer) string {
 	return "by its filter"
 }
 
-// shortError tells the error of a record in a few words.
+// shortError words the error of a record in a few words.
 func shortError(r interpreter.HistoryEvent) string {
 	e := r.Error
 	if e == nil {

@@ -180,7 +180,7 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	if r.short == "" {
 		r.short = r.rest[1]
 	}
-	if o.state == stateCompleted && len(o.children) > 0 { // What a group has to tell, its tasks tell
+	if o.state == stateCompleted && len(o.children) > 0 { // the tasks of a group say it already
 		r.mark, r.rest[1], r.short = "", "", ""
 	}
 	if r.mark != "" {
@@ -189,7 +189,7 @@ func (v *treeView) row(prefix string, o *occurrence, now time.Time) row {
 	return r
 }
 
-// remaining tells what a task in progress waits for.
+// remaining says what a task in progress waits for.
 func remaining(o *occurrence, now time.Time) string {
 	var parts []string
 	switch {
