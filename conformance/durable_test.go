@@ -106,7 +106,7 @@ func (d *durable) pollAll() (busy bool) {
 		work, err := d.bench.store.Poll(d.t.Context(), p, 100, false)
 		d.must(err)
 		for _, entry := range work.Outbox {
-			d.must(d.relay.Bring(d.t.Context(), entry))
+			d.must(d.relay.Deliver(d.t.Context(), entry))
 			d.must(d.bench.store.Relay(d.t.Context(), p, []string{entry.ID}))
 			busy = true
 		}

@@ -600,7 +600,7 @@ func TestChildOfLatest(t *testing.T) {
 		if _, err := h.client.Deploy(t.Context(), definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := relay.Bring(t.Context(), store.Outgoing{ID: "again", Data: []byte(start)}); err != nil {
+		if err := relay.Deliver(t.Context(), store.Outgoing{ID: "again", Data: []byte(start)}); err != nil {
 			t.Fatal(err)
 		}
 		defer h.work(worker.Config{})()

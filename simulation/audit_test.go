@@ -137,19 +137,19 @@ func (w *world) auditInstance(item store.Listed) {
 		w.problem("I2: the history of %s cannot be read: %s", i, err)
 		return
 	}
-	w.auditRecords(i, item.Lifecycle, entries)
+	w.auditEvents(i, item.Lifecycle, entries)
 	w.auditTimes(i, entries)
 	w.auditState(item, entries)
 }
 
-// auditRecords checks that records are numbered without gaps, that there is one end and nothing behind it, and that
+// auditEvents checks that history events are numbered without gaps, that there is one end and nothing behind it, and that
 // owners follow each other (I1, I2, I3).
-func (w *world) auditRecords(i store.Instance, stored store.Lifecycle, entries []client.HistoryEntry) {
+func (w *world) auditEvents(i store.Instance, stored store.Lifecycle, entries []client.HistoryEntry) {
 	seq, ended := 0, false
 	var epoch int64
 	nonces := map[int64]string{}
 	finished := map[interpreter.Path]bool{}
-	told := map[interpreter.EffectID]int{} // of children
+	answers := map[interpreter.EffectID]int{} // of children
 	for _, e := range entries {
 		if known, ok := nonces[e.Token.Epoch]; e.Token.Epoch < epoch || ok && known != e.Token.Nonce {
 			w.problem("I3: %s was written by %v after epoch %d", i, e.Token, epoch)
@@ -157,7 +157,7 @@ func (w *world) auditRecords(i store.Instance, stored store.Lifecycle, entries [
 		epoch, nonces[e.Token.Epoch] = e.Token.Epoch, e.Token.Nonce
 		for _, r := range e.Events {
 			if seq++; r.Seq != seq {
-				w.problem("I2: record %d of %s has the number %d", seq, i, r.Seq)
+				w.problem("I2: event %d of %s has the number %d", seq, i, r.Seq)
 				return
 			}
 			if ended && r.Type != interpreter.ResultLate {
@@ -172,18 +172,18 @@ func (w *world) auditRecords(i store.Instance, stored store.Lifecycle, entries [
 				}
 				finished[r.Path] = true
 			}
-			if _, child := told[r.Effect]; child && (r.Type == interpreter.EffectFinished || r.Type == interpreter.ResultLate) {
-				if told[r.Effect]++; told[r.Effect] > 1 {
-					w.problem("I18: %s was told twice of a child", i)
+			if _, child := answers[r.Effect]; child && (r.Type == interpreter.EffectFinished || r.Type == interpreter.ResultLate) {
+				if answers[r.Effect]++; answers[r.Effect] > 1 {
+					w.problem("I18: %s was answered twice by a child", i)
 				}
 			}
 			if r.Type == interpreter.EffectStarted && r.Kind == dsl.KindRunWorkflow {
-				told[r.Effect] = 0
+				answers[r.Effect] = 0
 			}
 		}
 	}
 	if int64(seq) != stored.Records || !ended && stored.Status.Final() {
-		w.problem("I2: %s has %d records, the store counts %d", i, seq, stored.Records)
+		w.problem("I2: %s has %d events, the store counts %d", i, seq, stored.Records)
 	}
 }
 

@@ -2,7 +2,7 @@
 // with all that they decide, and a real store, between which messages are lost, doubled, delayed and reordered, while owners
 // of few slots crash, stop and have clocks that run wrong. Everything comes from one seed, so that a failure can be repeated:
 //
-//	go test ./simulation -run TestSeeds -seed 1234 -tell -v
+//	go test ./simulation -run TestSeeds -seed 1234 -trace -v
 //
 // With the build tag planted it also holds itself to account: bugs are planted one by one, in what the store does and in the
 // code that decides, and each has to be found.

@@ -90,7 +90,7 @@ func (o *owner) act(x *executor) {
 	}
 }
 
-// report tells an execution what has become of its lease, its mail and its owner.
+// report reports to an execution what has become of its lease, its mail and its owner.
 func (o *owner) report(x *executor) {
 	switch {
 	case x.revoked || !o.trusted(x) && !o.w.bug.trusting:

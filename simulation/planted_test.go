@@ -35,7 +35,7 @@ func planted() []bug {
 		{name: "messages not consumed", store: in(func(s *faultyStore) { s.unread = true })},
 		{name: "messages not deduplicated", store: in(func(s *faultyStore) { s.repeated = true })},
 		{name: "child id random", store: in(func(s *faultyStore) { s.random = true })},
-		{name: "cancel not propagated", store: in(func(s *faultyStore) { s.deaf = true })},
+		{name: "cancel not propagated", store: in(func(s *faultyStore) { s.ignored = true })},
 		{name: "outbox deleted before delivery", hasty: true},
 		{name: "leases trusted for ever", trusting: true},
 	}
@@ -61,7 +61,7 @@ type faultyStore struct {
 	w *world
 
 	anyToken, renewAll, twice, lenient, equal, ahead, popped, unarmed bool
-	anyVersion, kept, unread, repeated, random, deaf                  bool
+	anyVersion, kept, unread, repeated, random, ignored               bool
 }
 
 func (s *faultyStore) now() time.Time { return epoch().Add(s.w.now).Truncate(time.Millisecond) }
@@ -133,7 +133,7 @@ func (s *faultyStore) Deliver(ctx context.Context, d store.Delivery) error {
 }
 
 func (s *faultyStore) Command(ctx context.Context, c store.Command) error {
-	if s.deaf && strings.Contains(c.To.ID, ".") {
+	if s.ignored && strings.Contains(c.To.ID, ".") {
 		return nil
 	}
 	return s.Store.Command(ctx, c)

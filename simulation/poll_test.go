@@ -141,7 +141,7 @@ func (o *owner) renewAll(p int, all []*executor) {
 	})
 }
 
-// relay brings what leaves instances to where it belongs.
+// relay delivers what leaves instances.
 func (o *owner) relay(p int, entries []store.Outgoing) {
 	if len(entries) == 0 {
 		return
@@ -151,8 +151,8 @@ func (o *owner) relay(p int, entries []store.Outgoing) {
 			return o.w.store.Relay(context.Background(), p, []string{entries[0].ID})
 		}, func(error) { then() })
 	}
-	bring := func(then func()) {
-		o.call("bring", func() error { return o.w.relay.Bring(context.Background(), entries[0]) }, func(err error) {
+	deliver := func(then func()) {
+		o.call("deliver", func() error { return o.w.relay.Deliver(context.Background(), entries[0]) }, func(err error) {
 			if err == nil {
 				then()
 			}
@@ -160,8 +160,8 @@ func (o *owner) relay(p int, entries []store.Outgoing) {
 	}
 	rest := func() { o.relay(p, entries[1:]) }
 	if o.w.bug.hasty {
-		acknowledge(func() { bring(rest) })
+		acknowledge(func() { deliver(rest) })
 		return
 	}
-	bring(func() { acknowledge(rest) })
+	deliver(func() { acknowledge(rest) })
 }

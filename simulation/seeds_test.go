@@ -12,7 +12,7 @@ import (
 var (
 	seeds = flag.Uint64("seeds", 2000, "how many seeds to play")
 	seed  = flag.Uint64("seed", 0, "play this one only")
-	trace = flag.Bool("tell", false, "with -seed: tell everything that happens")
+	trace = flag.Bool("trace", false, "with -seed: print everything that happens")
 )
 
 // TestSeeds plays many small worlds in which everything goes wrong.
@@ -33,7 +33,7 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	tail := found.trace[max(0, len(found.trace)-60):]
-	t.Errorf("seed %d: %s\n%+v\n%s\nrepeat it: go test ./simulation -run TestSeeds -seed %d -tell -v",
+	t.Errorf("seed %d: %s\n%+v\n%s\nrepeat it: go test ./simulation -run TestSeeds -seed %d -trace -v",
 		found.seed, strings.Join(found.problems, "\n"), found.knobs, strings.Join(tail, "\n"), found.seed)
 }
 

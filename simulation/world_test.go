@@ -211,7 +211,7 @@ func (w *world) start(r *run) {
 	}
 	if r.kind.cancel && w.rng.IntN(2) == 0 {
 		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "cancel", func() {
-			if err := w.client.Cancel(context.Background(), i, "the simulation wants it"); err == nil {
+			if err := w.client.Cancel(context.Background(), i, "by the simulation"); err == nil {
 				r.cancelled = true
 				w.note("cancel %s", r.id)
 			}
@@ -223,9 +223,9 @@ func (w *world) start(r *run) {
 func (w *world) pause(r *run) {
 	from := time.Duration(w.rng.IntN(2000)) * time.Millisecond
 	to := from + time.Duration(w.rng.IntN(3000))*time.Millisecond
-	give := func(what string, order func(context.Context, store.Instance, string) error) func() {
+	give := func(what string, command func(context.Context, store.Instance, string) error) func() {
 		return func() {
-			if err := order(context.Background(), r.instance, "the simulation wants it"); err == nil {
+			if err := command(context.Background(), r.instance, "by the simulation"); err == nil {
 				w.note("%s %s", what, r.id)
 			}
 		}

@@ -109,7 +109,7 @@ func newTask(d *client.Description, t interpreter.OpenTask) Task {
 func NewDeadline(in client.DescribedDeadline) Deadline {
 	d := Deadline{
 		Kind: in.Kind, Pointer: string(in.Pointer), StartedAt: Time(in.StartedAt), At: Time(in.At), LeftSeconds: in.Left.Seconds(),
-		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "", Conditional: in.Perhaps, Held: in.Held,
+		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "", Conditional: in.Conditional, Held: in.Held,
 	}
 	if in.Line > 0 {
 		d.File, d.Line = in.File, in.Line

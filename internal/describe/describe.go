@@ -84,7 +84,7 @@ func DeadlineRow(in client.DescribedDeadline) []string {
 	if in.CaughtBy != "" {
 		by = string(in.CaughtBy)
 	}
-	if in.Perhaps {
+	if in.Conditional {
 		by += " (if its condition holds)"
 	}
 	if in.Held {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file tells whether anybody works on an instance, and who has told it to stop.
+// This file describes whether a worker holds an instance, and why it was cancelled or suspended.
 
 // attended reports whether the worker that holds the instance is there, as far as the store knows.
 func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
@@ -20,10 +20,10 @@ func (d *Description) gone(alone bool) bool {
 	return d.Lifecycle.Held() && (alone || d.Lifecycle.Lease <= store.Millis(d.At))
 }
 
-// unclaimed is from when on it is told for how long nobody has taken what is ready.
+// unclaimed is how long an instance is ready before a description says since when.
 const unclaimed = 5 * time.Second
 
-// waitsForWorker tells that the instance is ready, and since when if that is long.
+// waitsForWorker says that the instance is ready, and since when if that is long.
 func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Lifecycle.Ready
@@ -40,8 +40,8 @@ func (d *Description) waitsForWorker() string {
 // then may have ended since.
 const reasonWithin = 5 * historyPage
 
-// told returns what those said who have cancelled or suspended an instance; empty if they said nothing.
-func (c *Client) told(ctx context.Context, d *Description) (reason string, err error) {
+// statedReason returns the reason that was given when an instance was cancelled or suspended; empty if none was.
+func (c *Client) statedReason(ctx context.Context, d *Description) (reason string, err error) {
 	about := interpreter.WorkflowSuspended
 	switch {
 	case d.Lifecycle.Status == interpreter.StatusCancelled:
@@ -51,8 +51,8 @@ func (c *Client) told(ctx context.Context, d *Description) (reason string, err e
 	}
 	_, err = c.History(ctx, d.Instance, max(0, int(d.Lifecycle.Entries)-reasonWithin), func(e HistoryEntry) error {
 		for _, r := range e.Events {
-			if said, ok := r.Data.(string); ok && r.Type == about {
-				reason = said
+			if text, ok := r.Data.(string); ok && r.Type == about {
+				reason = text
 			}
 		}
 		return nil

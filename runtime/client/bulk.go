@@ -15,15 +15,15 @@ import (
 // removeBatch is how many instances one transition removes.
 const removeBatch = 100
 
-// sides is how many calls are on their way at a time: what comes to a store together is stored together.
-const sides = 128
+// callsAtOnce is how many calls are on their way at a time: a store answers several calls that come at once with less work.
+const callsAtOnce = 128
 
-// ForEach calls f for each of all, several at a time, and returns the errors at the same places.
+// ForEach calls f for each of all, several at a time, and returns the errors at the same positions.
 func ForEach[T any](all []T, f func(T) error) []error {
 	failed := make([]error, len(all))
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(sides, len(all)) {
+	for range min(callsAtOnce, len(all)) {
 		group.Go(func() {
 			for n := int(next.Add(1)) - 1; n < len(all); n = int(next.Add(1)) - 1 {
 				failed[n] = f(all[n])
@@ -47,37 +47,37 @@ func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 	return err
 }
 
-// DeleteAll removes instances that have ended, many in one transition, and returns the errors at the same places. It is no
+// DeleteAll removes instances that have ended, many in one transition, and returns the errors at the same positions. It is no
 // error that there is no such instance: somebody else has removed it.
 func (c *Client) DeleteAll(ctx context.Context, all []store.Instance) []error {
 	failed := make([]error, len(all))
-	byPartition := map[int][]int{} // places in all
+	byPartition := map[int][]int{} // positions in all
 	for n, i := range all {
 		p := i.Partition(c.store.Layout().Partitions)
 		byPartition[p] = append(byPartition[p], n)
 	}
 	var batches [][]int
-	for _, places := range byPartition {
-		batches = slices.AppendSeq(batches, slices.Chunk(places, removeBatch))
+	for _, positions := range byPartition {
+		batches = slices.AppendSeq(batches, slices.Chunk(positions, removeBatch))
 	}
-	ForEach(batches, func(places []int) error {
-		c.deleteTogether(ctx, all, places, failed)
+	ForEach(batches, func(positions []int) error {
+		c.deleteBatch(ctx, all, positions, failed)
 		return nil
 	})
 	return failed
 }
 
-// deleteTogether removes the instances at some places in all, which are of one partition.
-func (c *Client) deleteTogether(ctx context.Context, all []store.Instance, places []int, failed []error) {
-	request := store.Remove{Partition: all[places[0]].Partition(c.store.Layout().Partitions)}
-	for _, n := range places {
+// deleteBatch removes the instances at some positions in all, which are of one partition.
+func (c *Client) deleteBatch(ctx context.Context, all []store.Instance, positions []int, failed []error) {
+	request := store.Remove{Partition: all[positions[0]].Partition(c.store.Layout().Partitions)}
+	for _, n := range positions {
 		request.Instances = append(request.Instances, all[n])
 	}
 	removed, err := c.store.Remove(ctx, request)
-	if err == nil && removed == len(places) {
+	if err == nil && removed == len(positions) {
 		return
 	}
-	for _, n := range places { // the store does not tell which it has left alone
+	for _, n := range positions { // the store does not say which it has left alone
 		if failed[n] = err; err == nil {
 			if failed[n] = c.Delete(ctx, all[n]); store.RefusedAs(failed[n]) == store.NoSuch {
 				failed[n] = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file tells parents about the workflows that they run.
+// This file finds the children of an instance.
 
 // started returns the child workflow that a task has started and waits for.
 func (d *Description) started(o interpreter.OpenTask) store.Instance {
@@ -54,7 +54,7 @@ func (c *Client) failedChild(ctx context.Context, d *Description) (child store.I
 	return child, found, err
 }
 
-// origin is where the task of a record stands in the document.
+// origin is where the task of an event stands in the document.
 func origin(r interpreter.HistoryEvent) dsl.Pointer {
 	if r.Origin != "" {
 		return r.Origin

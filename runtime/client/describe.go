@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Description is all that can be told of an instance now.
+// Description is all that is known of an instance at a moment.
 type Description struct {
 	Instance   store.Instance
 	Lifecycle  store.Lifecycle
@@ -27,7 +27,7 @@ type Description struct {
 	OpenTasks []interpreter.OpenTask
 	Deadlines []DescribedDeadline
 	Gone      bool   // the worker that held it is gone, and no other one has taken it over
-	Reason    string // what those said who have cancelled or suspended it
+	Reason    string // that was given when it was cancelled or suspended
 	Why       string // what it waits for, until when, and whether anything else can move it
 	Then      string // what happens when the first deadline passes; empty if there is none
 }
@@ -35,15 +35,15 @@ type Description struct {
 // DescribedDeadline is a deadline in force, and what its passing leads to.
 type DescribedDeadline struct {
 	interpreter.ActiveDeadline
-	File     string        // of the document
-	Line     int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
-	Left     time.Duration // until it passes; negative if it is overdue
-	CaughtBy dsl.Pointer   // the try that would take the timeout; empty if the instance would fault
-	Perhaps  bool          // CaughtBy has a condition that decides
-	Held     bool          // the run is quarantined: it is decided when the run is released
+	File        string        // of the document
+	Line        int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
+	Left        time.Duration // until it passes; negative if it is overdue
+	CaughtBy    dsl.Pointer   // the try that would catch the timeout; empty if the instance would fault
+	Conditional bool          // CaughtBy has a condition that decides
+	Held        bool          // the run is quarantined: it is decided when the run is released
 }
 
-// Describe tells what an instance is doing.
+// Describe returns what an instance is doing.
 func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	}
 	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
 	d.Gone = d.gone(c.alone)
-	if d.Reason, err = c.told(ctx, d); err != nil {
+	if d.Reason, err = c.statedReason(ctx, d); err != nil {
 		return nil, err
 	}
 	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
@@ -86,7 +86,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 // begun returns the state of an instance of which nothing is stored yet, and all the limits of its time. Timeouts of one
 // that no worker has taken are in force only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
-	// A timeout that cannot be told is none yet: the run will say why.
+	// A timeout whose expression fails is none yet: the run will say why.
 	s, _ := interpreter.StateAtStart(d.Program, d.Instance.Namespace, d.Instance.ID, d.Invocation.Start(d.Program, d.Lifecycle))
 	limits := s.Deadlines
 	if d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.Accepted {
@@ -107,7 +107,7 @@ func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline 
 	switch {
 	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
-		described.CaughtBy, described.Perhaps = taker(w, in)
+		described.CaughtBy, described.Conditional = catching(w, in)
 	case in.Kind == interpreter.DeadlineWorkflow:
 		described.Line = w.Source.Key("/timeout").Start.Line
 	case in.Kind == interpreter.DeadlineRun && d.Invocation.RunTimeout == 0:
@@ -116,11 +116,11 @@ func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline 
 	return described
 }
 
-// taker returns the try that would take the timeout of a scope, and whether a condition decides.
-func taker(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
+// catching returns the try that would catch the timeout of a scope, and whether a condition decides.
+func catching(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
 	var found *dsl.TryTask
 	dsl.Walk(w, func(t dsl.Task) bool {
-		if try, ok := t.(*dsl.TryTask); ok && takes(try, in) {
+		if try, ok := t.(*dsl.TryTask); ok && catches(try, in) {
 			found = try // the innermost comes last
 		}
 		return true
@@ -131,20 +131,20 @@ func taker(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
 	return found.Pointer, found.Catch.When.Text != "" || found.Catch.ExceptWhen.Text != ""
 }
 
-func takes(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
+func catches(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
 	inside := strings.HasPrefix(string(in.Pointer), string(try.Pointer)+"/try/")
 	own := in.Pointer == try.Pointer && in.Kind == interpreter.DeadlineAttempt
 	return (inside || own) && try.Catch.Errors.Mismatch(in.Error()) == ""
 }
 
-// why tells in one sentence or two what the instance waits for.
+// why says in one sentence or two what the instance waits for.
 func (d *Description) why() string {
 	r := &d.Lifecycle
 	switch {
 	case r.Status.Final():
 		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(store.Moment(r.Closed)), because(d.Reason))
 	case d.Status == store.Quarantined:
-		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.places())
+		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.currentTasks())
 	case d.State.Suspended:
 		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
 	case r.Status == interpreter.StatusPending && r.Started > store.Millis(d.At):
@@ -161,7 +161,7 @@ func (d *Description) why() string {
 	return "it is in several places at once: " + strings.Join(all, "; ") + "."
 }
 
-// mail tells of messages that nobody has read.
+// mail says how many messages wait for a worker.
 func (d *Description) mail() string {
 	n := d.Lifecycle.Mail - d.Lifecycle.Read
 	switch {
@@ -173,7 +173,7 @@ func (d *Description) mail() string {
 	return fmt.Sprintf(" %d messages to it wait for a worker.", n)
 }
 
-func (d *Description) places() string {
+func (d *Description) currentTasks() string {
 	var all []string
 	for _, o := range d.OpenTasks {
 		all = append(all, string(o.Pointer))
@@ -231,7 +231,7 @@ func (d *Description) fires() (next DescribedDeadline, ok bool) {
 	return next, ok
 }
 
-// then tells what happens when the first deadline passes.
+// then says what happens when the first deadline passes.
 func (d *Description) then() string {
 	first, ok := d.fires()
 	if !ok {
@@ -244,22 +244,22 @@ func (d *Description) then() string {
 	case first.Pointer == "":
 		scope = "the workflow's timeout fires"
 	}
-	consequence := "it faults with `timeout`: no catch takes it"
+	outcome := "it faults with `timeout`: no catch takes it"
 	if first.CaughtBy != "" {
-		consequence = fmt.Sprintf("the catch of %s (%s) takes it", first.CaughtBy, d.Source(first.CaughtBy))
-		if first.Perhaps {
-			consequence += " if its condition holds"
+		outcome = fmt.Sprintf("the catch of %s (%s) takes it", first.CaughtBy, d.Source(first.CaughtBy))
+		if first.Conditional {
+			outcome += " if its condition holds"
 		}
 	}
 	if !first.At.After(d.At) {
-		return fmt.Sprintf("It is %s (%s): as soon as a worker takes the run, %s, and %s.", d.in(first.At), clockTime(first.At), scope, consequence)
+		return fmt.Sprintf("It is %s (%s): as soon as a worker takes the run, %s, and %s.", d.in(first.At), clockTime(first.At), scope, outcome)
 	}
-	return fmt.Sprintf("If nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, consequence)
+	return fmt.Sprintf("If nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, outcome)
 }
 
 func (d *Description) in(at time.Time) string { return Due(at.Sub(d.At)) }
 
-// Due tells when something happens that has so much time left: in 5s, or overdue by 5s.
+// Due says when something happens that has so much time left: in 5s, or overdue by 5s.
 func Due(left time.Duration) string {
 	if left < 0 {
 		return "overdue by " + dsl.RoughSpan(-left)

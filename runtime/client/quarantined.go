@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// QuarantinedError tells that an instance does not go on by itself: Client.Retry lets it run again.
+// QuarantinedError is about an instance that does not go on by itself: Client.Retry lets it run again.
 type QuarantinedError struct {
 	Instance store.Instance
 	Ends     time.Time // when a deadline ends it all the same; zero for never
@@ -23,7 +23,7 @@ func (e *QuarantinedError) Error() string {
 	return text
 }
 
-// mayEnd reports whether err tells of an instance that is quarantined, and that a deadline may end all the same.
+// mayEnd reports whether err is about an instance that is quarantined, and that a deadline may end all the same.
 func mayEnd(err error) bool {
 	var stuck *QuarantinedError
 	return errors.As(err, &stuck) && !(stuck.settled && stuck.Ends.IsZero())

@@ -1,5 +1,5 @@
 // Package effect performs the effects of runs, one attempt each: it contains panics, cancels, gives up on what does not end
-// when it is cancelled, and bounds the memory that effects take together. The worker and the local driver use it. It never
+// when it is cancelled, and bounds the memory that all effects take. The worker and the local driver use it. It never
 // decides whether an effect is performed, or what its end means.
 package effect
 

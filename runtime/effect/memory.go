@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Memory bounds what the effects of a driver hold together. Who wants more than is left waits; first come, first served, so
+// Memory bounds what all effects of a driver hold. An effect that needs more than is left waits; first come, first served, so
 // that large answers are not overtaken for ever.
 //
 // What is read and the values that are made of it have a part each. Who waits for values may hold what it has read; who holds
@@ -18,11 +18,11 @@ type Memory struct {
 	read, values *part
 }
 
-// maxValues is how many bytes the values of effects take together until they are stored, whatever a worker may take: they
+// maxValues is how many bytes the values of all effects take until they are stored, whatever a worker may take: they
 // take several times their text, and more of them at a time than there are processors to make them gains nothing.
 const maxValues = 128 << 20
 
-// DefaultMemory is how many bytes effects may hold together unless a driver is configured otherwise.
+// DefaultMemory is how many bytes all effects may hold unless a driver is configured otherwise.
 const DefaultMemory = 1 << 30
 
 // NewMemory returns so many bytes of memory.

@@ -95,7 +95,7 @@ func (x *Execution) parks() bool {
 	return x.state.Phase() == interpreter.StatusWaiting && len(x.queue) == 0 && unstarted == 0 && !x.again
 }
 
-// reason tells why the instance is closed (promises.md 203).
+// reason returns why the instance is closed (promises.md 203).
 func (x *Execution) reason() string {
 	switch {
 	case x.state.TimedOut:

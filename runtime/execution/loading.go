@@ -18,8 +18,8 @@ type loading struct {
 	failure error     // why it is given back
 }
 
-// load asks for the program of a claimed instance. As long as the store cannot tell, it is asked again, but not for so long
-// that the owner seems to hang.
+// load asks for the program of a claimed instance. As long as the store cannot be asked, it is asked again, but not for
+// so long that the owner seems to hang.
 func (x *Execution) load(claimed store.Claimed) {
 	until := x.Clock().Add(x.LoadWithin)
 	if wake := store.Moment(claimed.Lifecycle.Wake); !wake.IsZero() && wake.Add(store.Grace/2).Before(until) {

@@ -9,7 +9,7 @@ import (
 )
 
 // This file is what goes on of an instance that is quarantined: its time, and nothing else (promises.md 182). None of its
-// tasks goes on, no effect is performed, no message is heard, and of its expressions only those are evaluated that say how
+// tasks goes on, no effect is performed, no message is read, and of its expressions only those are evaluated that say how
 // long a run may take which has not got so far yet.
 
 func (x *Execution) quarantined() bool { return x.stored.Reason == store.Quarantined }
@@ -37,11 +37,11 @@ func (x *Execution) confine() {
 	x.commit(true)
 }
 
-// terms returns when the instance ends at the latest, when its first deadline passes, and the event that tells it so.
+// terms returns when the instance ends at the latest, when its first deadline passes, and the event with which it is stepped then.
 func (x *Execution) terms() (end, first time.Time, event interpreter.Event) {
 	if x.state.Status == interpreter.StatusPending {
 		start := x.invocation.Start(x.program, x.stored)
-		// A timeout that cannot be told is no deadline: the run would fault, but that is work.
+		// A timeout whose expression fails is no deadline: the run would fault, but that is work.
 		begun, _ := interpreter.StateAtStart(x.program, x.instance.Namespace, x.instance.ID, start)
 		return begun.NextDeadline(), begun.NextDeadline(), start
 	}

@@ -92,10 +92,10 @@ func (x *Execution) step(ev interpreter.Event) {
 	x.batch.at, x.again = at, result.Again
 	x.note(ev, at, result)
 	for _, id := range result.Cancels {
-		x.unwanted(id)
+		x.abandon(id)
 	}
 	for _, e := range result.Effects {
-		x.wanted(e)
+		x.request(e)
 	}
 }
 
@@ -136,11 +136,11 @@ func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.
 	x.batch.events += len(result.History)
 }
 
-// wanted takes in an effect that a step wants.
-func (x *Execution) wanted(e interpreter.Effect) {
+// request takes in an effect that a step asks for.
+func (x *Execution) request(e interpreter.Effect) {
 	x.batch.bytes += len(e.Request.Body)
 	switch {
-	case x.inFlight[e.ID]: // a step that is repeated wants it again
+	case x.inFlight[e.ID]: // a step that is repeated asks for it again
 	case e.Route == interpreter.RoutePublish:
 		x.batch.outbox = append(x.batch.outbox, Outgoing{Publish: e.Request.Body})
 	case e.Route == interpreter.RouteChild:
@@ -154,8 +154,8 @@ func (x *Execution) wanted(e interpreter.Effect) {
 	}
 }
 
-// unwanted takes in that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
-func (x *Execution) unwanted(id interpreter.EffectID) {
+// abandon takes in that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
+func (x *Execution) abandon(id interpreter.EffectID) {
 	if c, ok := x.children[id]; ok {
 		delete(x.children, id)
 		x.batch.outbox = append(x.batch.outbox, c.closing(x.terminated)...)

@@ -28,13 +28,13 @@ type Config struct {
 	// Virtual runs on virtual time: it stands still while the run works, passes as usual while only effects are in
 	// flight, and jumps to the next wake-up when nothing is.
 	Virtual bool
-	// Observe is called with every record of the run in order, never from two goroutines at once.
+	// Observe is called with every history event of the run in order, never from two goroutines at once.
 	Observe func(interpreter.HistoryEvent)
 	// Workflows resolves run.workflow tasks; nil knows no other workflow.
 	Workflows Workflows
-	// Log tells of effects that did not end when they were told to; default discards.
+	// Log is for effects that do not end when they are cancelled; default discards.
 	Log    *slog.Logger
-	Memory int64 // bytes that what effects read may take together; default 1 GiB
+	Memory int64 // bytes that everything effects read may take; default 1 GiB
 }
 
 // Workflows finds a program by identity; version is a semantic version or "latest". An unknown one is an error of
@@ -244,7 +244,7 @@ func (l *local) receive(f finishedEffect) error {
 	return nil
 }
 
-// step advances an instance and does what it wants.
+// step advances an instance and starts its effects.
 func (l *local) step(i *instance, ev interpreter.Event) {
 	result := interpreter.Step(i.program, i.state, ev, l.clock.now())
 	i.again = result.Again
@@ -268,7 +268,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 	}
 }
 
-// end takes an instance out of the run and tells its parent.
+// end takes an instance out of the run and answers its parent.
 func (l *local) end(i *instance) {
 	for at, other := range l.instances {
 		if other == i {

@@ -170,7 +170,7 @@ func (x *executor) await() error {
 	return nil
 }
 
-// report tells the execution if the lease is lost, or the worker stops.
+// report reports to the execution if the lease is lost, or the worker stops.
 func (x *executor) report() {
 	if why := context.Cause(x.ctx); why != nil {
 		x.execution.LeaseLost(why)

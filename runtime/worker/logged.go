@@ -18,9 +18,9 @@ import (
 )
 
 // This file is what a worker says of its work: one line for each start, end, fault, timeout and quarantine, and what it
-// waits for when it stops. Errors in records have their secrets hidden already.
+// waits for when it stops. Errors in history have their secrets hidden already.
 
-// logClaimed tells of workers that were lost before this one took the instance.
+// logClaimed logs that workers were lost before this one took the instance.
 func (x *executor) logClaimed(r *store.Lifecycle) {
 	log := x.Log()
 	switch {
@@ -36,28 +36,28 @@ func (x *executor) Log() *slog.Logger {
 	return x.partition.w.c.Log.With("run", x.instance.String())
 }
 
-// logStored tells what a commit has stored.
+// logStored logs what a commit has stored.
 func (x *executor) logStored(c *store.Commit) {
 	if !x.partition.w.c.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
 	log := x.Log()
 	for _, e := range x.execution.Actions().History {
-		logEntry(log, e, x.execution.Invocation())
+		logStep(log, e, x.execution.Invocation())
 	}
 	if !c.Status.Final() {
 		return
 	}
 	outcome := x.execution.Outcome()
-	words := []any{"records", x.execution.Events(), "took", dsl.RoughSpan(c.At.Sub(outcome.StartedAt))}
+	fields := []any{"records", x.execution.Events(), "took", dsl.RoughSpan(c.At.Sub(outcome.StartedAt))}
 	if outcome.Fault != nil {
-		words = append(words, "error", inLog(outcome.Fault))
+		fields = append(fields, "error", inLog(outcome.Fault))
 	}
-	log.Info("a run has ended: "+strings.ReplaceAll(c.Reason, "_", " "), words...)
+	log.Info("a run has ended: "+strings.ReplaceAll(c.Reason, "_", " "), fields...)
 }
 
-// logEntry tells what of a step people want to know while it goes on.
-func logEntry(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invocation) {
+// logStep logs what people want to know of a step while the run goes on.
+func logStep(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invocation) {
 	for _, r := range e.Events {
 		switch {
 		case r.Type == interpreter.WorkflowStarted:
@@ -72,16 +72,16 @@ func logEntry(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invoc
 	if first < 0 {
 		return
 	}
-	words := []any{"task", string(e.Events[first].Path), "error", inLog(e.Events[first].Error)}
+	fields := []any{"task", string(e.Events[first].Path), "error", inLog(e.Events[first].Error)}
 	caught := slices.IndexFunc(e.Events, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.ErrorCaught })
 	if caught >= 0 {
-		words = append(words, "caughtBy", string(e.Events[caught].CaughtBy))
+		fields = append(fields, "caughtBy", string(e.Events[caught].CaughtBy))
 	}
 	what := "a task has faulted"
 	if e.Events[first].Timeout != "" {
 		what = "a task has timed out"
 	}
-	log.Info(what, words...)
+	log.Info(what, fields...)
 }
 
 // maxLogged is how many bytes of an error stand in the log.
@@ -92,8 +92,8 @@ func inLog(e *errors.Error) string {
 	return shorten.To(e.Error(), maxLogged)
 }
 
-// attemptLog knows what is in flight, for who asks what a worker waits for.
-type attemptLog struct {
+// attempts are the effects that a worker performs now: it logs them when it stops.
+type attempts struct {
 	mu  sync.Mutex
 	all map[*attempt]inProgress
 }
@@ -105,7 +105,7 @@ type inProgress struct {
 	since  time.Time // by the worker's clock
 }
 
-func (l *attemptLog) begin(a *attempt, run store.Instance, at time.Time) {
+func (l *attempts) begin(a *attempt, run store.Instance, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
@@ -114,14 +114,14 @@ func (l *attemptLog) begin(a *attempt, run store.Instance, at time.Time) {
 	l.all[a] = inProgress{a.Effect(), run, at}
 }
 
-func (l *attemptLog) end(a *attempt) {
+func (l *attempts) end(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.all, a)
 }
 
 // oldest returns what is in flight, the oldest first.
-func (l *attemptLog) oldest() []inProgress {
+func (l *attempts) oldest() []inProgress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := slices.Collect(maps.Values(l.all))
@@ -132,7 +132,7 @@ func (l *attemptLog) oldest() []inProgress {
 // namedAttempts is how many effects a worker names that it waits for.
 const namedAttempts = 10
 
-// logStopping tells what a worker that stops waits for, and how long.
+// logStopping logs what a worker that stops waits for, and how long.
 func (w *Worker) logStopping() {
 	all := w.attempts.oldest()
 	if len(all) == 0 {
@@ -149,7 +149,7 @@ func (w *Worker) logStopping() {
 	}
 }
 
-// logLeaving tells that the grace is over.
+// logLeaving logs that the grace is over.
 func (w *Worker) logLeaving() {
 	w.c.Log.Info("the grace is over: what is in progress is given up, and another worker performs it again", "inProgress", len(w.attempts.oldest()))
 }

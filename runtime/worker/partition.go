@@ -88,7 +88,7 @@ func (p *partition) pause(ctx context.Context, d time.Duration) {
 }
 
 // restPolls is how many times longer a partition rests in which there is nothing to do: the worker looks after all of
-// them together for what is written (Worker.watch).
+// them together for what is written (see Worker.watch).
 const restPolls = 60
 
 // idle returns how long nothing is to be expected.
@@ -179,7 +179,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 	return len(begun) > 0, errors.Join(p.claim(ctx, p.w.begun, begun), p.expire(ctx, work))
 }
 
-// leaveFor is how long an instance is left to others, who hear at once that there is one.
+// leaveFor is how long an instance is left to other workers, who get a hint at once that there is one.
 const leaveFor = 200 * time.Millisecond
 
 // leave leaves an instance to other workers for a moment.
@@ -207,7 +207,7 @@ func (p *partition) notLeft(all []store.Instance) []store.Instance {
 	return slices.DeleteFunc(all, func(i store.Instance) bool { return p.left[i] })
 }
 
-// begin takes new instances, which may have to wait for a place: nothing else waits for them.
+// begin takes new instances, which may have to wait for a slot: nothing else waits for them.
 func (p *partition) begin(ctx context.Context, instances []store.Instance, aside *sync.WaitGroup) {
 	if len(instances) == 0 || !p.starting.TryLock() {
 		return
@@ -256,7 +256,7 @@ func (p *partition) expire(ctx context.Context, work store.Work) error {
 	}
 	removed, err := p.w.c.Store.Remove(ctx, store.Remove{Partition: p.n, Instances: work.Expired, Age: keep})
 	p.mu.Lock()
-	p.expiry = time.Time{} // the next poll tells; what cannot be removed is not tried again and again
+	p.expiry = time.Time{} // the next poll finds it; what cannot be removed is not tried again and again
 	p.mu.Unlock()
 	if removed > 0 {
 		p.nudge()
@@ -274,7 +274,7 @@ func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instanc
 		some := ready[:n]
 		ready = ready[n:]
 		sent := p.w.c.Now()
-		// What is claimed is heard of also while the worker stops, so that it can be handed over.
+		// The answer is awaited also while the worker stops, so that what is claimed can be handed over.
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.c.Lease/3)
 		claimed, err := p.w.c.Store.Claim(call, store.Claim{Partition: p.n, Instances: some, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease})
 		cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// relay brings entries of the partition's outbox to where they belong, in order, and deletes them. What fails stays
-// and is tried again; the entries behind it that go elsewhere do not wait for it, however many it is.
+// relay delivers entries of the partition's outbox, in order, and deletes them. What fails stays and is tried again; the
+// entries behind it that go elsewhere do not wait for it, however many fail.
 func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
 	stuck := map[string]bool{}
 	for len(entries) > 0 && ctx.Err() == nil {
@@ -35,7 +35,7 @@ func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
 	}
 }
 
-// relayAll brings some entries; stuck are the destinations at which something waits.
+// relayAll delivers some entries; stuck are the destinations at which something waits.
 func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuck map[string]bool) error {
 	var done []string
 	for _, e := range entries {
@@ -43,7 +43,7 @@ func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuc
 		if stuck[to] {
 			continue
 		}
-		if err := p.w.relay.Bring(ctx, e); err != nil {
+		if err := p.w.relay.Deliver(ctx, e); err != nil {
 			p.w.c.Log.Warn("relay", "partition", p.n, "entry", e.ID, "error", err)
 			stuck[to] = true
 			continue
@@ -57,7 +57,7 @@ func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuc
 	return p.w.c.Store.Relay(ctx, p.n, done)
 }
 
-// destination tells where an entry goes: entries of one destination keep their order.
+// destination returns where an entry goes: entries of one destination keep their order.
 func destination(e store.Outgoing) string {
 	var o execution.Outgoing
 	if json.Unmarshal(e.Data, &o) != nil {
@@ -72,33 +72,33 @@ func destination(e store.Outgoing) string {
 	return "events"
 }
 
-// Relay brings what leaves an instance to where it belongs.
+// Relay delivers what leaves an instance: messages, starts of children, events.
 type Relay struct {
 	Store store.Store
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	Limits  limits.Set
-	Log     *slog.Logger // tells of starts that nobody waits for and that cannot be; default discards
+	Log     *slog.Logger // of starts that fail and that nobody waits for; default discards
 }
 
-// Bring delivers one entry of an outbox. Doing it again changes nothing.
-func (r *Relay) Bring(ctx context.Context, e store.Outgoing) error {
+// Deliver delivers one entry of an outbox. Doing it again changes nothing.
+func (r *Relay) Deliver(ctx context.Context, e store.Outgoing) error {
 	var o execution.Outgoing
 	if err := json.Unmarshal(e.Data, &o); err != nil {
 		return fmt.Errorf("read the entry: %w", err)
 	}
 	switch {
 	case o.Child != nil:
-		return r.bringChild(ctx, e.ID, o.Child)
+		return r.startChild(ctx, e.ID, o.Child)
 	case o.Deliver != nil:
-		return r.deliver(ctx, e.ID, o.Deliver)
+		return r.send(ctx, e.ID, o.Deliver)
 	case o.Publish != nil && r.Publish != nil:
 		return r.Publish(ctx, o.Publish)
 	}
 	return nil
 }
 
-func (r *Relay) deliver(ctx context.Context, id string, d *execution.OutgoingMessage) error {
+func (r *Relay) send(ctx context.Context, id string, d *execution.OutgoingMessage) error {
 	m, err := d.Message.Encode()
 	if err != nil {
 		return err
@@ -115,18 +115,18 @@ func (r *Relay) deliver(ctx context.Context, id string, d *execution.OutgoingMes
 	return err
 }
 
-// bringChild starts a child workflow; what makes that impossible is told to its parent.
-func (r *Relay) bringChild(ctx context.Context, id string, c *execution.ChildStart) error {
+// startChild starts a child workflow; its parent gets the error if that is impossible.
+func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildStart) error {
 	reference, digest, err := definition.Resolve(ctx, r.Store, c.Workflow)
 	if store.RefusedAs(err) == store.NoSuch {
-		return r.orphan(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
+		return r.failStart(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
 	}
 	if err != nil {
 		return err
 	}
 	child := store.Instance{Namespace: reference.Namespace, ID: c.ID}
 	if err := child.Check(); err != nil {
-		return r.orphan(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
+		return r.failStart(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
 	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
 	start, err := info.StartRequest(child, r.Limits, r.Store.Layout().Partitions)
@@ -135,13 +135,13 @@ func (r *Relay) bringChild(ctx context.Context, id string, c *execution.ChildSta
 	}
 	_, err = r.Store.Start(ctx, start)
 	if store.RefusedAs(err) == store.TooMany {
-		return r.orphan(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))
+		return r.failStart(ctx, id, c, tooMany(c.Family, r.Limits.Max(limits.Family)))
 	}
 	if store.RefusedAs(err) == store.Conflict {
 		if theirs, err := r.started(ctx, child, c); theirs || err != nil {
 			return err
 		}
-		return r.orphan(ctx, id, c, errors.Configurationf("there is another instance called %s", c.ID))
+		return r.failStart(ctx, id, c, errors.Configurationf("there is another instance called %s", c.ID))
 	}
 	return err
 }
@@ -159,8 +159,8 @@ func (r *Relay) started(ctx context.Context, child store.Instance, c *execution.
 	return info.Parent.Instance == c.Parent.Instance && info.Parent.Effect == c.Parent.Effect, nil
 }
 
-// orphan tells a parent that its child cannot be started.
-func (r *Relay) orphan(ctx context.Context, id string, c *execution.ChildStart, why *errors.Error) error {
+// failStart answers a parent that its child cannot be started.
+func (r *Relay) failStart(ctx context.Context, id string, c *execution.ChildStart, why *errors.Error) error {
 	if c.Parent == nil { // and nobody waits for it
 		if r.Log != nil {
 			r.Log.Warn("a run cannot be started", "workflow", c.Workflow.String(), "by", c.Origin.String(), "error", why.Error())
@@ -168,7 +168,7 @@ func (r *Relay) orphan(ctx context.Context, id string, c *execution.ChildStart, 
 		return nil
 	}
 	m := execution.Message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
-	return r.deliver(ctx, id, &execution.OutgoingMessage{To: c.Parent.Instance, Message: m})
+	return r.send(ctx, id, &execution.OutgoingMessage{To: c.Parent.Instance, Message: m})
 }
 
 // tooMany is the error of a start that its family has no room for.

@@ -17,14 +17,14 @@ const (
 	checkEvery = 40 * time.Second
 	// checkPage is how many entries are compared with their instances at a time: that takes the store a millisecond or two.
 	checkPage = 1000
-	// checkPause is the least time between two of these pages: what many instances cost does not grow beyond that.
+	// checkPause is the shortest time between two of these pages: what many instances cost does not grow beyond that.
 	checkPause = 300 * time.Millisecond
-	// sweepPause is the least time between two pages of instances that are compared one by one.
+	// sweepPause is the shortest time between two pages of instances that are compared one by one.
 	sweepPause = 20 * time.Second
 )
 
 // check looks for what is wrong in one partition after the other, and scrubs it. Where it begins is chance: workers that
-// do not live long have checked every partition together.
+// do not live long have checked every partition between them.
 func (w *Worker) check(ctx context.Context) {
 	accepted := make([]int, len(w.partitions)) // what scrubbing could not repair
 	pause := checkEvery / time.Duration(len(w.partitions))
@@ -38,7 +38,7 @@ func (w *Worker) check(ctx context.Context) {
 	}
 }
 
-// drift returns how much is wrong in the indexes, or what was expected if the store does not tell.
+// drift returns how much is wrong in the indexes, or what was expected if the store cannot be asked.
 func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
 	for request := (store.Drift{Partition: p.n, N: checkPage}); ; {
 		found, err := p.w.c.Store.Drift(ctx, request)

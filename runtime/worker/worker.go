@@ -35,13 +35,13 @@ type Config struct {
 	Retention       time.Duration // of instances that have ended; default 0 keeps them
 	Scrubbing       time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
 	Limits          limits.Set    // of a history and a state; those of tasks are Compile's
-	Memory          int64         // bytes that what effects read, and its values, may take together; default 1 GiB
+	Memory          int64         // bytes that everything effects read, and its values, may take; default 1 GiB
 
 	// Only chooses the instances that this worker runs; nil chooses all.
 	Only func(store.Instance) bool
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
-	// Observe is called with the records of each commit of an instance, in order, once they are stored.
+	// Observe is called with the history events of each commit of an instance, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
 	Log     *slog.Logger     // default discards
 	Now     func() time.Time // default time.Now; only differences of it count
@@ -59,7 +59,7 @@ type Worker struct {
 	begun      *limiter // for instances that have begun: their deadlines do not wait for a slot
 	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
-	attempts   attemptLog
+	attempts   attempts
 	effects    context.Context
 	stop       context.CancelCauseFunc
 	draining   chan struct{} // closed when nothing new is started
