@@ -150,10 +150,10 @@ func names(l TaskList) []string {
 	return all
 }
 
+// checkEvaluate: SW801, expressions in another language.
 func checkEvaluate(c *checker) {
-	if language := c.w.Evaluate.Language; language != "jq" && language != "" {
-		c.add(Diagnostic{Code: "SW801", Pointer: "/evaluate/language", Message: fmt.Sprintf("expressions in `%s` are not supported", language),
-			Help: "use `jq`"})
+	if d, unsupported := c.w.Evaluate.Unsupported(); unsupported {
+		c.add(d)
 	}
 }
 

@@ -11,30 +11,34 @@ import (
 )
 
 func (p *parser) input(parent *object) *Input {
-	n := parent.value("input")
-	if n == nil {
-		return nil
+	if schema, from, ok := p.reshaped(parent, "input", "from"); ok {
+		return &Input{Schema: schema, From: from}
 	}
-	o := p.object(n, parent.at.Key("input"), "`input`", "schema", "from")
-	return &Input{Schema: p.schema(o), From: o.transform("from")}
+	return nil
 }
 
 func (p *parser) output(parent *object) *Output {
-	n := parent.value("output")
-	if n == nil {
-		return nil
+	if schema, as, ok := p.reshaped(parent, "output", "as"); ok {
+		return &Output{Schema: schema, As: as}
 	}
-	o := p.object(n, parent.at.Key("output"), "`output`", "schema", "as")
-	return &Output{Schema: p.schema(o), As: o.transform("as")}
+	return nil
 }
 
 func (p *parser) export(parent *object) *Export {
-	n := parent.value("export")
-	if n == nil {
-		return nil
+	if schema, as, ok := p.reshaped(parent, "export", "as"); ok {
+		return &Export{Schema: schema, As: as}
 	}
-	o := p.object(n, parent.at.Key("export"), "`export`", "schema", "as")
-	return &Export{Schema: p.schema(o), As: o.transform("as")}
+	return nil
+}
+
+// reshaped decodes the schema of data and, under a property, how they are reshaped; ok is false if there is neither.
+func (p *parser) reshaped(parent *object, name, property string) (schema *Schema, v Value, ok bool) {
+	n := parent.value(name)
+	if n == nil {
+		return nil, Value{}, false
+	}
+	o := p.object(n, parent.at.Key(name), fmt.Sprintf("`%s`", name), "schema", property)
+	return p.schema(o), o.transform(property), true
 }
 
 // transform decodes what reshapes data: an expression, or an object that holds expressions.

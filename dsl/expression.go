@@ -55,9 +55,9 @@ type Reference struct {
 	Name    string // empty if the property is absent
 }
 
-// Undefined is what is wrong with a reference to a name that nothing has.
-func (r Reference) Undefined() string {
-	return fmt.Sprintf("`%s` is not among use.%s", r.Name, r.Section)
+// Undefined returns what is wrong with a reference to a name that nothing has.
+func (r Reference) Undefined() Diagnostic {
+	return Diagnostic{Code: "SW203", Pointer: r.Pointer, Message: fmt.Sprintf("`%s` is not among use.%s", r.Name, r.Section)}
 }
 
 // expression decodes a property that is always an expression.

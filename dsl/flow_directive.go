@@ -1,5 +1,7 @@
 package dsl
 
+import "fmt"
+
 // Directive is where the flow goes after a task (DSL reference, "Flow directive").
 type Directive uint8
 
@@ -41,6 +43,11 @@ func (l TaskList) Target(then string) (d Directive, index int, ok bool) {
 	}
 	index = l.index(then)
 	return d, index, index >= 0
+}
+
+// UndefinedTarget returns what is wrong with a flow directive that names no task of its list.
+func UndefinedTarget(at Pointer, then string) Diagnostic {
+	return Diagnostic{Code: "SW201", Pointer: at, Message: fmt.Sprintf("`then: %s` names no task in this list", then)}
 }
 
 // Following returns the position in l at which the flow goes on after the task at i with a flow directive: len(l) is the

@@ -45,6 +45,13 @@ func (t *ForkTask) boundedLists(_ *checker, inner scope) []boundedList {
 	return []boundedList{{t.Branches, inner}}
 }
 
+// HasNoWinner returns what is wrong if branches compete and there are none (semantics 6.6).
+func (t *ForkTask) HasNoWinner() (d Diagnostic, wrong bool) {
+	return Diagnostic{
+		Code: "SW124", Pointer: t.Pointer.Key("fork").Key("compete"), Message: "branches cannot compete if there are none",
+	}, t.Compete && len(t.Branches) == 0
+}
+
 func endsInTime(branch Task) bool {
 	_, waits := branch.(*WaitTask)
 	return waits || branch.Base().Timeout != nil

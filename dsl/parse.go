@@ -149,15 +149,6 @@ func (p *parser) moveToTop(key, value *yaml.Node) []Edit {
 	}
 }
 
-func (p *parser) evaluate(parent *object) Evaluate {
-	n := parent.value("evaluate")
-	if n == nil {
-		return Evaluate{Language: "jq"}
-	}
-	o := p.object(n, parent.at.Key("evaluate"), "`evaluate`", "language", "mode")
-	return Evaluate{Language: o.textOr("language", "jq"), Loose: o.enum("mode", "strict", "loose") == "loose"}
-}
-
 func (p *parser) use(parent *object) Use {
 	n := parent.value("use")
 	if n == nil {

@@ -39,7 +39,7 @@ func (c *checker) directive(at Pointer, then string, siblings TaskList) {
 	if _, _, ok := siblings.Target(then); ok {
 		return
 	}
-	d := Diagnostic{Code: "SW201", Pointer: at, Message: fmt.Sprintf("`then: %s` names no task in this list", then)}
+	d := UndefinedTarget(at, then)
 	if len(siblings) == 0 {
 		d.Help = "a branch or function stands alone; only continue, exit and end mean something here"
 		c.add(d)
@@ -139,12 +139,13 @@ func checkSwitches(c *checker) {
 	})
 }
 
-// checkForks: a race without runners (semantics 6.6).
+// checkForks: SW124, a race without runners.
 func checkForks(c *checker) {
 	Walk(c.w, func(t Task) bool {
-		if task, ok := t.(*ForkTask); ok && task.Compete && len(task.Branches) == 0 {
-			c.addAs(SeverityError, Diagnostic{Code: "SW124", Pointer: task.Pointer.Key("fork").Key("compete"),
-				Message: "branches cannot compete if there are none"})
+		if fork, ok := t.(*ForkTask); ok {
+			if d, wrong := fork.HasNoWinner(); wrong {
+				c.add(d)
+			}
 		}
 		return true
 	})

@@ -1,15 +1,10 @@
 package dsl
 
-import (
-	"fmt"
-	"strings"
-)
-
-// checkFormats: SW803, schemas in a language that nobody defines (semantics 3.9).
+// checkFormats: SW803, schemas in a language that nobody defines.
 func checkFormats(c *checker) {
 	w := &walker{onSchema: func(s *Schema) {
-		if format, _, _ := strings.Cut(s.Format, ":"); format != "json" && format != "" {
-			c.add(Diagnostic{Code: "SW803", Pointer: s.Pointer.Key("format"), Message: fmt.Sprintf("schemas of format `%s` are not supported", s.Format), Help: "use `json`"})
+		if d, unsupported := s.Unsupported(); unsupported {
+			c.add(d)
 		}
 	}}
 	w.workflow(c.w, nil)

@@ -30,7 +30,7 @@ func checkReferences(c *checker) {
 		if contains(defined[r.Section], r.Name) {
 			continue
 		}
-		d := Diagnostic{Code: "SW203", Pointer: r.Pointer, Message: r.Undefined()}
+		d := r.Undefined()
 		switch r.Section {
 		case "catalogs":
 			d = c.catalog(d, r.Name, defined[r.Section])

@@ -1,10 +1,28 @@
 package dsl
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
+
+// Schema describes data. Either Document or Resource is set.
+type Schema struct {
+	Pointer  Pointer
+	Format   string // json, or json:<version>
+	Document any    // JSON Schema as a JSON value
+	Resource *ExternalResource
+}
+
+// Unsupported returns what is wrong if the schema is in a language that nobody defines (semantics 3.9).
+func (s *Schema) Unsupported() (d Diagnostic, unsupported bool) {
+	language, _, _ := strings.Cut(s.Format, ":")
+	return Diagnostic{
+		Code: "SW803", Pointer: s.Pointer.Key("format"), Message: fmt.Sprintf("schemas of format `%s` are not supported", s.Format), Help: "use `json`",
+	}, language != "json" && language != ""
+}
 
 func (p *parser) schema(parent *object) *Schema {
 	n := parent.value("schema")

@@ -44,12 +44,6 @@ type Use struct {
 	Timeouts        map[string]*Timeout
 }
 
-// Evaluate configures runtime expressions.
-type Evaluate struct {
-	Language string // "jq"
-	Loose    bool   // mode: loose (semantics 2.5)
-}
-
 // Extension wraps tasks before and after the tasks it extends (semantics section 13).
 type Extension struct {
 	Pointer Pointer // /use/extensions/0/name
@@ -90,14 +84,6 @@ type Output struct {
 type Export struct {
 	Schema *Schema
 	As     Value // as Input.From
-}
-
-// Schema describes data. Either Document or Resource is set.
-type Schema struct {
-	Pointer  Pointer
-	Format   string // json, or json:<version>
-	Document any    // JSON Schema as a JSON value
-	Resource *ExternalResource
 }
 
 // ExternalResource is a document that lives somewhere else.

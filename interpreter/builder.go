@@ -143,7 +143,8 @@ func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 	}
 	data, err := b.c.load(uri)
 	if errors.Is(err, ErrNotFetched) {
-		b.c.reportAs(dsl.SeverityInfo, "SW805", r.Endpoint.Pointer, fmt.Sprintf("%s is not fetched, so what it holds is not checked", uri), "--fetch reads it")
+		b.c.add(dsl.Diagnostic{Code: "SW805", Severity: dsl.SeverityInfo, Pointer: r.Endpoint.Pointer,
+			Message: fmt.Sprintf("%s is not fetched, so what it holds is not checked", uri), Help: "--fetch reads it"})
 		return nil, false
 	}
 	if err != nil {
@@ -162,8 +163,8 @@ func (b *Builder) InOrder(v dsl.Value) []string {
 	return names
 }
 
-// Undefined reports a reference to a name that nothing under use has.
-func (b *Builder) Undefined(r dsl.Reference) { b.Report("SW203", r.Pointer, r.Undefined()) }
+// Add adds a diagnostic at the value of its pointer.
+func (b *Builder) Add(d dsl.Diagnostic) { b.c.add(d) }
 
 // Report adds an error diagnostic at the value of a pointer.
 func (b *Builder) Report(code string, at dsl.Pointer, message string) {

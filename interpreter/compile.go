@@ -39,6 +39,9 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	c.program.output = c.output(b, w.Output)
 	c.program.timeout = c.timeout(b, w.Timeout)
 	c.compileExtensions()
+	if d, unsupported := w.Evaluate.Unsupported(); unsupported {
+		c.add(d)
+	}
 	c.program.root = &List{name: "do"}
 	c.fill(c.program.root, w.Do, "/do")
 	if c.diagnostics.Err() != nil {
@@ -149,7 +152,7 @@ func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {
 	}
 	after := c.workflow.TimeoutAfter(t)
 	if after == nil && t.Use.Name != "" {
-		b.Undefined(t.Use)
+		b.Add(t.Use.Undefined())
 		return nil
 	}
 	return b.Duration(after)
@@ -158,7 +161,7 @@ func (c *compiler) timeout(b *Builder, t *dsl.Timeout) *Duration {
 func (c *compiler) jump(at dsl.Pointer, then string, siblings dsl.TaskList) Jump {
 	d, index, ok := siblings.Target(then)
 	if !ok {
-		c.report("SW201", at, fmt.Sprintf("`then: %s` names no task in this list", then), "")
+		c.add(dsl.UndefinedTarget(at, then))
 	}
 	return Jump{Directive: d, Index: index}
 }
@@ -191,14 +194,13 @@ func (c *compiler) resource(r *dsl.ExternalResource) ([]byte, bool) {
 }
 
 func (c *compiler) report(code string, at dsl.Pointer, message, help string) {
-	c.reportAs(dsl.SeverityError, code, at, message, help)
+	c.add(dsl.Diagnostic{Code: code, Pointer: at, Message: message, Help: help})
 }
 
-func (c *compiler) reportAs(severity dsl.Severity, code string, at dsl.Pointer, message, help string) {
-	c.diagnostics = append(c.diagnostics, dsl.Diagnostic{
-		Code: code, Severity: severity, Message: message, Help: help, Pointer: at,
-		File: c.workflow.Source.File, Range: c.workflow.Source.Value(at),
-	})
+// add reports d at the value of its pointer.
+func (c *compiler) add(d dsl.Diagnostic) {
+	d.File, d.Range = c.workflow.Source.File, c.workflow.Source.Value(d.Pointer)
+	c.diagnostics = append(c.diagnostics, d)
 }
 
 func (c *compiler) syntaxError(at dsl.Pointer, err error) {

@@ -181,14 +181,15 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 			return nil
 		}
 	}
-	draft := jsonschema.Draft7
-	switch format, version, _ := strings.Cut(s.Format, ":"); {
-	case format != "" && format != "json":
-		c.report("SW803", s.Pointer.Key("format"), fmt.Sprintf("schemas of format `%s` are not supported", s.Format), "use `json`")
+	if d, unsupported := s.Unsupported(); unsupported {
+		c.add(d)
 		return nil
-	case version == "2020-12":
+	}
+	draft := jsonschema.Draft7
+	switch s.Format {
+	case "json:2020-12":
 		draft = jsonschema.Draft2020
-	case version == "2019-09":
+	case "json:2019-09":
 		draft = jsonschema.Draft2019
 	}
 	compiled, err := newSchema(document, draft)

@@ -28,7 +28,7 @@ func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authe
 	if a.Use.Name != "" {
 		named := b.Workflow().Use.Authentications[a.Use.Name]
 		if named == nil {
-			b.Undefined(a.Use)
+			b.Add(a.Use.Undefined())
 			return nil
 		}
 		a = named

@@ -21,7 +21,7 @@ func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		b.Report("SW801", call.Reference().Pointer, "calling functions of catalogs or URIs is not supported yet")
 		return nil
 	default:
-		b.Undefined(call.Reference())
+		b.Add(call.Reference().Undefined())
 		return nil
 	}
 	return &callFunctionBody{

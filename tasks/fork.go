@@ -13,8 +13,8 @@ import (
 func fork() interpreter.Kind {
 	return interpreter.Kind{Kind: dsl.KindFork, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		task := t.(*dsl.ForkTask)
-		if task.Compete && len(task.Branches) == 0 {
-			b.Report("SW124", task.Pointer.Key("fork").Key("compete"), "there are no branches, so none of them can win")
+		if d, wrong := task.HasNoWinner(); wrong {
+			b.Add(d)
 		}
 		return &forkBody{branches: b.List("fork/branches", task.Branches), compete: task.Compete}
 	}}

@@ -18,7 +18,7 @@ func compileRaise(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	}
 	definition := b.Workflow().ErrorOf(task)
 	if definition == nil {
-		b.Undefined(task.Reference())
+		b.Add(task.Reference().Undefined())
 		return nil
 	}
 	return &raiseBody{whole: b.Value(definition.Value())}

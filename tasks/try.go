@@ -33,7 +33,7 @@ func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 	policy := b.Workflow().RetryPolicyOf(c)
 	if policy == nil {
 		if c.RetryUse.Name != "" {
-			b.Undefined(c.RetryUse)
+			b.Add(c.RetryUse.Undefined())
 		}
 		return nil
 	}
