@@ -84,7 +84,7 @@ func (m *machine) endList(list *listFrame, output any) {
 	m.end(m.s.task(list.Parent), output)
 }
 
-// end completes f with the output of the task that ended the workflow, and goes on unwinding.
+// end completes f with the output of the task that ended the workflow, and continues unwinding.
 func (m *machine) end(f *taskFrame, output any) {
 	m.cancelChildren(f)
 	m.complete(f, output, &Jump{Directive: dsl.DirectiveEnd, unwinding: true})

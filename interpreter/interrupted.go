@@ -37,7 +37,7 @@ func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Inter
 		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, AtMostOnce: f.Effect.AtMostOnce}, Deferred: f.Effect.Deferred}
 		body := f.Effect.Request
 		if body == nil && (!f.Effect.AtMostOnce || f.Effect.Deferred) {
-			body, i.Error = m.requestAgain(f)
+			body, i.Error = m.recomputeRequest(f)
 		}
 		i.Effect.Request = m.newRequest(f, body, f.Effect.Attempt)
 		i.Effect.Request.ReadsSecret = f.Effect.Request == nil // then it is not stored
@@ -58,15 +58,15 @@ func Children(p *Program, s *State) []Effect {
 		}
 		body := f.Effect.Request
 		if body == nil {
-			body, _ = m.requestAgain(f) // on an error the body stays empty: which child it is remains unknown
+			body, _ = m.recomputeRequest(f) // on an error the body stays empty: which child it is remains unknown
 		}
 		all = append(all, Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: RouteChild, Request: m.newRequest(f, body, f.Effect.Attempt)})
 	}
 	return all
 }
 
-// requestAgain computes a request that was not stored because it contains a secret, from the same input and with the same time.
-func (m *machine) requestAgain(f *taskFrame) ([]byte, *errors.Error) {
+// recomputeRequest computes a request that was not stored because it contains a secret, from the same input and with the same time.
+func (m *machine) recomputeRequest(f *taskFrame) ([]byte, *errors.Error) {
 	if err := m.requireSecrets(f.node); err != nil { // this owner may have other secrets
 		return nil, err.At(f.pointer().Instance())
 	}

@@ -31,7 +31,7 @@ type Body interface {
 // Composite is a Body that runs child tasks.
 type Composite interface {
 	Body
-	// ChildDone is called when what Run or Fork started has ended well.
+	// ChildDone is called when a list that Run started, or a branch that Fork started, has ended without an error.
 	ChildDone(*Scope, Child) Next
 	// ChildFailed is called when a child raised an error that nothing inside it caught. Its siblings are cancelled.
 	ChildFailed(*Scope, *errors.Error) Next
@@ -58,7 +58,7 @@ type Leaf interface {
 	Finish(*Scope, any) Next
 }
 
-// Child is a list or branch that ended well.
+// Child is a list or branch that has ended without an error.
 type Child struct {
 	Repetition Repetition // as given to Run
 	Branch     int        // position in the branches that Fork started; 0 for a list

@@ -75,7 +75,7 @@ func Fork(branches *List, input any) Next { return Next{kind: nextFork, list: br
 // Await waits for the other branches that Fork started.
 func Await() Next { return Next{kind: nextAwait} }
 
-// Ends reports whether n ends the body well.
+// Ends reports whether n ends the body without an error.
 func (n Next) Ends() bool { return n.kind == nextDone }
 
 // Sleep waits until a time and then calls Wake.

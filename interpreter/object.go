@@ -323,7 +323,7 @@ func (o *object) decoded(value []byte) any {
 	return v
 }
 
-// smallData is up to how many bytes it does not matter that data is copied while its buffer grows.
+// smallData is the size in bytes up to which data is written without growing the buffer first: copying it is cheap.
 const smallData = 4 << 10
 
 // write writes a value that may be stored as it is.

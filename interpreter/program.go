@@ -184,10 +184,10 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 	return dsl.Duration{}, s.withCode(errors.Expressionf("`%s`: %s", d.property, err), d.code.CodeAt(), input)
 }
 
-// Performer returns what performs effects of a kind, or nil.
+// Performer returns the performer of a kind, or nil if it has none.
 func (p *Program) Performer(k dsl.Kind) Performer { return p.kind(k).Perform }
 
-// Route returns how effects of a kind get to where they happen.
+// Route returns who carries out the effects of a kind.
 func (p *Program) Route(k dsl.Kind) Route { return p.kind(k).Route }
 
 func (p *Program) kind(k dsl.Kind) Kind {

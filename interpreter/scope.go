@@ -110,7 +110,7 @@ func (s *Scope) CallDepth() int {
 	return calls
 }
 
-// Depth returns how many workflows have started one another before this one.
+// Depth returns how many runs are above this one: see State.Depth.
 func (s *Scope) Depth() int { return s.m.s.Depth }
 
 // BindAfter makes $name visible to the task's own output.as and export.as.

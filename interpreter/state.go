@@ -38,7 +38,7 @@ type State struct {
 	StartedAt time.Time
 	Input     any // raw input
 	Context   any
-	// Transformed is what the workflow's input.from made of the input; nil if there is none.
+	// Transformed is the input after the workflow's input.from; nil if there is no input.from.
 	Transformed *Value
 	Deadlines   []Deadline // the workflow's own, in no order
 	Output      any        // once completed
@@ -132,14 +132,14 @@ func (s *State) remove(f frame) {
 	c.Queued = false
 }
 
-// queue lets f go on in this step or, if the step is over, in the next.
+// queue lets f continue in this step or, if the step is over, in the next one.
 func (s *State) queue(f frame) {
 	f.common().Queued = true
 	f.common().changed()
 	s.queued = append(s.queued, f)
 }
 
-// Phase returns the DSL's status phase: Status, or waiting and suspended, which say more of a run in progress.
+// Phase returns the DSL's status phase: Status, or waiting or suspended, which say more about a run in progress.
 func (s *State) Phase() Status {
 	switch {
 	case s.Status.Final():
@@ -152,7 +152,7 @@ func (s *State) Phase() Status {
 	return s.Status
 }
 
-// isWaiting reports whether nothing can go on before time has passed or something arrives.
+// isWaiting reports whether the run cannot continue before time has passed or something arrives.
 func (s *State) isWaiting() bool {
 	for _, f := range s.frames {
 		if f.common().Queued {

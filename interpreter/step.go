@@ -68,7 +68,7 @@ func (Suspend) event()  {}
 func (Resume) event()   {}
 func (Abort) event()    {}
 
-// Route is how an effect gets to where it happens.
+// Route says who carries out an effect.
 type Route uint8
 
 // The routes.
