@@ -22,7 +22,7 @@ func TestWhoIsGoneIsSaidToBeGone(t *testing.T) {
 			t.Errorf("before anybody takes it, it is described so: %q, gone %t", d.Why, d.Gone)
 		}
 		time.Sleep(time.Minute)
-		if d := h.described(i, false); !strings.Contains(d.Why, "for 1m: no worker has a place for it, or none is there") {
+		if d := h.described(i, false); !strings.Contains(d.Why, "for 1m: no worker has a free slot, or none is there") {
 			t.Errorf("when nobody takes it, it is described so: %q", d.Why)
 		}
 		h.claim(i, 10*time.Second)
@@ -77,8 +77,8 @@ func TestWhatIsOverdueIsSaidToBe(t *testing.T) {
 	})
 }
 
-// TestReasonsAreTold of who has cancelled or suspended an instance, also after more has happened.
-func TestReasonsAreTold(t *testing.T) {
+// TestReasonsAreDescribed of who has cancelled or suspended an instance, also after more has happened.
+func TestReasonsAreDescribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = func(ctx context.Context, _ interpreter.Request) (any, error) {

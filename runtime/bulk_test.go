@@ -60,7 +60,7 @@ func TestDeleteAll(t *testing.T) {
 
 func isNil(err error) bool { return err == nil }
 
-// TestTerminateMany: instances that are told to end at once all do, and their retention then removes them all.
+// TestTerminateMany: instances that are cancelled at once all end, and their retention then removes them all.
 func TestTerminateMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -1,12 +1,18 @@
 package runtime_test
 
 import (
+	"context"
+	"encoding/json"
+	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -24,6 +30,119 @@ func TestParentsNameTheRunThatTheyWaitFor(t *testing.T) {
 		id, _, _ := strings.Cut(rest, " ")
 		if d := h.described(store.Instance{Namespace: "test", ID: id}, false); d.Invocation.Parent == nil || d.Invocation.Parent.Instance != i {
 			t.Errorf("it is described so: %q", why)
+		}
+	})
+}
+
+// TestParentClose is promises 23 and 24.
+func TestParentClose(t *testing.T) {
+	for policy, want := range map[string]string{"cancel": "cancelled", "terminate": "terminated", "abandon": "completed"} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t)
+			defer h.work(worker.Config{})()
+			h.deploy("child", "do: [{a: {wait: PT1M}}]")
+			i := h.start("do: [{f: {fork: {compete: true, branches: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}, metadata: {swrun: {parentClose: "+policy+"}}}}, {w: {wait: PT5S}}]}}}]", client.StartOptions{})
+			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+				t.Fatalf("got %+v", o)
+			}
+			child := h.child(i)
+			h.wait(child)
+			if r := h.record(child); r.Reason != want {
+				t.Errorf("%s: the child is closed as %s", policy, r.Reason)
+			}
+		})
+	}
+}
+
+// child returns the only child of i.
+func (h *host) child(i store.Instance) (child store.Instance) {
+	h.Helper()
+	if err := h.client.List(h.Context(), client.Filter{Prefix: i.ID + "."}, func(f client.Found) bool {
+		child = f.Instance
+		return false
+	}); err != nil || child.ID == "" {
+		h.Fatalf("no child: %v", err)
+	}
+	return child
+}
+
+// TestTimedOutChildAnswersItsParent: promises 24 and 220.
+func TestTimedOutChildAnswersItsParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(worker.Config{})()
+		h.deploy("child", "timeout: {after: PT3S}\ndo: [{a: {wait: PT1M}}]")
+		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", client.StartOptions{})
+		o := h.wait(i)
+		if got, _ := o.Output.(map[string]any); got["late"] != true {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestFailingPublisherHoldsUpNobody: events that cannot be sent wait in their order, and children start all the same.
+func TestFailingPublisherHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var failing atomic.Bool
+		failing.Store(true)
+		var sent []string
+		stop := h.work(worker.Config{Publish: func(_ context.Context, event json.RawMessage) error {
+			if failing.Load() {
+				return io.ErrClosedPipe
+			}
+			var e struct{ Type string }
+			err := json.Unmarshal(event, &e)
+			sent = append(sent, e.Type)
+			return err
+		}})
+		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
+		i := h.start("do: [{e: {emit: {event: {with: {type: one}}}}}, {f: {emit: {event: {with: {type: two}}}}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+		failing.Store(false)
+		time.Sleep(10 * time.Second)
+		stop()
+		if strings.Join(sent, " ") != "one two" {
+			t.Errorf("sent were %q", sent)
+		}
+	})
+}
+
+// TestChildOfLatest: a child that was started is this child, whatever has been deployed before that is known.
+func TestChildOfLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.deploy("child", "do: [{a: {wait: PT10S}}]")
+		stop := h.work(worker.Config{})
+		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{})
+		time.Sleep(time.Second)
+		stop()
+		relay := worker.Relay{Store: h.store}
+		start := `{"child":{"id":"` + h.child(i).ID + `","workflow":"test/child:latest","input":{},"parent":{"i":{"Namespace":"test","ID":"` + i.ID + `"},"e":1}}}`
+		if _, err := h.client.Deploy(t.Context(), definition.Definition{Document: "document: {dsl: 1.0.3, namespace: test, name: child, version: 0.2.0}\ndo: [{a: {set: {n: 1}}}]"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := relay.Deliver(t.Context(), store.Outgoing{ID: "again", Data: []byte(start)}); err != nil {
+			t.Fatal(err)
+		}
+		defer h.work(worker.Config{})()
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestOutboxBehindWhatIsStuck: however many events cannot be sent, what stands behind them and goes elsewhere does.
+func TestOutboxBehindWhatIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.deploy("child", "do: [{b: {set: {n: 2}}}]")
+		defer h.work(worker.Config{Publish: func(context.Context, json.RawMessage) error { return io.ErrClosedPipe }})()
+		i := h.start("do: [{l: {for: {each: x, in: '${ [range(250)] }'}, do: [{e: {emit: {event: {with: {type: a}}}}}]}}, {a: {run: {workflow: {namespace: test, name: child, version: latest}}}}]", client.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func TestAcceptedCountsEveryTimeout(t *testing.T) {
 	}
 }
 
-// TestNeverStarted is promise 182: what ends before it starts has no start, in any place that tells of it.
+// TestNeverStarted is promise 182: what ends before it starts has no start, wherever it is shown.
 func TestNeverStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -63,8 +63,8 @@ func TestNeverStarted(t *testing.T) {
 	})
 }
 
-// TestStartTellsDeadlines is promise 14: what starts a run tells its timeouts and deadlines, and only those it has.
-func TestStartTellsDeadlines(t *testing.T) {
+// TestStartHasDeadlines is promise 14: the event that starts a run has its timeouts and deadlines, and only those.
+func TestStartHasDeadlines(t *testing.T) {
 	for name, c := range map[string]struct {
 		document string
 		options  client.StartOptions
@@ -149,7 +149,7 @@ func TestAcceptedExpiresBeforeItsDelay(t *testing.T) {
 	})
 }
 
-// TestDescribedLimits is promises 11 to 13: a run tells its timeouts also before it starts, and its deadlines once they
+// TestDescribedLimits is promises 11 to 13: a run shows its timeouts also before it starts, and its deadlines once they
 // are in force.
 func TestDescribedLimits(t *testing.T) {
 	both := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0, metadata: {swrun: {runTimeout: PT9S}}}\ntimeout: {after: PT5S}\ndo: [{a: {wait: PT1M}}]"

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,13 +14,14 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// deaf returns a performer that heeds nothing until the test ends.
-func deaf(t *testing.T) (perform interpreter.Performer, end func()) {
+// endless returns a performer that heeds nothing until the test ends.
+func endless(t *testing.T) (perform interpreter.Performer, end func()) {
 	t.Helper()
 	ended := make(chan struct{})
 	return func(context.Context, interpreter.Request) (any, error) {
@@ -48,10 +50,10 @@ func (l *logged) count(text string) int {
 
 const givenUp = "an effect is given up"
 
-// TestDeafEffectsAreGivenUp: a run in memory ends although its effects do not, with the timeout that fired.
-func TestDeafEffectsAreGivenUp(t *testing.T) {
+// TestEndlessEffectsAreGivenUp: a run in memory ends although its effects do not, with the timeout that fired.
+func TestEndlessEffectsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		perform, end := deaf(t)
+		perform, end := endless(t)
 		defer end()
 		h := newHost(t)
 		h.perform = perform
@@ -70,12 +72,12 @@ func TestDeafEffectsAreGivenUp(t *testing.T) {
 	})
 }
 
-// TestDeafEffectsFreeTheirSlots: five runs whose effects never end do not stop a worker of five slots, their timeouts
-// stand, and it stops when it is told to.
-func TestDeafEffectsFreeTheirSlots(t *testing.T) {
+// TestEndlessEffectsFreeTheirSlots: five runs whose effects never end do not stop a worker of five slots, their timeouts
+// stand, and it stops when it is asked to.
+func TestEndlessEffectsFreeTheirSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		perform, end := deaf(t)
+		perform, end := endless(t)
 		defer end()
 		h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
 			if strings.Contains(string(r.Path), "quick") {
@@ -118,7 +120,7 @@ func TestDeafEffectsFreeTheirSlots(t *testing.T) {
 func TestChildWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		perform, end := deaf(t)
+		perform, end := endless(t)
 		defer end()
 		h.perform = perform
 		stop := h.work(worker.Config{Concurrency: 2, Drain: time.Second})
@@ -126,6 +128,95 @@ func TestChildWithoutEnd(t *testing.T) {
 		h.deploy("child", "do: [{a: {run: {shell: {command: x}}}}]")
 		i := h.start("do: [{a: {run: {workflow: {namespace: test, name: child, version: latest}}, timeout: {after: PT2S}}}]", client.StartOptions{})
 		if o := h.wait(i); o.Fault == nil || !errors.Same(o.Fault.Type, errors.Timeout) || o.EndedAt.Sub(o.StartedAt) > 2100*time.Millisecond {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestAtMostOnce: an effect that must not be repeated is not, and its outcome is reported as unknown.
+func TestAtMostOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(ctx context.Context, _ interpreter.Request) (any, error) {
+			performed.Add(1)
+			return hanging(ctx, interpreter.Request{})
+		}
+		first := h.work(worker.Config{Drain: time.Millisecond})
+		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}], catch: {as: e, do: [{b: {set: '${ $e.outcome }'}}]}}}]", client.StartOptions{})
+		time.Sleep(time.Second)
+		first() // the effect is given up, and nobody knows what came of it
+		defer h.work(worker.Config{})()
+		if o := h.wait(i); o.Output != "unknown" || performed.Load() != 1 {
+			t.Errorf("got %+v after %d calls", o, performed.Load())
+		}
+	})
+}
+
+// TestResultIsSteppedAgain: a commit is refused because of the time, and what happened is stepped again, from what is stored: the
+// result of an effect that must not be repeated is not forgotten.
+func TestResultIsSteppedAgain(t *testing.T) {
+	h := newHost(t)
+	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", client.StartOptions{})
+	claim := func() store.Claimed {
+		claimed, err := h.store.Claim(t.Context(), store.Claim{
+			Partition: i.Partition(2), Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour,
+		})
+		if err != nil || len(claimed) != 1 {
+			t.Fatal(claimed, err)
+		}
+		return claimed[0]
+	}
+	c := claim()
+	s, err := execution.New(execution.Config{Clock: func() time.Time { return c.At }, CheckpointAfter: time.Second}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SlotFree()
+	if err := s.Loaded(h.program("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]")); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Actions().Perform) > 0 || s.Actions().Commit == nil {
+		t.Fatal("the effect begins before it is stored")
+	}
+	done, err := h.store.Commit(t.Context(), *s.Actions().Commit)
+	s.Committed(done, err)
+	s.Finished(interpreter.Finished{Effect: s.Actions().Perform[0].ID, Result: "sent"})
+	s.Committed(store.Committed{}, store.Refuse(store.Guard, c.At, "the test"))
+	if err := s.Reloaded(claim()); err != nil {
+		t.Fatal(err)
+	}
+	done, err = h.store.Commit(t.Context(), *s.Actions().Commit)
+	s.Committed(done, err)
+	if o, ended, err := h.client.Outcome(t.Context(), i); !ended || o.Output != "sent" || err != nil {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
+// TestPanicsAreContained: a performer that panics takes only its instance down, which is quarantined in the end.
+func TestPanicsAreContained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
+			if strings.Contains(string(r.Path), "bad") {
+				panic("a bug")
+			}
+			return "done", nil
+		}
+		defer h.work(worker.Config{})()
+		bad := h.start("do: [{bad: "+task+"}]", client.StartOptions{})
+		good := h.start("do: [{a: "+task+"}]", client.StartOptions{})
+		if o := h.wait(good); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+		time.Sleep(2 * time.Minute)
+		if r := h.record(bad); r.Reason != store.Quarantined {
+			t.Errorf("the record is %+v", r)
+		}
+		if err := h.client.Terminate(t.Context(), bad, ""); err != nil {
+			t.Fatal(err)
+		}
+		if o := h.wait(bad); o.Status != interpreter.StatusCancelled {
 			t.Errorf("got %+v", o)
 		}
 	})

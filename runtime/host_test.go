@@ -3,7 +3,9 @@ package runtime_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
@@ -119,4 +121,41 @@ func (e effect) Enter(*interpreter.Scope) interpreter.Next {
 
 func (effect) Finish(_ *interpreter.Scope, result any) interpreter.Next {
 	return interpreter.Done(result)
+}
+
+// hanging is a performer that lasts until it is cancelled.
+func hanging(ctx context.Context, _ interpreter.Request) (any, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// effortless is a performer that takes no time.
+func effortless(context.Context, interpreter.Request) (any, error) { return "done", nil }
+
+const task = "{run: {shell: {command: x}}}"
+
+func (h *host) record(i store.Instance) store.Lifecycle {
+	h.Helper()
+	l, err := h.store.Load(h.Context(), i)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return l.Lifecycle
+}
+
+func (h *host) records(i store.Instance) (types []string) {
+	h.Helper()
+	if _, err := h.client.History(h.Context(), i, 0, func(e client.HistoryEntry) error {
+		for _, r := range e.Events {
+			types = append(types, strings.TrimSpace(string(r.Type)+" "+string(r.Path)))
+		}
+		return nil
+	}); err != nil {
+		h.Fatal(err)
+	}
+	return types
+}
+
+func took(o execution.Outcome) time.Duration {
+	return o.EndedAt.Sub(o.StartedAt).Round(100 * time.Millisecond)
 }

@@ -63,17 +63,17 @@ func TestLimitsOfRuns(t *testing.T) {
 	}
 }
 
-// above reports whether an error tells of a value above the maximum that was set.
+// above reports whether an error names a value above the maximum that was set.
 func above(e *errors.Error, maximum int) bool {
 	value, _ := e.Extensions["value"].(int)
 	if f, ok := e.Extensions["value"].(float64); ok { // it was stored
 		value = int(f)
 	}
-	told, ok := e.Extensions["max"].(int)
+	named, ok := e.Extensions["max"].(int)
 	if f, stored := e.Extensions["max"].(float64); stored {
-		told, ok = int(f), true
+		named, ok = int(f), true
 	}
-	return ok && told == maximum && value > maximum
+	return ok && named == maximum && value > maximum
 }
 
 // TestLimitsOfStarts: every door of a start and of a command refuses what is too large, with the same members.

@@ -68,8 +68,8 @@ func TestLinesOfTheLogAreBounded(t *testing.T) {
 	})
 }
 
-// TestWorkersTellWhatHappens in one line each: starts, ends, faults, timeouts.
-func TestWorkersTellWhatHappens(t *testing.T) {
+// TestWorkersLogWhatHappens in one line each: starts, ends, faults, timeouts.
+func TestWorkersLogWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, log := newHost(t), &logText{}
 		h.perform = func(context.Context, interpreter.Request) (any, error) {
@@ -99,8 +99,8 @@ func TestWorkersTellWhatHappens(t *testing.T) {
 	})
 }
 
-// TestAWorkerThatStopsTellsWhatItWaitsFor, and when it waits no longer.
-func TestAWorkerThatStopsTellsWhatItWaitsFor(t *testing.T) {
+// TestAWorkerThatStopsLogsWhatItWaitsFor, and when it waits no longer.
+func TestAWorkerThatStopsLogsWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, log := newHost(t), &logText{}
 		h.perform = hanging

@@ -15,30 +15,30 @@ import (
 )
 
 // TestMemoryOfEffects: what effects read together, and the values that they make of it, stay below the worker's bound, whatever
-// each of them wants; all come to their turn, those too that want more than there is.
+// each of them needs; all come to their turn, those too that need more than there is.
 func TestMemoryOfEffects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		var read, values level
-		wants := []int64{40, 60, 30, 1000, 1, 100}
+		sizes := []int64{40, 60, 30, 1000, 1, 100}
 		var next atomic.Int64
 		h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
-			want := wants[int(next.Add(1))%len(wants)]
-			if err := r.Memory.Reserve(ctx, want); err != nil {
+			size := sizes[int(next.Add(1))%len(sizes)]
+			if err := r.Memory.Reserve(ctx, size); err != nil {
 				return nil, err
 			}
-			lower := read.raise(min(want, 100))
+			lower := read.raise(min(size, 100))
 			time.Sleep(time.Second) // of virtual time
 			lower()
-			if want == 60 {
+			if size == 60 {
 				r.Memory.Keep(5)
 			}
-			if err := r.Memory.ReserveValues(ctx, 2*want); err != nil {
+			if err := r.Memory.ReserveValues(ctx, 2*size); err != nil {
 				return nil, err
 			}
-			defer values.raise(min(2*want, 100))()
+			defer values.raise(min(2*size, 100))()
 			time.Sleep(time.Second)
-			return int(want), nil
+			return int(size), nil
 		}
 		defer h.work(worker.Config{Memory: 200})()
 		var runs []store.Instance

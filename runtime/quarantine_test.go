@@ -93,7 +93,7 @@ func TestQuarantineDecidesNoWork(t *testing.T) {
 	})
 }
 
-// TestQuarantinedParentEndsItsChild, and tells its own parent.
+// TestQuarantinedParentEndsItsChild, and answers its own parent.
 func TestQuarantinedParentEndsItsChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -112,7 +112,7 @@ func TestQuarantinedParentEndsItsChild(t *testing.T) {
 	})
 }
 
-// TestQuarantineIsDescribed: of the deadlines in force it is told which fire, and which wait for the release.
+// TestQuarantineIsDescribed: of the deadlines in force it is described which fire, and which wait for the release.
 func TestQuarantineIsDescribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -122,9 +122,9 @@ func TestQuarantineIsDescribed(t *testing.T) {
 		time.Sleep(90 * time.Minute)
 		var stuck *client.QuarantinedError
 		if _, _, err := h.client.Outcome(t.Context(), i); !errors.As(err, &stuck) || stuck.Ends.Sub(time.Now()).Round(time.Minute) != 30*time.Minute {
-			t.Errorf("it is told by %v", err)
+			t.Errorf("the error is %v", err)
 		}
-		defer func() { // whoever waits is told how it ends
+		defer func() { // whoever waits gets its end
 			if o, err := h.client.Wait(t.Context(), i); err != nil || !o.TimedOut {
 				t.Errorf("got %+v: %v", o, err)
 			}
@@ -145,6 +145,22 @@ func TestQuarantineIsDescribed(t *testing.T) {
 			return nil
 		}); err != nil || len(all) != 1 {
 			t.Errorf("upcoming are %v: %v", all, err)
+		}
+	})
+}
+
+// TestQuarantinedIsNotWaitedFor: nobody waits for what does not come.
+func TestQuarantinedIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(context.Context, interpreter.Request) (any, error) { panic("it breaks") }
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
+		if _, err := h.client.Wait(t.Context(), i); !errors.As(err, new(*client.QuarantinedError)) {
+			t.Errorf("waiting ends with %v", err)
+		}
+		if err := h.client.Follow(t.Context(), i, 0, func(client.HistoryEntry) error { return nil }); !errors.As(err, new(*client.QuarantinedError)) {
+			t.Errorf("following ends with %v", err)
 		}
 	})
 }

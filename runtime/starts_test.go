@@ -133,7 +133,7 @@ func hostedFamily(t *testing.T, document string) {
 		t.Errorf("%d runs: %v", runs, err)
 	}
 	if strings.Contains(document, "fork") && !strings.Contains(document, "catch") && limited == 0 {
-		t.Error("no run tells the limit")
+		t.Error("no run names the limit")
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestOneHolding: a worker that takes an instance again, after its lease was ended, gives up what it held before.
-func TestOneHolding(t *testing.T) {
+// TestOneExecutor: a worker that takes an instance again, after its lease was ended, gives up what it held before.
+func TestOneExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		var active atomic.Int64
@@ -99,7 +99,7 @@ func TestStopWithoutStore(t *testing.T) {
 	})
 }
 
-// slow is a store whose first claim is answered late: the worker is told to stop meanwhile.
+// slow is a store whose first claim is answered late: the worker stops meanwhile.
 type slow struct {
 	store.Store
 	once atomic.Bool
@@ -191,7 +191,7 @@ func TestRenewalDuringTheEnd(t *testing.T) {
 		h.wait(i)
 		time.Sleep(time.Minute)
 		if performed.Load() != 1 || observed.Load() == 0 {
-			t.Errorf("it was performed %d times, and %d commits were told", performed.Load(), observed.Load())
+			t.Errorf("it was performed %d times, and %d commits were observed", performed.Load(), observed.Load())
 		}
 	})
 }
@@ -209,6 +209,45 @@ func TestOnlyBehindOthers(t *testing.T) {
 		time.Sleep(time.Minute)
 		if r := h.record(i); !r.Status.Final() {
 			t.Errorf("after a minute it is %s", r.Status)
+		}
+	})
+}
+
+// noCommits is a store that takes no commits, but everything else.
+type noCommits struct{ store.Store }
+
+func (noCommits) Commit(context.Context, store.Commit) (store.Committed, error) {
+	return store.Committed{}, errors.New("NOPERM")
+}
+
+// TestStopWhileNothingIsStored: a worker whose commits fail comes to its end all the same.
+func TestStopWhileNothingIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		h.start("do: [{a: "+task+"}]", client.StartOptions{})
+		h.store = noCommits{h.store}
+		stop := h.work(worker.Config{})
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// TestCommitThatIsNeverTaken: an instance whose commits fail while its lease is renewed is not held for ever.
+func TestCommitThatIsNeverTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = effortless
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
+		h.store = noCommits{h.store}
+		defer h.work(worker.Config{})()
+		time.Sleep(10 * time.Minute)
+		if r := h.record(i); r.Reason != store.Quarantined {
+			t.Errorf("the record is %+v", r)
 		}
 	})
 }

@@ -2,13 +2,16 @@ package runtime_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
 
@@ -82,6 +85,66 @@ func TestCancel(t *testing.T) {
 		<-stopped
 		if o := h.wait(i); o.Status != interpreter.StatusCancelled || time.Since(began) > 300*time.Millisecond {
 			t.Errorf("got %+v after %s", o, time.Since(began))
+		}
+	})
+}
+
+// TestRetention removes what has ended long enough ago.
+func TestRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(worker.Config{Retention: time.Hour})()
+		i := h.start("do: [{a: {set: {x: 1}}}]", client.StartOptions{})
+		h.wait(i)
+		time.Sleep(59 * time.Minute)
+		h.record(i)
+		time.Sleep(2 * time.Minute)
+		if _, err := h.store.Load(t.Context(), i); store.RefusedAs(err) != store.NoSuch {
+			t.Errorf("it is still there: %v", err)
+		}
+	})
+}
+
+// TestManyWorkers share a store, and each run is run once.
+func TestManyWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var performed atomic.Int64
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			performed.Add(1)
+			time.Sleep(time.Second)
+			return "done", nil
+		}
+		for range 4 {
+			defer h.work(worker.Config{Concurrency: 10})()
+		}
+		var all []store.Instance
+		for range 100 {
+			all = append(all, h.start("do: [{a: "+task+"}, {b: "+task+"}]", client.StartOptions{}))
+		}
+		for _, i := range all {
+			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+				t.Errorf("got %+v", o)
+			}
+		}
+		if performed.Load() != 200 {
+			t.Errorf("%d effects were performed", performed.Load())
+		}
+	})
+}
+
+// TestHistoryIsBounded: a loop that nothing ends comes to an end, which the workflow cannot catch (promises 49).
+func TestHistoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		defer h.work(worker.Config{Limits: limits.Set{limits.History: 5000}})()
+		i := h.start("do: [{t: {try: [{a: {set: {x: 1}}}], catch: {}, then: t}}]", client.StartOptions{})
+		o := h.wait(i)
+		if o.Fault == nil || o.Fault.Type != errors.Limit || o.Fault.Extensions["limit"] != "history" {
+			t.Errorf("got %+v", o)
+		}
+		if r := h.record(i); r.Records < 5000 || r.Records > 10_000 {
+			t.Errorf("there are %d records", r.Records)
 		}
 	})
 }

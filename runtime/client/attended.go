@@ -31,7 +31,7 @@ func (d *Description) waitsForWorker() string {
 		since += store.Urgency
 	}
 	if waits := d.At.Sub(store.Moment(since)); since > 0 && waits >= unclaimed {
-		text += fmt.Sprintf(", since %s, for %s: no worker has a place for it, or none is there", clockTime(store.Moment(since)), dsl.RoughSpan(waits))
+		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(store.Moment(since)), dsl.RoughSpan(waits))
 	}
 	return text + "."
 }

@@ -204,7 +204,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	case d.Program.Route(o.Kind) == interpreter.RouteChild:
 		return fmt.Sprintf("waiting for the run %s that %s has started", d.started(o), at)
 	case o.Deferred:
-		return fmt.Sprintf("%s waits for a worker with a place for it", at)
+		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():
 		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, dsl.RoughSpan(d.At.Sub(o.StartedAt)), o.Attempt)
 	case o.Effect != 0 && d.Gone:
