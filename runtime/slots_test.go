@@ -22,7 +22,7 @@ const onceAfterWait = "do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}, 
 func TestOnceIsNotBegunWithoutAPlace(t *testing.T) {
 	for name, second := range map[string]worker.Config{
 		"performs nothing": {Concurrency: -1, Drain: 2 * time.Second},
-		"has no slot":     {Concurrency: 1, Drain: 2 * time.Second},
+		"has no slot":      {Concurrency: 1, Drain: 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
