@@ -208,5 +208,5 @@ func deletePaths(f native, input any, args []any) any {
 	return f(duplicate(input), args)
 }
 
-// duplicate copies the containers of v, which extent has found not too deep.
+// duplicate copies the containers of v, whose depth chargeWalk has checked.
 func duplicate(v any) any { return jsonvalue.Map(v, func(leaf any) any { return leaf }) }
