@@ -18,7 +18,7 @@ func (*CallA2A) Traits() Traits { return serverCall() }
 func (t *CallA2A) parts(w *walker) {
 	w.resource(t.AgentCard)
 	w.endpoint(t.Server)
-	w.value("call", t.Parameters)
+	w.value(propertyCall, t.Parameters)
 }
 
 func parseCallA2A(_ *parser, o *object, base TaskBase) Task {

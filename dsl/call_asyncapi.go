@@ -33,14 +33,14 @@ func (t *CallAsyncAPI) Traits() Traits {
 func (t *CallAsyncAPI) parts(w *walker) {
 	w.resource(t.Document)
 	w.authentication(t.Authentication)
-	w.value("call", t.ServerVariables)
+	w.value(propertyCall, t.ServerVariables)
 	if m := t.Message; m != nil {
-		w.value("call", m.Payload, m.Headers)
+		w.value(propertyCall, m.Payload, m.Headers)
 	}
 	if s := t.Subscription; s != nil {
-		w.expression("filter", s.Filter)
-		w.expression("while", s.While)
-		w.expression("until", s.Until)
+		w.expression(propertyFilter, s.Filter)
+		w.expression(propertyWhile, s.While)
+		w.expression(propertyUntil, s.Until)
 		w.durations(s.For)
 		w.iterator(t, s.ForEach)
 	}

@@ -18,7 +18,7 @@ func (t *CallFunction) Traits() Traits {
 }
 
 func (t *CallFunction) parts(w *walker) {
-	w.value("call", t.With)
+	w.value(propertyCall, t.With)
 	w.reference(t.Reference())
 }
 

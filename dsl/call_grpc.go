@@ -25,7 +25,7 @@ func (*CallGRPC) Traits() Traits { return serverCall() }
 
 func (t *CallGRPC) parts(w *walker) {
 	w.resource(t.Proto)
-	w.value("call", t.Arguments)
+	w.value(propertyCall, t.Arguments)
 	w.authentication(t.Authentication)
 }
 

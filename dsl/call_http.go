@@ -34,7 +34,7 @@ func (t *CallHTTP) Traits() Traits {
 
 func (t *CallHTTP) parts(w *walker) {
 	w.endpoint(t.Endpoint)
-	w.value("call", t.Method, t.Headers, t.Query, t.Body)
+	w.value(propertyCall, t.Method, t.Headers, t.Query, t.Body)
 }
 
 func parseCallHTTP(p *parser, o *object, base TaskBase) Task {

@@ -25,14 +25,14 @@ func (t *CallMCP) Traits() Traits {
 }
 
 func (t *CallMCP) parts(w *walker) {
-	w.value("call", t.Parameters)
+	w.value(propertyCall, t.Parameters)
 	w.durations(t.CallTimeout)
 	if http := t.HTTP; http != nil {
 		w.endpoint(http.Endpoint)
-		w.value("call", http.Headers)
+		w.value(propertyCall, http.Headers)
 	}
 	if stdio := t.Stdio; stdio != nil {
-		w.value("run", stdio.Environment)
+		w.value(propertyRun, stdio.Environment)
 	}
 }
 

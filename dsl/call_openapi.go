@@ -19,7 +19,7 @@ func (*CallOpenAPI) Traits() Traits { return serverCall() }
 
 func (t *CallOpenAPI) parts(w *walker) {
 	w.resource(t.Document)
-	w.value("call", t.Parameters)
+	w.value(propertyCall, t.Parameters)
 	w.authentication(t.Authentication)
 }
 

@@ -20,7 +20,7 @@ func (*EmitTask) Kind() Kind { return KindEmit }
 // Traits: an event changes something outside.
 func (*EmitTask) Traits() Traits { return Traits{Instant: true, ChangesOutside: true} }
 
-func (t *EmitTask) parts(w *walker) { w.value("emit", t.With) }
+func (t *EmitTask) parts(w *walker) { w.value(propertyEmit, t.With) }
 
 func parseEmit(p *parser, o *object, base TaskBase) Task {
 	e := p.object(o.value("emit"), o.at.Key("emit"), "`emit`", "event")

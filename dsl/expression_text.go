@@ -10,7 +10,7 @@ import (
 type expressionText struct {
 	at        Pointer
 	text      string
-	property  string   // input.from, set, when, ...
+	property  property
 	always    bool     // it is an expression with or without ${ }
 	variables []string // besides the built-in ones
 	task      Task     // that the property belongs to; nil outside of all
@@ -23,8 +23,8 @@ func (e expressionText) isExpression() bool { return e.always || delimited.Is(e.
 // it may use all variables that are bound anywhere.
 func expressionTexts(doc *Workflow) (all []expressionText) {
 	w := &walker{}
-	w.onValue = func(property string, v Value) {
-		e := expressionText{v.Pointer, "", property, false, w.variables, w.task}
+	w.onValue = func(p property, v Value) {
+		e := expressionText{v.Pointer, "", p, false, w.variables, w.task}
 		if text, ok := v.Data.(string); ok && v.Form == FormTransform {
 			e.text, e.always = text, true
 			all = append(all, e)

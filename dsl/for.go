@@ -22,9 +22,9 @@ func (*ForTask) Kind() Kind { return KindFor }
 func (t *ForTask) binds() []string { return []string{t.Each, t.At} }
 
 func (t *ForTask) parts(w *walker) {
-	w.value("for.in", t.In)
+	w.value(propertyForIn, t.In)
 	outer := w.bind(t.binds())
-	w.expression("while", t.While)
+	w.expression(propertyWhile, t.While)
 	w.list(t, t.Do)
 	w.variables = outer
 }

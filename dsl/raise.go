@@ -16,7 +16,7 @@ func (*RaiseTask) Kind() Kind { return KindRaise }
 func (t *RaiseTask) Traits() Traits { return Traits{AnyErrors: delimited.Is(t.Use.Text())} }
 
 func (t *RaiseTask) parts(w *walker) {
-	w.value("raise", t.Use)
+	w.value(propertyRaise, t.Use)
 	w.reference(t.Reference())
 	w.error(t.Error)
 }

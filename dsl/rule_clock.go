@@ -8,9 +8,8 @@ import (
 // checkClock: SW506, conditions that ask for the time or the place. What a task makes of `now` is kept with the run;
 // how a condition came out is not, so that it may come out otherwise when the step is repeated after a crash.
 func checkClock(c *checker) {
-	conditions := []string{"if", "when", "while", "until", "filter", "catch.when", "catch.exceptWhen", "retry.when", "retry.exceptWhen"}
 	c.facts(func(e expressionText, facts Facts) {
-		if !facts.Impure || !slices.Contains(conditions, e.property) {
+		if !facts.Impure || !slices.Contains(conditionProperties(), e.property) {
 			return
 		}
 		d := Diagnostic{Code: "SW506", Pointer: e.at, Message: fmt.Sprintf("a condition that depends on the clock is asked anew whenever `%s` is", e.property),

@@ -9,7 +9,7 @@ var standardURI = regexp.MustCompile(`https?://(?:serverlessworkflow\.io|open-wo
 // text is only equal to the one that this engine is configured to raise (semantics 1.2).
 func checkComparedTypes(c *checker) {
 	for _, e := range c.texts {
-		if e.property == "raise" || !e.isExpression() {
+		if e.property == propertyRaise || !e.isExpression() {
 			continue
 		}
 		if m := standardURI.FindStringIndex(e.text); m != nil {

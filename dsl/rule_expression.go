@@ -75,20 +75,15 @@ func (c *checker) unknownFunction(e expressionText, f Name) {
 	c.add(d)
 }
 
-// bodies are the properties that are evaluated before their task has an output.
-func bodies() []string {
-	return []string{"set", "call", "run", "run.arguments", "run.input", "emit", "raise", "endpoint", "duration", "for.in", "while", "when"}
-}
-
 func (c *checker) variable(e expressionText, v Name) {
 	known := append(builtInVariables(), e.variables...)
 	switch {
 	case v.Name == "ENV" || v.Name == "__loc__":
 		c.add(Diagnostic{Code: "SW502", Pointer: e.at, Range: c.named(e, v, "$"), Message: fmt.Sprintf("jq: `$%s` is not available here", v.Name)})
-	case v.Name == "output" && (e.property == "if" || e.property == "input.from"):
+	case v.Name == "output" && (e.property == propertyIf || e.property == propertyInputFrom):
 		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: e.at, Range: c.named(e, v, "$"),
 			Message: fmt.Sprintf("`$output` is null in `%s`: nothing has run yet", e.property)})
-	case v.Name == "output" && slices.Contains(bodies(), e.property):
+	case v.Name == "output" && slices.Contains(bodyProperties(), e.property):
 		c.addAs(SeverityWarning, Diagnostic{Code: "SW503", Pointer: e.at, Range: c.named(e, v, "$"),
 			Message: fmt.Sprintf("`$output` is null in `%s`: the task has no output yet", e.property), Help: "what the task before has put out is `.`"})
 	case slices.Contains(known, v.Name):
@@ -148,19 +143,14 @@ func (c *checker) inputPaths(e expressionText, facts Facts) []string {
 // seesInput reports whether an expression reads the workflow's raw input.
 func (c *checker) seesInput(e expressionText) bool {
 	if e.task == nil {
-		return e.property == "input.from"
+		return e.property == propertyInputFrom
 	}
 	if c.w.Input.From.Data != nil || len(c.w.Do) == 0 || e.task != c.w.Do[0] {
 		return false
 	}
-	if e.property == "if" || e.property == "input.from" {
+	if e.property == propertyIf || e.property == propertyInputFrom {
 		return true
 	}
 	transformed := e.task.Base().Input != nil && e.task.Base().Input.From.Data != nil
-	return !transformed && slices.Contains(ofInput(), e.property)
-}
-
-// ofInput are the properties that are evaluated on their task's transformed input.
-func ofInput() []string {
-	return []string{"set", "call", "run", "run.arguments", "run.input", "code", "emit", "raise", "endpoint", "authentication", "for.in", "when"}
+	return !transformed && slices.Contains(inputProperties(), e.property)
 }

@@ -12,7 +12,7 @@ import (
 // checkSecrets: SW601 secrets where they would be kept, SW602 secrets that are not declared.
 func checkSecrets(c *checker) {
 	for _, e := range c.texts {
-		if e.property == "authentication" && !delimited.Is(e.text) && holdsSecret(e.at) && e.text != "" {
+		if e.property == propertyAuthentication && !delimited.Is(e.text) && holdsSecret(e.at) && e.text != "" {
 			c.add(Diagnostic{Code: "SW601", Pointer: e.at, Message: "this secret stands in the document for all to read",
 				Help: "declare it in use.secrets and name it: `use: NAME`, or `${ $secrets.NAME.password }`"})
 		}
@@ -40,7 +40,7 @@ func (c *checker) secretFlow() secretFlow {
 	f := secretFlow{}
 	c.facts(func(e expressionText, facts Facts) {
 		for _, v := range facts.Variables {
-			if isSecrets(v) && e.property == "input.from" && e.isSent() {
+			if isSecrets(v) && e.property == propertyInputFrom && e.isSent() {
 				f[e.task] = true
 			}
 		}
@@ -62,7 +62,7 @@ func (f secretFlow) secret(e expressionText, v Name) bool {
 	case "authorization":
 		return len(v.Path) == 0 || v.Path[0] != "scheme"
 	case "input": // which a task that sends it does not pass on by itself
-		return f[e.task] && (e.property == "output.as" || e.property == "export.as")
+		return f[e.task] && (e.property == propertyOutputAs || e.property == propertyExportAs)
 	}
 	return false
 }
@@ -71,15 +71,15 @@ func (f secretFlow) secret(e expressionText, v Name) bool {
 func (e expressionText) kept(v Name) (d Diagnostic, kept bool) {
 	d.Help = "use secrets where they are sent: in calls and authentication policies"
 	switch {
-	case e.property == "emit":
+	case e.property == propertyEmit:
 		d.Message, d.Help = fmt.Sprintf("`$%s` in an event, which others read: emitting it fails", v.Name), "leave it out: who needs a secret has it from its own store"
-	case e.property == "run.input":
+	case e.property == propertyRunInput:
 		d.Message, d.Help = fmt.Sprintf("`$%s` in the input of another run, which others read: starting it fails", v.Name), "declare the secret in use.secrets of that workflow"
-	case e.property == "run.arguments":
+	case e.property == propertyRunArguments:
 		d.Message, d.Help = fmt.Sprintf("`$%s` among the arguments of a process, which everybody on the machine can read", v.Name), "hand it over in `environment` or `stdin`"
-	case e.property == "input.from" && e.isSent(): // it goes where the task sends it
+	case e.property == propertyInputFrom && e.isSent(): // it goes where the task sends it
 		return d, false
-	case slices.Contains([]string{"set", "input.from", "output.as", "export.as", "raise", "for.in"}, e.property):
+	case slices.Contains(keptProperties(), e.property):
 		d.Message = fmt.Sprintf("`$%s` in `%s` becomes data of the run, which is kept", v.Name, e.property)
 	default:
 		return d, false

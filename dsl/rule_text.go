@@ -19,7 +19,7 @@ func checkLooks(c *checker) {
 	for _, e := range c.texts {
 		d := Diagnostic{Code: "SW504", Pointer: e.at}
 		switch {
-		case e.isExpression() || e.property == "code" || e.property == "event filter":
+		case e.isExpression() || e.property == propertyCode || e.property == propertyEventFilter:
 		case strings.Contains(e.text, "${") && endOfExpression(e.text[strings.Index(e.text, "${")+2:]) < 0:
 			d.Message, d.Help = "this `${` has no `}` that ends it, so that all of it is text", "end the expression with `}`; keep it if the text is meant literally"
 			c.add(c.expressionFor(d, unended(e.text)))

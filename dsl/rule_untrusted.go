@@ -16,10 +16,10 @@ func checkUntrusted(c *checker) {
 			return
 		}
 		switch {
-		case e.property == "code" && !strings.Contains(e.text, "@sh"):
+		case e.property == propertyCode && !strings.Contains(e.text, "@sh"):
 			c.add(Diagnostic{Code: "SW603", Pointer: e.at, Message: "data becomes part of a program here, and can run anything",
 				Help: "pass data by `arguments`, `environment` or `stdin`; in a shell, `@sh` quotes it"})
-		case e.property == "endpoint" && !fixedHost.MatchString(e.text):
+		case e.property == propertyEndpoint && !fixedHost.MatchString(e.text):
 			c.addAs(SeverityInfo, Diagnostic{Code: "SW603", Pointer: e.at, Message: "data tells which host is called here",
 				Help: "if the data comes from outside, write scheme and host literally: https://example.com/{id}"})
 		}

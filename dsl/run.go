@@ -54,8 +54,8 @@ func (r RunBase) processTraits() Traits {
 }
 
 func (p *Process) parts(w *walker) {
-	w.value("run", p.Stdin, p.Environment)
-	w.value("run.arguments", p.Arguments)
+	w.value(propertyRun, p.Stdin, p.Environment)
+	w.value(propertyRunArguments, p.Arguments)
 }
 
 // process decodes what the processes share. Arguments may be a list or, as up to 1.0.1, a map (semantics 1.7).

@@ -25,8 +25,8 @@ func (t *RunContainer) Traits() Traits { return t.processTraits() }
 
 func (t *RunContainer) parts(w *walker) {
 	t.Process.parts(w)
-	w.value("code", t.Command)
-	w.value("run", t.Container)
+	w.value(propertyCode, t.Command)
+	w.value(propertyRun, t.Container)
 	w.durations(t.CleanupAfter)
 }
 

@@ -18,7 +18,7 @@ func (t *RunScript) Traits() Traits { return t.processTraits() }
 
 func (t *RunScript) parts(w *walker) {
 	t.Process.parts(w)
-	w.value("code", t.Code)
+	w.value(propertyCode, t.Code)
 	w.resource(t.Source)
 }
 

@@ -16,7 +16,7 @@ func (t *RunShell) Traits() Traits { return t.processTraits() }
 
 func (t *RunShell) parts(w *walker) {
 	t.Process.parts(w)
-	w.value("code", t.Command)
+	w.value(propertyCode, t.Command)
 }
 
 func parseRunShell(p *parser, r *object, base TaskBase, run RunBase) Task {

@@ -20,7 +20,7 @@ func (t *RunWorkflow) Traits() Traits {
 	return traits
 }
 
-func (t *RunWorkflow) parts(w *walker) { w.value("run.input", t.With) }
+func (t *RunWorkflow) parts(w *walker) { w.value(propertyRunInput, t.With) }
 
 func parseRunWorkflow(p *parser, r *object, base TaskBase, run RunBase) Task {
 	o := p.object(r.value("workflow"), r.at.Key("workflow"), "`workflow`", "namespace", "name", "version", "input")

@@ -14,7 +14,7 @@ func (*SetTask) Kind() Kind { return KindSet }
 // Traits: it is done at once.
 func (*SetTask) Traits() Traits { return Traits{Instant: true} }
 
-func (t *SetTask) parts(w *walker) { w.value("set", t.Set) }
+func (t *SetTask) parts(w *walker) { w.value(propertySet, t.Set) }
 
 func parseSet(p *parser, o *object, base TaskBase) Task {
 	t := &SetTask{TaskBase: base, Set: o.valueOf("set", map[string]any{}, FormTransform)}

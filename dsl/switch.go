@@ -13,7 +13,7 @@ func (*SwitchTask) Kind() Kind { return KindSwitch }
 
 func (t *SwitchTask) parts(w *walker) {
 	for _, one := range t.Cases {
-		w.expression("when", one.When)
+		w.expression(propertyWhen, one.When)
 	}
 }
 

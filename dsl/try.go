@@ -16,8 +16,8 @@ func (t *TryTask) parts(w *walker) {
 	w.list(t, t.Try)
 	w.reference(t.Catch.RetryUse)
 	outer := w.bind(t.binds())
-	w.expression("catch.when", t.Catch.When)
-	w.expression("catch.exceptWhen", t.Catch.ExceptWhen)
+	w.expression(propertyCatchWhen, t.Catch.When)
+	w.expression(propertyCatchExceptWhen, t.Catch.ExceptWhen)
 	w.retry(t.Catch.Retry)
 	w.list(t, t.Catch.Do)
 	w.variables = outer

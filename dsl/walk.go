@@ -43,7 +43,7 @@ type walker struct {
 	onTask      func(Task) bool              // before what is inside; false leaves that out
 	onList      func(owner Task, l TaskList) // the owner is nil for the workflow and for extensions
 	onBound     func(variables []string)
-	onValue     func(property string, v Value)
+	onValue     func(p property, v Value)
 	onSchema    func(*Schema)
 	onError     func(*ErrorDefinition)
 	onReference func(Reference)
@@ -86,7 +86,7 @@ func (w *walker) use(u *Use) {
 		w.endpoint(u.Catalogs[name])
 	}
 	for _, e := range u.Extensions {
-		w.expression("when", e.When)
+		w.expression(propertyWhen, e.When)
 		w.list(nil, e.Before)
 		w.list(nil, e.After)
 	}
@@ -127,7 +127,7 @@ func (w *walker) one(t Task) {
 	}
 	base, around := t.Base(), w.task
 	w.task = t
-	w.expression("if", base.If)
+	w.expression(propertyIf, base.If)
 	w.input(base.Input)
 	w.timeout(base.Timeout)
 	outer := w.bind(t.binds())
@@ -141,43 +141,43 @@ func (w *walker) one(t Task) {
 func (w *walker) input(in *Input) {
 	if in != nil {
 		w.schema(in.Schema)
-		w.value("input.from", in.From)
+		w.value(propertyInputFrom, in.From)
 	}
 }
 
 func (w *walker) output(out *Output) {
 	if out != nil {
 		w.schema(out.Schema)
-		w.value("output.as", out.As)
+		w.value(propertyOutputAs, out.As)
 	}
 }
 
 func (w *walker) export(export *Export) {
 	if export != nil {
 		w.schema(export.Schema)
-		w.value("export.as", export.As)
+		w.value(propertyExportAs, export.As)
 	}
 }
 
-// value walks through values of a property, named as rules and messages do.
-func (w *walker) value(property string, values ...Value) {
+// value walks through values of a property.
+func (w *walker) value(p property, values ...Value) {
 	for _, v := range values {
 		if w.onValue != nil && v.Data != nil {
-			w.onValue(property, v)
+			w.onValue(p, v)
 		}
 	}
 }
 
-func (w *walker) expression(property string, e Expression) {
+func (w *walker) expression(p property, e Expression) {
 	if w.onValue != nil && e.Text != "" {
-		w.onValue(property, Value{e.Pointer, e.Text, FormTransform})
+		w.onValue(p, Value{e.Pointer, e.Text, FormTransform})
 	}
 }
 
 func (w *walker) durations(all ...*Duration) {
 	for _, d := range all {
 		if w.onValue != nil && d != nil && d.Expression != "" {
-			w.onValue("duration", d.Value())
+			w.onValue(propertyDuration, d.Value())
 		}
 	}
 }
@@ -203,14 +203,14 @@ func (w *walker) error(e *ErrorDefinition) {
 		w.onError(e)
 	}
 	if w.onValue != nil {
-		w.onValue("raise", e.Value())
+		w.onValue(propertyRaise, e.Value())
 	}
 }
 
 func (w *walker) retry(r *RetryPolicy) {
 	if r != nil {
-		w.expression("retry.when", r.When)
-		w.expression("retry.exceptWhen", r.ExceptWhen)
+		w.expression(propertyRetryWhen, r.When)
+		w.expression(propertyRetryExceptWhen, r.ExceptWhen)
 		w.durations(r.Delay, r.AttemptDuration, r.LimitDuration, r.JitterFrom, r.JitterTo)
 	}
 }
@@ -219,13 +219,13 @@ func (w *walker) authentication(a *Authentication) {
 	if a != nil {
 		w.reference(a.Use)
 		w.reference(a.Secret)
-		w.value("authentication", a.Properties)
+		w.value(propertyAuthentication, a.Properties)
 	}
 }
 
 func (w *walker) endpoint(e *Endpoint) {
 	if e != nil {
-		w.value("endpoint", e.URI)
+		w.value(propertyEndpoint, e.URI)
 		w.authentication(e.Authentication)
 	}
 }
@@ -251,12 +251,12 @@ func (w *walker) strategy(s *EventStrategy) {
 		return
 	}
 	for _, f := range s.filters() {
-		w.value("event filter", f.With)
+		w.value(propertyEventFilter, f.With)
 		for _, key := range sortedKeys(f.Correlate) {
 			w.correlation(f.Correlate[key])
 		}
 	}
-	w.expression("until", s.Until)
+	w.expression(propertyUntil, s.Until)
 	w.strategy(s.UntilEvent)
 }
 
@@ -264,10 +264,10 @@ func (w *walker) strategy(s *EventStrategy) {
 // (semantics 14.7), and not a literal that is expected.
 func (w *walker) correlation(c Correlation) {
 	if !attribute.MatchString(c.From.Text) {
-		w.expression("correlate.from", c.From)
+		w.expression(propertyCorrelateFrom, c.From)
 	}
 	if expect := strings.TrimSpace(c.Expect.Text); strings.HasPrefix(expect, ".") || strings.HasPrefix(expect, "$") {
-		w.expression("correlate.expect", c.Expect)
+		w.expression(propertyCorrelateExpect, c.Expect)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestWalkVisitsEveryPart(t *testing.T) {
 	got := map[string][]Pointer{}
 	visited := func(sort string, at Pointer) { got[sort] = append(got[sort], at) }
 	w := &walker{
-		onValue:     func(_ string, v Value) { visited("value", v.Pointer) },
+		onValue:     func(_ property, v Value) { visited("value", v.Pointer) },
 		onReference: func(r Reference) { visited("reference", r.Pointer) },
 		onSchema:    func(s *Schema) { visited("schema", s.Pointer) },
 		onError:     func(e *ErrorDefinition) { visited("error", e.Pointer) },

@@ -1,0 +1,63 @@
+package dsl
+
+// property is a property that may hold expressions, as messages name it. Those of calls and runs have one name for all of their
+// arguments, where rules make no difference between them.
+type property string
+
+const (
+	propertyIf              property = "if"
+	propertyInputFrom       property = "input.from"
+	propertyOutputAs        property = "output.as"
+	propertyExportAs        property = "export.as"
+	propertySet             property = "set"
+	propertyForIn           property = "for.in"
+	propertyWhile           property = "while"
+	propertyWhen            property = "when"
+	propertyCall            property = "call"
+	propertyEndpoint        property = "endpoint"
+	propertyAuthentication  property = "authentication"
+	propertyRun             property = "run"
+	propertyRunArguments    property = "run.arguments"
+	propertyRunInput        property = "run.input"
+	propertyCode            property = "code"
+	propertyEmit            property = "emit"
+	propertyRaise           property = "raise"
+	propertyDuration        property = "duration"
+	propertyCatchWhen       property = "catch.when"
+	propertyCatchExceptWhen property = "catch.exceptWhen"
+	propertyRetryWhen       property = "retry.when"
+	propertyRetryExceptWhen property = "retry.exceptWhen"
+	propertyEventFilter     property = "event filter"
+	propertyCorrelateFrom   property = "correlate.from"
+	propertyCorrelateExpect property = "correlate.expect"
+	propertyFilter          property = "filter"
+	propertyUntil           property = "until"
+)
+
+// bodyProperties are evaluated before their task has an output.
+func bodyProperties() []property {
+	return append(sentProperties(), propertySet, propertyForIn, propertyWhile, propertyWhen, propertyRaise, propertyDuration)
+}
+
+// inputProperties are evaluated on their task's transformed input.
+func inputProperties() []property {
+	return append(sentProperties(), propertySet, propertyForIn, propertyWhen, propertyRaise, propertyCode, propertyAuthentication)
+}
+
+// sentProperties are what a task that has an effect sends.
+func sentProperties() []property {
+	return []property{propertyCall, propertyEndpoint, propertyRun, propertyRunArguments, propertyRunInput, propertyEmit}
+}
+
+// keptProperties become data of the run.
+func keptProperties() []property {
+	return []property{propertySet, propertyInputFrom, propertyOutputAs, propertyExportAs, propertyRaise, propertyForIn}
+}
+
+// conditionProperties say whether something happens.
+func conditionProperties() []property {
+	return []property{
+		propertyIf, propertyWhen, propertyWhile, propertyUntil, propertyFilter,
+		propertyCatchWhen, propertyCatchExceptWhen, propertyRetryWhen, propertyRetryExceptWhen,
+	}
+}
