@@ -1,6 +1,7 @@
 package swrun
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,12 +65,13 @@ func withCalls(kinds []interpreter.Kind, calls map[string]Performer) []interpret
 // checkCalls refuses names that no call could have.
 func checkCalls(calls map[string]Performer) error {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		_, catalog, isFunction := strings.Cut(name, "@")
+		function, catalog, isFunction := strings.Cut(name, "@")
+		kind := dsl.Kind("call_" + name)
 		switch {
 		case calls[name] == nil:
 			return &OptionError{"Calls", fmt.Sprintf("the performer of %q is nil", name)}
-		case isFunction && catalog == "default":
-		case isFunction || !slices.Contains(dsl.Kinds(), dsl.Kind("call_"+name)):
+		case isFunction && function != "" && catalog == "default":
+		case isFunction || kind == dsl.KindCallFunction || !slices.Contains(dsl.Kinds(), kind):
 			return &OptionError{"Calls", fmt.Sprintf("%q is neither a protocol nor a function of the default catalog, such as charge@default", name)}
 		}
 	}
@@ -121,6 +123,9 @@ func perform(calls map[string]Performer) interpreter.Performer {
 		request, _ := v.(map[string]any)
 		name, _ := request["name"].(string)
 		with, _ := request["with"].(map[string]any)
+		if calls[name] == nil {
+			return nil, errors.Configurationf("this program has no performer of %s", name)
+		}
 		result, err := calls[name](ctx, Call{
 			Name: name, With: with, Run: r.Instance, Task: string(r.Pointer), Key: r.Key, Attempt: r.Attempt, Deadline: r.Deadline,
 		})
@@ -140,10 +145,16 @@ func callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if fault := errors.AsError(err); fault != nil {
-		return fault
+	var fault *errors.Error
+	switch {
+	case !errors.As(err, &fault):
+		return errors.Runtimef("%s", err)
+	case fault == nil:
+		return errors.Runtimef("the performer returned an error that is nil")
 	}
-	return errors.Runtimef("%s", err)
+	complete := *fault
+	complete.Type, complete.Status = cmp.Or(fault.Type, errors.Runtime), cmp.Or(fault.Status, 500)
+	return &complete
 }
 
 // decode converts data of a workflow into a Go value.

@@ -1,6 +1,7 @@
 package swrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// Document is a workflow document with everything that was found in it.
+// Document is a workflow document with everything that was found in it. Several goroutines may run one.
 type Document struct {
 	// File is where the text comes from: the documents that its tasks run, and the resources that it names, are looked for from
 	// there. Empty for a text that comes from nowhere.
@@ -41,8 +42,9 @@ func Load(file string) (*Document, error) {
 // Parse is Load for a text; file may be empty.
 func Parse(file string, text []byte) (*Document, error) {
 	d := &Document{File: file, Text: text}
-	d.Workflow, d.Diagnostics = dsl.Parse(file, text)
-	d.add(interpreter.Check(d.Workflow))
+	var found dsl.Diagnostics
+	d.Workflow, found = dsl.Parse(cmp.Or(file, "document"), text)
+	d.Diagnostics = joined(found, interpreter.Check(d.Workflow))
 	return d, d.Err()
 }
 
@@ -59,8 +61,13 @@ func readDocument(file string) ([]byte, error) {
 	return text, err
 }
 
-// String returns namespace/name:version.
-func (d *Document) String() string { return d.Workflow.Document.String() }
+// String returns namespace/name:version, or the file of a document that has no name.
+func (d *Document) String() string {
+	if d.Workflow.Document.Name == "" {
+		return cmp.Or(d.File, "document")
+	}
+	return d.Workflow.Document.String()
+}
 
 // Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil.
 func (d *Document) Err() error {
@@ -71,8 +78,9 @@ func (d *Document) Err() error {
 }
 
 // Check adds to the diagnostics what shows only when the document is compiled: what this host cannot run, and what is wrong with
-// schemas and other resources. Fetch allows to read those from the network. It runs nothing.
-func (d *Document) Check(ctx context.Context, h Host, fetch bool) error {
+// schemas and other resources. Fetch allows to read those from the network. It runs nothing, and must not be called while the
+// document is used elsewhere.
+func (d *Document) Check(_ context.Context, h Host, fetch bool) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
@@ -80,22 +88,27 @@ func (d *Document) Check(ctx context.Context, h Host, fetch bool) error {
 	if err != nil {
 		return err
 	}
+	defer e.close()
 	load := tasks.Loader(d.base(), nil, true)
 	if fetch {
 		load = tasks.Loader(d.base(), e.transport, true)
 	}
-	_, err = d.compile(e, load)
-	return err
+	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load))
+	d.Diagnostics = joined(d.Diagnostics, found)
+	return d.Err()
 }
 
-// compile makes the document ready to run; its errors are a dsl.Diagnostics.
+// compile makes the document ready to run; its errors are a dsl.Diagnostics. It changes nothing, so that a document may be used by
+// several goroutines.
 func (d *Document) compile(e *environment, load interpreter.Loader) (*interpreter.Program, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
 	p, found := interpreter.Compile(d.Workflow, e.config(d.base(), load))
-	d.add(found)
-	return p, d.Err()
+	if found.Err() != nil {
+		return nil, joined(d.Diagnostics, found).Errors()
+	}
+	return p, nil
 }
 
 // program makes the document ready to run here, with resources as they are now.
@@ -128,15 +141,17 @@ func (d *Document) base() string {
 	return d.File
 }
 
-// add joins what several passes found; a finding that two of them report stays one.
-func (d *Document) add(found dsl.Diagnostics) {
-	for _, f := range found {
-		known := slices.ContainsFunc(d.Diagnostics, func(k dsl.Diagnostic) bool {
+// joined returns what several passes found; a finding that two of them report stays one.
+func joined(before, more dsl.Diagnostics) dsl.Diagnostics {
+	all := slices.Clone(before)
+	for _, f := range more {
+		known := slices.ContainsFunc(all, func(k dsl.Diagnostic) bool {
 			return k.Code == f.Code && k.Pointer == f.Pointer && k.Range.Start == f.Range.Start
 		})
 		if !known {
-			d.Diagnostics = append(d.Diagnostics, f)
+			all = append(all, f)
 		}
 	}
-	d.Diagnostics.Sort()
+	all.Sort()
+	return all
 }

@@ -40,8 +40,32 @@ type Engine struct {
 	client *client.Client
 }
 
+// minLease is shorter than any pause that a working process makes.
+const minLease = time.Second
+
+func (c EngineConfig) check() error {
+	switch {
+	case c.Concurrency < 0:
+		return &OptionError{"Concurrency", fmt.Sprintf("must not be negative, got %d", c.Concurrency)}
+	case c.Lease != 0 && c.Lease < minLease:
+		return &OptionError{"Lease", fmt.Sprintf("must be at least %s, got %s", minLease, c.Lease)}
+	}
+	for _, span := range []struct {
+		name string
+		d    time.Duration
+	}{{"Drain", c.Drain}, {"ParkAfter", c.ParkAfter}, {"Retention", c.Retention}} {
+		if span.d < 0 {
+			return &OptionError{span.name, fmt.Sprintf("must not be negative, got %s", span.d)}
+		}
+	}
+	return nil
+}
+
 // NewEngine returns an engine on a store. An *OptionError is a configuration that cannot be.
 func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	e, err := c.Host.environment(c.Concurrency)
 	if err != nil {
 		return nil, err
@@ -95,6 +119,17 @@ func (e *DeployedError) Error() string {
 // Unwrap returns the store's refusal.
 func (e *DeployedError) Unwrap() error { return e.err }
 
+// NotDeployedError says that no document is deployed under a name.
+type NotDeployedError struct {
+	Workflow string // as it was asked for
+	err      error
+}
+
+func (e *NotDeployedError) Error() string { return "the workflow " + e.Workflow + " is not deployed" }
+
+// Unwrap returns the store's refusal.
+func (e *NotDeployedError) Unwrap() error { return e.err }
+
 // StartOptions are what a start may say besides workflow and input.
 type StartOptions = client.StartOptions
 
@@ -110,10 +145,13 @@ func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartO
 		return nil, err
 	}
 	i, err := e.client.Start(ctx, r, data, o)
-	if store.RefusedAs(err) == store.Conflict {
-		err = &RunExistsError{Run: i, err: err}
+	switch store.RefusedAs(err) {
+	case store.Conflict:
+		return nil, &RunExistsError{Run: i, err: err}
+	case store.NoSuch:
+		return nil, &NotDeployedError{workflow, err}
 	}
-	return &Run{e, i}, err
+	return e.started(i, err)
 }
 
 // StartDocument starts a run of a document, whether or not it is deployed under its name, and deploys the documents beside it that
@@ -139,9 +177,16 @@ func (e *Engine) StartDocument(ctx context.Context, d *Document, beside *Documen
 	}
 	i, err := e.client.StartDefinition(ctx, made, data, o)
 	if store.RefusedAs(err) == store.Conflict {
-		err = e.exists(ctx, i, made, err)
+		return nil, e.exists(ctx, i, made, err)
 	}
-	return &Run{e, i}, err
+	return e.started(i, err)
+}
+
+func (e *Engine) started(i store.Instance, err error) (*Run, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Run{e, i}, nil
 }
 
 // RunExistsError says that there is a run of that id already, of something else.
@@ -207,6 +252,7 @@ func (e *Engine) work(ctx context.Context, c worker.Config, ends func(error) boo
 	if errors.As(context.Cause(ctx), &failed) {
 		return failed.error
 	}
+	e.env.close()
 	c.Log.Info("the worker has handed over")
 	return nil
 }

@@ -223,7 +223,7 @@ do:
 	fmt.Println(document.Check(context.Background(), swrun.Host{}, false))
 	// Output:
 	// <nil>
-	// :4:12: error[SW801]: running `listen` tasks is not supported yet
+	// document:4:12: error[SW801]: running `listen` tasks is not supported yet
 }
 
 // Commands and scripts of workflows run below supervisors; processes is what Supervise has returned in this program's main.

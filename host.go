@@ -45,9 +45,12 @@ type Host struct {
 // environment is a Host that has been checked.
 type environment struct {
 	host      Host
-	transport http.RoundTripper
+	transport *http.Transport
 	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes what is stored
 }
+
+// close lets go of connections that nobody uses.
+func (e *environment) close() { e.transport.CloseIdleConnections() }
 
 // environment checks the configuration. Calls is how many calls there may be at a time; 0 for not many.
 func (h Host) environment(calls int) (*environment, error) {
@@ -57,6 +60,9 @@ func (h Host) environment(calls int) (*environment, error) {
 	}
 	if err := checkCalls(h.Calls); err != nil {
 		return nil, err
+	}
+	if h.Memory < 0 {
+		return nil, &OptionError{"Memory", fmt.Sprintf("must not be negative, got %d", h.Memory)}
 	}
 	if h.Memory == 0 {
 		h.Memory = machine.Memory() / 4

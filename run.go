@@ -67,6 +67,7 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
+	defer e.close()
 	e.publish = e.host.Publish
 	program, err := d.program(e)
 	if err != nil {

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -48,10 +50,10 @@ func readDocuments(s streams, names []string) ([]*swrun.Document, error) {
 
 func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 	err := o.engine.Deploy(ctx, all...)
-	for _, d := range all {
-		if err := refused(d); err != nil { // found with its resources
-			return o.reportFailure("human", err)
-		}
+	var found dsl.Diagnostics
+	if errors.As(err, &found) { // with their resources
+		n := slices.IndexFunc(all, func(d *swrun.Document) bool { return d.File == found[0].File })
+		return o.reportFailure("human", invalidated(all[n], err))
 	}
 	var other *swrun.DeployedError
 	if err != nil && !errors.As(err, &other) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -46,6 +47,17 @@ func refused(d *swrun.Document) error {
 		return &invalidError{d}
 	}
 	return nil
+}
+
+// invalidated returns the *invalidError of a document in which err was found when it was compiled; nil if err is something else.
+func invalidated(d *swrun.Document, err error) error {
+	var found dsl.Diagnostics
+	if !errors.As(err, &found) {
+		return nil
+	}
+	compiled := *d
+	compiled.Diagnostics = found
+	return &invalidError{&compiled}
 }
 
 // visible returns the diagnostics down to a severity, and how many there are below.

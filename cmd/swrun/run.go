@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun"
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/faultreport"
 	"github.com/swrun/swrun/internal/progress"
@@ -187,8 +186,8 @@ func (j *job) run() error {
 	if result.Status.Final() {
 		return j.end(result, interrupted())
 	}
-	if errors.As(err, new(dsl.Diagnostics)) {
-		return refused(j.document)
+	if invalid := invalidated(j.document, err); invalid != nil {
+		return invalid
 	}
 	return &exitError{code: exitInternal, message: j.mask.Text("the run broke off: " + err.Error())}
 }

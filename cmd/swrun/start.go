@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -97,9 +96,6 @@ func (f *startFlags) read() (client.StartOptions, error) {
 // parse returns what is to be started, and how; it refuses what cannot be before a store is opened.
 func (f *startFlags) parse(p *program, name string) (definition.Reference, client.StartOptions, error) {
 	reference, err := definition.ParseReference(name)
-	if err == nil && strings.ContainsFunc(name, unicode.IsSpace) {
-		err = fmt.Errorf("%q names no workflow: it has a space", name)
-	}
 	if err != nil {
 		return reference, client.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", shorten.To(err.Error(), 200))
 	}

@@ -190,8 +190,8 @@ func lostStore(err error) error {
 // kebab writes a name as flags are written: onDuplicate is on-duplicate.
 func kebab(name string) string {
 	var b strings.Builder
-	for _, r := range name {
-		if unicode.IsUpper(r) {
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
 			b.WriteByte('-')
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -173,8 +173,8 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 	}
 	engine, err := swrun.NewEngine(o.store.Store, config)
 	var option *swrun.OptionError
-	if errors.As(err, &option) && option.Option == "Network" {
-		return usagef("allowed: any, public, deny, or prefixes such as 10.0.0.0/8,fd00::/8", "--network: %s", option.Detail)
+	if errors.As(err, &option) {
+		return usagef("swrun worker --help lists what is allowed", "--%s %s", kebab(option.Option), option.Detail)
 	}
 	if err != nil {
 		return err
@@ -206,10 +206,10 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 			return c, err
 		}
 	}
-	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
-	if c.Lease < time.Second {
-		return c, usagef("", "--lease must be at least 1s, got %s", f.lease)
+	if c.Lease == 0 {
+		return c, usagef("for example 10s", "--lease must be longer than nothing, got %s", f.lease)
 	}
+	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
 	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1))
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/swrun/swrun/dsl"
 )
@@ -20,6 +21,9 @@ func (r Reference) String() string { return r.Namespace + "/" + r.Name + ":" + r
 
 // ParseReference reads namespace/name or namespace/name:version; without a version it is latest.
 func ParseReference(s string) (Reference, error) {
+	if strings.ContainsFunc(s, unicode.IsSpace) {
+		return Reference{}, fmt.Errorf("%q names no workflow: it has a space", s)
+	}
 	name, version, ok := strings.Cut(s, ":")
 	if !ok {
 		version = Latest
