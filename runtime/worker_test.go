@@ -148,3 +148,17 @@ func TestHistoryIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestParksAfterACancel: a run whose effect was cancelled and that waits for long is not held meanwhile.
+func TestParksAfterACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = hanging
+		defer h.work(worker.Config{})()
+		i := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, timeout: {after: PT2S}}}], catch: {do: [{w: {wait: PT1H}}]}}}]", client.StartOptions{})
+		time.Sleep(10 * time.Second)
+		if r := h.record(i); r.Held() {
+			t.Errorf("it is held: %+v", r)
+		}
+	})
+}
