@@ -61,14 +61,20 @@ func (r Reference) Undefined() Diagnostic {
 }
 
 // expression decodes a property that is always an expression.
-func (o *object) expression(name string) Expression { return Expression{o.at.Key(name), o.text(name)} }
+func (o *object) expression(name string) Expression {
+	if o.value(name) == nil {
+		return Expression{}
+	}
+	return Expression{o.at.Key(name), o.text(name)}
+}
 
 // reference decodes the name of something in a section of use.
 func (o *object) reference(name, section string) Reference {
 	return Reference{o.at.Key(name), section, o.text(name)}
 }
 
-// valueOf makes a value of a property that has been decoded; a nil map is an absent property.
+// valueOf makes a value of a property that has been decoded; a nil map is an absent property, whose value is the zero one but
+// for its form.
 func (o *object) valueOf(name string, data any, form Form) Value {
 	if object, ok := data.(map[string]any); ok && object == nil {
 		data = nil
@@ -76,7 +82,10 @@ func (o *object) valueOf(name string, data any, form Form) Value {
 	if text, ok := data.(string); ok && text == "" && form != FormData {
 		data = nil
 	}
-	return Value{Pointer: o.at.Key(name), Data: data, Form: form}
+	if data == nil {
+		return Value{Form: form}
+	}
+	return Value{o.at.Key(name), data, form}
 }
 
 // textValue decodes text that may be an expression.
