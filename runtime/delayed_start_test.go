@@ -157,8 +157,8 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// TestOrdersBeforeTheStart: what is cancelled or suspended before a worker takes it starts no task.
-func TestOrdersBeforeTheStart(t *testing.T) {
+// TestCommandsBeforeTheStart: what is cancelled or suspended before a worker takes it starts no task.
+func TestCommandsBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = effortless

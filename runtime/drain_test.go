@@ -46,8 +46,8 @@ func TestDrainDuringACommit(t *testing.T) {
 	})
 }
 
-// TestOnceIsHandedOver: what a worker that leaves has not begun it hands over as such, and it is performed by the next.
-func TestOnceIsHandedOver(t *testing.T) {
+// TestAtMostOnceIsHandedOver: what a worker that leaves has not begun it hands over as such, and it is performed by the next.
+func TestAtMostOnceIsHandedOver(t *testing.T) {
 	t.Run("during the commit", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(t)

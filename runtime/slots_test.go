@@ -17,9 +17,9 @@ import (
 // onceAfterWait is a document whose second task must not be performed twice.
 const onceAfterWait = "do: [{w: {wait: PT5S}}, {a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]"
 
-// TestOnceIsNotBegunWithoutAPlace: an effect that must not be performed twice is not stored as begun by one who cannot
+// TestAtMostOnceIsNotBegunWithoutASlot: an effect that must not be performed twice is not stored as begun by one who cannot
 // perform it: because it never does, or because all its slots are taken when it is stopped.
-func TestOnceIsNotBegunWithoutAPlace(t *testing.T) {
+func TestAtMostOnceIsNotBegunWithoutASlot(t *testing.T) {
 	for name, second := range map[string]worker.Config{
 		"performs nothing": {Concurrency: -1, Drain: 2 * time.Second},
 		"has no slot":      {Concurrency: 1, Drain: 2 * time.Second},
@@ -58,8 +58,8 @@ func TestOnceIsNotBegunWithoutAPlace(t *testing.T) {
 	}
 }
 
-// TestOnceGetsItsPlace: as soon as there is one.
-func TestOnceGetsItsPlace(t *testing.T) {
+// TestAtMostOnceGetsItsSlot: as soon as there is one.
+func TestAtMostOnceGetsItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = func(_ context.Context, r interpreter.Request) (any, error) {
@@ -79,9 +79,9 @@ func TestOnceGetsItsPlace(t *testing.T) {
 	})
 }
 
-// TestDeadlinesGoOnWithoutAPlace: while one branch waits for a slot for an effect that must not be performed twice, the
+// TestDeadlinesGoOnWithoutASlot: while one branch waits for a slot for an effect that must not be performed twice, the
 // timeout of another is enforced and stored.
-func TestDeadlinesGoOnWithoutAPlace(t *testing.T) {
+func TestDeadlinesGoOnWithoutASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.perform = hanging
@@ -104,8 +104,8 @@ func TestDeadlinesGoOnWithoutAPlace(t *testing.T) {
 
 const once = "metadata: {swrun: {delivery: at-most-once}}"
 
-// TestPlacesElsewhere: an instance that waits for a slot at a worker that has none goes to one that has.
-func TestPlacesElsewhere(t *testing.T) {
+// TestSlotsOfOtherWorkers: an instance that waits for a slot at a worker that has none goes to one that has.
+func TestSlotsOfOtherWorkers(t *testing.T) {
 	for name, full := range map[string]worker.Config{"full": {Concurrency: 1}, "idle": {Concurrency: -1}} {
 		for kind, metadata := range map[string]string{"once": ", " + once, "plain": ""} {
 			t.Run(name+" "+kind, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestPlacesElsewhere(t *testing.T) {
 	}
 }
 
-// TestDetachedOnceIsPerformed also where there is no slot: nobody else knows of it.
-func TestDetachedOnceIsPerformed(t *testing.T) {
+// TestDetachedAtMostOnceIsPerformed also where there is no slot: nobody else knows of it.
+func TestDetachedAtMostOnceIsPerformed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		var performed atomic.Int64
