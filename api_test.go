@@ -17,22 +17,24 @@ func TestEveryEntryIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := parser.ParseFile(tokens, "example_test.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
 	shown := map[string]bool{}
-	for _, e := range doc.Examples(tests) {
-		if e.Output == "" {
-			t.Errorf("Example%s checks no output", e.Name)
+	for _, file := range []string{"example_test.go", "example_store_test.go"} {
+		tests, err := parser.ParseFile(tokens, file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, e := range doc.Examples(tests) {
+			if e.Output == "" {
+				t.Errorf("Example%s checks no output", e.Name)
+			}
+		}
+		ast.Inspect(tests, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				shown[s.Sel.Name] = true
+			}
+			return true
+		})
 	}
-	ast.Inspect(tests, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			shown[s.Sel.Name] = true
-		}
-		return true
-	})
 	entries := 0
 	shown["Supervise"] = true // by TestMain, which is this program's main
 	exported := func(f *doc.Func) {

@@ -80,7 +80,7 @@ func (d *Document) Err() error {
 // Check adds to the diagnostics what shows only when the document is compiled: what this host cannot run, and what is wrong with
 // schemas and other resources. Fetch allows to read those from the network. It runs nothing, and must not be called while the
 // document is used elsewhere.
-func (d *Document) Check(_ context.Context, h Host, fetch bool) error {
+func (d *Document) Check(h Host, fetch bool) error {
 	if err := d.Err(); err != nil {
 		return err
 	}

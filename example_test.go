@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // Load a document, run it, and use its output.
@@ -220,7 +217,7 @@ do:
   - order: {listen: {to: {one: {with: {type: order.placed}}}}}
 `))
 	fmt.Println(document.Err())
-	fmt.Println(document.Check(context.Background(), swrun.Host{}, false))
+	fmt.Println(document.Check(swrun.Host{}, false))
 	// Output:
 	// <nil>
 	// document:4:12: error[SW801]: running `listen` tasks is not supported yet
@@ -241,182 +238,4 @@ do:
 	// Output:
 	// hello <nil>
 	// running processes is not granted here; a worker grants it with --allow-processes, a Go program with Supervise and Host.Processes
-}
-
-// A run in a store goes on wherever an engine works on the store, whatever has been killed meanwhile.
-func ExampleEngine() {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	store, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{}) // file:runs.db and redis://localhost:6379 keep runs
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer store.Close()
-	engine, _ := swrun.NewEngine(store, swrun.EngineConfig{})
-	worked := make(chan error)
-	go func() { worked <- engine.Work(ctx) }()
-
-	document, _ := swrun.Parse("hello.yaml", []byte(hello))
-	fmt.Println(engine.Deploy(ctx, document))
-	run, err := engine.Start(ctx, "demo/hello", map[string]string{"name": "Ada"}, swrun.StartOptions{ID: "hello-1"})
-	fmt.Println(run, err)
-	result, err := run.Await(ctx)
-	fmt.Println(result.Status, result.Output, err)
-
-	stop()
-	fmt.Println(<-worked)
-	// Output:
-	// <nil>
-	// demo/hello-1 <nil>
-	// completed map[letters:3 message:Hello, Ada!] <nil>
-	// <nil>
-}
-
-// openEngine returns an engine on a new store in memory.
-func openEngine() (*swrun.Engine, func()) {
-	store, err := swrun.OpenStore(context.Background(), "memory:", swrun.StoreConfig{})
-	if err != nil {
-		panic(err)
-	}
-	engine, err := swrun.NewEngine(store, swrun.EngineConfig{})
-	if err != nil {
-		panic(err)
-	}
-	return engine, func() { store.Close() }
-}
-
-// nap sleeps for a day, for an hour at most.
-const nap = `
-document: {dsl: 1.0.3, namespace: demo, name: nap, version: 1.0.0}
-do:
-  - sleep: {wait: P1D, timeout: {after: PT1H}}
-`
-
-// Whoever has the store commands its runs, and awaits them.
-func ExampleRun() {
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	defer stop()
-	engine, closeStore := openEngine()
-	defer closeStore()
-	document, _ := swrun.Parse("nap.yaml", []byte(nap))
-	run, _ := engine.StartDocument(ctx, document, nil, nil, swrun.StartOptions{ID: "nap-1"})
-	fmt.Println(run.Suspend(ctx, "a break"), run.Resume(ctx, ""), run.Cancel(ctx, "enough"))
-	fmt.Println(store.RefusedAs(run.Retry(ctx))) // it is for runs that are quarantined
-
-	working, leave := context.WithCancel(ctx)
-	worked := make(chan error)
-	go func() { worked <- engine.WorkOn(working, run) }()
-	same := engine.Run("demo", "nap-1")
-	result, err := same.Await(ctx)
-	fmt.Println(result.Status, err)
-	leave()
-	fmt.Println(<-worked)
-
-	var last interpreter.HistoryEventType
-	err = same.History(ctx, func(e client.HistoryEntry) error {
-		last = e.Events[len(e.Events)-1].Type
-		return nil
-	})
-	fmt.Println(last, err, same.Delete(ctx))
-	// Output:
-	// <nil> <nil> <nil>
-	// CONFLICT
-	// cancelled the run was cancelled
-	// <nil>
-	// workflow.cancelled <nil> <nil>
-}
-
-// What a run waits for, until when, and what happens then.
-func ExampleRun_Describe() {
-	ctx := context.Background()
-	engine, closeStore := openEngine()
-	defer closeStore()
-	document, _ := swrun.Parse("nap.yaml", []byte(nap))
-	run, _ := engine.StartDocument(ctx, document, nil, nil, swrun.StartOptions{})
-	d, err := run.Describe(ctx)
-	fmt.Println(d.Status, err)
-
-	fmt.Println(run.Terminate(ctx, "nobody works on it"), engine.Settle(ctx, run))
-	d, err = run.Describe(ctx)
-	fmt.Println(d.Status, d.Reason, err)
-	// Output:
-	// pending <nil>
-	// <nil> <nil>
-	// cancelled nobody works on it <nil>
-}
-
-// Errors of the library are typed.
-func ExampleOpenStore() {
-	ctx := context.Background()
-	_, err := swrun.OpenStore(ctx, "postgres://localhost", swrun.StoreConfig{})
-	var url *swrun.StoreURLError
-	fmt.Println(errors.As(err, &url), url.Detail)
-
-	folder, _ := os.MkdirTemp("", "swrun-example-")
-	defer os.RemoveAll(folder)
-	store, err := swrun.OpenStore(ctx, "file:"+filepath.Join(folder, "runs.db"), swrun.StoreConfig{})
-	fmt.Println(strings.HasSuffix(store.URL(), "runs.db"), store.Local(), err)
-	fmt.Println(store.Close())
-	// Output:
-	// true is no kind of store
-	// true true <nil>
-	// <nil>
-}
-
-// A configuration that cannot be is an *OptionError.
-func ExampleOptionError() {
-	document, _ := swrun.Parse("", []byte(hello))
-	_, err := document.Run(context.Background(), nil, swrun.RunConfig{Host: swrun.Host{Network: "everything"}})
-	var option *swrun.OptionError
-	fmt.Println(errors.As(err, &option), option.Option)
-	// Output:
-	// true Network
-}
-
-// A name and version is deployed once; an id names one run.
-func ExampleEngine_Deploy() {
-	ctx := context.Background()
-	engine, closeStore := openEngine()
-	defer closeStore()
-	document, _ := swrun.Parse("", []byte(hello))
-	changed, _ := swrun.Parse("", []byte(strings.Replace(hello, "Hello", "Hi", 1)))
-	fmt.Println(engine.Deploy(ctx, document))
-	fmt.Println(engine.Deploy(ctx, changed))
-
-	_, err := engine.Start(ctx, "demo/hello", nil, swrun.StartOptions{ID: "hello-1"})
-	fmt.Println(err)
-	_, err = engine.Start(ctx, "demo/hello", "another input", swrun.StartOptions{ID: "hello-1"})
-	var exists *swrun.RunExistsError
-	fmt.Println(errors.As(err, &exists), exists.Run)
-	// Output:
-	// <nil>
-	// another document is deployed as demo/hello:1.0.0: give the document a new version
-	// <nil>
-	// true demo/hello-1
-}
-
-// The client of an engine looks after many runs.
-func ExampleEngine_Client() {
-	ctx := context.Background()
-	engine, closeStore := openEngine()
-	defer closeStore()
-	document, _ := swrun.Parse("", []byte(hello))
-	for _, id := range []string{"a", "b"} {
-		_, err := engine.StartDocument(ctx, document, nil, nil, swrun.StartOptions{ID: id, Delay: time.Hour})
-		fmt.Println(err)
-	}
-	n := 0
-	err := engine.Client().List(ctx, client.Filter{Workflow: "demo/hello"}, func(client.Found) bool { n++; return true })
-	fmt.Println(n, err)
-	// Output:
-	// <nil>
-	// <nil>
-	// 2 <nil>
-}
-
-func ExampleVersion() {
-	fmt.Println(len(swrun.Version()) > 0)
-	// Output:
-	// true
 }

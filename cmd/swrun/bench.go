@@ -83,7 +83,7 @@ func (p *program) benchApart(f *benchFlags) (leave func(), err error) {
 			return leave, storeError(err)
 		}
 		f.url = "file:" + filepath.Join(folder, "store.db")
-		leave = func() { os.RemoveAll(folder) } // What cannot be removed does no harm
+		leave = func() { os.RemoveAll(folder) } // what cannot be removed does no harm
 	case strings.HasPrefix(scheme, "redis"):
 		u, err := url.Parse(f.url)
 		if err != nil {

@@ -159,7 +159,7 @@ func newEcho(t *testing.T) string {
 }
 
 func answerEcho(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // What has come of it
+	body, _ := io.ReadAll(r.Body) // what has come of it
 	status, before := 0, 0
 	fmt.Sscanf(r.URL.Path, "/%d", &status)
 	fmt.Sscan(r.URL.Query().Get("before"), &before)

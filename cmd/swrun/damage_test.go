@@ -89,7 +89,7 @@ func outdated(path string, whole []byte) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close() // What was written is there
+	defer db.Close() // what was written is there
 	return db.Update(func(tx *bbolt.Tx) error {
 		b, key := tx.Bucket([]byte("swrun")), []byte("layout")
 		return b.Put(key, bytes.Replace(b.Get(key), []byte(`"Schema":1`), []byte(`"Schema":0`), 1))

@@ -76,6 +76,10 @@ func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 	slices.SortStableFunc(all, func(a, b upcoming) int {
 		return cmp.Or(a.in.At.Compare(b.in.At), cmp.Compare(a.run.Instance.String(), b.run.Instance.String()))
 	})
+	return o.printDeadlines(all)
+}
+
+func (o *operation) printDeadlines(all []upcoming) error {
 	if o.flags.output == "human" {
 		w := terminal.NewTable(o.out, append([]string{"RUN"}, describe.DeadlineColumns()...)...)
 		for _, u := range all {

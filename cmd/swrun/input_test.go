@@ -185,6 +185,6 @@ func TestPanicsHideSecrets(t *testing.T) {
 
 // usingSecrets returns a workflow that declares secrets.
 func usingSecrets(names ...string) *dsl.Workflow {
-	w, _ := dsl.Parse("w.yaml", []byte("use: {secrets: ["+strings.Join(names, ", ")+"]}")) // What else it lacks does not matter
+	w, _ := dsl.Parse("w.yaml", []byte("use: {secrets: ["+strings.Join(names, ", ")+"]}")) // what else it lacks does not matter
 	return w
 }

@@ -56,22 +56,28 @@ func statuses() []string {
 	}
 }
 
-func (o *operation) list(ctx context.Context, f *lsFlags) error {
+// parse completes the filter, and returns the conditions that the client does not know.
+func (f *lsFlags) parse() (whereConditions, error) {
 	labels, err := parseLabels(f.labels)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	chosen, err := parseWhere(f.where)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.filter.Status != "" {
 		err = oneOf("--status", f.filter.Status, statuses()...)
 	}
-	if err = cmp.Or(err, atLeast("--limit", f.limit, 1)); err != nil {
+	f.filter.Namespace, f.filter.Labels = f.namespace, labels
+	return chosen, cmp.Or(err, atLeast("--limit", f.limit, 1))
+}
+
+func (o *operation) list(ctx context.Context, f *lsFlags) error {
+	chosen, err := f.parse()
+	if err != nil {
 		return err
 	}
-	f.filter.Namespace, f.filter.Labels = f.namespace, labels
 	var found []client.Found
 	err = o.client.List(ctx, f.filter, func(r client.Found) bool {
 		if chosen.matches(r) {
@@ -120,7 +126,7 @@ func parseLabels(given []string) (map[string]string, error) {
 	return labels, nil
 }
 
-// Table prints runs in columns; what is going on is read run by run.
+// table prints runs in columns; what is going on is read run by run.
 func (o *operation) table(ctx context.Context, found []client.Found) error {
 	w := terminal.NewTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
 	for _, r := range found {

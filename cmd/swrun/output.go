@@ -64,10 +64,10 @@ func (f *outputFlags) printer(p *program) (*printer, error) {
 type printer struct {
 	w       io.Writer
 	form    string // json, yaml or ndjson
-	raw     bool   // Text without quotes
+	raw     bool   // text without quotes
 	pretty  bool   // JSON on several lines, as somebody reads it
-	query   *query // What to print of it
-	mask    *mask  // What it must not say; nil for nothing
+	query   *query // what to print of it
+	mask    *mask  // what it must not say; nil for nothing
 	printed bool
 }
 

@@ -33,7 +33,7 @@ func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
 func (j *job) runDurable() (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := j.document.Check(ctx, j.host, true); err != nil {
+	if err := j.document.Check(j.host, true); err != nil {
 		return refused(j.document)
 	}
 	s, err := j.flags.store.open(ctx, j.program)

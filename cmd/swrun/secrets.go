@@ -50,7 +50,7 @@ func (m *mask) Text(s string) string {
 	return m.look(m.set.Text(s))
 }
 
-// Style returns a text for a terminal that knows ASCII only.
+// look returns a text for a terminal that knows ASCII only.
 func (m *mask) look(s string) string {
 	if !m.ascii || !strings.Contains(s, "‹redacted") {
 		return s

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -51,7 +50,7 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	completeValues(cmd, "output", reportForms())
 }
 
-// Report prints what was found in the documents, down to a severity. It returns what it showed, and the exit code for it as a
+// report prints what was found in the documents, down to a severity. It returns what it showed, and the exit code for it as a
 // quietExit unless all documents can run.
 func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (dsl.Diagnostics, error) {
 	if err := oneOf("-o", f.output, reportForms()...); err != nil {
@@ -85,7 +84,7 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 func (p *program) checkDocument(name string, fetch bool) (*swrun.Document, error) {
 	d, err := loadDocument(p.streams, name)
 	if err == nil && d.Err() == nil {
-		_ = d.Check(context.Background(), swrun.Host{}, fetch) // what it finds is among the diagnostics
+		_ = d.Check(swrun.Host{}, fetch) // what it finds is among the diagnostics
 	}
 	return d, err
 }

@@ -20,10 +20,7 @@ func (b *benchmark) idle(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	defer stop()
-	if err := b.start(ctx, r, m.Instances, numbered); err != nil {
-		return nil, err
-	}
-	if err := b.asleep(ctx); err != nil {
+	if err := b.startAsleep(ctx, r, m.Instances); err != nil {
 		return nil, err
 	}
 	time.Sleep(untilIdle)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -22,10 +23,7 @@ func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	defer stop()
-	if err := b.start(ctx, r, b.of(5000), numbered); err != nil { // What is needed once is there then
-		return nil, err
-	}
-	if err := b.asleep(ctx); err != nil {
+	if err := b.startAsleep(ctx, r, b.of(5000)); err != nil { // what is needed once is there then
 		return nil, err
 	}
 	memory, err := b.memory(ctx)
@@ -33,10 +31,7 @@ func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	before, began := residentOf(pid), time.Now()
-	if err := b.start(ctx, r, m.Instances, numbered); err != nil {
-		return nil, err
-	}
-	if err := b.asleep(ctx); err != nil {
+	if err := b.startAsleep(ctx, r, m.Instances); err != nil {
 		return nil, err
 	}
 	m.took(time.Since(began), m.Instances)
@@ -57,6 +52,14 @@ func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 	err = b.clean(ctx)
 	m.Removed = all / time.Since(began).Seconds()
 	return m, err
+}
+
+// startAsleep starts runs that sleep, and waits until they do.
+func (b *benchmark) startAsleep(ctx context.Context, r definition.Reference, n int) error {
+	if err := b.start(ctx, r, n, numbered); err != nil {
+		return err
+	}
+	return b.asleep(ctx)
 }
 
 // apart runs a worker in a process of its own, if the store allows it, and returns its process.

@@ -38,17 +38,21 @@ func (b *benchmark) timeouts(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	var late []time.Duration
-	m.Lost, m.Duplicates, err = b.account(ctx, func(e client.HistoryEntry) {
-		for _, record := range e.Events {
-			if record.Type != interpreter.TaskFaulted || record.Error == nil {
-				continue
-			}
-			text, _ := record.Error.Extensions["deadline"].(string)
-			if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-				late = append(late, e.CommittedAt.Sub(at))
-			}
-		}
-	})
+	m.Lost, m.Duplicates, err = b.account(ctx, func(e client.HistoryEntry) { late = append(late, lateTimeouts(e)...) })
 	m.latencies(late)
 	return m, err
+}
+
+// lateTimeouts returns by how much the timeouts were late that an entry stores.
+func lateTimeouts(e client.HistoryEntry) (late []time.Duration) {
+	for _, event := range e.Events {
+		if event.Type != interpreter.TaskFaulted || event.Error == nil {
+			continue
+		}
+		text, _ := event.Error.Extensions["deadline"].(string)
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			late = append(late, e.CommittedAt.Sub(at))
+		}
+	}
+	return late
 }

@@ -27,16 +27,7 @@ func Run(d, source *client.Description, driver string) string {
 	if d.Then != "" {
 		line("Then:", "%s", d.Then)
 	}
-	line("Created:", "%s", api.Time(d.Lifecycle.CreatedAt().Truncate(time.Millisecond)))
-	if d.Invocation.BusinessKey != "" {
-		line("Key:", "%s", d.Invocation.BusinessKey)
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Invocation.Labels)) {
-		line("Label:", "%s=%s", name, d.Invocation.Labels[name])
-	}
-	if d.Invocation.Parent != nil {
-		line("Parent:", "%s", d.Invocation.Parent.Instance)
-	}
+	start(line, d)
 	if d.State.Fault != nil {
 		line("Failure:", "%s", d.State.Fault)
 		if at := d.State.Fault.Instance; source != d {
@@ -57,13 +48,32 @@ func Run(d, source *client.Description, driver string) string {
 	}
 	line("You can:", "%s", strings.Join(possible(d), " · "))
 	if len(d.Deadlines) > 0 {
-		b.WriteString("Deadlines, the first to fire first:\n")
-		w := terminal.NewTable(&b, indented(DeadlineColumns())...)
-		for _, in := range d.Deadlines {
-			w.Row(indented(DeadlineRow(in))...)
-		}
-		w.Flush() // it writes to memory
+		b.WriteString("Deadlines, the first to fire first:\n" + deadlines(d))
 	}
+	return b.String()
+}
+
+// start describes how the run was started.
+func start(line func(name, format string, args ...any), d *client.Description) {
+	line("Created:", "%s", api.Time(d.Lifecycle.CreatedAt().Truncate(time.Millisecond)))
+	if d.Invocation.BusinessKey != "" {
+		line("Key:", "%s", d.Invocation.BusinessKey)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Invocation.Labels)) {
+		line("Label:", "%s=%s", name, d.Invocation.Labels[name])
+	}
+	if d.Invocation.Parent != nil {
+		line("Parent:", "%s", d.Invocation.Parent.Instance)
+	}
+}
+
+func deadlines(d *client.Description) string {
+	var b strings.Builder
+	w := terminal.NewTable(&b, indented(DeadlineColumns())...)
+	for _, in := range d.Deadlines {
+		w.Row(indented(DeadlineRow(in))...)
+	}
+	w.Flush() // it writes to memory
 	return b.String()
 }
 

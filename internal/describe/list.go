@@ -51,6 +51,15 @@ func Next(d *client.Description) string {
 	if starts := store.Moment(d.Lifecycle.Started); d.Lifecycle.Status == interpreter.StatusPending && starts.After(d.At) {
 		all = append(all, "starts "+client.Due(starts.Sub(d.At)))
 	}
+	all = append(all, due(d)...)
+	if len(all) == 0 {
+		return "-"
+	}
+	return strings.Join(all, " · ")
+}
+
+// due says which timer, retry and deadline comes first.
+func due(d *client.Description) (all []string) {
 	for _, t := range d.OpenTasks {
 		if !t.Until.IsZero() {
 			what := "timer"
@@ -68,8 +77,5 @@ func Next(d *client.Description) string {
 		}
 		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left))
 	}
-	if len(all) == 0 {
-		return "-"
-	}
-	return strings.Join(all, " · ")
+	return all
 }

@@ -168,7 +168,7 @@ func texts(values []any, limit int) []string {
 // exchange returns what a call that failed has sent and received, if the error knows.
 func (r Report) exchange() (sent, got string) {
 	member := func(name string) map[string]any {
-		object, _ := r.Outcome.Fault.Extensions[name].(map[string]any) // What else it is has its own line
+		object, _ := r.Outcome.Fault.Extensions[name].(map[string]any) // what else it is has its own line
 		return object
 	}
 	if request := member("request"); request["method"] != nil {

@@ -19,7 +19,7 @@ type lines struct {
 	w       io.Writer
 	run     Run
 	last    time.Time                                     // when a line was written, on the real clock
-	running map[interpreter.Path]interpreter.HistoryEvent // What started and has not ended
+	running map[interpreter.Path]interpreter.HistoryEvent // what started and has not ended
 	now     func() time.Time
 }
 

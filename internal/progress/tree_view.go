@@ -22,7 +22,7 @@ type treeView struct {
 	tree   *tree
 	live   bool
 	size   func() (width, height int)
-	drawn  []string // What stands on the screen and is drawn over next
+	drawn  []string // what stands on the screen and is drawn over next
 	lastAt time.Time
 	began  bool
 }
@@ -114,7 +114,7 @@ func (v *treeView) end(o execution.Outcome, failed bool) {
 	fmt.Fprintln(v.w, line)
 }
 
-// Row is one line of the tree before its columns are aligned.
+// row is one line of the tree before its columns are aligned.
 type row struct {
 	prefix, mark, label string
 	paint               func(string) string
