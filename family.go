@@ -121,7 +121,7 @@ func (f *family) settled(ctx context.Context) {
 // quiet reports whether nothing is on its way from one run to another.
 func (f *family) quiet(ctx context.Context) bool {
 	for p := range f.store.Layout().Partitions {
-		if work, err := f.store.Poll(ctx, p, 1, false); err != nil || len(work.Outbox)+work.Begun > 0 {
+		if work, err := f.store.Poll(ctx, p, 1, false); err != nil || len(work.Outbox)+len(work.Begun) > 0 {
 			return false
 		}
 	}

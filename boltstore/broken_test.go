@@ -33,7 +33,7 @@ func ended(t *testing.T, s *boltstore.Store, id string) store.Instance {
 	if _, err := s.Start(t.Context(), store.Start{Instance: i, Invocation: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{i}, Worker: "w", Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}

@@ -38,7 +38,7 @@ func filledStore(t testing.TB) []byte {
 		if n%3 > 0 {
 			continue
 		}
-		claimed, err := s.Claim(t.Context(), store.Claim{Partition: i.Partition(2), Instances: []store.Instance{i}, Nonce: "n", Lease: time.Millisecond})
+		claimed, err := s.Claim(t.Context(), store.Claim{Partition: i.Partition(2), Instances: []store.Instance{i}, Worker: "w", Nonce: "n", Lease: time.Millisecond})
 		must(err)
 		c := store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning, Release: n%2 == 0}
 		c.Changes = interpreter.Changes{Head: []byte("{}"), Frames: []interpreter.StoredFrame{{Key: 1, Data: bytes.Repeat([]byte("f"), 300)}}}
@@ -76,10 +76,10 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 		note(err)
 		_, err = s.Promote(ctx, store.Promote{Partition: p, Instances: work.Due})
 		note(err)
-		claimed, err := s.Claim(ctx, store.Claim{Partition: p, Instances: work.Ready, Nonce: "m", Lease: time.Minute})
+		claimed, err := s.Claim(ctx, store.Claim{Partition: p, Instances: work.New, Worker: "w", Nonce: "m", Lease: time.Minute})
 		note(err)
 		for _, c := range claimed {
-			_, err = s.Renew(ctx, store.Renew{Partition: p, Held: []store.Held{{Instance: c.Instance, Token: c.Token}}, Lease: time.Minute})
+			_, err = s.Renew(ctx, store.Renew{Worker: "w", Partitions: []int{p}, Lease: time.Minute})
 			note(err)
 			_, err = s.Commit(ctx, store.Commit{Instance: c.Instance, Token: c.Token, Version: c.Lifecycle.Version, Next: c.Lifecycle.Version + 1, At: c.At, Status: interpreter.StatusCompleted, Reason: "completed", Entries: [][]byte{[]byte("e")}})
 			note(err)

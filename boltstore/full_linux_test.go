@@ -41,7 +41,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("after %d: %v, told %d times", stored, refused, told)
 	}
 	// What is small is refused too: whoever takes an instance must be able to store what comes of it.
-	if _, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "r0"}}, Nonce: "n", Lease: time.Hour}); !errors.As(err, &unwritten) {
+	if _, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "r0"}}, Worker: "w", Nonce: "n", Lease: time.Hour}); !errors.As(err, &unwritten) {
 		t.Errorf("claimed: %v", err)
 	}
 	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Ready != int64(stored) {

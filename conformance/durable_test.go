@@ -115,8 +115,13 @@ func (d *durable) pollAll() (busy bool) {
 			d.must(err)
 			busy = true
 		}
-		if len(work.Ready) > 0 {
-			d.claim(p, work.Ready)
+		for _, ended := range work.Ended {
+			_, err := d.bench.store.Promote(d.t.Context(), store.Promote{Partition: p, Instances: ended.Instances, Gone: []string{ended.Worker}})
+			d.must(err)
+			busy = true
+		}
+		if ready := slices.Concat(work.Begun, work.New); len(ready) > 0 {
+			d.claim(p, ready)
 			busy = true
 		}
 		d.mail()
@@ -143,7 +148,7 @@ func (d *durable) mail() {
 func (d *durable) claim(partition int, ready []store.Instance) {
 	d.nonces++
 	claimed, err := d.bench.store.Claim(d.t.Context(), store.Claim{
-		Partition: partition, Instances: ready, Nonce: fmt.Sprintf("nonce%d", d.nonces), Lease: leaseTime,
+		Partition: partition, Instances: ready, Worker: d.worker(), Nonce: fmt.Sprintf("nonce%d", d.nonces), Lease: leaseTime,
 	})
 	d.must(err)
 	lost := d.lost
@@ -207,7 +212,7 @@ func (d *durable) act(h *executor) {
 func (d *durable) again(h *executor) store.Claimed {
 	i := h.Instance()
 	claimed, err := d.bench.store.Claim(d.t.Context(), store.Claim{
-		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []store.Instance{i}, Nonce: h.Token().Nonce, Lease: leaseTime,
+		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []store.Instance{i}, Worker: d.worker(), Nonce: h.Token().Nonce, Lease: leaseTime,
 	})
 	d.must(err)
 	if len(claimed) != 1 {
@@ -300,6 +305,7 @@ func (d *durable) wait() bool {
 		work, err := d.bench.store.Poll(d.t.Context(), p, 100, false)
 		d.must(err)
 		earlier(work.Next)
+		earlier(work.Lease)
 	}
 	if next.IsZero() || next.Sub(d.bench.now()) > leaseTime/2 && d.finished() {
 		return false
@@ -307,6 +313,9 @@ func (d *durable) wait() bool {
 	d.bench.advance(max(next.Sub(d.bench.now()), time.Millisecond))
 	return true
 }
+
+// worker is what the worker is called that has not been lost.
+func (d *durable) worker() string { return fmt.Sprintf("w%d", d.lost) }
 
 func (d *durable) finished() bool {
 	_, done, err := d.client.Outcome(d.t.Context(), d.root)

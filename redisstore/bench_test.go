@@ -59,7 +59,7 @@ func mustCommit(b *testing.B, s *redisstore.Store, n int) store.Commit {
 	if _, err := s.Start(b.Context(), store.Start{Instance: i, Invocation: []byte(`{"w":"bench/steps:1.0.0","d":"0123456789abcdef012345","i":{"n":1}}`)}); err != nil {
 		b.Fatal(err)
 	}
-	claimed, err := s.Claim(b.Context(), store.Claim{Partition: i.Partition(16), Instances: []store.Instance{i}, Nonce: "0123456789abcdefghij", Lease: time.Hour})
+	claimed, err := s.Claim(b.Context(), store.Claim{Partition: i.Partition(16), Instances: []store.Instance{i}, Worker: "w", Nonce: "0123456789abcdefghij", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		b.Fatal(claimed, err)
 	}

@@ -44,7 +44,7 @@ func TestClosedStore(t *testing.T) {
 	if _, err := s.Load(context.Background(), instance("a")); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("reading: %v", err)
 	}
-	if _, err := s.Promote(context.Background(), store.Promote{}); !errors.Is(err, redis.ErrClosed) {
+	if err := s.Relay(context.Background(), 0, []string{"0:1-1"}); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("writing: %v", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 	forget()
 	for name, f := range map[string]func() error{
 		"claim": func() error {
-			_, err := j.Claim(t.Context(), store.Claim{Instances: []store.Instance{i}, Nonce: "n", Lease: time.Minute})
+			_, err := j.Claim(t.Context(), store.Claim{Instances: []store.Instance{i}, Worker: "w", Nonce: "n", Lease: time.Minute})
 			return err
 		},
 		"promote": func() error {
@@ -133,15 +133,15 @@ func TestNobodyWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 { // which fill the pipelines
-		go j.Promote(context.Background(), store.Promote{})
+		go j.Drift(context.Background(), store.Drift{N: 1})
 		time.Sleep(20 * time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := j.Claim(ctx, store.Claim{Instances: []store.Instance{i}, Nonce: "n", Lease: time.Minute}); err == nil {
+	if _, err := j.Claim(ctx, store.Claim{Instances: []store.Instance{i}, Worker: "w", Nonce: "n", Lease: time.Minute}); err == nil {
 		t.Fatal("the server has answered")
 	}
-	if _, err := j.Promote(t.Context(), store.Promote{}); err != nil { // behind it
+	if _, err := j.Drift(t.Context(), store.Drift{N: 1}); err != nil { // behind it
 		t.Fatal(err)
 	}
 	if l, err := j.Load(t.Context(), i); err != nil || l.Lifecycle.Held() {
@@ -156,7 +156,7 @@ func TestAdoptionIsRepeated(t *testing.T) {
 	line := newLine(t, j.server.Addr)
 	far := mustOpen(t, "redis://"+line.addr, redisstore.Config{Deployment: "D", Partitions: 1})
 	j.start("a", "b")
-	if _, err := far.Promote(t.Context(), store.Promote{}); err != nil { // it has seen them
+	if _, err := far.Drift(t.Context(), store.Drift{N: 1}); err != nil { // it has seen them
 		t.Fatal(err)
 	}
 	redistest.EditTime(t, j.client, "swrun:{D:0}:time", func(m *redistest.Time) { m.Writes-- })
@@ -228,10 +228,10 @@ func TestDamageIsFoundFirst(t *testing.T) {
 		{"payloads", func(i store.Instance) string { return "p:" + i.String() }, func(c *store.Commit) { c.Payloads = map[string][]byte{"r": []byte("x")} }},
 		{"outbox", func(store.Instance) string { return "outbox" }, func(c *store.Commit) { c.Outbox = [][]byte{[]byte("{}")} }},
 		{"history", func(i store.Instance) string { return "h:" + i.String() }, func(*store.Commit) {}},
-		{"index", func(store.Instance) string { return "due" }, func(c *store.Commit) { c.Wake, c.Release = c.At.Add(time.Second), true }},
-		{"index that is left", func(store.Instance) string { return "due" }, func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
+		{"set", func(store.Instance) string { return "waiting" }, func(c *store.Commit) { c.Wake, c.Release = c.At.Add(time.Second), true }},
+		{"set that is left", func(store.Instance) string { return "held" }, func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
 		{"inbox", func(i store.Instance) string { return "n:" + i.String() }, func(c *store.Commit) { c.Read = 1 }},
-		{"index of the ended", func(store.Instance) string { return "closed" }, func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
+		{"set of the ended", func(store.Instance) string { return "closed" }, func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := newJumping(t, redisstore.Config{})

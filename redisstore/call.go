@@ -21,43 +21,62 @@ type reply struct {
 	values []any
 }
 
-// call runs a script of a partition with keys and arguments.
-func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []any, args ...any) (reply, error) {
-	return s.repeat(ctx, c, partition, subject, append(c.arguments(len(args), keys...), args...))
+// list returns a value of the reply that is a list.
+func (r reply) list(n int) []any {
+	if n >= len(r.values) {
+		return nil
+	}
+	all, _ := r.values[n].([]any)
+	return all
 }
 
-// repeat runs a script of a partition, and repeats the same operation while it is not answered for a reason that may pass.
-// args begin with the script's arguments. Its error is a *store.Refusal, or leaves open whether the script has run.
-func (s *Store) repeat(ctx context.Context, c *script, partition int, subject string, args []any) (reply, error) {
+// call runs a script of a partition with keys and arguments. Its error is a *store.Refusal, or leaves open whether the
+// script has run.
+func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []any, args ...any) (reply, error) {
+	all, err := s.repeat(ctx, c, partition, subject, 1, append(c.arguments(len(args), keys...), args...))
+	if err != nil {
+		return reply{}, err
+	}
+	return all[0], refusal(all[0], subject)
+}
+
+// repeat runs a script of a partition, and repeats the same while it is not answered for a reason that may pass. args begin
+// with the script's arguments; it has so many answers. An error leaves open whether the script has run.
+func (s *Store) repeat(ctx context.Context, c *script, partition int, subject string, answers int, args []any) ([]reply, error) {
 	for failures := 1; ; failures++ {
 		n, err := s.node(ctx, partition)
-		var r reply
+		var all []reply
 		if err == nil {
-			r, err = s.try(ctx, n, c, partition, args)
+			all, err = s.try(ctx, n, &request{ctx: ctx, partition: partition, s: c, args: args, answers: answers})
 		}
 		if err == nil {
 			n.outage.ended(s.uptime)
-			return r, refusal(r, subject)
+			return all, nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
-			return reply{}, fmt.Errorf("%s %s: %w", c.name, subject, err)
+			return nil, fmt.Errorf("%s %s: %w", c.name, subject, err)
 		}
 		s.failed(n, err)
 		pause(ctx, failures)
 	}
 }
 
-func (s *Store) try(ctx context.Context, n *node, c *script, partition int, args []any) (reply, error) {
-	r := &request{
-		ctx: ctx, partition: partition, s: c, args: args, echo: strconv.FormatUint(s.calls.Add(1), 36), done: make(chan struct{}),
-	}
+func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
+	r.echo, r.done = strconv.FormatUint(s.calls.Add(1), 36), make(chan struct{})
 	if err := s.enqueue(ctx, n, r); err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	if r.err != nil {
-		return reply{}, r.err
+		return nil, r.err
 	}
-	return s.read(r)
+	all := make([]reply, len(r.replies))
+	for i, answered := range r.replies {
+		var err error
+		if all[i], err = s.read(r, answered); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // address completes the arguments of requests that are about to be sent with what scripts/clock.lua asks for. Those of a
@@ -125,13 +144,10 @@ func (s *Store) isClosed() bool {
 // errMixedUp is a reply that belongs to another request: the connection cannot be relied on.
 var errMixedUp = errors.New("the reply belongs to another request")
 
-// look is the code of a commit whose record is another one than the owner knows.
-const look = "LOOK"
-
-// read checks the shape of the reply to a request, and keeps the highest seq of the partition.
-func (s *Store) read(r *request) (reply, error) {
-	head, ok := r.reply.(string)
-	values, isArray := r.reply.([]any)
+// read checks the shape of an answer to a request, and keeps the highest seq of the partition.
+func (s *Store) read(r *request, answered any) (reply, error) {
+	head, ok := answered.(string)
+	values, isArray := answered.([]any)
 	if isArray && len(values) > 0 {
 		head, ok = values[0].(string)
 		values = values[1:]
@@ -140,7 +156,7 @@ func (s *Store) read(r *request) (reply, error) {
 	moment, rest, _ := strings.Cut(rest, " ")
 	writes, echoed, whole := strings.Cut(rest, " ")
 	if !ok || !whole {
-		return reply{}, fmt.Errorf("%v is no reply of a script", r.reply)
+		return reply{}, fmt.Errorf("%v is no reply of a script", answered)
 	}
 	if echoed != r.echo {
 		return reply{}, errMixedUp
@@ -151,14 +167,13 @@ func (s *Store) read(r *request) (reply, error) {
 			break
 		}
 	}
-	s.clocks[r.partition].hear(now, r.sent, s.uptime())
+	s.clocks[r.partition].observe(now, r.sent, s.uptime())
 	return reply{code: code, at: store.Moment(now), values: values}, nil
 }
 
 // refusal returns the error of a reply, if it is one.
 func refusal(r reply, subject string) error {
-	switch r.code {
-	case "OK", "OK_DUP", look:
+	if r.code == "OK" {
 		return nil
 	}
 	return &store.Refusal{Code: store.Code(r.code), Detail: subject, At: r.at}
@@ -195,20 +210,4 @@ func pause(ctx context.Context, failures int) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-}
-
-func integer(v any) int64 {
-	switch v := v.(type) {
-	case int64:
-		return v
-	case string:
-		return number(v)
-	}
-	return 0
-}
-
-// number reads what a script has written.
-func number(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64) // what is none counts as 0
-	return n
 }

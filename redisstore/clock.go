@@ -11,14 +11,14 @@ import (
 type clock struct {
 	mu      sync.Mutex
 	at      int64         // by the partition, in milliseconds; 0 for not known
-	heard   time.Duration // when it was heard, by this machine's uptime
+	seen    time.Duration // when that was seen, by this machine's uptime
 	vouched time.Duration // when the partition's time was vouched for, or what it was became known; 0 for never
 }
 
 const (
 	// slow is how long an answer may take to be worth anything: nobody knows when it was right. The scripts have the same.
 	slow = 5 * time.Second
-	// fresh is how long what was heard is worth anything: no clock goes wrong by a jump within it.
+	// fresh is how long what was seen is worth anything: no clock goes wrong by a jump within it.
 	fresh = time.Minute
 	// jump is what time may be off, in milliseconds, before it counts as a jump; the scripts have the same.
 	jump = 30_000
@@ -28,21 +28,21 @@ const (
 	vouchEvery = 10 * time.Second
 )
 
-// hear takes in an answer to what was sent.
-func (c *clock) hear(at int64, sent, now time.Duration) {
+// observe notes the time that an answer tells to what was sent.
+func (c *clock) observe(at int64, sent, now time.Duration) {
 	if now-sent > slow {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.heard = at, now
+	c.at, c.seen = at, now
 }
 
 // expected returns what time it should be in the partition, in milliseconds; 0 if that is not known.
 func (c *clock) expected(now time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	passed := now - c.heard
+	passed := now - c.seen
 	if c.at == 0 || passed > fresh {
 		return 0
 	}

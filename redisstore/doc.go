@@ -1,6 +1,7 @@
-// Package redisstore keeps instances in Redis: one server, Sentinel or Cluster. Each transition of the Store contract
-// is one script in scripts/, and one method here; commits, of which there are the most, have two: see
-// docs/decisions/0010.
+// Package redisstore keeps runs in Redis: one server, Sentinel or Cluster. The transitions of a run are those of package
+// store, in Go; what they come to is written by one script, apply, if the run is still what it was made of, and at the right
+// time. So a write costs one exchange with the server, or two if nothing is known of the run. What waits while other
+// exchanges are on their way is written by the same run of the script (docs/decisions/0010).
 //
 // # Layout
 //
@@ -10,22 +11,25 @@
 //	swrun:{D}:layout         string  JSON: deployment, number of partitions, schema; written once
 //	swrun:{D}:definitions    hash    key of a definition -> its data
 //	swrun:{D:p}:time         string  time of the last write, number of writes, offset, and how often the clock has jumped
-//	swrun:{D:p}:meta         hash    last: newest instance; repairs, losses: what went wrong so far; adopted: the last
-//	                                 loss that was accepted
-//	swrun:{D:p}:ready        zset    instances that may be claimed, by urgency
-//	swrun:{D:p}:due          zset    instances that somebody has to look at later, by time in ms; +inf for never
+//	swrun:{D:p}:leases       string  workers, and until when the lease of each lasts, in ms
+//	swrun:{D:p}:meta         hash    repairs, losses: what went wrong so far; adopted: the last loss that was accepted
+//	swrun:{D:p}:new          zset    instances that may be claimed and have not begun, by the time since when
+//	swrun:{D:p}:begun        zset    instances that may be claimed before those, by the time since when
+//	swrun:{D:p}:waiting      zset    instances that wait for a time, in ms; +inf for never
+//	swrun:{D:p}:held         zset    instances that a worker holds, each with its name, by the time when it counts as hanging
 //	swrun:{D:p}:closed       zset    instances that have ended, by time in ms
-//	swrun:{D:p}:index        stream  every instance in the order of creation; the id is its slot
+//	swrun:{D:p}:notices      set     instances with messages that their workers may not know of
+//	swrun:{D:p}:index        stream  every instance in the order of creation
 //	swrun:{D:p}:outbox       stream  what has to be brought to other instances
 //	swrun:{D:p}:seen         zset    ids of the messages and commands of the last day, by time in ms
-//	swrun:{D:p}:i:i          hash    k: record, s: info, h: head, c: context, f<n>: frame n
+//	swrun:{D:p}:i:i          hash    k: record, m: number of messages, l: entry of index, s: info, h: head, c: context, f<n>: frame n
 //	swrun:{D:p}:h:i          list    history: time, epoch, nonce and data of each entry
 //	swrun:{D:p}:n:i          list    inbox
 //	swrun:{D:p}:p:i          hash    data that is kept apart, by reference
-//	swrun:{D:p}:f:i          hash    n: how many instances i has led to, since: when the first of them started; for a day
+//	swrun:{D:p}:f:d:i        string  how many instances i has led to on the day d
 //
-// A live instance stands in exactly one of ready and due, a closed one in closed; which one follows from its record,
-// which is the truth (store.Lifecycle). Nothing but f:i has a TTL. Hints are published on the channel swrun:{D}:hints as
+// An instance stands in exactly one of new, begun, waiting, held and closed; which one follows from its record, which is the
+// truth (store.Lifecycle). Nothing but f:d:i has a TTL. Hints are published on the channel swrun:{D}:hints as
 // "p" or "p i". Nothing is published on swrun:{D}:workers: who listens there is a worker.
 //
 // The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that

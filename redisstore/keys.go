@@ -17,19 +17,23 @@ type keys struct {
 
 // partitionKeys are the keys of one partition.
 type partitionKeys struct {
-	prefix                                                  string
-	time, meta, ready, due, closed, index, outbox, seenKeys string
-	timeKey                                                 any // time, as an argument
+	prefix                                           string
+	time, meta, leases, notices, index, outbox, seen string
+	sets                                             map[store.Set]string
 }
 
 func newKeys(l store.Layout) keys {
 	k := keys{deployment: fmt.Sprintf("swrun:{%s}:", l.Deployment)}
 	for p := range l.Partitions {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
-		k.partitions = append(k.partitions, partitionKeys{
-			prefix: prefix, time: prefix + "time", meta: prefix + "meta", ready: prefix + "ready", due: prefix + "due", closed: prefix + "closed",
-			timeKey: prefix + "time", index: prefix + "index", outbox: prefix + "outbox", seenKeys: prefix + "seen",
-		})
+		of := partitionKeys{
+			prefix: prefix, time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
+			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", sets: map[store.Set]string{},
+		}
+		for _, set := range store.Sets() {
+			of.sets[set] = prefix + string(set)
+		}
+		k.partitions = append(k.partitions, of)
 	}
 	return k
 }
@@ -44,36 +48,63 @@ func (p *partitionKeys) instance(i store.Instance) string { return p.instances()
 func (p *partitionKeys) history(i store.Instance) string  { return p.prefix + "h:" + i.String() }
 func (p *partitionKeys) inbox(i store.Instance) string    { return p.prefix + "n:" + i.String() }
 func (p *partitionKeys) payloads(i store.Instance) string { return p.prefix + "p:" + i.String() }
-func (p *partitionKeys) family(i store.Instance) string   { return p.prefix + "f:" + i.String() }
+func (p *partitionKeys) family(i store.Instance, day int64) string {
+	return p.prefix + "f:" + strconv.FormatInt(day, 10) + ":" + i.String()
+}
 
 // The fields of an instance's hash.
 const (
 	fieldRecord  = "k"
+	fieldMail    = "m"
+	fieldIndex   = "l"
 	fieldInfo    = "s"
 	fieldHead    = "h"
 	fieldContext = "c"
 	fieldFrame   = "f"
 )
 
-// instanceOf reads a member of an index.
-func instanceOf(member string) store.Instance {
-	namespace, id, _ := strings.Cut(member, "/")
-	return store.Instance{Namespace: namespace, ID: id}
+// member returns what stands for an instance at a place.
+func member(i store.Instance, at store.Place) string {
+	if at.Set == store.SetHeld {
+		return i.String() + " " + at.Owner
+	}
+	return i.String()
 }
 
-// frameFields are the fields of the first slots, made once.
+// score returns the score of a place.
+func score(at store.Place) string {
+	if at.At == store.Never {
+		return "+inf"
+	}
+	return strconv.FormatInt(at.At, 10)
+}
+
+// instanceOf reads a member of a set.
+func instanceOf(member string) store.Instance {
+	i, _ := holdingOf(member)
+	return i
+}
+
+// holdingOf reads a member of the set of what is held: the instance, and who holds it.
+func holdingOf(member string) (store.Instance, string) {
+	name, owner, _ := strings.Cut(member, " ")
+	namespace, id, _ := strings.Cut(name, "/")
+	return store.Instance{Namespace: namespace, ID: id}, owner
+}
+
+// frameFields are the fields of the first frames, made once.
 type frameFields [64]any
 
 func newFrameFields() (all frameFields) {
-	for slot := range all {
-		all[slot] = fieldFrame + strconv.Itoa(slot)
+	for key := range all {
+		all[key] = fieldFrame + strconv.Itoa(key)
 	}
 	return all
 }
 
-func (all *frameFields) field(slot interpreter.FrameKey) any {
-	if int(slot) < len(all) {
-		return all[slot]
+func (all *frameFields) field(key interpreter.FrameKey) any {
+	if int(key) < len(all) {
+		return all[key]
 	}
-	return fieldFrame + strconv.Itoa(int(slot))
+	return fieldFrame + strconv.Itoa(int(key))
 }

@@ -25,6 +25,12 @@ func TestLayout(t *testing.T) {
 	fill(t, s)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
+	if err := client.ZRem(t.Context(), "swrun:{D:0}:new", "test/d").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100}); err != nil || len(done.Repaired) != 1 { // it is counted
+		t.Fatal(done, err)
+	}
 	described := describedKeys(t)
 	found := map[string]bool{}
 	for _, key := range mustKeys(t, client) {
@@ -33,7 +39,7 @@ func TestLayout(t *testing.T) {
 		if got := client.Type(t.Context(), key).Val(); !ok || got != kind {
 			t.Errorf("%s (%s) is a %s; the package comment says %q", key, pattern, got, kind)
 		}
-		if ttl := client.TTL(t.Context(), key).Val(); (ttl != -1) != (pattern == "swrun:{D:p}:f:i") {
+		if ttl := client.TTL(t.Context(), key).Val(); (ttl != -1) != (pattern == "swrun:{D:p}:f:d:i") {
 			t.Errorf("%s has a TTL of %s; only the counts of families end by themselves", key, ttl)
 		}
 		found[pattern] = true
@@ -44,7 +50,7 @@ func TestLayout(t *testing.T) {
 		}
 	}
 	for field := range client.HGetAll(t.Context(), "swrun:{D:0}:i:test/a").Val() {
-		if !regexp.MustCompile(`^(k|s|h|c|f\d+)$`).MatchString(field) {
+		if !regexp.MustCompile(`^(k|m|l|s|h|c|f\d+)$`).MatchString(field) {
 			t.Errorf("the field %s of an instance is not described", field)
 		}
 	}
@@ -70,7 +76,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	}
 	claim := func(id string) store.Commit {
 		i := store.Instance{Namespace: "test", ID: id}
-		claimed, err := s.Claim(ctx, store.Claim{Instances: []store.Instance{i}, Nonce: "n" + id, Lease: time.Hour})
+		claimed, err := s.Claim(ctx, store.Claim{Instances: []store.Instance{i}, Worker: "w", Nonce: "n" + id, Lease: time.Hour})
 		must(err)
 		return store.Commit{Instance: i, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: interpreter.StatusRunning}
 	}
@@ -80,6 +86,10 @@ func fill(t *testing.T, s *redisstore.Store) {
 	_, err := s.Commit(ctx, a)
 	must(err)
 	must(s.Deliver(ctx, store.Delivery{To: a.Instance, ID: "m", Message: []byte("m")}))
+	_, err = s.Start(ctx, store.Start{Instance: instance("e"), Invocation: []byte("{}"), Urgent: true})
+	must(err)
+	_, err = s.Start(ctx, store.Start{Instance: instance("f"), Invocation: []byte("{}"), Delay: time.Hour})
+	must(err)
 	b := claim("b")
 	b.Status, b.Reason = interpreter.StatusCompleted, "completed"
 	_, err = s.Commit(ctx, b)
@@ -97,7 +107,7 @@ func mustKeys(t *testing.T, client *redis.Client) []string {
 
 // describe writes a key as the package comment does.
 func describe(key string) string {
-	key = strings.Replace(key, "{D:0}", "{D:p}", 1)
+	key = regexp.MustCompile(`:f:\d+:`).ReplaceAllString(strings.Replace(key, "{D:0}", "{D:p}", 1), ":f:d:")
 	return regexp.MustCompile(`test/\w+$`).ReplaceAllString(key, "i")
 }
 
@@ -109,7 +119,7 @@ func describedKeys(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	keys := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^//\t(swrun:\S+) +(string|hash|list|zset|stream) `).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^//\t(swrun:\S+) +(string|hash|list|set|zset|stream) `).FindAllStringSubmatch(string(text), -1) {
 		keys[m[1]] = m[2]
 	}
 	return keys
@@ -138,15 +148,14 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || !done.Adopted {
 		t.Fatal(done, err)
 	}
-	claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "a"}}, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "a"}}, Worker: "w", Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}
 	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100, Adopt: true, Loss: true}); err != nil || done.Adopted { // another has adopted it
 		t.Fatal(done, err)
 	}
-	held := []store.Held{{Instance: claimed[0].Instance, Token: claimed[0].Token}}
-	if renewed, err := s.Renew(t.Context(), store.Renew{Held: held, Lease: time.Hour}); err != nil || len(renewed) != 1 {
+	if renewed, err := s.Renew(t.Context(), store.Renew{Worker: "w", Partitions: []int{0}, Lease: time.Hour}); err != nil || len(renewed) != 1 {
 		t.Errorf("what was claimed since is lost: %v, %v", renewed, err)
 	}
 	if err := start("c"); err != nil {
@@ -180,17 +189,20 @@ func TestDriftIsRepaired(t *testing.T) {
 	defer client.Close() // the server is gone then
 	fill(t, s)
 	for n, harm := range []func() error{
-		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:ready", "test/c").Err() },
-		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:due", "test/a").Err() },
+		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:new", "test/c").Err() },
+		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:held", "test/a w").Err() },
 		func() error { return client.ZRem(t.Context(), "swrun:{D:0}:closed", "test/b").Err() },
 		func() error {
-			return client.ZAdd(t.Context(), "swrun:{D:0}:ready", redis.Z{Score: 1, Member: "test/b"}).Err()
+			return client.ZAdd(t.Context(), "swrun:{D:0}:begun", redis.Z{Score: 1, Member: "test/b"}).Err()
 		},
 		func() error {
-			return client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: 1, Member: "test/a"}).Err()
+			return client.ZAdd(t.Context(), "swrun:{D:0}:held", redis.Z{Score: 1, Member: "test/a w"}).Err()
 		},
 		func() error {
-			return client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: math.Inf(1), Member: "test/a"}).Err()
+			return client.ZAdd(t.Context(), "swrun:{D:0}:held", redis.Z{Score: math.Inf(1), Member: "test/a v"}).Err()
+		},
+		func() error {
+			return client.ZAdd(t.Context(), "swrun:{D:0}:waiting", redis.Z{Score: math.Inf(1), Member: "test/d"}).Err()
 		},
 		func() error {
 			return client.ZAdd(t.Context(), "swrun:{D:0}:closed", redis.Z{Score: 2, Member: "test/b"}).Err()
@@ -199,7 +211,7 @@ func TestDriftIsRepaired(t *testing.T) {
 		if err := harm(); err != nil {
 			t.Fatal(err)
 		}
-		want := []int{1, 1, 1, 2, 1, 1, 1}[n] // one that stands twice is at a wrong place, and one too many
+		want := []int{1, 1, 1, 2, 1, 2, 2, 1}[n] // one that stands twice is at a wrong place, and one too many
 		for _, page := range []int{1, 2, 100} {
 			if wrong := drift(t, s, page); wrong != want {
 				t.Errorf("%d are wrong after harm %d, want %d", wrong, n+1, want)
@@ -231,7 +243,7 @@ func TestDriftInACluster(t *testing.T) {
 	if wrong := drift(t, s, 2); wrong != 0 {
 		t.Errorf("%d are wrong", wrong)
 	}
-	if err := client.ZAdd(t.Context(), "swrun:{D:0}:due", redis.Z{Score: 1, Member: "test/a"}).Err(); err != nil {
+	if err := client.ZAdd(t.Context(), "swrun:{D:0}:held", redis.Z{Score: 1, Member: "test/a w"}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if wrong := drift(t, s, 2); wrong != 1 {
@@ -253,11 +265,11 @@ func TestCorruptRecordsStayApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.Claim(t.Context(), store.Claim{Instances: work.Ready, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Instances: work.New, Worker: "w", Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 || claimed[0].Instance.ID != "d" {
 		t.Errorf("claimed %v, %v", claimed, err)
 	}
-	if work, err := s.Poll(t.Context(), 0, 10, false); err != nil || len(work.Ready) != 0 {
-		t.Errorf("still ready are %v, %v", work.Ready, err)
+	if work, err := s.Poll(t.Context(), 0, 10, false); err != nil || len(work.New) != 0 {
+		t.Errorf("still new are %v, %v", work.New, err)
 	}
 }

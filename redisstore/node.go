@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -20,14 +21,15 @@ type request struct {
 	partition int
 	s         *script
 	args      []any // of EVALSHA; see script.arguments
+	answers   int   // that it gets: of a script that answers several requests, one for each change
 	echo      string
 
-	sent  time.Duration // by this machine's uptime
-	whole bool          // the server does not know the script
-	alone bool          // it is not to share a run
-	reply any
-	err   error
-	done  chan struct{}
+	sent    time.Duration // by this machine's uptime
+	whole   bool          // the server does not know the script
+	alone   bool          // it is not to share a run
+	replies []any
+	err     error
+	done    chan struct{}
 }
 
 // node is one Redis server. Requests that come while others are on their way share the next pipeline.
@@ -125,7 +127,7 @@ type run struct {
 // together returns the runs that answer the requests: neighbours share one if they may.
 func (n *node) together(requests []*request) []*run {
 	slices.SortFunc(requests, func(a, b *request) int {
-		return cmp.Or(cmp.Compare(flag(a.s.several), flag(b.s.several)), cmp.Compare(a.partition, b.partition))
+		return cmp.Or(cmp.Compare(a.s.sha, b.s.sha), cmp.Compare(a.partition, b.partition))
 	})
 	n.address(requests)
 	runs := make([]*run, 0, len(requests))
@@ -146,7 +148,7 @@ func (n *node) fitting(requests []*request) int {
 	spread := n.spread.Load()
 	for k, r := range requests {
 		args, bytes = args+len(r.args), bytes+sizeOf(r.args)
-		differs := r.whole != first.whole || r.alone || !spread && r.partition != first.partition
+		differs := r.s != first.s || r.whole != first.whole || r.alone || !spread && r.partition != first.partition
 		if k > 0 && (differs || args > maxTogether || bytes > maxTogetherBytes) {
 			return k
 		}
@@ -221,18 +223,31 @@ func (n *node) deal(r *run) bool {
 	case codeOf(err) == "CROSSSLOT" && first.partition != last.partition: // the server is part of a cluster
 		n.spread.Store(false)
 		return false
-	case several && (isOfScript(err) || err == nil && len(all) != len(r.requests)):
+	case several && (isOfScript(err) || err == nil && len(all) != r.answers()):
 		for _, one := range r.requests { // one of them may have kept the others from being answered
 			one.alone, one.whole = true, false
 		}
 		return false
+	case first.s.several && err == nil && len(all) != r.answers():
+		err = fmt.Errorf("%v is no reply of %s", reply, first.s.name)
 	}
-	for i, one := range r.requests {
-		if one.reply, one.err = reply, err; several && err == nil {
-			one.reply = all[i]
+	if !first.s.several {
+		all = []any{reply}
+	}
+	for _, one := range r.requests {
+		if one.err = err; err == nil {
+			one.replies, all = all[:one.answers], all[one.answers:]
 		}
 	}
 	return true
+}
+
+// answers returns how many answers the run gets.
+func (r *run) answers() (n int) {
+	for _, one := range r.requests {
+		n += one.answers
+	}
+	return n
 }
 
 // codeOf returns what the error of a server begins with; nothing for other errors.

@@ -29,7 +29,7 @@ func TestNodeThatLeaves(t *testing.T) {
 	s.mu.Lock()
 	s.nodes[gone] = n
 	s.mu.Unlock()
-	r := &request{ctx: t.Context(), args: s.scripts.promote.arguments(0), s: &s.scripts.promote, done: make(chan struct{})}
+	r := &request{ctx: t.Context(), args: s.scripts.page.arguments(0), s: &s.scripts.page, done: make(chan struct{})}
 	go s.enqueue(t.Context(), n, r)
 	<-dialing
 	gone.Close() // as go-redis does with the client of a server that has left
@@ -59,10 +59,10 @@ func TestWhatOneRunTakes(t *testing.T) {
 		args := append(s.arguments(1+more), make([]byte, bytes))
 		return &request{ctx: t.Context(), partition: partition, s: s, args: append(args, make([]any, more)...)}
 	}
-	small := func(partition int) *request { return of(&scripts.commits, partition, 100, 0) }
-	large := func() *request { return of(&scripts.commits, 0, maxTogetherBytes*2/3, 0) }
-	many := func() *request { return of(&scripts.commits, 0, 0, maxTogether*2/3) }
-	other := func() *request { return of(&scripts.claim, 0, 0, 0) }
+	small := func(partition int) *request { return of(&scripts.apply, partition, 100, 0) }
+	large := func() *request { return of(&scripts.apply, 0, maxTogetherBytes*2/3, 0) }
+	many := func() *request { return of(&scripts.apply, 0, 0, maxTogether*2/3) }
+	other := func() *request { return of(&scripts.adopt, 0, 0, 0) }
 	alone, whole := small(0), small(0)
 	alone.alone, whole.whole = true, true
 	for _, c := range []struct {
@@ -74,8 +74,9 @@ func TestWhatOneRunTakes(t *testing.T) {
 		{"several partitions", false, []*request{small(0), small(1), small(0)}, 1},
 		{"several partitions that are apart", true, []*request{small(0), small(1), small(0)}, 2},
 		{"other scripts between", false, []*request{small(0), other(), small(1), other()}, 3},
+		{"the form for full memory", false, []*request{small(0), of(&scripts.applyFull, 0, 100, 0), small(1)}, 2},
 		{"large ones", false, []*request{large(), large(), large()}, 3},
-		{"one that is too large", false, []*request{of(&scripts.commits, 0, 2*maxTogetherBytes, 0)}, 1},
+		{"one that is too large", false, []*request{of(&scripts.apply, 0, 2*maxTogetherBytes, 0)}, 1},
 		{"many arguments", false, []*request{many(), many()}, 2},
 		{"one that is to be alone", false, []*request{small(0), small(0), alone}, 2},
 		{"one of a forgotten script", false, []*request{small(0), small(0), whole}, 2},
@@ -107,7 +108,7 @@ func TestRepliesOfOthers(t *testing.T) {
 		{[]any{"OK 1795262210478 9 b"}, false},
 		{"OK", false}, {int64(1), false}, {[]any{}, false}, {nil, false},
 	} {
-		if _, err := s.read(&request{echo: "a", reply: c.reply}); (err == nil) != c.ok {
+		if _, err := s.read(&request{echo: "a"}, c.reply); (err == nil) != c.ok {
 			t.Errorf("%v: got %v", c.reply, err)
 		}
 	}

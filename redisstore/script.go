@@ -4,23 +4,22 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
-	"strconv"
 	"strings"
 )
 
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// script is one transition.
+// script is one of those in scripts/.
 type script struct {
 	name, source, sha string
 	several           bool // it answers the requests of several callers at once, whose keys and arguments stand one after the other
 }
 
-// scripts are all transitions. Those that only go on with what is there, or make room, also run when memory is full.
+// scripts are all of them. Apply has two forms: that for what only goes on with what is there, or makes room, also runs when
+// memory is full.
 type scripts struct {
-	start, claim, commit, commits, renew, promote, deliver, command, relay, scrub, remove, probe, hold, vouch, drift script
-	claimBegun, commandEnd                                                                                           script // when memory is full
+	apply, applyFull, renew, forget, adopt, page, probe, hold, vouch script
 }
 
 // full is what a script begins with that also runs when memory is full; the others need room.
@@ -28,16 +27,10 @@ const full, room = "#!lua flags=allow-oom\n", "#!lua\n"
 
 func newScripts() scripts {
 	return scripts{
-		start: newScript("start", room), claim: newScript("claim", room), deliver: newScript("deliver", room),
-		command: newScript("command", room),
-		commit:  newScript("commit", full), commits: newScript("commits", full), renew: newScript("renew", full), promote: newScript("promote", full),
-		relay: newScript("relay", full), scrub: newScript("scrub", full), remove: newScript("remove", full), probe: newScript("probe", full), hold: newScript("hold", full),
-		vouch: newScript("vouch", full), drift: newScript("drift", full), claimBegun: newScript("claim", full), commandEnd: newScript("command", full),
+		apply: newScript("apply", room), applyFull: newScript("apply", full), renew: newScript("renew", full),
+		forget: newScript("forget", full), adopt: newScript("adopt", full),
+		page: newScript("page", full), probe: newScript("probe", full), hold: newScript("hold", full), vouch: newScript("vouch", full),
 	}
-}
-
-func (s *scripts) all() []script {
-	return []script{s.start, s.claim, s.commit, s.commits, s.renew, s.promote, s.deliver, s.command, s.relay, s.scrub, s.remove, s.probe, s.hold, s.vouch, s.drift, s.claimBegun, s.commandEnd}
 }
 
 // arguments returns EVALSHA's arguments up to those of the script itself, with room for so many of them; address fills
@@ -56,19 +49,15 @@ func (s *script) address(args []any, seen int64, echo string, expected int64) {
 }
 
 func newScript(name, first string) script {
-	own := strings.Replace(mustSource(name), includeRecord, mustSource("record"), 1)
-	source := first + "local STOPS, FULL = " + stops(name) + ", " + strconv.FormatBool(first == full) + "\n" + mustSource("clock") + own
+	source := first + "local STOPS = " + stops(name) + "\n" + mustSource("clock") + mustSource(name)
 	sum := sha1.Sum([]byte(source))
-	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "commits"}
+	return script{name: name, source: source, sha: hex.EncodeToString(sum[:]), several: name == "apply"}
 }
-
-// includeRecord is where a script wants what deals with records.
-const includeRecord = "-- include record\n"
 
 // stops says whether a script stops at once if the partition has lost writes. The others decide themselves.
 func stops(name string) string {
 	switch name {
-	case "scrub", "commits", "vouch":
+	case "adopt", "apply", "renew", "vouch":
 		return "false"
 	}
 	return "true"
@@ -79,5 +68,5 @@ func mustSource(name string) string {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return string(source)
+	return strings.TrimLeft(string(source), "\n")
 }

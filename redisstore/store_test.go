@@ -124,7 +124,7 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 		t.Errorf("what is there cannot be started again: %v", err)
 	}
 	claim := func(s *redisstore.Store, id string) ([]store.Claimed, error) {
-		return s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: id}}, Nonce: id, Lease: time.Hour})
+		return s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: id}}, Worker: "w", Nonce: id, Lease: time.Hour})
 	}
 	claimed, err := claim(s, "a")
 	if err != nil || len(claimed) != 1 {

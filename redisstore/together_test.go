@@ -114,7 +114,7 @@ func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all
 	for range 3 { // pipelines that are on their way to each server: whatever comes next waits
 		for p := range s.Layout().Partitions {
 			runs--
-			group.Go(func() { s.Promote(t.Context(), store.Promote{Partition: p}) }) // nothing is due
+			group.Go(func() { s.Drift(t.Context(), store.Drift{Partition: p, N: 1}) })
 		}
 	}
 	time.Sleep(50 * time.Millisecond)
@@ -191,7 +191,7 @@ func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *t
 		t.Fatal(err)
 	}
 	p := i.Partition(s.Layout().Partitions)
-	claimed, err := s.Claim(t.Context(), store.Claim{Partition: p, Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour})
+	claimed, err := s.Claim(t.Context(), store.Claim{Partition: p, Instances: []store.Instance{i}, Worker: "w", Nonce: "n", Lease: time.Hour})
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(claimed, err)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -33,21 +32,18 @@ func (s *Store) Written(ctx context.Context) ([]store.Written, error) {
 
 // written also returns the server that was asked last.
 func (s *Store) written(ctx context.Context) (all []store.Written, last *node, err error) {
-	var servers []*node
-	of := map[*node][]int{}
-	for p := range s.layout.Partitions {
-		n, err := s.node(ctx, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		if of[n] == nil {
-			servers = append(servers, n)
-		}
-		of[n] = append(of[n], p)
+	partitions := make([]int, s.layout.Partitions)
+	for p := range partitions {
+		partitions[p] = p
+	}
+	servers, err := s.servers(ctx, partitions)
+	if err != nil {
+		return nil, nil, err
 	}
 	all = make([]store.Written, s.layout.Partitions)
-	for _, last = range servers {
-		for some := range slices.Chunk(of[last], maxKeys) {
+	for n, partitions := range servers {
+		last = n
+		for some := range slices.Chunk(partitions, maxKeys/2) {
 			if err := s.writtenAt(ctx, last, some, all); err != nil {
 				return nil, last, err
 			}
@@ -63,55 +59,57 @@ func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []
 		seen[i] = s.seen[p].Load()
 	}
 	sent := s.uptime()
-	server, times, err := s.times(ctx, n, partitions)
+	server, times, leases, err := s.times(ctx, n, partitions)
 	if err != nil {
 		return err
 	}
-	heard := s.uptime()
+	answered := s.uptime()
 	var vouched []int
 	for i, p := range partitions {
 		at, clock := newReading(server, times[i]), &s.clocks[p]
-		if clock.jumped(at, sent, heard) != 0 || at.fell() || at.seq < seen[i] {
+		if clock.jumped(at, sent, answered) != 0 || at.fell() || at.seq < seen[i] {
 			all[p].Writes = -1 // Poll sets it right, or tells
 			continue
 		}
 		if clock.vouches(at, sent) {
 			vouched = append(vouched, p)
 		}
-		clock.hear(at.now(), sent, heard)
-		all[p] = store.Written{Writes: at.seq, At: store.Moment(at.now())}
+		clock.observe(at.now(), sent, answered)
+		all[p] = store.Written{Writes: at.seq, At: store.Moment(at.now()), Lease: store.Moment(firstLease(leases[i]))}
 	}
 	return s.vouch(ctx, n, vouched)
 }
 
-// times returns a server's time, and what the keys of some of its partitions say.
-func (s *Store) times(ctx context.Context, n *node, partitions []int) (server int64, times []any, err error) {
-	keys := make([]string, len(partitions))
-	for i, p := range partitions {
-		keys[i] = s.keys.partitions[p].time
-	}
+// times returns a server's time, what the keys of some of its partitions say of theirs, and of leases.
+func (s *Store) times(ctx context.Context, n *node, partitions []int) (server int64, times []any, leases []string, err error) {
 	pipe := n.client.Pipeline()
 	now := pipe.Time(ctx)
-	if n.spread.Load() {
-		together := pipe.MGet(ctx, keys...)
-		_, err := pipe.Exec(ctx)
+	var keys []string
+	for _, p := range partitions {
+		keys = append(keys, s.keys.partitions[p].time, s.keys.partitions[p].leases)
+	}
+	size := len(keys)
+	if !n.spread.Load() {
+		size = 2
+	}
+	var answers []*redis.SliceCmd
+	for some := range slices.Chunk(keys, size) {
+		answers = append(answers, pipe.MGet(ctx, some...))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
 		if codeOf(err) == "CROSSSLOT" { // the server is part of a cluster
 			n.spread.Store(false)
 			return s.times(ctx, n, partitions)
 		}
-		return now.Val().UnixMilli(), together.Val(), err
+		return 0, nil, nil, err
 	}
-	each := make([]*redis.StringCmd, len(keys))
-	for i, key := range keys {
-		each[i] = pipe.Get(ctx, key)
+	for _, one := range answers {
+		for n := 0; n < len(one.Val()); n += 2 {
+			text, _ := one.Val()[n+1].(string)
+			times, leases = append(times, one.Val()[n]), append(leases, text)
+		}
 	}
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return 0, nil, err
-	}
-	for _, one := range each {
-		times = append(times, one.Val())
-	}
-	return now.Val().UnixMilli(), times, nil
+	return now.Val().UnixMilli(), times, leases, nil
 }
 
 // vouch notes that time goes on as expected in some partitions of a server.
@@ -134,18 +132,4 @@ func (s *Store) vouch(ctx context.Context, n *node, partitions []int) error {
 	}
 	_, err := s.call(ctx, &s.scripts.vouch, partitions[0], "the clock", keys, args...)
 	return err
-}
-
-// Drift implements store.Reader.
-func (s *Store) Drift(ctx context.Context, c store.Drift) (store.Drifted, error) {
-	k := &s.keys.partitions[c.Partition]
-	r, err := s.call(ctx, &s.scripts.drift, c.Partition, "partition", []any{k.time, k.ready, k.due, k.closed, k.index},
-		s.keys.hints(), hint(c.Partition), c.Compared, c.N, k.instances())
-	if err != nil {
-		return store.Drifted{}, err
-	}
-	if len(r.values) != 2 {
-		return store.Drifted{}, fmt.Errorf("%v is no answer of drift", r.values)
-	}
-	return store.Drifted{Wrong: int(integer(r.values[0])), Compared: int(integer(r.values[1]))}, nil
 }

@@ -121,7 +121,7 @@ func (h *host) described(i store.Instance, alone bool) *client.Description {
 func (h *host) claim(i store.Instance, lease time.Duration) {
 	h.Helper()
 	claimed, err := h.store.Claim(h.Context(), store.Claim{
-		Partition: i.Partition(h.store.Layout().Partitions), Instances: []store.Instance{i}, Nonce: "dead", Lease: lease,
+		Partition: i.Partition(h.store.Layout().Partitions), Instances: []store.Instance{i}, Worker: "dead", Nonce: "dead", Lease: lease,
 	})
 	h.must(err)
 	if len(claimed) != 1 {

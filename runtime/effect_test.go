@@ -160,7 +160,7 @@ func TestResultIsSteppedAgain(t *testing.T) {
 	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", client.StartOptions{})
 	claim := func() store.Claimed {
 		claimed, err := h.store.Claim(t.Context(), store.Claim{
-			Partition: i.Partition(2), Instances: []store.Instance{i}, Nonce: "n", Lease: time.Hour,
+			Partition: i.Partition(2), Instances: []store.Instance{i}, Worker: "w", Nonce: "n", Lease: time.Hour,
 		})
 		if err != nil || len(claimed) != 1 {
 			t.Fatal(claimed, err)

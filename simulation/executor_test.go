@@ -15,10 +15,10 @@ import (
 // executor drives an execution as the worker's executor does: it reports what has happened, and does what is asked for.
 type executor struct {
 	*execution.Execution
-	asked      time.Duration // when the lease was asked for, by the owner's clock
+	asked      time.Duration // when the instance was asked for, by the owner's clock
 	busy       bool          // an operation is on its way
 	mail       bool          // there may be mail
-	revoked    bool          // the lease was not renewed
+	revoked    bool          // others have the instance
 	drained    bool          // it knows that the owner drains
 	left       bool          // it knows that the owner leaves
 	slotted    bool
@@ -49,7 +49,7 @@ func (o *owner) execute(c store.Claimed, asked time.Duration, slotted bool) {
 
 // act does what an execution asks for, as far as no operation of it is on its way.
 func (o *owner) act(x *executor) {
-	for !x.busy && !x.gone {
+	for !x.busy && !x.gone && !o.waits(x) {
 		o.report(x)
 		a := x.Actions()
 		for _, id := range a.Cancel {
@@ -90,7 +90,12 @@ func (o *owner) act(x *executor) {
 	}
 }
 
-// report reports to an execution what has become of its lease, its mail and its owner.
+// waits reports whether an execution has to wait until its owner can trust its lease again.
+func (o *owner) waits(x *executor) bool {
+	return !x.revoked && !o.leaving && !o.trusted(x) && !o.w.bug.trusting
+}
+
+// report tells an execution what has become of its lease, its mail and its owner.
 func (o *owner) report(x *executor) {
 	switch {
 	case x.revoked || !o.trusted(x) && !o.w.bug.trusting:
@@ -157,8 +162,10 @@ func (o *owner) callAt(x *executor, at time.Time) {
 			o.callAt(x, at.Add(5*time.Millisecond))
 			return
 		}
-		if o.report(x); !x.Actions().Done {
-			x.TimePassed()
+		if !o.waits(x) {
+			if o.report(x); !x.Actions().Done {
+				x.TimePassed()
+			}
 		}
 		o.act(x)
 	})
@@ -172,6 +179,7 @@ func (o *owner) perform(x *executor, e interpreter.Effect) {
 	o.w.calls = append(o.w.calls, call{o.w.now, x.Instance(), e.Request.Path, x.Token().Epoch, o.trusted(x), 0})
 	if strings.Contains(string(e.Request.Body), "/poison") {
 		o.w.calls[len(o.w.calls)-1].killed = 1
+		o.failed[x.Instance()] = o.w.now
 		o.drop(x, errors.New("poison"))
 		return
 	}
@@ -236,7 +244,7 @@ func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 	var claimed []store.Claimed
 	o.call("claim again", func() (err error) {
 		claimed, err = o.w.store.Claim(context.Background(), store.Claim{
-			Partition: x.Instance().Partition(o.w.knobs.partitions), Instances: []store.Instance{x.Instance()}, Nonce: x.Token().Nonce, Lease: o.w.knobs.lease,
+			Partition: x.Instance().Partition(o.w.knobs.partitions), Instances: []store.Instance{x.Instance()}, Worker: o.name, Nonce: x.Token().Nonce, Lease: o.w.knobs.lease,
 		})
 		return err
 	}, func(err error) {
@@ -244,10 +252,10 @@ func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 		switch {
 		case x.gone:
 			return
-		case err != nil && (o.trusted(x) || o.w.bug.trusting):
+		case err != nil:
 			o.claimAgain(x, then)
 			return
-		case err != nil || len(claimed) == 0 || claimed[0].Token != x.Token():
+		case len(claimed) == 0 || claimed[0].Token != x.Token():
 			x.revoked = true
 			o.act(x)
 			return

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // owner does in the simulation what a worker.Worker does with goroutines: it claims instances, renews their leases, relays
@@ -11,6 +12,7 @@ import (
 type owner struct {
 	w         *world
 	n         int
+	name      string        // of this life
 	life      int           // counts its crashes: what was meant for an earlier life is lost
 	paused    time.Duration // until when it stands still
 	rate      float64       // at which its clock runs
@@ -18,9 +20,11 @@ type owner struct {
 	heard     time.Time     // what it learned
 	latest    time.Time
 	executors []*executor
-	left      map[string]time.Duration // instances that are left to other owners, and until when
-	slots     int                      // none if it performs nothing
-	taken     int                      // of the slots
+	leases    []lease                          // by partition
+	failed    map[store.Instance]time.Duration // instances that could not be run, and since when
+	left      map[string]time.Duration         // instances that are left to other owners, and until when
+	slots     int                              // none if it performs nothing
+	taken     int                              // of the slots
 	polling   bool
 	draining  bool // it is about to stop, and claims nothing more
 	leaving   bool // it gives up what is in flight
@@ -39,9 +43,11 @@ func (o *owner) boot() {
 	o.rate = 1 + o.w.knobs.skew*(2*o.w.rng.Float64()-1)
 	o.executors, o.left, o.heard, o.latest = nil, map[string]time.Duration{}, time.Time{}, time.Time{}
 	o.polling, o.draining, o.leaving = false, false, false
+	o.name, o.leases, o.failed = o.w.nonce(), make([]lease, o.w.knobs.partitions), map[store.Instance]time.Duration{}
 	o.slots, o.taken = o.w.knobs.slots[o.n], 0
 	o.later(time.Duration(o.w.rng.IntN(100))*time.Millisecond, "boot", o.poll)
 	o.later(o.w.knobs.lease/3, "renew", o.renew)
+	o.later(o.w.knobs.lease, "reconcile", o.reconcileAll)
 	o.later(time.Second, "fate", o.fate)
 }
 
@@ -159,8 +165,4 @@ func (o *owner) estimate() time.Time {
 		o.latest = at
 	}
 	return o.latest
-}
-
-func (o *owner) trusted(x *executor) bool {
-	return o.local() < x.asked+o.w.knobs.lease*4/5
 }

@@ -4,7 +4,6 @@ package simulation
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,15 +99,14 @@ func (s *faultyStore) Commit(ctx context.Context, c store.Commit) (store.Committ
 }
 
 func (s *faultyStore) Renew(ctx context.Context, c store.Renew) ([]store.Renewed, error) {
-	if s.renewAll {
-		c.Held = slices.Clone(c.Held)
-		for n, h := range c.Held {
-			if l, err := s.Store.Load(ctx, h.Instance); err == nil {
-				c.Held[n].Token = store.Token{Epoch: l.Lifecycle.Epoch, Nonce: l.Lifecycle.Nonce}
-			}
+	renewed, err := s.Store.Renew(ctx, c)
+	if s.renewAll && err == nil {
+		renewed = nil
+		for _, p := range c.Partitions {
+			renewed = append(renewed, store.Renewed{Partition: p, At: s.now()})
 		}
 	}
-	return s.Store.Renew(ctx, c)
+	return renewed, err
 }
 
 func (s *faultyStore) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {

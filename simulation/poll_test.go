@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how an owner looks for work, claims it, keeps its leases, and relays what leaves instances.
+// This file is how an owner looks for work, claims it, and relays what leaves instances.
 
 // poll looks for work in every partition.
 func (o *owner) poll() {
@@ -39,16 +39,23 @@ func (o *owner) pollPartition(p int) {
 }
 
 func (o *owner) promote(p int, work store.Work) {
-	begun, fresh := work.Ready[:work.Begun], work.Ready[work.Begun:]
-	o.claim(p, fresh[:min(len(fresh), o.slots-o.taken)], true)
-	if len(work.Due) == 0 {
-		o.claim(p, begun, false)
+	o.claim(p, work.New[:min(len(work.New), o.slots-o.taken)], true)
+	request := store.Promote{Partition: p, Instances: work.Due}
+	for _, ended := range work.Ended {
+		if ended.Worker == o.name && len(ended.Instances) > 0 {
+			o.reconcile(p, 0)
+			continue
+		}
+		request.Instances, request.Gone = append(request.Instances, ended.Instances...), append(request.Gone, ended.Worker)
+	}
+	if len(request.Instances)+len(request.Gone) == 0 {
+		o.claim(p, work.Begun, false)
 		return
 	}
 	o.call("promote", func() error {
-		_, err := o.w.store.Promote(context.Background(), store.Promote{Partition: p, Instances: work.Due})
+		_, err := o.w.store.Promote(context.Background(), request)
 		return err
-	}, func(error) { o.claim(p, slices.Concat(work.Due, begun), false) })
+	}, func(error) { o.claim(p, slices.Concat(request.Instances, work.Begun), false) })
 }
 
 // claim takes instances; what is new comes with a slot each.
@@ -61,13 +68,17 @@ func (o *owner) claim(p int, ready []store.Instance, slotted bool) {
 		o.taken += len(ready)
 	}
 	nonce, asked := o.w.nonce(), o.local()
+	o.leases[p].claims++
 	var claimed []store.Claimed
 	o.call("claim", func() (err error) {
-		claimed, err = o.w.store.Claim(context.Background(), store.Claim{Partition: p, Instances: ready, Nonce: nonce, Lease: o.w.knobs.lease})
+		claimed, err = o.w.store.Claim(context.Background(), store.Claim{Partition: p, Instances: ready, Worker: o.name, Nonce: nonce, Lease: o.w.knobs.lease})
 		return err
 	}, func(err error) {
+		o.leases[p].claims--
 		if err != nil {
 			claimed = nil
+		} else if o.isTrusted(p) || len(o.holding(p)) == 0 {
+			o.leases[p].asked = asked
 		}
 		if slotted {
 			o.release(len(ready) - len(claimed))
@@ -89,59 +100,7 @@ func (o *owner) release(slots int) {
 	}
 }
 
-// renew prolongs all leases.
-func (o *owner) renew() {
-	byPartition := make([][]*executor, o.w.knobs.partitions)
-	for _, x := range append([]*executor{}, o.executors...) {
-		if o.act(x); !x.gone && (o.trusted(x) || o.w.bug.trusting) {
-			p := x.Instance().Partition(o.w.knobs.partitions)
-			byPartition[p] = append(byPartition[p], x)
-		}
-	}
-	for p, all := range byPartition {
-		if len(all) > 0 {
-			o.renewAll(p, all)
-		}
-	}
-	o.later(o.w.knobs.lease/3, "renew", o.renew)
-}
-
-func (o *owner) renewAll(p int, all []*executor) {
-	request := store.Renew{Partition: p, Lease: o.w.knobs.lease}
-	for _, x := range all {
-		request.Held = append(request.Held, store.Held{Instance: x.Instance(), Token: x.Token()})
-	}
-	asked := o.local()
-	var renewed []store.Renewed
-	o.call("renew", func() (err error) {
-		renewed, err = o.w.store.Renew(context.Background(), request)
-		o.w.auditRenewed(request, renewed)
-		return err
-	}, func(err error) {
-		if err != nil {
-			return
-		}
-		mail := map[store.Instance]bool{}
-		for _, r := range renewed {
-			mail[r.Instance] = r.Mail
-		}
-		for _, x := range all {
-			has, ok := mail[x.Instance()]
-			switch {
-			case x.gone:
-				continue
-			case !ok:
-				x.revoked = true
-			default:
-				x.asked = asked
-				x.mail = x.mail || has
-			}
-			o.act(x)
-		}
-	})
-}
-
-// relay delivers what leaves instances.
+// relay brings what leaves instances to where it belongs.
 func (o *owner) relay(p int, entries []store.Outgoing) {
 	if len(entries) == 0 {
 		return

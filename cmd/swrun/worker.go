@@ -81,7 +81,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.concurrency, "concurrency", 1000, "runs that perform something at a time")
 	flags.StringVar(&f.drain, "drain", "30s", "how long effects in flight may go on when it is stopped")
-	flags.StringVar(&f.lease, "lease", "10s", "after which the runs of a worker that has died are taken over")
+	flags.StringVar(&f.lease, "lease", "3s", "after which the runs of a worker that has died are taken over")
 	flags.StringVar(&f.linger, "linger", "1s", "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
 	flags.StringVar(&f.memory, "effect-memory", "", "what answers in flight may take of memory together, 2GiB; default a quarter of it (also SWRUN_EFFECT_MEMORY)")

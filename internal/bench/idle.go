@@ -6,7 +6,7 @@ import (
 )
 
 // untilIdle is how long a worker may work before it counts as idle.
-const untilIdle = 3 * time.Second
+const untilIdle = 5 * time.Second
 
 // idle measures what a worker costs that has nothing to do, while runs sleep.
 func (b *benchmark) idle(ctx context.Context) (*Measured, error) {

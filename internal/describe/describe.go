@@ -107,6 +107,8 @@ func DeadlineRow(in client.DescribedDeadline) []string {
 func workerText(d *client.Description) string {
 	lease := store.Moment(d.Lifecycle.Lease)
 	switch {
+	case lease.IsZero():
+		return "gone: its lease has ended"
 	case d.Gone && lease.After(d.At):
 		return "gone: no other process has the store open"
 	case d.Gone:

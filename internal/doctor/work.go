@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun"
@@ -31,7 +32,11 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 		if err != nil {
 			return l, err
 		}
-		for _, i := range append(work.Due, work.Ready...) {
+		late := slices.Concat(work.Due, work.Begun, work.New)
+		for _, ended := range work.Ended {
+			late = append(late, ended.Instances...)
+		}
+		for _, i := range late {
 			loaded, err := s.Load(ctx, i)
 			if store.RefusedAs(err) != "" {
 				continue // it is gone, or SD006 counts it
@@ -53,10 +58,7 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 
 // waitsSince returns since when somebody should take a run.
 func waitsSince(r *store.Lifecycle) time.Time {
-	switch {
-	case r.Ready < 0:
-		return store.Moment(r.Ready + store.Urgency)
-	case r.Ready > 0:
+	if r.Ready != 0 {
 		return store.Moment(r.Ready)
 	}
 	return store.Moment(r.Due())

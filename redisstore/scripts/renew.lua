@@ -1,22 +1,18 @@
--- renew prolongs leases (store.Store.Renew).
--- KEYS: time, ready, due, then the instances
--- ARGV: ..., lease in ms, then member, epoch and nonce of each
--- Reply: OK, then for each that is still held: {member, 1 if there are unread messages}
--- include record
-local indexes = {ready = KEYS[2], due = KEYS[3]}
-local lease = tonumber(ARGV[ARGS])
-
-local renewed = {}
-for n = 1, #KEYS - 3 do
-  local member, epoch, nonce = unpack(ARGV, ARGS + 3 * n - 2, ARGS + 3 * n)
-  local r = kept(KEYS[3 + n])
-  if r and r.lease ~= 0 and r.epoch == tonumber(epoch) and r.nonce == nonce then
-    local index, score = place(r)
-    r.lease = now + lease
-    redis.call('HSET', KEYS[3 + n], 'k', text(r))
-    move(indexes, member, index, score, r)
-    renewed[#renewed + 1] = {member, r.mail > r.read and 1 or 0}
+-- renew prolongs the leases of a worker in several partitions (store.Store.Renew).
+-- KEYS: time and leases of each
+-- ARGV: ..., the worker, for how long in ms, what time it is expected to be in each
+-- Reply: OK, then what time it is in each, or 0 if the worker has no lease there
+local worker, length = ARGV[ARGS], tonumber(ARGV[ARGS + 1])
+local done, texts, prolonged, times = head('OK'), redis.call('MGET', unpack(KEYS)), {}, {}
+for n = 1, #KEYS, 2 do
+  local is = texts[n] and tonumber(string.match(texts[n + 1] or '', ' ' .. worker .. ' (%d+)'))
+  times[#times + 1] = '0'
+  if is then
+    enter(KEYS[n], tonumber(ARGV[ARGS + 1 + (n + 1) / 2]), texts[n])
+    times[#times] = moment
+    prolonged[#prolonged + 1] = KEYS[n + 1]
+    prolonged[#prolonged + 1] = string.gsub(texts[n + 1], ' ' .. worker .. ' %d+', format(' %s %d', worker, math.max(is, now + length)), 1)
   end
 end
-if #renewed > 0 then wrote() end
-return reply('OK', renewed)
+if #prolonged > 0 then redis.call('MSET', unpack(prolonged)) end
+return {done, times}

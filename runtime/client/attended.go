@@ -27,9 +27,6 @@ const unclaimed = 5 * time.Second
 func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Lifecycle.Ready
-	if since < 0 {
-		since += store.Urgency
-	}
 	if waits := d.At.Sub(store.Moment(since)); since > 0 && waits >= unclaimed {
 		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(store.Moment(since)), dsl.RoughSpan(waits))
 	}

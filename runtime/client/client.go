@@ -200,7 +200,7 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.
 		return 0, err
 	}
 	accepted := store.Millis(work.At)
-	start := info.Start(p, store.Lifecycle{ListKey: fmt.Sprintf("%d-0", accepted), Started: accepted})
+	start := info.Start(p, store.Lifecycle{Created: accepted, Started: accepted})
 	begun, _ := interpreter.StateAtStart(p, i.Namespace, i.ID, start) // a timeout whose expression fails is none yet: the run will say why
 	for _, d := range begun.Deadlines {
 		if length := d.At.Sub(d.StartedAt); !d.Fixed && (shortest == 0 || length < shortest) {

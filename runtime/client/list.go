@@ -109,13 +109,10 @@ func (f *feed) fill(ctx context.Context) error {
 
 func (f *feed) head() time.Time { return f.items[0].Lifecycle.CreatedAt() }
 
-// longLease is longer than leases are: what somebody holds may stand at the end of its lease.
-const longLease = time.Minute
-
 // Upcoming calls yield with the instances of which a deadline passes before a time, in no order.
 func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store.Instance) error) error {
 	for p := range c.store.Layout().Partitions {
-		instances, err := c.store.Upcoming(ctx, p, until.Add(longLease))
+		instances, err := c.store.Upcoming(ctx, p, until)
 		if err != nil {
 			return err
 		}

@@ -10,20 +10,20 @@ import (
 
 // The database holds, for each partition p (four digits), under "p/<p>/":
 //
-//	clock                  highest time that was told
+//	clock                  highest time of a write
+//	offset                 what makes the partition's time of the clock
+//	jumps                  how often the clock has jumped
 //	repairs                how often Scrub had to repair something
 //	outbox-last            number of the newest outbox entry
-//	index-last             number of the newest instance
-//	ready/<score>/<i>      instances that may be claimed, by urgency
-//	due/<time>/<i>         instances that somebody has to look at later
-//	closed/<time>/<i>      instances that have ended
-//	index/<slot>/<i>       every instance, in the order of creation
+//	<set>/<time>/<i>       where instances stand: new, begun, waiting, held, closed (store.Place); the value is the owner
+//	lease/<worker>         until when the worker's lease lasts
+//	index/<time>/<i>       every instance, in the order of creation
 //	outbox/<number>        what has to be brought to other instances
 //	seen/<id>              messages and commands of the last day: when they came
 //	seen-at/<time>/<id>    the same, by time
-//	family/<instance>          when the first of those started that it has led to, and how many have since; for a day
-//	family-at/<time>/<instance>  the same, by time
+//	family/<day>/<i>       how many the instance has led to on a day
 //	i/<i>/record           store.Lifecycle
+//	i/<i>/mail             how many messages were delivered to it, if any were
 //	i/<i>/info             as given to Start
 //	i/<i>/head, context    parts of the state
 //	i/<i>/frame/<id>       one frame
@@ -31,25 +31,38 @@ import (
 //	i/<i>/inbox/<n>        one message
 //	i/<i>/payload/<ref>    data that is kept apart
 //
-// <i> is namespace/id. Besides there are "layout" and "definition/<key>". An instance stands in exactly one of ready,
-// due and closed: which one follows from its record.
+// <i> is namespace/id. Besides there are "layout" and "definition/<key>".
 const (
 	layoutKey        = "layout"
 	definitionPrefix = "definition/"
 )
 
-// never is the time of what is never due; it sorts behind all others.
-const never = 1 << 53
-
-// number writes n so that keys sort like numbers; scores of ready instances may be negative.
-func number(n int64) string { return fmt.Sprintf("%017d", n+never) }
+// number writes n so that keys sort like numbers.
+func number(n int64) string { return fmt.Sprintf("%017d", n) }
 
 func parseNumber(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64) // written by number
-	return n - never
+	return n
 }
 
-// indexed reads the number and the instance of a key of an index.
+// setPrefix returns what the keys of a set begin with.
+func (p *partition) setPrefix(s store.Set) string { return p.prefix + string(s) + "/" }
+
+// placeKey returns the key of an instance at a place.
+func (p *partition) placeKey(i store.Instance, at store.Place) string {
+	return p.setPrefix(at.Set) + number(at.At) + "/" + i.String()
+}
+
+// indexKey returns the key of an instance in the order of creation.
+func (p *partition) indexKey(i store.Instance, created int64) string {
+	return p.prefix + "index/" + number(created) + "/" + i.String()
+}
+
+func (p *partition) key(i store.Instance, part string) string {
+	return p.prefix + "i/" + i.String() + "/" + part
+}
+
+// indexed reads the number and the instance of a key of a set.
 func indexed(key, prefix string) (int64, store.Instance) {
 	n, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
 	return parseNumber(n), instanceOf(rest)

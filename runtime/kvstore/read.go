@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,11 +27,22 @@ func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w store.Work, 
 func (s *Store) Written(context.Context) (all []store.Written, err error) {
 	err = s.db.View(func(tx Tx) error {
 		for n := range s.writes {
-			all = append(all, store.Written{Writes: s.writes[n].Load(), At: store.Moment(s.partition(tx, n).now)})
+			p := s.partition(tx, n)
+			w := store.Written{Writes: s.writes[n].Load(), At: store.Moment(p.now)}
+			p.leases(func(_ string, ends int64) { w.Lease = earlier(w.Lease, store.Moment(ends)) })
+			all = append(all, w)
 		}
 		return nil
 	})
 	return all, err
+}
+
+// earlier returns the earlier of two times that are not zero.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Drift implements store.Reader. A record and its index are changed in one transaction, and comparing them would mean
@@ -40,30 +52,41 @@ func (s *Store) Drift(context.Context, store.Drift) (store.Drifted, error) {
 }
 
 func (p *partition) poll(of, n int, expired bool) store.Work {
-	w := store.Work{At: store.Moment(p.now)}
-	p.first("ready/", n, func(at int64, i store.Instance) bool {
-		if at < 0 {
-			w.Begun++
+	w := store.Work{At: store.Moment(p.now), Begun: p.first(store.SetBegun, n), New: p.first(store.SetNew, n)}
+	for _, set := range []store.Set{store.SetWaiting, store.SetHeld} {
+		p.due(set, n, &w)
+	}
+	p.leases(func(worker string, ends int64) {
+		if ends > p.now {
+			w.Lease = earlier(w.Lease, store.Moment(ends))
+		} else {
+			w.AddEnded(worker, p.heldBy(worker, n))
 		}
-		w.Ready = append(w.Ready, i)
-		return true
 	})
-	p.first("due/", n+1, func(at int64, i store.Instance) bool {
+	if expired {
+		w.Expired = p.first(store.SetClosed, n)
+		p.scan(store.SetClosed, func(at int64, _ store.Instance) bool {
+			w.Closed = store.Moment(at)
+			return false
+		})
+	}
+	w.Outbox = p.outbox(of, 0, n)
+	return w
+}
+
+// due adds to the work what is due in a set, as long as that is less than n.
+func (p *partition) due(set store.Set, n int, w *store.Work) {
+	p.scan(set, func(at int64, i store.Instance) bool {
 		switch {
-		case at == never:
-		case at > p.now || len(w.Due) == n:
-			w.Next = store.Moment(at)
+		case at == store.Never:
+		case at > p.now || len(w.Due) >= n:
+			w.Next = earlier(w.Next, store.Moment(at))
 		default:
 			w.Due = append(w.Due, i)
 			return true
 		}
 		return false
 	})
-	if expired {
-		w.Expired, w.Closed = p.closed(n)
-	}
-	w.Outbox = p.outbox(of, 0, n)
-	return w
 }
 
 // outbox returns entries of the outbox from a number on.
@@ -88,25 +111,21 @@ func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []st
 	return all, err
 }
 
-// closed returns the instances that closed first, and when the first of them did.
-func (p *partition) closed(n int) (all []store.Instance, first time.Time) {
-	p.first("closed/", n, func(at int64, i store.Instance) bool {
-		if all == nil {
-			first = store.Moment(at)
+// first returns the first instances of a set.
+func (p *partition) first(set store.Set, n int) (all []store.Instance) {
+	p.scan(set, func(_ int64, i store.Instance) bool {
+		if len(all) < n {
+			all = append(all, i)
 		}
-		all = append(all, i)
-		return true
+		return len(all) < n
 	})
-	return all, first
+	return all
 }
 
-// first calls f with the first entries of an index.
-func (p *partition) first(index string, n int, f func(int64, store.Instance) bool) {
-	prefix := p.prefix + index
-	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
-		n--
-		return n >= 0 && f(indexed(key, prefix))
-	})
+// scan calls f with the instances of a set, in its order, until f returns false.
+func (p *partition) scan(set store.Set, f func(int64, store.Instance) bool) {
+	prefix := p.setPrefix(set)
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool { return f(indexed(key, prefix)) })
 }
 
 func cutLast(id string) (before, last string) {
@@ -114,26 +133,17 @@ func cutLast(id string) (before, last string) {
 	return id[:max(at, 0)], id[at+1:]
 }
 
-// slotKey writes a slot (time-number) so that keys sort like slots.
-func slotKey(slot string) string {
-	at, n, _ := strings.Cut(slot, "-")
-	first, _ := strconv.ParseInt(at, 10, 64) // slots are written by Start
-	second, _ := strconv.ParseInt(n, 10, 64)
-	return number(first) + "-" + number(second)
-}
-
 // Load implements store.Reader.
 func (s *Store) Load(_ context.Context, i store.Instance) (l store.Loaded, err error) {
 	err = s.view(s.of(i), func(p *partition) error {
-		r, ok, err := p.record(i)
-		if err != nil {
-			return err
+		r, err := p.record(i)
+		if err == nil && r == nil {
+			err = p.refuse(store.NoSuch, i)
 		}
-		if !ok {
-			return p.refuse(store.NoSuch, i)
+		if err == nil {
+			l = p.load(i, *r)
 		}
-		l = p.load(i, r)
-		return nil
+		return err
 	})
 	return l, err
 }
@@ -148,17 +158,17 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 		}
 		looked := 0
 		p.ScanBack(prefix, to, func(key string, _ []byte) bool {
-			slot, name, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+			rest := strings.TrimPrefix(key, prefix)
 			if looked == n {
 				return false
 			}
 			looked++
-			i := instanceOf(name)
-			if r, ok, err := p.record(i); ok && err == nil { // otherwise scrub tells
+			_, i := indexed(key, prefix)
+			if r, err := p.record(i); r != nil && err == nil { // otherwise scrub tells
 				info, _ := p.Get(p.key(i, "info"))
-				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: r, Invocation: clone(info)})
+				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *r, Invocation: clone(info)})
 			}
-			page.Cursor = slot + "/"
+			page.Cursor = rest
 			return true
 		})
 		if looked < n {
@@ -172,15 +182,13 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 // Upcoming implements store.Reader.
 func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []store.Instance, err error) {
 	err = s.view(of, func(p *partition) error {
-		for _, index := range []string{"ready/", "due/"} {
-			p.first(index, math.MaxInt, func(at int64, i store.Instance) bool {
-				if at > until.UnixMilli() {
-					return false
-				}
+		all = slices.Concat(p.first(store.SetNew, math.MaxInt), p.first(store.SetBegun, math.MaxInt), p.first(store.SetHeld, math.MaxInt))
+		p.scan(store.SetWaiting, func(at int64, i store.Instance) bool {
+			if at <= until.UnixMilli() {
 				all = append(all, i)
-				return true
-			})
-		}
+			}
+			return at <= until.UnixMilli()
+		})
 		return nil
 	})
 	return all, err
@@ -189,7 +197,7 @@ func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []stor
 // History implements store.Reader.
 func (s *Store) History(_ context.Context, i store.Instance, from, n int) (all []store.StoredEntry, err error) {
 	err = s.view(s.of(i), func(p *partition) error {
-		if _, ok, err := p.record(i); err != nil || !ok {
+		if r, err := p.record(i); err != nil || r == nil {
 			return either(err, p.refuse(store.NoSuch, i))
 		}
 		prefix := p.key(i, "history/")
@@ -270,8 +278,11 @@ func (s *Store) Define(_ context.Context, key string, data []byte) error {
 func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err error) {
 	err = s.view(of, func(p *partition) error {
 		st.Repairs, st.Jumps = p.counter("repairs"), p.counter("jumps")
-		for prefix, count := range map[string]*int64{"ready/": &st.Ready, "due/": &st.Waiting, "closed/": &st.Closed, "outbox/": &st.Outbox} {
-			p.Scan(p.prefix+prefix, p.prefix+prefix, func(string, []byte) bool {
+		for name, count := range map[string]*int64{
+			"new": &st.Ready, "begun": &st.Ready, "waiting": &st.Waiting, "held": &st.Waiting, "closed": &st.Closed, "outbox": &st.Outbox,
+		} {
+			prefix := p.prefix + name + "/"
+			p.Scan(prefix, prefix, func(string, []byte) bool {
 				*count++
 				return true
 			})

@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/swrun/swrun/runtime/store"
 )
-
-// remembered is how long operations are.
-const remembered = 24 * time.Hour
 
 // Scrub implements store.Store.
 func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, err error) {
@@ -25,51 +21,51 @@ func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, er
 				done.Cursor = rest
 				return false
 			}
-			_, name, _ := strings.Cut(rest, "/")
-			instances = append(instances, instanceOf(name))
+			_, i := indexed(key, prefix)
+			instances = append(instances, i)
 			return true
 		})
 		for _, i := range instances {
 			p.scrub(i, adopt, &done)
 		}
-		p.forget("seen", 1000)
-		p.forget("family", 1000)
+		if adopt {
+			p.deleteAll(p.prefix + "lease/")
+		}
+		p.forget(1000)
+		p.forgetFamilies()
 		p.setCounter("repairs", p.counter("repairs")+int64(len(done.Repaired)))
 		return nil
 	})
 	return done, err
 }
 
-// scrub compares one instance with the indexes.
+// scrub compares one instance with the sets.
 func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 	done.Compared++
-	r, ok, err := p.record(i)
-	if err != nil || !ok {
+	r, err := p.record(i)
+	if err != nil || r == nil {
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: its record cannot be read", i))
 		return
 	}
-	if adopt && r.Held() {
-		before := r
-		r.Lease = 0
-		if p.wake(&r); r.Reason == store.Quarantined { // it has to be looked at again
-			r.Ready = p.now - store.Urgency
-		}
-		p.put(i, &before, &r)
+	if adopt {
+		change, _ := store.Adoption().Transition(r, p.now) // it is there
+		p.write(i, &change)
+		r = &change.To
 	}
-	place := p.place(i, &r)
+	place := p.placeKey(i, r.Place())
 	if _, ok := p.Get(place); !ok {
-		p.Put(place, nil)
-		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in %s", i, strings.TrimPrefix(place, p.prefix)))
+		p.Put(place, []byte(r.Owner))
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in %s", i, r.Place().Set))
 	}
 }
 
-// forget deletes up to n things of a kind, operations that were seen or families, that need not be remembered any longer.
-func (p *partition) forget(kind string, n int) {
-	prefix := p.prefix + kind + "-at/"
+// forget deletes up to n operations that need not be remembered any longer.
+func (p *partition) forget(n int) {
+	prefix := p.prefix + "seen-at/"
 	var old []string
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		at, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		if p.now-parseNumber(at) < remembered.Milliseconds() || len(old) == n {
+		if p.now-parseNumber(at) < store.Remembered.Milliseconds() || len(old) == n {
 			return false
 		}
 		old = append(old, key)
@@ -78,6 +74,22 @@ func (p *partition) forget(kind string, n int) {
 	for _, key := range old {
 		_, id, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
 		p.Delete(key)
-		p.Delete(p.prefix + kind + "/" + id)
+		p.Delete(p.prefix + "seen/" + id)
+	}
+}
+
+// forgetFamilies deletes what was counted of families on other days than this one.
+func (p *partition) forgetFamilies() {
+	prefix := p.prefix + "family/"
+	today := prefix + number(new(store.Start).Day(p.now)) + "/"
+	var old []string
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		if !strings.HasPrefix(key, today) {
+			old = append(old, key)
+		}
+		return true
+	})
+	for _, key := range old {
+		p.Delete(key)
 	}
 }

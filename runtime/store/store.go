@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,10 +30,12 @@ type Store interface {
 	// is answered like the first. A commit that was refused may still be on its way a second time, so that another one
 	// of the same version must have another Next; what is overtaken so is refused as a Conflict.
 	Commit(context.Context, Commit) (Committed, error)
-	// Renew prolongs leases. Each instance is answered on its own; what is not in the answer is not held any more.
+	// Renew prolongs the leases of a worker, in all the partitions in which it holds instances. A partition that is not in
+	// the answer knows of no lease of the worker any more: what it held there others have, or may take. A lease that has
+	// ended, and of which nobody has taken anything, goes on.
 	Renew(context.Context, Renew) ([]Renewed, error)
-	// Promote makes instances ready whose time has come: a wake-up, a lease that has ended, an owner that lets a
-	// deadline pass. Instances whose time has not come are passed over.
+	// Promote makes instances ready whose time has come: a wake-up, the end of their owner's lease, an owner that lets a
+	// deadline pass or gives them up. Instances whose time has not come are passed over.
 	Promote(context.Context, Promote) (Promoted, error)
 	// Deliver puts a message into an instance's inbox. ID is the operation; it is remembered for a day.
 	Deliver(context.Context, Delivery) error
@@ -69,6 +72,8 @@ type Reader interface {
 	// Drift counts what Scrub would have to repair in a partition: entries of its indexes that are lost, stand twice, or
 	// stand elsewhere than their instances say. It costs little, however many instances there are.
 	Drift(context.Context, Drift) (Drifted, error)
+	// HeldBy returns the instances of a partition that a worker holds.
+	HeldBy(ctx context.Context, partition int, worker string) ([]Held, error)
 	// Outbox returns at most n entries of a partition's outbox, in their order, behind the one with the given ID; an empty
 	// one begins at the beginning.
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
@@ -77,7 +82,7 @@ type Reader interface {
 	// List returns instances of a partition, newest first, before a cursor that an earlier call returned; an empty
 	// cursor starts, and is returned at the end.
 	List(ctx context.Context, partition int, cursor string, n int) (Page, error)
-	// Upcoming returns the instances that somebody has to look at before a time.
+	// Upcoming returns the instances that wait for a time before one, and all that may be claimed or somebody holds.
 	Upcoming(ctx context.Context, partition int, until time.Time) ([]Instance, error)
 	// History returns entries of an instance from the given position on, which counts from 0.
 	History(ctx context.Context, i Instance, from, n int) ([]StoredEntry, error)
@@ -142,8 +147,9 @@ type Started struct {
 type Claim struct {
 	Partition int
 	Instances []Instance
-	Nonce     string // random; part of the tokens
-	Lease     time.Duration
+	Worker    string        // who claims: letters and digits
+	Nonce     string        // random; part of the tokens
+	Lease     time.Duration // how long that of the worker lasts in the partition, from now on
 }
 
 // Claimed is an instance in the hands of a worker.
@@ -198,41 +204,41 @@ type Committed struct {
 	Mail bool // there are messages that the owner has not read
 }
 
-// Renew prolongs the leases of instances of one partition.
+// Renew prolongs the leases of a worker.
 type Renew struct {
-	Partition int
-	Held      []Held
-	Lease     time.Duration
+	Worker     string
+	Partitions []int
+	Lease      time.Duration // from now on
 }
 
-// Held is an instance that a worker believes to hold.
+// Renewed is a partition in which the worker's lease was prolonged.
+type Renewed struct {
+	Partition int
+	At        time.Time
+}
+
+// Held is an instance that a worker holds.
 type Held struct {
 	Instance Instance
-	Token    Token
-}
-
-// Renewed is an instance whose lease was prolonged.
-type Renewed struct {
-	Instance Instance
-	Mail     bool // there are messages that the owner has not read
-	At       time.Time
+	Notice   bool // there are messages that the worker may not know of
 }
 
 // Promote names instances of one partition whose time may have come.
 type Promote struct {
 	Partition int
 	Instances []Instance
+	Gone      []string // workers whose leases are forgotten, if they have ended and nothing is held by them
+	// Worker gives the instances up, those of them that it holds; empty for those whose time has come. Died says that it was
+	// the instance that kept the worker from going on, and counts as the loss of an owner.
+	Worker string
+	Died   bool
 }
 
 // Promoted is the answer to Promote.
 type Promoted struct {
 	Ready int // instances that became ready
 	At    time.Time
-	Next  time.Time // when the next instance of the partition is due; zero for never
 }
-
-// Urgency is what the place of an instance among the ready is less if it has begun: that sorts before all that is new.
-const Urgency = 10_000_000_000_000
 
 // Grace is how long an owner may let a wake-up or deadline pass before the instance is taken from it.
 const Grace = 2 * time.Second
@@ -313,19 +319,34 @@ type Remove struct {
 type Written struct {
 	Writes int64 // another number after each write; never negative, unless the partition has to be polled in any case
 	At     time.Time
+	Lease  time.Time // when the first lease ends, or has ended; zero if there is none
 }
 
 // Work is what there is to do in a partition.
 type Work struct {
 	At      time.Time
 	Writes  int64      // to the partition before; see Written
-	Ready   []Instance // what has begun first, whose deadlines do not wait, and of that what time has made ready
-	Begun   int        // how many of Ready have begun
-	Due     []Instance // whose time has come, the longest overdue first
+	Begun   []Instance // that may be claimed, before all that is new; the longest ready first
+	New     []Instance // that may be claimed
+	Due     []Instance // whose time has come, or whose owner hangs; the longest overdue first
+	Ended   []Ended    // leases
 	Next    time.Time  // when the first instance that is not among Due will be due; zero for never
+	Lease   time.Time  // when the first lease ends of those that have not ended; zero for never
 	Outbox  []Outgoing
 	Expired []Instance // closed, the oldest first; see Closed
 	Closed  time.Time  // when the first of Expired closed
+}
+
+// Ended is a lease that has ended.
+type Ended struct {
+	Worker    string
+	Instances []Instance // that the worker holds and that are not due anyway, as many as were asked for
+}
+
+// AddEnded adds the lease of a worker that has ended, and what the worker holds.
+func (w *Work) AddEnded(worker string, held []Instance) {
+	held = slices.DeleteFunc(held, func(i Instance) bool { return slices.Contains(w.Due, i) })
+	w.Ended = append(w.Ended, Ended{Worker: worker, Instances: held})
 }
 
 // Outgoing is an entry of an outbox.

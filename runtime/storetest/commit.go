@@ -119,7 +119,7 @@ func commitClosed(s *suite) {
 	if r.Status != interpreter.StatusCompleted || r.Closed == 0 || r.Held() || r.Reason != "completed" {
 		s.Errorf("the record is %+v", r)
 	}
-	if w := s.poll(i); contains(w.Ready, i) || contains(w.Due, i) || !contains(w.Expired, i) {
+	if w := s.poll(i); contains(ready(w), i) || contains(w.Due, i) || !contains(w.Expired, i) {
 		s.Errorf("the work is %+v", w)
 	}
 }
@@ -202,7 +202,7 @@ func release(s *suite) {
 		s.Errorf("the record is %+v", r)
 	}
 	s.Advance(time.Hour)
-	if w := s.poll(i); contains(w.Ready, i) || contains(w.Due, i) {
+	if w := s.poll(i); contains(ready(w), i) || contains(w.Due, i) {
 		s.Errorf("what waits for nothing but messages is work: %+v", w)
 	}
 }

@@ -22,8 +22,8 @@ func startOnce(s *suite) {
 	}
 	_, err = s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte("other")})
 	s.refused(err, store.Conflict)
-	if ready := s.poll(i).Ready; !contains(ready, i) {
-		s.Errorf("ready are %v", ready)
+	if w := s.poll(i); !contains(ready(w), i) {
+		s.Errorf("the work is %+v", w)
 	}
 }
 
@@ -57,7 +57,7 @@ func startLater(s *suite) {
 	i := instance("a")
 	started, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Delay: time.Minute})
 	s.must(err)
-	if w := s.poll(i); len(w.Ready) > 0 || len(w.Due) > 0 || !w.Next.Equal(started.At.Add(time.Minute)) {
+	if w := s.poll(i); len(ready(w)) > 0 || len(w.Due) > 0 || !w.Next.Equal(started.At.Add(time.Minute)) {
 		s.Errorf("there is work: %+v", w)
 	}
 	s.Advance(time.Minute)
@@ -91,8 +91,22 @@ func claimOnce(s *suite) {
 	if more := s.tryClaim(i, s.nonce()); len(more) > 0 {
 		s.Error("claimed twice")
 	}
-	if w := s.poll(i); contains(w.Ready, i) {
+	if w := s.poll(i); contains(ready(w), i) {
 		s.Error("still ready")
+	}
+}
+
+// dueOnce: what hangs and has lost its lease is work once.
+func dueOnce(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Wake = c.At.Add(time.Second)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	s.Advance(lease + store.Grace)
+	w := s.poll(i)
+	if len(w.Due) != 1 || len(w.Ended) != 1 || len(w.Ended[0].Instances) != 0 {
+		s.Errorf("the work is %+v", w)
 	}
 }
 
@@ -144,65 +158,6 @@ func claimNotReady(s *suite) {
 			s.Errorf("partition %d has %+v", n, st)
 		}
 	}
-}
-
-func renew(s *suite) {
-	i := s.start("a")
-	c := s.claim(i)
-	s.Advance(lease / 2)
-	held := []store.Held{{Instance: i, Token: c.Token}}
-	renewed, err := s.Store.Renew(s.ctx(), store.Renew{Partition: s.partition(i), Held: held, Lease: lease})
-	s.must(err)
-	if len(renewed) != 1 || renewed[0].Instance != i || renewed[0].Mail {
-		s.Errorf("renewed %v", renewed)
-	}
-	s.Advance(lease/2 + time.Second)
-	if p := s.promote(i); p.Ready != 0 {
-		s.Error("the lease has ended all the same")
-	}
-	_, err = s.Commit(s.ctx(), commit(c))
-	s.must(err)
-}
-
-func renewFenced(s *suite) {
-	i := s.start("a")
-	c := s.claim(i)
-	s.Advance(lease + time.Millisecond)
-	s.promote(i)
-	held := []store.Held{{Instance: i, Token: c.Token}}
-	for range 2 { // revoked, and then in other hands
-		renewed, err := s.Store.Renew(s.ctx(), store.Renew{Partition: s.partition(i), Held: held, Lease: lease})
-		s.must(err)
-		if len(renewed) > 0 {
-			s.Error("a stale token was renewed")
-		}
-		s.tryClaim(i, "other")
-	}
-}
-
-// margin is how long before its time a case looks whether something happens too early. The store's own time goes on
-// meanwhile, however busy the machine is.
-const margin = time.Second
-
-func leaseEnds(s *suite) {
-	i := s.start("a")
-	stale := s.claim(i)
-	s.Advance(lease - margin)
-	if p := s.promote(i); p.Ready != 0 {
-		s.Error("taken away early")
-	}
-	s.Advance(margin)
-	s.promote(i)
-	c := s.claim(i)
-	if c.Token.Epoch != 2 || c.Lifecycle.Deaths != 1 {
-		s.Errorf("claimed %+v", c)
-	}
-	_, err := s.Commit(s.ctx(), commit(stale))
-	s.refused(err, store.Fenced)
-	forged := commit(c)
-	forged.Token.Nonce = "forged"
-	_, err = s.Commit(s.ctx(), forged)
-	s.refused(err, store.Fenced)
 }
 
 func hungOwner(s *suite) {
@@ -300,11 +255,11 @@ func promoteDue(s *suite) {
 	}
 	p, err := s.Store.Promote(s.ctx(), store.Promote{Partition: s.partition(i), Instances: []store.Instance{i}})
 	s.must(err)
-	if p.Ready != 0 || !p.Next.Equal(c.Wake) {
+	if p.Ready != 0 {
 		s.Errorf("promoted early: %+v", p)
 	}
 	s.Advance(time.Second)
-	if p := s.promote(i); p.Ready != 1 || !p.Next.IsZero() {
+	if p := s.promote(i); p.Ready != 1 || !s.poll(i).Next.IsZero() {
 		s.Errorf("promoted %+v", p)
 	}
 	if p := s.promote(i); p.Ready != 0 {
@@ -324,8 +279,8 @@ func overdueFirst(s *suite) {
 	s.start(s.neighbour(first, "b").ID)
 	s.Advance(2 * time.Second)
 	s.promote(first)
-	if ready := s.poll(first).Ready; len(ready) != 2 || ready[0] != first {
-		s.Errorf("ready are %v", ready)
+	if w := s.poll(first); len(w.Begun) != 1 || w.Begun[0] != first || len(w.New) != 1 {
+		s.Errorf("the work is %+v", w)
 	}
 }
 
@@ -361,8 +316,8 @@ func begunFirst(s *suite) {
 	ordered := s.start(s.neighbour(fresh, "e").ID)
 	s.must(s.Store.Command(s.ctx(), store.Command{To: ordered, ID: "o", Verb: store.VerbCancel}))
 	w := s.poll(fresh)
-	if want := []store.Instance{handed, told, timed, ordered, fresh}; w.Begun != 4 || !slices.Equal(w.Ready, want) {
-		s.Errorf("%d of %v have begun, want %v", w.Begun, w.Ready, want)
+	if want := []store.Instance{handed, told, timed, ordered, fresh}; len(w.Begun) != 4 || !slices.Equal(ready(w), want) {
+		s.Errorf("%v have begun, %v are new; want %v", w.Begun, w.New, want)
 	}
 }
 
@@ -373,7 +328,7 @@ func concurrentClaims(s *suite) {
 	for n := range taken {
 		group.Go(func() {
 			claimed, err := s.Claim(s.ctx(), store.Claim{
-				Partition: s.partition(i), Instances: []store.Instance{i}, Nonce: fmt.Sprintf("n%d", n), Lease: lease,
+				Partition: s.partition(i), Instances: []store.Instance{i}, Worker: worker, Nonce: fmt.Sprintf("n%d", n), Lease: lease,
 			})
 			if err != nil {
 				s.Error(err)

@@ -19,7 +19,7 @@ func quarantine(s *suite) {
 	}
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "s", Verb: store.VerbSuspend, Message: store.Message("s")}))
-	if w := s.poll(i); contains(w.Ready, i) {
+	if w := s.poll(i); contains(ready(w), i) {
 		s.Error("a message wakes what is quarantined")
 	}
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry}))
@@ -53,7 +53,7 @@ func quarantinedEnds(s *suite) {
 	end := s.poll(i).At.Add(time.Minute)
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
 	s.park(i, end)
-	if w := s.poll(i); contains(w.Ready, i) || !w.Next.Equal(end) {
+	if w := s.poll(i); contains(ready(w), i) || !w.Next.Equal(end) {
 		s.Errorf("the work is %+v", w)
 	}
 	upcoming, err := s.Upcoming(s.ctx(), s.partition(i), end)
@@ -89,7 +89,7 @@ func releasedMeanwhile(s *suite) {
 func quarantinedForGood(s *suite) {
 	i := s.start("a")
 	s.die(i, store.MaxLosses)
-	if w := s.poll(i); contains(w.Ready, i) || len(w.Due) > 0 || !w.Next.IsZero() {
+	if w := s.poll(i); contains(ready(w), i) || len(w.Due) > 0 || !w.Next.IsZero() {
 		s.Errorf("there is work: %+v", w)
 	}
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbCancel, Message: store.Message("c")}))

@@ -4,6 +4,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,8 +59,14 @@ func cases() []testCase {
 		{"release with unread messages", releaseUnread},
 		{"release with more to do", releaseReady},
 		{"renew", renew},
-		{"renew with a stale token", renewFenced},
+		{"renew many partitions", renewMany},
+		{"renew a lease that has ended", renewLate},
+		{"renew after others have taken everything", renewLost},
+		{"held by a worker", heldBy},
 		{"a lease ends", leaseEnds},
+		{"a lease ends in its own time", leasesApart},
+		{"what a worker gives up", givenUp},
+		{"what hangs without a lease is due once", dueOnce},
 		{"a hung owner is revoked", hungOwner},
 		{"an overdue instance leaves its owner time", overdueOwner},
 		{"five deaths quarantine", quarantine},
@@ -102,7 +109,10 @@ type suite struct {
 	nonces int
 }
 
-const lease = 10 * time.Second
+const (
+	lease  = 10 * time.Second
+	worker = "w" // who claims, unless a case has several
+)
 
 func (s *suite) ctx() context.Context { return s.Context() }
 
@@ -142,7 +152,7 @@ func (s *suite) nonce() string {
 func (s *suite) tryClaim(i store.Instance, nonce string) []store.Claimed {
 	s.Helper()
 	claimed, err := s.Claim(s.ctx(), store.Claim{
-		Partition: s.partition(i), Instances: []store.Instance{i}, Nonce: nonce, Lease: lease,
+		Partition: s.partition(i), Instances: []store.Instance{i}, Worker: worker, Nonce: nonce, Lease: lease,
 	})
 	s.must(err)
 	return claimed
@@ -171,12 +181,22 @@ func (s *suite) poll(i store.Instance) store.Work {
 	return w
 }
 
+// promote promotes all that is due, and what those held whose leases have ended.
 func (s *suite) promote(i store.Instance) store.Promoted {
 	s.Helper()
-	p, err := s.Promote(s.ctx(), store.Promote{Partition: s.partition(i), Instances: s.poll(i).Due})
+	work := s.poll(i)
+	request := store.Promote{Partition: s.partition(i), Instances: work.Due}
+	for _, ended := range work.Ended {
+		request.Instances = append(request.Instances, ended.Instances...)
+		request.Gone = append(request.Gone, ended.Worker)
+	}
+	p, err := s.Promote(s.ctx(), request)
 	s.must(err)
 	return p
 }
+
+// ready returns what may be claimed, in its order.
+func ready(w store.Work) []store.Instance { return slices.Concat(w.Begun, w.New) }
 
 // commit returns a commit that changes nothing.
 func commit(c store.Claimed) store.Commit {

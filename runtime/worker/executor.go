@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"runtime/debug"
 	"sync"
@@ -39,31 +40,39 @@ type executor struct {
 	failures  int         // of the same call, in a row
 	refusals  int         // of its commits, in a row
 	releasing atomic.Bool // a commit that gives the token back is on its way
-
-	mu    sync.Mutex
-	asked time.Time // when the lease that is trusted was asked for
+	asked     time.Time   // when the instance was asked for
 }
 
 type attempt = effect.Attempt
 
-// execute runs a claimed instance until it waits, ends or is lost.
-func (p *partition) execute(c store.Claimed, sent time.Time, slotted bool) {
+// newExecutor returns the executor of an instance that was claimed by what was sent.
+func (p *partition) newExecutor(c store.Claimed, sent time.Time, slotted bool) *executor {
 	x := &executor{
 		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
 		attempts: map[interpreter.EffectID]*attempt{}, ended: make(chan ending), idle: make(chan *attempt),
 		claimed: slotted, asked: sent,
 	}
 	x.ctx, x.revoke = context.WithCancelCause(p.w.effects)
+	return x
+}
+
+// execute runs the claimed instance until it waits, ends or is lost.
+func (x *executor) execute(c store.Claimed) {
+	p := x.partition
 	defer x.close()
 	log := x.Log()
 	defer func() {
-		if v := recover(); v != nil { // the instance is left to its lease, and quarantined if this goes on
+		if v := recover(); v != nil { // the instance is given up, and quarantined if this goes on
+			p.failedOn(x.instance)
 			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
-	p.w.register(x)
 	defer p.w.unregister(x)
-	switch err := x.run(c); {
+	err := x.run(c)
+	if err != nil && x.ctx.Err() == nil {
+		p.failedOn(x.instance)
+	}
+	switch {
 	case err == nil:
 	case errors.Is(err, execution.ErrLeaseLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
 		log.Info("an instance was taken over", "reason", err)
@@ -172,12 +181,12 @@ func (x *executor) await() error {
 
 // report reports to the execution if the lease is lost, or the worker stops.
 func (x *executor) report() {
-	if why := context.Cause(x.ctx); why != nil {
-		x.execution.LeaseLost(why)
+	if !x.trust() {
+		x.execution.LeaseLost(cmp.Or(context.Cause(x.ctx), execution.ErrLeaseLost))
 		return
 	}
-	if !x.partition.w.c.Now().Before(x.trusted()) { // this process may have stood still
-		x.execution.LeaseLost(execution.ErrLeaseLost)
+	if why := context.Cause(x.ctx); why != nil {
+		x.execution.LeaseLost(why)
 		return
 	}
 	select {
@@ -221,23 +230,21 @@ func (x *executor) mailArrived() {
 	}
 }
 
-// trusted returns until when, by this process's clock, the lease can be relied on: it counts from when it was asked
-// for, and ends before the store's.
-func (x *executor) trusted() time.Time {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	lease := x.partition.w.c.Lease
-	return x.asked.Add(lease - lease/5)
-}
-
-func (x *executor) sent() time.Time {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.asked
-}
-
-func (x *executor) extend(sent time.Time) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.asked = sent
+// trust waits until the lease can be trusted: this process may have stood still, or the store may be out of reach. It reports
+// false if there is no waiting for it any more.
+func (x *executor) trust() bool {
+	p := x.partition
+	for {
+		renewed := p.lease.renewal()
+		if p.lease.isTrusted(p.w.c.Now()) {
+			return true
+		}
+		select {
+		case <-x.ctx.Done():
+			return false
+		case <-p.w.leaving:
+			return false
+		case <-renewed:
+		}
+	}
 }

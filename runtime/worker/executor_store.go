@@ -104,9 +104,9 @@ func (x *executor) wait(d time.Duration) {
 // claimAgain returns the instance as it is stored, if it is still held.
 func (x *executor) claimAgain() (store.Claimed, error) {
 	for failures := 1; ; failures++ {
-		ctx, cancel := context.WithDeadline(x.ctx, x.trusted())
+		ctx, cancel := context.WithTimeout(x.ctx, x.partition.w.c.Lease)
 		claimed, err := x.partition.w.c.Store.Claim(ctx, store.Claim{
-			Partition: x.partition.n, Instances: []store.Instance{x.instance}, Nonce: x.token.Nonce, Lease: x.partition.w.c.Lease,
+			Partition: x.partition.n, Instances: []store.Instance{x.instance}, Worker: x.partition.w.c.Name, Nonce: x.token.Nonce, Lease: x.partition.w.c.Lease,
 		})
 		cancel()
 		switch {
@@ -117,8 +117,6 @@ func (x *executor) claimAgain() (store.Claimed, error) {
 			return claimed[0], nil
 		case context.Cause(x.ctx) != nil:
 			return store.Claimed{}, context.Cause(x.ctx)
-		case !x.partition.w.c.Now().Before(x.trusted()):
-			return store.Claimed{}, execution.ErrLeaseLost
 		}
 		x.wait(backoff(failures))
 	}

@@ -19,13 +19,22 @@ type partition struct {
 	nudged   chan struct{}
 	relaying sync.Mutex
 	starting sync.Mutex
+	lease    lease
+	claiming sync.RWMutex // read while something is claimed, until it is known who runs it
 
 	mu     sync.Mutex
 	next   time.Time               // when something is due, by the store's clock; zero for never
 	expiry time.Time               // when the first instance may be removed, the same
 	writes int64                   // to the partition when it was polled last; see Written
+	ends   time.Time               // when the first lease ends, by the store's clock; zero for never
 	rest   bool                    // the last poll has left nothing behind
 	left   map[store.Instance]bool // to others, for a moment
+
+	doubted    bool      // what is held may not be what the store says
+	late       time.Time // when the lease was prolonged that could not be trusted any more; zero if it could
+	compared   time.Time
+	comparedAt int64                        // the number of writes then
+	failures   map[store.Instance]time.Time // when what is held could not be run any more
 }
 
 const (
@@ -64,6 +73,7 @@ func (p *partition) failed(ctx context.Context, err error) {
 		p.adopt(ctx)
 		return
 	}
+	p.w.contact.broke(p.w.c.Now())
 	p.w.c.Log.Warn("work on a partition", "partition", p.n, "error", err)
 }
 
@@ -100,7 +110,7 @@ func (p *partition) idle() time.Duration {
 		d *= restPolls
 	}
 	d -= rand.N(d / 4)
-	for _, at := range []time.Time{p.next, p.expiry} {
+	for _, at := range []time.Time{p.next, p.expiry, p.ends} {
 		if !at.IsZero() {
 			d = min(d, p.clock.until(at))
 		}
@@ -113,7 +123,10 @@ func (p *partition) watched(now store.Written) {
 	p.clock.hear(now.At)
 	p.mu.Lock()
 	news := now.Writes != p.writes
-	for _, at := range []time.Time{p.next, p.expiry} {
+	if p.ends = now.Lease; !p.ends.IsZero() && !p.ends.After(now.At) {
+		p.ends, news = time.Time{}, true // the poll tells whose it is
+	}
+	for _, at := range []time.Time{p.next, p.expiry, p.ends} {
 		news = news || !at.IsZero() && p.clock.until(at) <= 0 // the store's clock is ahead of what was expected
 	}
 	p.mu.Unlock()
@@ -132,18 +145,19 @@ func (p *partition) nudge() {
 
 // due makes the partition look again at a time, by the store's clock.
 func (p *partition) due(at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	p.mu.Lock()
-	earlier := p.next.IsZero() || at.Before(p.next)
-	if earlier {
-		p.next = at
-	}
-	p.mu.Unlock()
-	if earlier {
+	if !at.IsZero() && p.expect(at) {
 		p.nudge()
 	}
+}
+
+// expect notes that there is something to do at a time, and reports whether nothing is expected before.
+func (p *partition) expect(at time.Time) (earlier bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if earlier = p.next.IsZero() || at.Before(p.next); earlier {
+		p.next = at
+	}
+	return earlier
 }
 
 // work does what there is to do, and reports whether there may be more at once.
@@ -165,18 +179,36 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 			p.relay(ctx, work.Outbox)
 		})
 	}
-	due := p.w.chosen(work.Due)
-	if len(due) > 0 {
-		promoted, err := from.Promote(ctx, store.Promote{Partition: p.n, Instances: due})
-		if err != nil {
-			return false, err
-		}
-		p.clock.hear(promoted.At)
-		p.expect(promoted.Next)
+	due, err := p.promote(ctx, work)
+	if err != nil {
+		return false, err
 	}
-	p.begin(ctx, p.w.chosen(work.Ready[work.Begun:]), aside)
-	begun := slices.Concat(due, p.notLeft(p.w.chosen(work.Ready[:work.Begun])))
+	p.begin(ctx, p.w.chosen(work.New), aside)
+	begun := slices.Concat(due, p.notLeft(p.w.chosen(work.Begun)))
 	return len(begun) > 0, errors.Join(p.claim(ctx, p.w.begun, begun), p.expire(ctx, work))
+}
+
+// promote makes ready what is due and what others held whose leases have ended, and returns it.
+func (p *partition) promote(ctx context.Context, work store.Work) ([]store.Instance, error) {
+	request := store.Promote{Partition: p.n, Instances: p.w.chosen(work.Due)}
+	for _, ended := range work.Ended {
+		left := p.w.contact.left(p.w.c.Now())
+		switch {
+		case ended.Worker == p.w.c.Name && len(ended.Instances) > 0:
+			p.doubt() // it is to be renewed
+		case left > 0:
+			p.expect(work.At.Add(left + time.Millisecond)) // which the store does not tell fractions of
+		default:
+			request.Instances = append(request.Instances, p.w.chosen(ended.Instances)...)
+			request.Gone = append(request.Gone, ended.Worker)
+		}
+	}
+	if len(request.Instances)+len(request.Gone) == 0 {
+		return nil, nil
+	}
+	promoted, err := p.w.c.Store.Promote(ctx, request)
+	p.clock.hear(promoted.At)
+	return request.Instances, err
 }
 
 // leaveFor is how long an instance is left to other workers, who get a hint at once that there is one.
@@ -235,17 +267,11 @@ func (w *Worker) chosen(all []store.Instance) []store.Instance {
 func (p *partition) polled(work store.Work) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.next, p.writes, p.expiry = work.Next, work.Writes, time.Time{}
-	p.rest = len(work.Ready)+len(work.Due)+len(work.Outbox) == 0
+	p.next, p.writes, p.expiry, p.ends = work.Next, work.Writes, time.Time{}, work.Lease
+	p.rest = len(work.Begun)+len(work.New)+len(work.Due)+len(work.Ended)+len(work.Outbox) == 0
 	if keep := p.w.c.Retention; keep > 0 && len(work.Expired) > 0 {
 		p.expiry = work.Closed.Add(keep)
 	}
-}
-
-func (p *partition) expect(next time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.next = next
 }
 
 // expire removes instances that have ended long enough ago.
@@ -273,22 +299,41 @@ func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instanc
 		}
 		some := ready[:n]
 		ready = ready[n:]
-		sent := p.w.c.Now()
-		// The answer is awaited also while the worker stops, so that what is claimed can be handed over.
-		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.c.Lease/3)
-		claimed, err := p.w.c.Store.Claim(call, store.Claim{Partition: p.n, Instances: some, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease})
-		cancel()
-		l.release(n - len(claimed))
+		taken, err := p.take(ctx, l, some)
+		l.release(n - taken)
 		if err != nil {
 			return err
 		}
-		for _, c := range claimed {
-			p.clock.hear(c.At)
-			p.w.executors.Go(func() {
-				defer l.release(1)
-				p.execute(c, sent, l == p.w.slots)
-			})
-		}
 	}
 	return nil
+}
+
+// take claims instances, and has those run that it gets: it returns how many.
+func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance) (taken int, err error) {
+	p.claiming.RLock()
+	defer p.claiming.RUnlock()
+	sent := p.w.c.Now()
+	// The answer is awaited also while the worker stops, so that what is claimed can be handed over.
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.c.Lease/3)
+	defer cancel()
+	claimed, err := p.w.c.Store.Claim(call, store.Claim{
+		Partition: p.n, Instances: some, Worker: p.w.c.Name, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease,
+	})
+	if err != nil {
+		p.doubt() // something may have been claimed
+		return 0, err
+	}
+	if len(claimed) > 0 && (p.lease.isTrusted(p.w.c.Now()) || len(p.w.holdings()[p.n]) == 0) {
+		p.lease.extend(sent)
+	}
+	for _, c := range claimed {
+		p.clock.hear(c.At)
+		x := p.newExecutor(c, sent, l == p.w.slots)
+		p.w.register(x)
+		p.w.executors.Go(func() {
+			defer l.release(1)
+			x.execute(c)
+		})
+	}
+	return len(claimed), nil
 }

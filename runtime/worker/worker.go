@@ -27,7 +27,8 @@ type Config struct {
 	Compile definition.Compile
 
 	Concurrency     int           // instances that perform something at a time; default 1000; negative for none at all
-	Lease           time.Duration // default 10 s: how long the work of a worker that has died lies idle
+	Name            string        // of letters and digits; no other worker, nor another life of this one, has it; default random
+	Lease           time.Duration // default 3 s: how long the work of a worker that has died lies idle
 	Poll            time.Duration // default 1 s: how late it is seen what nobody gave a hint of
 	ParkAfter       time.Duration // default 1 s: shorter waits stay in memory
 	CheckpointAfter time.Duration // default 50 ms: effects that take longer are stored as being in flight
@@ -65,6 +66,8 @@ type Worker struct {
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
 
+	contact contact
+
 	mu   sync.Mutex
 	held map[store.Instance]*executor
 }
@@ -82,7 +85,7 @@ func New(c Config) *Worker {
 			*d = otherwise
 		}
 	}
-	standard(&c.Lease, 10*time.Second)
+	standard(&c.Lease, 3*time.Second)
 	standard(&c.Poll, time.Second)
 	standard(&c.ParkAfter, time.Second)
 	standard(&c.CheckpointAfter, 50*time.Millisecond)
@@ -103,15 +106,19 @@ func New(c Config) *Worker {
 	if c.Nonce == nil {
 		c.Nonce = func() string { return crypto.Text()[:16] }
 	}
+	if c.Name == "" {
+		c.Name = c.Nonce()
+	}
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   effect.NewMemory(c.Memory),
 		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[store.Instance]*executor{},
+		contact: contact{most: max(c.Lease/2, c.Poll+c.Poll/2), least: c.Lease / 2},
 	}
 	for n := range c.Store.Layout().Partitions {
-		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1)})
+		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1), lease: lease{length: c.Lease}})
 	}
 	return w
 }
@@ -132,6 +139,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.check(ctx) })
 	loops.Go(func() { w.sweep(ctx) })
 	renewals.Go(func() { w.renew(background) }) // also while draining
+	renewals.Go(func() { w.reconcile(background) })
 	<-ctx.Done()
 	loops.Wait()
 	close(w.draining)
@@ -156,6 +164,16 @@ func (w *Worker) Run(ctx context.Context) {
 	renewals.Wait()
 	w.stop(errShutdown)
 	w.detached.Wait()
+}
+
+// isDraining reports whether nothing new is started.
+func (w *Worker) isDraining() bool {
+	select {
+	case <-w.draining:
+		return true
+	default:
+		return false
+	}
 }
 
 // register makes h known. One that held the same instance before has lost it.
@@ -192,79 +210,6 @@ func (w *Worker) listen(ctx context.Context) {
 	}
 }
 
-// renew prolongs the leases of what is held, and lets go of what cannot be trusted any more.
-func (w *Worker) renew(ctx context.Context) {
-	every := time.NewTicker(w.c.Lease / 10)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-		}
-		due := map[int][]*executor{}
-		w.mu.Lock()
-		for _, h := range w.held {
-			switch now := w.c.Now(); {
-			case !now.Before(h.trusted()):
-				h.revoke(execution.ErrLeaseLost)
-			case now.Sub(h.sent()) > w.c.Lease/3:
-				due[h.partition.n] = append(due[h.partition.n], h)
-			}
-		}
-		w.mu.Unlock()
-		var group sync.WaitGroup
-		for n, all := range due {
-			group.Go(func() { w.renewAll(ctx, n, all) })
-		}
-		group.Wait()
-	}
-}
-
-// maxRenewals is how many leases one call prolongs.
-const maxRenewals = 200
-
-func (w *Worker) renewAll(ctx context.Context, n int, all []*executor) {
-	for len(all) > 0 {
-		some := all[:min(len(all), maxRenewals)]
-		all = all[len(some):]
-		request := store.Renew{Partition: n, Lease: w.c.Lease}
-		for _, h := range some {
-			request.Held = append(request.Held, store.Held{Instance: h.instance, Token: h.token})
-		}
-		sent := w.c.Now()
-		call, cancel := context.WithTimeout(ctx, w.c.Lease/3)
-		renewed, err := w.c.Store.Renew(call, request)
-		cancel()
-		if err != nil {
-			w.c.Log.Warn("renew leases", "partition", n, "error", err)
-			continue // the next round tries again, as long as the leases can be trusted
-		}
-		w.renewed(sent, some, renewed)
-	}
-}
-
-func (w *Worker) renewed(sent time.Time, asked []*executor, renewed []store.Renewed) {
-	answers := make(map[store.Instance]store.Renewed, len(renewed))
-	for _, r := range renewed {
-		answers[r.Instance] = r
-	}
-	for _, h := range asked {
-		r, ok := answers[h.instance]
-		if !ok {
-			if !h.releasing.Load() { // then the answer to its commit tells
-				h.revoke(execution.ErrLeaseLost)
-			}
-			continue
-		}
-		h.extend(sent)
-		h.partition.clock.hear(r.At)
-		if r.Mail {
-			h.mailArrived()
-		}
-	}
-}
-
 // watch asks the store what was written, for all partitions together: what nobody gave a hint of is seen so.
 func (w *Worker) watch(ctx context.Context) {
 	for sleep(ctx, w.c.Poll-rand.N(w.c.Poll/4)) {
@@ -275,6 +220,7 @@ func (w *Worker) watch(ctx context.Context) {
 			}
 			continue
 		}
+		w.contact.answered(w.c.Now())
 		for n, now := range all {
 			w.partitions[n].watched(now)
 		}

@@ -1,0 +1,78 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Define implements store.Catalog.
+func (s *Store) Define(ctx context.Context, key string, data []byte) error {
+	kept, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // first, since a server that is full takes no writes
+	if errors.Is(err, redis.Nil) {
+		created, err := s.client.HSetNX(ctx, s.keys.definitions(), key, data).Result()
+		if err != nil || created {
+			return err
+		}
+		kept, err = s.client.HGet(ctx, s.keys.definitions(), key).Bytes() // another process was faster
+		if err != nil {
+			return err
+		}
+	}
+	if err == nil && string(kept) != string(data) {
+		err = &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
+	}
+	return err
+}
+
+// Layout implements store.Reader.
+func (s *Store) Layout() store.Layout { return s.layout }
+
+// fix writes the layout of a new deployment, or checks that of one that is there.
+func (s *Store) fix(ctx context.Context) error {
+	text, err := s.client.Get(ctx, s.keys.layout()).Bytes() // first, since a server that is full takes no writes
+	if errors.Is(err, redis.Nil) {
+		var data []byte
+		if data, err = json.Marshal(s.layout); err != nil {
+			return err
+		}
+		created, err := s.client.SetNX(ctx, s.keys.layout(), data, 0).Result()
+		if err != nil || created {
+			return err
+		}
+		text, err = s.client.Get(ctx, s.keys.layout()).Bytes() // another process was faster
+		if err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var kept store.Layout
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return fmt.Errorf("read the layout of the deployment %s: %w", s.layout.Deployment, err)
+	}
+	return s.layout.Check(kept)
+}
+
+// Definition implements store.Catalog.
+func (s *Store) Definition(ctx context.Context, key string) ([]byte, error) {
+	data, err := s.client.HGet(ctx, s.keys.definitions(), key).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: "definition " + key}
+	}
+	return data, err
+}
+
+// Definitions implements store.Catalog.
+func (s *Store) Definitions(ctx context.Context) ([]string, error) {
+	keys, err := s.client.HKeys(ctx, s.keys.definitions()).Result()
+	slices.Sort(keys)
+	return keys, err
+}

@@ -1,0 +1,170 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// candidate is an instance that somebody wants to claim, as it was read.
+type candidate struct {
+	*subject
+	loaded store.Loaded
+	inbox  []store.Message
+	change store.Change
+	text   string // of the record, as it is to be
+	write  *change
+}
+
+// Claim implements store.Store. It reads the instances, and then takes those that have not changed since.
+func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	candidates, now, err := s.candidates(ctx, &c)
+	if err != nil || len(candidates) == 0 {
+		return nil, err
+	}
+	claimed, err := s.take(ctx, &s.scripts.apply, &c, candidates, now)
+	if codeOf(err) != outOfMemory {
+		return claimed, err
+	}
+	// Deadlines and cancels hold all the same: what has begun does not wait for room.
+	var begun []*candidate
+	for _, one := range candidates {
+		if one.change.Done || one.change.From.Begun {
+			begun = append(begun, one)
+		}
+	}
+	if len(begun) == 0 {
+		return nil, err
+	}
+	return s.take(ctx, &s.scripts.applyFull, &c, begun, now)
+}
+
+// outOfMemory is what servers say whose memory is full.
+const outOfMemory = "OOM"
+
+// candidates reads the instances that can be claimed, and what time it is. What cannot be read is put away.
+func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidate, now int64, err error) {
+	k := &s.keys.partitions[c.Partition]
+	fields := make([]*redis.MapStringStringCmd, len(c.Instances))
+	now, err = s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
+		for n, i := range c.Instances {
+			fields[n] = p.HGetAll(ctx, k.instance(i))
+		}
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %d instances: %w", len(c.Instances), err)
+	}
+	for n, i := range c.Instances {
+		values := fields[n].Val()
+		l, err := readLoaded(values)
+		if len(values) == 0 || l.Lifecycle.Status == "" {
+			if err := s.putAway(ctx, c.Partition, i); err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		change, code := c.Transition(&l.Lifecycle, now)
+		if err != nil || code != "" {
+			continue // what cannot be read of it is told by whoever looks at it; the others are well
+		}
+		to := s.subject(i, store.Token{Epoch: change.To.Epoch, Nonce: change.To.Nonce})
+		one := &candidate{subject: to, loaded: l, change: change, text: change.To.String()}
+		if !change.Done {
+			one.write = s.newChange(to, &change, values[fieldRecord], one.text)
+		}
+		all = append(all, one)
+	}
+	return all, now, s.readInboxes(ctx, c.Partition, all)
+}
+
+// readInboxes reads the messages of those candidates that have any. If others come meanwhile, the candidate is not claimed.
+func (s *Store) readInboxes(ctx context.Context, partition int, candidates []*candidate) error {
+	unread := slices.DeleteFunc(slices.Clone(candidates), func(one *candidate) bool { return !one.loaded.Lifecycle.Unread() })
+	if len(unread) == 0 {
+		return nil
+	}
+	inboxes := make([]*redis.StringSliceCmd, len(unread))
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for n, one := range unread {
+			inboxes[n] = p.LRange(ctx, one.keys.inbox(one.instance), 0, -1)
+		}
+	})
+	for n, one := range unread {
+		for _, m := range inboxes[n].Val() {
+			one.inbox = append(one.inbox, store.Message(m))
+		}
+	}
+	return err
+}
+
+// take makes the claims happen, and returns those that did.
+func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candidates []*candidate, now int64) (claimed []store.Claimed, err error) {
+	var writes []*change
+	for _, one := range candidates {
+		if one.write != nil {
+			writes = append(writes, one.write)
+		}
+	}
+	var answers []reply
+	if len(writes) > 0 {
+		if answers, err = s.apply(ctx, script, c.Partition, fmt.Sprintf("%d instances", len(writes)), writes...); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range candidates {
+		if one.write != nil {
+			r := answers[0]
+			if answers = answers[1:]; r.code == string(store.RolledBack) {
+				return nil, refusal(r, one.name)
+			}
+			if r.code != "OK" && !one.isTaken(r) {
+				continue
+			}
+		}
+		one.loaded.Lifecycle = one.change.To
+		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
+		s.records.keep(ownRecord{one.subject, token, one.change.To, one.text})
+		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: store.Moment(now)})
+	}
+	return claimed, nil
+}
+
+// isTaken reports whether the claim has happened before, and only its answer was lost.
+func (c *candidate) isTaken(r reply) bool {
+	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.text && integer(r.values[1]) == c.change.To.Mail
+}
+
+// putAway takes an instance out of the way whose record cannot be read: it stands where nothing is ever due, and scrub tells.
+// One that has been removed meanwhile stands nowhere.
+func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) error {
+	to, k := s.subject(i, store.Token{}), &s.keys.partitions[partition]
+	var there *redis.IntCmd
+	var held *redis.StringSliceCmd
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		there, held = p.Exists(ctx, k.instance(i)), p.ZRange(ctx, k.sets[store.SetHeld], 0, -1)
+	})
+	if err != nil {
+		return err
+	}
+	c := s.blank(to, anyRecord)
+	for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetWaiting} {
+		c.do("ZREM", k.sets[set], i.String())
+	}
+	for _, member := range held.Val() {
+		if other, _ := holdingOf(member); other == i {
+			c.do("ZREM", k.sets[store.SetHeld], member)
+		}
+	}
+	if there.Val() > 0 {
+		c.do("ZADD", k.sets[store.SetWaiting], "+inf", i.String())
+	}
+	_, err = s.send(ctx, &s.scripts.applyFull, to, c)
+	return err
+}

@@ -1,0 +1,69 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// hint is what a script publishes about a partition.
+func hint(partition int) string { return strconv.Itoa(partition) }
+
+// mailHint is what a script publishes when an instance gets a message.
+func mailHint(partition int, i store.Instance) string {
+	return strconv.Itoa(partition) + " " + i.String()
+}
+
+// Hints implements store.Reader.
+func (s *Store) Hints(ctx context.Context) <-chan store.Hint {
+	hints := make(chan store.Hint, 256)
+	channels := []string{s.keys.hints()}
+	if s.works {
+		channels = append(channels, s.keys.workers())
+	}
+	subscription := s.client.Subscribe(ctx, channels...)
+	go func() {
+		defer close(hints)
+		defer subscription.Close() // its error is that it is closed already
+		messages := subscription.Channel(redis.WithChannelSize(1024))
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case m, ok := <-messages:
+				if !ok {
+					return
+				}
+				select {
+				case hints <- parseHint(m.Payload):
+				default: // the reader is behind, and polls anyway
+				}
+			}
+		}
+	}()
+	return hints
+}
+
+func parseHint(text string) store.Hint {
+	n, mail, _ := strings.Cut(text, " ")
+	partition, err := strconv.Atoi(n)
+	if err != nil {
+		return store.Hint{Partition: -1}
+	}
+	h := store.Hint{Partition: partition}
+	if mail != "" {
+		h.Mail = instanceOf(mail)
+	}
+	return h
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

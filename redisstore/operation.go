@@ -1,0 +1,260 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file makes the operations happen that concern one instance: it reads the record, unless it knows it, asks for the
+// change, and sends it. If the record was another one, it begins again with that.
+
+// attempts of an operation, one after the other, are made of what the answer to the one before has told.
+const maxAttempts = 1000
+
+// send sends the change of an instance. The answer is OK, or one that transition deals with.
+func (s *Store) send(ctx context.Context, script *script, to *subject, w *change) (reply, error) {
+	answers, err := s.apply(ctx, script, to.partition, to.name, w)
+	if err != nil {
+		return reply{}, err
+	}
+	if r := answers[0]; r.code == "DAMAGED" {
+		return r, fmt.Errorf("%s: the key %v of the store is not what it should be", to.name, r.values[0])
+	} else {
+		return r, nil
+	}
+}
+
+// Start implements store.Store.
+func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error) {
+	if err := c.Instance.Check(); err != nil {
+		return store.Started{}, err
+	}
+	to := s.subject(c.Instance, store.Token{})
+	if err := s.room(ctx, to.partition, c.Instance); err != nil {
+		return store.Started{}, err
+	}
+	for range maxAttempts {
+		now, err := s.time(ctx, to.partition)
+		if err != nil {
+			return store.Started{}, err
+		}
+		change, _ := c.Transition(nil, now) // which nothing forbids
+		w := s.newChange(to, &change, noRecord, change.To.String())
+		if c.FamilyMax > 0 {
+			key := to.keys.family(c.Family, c.Day(now))
+			w.check(string(store.TooMany), key, c.FamilyMax)
+			w.do("INCR", key)
+			w.do("PEXPIRE", key, 2*day)
+		}
+		r, err := s.send(ctx, &s.scripts.apply, to, w)
+		switch {
+		case err != nil:
+			return store.Started{}, err
+		case r.code == "CHANGED":
+			return s.startedAgain(ctx, to, &c)
+		case r.code == string(store.TooMany) && c.Day(store.Millis(r.at)) != c.Day(now): // it was another day than this process knew
+		case r.code != string(store.Guard):
+			return store.Started{At: store.Moment(now)}, refusal(r, to.name)
+		}
+	}
+	return store.Started{}, errUnsettled(to)
+}
+
+const day = 24 * 60 * 60 * 1000 // in ms
+
+// startedAgain compares a start with that of the instance that is there.
+func (s *Store) startedAgain(ctx context.Context, to *subject, c *store.Start) (store.Started, error) {
+	var info *redis.StringCmd
+	now, err := s.timed(ctx, to.partition, func(p redis.Pipeliner) { info = p.HGet(ctx, to.keys.instance(c.Instance), fieldInfo) })
+	if err != nil {
+		return store.Started{}, err
+	}
+	started := store.Started{Again: info.Err() == nil && info.Val() == string(c.Invocation), At: store.Moment(now)}
+	if !started.Again {
+		return started, &store.Refusal{Code: store.Conflict, Detail: to.name, At: started.At}
+	}
+	return started, nil
+}
+
+// room refuses a new instance if the server's memory is nearly full; one that is there is none.
+func (s *Store) room(ctx context.Context, partition int, i store.Instance) error {
+	n, err := s.node(ctx, partition)
+	if err != nil || !n.isFull(ctx, s.uptime()) {
+		return err
+	}
+	there, err := n.client.Exists(ctx, s.keys.partitions[partition].instance(i)).Result()
+	if err == nil && there == 0 {
+		err = &store.Refusal{Code: store.Limit, Detail: fmt.Sprintf("instance %s: more than %.0f %% of the server's memory is used", i, 100*Full)}
+	}
+	return err
+}
+
+// time returns what time it is in a partition.
+func (s *Store) time(ctx context.Context, partition int) (int64, error) {
+	if at := s.clocks[partition].expected(s.uptime()); at != 0 {
+		return at, nil
+	}
+	return s.timed(ctx, partition, func(redis.Pipeliner) {})
+}
+
+// Commit implements store.Store.
+func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
+	own := s.records.of(c.Instance, c.Token)
+	known := own.subject != nil
+	if !known {
+		own.subject = s.subject(c.Instance, c.Token)
+	}
+	done, err := s.commit(ctx, &c, own, known)
+	if err != nil || c.Release || c.Status.Final() {
+		s.records.forget(c.Instance)
+	}
+	return done, err
+}
+
+// commit makes a commit happen, beginning with the record that is known, if one is.
+func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, known bool) (store.Committed, error) {
+	for range maxAttempts {
+		fresh, now := !known, c.At.UnixMilli()
+		r := kept{lifecycle: &own.lifecycle, text: own.text}
+		if fresh {
+			var err error
+			if r, now, err = s.lookAt(ctx, own.subject); err != nil {
+				return store.Committed{}, err
+			}
+		}
+		change, code := c.Transition(r.lifecycle, now)
+		switch {
+		case code != "" && !fresh:
+			known = false // what is known may be wrong
+			continue
+		case code != "":
+			return store.Committed{At: store.Moment(now)}, &store.Refusal{Code: code, Detail: own.name, At: store.Moment(now)}
+		case change.Done:
+			return store.Committed{At: store.Moment(now), Mail: change.To.Unread()}, nil
+		}
+		text := change.To.String()
+		answer, err := s.send(ctx, &s.scripts.applyFull, own.subject, s.newChange(own.subject, &change, r.text, text))
+		switch {
+		case err != nil:
+			return store.Committed{}, err
+		case answer.code == "CHANGED":
+			known = own.take(answer)
+			continue
+		case answer.code != "OK":
+			return store.Committed{At: answer.at}, refusal(answer, own.name)
+		}
+		own.token, own.lifecycle, own.text = c.Token, change.To, text
+		own.lifecycle.Mail = max(own.lifecycle.Mail, answer.mail())
+		s.records.keep(own)
+		return store.Committed{At: answer.at, Mail: own.lifecycle.Unread()}, nil
+	}
+	return store.Committed{}, errUnsettled(own.subject)
+}
+
+// mail returns how many messages were delivered to the instance, as an answer tells that is OK.
+func (r reply) mail() int64 {
+	if len(r.values) == 0 {
+		return 0
+	}
+	return integer(r.values[0])
+}
+
+// take takes the record from an answer that it has changed, if it can be read.
+func (own *ownRecord) take(r reply) bool {
+	if len(r.values) != 2 {
+		return false
+	}
+	is := newKept(r.values[0], r.values[1])
+	if is.lifecycle == nil || is.damaged != nil {
+		return false
+	}
+	own.lifecycle, own.text = *is.lifecycle, is.text
+	return true
+}
+
+// lookAt reads the record of one instance. Its error is a refusal if it cannot be read.
+func (s *Store) lookAt(ctx context.Context, to *subject) (kept, int64, error) {
+	all, now, err := s.look(ctx, to.partition, to.instance)
+	if err != nil {
+		return kept{}, 0, fmt.Errorf("read %s: %w", to.name, err)
+	}
+	return all[0], now, all[0].refusal(to.name)
+}
+
+// errUnsettled is why an operation is given up of which another one was always faster.
+func errUnsettled(to *subject) error {
+	return fmt.Errorf("%s: others write to it all the time", to.name)
+}
+
+// Deliver implements store.Store.
+func (s *Store) Deliver(ctx context.Context, d store.Delivery) error {
+	return s.message(ctx, &s.scripts.apply, d.To, d.ID, &d)
+}
+
+// Command implements store.Store.
+func (s *Store) Command(ctx context.Context, c store.Command) error {
+	script := &s.scripts.apply
+	if c.Verb == store.VerbCancel || c.Verb == store.VerbTerminate { // they make room
+		script = &s.scripts.applyFull
+	}
+	return s.message(ctx, script, c.To, c.ID, &c)
+}
+
+// message makes an operation happen once that brings a message to an instance.
+func (s *Store) message(ctx context.Context, script *script, i store.Instance, id string, op store.Operation) error {
+	to := s.subject(i, store.Token{})
+	for range maxAttempts {
+		r, now, err := s.lookAt(ctx, to)
+		if err != nil {
+			return err
+		}
+		change, code := op.Transition(r.lifecycle, now)
+		if code != "" {
+			return s.unlessSeen(ctx, to, id, &store.Refusal{Code: code, Detail: to.name, At: store.Moment(now)})
+		}
+		answer, err := s.send(ctx, script, to, s.newChange(to, &change, r.text, change.To.String()))
+		switch {
+		case err != nil:
+			return err
+		case answer.code == "SEEN":
+			return nil
+		case answer.code != "CHANGED":
+			return refusal(answer, to.name)
+		}
+	}
+	return errUnsettled(to)
+}
+
+// unlessSeen returns a refusal, unless the operation has been done before.
+func (s *Store) unlessSeen(ctx context.Context, to *subject, id string, refused error) error {
+	var at *redis.FloatCmd
+	err := s.pipelined(ctx, to.partition, func(p redis.Pipeliner) { at = p.ZScore(ctx, to.keys.seen, id) })
+	switch {
+	case err != nil:
+		return err
+	case errors.Is(at.Err(), redis.Nil):
+		return refused
+	}
+	return at.Err()
+}
+
+// Relay implements store.Store.
+func (s *Store) Relay(ctx context.Context, partition int, entries []string) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	k := &s.keys.partitions[partition]
+	var ids []any
+	for _, id := range entries {
+		ids = append(ids, entryID(id))
+	}
+	c := &change{record: anyRecord, mail: anyNumber, keys: []any{k.outbox, k.outbox}}
+	c.spread("XDEL", 1, ids)
+	_, err := s.apply(ctx, &s.scripts.applyFull, partition, "outbox", c)
+	return err
+}

@@ -1,0 +1,145 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Poll implements store.Reader.
+func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store.Work, error) {
+	sent := s.uptime()
+	w, at, err := s.poll(ctx, partition, n, expired)
+	if err != nil {
+		return w, err
+	}
+	off := s.clocks[partition].jumped(at, sent, s.uptime())
+	wrong := off != 0 || at.fell()
+	if wrong || s.clocks[partition].vouches(at, sent) {
+		// What is sent is a difference, and not a time: it may be long on its way.
+		if _, err := s.call(ctx, &s.scripts.hold, partition, "the clock", []any{s.keys.partitions[partition].time}, off, at.offset); err != nil {
+			return store.Work{}, err
+		}
+	}
+	if wrong {
+		sent = s.uptime()
+		if w, at, err = s.poll(ctx, partition, n, expired); err != nil {
+			return w, err
+		}
+	}
+	s.clocks[partition].observe(w.At.UnixMilli(), sent, s.uptime())
+	return w, nil
+}
+
+// poll also returns what the time is made of.
+func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w store.Work, at reading, err error) {
+	k := &s.keys.partitions[partition]
+	sets := map[store.Set]*redis.ZSliceCmd{}
+	var outbox *redis.XMessageSliceCmd
+	var now *redis.TimeCmd
+	var texts *redis.SliceCmd
+	seen := s.seen[partition].Load() // before it is asked
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		now, texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // before all else: what is written meanwhile counts as not seen
+		for _, set := range store.Sets() {
+			if set != store.SetClosed || expired {
+				sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
+			}
+		}
+		outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
+	})
+	if err != nil {
+		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
+	}
+	at = newReading(now.Val().UnixMilli(), texts.Val()[0])
+	if at.seq < seen {
+		return w, at, &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
+	}
+	w.At, w.Writes = store.Moment(at.now()), at.seq
+	w.Begun, _ = members(sets[store.SetBegun].Val(), n)
+	w.New, _ = members(sets[store.SetNew].Val(), n)
+	addDue(&w, sets[store.SetWaiting].Val(), n)
+	addDue(&w, sets[store.SetHeld].Val(), n)
+	if expired {
+		w.Expired, w.Closed = members(sets[store.SetClosed].Val(), n)
+	}
+	w.Outbox = outgoing(partition, outbox.Val())
+	leases, _ := texts.Val()[1].(string)
+	var ended []string
+	for worker, ends := range parseLeases(leases) {
+		if ends <= at.now() {
+			ended = append(ended, worker)
+		} else if first := store.Moment(ends); w.Lease.IsZero() || first.Before(w.Lease) {
+			w.Lease = first
+		}
+	}
+	leased, err := s.ended(ctx, partition, n, ended)
+	for _, lease := range leased {
+		w.AddEnded(lease.Worker, lease.Instances)
+	}
+	return w, at, err
+}
+
+// addDue adds to the work what is due of the first members of a set, up to n in all.
+func addDue(w *store.Work, all []redis.Z, n int) {
+	for _, z := range all {
+		if math.IsInf(z.Score, 1) {
+			return
+		}
+		if at := store.Moment(int64(z.Score)); at.After(w.At) || len(w.Due) >= n {
+			if w.Next.IsZero() || at.Before(w.Next) {
+				w.Next = at
+			}
+			return
+		}
+		w.Due = append(w.Due, instanceOf(z.Member.(string)))
+	}
+}
+
+// outgoing reads entries of a partition's outbox.
+func outgoing(partition int, entries []redis.XMessage) (all []store.Outgoing) {
+	for _, m := range entries {
+		data, _ := m.Values["d"].(string)
+		all = append(all, store.Outgoing{ID: fmt.Sprintf("%d:%s", partition, m.ID), Data: []byte(data)})
+	}
+	return all
+}
+
+// Outbox implements store.Reader.
+func (s *Store) Outbox(ctx context.Context, partition int, after string, n int) ([]store.Outgoing, error) {
+	from := "-"
+	if after != "" {
+		from = "(" + entryID(after)
+	}
+	var entries *redis.XMessageSliceCmd
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		entries = p.XRangeN(ctx, s.keys.partitions[partition].outbox, from, "+", int64(n))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the outbox of partition %d: %w", partition, err)
+	}
+	return outgoing(partition, entries.Val()), nil
+}
+
+// members returns the first members of a set, at most n, and the time of the first.
+func members(all []redis.Z, n int) (instances []store.Instance, first time.Time) {
+	for at, z := range all[:min(len(all), n)] {
+		if at == 0 {
+			first = store.Moment(int64(z.Score))
+		}
+		instances = append(instances, instanceOf(z.Member.(string)))
+	}
+	return instances, first
+}
+
+// entryID is the id of an outbox entry within its partition.
+func entryID(id string) string {
+	_, entry, _ := strings.Cut(id, ":")
+	return entry
+}

@@ -1,0 +1,127 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// maxChanges is how many changes one request sends.
+const maxChanges = 100
+
+// Promote implements store.Store.
+func (s *Store) Promote(ctx context.Context, c store.Promote) (done store.Promoted, err error) {
+	for some := range slices.Chunk(c.Instances, maxChanges) {
+		ready, err := s.promote(ctx, &c, some)
+		if err != nil {
+			return done, err
+		}
+		done.Ready += ready
+	}
+	if err := s.forgetLeases(ctx, c.Partition, c.Gone); err != nil {
+		return done, err
+	}
+	at, err := s.time(ctx, c.Partition)
+	done.At = store.Moment(at)
+	return done, err
+}
+
+// promote makes some of the instances ready, and returns how many have become so.
+func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store.Instance) (ready int, err error) {
+	all, now, err := s.look(ctx, c.Partition, instances...)
+	if err != nil {
+		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
+	}
+	var writes []*change
+	var becomes []store.Lifecycle
+	for n, i := range instances {
+		if all[n].lifecycle == nil || all[n].damaged != nil {
+			if err := s.putAway(ctx, c.Partition, i); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if change, code := c.Transition(all[n].lifecycle, now); code == "" {
+			writes = append(writes, s.newChange(s.subject(i, store.Token{}), &change, all[n].text, change.To.String()))
+			becomes = append(becomes, change.To)
+		}
+	}
+	if len(writes) == 0 {
+		return 0, nil
+	}
+	answers, err := s.apply(ctx, &s.scripts.applyFull, c.Partition, fmt.Sprintf("%d instances", len(writes)), writes...)
+	if err != nil {
+		return 0, err
+	}
+	for n, r := range answers {
+		switch {
+		case r.code == string(store.RolledBack):
+			return ready, refusal(r, "partition")
+		case r.code == "OK" && becomes[n].Ready != 0:
+			ready++
+		}
+	}
+	return ready, nil
+}
+
+// Remove implements store.Store.
+func (s *Store) Remove(ctx context.Context, c store.Remove) (removed int, err error) {
+	for some := range slices.Chunk(c.Instances, maxChanges) {
+		n, err := s.remove(ctx, &c, some)
+		if removed += n; err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.Instance) (removed int, err error) {
+	all, now, err := s.look(ctx, c.Partition, instances...)
+	if err != nil {
+		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
+	}
+	k := &s.keys.partitions[c.Partition]
+	entries := make([]*redis.StringCmd, len(instances))
+	err = s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) {
+		for n, i := range instances {
+			entries[n] = p.HGet(ctx, k.instance(i), fieldIndex)
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
+	}
+	var writes []*change
+	for n, i := range instances {
+		if r := all[n].lifecycle; r != nil && all[n].damaged == nil && c.Removes(r, now) {
+			writes = append(writes, s.removal(i, &all[n], entries[n].Val()))
+		}
+	}
+	if len(writes) == 0 {
+		return 0, nil
+	}
+	answers, err := s.apply(ctx, &s.scripts.applyFull, c.Partition, fmt.Sprintf("%d instances", len(writes)), writes...)
+	for _, r := range answers {
+		if r.code == string(store.RolledBack) {
+			return removed, refusal(r, "partition")
+		}
+		if r.code == "OK" {
+			removed++
+		}
+	}
+	return removed, err
+}
+
+// removal deletes an instance, and its entry among all.
+func (s *Store) removal(i store.Instance, is *kept, entry string) *change {
+	to, at := s.subject(i, store.Token{}), is.lifecycle.Place()
+	c, k := s.blank(to, is.text), to.keys
+	c.do("ZREM", k.sets[at.Set], member(i, at))
+	c.do("XDEL", k.index, entry)
+	c.do("REMOVE", k.inbox(i))
+	c.keys = append(c.keys, k.payloads(i))
+	return c
+}

@@ -1,0 +1,171 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// kept is the record of an instance as it was read.
+type kept struct {
+	lifecycle *store.Lifecycle // nil if there is no such instance
+	text      string           // of the record, as it is stored
+	damaged   error            // why it cannot be read
+}
+
+// newKept reads the fields of a record and of the number of messages.
+func newKept(record, mail any) kept {
+	text, ok := record.(string)
+	if !ok {
+		return kept{}
+	}
+	r, err := store.ParseLifecycle(text)
+	r.Mail = integer(mail)
+	return kept{lifecycle: &r, text: text, damaged: err}
+}
+
+// refusal returns why nothing can be done with an instance.
+func (k *kept) refusal(name string) error {
+	if k.damaged != nil {
+		return store.Refuse(store.Corrupt, time.Time{}, "%s: %s", name, k.damaged)
+	}
+	return nil
+}
+
+// look reads the records of instances of a partition. It returns them in the same order, with the leases of their owners, and
+// what time it is there.
+func (s *Store) look(ctx context.Context, partition int, instances ...store.Instance) ([]kept, int64, error) {
+	k := &s.keys.partitions[partition]
+	fields := make([]*redis.SliceCmd, len(instances))
+	there := make([]*redis.IntCmd, len(instances))
+	var leases *redis.StringCmd
+	now, err := s.timed(ctx, partition, func(p redis.Pipeliner) {
+		leases = p.Get(ctx, k.leases)
+		for n, i := range instances {
+			fields[n] = p.HMGet(ctx, k.instance(i), fieldRecord, fieldMail)
+			there[n] = p.Exists(ctx, k.instance(i))
+		}
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	all, lasting := make([]kept, len(instances)), parseLeases(leases.Val())
+	for n := range all {
+		values := fields[n].Val()
+		if len(values) == 2 {
+			all[n] = newKept(values[0], values[1])
+		}
+		if all[n].lifecycle == nil && there[n].Val() > 0 {
+			all[n].damaged = fmt.Errorf("it has no record")
+		}
+		if all[n].lifecycle != nil {
+			all[n].lifecycle.Lease = lasting[all[n].lifecycle.Owner]
+		}
+	}
+	return all, now, nil
+}
+
+// timed reads something of a partition, and what time it is there. What is not of the type that is asked for is an error of
+// the command alone.
+func (s *Store) timed(ctx context.Context, partition int, f func(redis.Pipeliner)) (int64, error) {
+	return s.timedIn(ctx, partition, (*redis.Client).Pipeline, f)
+}
+
+func (s *Store) timedIn(ctx context.Context, partition int, pipe func(*redis.Client) redis.Pipeliner, f func(redis.Pipeliner)) (int64, error) {
+	sent := s.uptime()
+	var server *redis.TimeCmd
+	var times *redis.StringCmd
+	err := s.exchange(ctx, partition, pipe, func(p redis.Pipeliner) {
+		server, times = p.Time(ctx), p.Get(ctx, s.keys.partitions[partition].time)
+		f(p)
+	})
+	if codeOf(err) == "WRONGTYPE" && codeOf(times.Err()) == "" {
+		err = nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return s.clocks[partition].now(newReading(server.Val().UnixMilli(), times.Val()), sent, s.uptime()), nil
+}
+
+// now returns what time it is, as it was read by what was sent: what is expected, if the server's clock has jumped.
+func (c *clock) now(r reading, sent, answered time.Duration) int64 {
+	if !r.fell() && c.jumped(r, sent, answered) == 0 {
+		c.observe(r.now(), sent, answered)
+		return r.now()
+	}
+	if at := c.expected(answered); at != 0 {
+		return max(at, r.written)
+	}
+	return r.now()
+}
+
+// records is what the store knows of the records of instances that this process holds. It may be wrong: whoever writes
+// compares. It saves reading what nobody else writes to.
+type records struct {
+	mu  sync.Mutex
+	all map[store.Instance]*ownRecord
+}
+
+// ownRecord is a record as the last operation of its owner has left it.
+type ownRecord struct {
+	*subject
+	token     store.Token
+	lifecycle store.Lifecycle
+	text      string
+}
+
+// maxRecords bounds the records of instances whose owners have gone without a word.
+const maxRecords = 100_000
+
+// of returns the record of an instance that is held with a token; its subject is nil if it is not known.
+func (r *records) of(i store.Instance, t store.Token) ownRecord {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own := r.all[i]; own != nil && own.token == t {
+		return *own
+	}
+	return ownRecord{}
+}
+
+// keep notes a record that has been stored.
+func (r *records) keep(own ownRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil || len(r.all) >= maxRecords {
+		r.all = map[store.Instance]*ownRecord{}
+	}
+	if is := r.all[own.instance]; is != nil {
+		*is = own
+		return
+	}
+	r.all[own.instance] = &own
+}
+
+func (r *records) forget(i store.Instance) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, i)
+}
+
+func integer(v any) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case string:
+		return number(v)
+	}
+	return 0
+}
+
+// number reads what a script has written.
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64) // what is none counts as 0
+	return n
+}

@@ -1,0 +1,116 @@
+package kvstore
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// transition makes an operation of an instance happen. Its error is a refusal that comes before the first write.
+func (p *partition) transition(i store.Instance, op store.Operation) (store.Change, error) {
+	r, err := p.record(i)
+	if err != nil {
+		return store.Change{}, err
+	}
+	change, code := op.Transition(r, p.now)
+	if code == "" && !change.Done {
+		code = change.Check(p.now)
+	}
+	if code != "" {
+		return change, p.refuse(code, i)
+	}
+	if !change.Done {
+		p.write(i, &change)
+	}
+	return change, nil
+}
+
+// write stores a change.
+func (p *partition) write(i store.Instance, c *store.Change) {
+	to := c.To
+	if c.From == nil {
+		p.Put(p.key(i, "info"), c.Invocation)
+		p.Put(p.indexKey(i, to.Created), nil)
+	} else if old := c.From.Place(); old != to.Place() {
+		p.Delete(p.placeKey(i, old))
+	}
+	p.Put(p.key(i, "record"), []byte(to.String()))
+	p.Put(p.placeKey(i, to.Place()), []byte(to.Owner))
+	if to.Held() && to.Lease > p.counter("lease/"+to.Owner) {
+		p.setCounter("lease/"+to.Owner, to.Lease)
+	}
+	p.putState(i, c.State)
+	p.putEntries(i, c)
+	for ref, data := range c.Payloads {
+		p.Put(p.key(i, "payload/"+ref), data)
+	}
+	for _, data := range c.Outbox {
+		p.Put(p.prefix+"outbox/"+number(p.next("outbox-last")), data)
+	}
+	p.putMessages(i, c)
+	if c.ID != "" {
+		p.remember(c.ID)
+	}
+}
+
+func (p *partition) putEntries(i store.Instance, c *store.Change) {
+	for n, data := range c.Entries {
+		entry := fmt.Appendf(nil, "%d %d %s ", p.now, c.To.Epoch, c.To.Nonce)
+		p.Put(p.key(i, "history/"+number(c.From.Entries+int64(n)+1)), append(entry, data...))
+	}
+}
+
+func (p *partition) putMessages(i store.Instance, c *store.Change) {
+	if c.Message != nil {
+		p.Put(p.key(i, "mail"), strconv.AppendInt(nil, c.To.Mail, 10))
+		p.Put(p.key(i, "inbox/"+number(c.To.Mail)), c.Message)
+	}
+	for n := range c.Consumed {
+		p.Delete(p.key(i, "inbox/"+number(c.From.Read+int64(n)+1)))
+	}
+	if c.To.Status.Final() {
+		p.deleteAll(p.key(i, "inbox/"))
+	}
+}
+
+// putState stores what has changed of the state.
+func (p *partition) putState(i store.Instance, c interpreter.Changes) {
+	if c.Head != nil {
+		p.Put(p.key(i, "head"), c.Head)
+	}
+	if c.Context != nil {
+		p.Put(p.key(i, "context"), c.Context)
+	}
+	for _, f := range c.Frames {
+		p.Put(p.key(i, "frame/"+strconv.Itoa(int(f.Key))), f.Data)
+	}
+	for _, id := range c.Ended {
+		p.Delete(p.key(i, "frame/"+strconv.Itoa(int(id))))
+	}
+}
+
+// seen reports whether an operation has been done.
+func (p *partition) seen(id string) bool {
+	_, ok := p.Get(p.prefix + "seen/" + id)
+	return ok
+}
+
+// remember notes that an operation has been done.
+func (p *partition) remember(id string) {
+	p.Put(p.prefix+"seen/"+id, strconv.AppendInt(nil, p.now, 10))
+	p.Put(p.prefix+"seen-at/"+number(p.now)+"/"+id, nil)
+	p.forget(2) // so that there are never more than come in a day
+}
+
+// countFamily counts one more instance of a family, unless as many have started on this day as may.
+func (p *partition) countFamily(c *store.Start) bool {
+	name := "family/" + number(c.Day(p.now)) + "/" + c.Family.String()
+	n := p.counter(name)
+	if n >= int64(c.FamilyMax) {
+		return false
+	}
+	p.setCounter(name, n+1)
+	return true
+}

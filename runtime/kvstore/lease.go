@@ -1,0 +1,71 @@
+package kvstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Renew implements store.Store.
+func (s *Store) Renew(_ context.Context, c store.Renew) (renewed []store.Renewed, err error) {
+	err = s.db.Update(func(tx Tx) error {
+		renewed = nil
+		for _, n := range c.Partitions {
+			p := s.partition(tx, n)
+			name := "lease/" + c.Worker
+			if ends := p.counter(name); ends != 0 {
+				p.setCounter(name, max(ends, p.now+c.Lease.Milliseconds()))
+				renewed = append(renewed, store.Renewed{Partition: n, At: store.Moment(p.now)})
+			}
+		}
+		return nil
+	})
+	return renewed, err
+}
+
+// HeldBy implements store.Reader.
+func (s *Store) HeldBy(_ context.Context, of int, worker string) (held []store.Held, err error) {
+	err = s.view(of, func(p *partition) error {
+		for _, i := range p.heldBy(worker, -1) {
+			if r, err := p.record(i); err == nil && r != nil { // otherwise scrub tells
+				held = append(held, store.Held{Instance: i, Notice: r.Unread()})
+			}
+		}
+		return nil
+	})
+	return held, err
+}
+
+// heldBy returns instances that a worker holds, at most n; all if n is negative.
+func (p *partition) heldBy(worker string, n int) (all []store.Instance) {
+	prefix := p.setPrefix(store.SetHeld)
+	p.Scan(prefix, prefix, func(key string, owner []byte) bool {
+		if len(all) == n {
+			return false
+		}
+		if string(owner) == worker {
+			_, i := indexed(key, prefix)
+			all = append(all, i)
+		}
+		return true
+	})
+	return all
+}
+
+// leases calls f with each lease, and when it ends.
+func (p *partition) leases(f func(worker string, ends int64)) {
+	prefix := p.prefix + "lease/"
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		worker := strings.TrimPrefix(key, prefix)
+		f(worker, p.counter("lease/"+worker))
+		return true
+	})
+}
+
+// forgetLease forgets the lease of a worker, if it has ended and the worker holds nothing.
+func (p *partition) forgetLease(worker string) {
+	if name := "lease/" + worker; p.counter(name) <= p.now && len(p.heldBy(worker, 1)) == 0 {
+		p.Delete(p.prefix + name)
+	}
+}

@@ -1,0 +1,63 @@
+package store
+
+// Set is one of the sets of a partition. A run stands in exactly one of them, which follows from its record alone.
+type Set string
+
+// The sets, each ordered by a time in milliseconds.
+const (
+	SetNew     Set = "new"     // may be claimed: since when
+	SetBegun   Set = "begun"   // may be claimed, before all that is new: since when
+	SetWaiting Set = "waiting" // for a time or for a message: when it wants to be looked at
+	SetHeld    Set = "held"    // by a worker: when its owner counts as hanging
+	SetClosed  Set = "closed"  // has ended: when
+)
+
+// Sets returns all sets.
+func Sets() []Set { return []Set{SetNew, SetBegun, SetWaiting, SetHeld, SetClosed} }
+
+// Never is the place of what no time moves. It is behind all others.
+const Never = 1 << 53
+
+// Place is where a run stands.
+type Place struct {
+	Set   Set
+	At    int64  // its order in the set, in milliseconds
+	Owner string // who holds it, in SetHeld
+}
+
+// Place returns where the run stands.
+func (r *Lifecycle) Place() Place {
+	switch {
+	case r.Status.Final():
+		return Place{Set: SetClosed, At: r.Closed}
+	case r.Held():
+		return Place{Set: SetHeld, At: r.hangs(), Owner: r.Owner}
+	case r.Ready != 0 && r.Begun:
+		return Place{Set: SetBegun, At: r.Ready}
+	case r.Ready != 0:
+		return Place{Set: SetNew, At: r.Ready}
+	case r.Wake != 0:
+		return Place{Set: SetWaiting, At: r.Wake}
+	}
+	return Place{Set: SetWaiting, At: Never}
+}
+
+// Due returns when somebody has to look at a run that is not ready, Never for never: an owner looks itself, unless it is
+// dead or hangs.
+func (r *Lifecycle) Due() int64 {
+	switch {
+	case r.Held():
+		return min(r.hangs(), r.Lease)
+	case r.Wake == 0:
+		return Never
+	}
+	return r.Wake
+}
+
+// hangs returns when the owner of a run counts as hanging: it has let a wake-up pass.
+func (r *Lifecycle) hangs() int64 {
+	if r.Wake == 0 {
+		return Never
+	}
+	return r.Wake + Grace.Milliseconds()
+}

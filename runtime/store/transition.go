@@ -1,0 +1,255 @@
+package store
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// The transitions of a run: what each operation makes of its record, and what is written with it. They are pure, and every
+// store uses them: it reads the record, asks for the Change, and writes it if the record is still what it was.
+
+// Operation is what moves a run from one place to another.
+type Operation interface {
+	// Transition returns what the operation makes of a run at a time of the store's clock, or why it does not happen; r is
+	// nil if there is no such run.
+	Transition(r *Lifecycle, now int64) (Change, Code)
+}
+
+// Change is what a transition makes of a run. A store writes all of it or nothing.
+type Change struct {
+	From *Lifecycle // nil for a run that is new
+	To   Lifecycle  // with a Lease, if the owner's lease in the partition is to last so long
+	Done bool       // the operation was done before: nothing is to be written
+
+	NotBefore int64 // the store's clock must have reached this: it is refused as Guard otherwise; 0 for any time
+	Before    int64 // and must not have reached this: it is refused as TimedOut otherwise; 0 for any time
+	// WithMail says that the number of messages decides as well: there must be as many as From says.
+	WithMail bool
+	// Ended says that the lease of the owner in From has ended, and that it must still be so.
+	Ended bool
+
+	Invocation []byte // of a run that is new
+	State      interpreter.Changes
+	Entries    [][]byte // of history
+	Payloads   map[string][]byte
+	Outbox     [][]byte
+	Consumed   int     // messages that leave the inbox, the oldest first
+	Message    Message // that comes into the inbox; nil for none
+	ID         string  // of the operation, remembered for a day; empty for none
+	Notice     Notice
+}
+
+// Notice is what a change means for the notice that a run has messages which its owner does not know of.
+type Notice int
+
+// The notices.
+const (
+	NoticeKept    Notice = iota
+	NoticeGiven          // to the worker that holds the run
+	NoticeRemoved        // the owner knows, or there is none any more
+)
+
+// Check returns why a change cannot be made at a time of the store's clock; empty if it can.
+func (c *Change) Check(now int64) Code {
+	switch {
+	case now < c.NotBefore:
+		return Guard
+	case c.Before != 0 && now >= c.Before: // equality is a timeout (reliability.md 1.3.3)
+		return TimedOut
+	}
+	return ""
+}
+
+// Hints reports whether the change makes work for somebody at once.
+func (c *Change) Hints() bool {
+	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || c.To.Ready != 0 && c.To.Ready != c.From.Ready
+}
+
+// Transition creates the run.
+func (c *Start) Transition(r *Lifecycle, now int64) (Change, Code) {
+	if r != nil {
+		return Change{From: r, To: *r, Done: true}, ""
+	}
+	to := Lifecycle{Status: interpreter.StatusPending, Created: now, Started: now + c.Delay.Milliseconds(), Deadline: Millis(c.Deadline)}
+	if end := now + c.Timeout.Milliseconds(); c.Timeout > 0 && (to.Deadline == 0 || end < to.Deadline) {
+		to.Deadline = end
+	}
+	if c.Delay <= 0 {
+		to.Ready, to.Begun = now, c.Urgent
+	} else if to.Wake = to.Started; to.Deadline != 0 {
+		to.Wake = min(to.Wake, to.Deadline)
+	}
+	return Change{To: to, NotBefore: now, Invocation: c.Invocation}, ""
+}
+
+// workerName is what a worker may be called: it stands in keys and patterns of stores.
+var workerName = regexp.MustCompile(`^[A-Za-z0-9]+$`)
+
+// Check reports what is wrong with a claim.
+func (c *Claim) Check() error {
+	if !workerName.MatchString(c.Worker) {
+		return fmt.Errorf("%q is no name of a worker: it must be letters and digits", c.Worker)
+	}
+	return nil
+}
+
+// Transition gives the run to the worker that claims it.
+func (c *Claim) Transition(r *Lifecycle, now int64) (Change, Code) {
+	switch {
+	case r == nil:
+		return Change{}, NoSuch
+	case r.Held() && r.Nonce == c.Nonce:
+		return Change{From: r, To: *r, Done: true}, ""
+	case r.Status.Final(), r.Held(), r.Ready == 0:
+		return Change{}, Conflict
+	}
+	to := *r
+	to.Epoch++
+	to.Nonce, to.Owner, to.Lease, to.Ready, to.Begun = c.Nonce, c.Worker, now+c.Lease.Milliseconds(), 0, false
+	if r.Status == interpreter.StatusPending && r.Started <= now && (r.Deadline == 0 || now < r.Deadline) {
+		to.Status, to.Started, to.Wake = interpreter.StatusRunning, now, 0
+	}
+	if to.Wake != 0 { // the new owner has its grace from now on, however overdue the run is
+		to.Wake = max(to.Wake, now)
+	}
+	change := Change{From: r, To: to, NotBefore: now, WithMail: true}
+	if r.Mail > 0 {
+		change.Notice = NoticeRemoved // the claim tells of them
+	}
+	return change, ""
+}
+
+// Transition makes the run ready if its time has come: it wants to be looked at, its owner's lease has ended, or its owner
+// hangs or gives it up.
+func (c *Promote) Transition(r *Lifecycle, now int64) (Change, Code) {
+	if r == nil {
+		return Change{}, NoSuch
+	}
+	at, died := c.due(r, now)
+	if at == 0 {
+		return Change{}, Conflict
+	}
+	change := Change{From: r, To: *r, NotBefore: now, Ended: r.Held() && c.Worker == "" && now < r.hangs()}
+	to := &change.To
+	to.Owner = ""
+	if died {
+		if to.Deaths++; to.Deaths >= MaxDeaths {
+			to.Reason = Quarantined
+		}
+	}
+	if to.Deaths < MaxLosses {
+		to.Ready, to.Begun = at, true
+	} else {
+		to.Wake = 0
+	}
+	return change, ""
+}
+
+// due returns since when a run should be ready, 0 if its time has not come, and whether its owner was lost.
+func (c *Promote) due(r *Lifecycle, now int64) (at int64, died bool) {
+	switch {
+	case r.Status.Final(), r.Ready != 0:
+		return 0, false
+	case c.Worker != "" && r.Owner == c.Worker:
+		return now, c.Died
+	case c.Worker != "":
+		return 0, false
+	}
+	switch at = r.Due(); {
+	case at > now:
+		return 0, false
+	case at == 0: // its owner has no lease any more, and nobody knows since when
+		at = now
+	}
+	return at, r.Held()
+}
+
+// Transition puts the message into the inbox of the run.
+func (d *Delivery) Transition(r *Lifecycle, now int64) (Change, Code) {
+	switch {
+	case r == nil:
+		return Change{}, NoSuch
+	case r.Status.Final():
+		return Change{}, Closed
+	}
+	change := Change{From: r, To: *r, ID: d.ID}
+	change.receive(d.Message)
+	change.To.wake(now)
+	return change, ""
+}
+
+// receive puts a message into the inbox.
+func (c *Change) receive(m Message) {
+	c.To.Mail++
+	if c.Message = m; m == nil {
+		c.Message = Message{}
+	}
+	if c.To.Held() {
+		c.Notice = NoticeGiven
+	}
+}
+
+// Transition carries out what the store does of a command, and leaves the rest to the run's owner.
+func (c *Command) Transition(r *Lifecycle, now int64) (Change, Code) {
+	switch {
+	case r == nil:
+		return Change{}, NoSuch
+	case r.Status.Final():
+		return Change{}, Closed
+	case c.Verb == VerbRetry && r.Reason != Quarantined:
+		return Change{}, Conflict
+	}
+	change := Change{From: r, To: *r, ID: c.ID}
+	if c.Verb != VerbSuspend && c.Verb != VerbResume && r.Reason == Quarantined {
+		change.To.Reason, change.To.Deaths = "", 0
+	}
+	if c.Verb != VerbRetry {
+		change.receive(c.Message)
+	}
+	change.To.wake(now)
+	return change, ""
+}
+
+// wake makes a run ready, before all that is new, unless somebody holds it, who gets a notice, or it is quarantined:
+// messages do not end that.
+func (r *Lifecycle) wake(now int64) {
+	if !r.Held() && (r.Ready == 0 || !r.Begun) && r.Reason != Quarantined {
+		r.Ready, r.Begun = now, true
+	}
+}
+
+// adoption takes a run from whoever holds it.
+type adoption struct{}
+
+// Adoption returns the operation that takes runs from whoever holds them, since what their partition says of owners cannot
+// be relied on.
+func Adoption() Operation { return adoption{} }
+
+func (adoption) Transition(r *Lifecycle, now int64) (Change, Code) {
+	if r == nil {
+		return Change{}, NoSuch
+	}
+	change := Change{From: r, To: *r}
+	if r.Held() {
+		to := &change.To
+		to.Owner = ""
+		if to.wake(now); to.Reason == Quarantined { // it has to be looked at again
+			to.Ready, to.Begun = now, true
+		}
+	}
+	return change, ""
+}
+
+// Removes reports whether Remove deletes a run.
+func (c *Remove) Removes(r *Lifecycle, now int64) bool {
+	return r.Status.Final() && now-r.Closed >= c.Age.Milliseconds()
+}
+
+// Remembered is how long stores remember that operations were done.
+const Remembered = 24 * time.Hour
+
+// Day returns the number of the day on which the instance counts for its family.
+func (c *Start) Day(now int64) int64 { return now / (24 * time.Hour).Milliseconds() }

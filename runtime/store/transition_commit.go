@@ -1,0 +1,87 @@
+package store
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Transition stores what the run's owner has done.
+func (c *Commit) Transition(r *Lifecycle, _ int64) (Change, Code) {
+	if r == nil {
+		return Change{}, NoSuch
+	}
+	mine := r.Epoch == c.Token.Epoch && r.Nonce == c.Token.Nonce
+	switch {
+	case mine && r.Version == c.Next:
+		return Change{From: r, To: *r, Done: true}, ""
+	case r.Status.Final():
+		return Change{}, Closed
+	case !mine || !r.Held():
+		return Change{}, Fenced
+	case r.Version > c.Version:
+		return Change{}, Conflict
+	case r.Version < c.Version:
+		return Change{}, RolledBack
+	}
+	over := c.Release || c.Status.Final()
+	change := Change{
+		From: r, To: c.after(*r), NotBefore: c.At.UnixMilli(), Before: c.before(r), WithMail: over || c.Read > 0,
+		State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Consumed: c.Read,
+	}
+	if change.WithMail && r.Mail > 0 && !(change.To.Held() && change.To.Unread()) {
+		change.Notice = NoticeRemoved
+	}
+	return change, ""
+}
+
+// after returns the record after the commit. What happens then, happens at the time of the steps.
+func (c *Commit) after(r Lifecycle) Lifecycle {
+	if c.Status.Final() && r.neverStarts(c.At) {
+		r.Started = 0
+	}
+	if len(c.Entries) > 0 && r.Version > 0 { // that it has begun is no progress
+		r.Deaths = 0
+	}
+	released := c.Reason == Quarantined && r.Reason != Quarantined // by a command, meanwhile
+	r.Version = c.Next
+	r.Records += int64(c.Records)
+	r.Entries += int64(len(c.Entries))
+	r.Read += int64(c.Read)
+	if r.Status = c.Status; !released {
+		r.Reason = c.Reason
+	}
+	r.Wake, r.Deadline = Millis(c.Wake), Millis(c.Deadline)
+	switch {
+	case r.Status.Final():
+		r.Owner, r.Closed = "", c.At.UnixMilli()
+	case c.Release:
+		r.Owner = ""
+		if c.Ready || released || r.Unread() && r.Reason != Quarantined {
+			r.Ready, r.Begun = c.At.UnixMilli(), true
+		}
+	}
+	return r
+}
+
+// before returns the earliest deadline that the commit must come before; 0 for none.
+func (c *Commit) before(r *Lifecycle) int64 {
+	guard := Millis(c.Guard)
+	if r.Deadline > c.At.UnixMilli() && (guard == 0 || r.Deadline < guard) {
+		guard = r.Deadline
+	}
+	return guard
+}
+
+// neverStarts reports whether an instance that ends at a time has not been started before, and is not.
+func (r *Lifecycle) neverStarts(at time.Time) bool {
+	return r.Expires(at) || r.Status == interpreter.StatusPending && r.Started > at.UnixMilli()
+}
+
+// GiveBack returns the commit that lets go of an instance as it is stored.
+func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
+	return Commit{
+		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
+		Wake: Moment(r.Wake), Deadline: Moment(r.Deadline), Release: true, Ready: true,
+	}
+}

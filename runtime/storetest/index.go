@@ -1,0 +1,125 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+func list(s *suite) {
+	partition := s.partition(instance("x0"))
+	var want []store.Instance
+	for n := 0; len(want) < 7; n++ {
+		if i := instance(fmt.Sprintf("x%d", n)); s.partition(i) == partition {
+			s.start(i.ID)
+			s.Advance(time.Millisecond)
+			want = append([]store.Instance{i}, want...)
+		}
+	}
+	var got []store.Instance
+	cursor := ""
+	for {
+		page, err := s.List(s.ctx(), partition, cursor, 3)
+		s.must(err)
+		for _, item := range page.Items {
+			got = append(got, item.Instance)
+			if item.Lifecycle.Status != interpreter.StatusPending || len(item.Invocation) == 0 || item.Lifecycle.CreatedAt().IsZero() {
+				s.Errorf("listed %+v", item)
+			}
+		}
+		if cursor = page.Cursor; cursor == "" {
+			break
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func upcoming(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Release, c.Wake = true, c.At.Add(time.Minute)
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	for until, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
+		got, err := s.Store.Upcoming(s.ctx(), s.partition(i), c.At.Add(until))
+		s.must(err)
+		if contains(got, i) != want {
+			s.Errorf("before %s come %v", until, got)
+		}
+	}
+}
+
+func remove(s *suite) {
+	i := s.start("a")
+	other := s.start("b")
+	claimed := s.claim(i)
+	c := closing(claimed)
+	c.Changes = interpreter.Changes{Head: []byte("h"), Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte("f")}}}
+	c.Entries = [][]byte{[]byte("{}")}
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	remove := store.Remove{Partition: s.partition(i), Instances: []store.Instance{i}, Age: time.Hour}
+	if n, err := s.Store.Remove(s.ctx(), remove); n != 0 || err != nil {
+		s.Errorf("removed %d, %v", n, err)
+	}
+	s.Advance(time.Hour)
+	if n, err := s.Store.Remove(s.ctx(), remove); n != 1 || err != nil {
+		s.Errorf("removed %d, %v", n, err)
+	}
+	_, err = s.Load(s.ctx(), i)
+	s.refused(err, store.NoSuch)
+	_, err = s.History(s.ctx(), i, 0, 1)
+	s.refused(err, store.NoSuch)
+	if w := s.poll(i); contains(w.Expired, i) {
+		s.Error("still among the closed")
+	}
+	if n, err := s.Store.Remove(s.ctx(), store.Remove{Partition: s.partition(other), Instances: []store.Instance{other}}); n != 0 || err != nil {
+		s.Errorf("removed %d instances that have not ended, %v", n, err)
+	}
+	s.start("a") // the id is free again
+}
+
+func scrubClean(s *suite) {
+	for n := range 10 {
+		i := s.start(fmt.Sprint("i", n))
+		if n%2 == 0 {
+			continue
+		}
+		c := commit(s.claim(i))
+		c.Release, c.Wake = n%4 == 1, c.At.Add(time.Hour)
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+	}
+	total := 0
+	for partition := range s.Layout().Partitions {
+		cursor := ""
+		for {
+			done, err := s.Store.Scrub(s.ctx(), store.Scrub{Partition: partition, Cursor: cursor, N: 2})
+			s.must(err)
+			total += done.Compared
+			if len(done.Repaired) > 0 {
+				s.Errorf("repaired %q", done.Repaired)
+			}
+			if cursor = done.Cursor; cursor == "" {
+				break
+			}
+		}
+	}
+	if total != 10 {
+		s.Errorf("compared %d instances", total)
+	}
+}
+
+func adopt(s *suite) {
+	i := s.start("a")
+	c := s.claim(i)
+	_, err := s.Store.Scrub(s.ctx(), store.Scrub{Partition: s.partition(i), N: 100, Adopt: true})
+	s.must(err)
+	_, err = s.Commit(s.ctx(), commit(c))
+	s.refused(err, store.Fenced)
+	s.claim(i)
+}
