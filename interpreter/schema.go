@@ -44,7 +44,7 @@ func (s *Scope) valid(schema *Schema, what string, v any) *errors.Error {
 
 // validate returns a validation error if v does not fit, and how much work that was, which is bounded.
 func (s *Schema) validate(what string, v any) (units int, fault *errors.Error) {
-	found := survey(v)
+	found := measure(v)
 	one, err := s.validator(found)
 	if err != nil {
 		return s.values, errors.Validationf("%s cannot be checked against its schema: %s", what, err)
@@ -76,7 +76,7 @@ func validationError(what string, err error) *errors.Error {
 
 // validator returns one for data. Without references, each part of a schema meets each value once at most: then there
 // is no need to count, if the product is small.
-func (s *Schema) validator(data surveyed) (*validator, error) {
+func (s *Schema) validator(data measured) (*validator, error) {
 	if !s.refers && times(data.values, s.values) <= maxCheckedWork {
 		return s.plain, nil
 	}
@@ -84,20 +84,20 @@ func (s *Schema) validator(data surveyed) (*validator, error) {
 }
 
 // validate contains what the validator does with hostile data.
-func (v *validator) validate(data any, found surveyed) (err error) {
+func (v *validator) validate(data any, found measured) (err error) {
 	if err := v.work.excess(found); err != nil {
 		return err
 	}
-	if found.wild {
-		data = tame(data)
+	if found.extreme {
+		data = withoutExtremes(data)
 	}
-	if v.work.dearest.distinct && !distinguishable(data, maxCheckedWork) {
+	if v.work.highest.distinct && !distinguishable(data, maxCheckedWork) {
 		return errors.New("it holds too many items that look alike to compare each with each")
 	}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case overworkedError:
+		case workLimitError:
 			// How much more depends on the order in which the validator goes through objects.
 			err = &schemaLimitError{"schema work", maxCheckedWork + 1, maxCheckedWork, fmt.Sprintf("this takes more than %d steps", maxCheckedWork)}
 		default:
@@ -256,7 +256,7 @@ func newSchema(document any, draft *jsonschema.Draft) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{document: document, draft: draft, plain: plain, values: survey(document).values, refers: refers(document)}, nil
+	return &Schema{document: document, draft: draft, plain: plain, values: measure(document).values, refers: refers(document)}, nil
 }
 
 // refers reports whether a schema may refer to a part of itself.
@@ -281,13 +281,13 @@ const (
 
 // newValidator compiles a schema, which may be hostile too: it may have come from elsewhere.
 func newValidator(document any, draft *jsonschema.Draft, counted bool) (v *validator, err error) {
-	found := survey(document)
+	found := measure(document)
 	switch {
 	case found.depth > maxSchemaDepth:
 		return nil, fmt.Errorf("it is nested deeper than %d levels", maxSchemaDepth)
 	case found.values > maxSchemaValues:
 		return nil, fmt.Errorf("it has more than %d values", maxSchemaValues)
-	case found.wild:
+	case found.extreme:
 		return nil, fmt.Errorf("it has a number with more than %d digits, or beyond 1e%d", maxNumberLetters, maxNumberLetters)
 	}
 	defer func() {

@@ -18,7 +18,7 @@ func distinguishable(v any, work int) bool {
 		todo = todo[:len(todo)-1]
 		switch container := last.(type) {
 		case []any:
-			if work -= lookalikes(container); work < 0 {
+			if work -= comparisonWork(container); work < 0 {
 				return false
 			}
 			todo = append(todo, container...)
@@ -31,8 +31,8 @@ func distinguishable(v any, work int) bool {
 	return true
 }
 
-// lookalikes returns what it takes to compare those of items that are arrays and objects.
-func lookalikes(items []any) (work int) {
+// comparisonWork returns what it takes to compare those of items that are arrays and objects.
+func comparisonWork(items []any) (work int) {
 	const few = 20 // are compared each with each at once
 	alike := map[uint64]int{}
 	for i, item := range items {

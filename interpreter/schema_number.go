@@ -17,8 +17,8 @@ const (
 	maxNumberLetters = 300 // of a number that certainly is none of these
 )
 
-// isWild reports whether n has to be replaced.
-func isWild(n json.Number) bool {
+// isExtreme reports whether n has to be replaced.
+func isExtreme(n json.Number) bool {
 	if !strings.ContainsAny(string(n), "eE") {
 		return len(n) > maxNumberLetters
 	}
@@ -27,17 +27,17 @@ func isWild(n json.Number) bool {
 	return err != nil || exponent > maxNumberLetters || exponent < -maxNumberLetters || len(n) > maxNumberLetters
 }
 
-// tame returns a copy of v with numbers that the validator can calculate with.
-func tame(v any) any {
+// withoutExtremes returns a copy of v with numbers that the validator can calculate with.
+func withoutExtremes(v any) any {
 	return jsonvalue.Map(v, func(leaf any) any {
-		if n, ok := leaf.(json.Number); ok && isWild(n) {
-			return tameNumber(n)
+		if n, ok := leaf.(json.Number); ok && isExtreme(n) {
+			return withinRange(n)
 		}
 		return leaf
 	})
 }
 
-func tameNumber(n json.Number) json.Number {
+func withinRange(n json.Number) json.Number {
 	mantissa, power, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	unsigned, negative := strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(unsigned, ".")

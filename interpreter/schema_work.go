@@ -9,7 +9,7 @@ import (
 )
 
 // The validator has no bound of its own: data and schemas of a few kilobytes keep it busy for hours. Step is pure and
-// knows no clock, so that the work is counted: what can be known before is looked up first (survey), and the validator
+// knows no clock, so that the work is counted: what can be known before is measured first (measure), and the validator
 // reports each schema that it has applied (schemaWork).
 const (
 	maxCheckedDepth  = 256       // levels of data
@@ -21,8 +21,8 @@ const (
 	wayPerWork       = 4 << 10   // square bytes: each error writes its way through the schema step by step
 )
 
-// overworkedError is how the validator is left when its work is used up.
-type overworkedError struct{}
+// workLimitError is the panic that ends the validator when it has done too much work.
+type workLimitError struct{}
 
 // schemaWork counts what one validation takes. It is an extension of the validator: Compile is called for each schema
 // inside a schema, and what it returns is called whenever that schema has been applied.
@@ -30,26 +30,26 @@ type schemaWork struct {
 	counted bool // nothing is written otherwise: validations share it
 	left    int
 
-	dearest price // the dearest that a single schema asks for each kind of work
+	highest cost // the highest cost of a single schema, for each kind of work
 }
 
-// price is what applying one schema costs for each value, and for the bytes of texts.
-type price struct {
+// cost is what it costs to apply one schema to each value, and for the bytes of texts.
+type cost struct {
 	visit    int // what it holds itself: properties, alternatives, values of an enum
 	text     int // per byte of a text: patterns and formats, in instructions
 	names    int // per byte of the names of an object
 	distinct bool
 }
 
-// Compile prices a schema.
+// Compile finds the cost of a schema.
 func (w *schemaWork) Compile(_ jsonschema.CompilerContext, m map[string]any) (jsonschema.ExtSchema, error) {
-	p := price{visit: 1}
+	p := cost{visit: 1}
 	for keyword, v := range m {
 		switch keyword {
 		case "enum", "const":
-			p.visit += survey(v).values / 8
+			p.visit += measure(v).values / 8
 		case "pattern", "format", "contentMediaType", "contentEncoding":
-			size, err := textPrice(keyword, v)
+			size, err := textCost(keyword, v)
 			if err != nil {
 				return nil, err
 			}
@@ -68,13 +68,13 @@ func (w *schemaWork) Compile(_ jsonschema.CompilerContext, m map[string]any) (js
 		}
 		p.visit += width(v) / 8
 	}
-	w.dearest.text, w.dearest.names = max(w.dearest.text, p.text), max(w.dearest.names, p.names)
-	w.dearest.distinct = w.dearest.distinct || p.distinct
-	return applied{w, p}, nil
+	w.highest.text, w.highest.names = max(w.highest.text, p.text), max(w.highest.names, p.names)
+	w.highest.distinct = w.highest.distinct || p.distinct
+	return subschema{w, p}, nil
 }
 
-// textPrice is what a keyword costs per byte of the text that it looks at.
-func textPrice(keyword string, v any) (int, error) {
+// textCost is what a keyword costs per byte of the text that it looks at.
+func textCost(keyword string, v any) (int, error) {
 	text, _ := v.(string)
 	switch {
 	case keyword == "pattern":
@@ -110,37 +110,37 @@ func width(v any) int {
 	return 0
 }
 
-// applied is one schema inside a schema.
-type applied struct {
-	work  *schemaWork
-	price price
+// subschema is one schema inside a schema.
+type subschema struct {
+	work *schemaWork
+	cost cost
 }
 
 // Validate charges for one application of the schema, which has just ended. Its errors say where it happened,
 // and the validator keeps all of them.
-func (a applied) Validate(ctx jsonschema.ValidationContext, v any) error {
+func (a subschema) Validate(ctx jsonschema.ValidationContext, v any) error {
 	if !a.work.counted {
 		return nil
 	}
 	at := ctx.Error("", "")
 	way := len(at.KeywordLocation)
-	cost := a.price.visit + len(at.InstanceLocation)/textPerWork + way/textPerWork + times(way, way)/wayPerWork
+	units := a.cost.visit + len(at.InstanceLocation)/textPerWork + way/textPerWork + times(way, way)/wayPerWork
 	switch v := v.(type) {
 	case string:
-		cost += times(len(v), a.price.text) / patternPerWork
+		units += times(len(v), a.cost.text) / patternPerWork
 	case []any:
-		cost += len(v) / 4
-		if a.price.distinct {
-			cost += len(v)
+		units += len(v) / 4
+		if a.cost.distinct {
+			units += len(v)
 		}
 	case map[string]any:
-		cost += len(v) / 4
-		if a.price.names > 0 {
-			cost += times(nameBytes(v), a.price.names) / patternPerWork
+		units += len(v) / 4
+		if a.cost.names > 0 {
+			units += times(nameBytes(v), a.cost.names) / patternPerWork
 		}
 	}
-	if a.work.left -= cost; a.work.left < 0 {
-		panic(overworkedError{})
+	if a.work.left -= units; a.work.left < 0 {
+		panic(workLimitError{})
 	}
 	return nil
 }
@@ -161,8 +161,8 @@ func nameBytes(m map[string]any) (n int) {
 }
 
 // excess returns why data is too much for any single schema, or nil.
-func (w *schemaWork) excess(data surveyed) error {
-	texts, names := times(data.text, w.dearest.text)/patternPerWork, times(data.names, w.dearest.names)/patternPerWork
+func (w *schemaWork) excess(data measured) error {
+	texts, names := times(data.text, w.highest.text)/patternPerWork, times(data.names, w.highest.names)/patternPerWork
 	switch {
 	case data.depth > maxCheckedDepth:
 		return &schemaLimitError{"schema depth", data.depth, maxCheckedDepth, fmt.Sprintf("it is nested deeper than %d levels", maxCheckedDepth)}
@@ -192,35 +192,35 @@ type schemaLimitError struct {
 // Error says what is too much.
 func (e *schemaLimitError) Error() string { return e.text }
 
-// surveyed is what a validation may come upon in data.
-type surveyed struct {
-	values int
-	depth  int
-	text   int  // bytes of the longest text
-	names  int  // bytes of the names of one object, at most
-	ways   int  // bytes of the ways to all values
-	wild   bool // there are numbers that the validator cannot calculate with
+// measured is what is known of data before it is validated.
+type measured struct {
+	values  int
+	depth   int
+	text    int  // bytes of the longest text
+	names   int  // bytes of the names of one object, at most
+	ways    int  // bytes of the ways to all values
+	extreme bool // there are numbers that the validator cannot calculate with
 }
 
-type surveyStep struct {
+type measureStep struct {
 	container   any
 	depth, path int
 }
 
-// survey walks v without recursion, and no further than any limit allows.
-func survey(v any) (s surveyed) {
-	var todo []surveyStep
+// measure walks v without recursion, and no further than any limit allows.
+func measure(v any) (s measured) {
+	var todo []measureStep
 	add := func(v any, depth, path int) {
 		s.values++
 		switch v := v.(type) {
 		case []any, map[string]any:
 			s.depth = max(s.depth, depth)
 			s.ways += times(path, width(v))
-			todo = append(todo, surveyStep{v, depth, path})
+			todo = append(todo, measureStep{v, depth, path})
 		case string:
 			s.text = max(s.text, len(v))
 		case json.Number:
-			s.wild = s.wild || isWild(v)
+			s.extreme = s.extreme || isExtreme(v)
 		}
 	}
 	add(v, 1, 0)

@@ -25,7 +25,6 @@ func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 		return nil
 	}
 	return &callFunctionBody{
-		name: call.Function,
 		with: b.Value(call.With),
 		body: b.Function(function.Base().Pointer, function),
 	}
@@ -34,7 +33,6 @@ func compileCallFunction(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 // callFunctionBody runs the function's task as if it stood where it is called. The function sees what is passed to
 // it and not the caller's data (semantics 12.2).
 type callFunctionBody struct {
-	name string
 	with *expr.Template // nil passes an empty object
 	body *interpreter.List
 }
