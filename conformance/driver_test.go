@@ -30,7 +30,7 @@ type driver struct {
 
 	live     []*instance
 	all      []*instance
-	flying   []flight // effects to perform, in order
+	inFlight []effectInFlight // effects to perform, in order
 	children int
 
 	cancelled bool // the run was cancelled before it ended
@@ -41,7 +41,7 @@ type instance struct {
 	program *interpreter.Program
 	state   *interpreter.State
 	again   bool
-	parent  *flight // what waits for it
+	parent  *effectInFlight // what waits for it
 
 	steps   []step
 	records []interpreter.HistoryEvent
@@ -55,8 +55,8 @@ type step struct {
 	state string // as JSON
 }
 
-// flight is an effect on its way.
-type flight struct {
+// effectInFlight is an effect on its way.
+type effectInFlight struct {
 	instance *instance
 	effect   interpreter.Effect
 	child    *instance // what performs it, for run.workflow
@@ -72,7 +72,7 @@ func (d *driver) run() []*instance {
 	root := d.start(d.c.mustProgram(d.t, d.outside), "case", nil)
 	d.step(root, interpreter.Start{Input: d.c.input(d.t)})
 	for range 10_000 {
-		if len(d.live) == 0 && len(d.flying) == 0 {
+		if len(d.live) == 0 && len(d.inFlight) == 0 {
 			return d.all
 		}
 		d.advance()
@@ -102,9 +102,9 @@ func (d *driver) advance() {
 			wake = next
 		}
 	}
-	if at := d.nextFlight(); at >= 0 {
-		f := d.flying[at]
-		d.flying = slices.Delete(d.flying, at, at+1)
+	if at := d.nextToEnd(); at >= 0 {
+		f := d.inFlight[at]
+		d.inFlight = slices.Delete(d.inFlight, at, at+1)
 		d.perform(f)
 		return
 	}
@@ -130,13 +130,13 @@ func (d *driver) nudgeAll() {
 	}
 }
 
-// nextFlight returns which of the effects in flight ends now, or -1.
-func (d *driver) nextFlight() int {
+// nextToEnd returns which of the effects in flight ends now, or -1.
+func (d *driver) nextToEnd() int {
 	if !d.reverse {
-		return slices.IndexFunc(d.flying, d.ends)
+		return slices.IndexFunc(d.inFlight, d.ends)
 	}
-	for at := len(d.flying) - 1; at >= 0; at-- {
-		if d.ends(d.flying[at]) {
+	for at := len(d.inFlight) - 1; at >= 0; at-- {
+		if d.ends(d.inFlight[at]) {
 			return at
 		}
 	}
@@ -152,11 +152,11 @@ func (d *driver) due() bool {
 }
 
 // ends reports whether an effect ends by itself, and does not wait for a child.
-func (d *driver) ends(f flight) bool {
+func (d *driver) ends(f effectInFlight) bool {
 	return f.child == nil && !slices.Contains(d.c.lines("endless.txt"), string(f.effect.Request.Path))
 }
 
-func (d *driver) start(p *interpreter.Program, id string, parent *flight) *instance {
+func (d *driver) start(p *interpreter.Program, id string, parent *effectInFlight) *instance {
 	i := &instance{program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent}
 	d.live, d.all = append(d.live, i), append(d.all, i)
 	return i
@@ -192,7 +192,7 @@ func (d *driver) take(i *instance, ev interpreter.Event) {
 		d.drop(i, id)
 	}
 	for _, e := range result.Effects {
-		d.flying = append(d.flying, flight{instance: i, effect: e})
+		d.inFlight = append(d.inFlight, effectInFlight{instance: i, effect: e})
 	}
 	if i.state.Status.Final() {
 		d.end(i)
@@ -216,13 +216,13 @@ func (d *driver) keep(i *instance, e interpreter.HistoryStep, withheld bool) {
 
 // drop takes an effect back, and with it the child that performs it.
 func (d *driver) drop(i *instance, id interpreter.EffectID) {
-	at := slices.IndexFunc(d.flying, func(f flight) bool { return f.instance == i && f.effect.ID == id })
+	at := slices.IndexFunc(d.inFlight, func(f effectInFlight) bool { return f.instance == i && f.effect.ID == id })
 	if at < 0 {
 		d.t.Errorf("an effect is cancelled that is not in flight: %d", id)
 		return
 	}
-	f := d.flying[at]
-	d.flying = slices.Delete(d.flying, at, at+1)
+	f := d.inFlight[at]
+	d.inFlight = slices.Delete(d.inFlight, at, at+1)
 	if f.child != nil {
 		f.child.parent = nil
 		d.step(f.child, interpreter.Cancel{Reason: "the task has ended"})
@@ -235,13 +235,13 @@ func (d *driver) end(i *instance) {
 	if i.parent == nil {
 		return
 	}
-	d.flying = slices.DeleteFunc(d.flying, func(f flight) bool { return f.child == i })
+	d.inFlight = slices.DeleteFunc(d.inFlight, func(f effectInFlight) bool { return f.child == i })
 	ev := interpreter.Finished{Effect: i.parent.effect.ID}
 	ev.Result, ev.Error = execution.NewOutcome(i.state, d.now).Result()
 	d.step(i.parent.instance, ev)
 }
 
-func (d *driver) perform(f flight) {
+func (d *driver) perform(f effectInFlight) {
 	d.t.Helper()
 	if f.effect.Route == interpreter.RouteChild {
 		d.performWorkflow(f)
@@ -260,7 +260,7 @@ func (d *driver) perform(f flight) {
 	}
 }
 
-func (d *driver) performWorkflow(f flight) {
+func (d *driver) performWorkflow(f effectInFlight) {
 	d.t.Helper()
 	var request struct {
 		Namespace, Name, Version string
@@ -275,14 +275,14 @@ func (d *driver) performWorkflow(f flight) {
 		return
 	}
 	d.children++
-	var parent *flight
+	var parent *effectInFlight
 	if !f.effect.Detached {
 		parent = &f
 	}
 	child := d.start(p, fmt.Sprintf("case.%d", d.children), parent)
 	if parent != nil {
 		f.child = child
-		d.flying = append(d.flying, f)
+		d.inFlight = append(d.inFlight, f)
 	}
 	d.step(child, interpreter.Start{Input: request.Input.V, Depth: f.instance.state.Depth + 1})
 }

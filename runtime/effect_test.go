@@ -20,7 +20,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// endless returns a performer that heeds nothing until the test ends.
+// endless returns a performer that ignores its context until the test ends.
 func endless(t *testing.T) (perform interpreter.Performer, end func()) {
 	t.Helper()
 	ended := make(chan struct{})

@@ -22,7 +22,7 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 	if !e.Detached {
 		i.cancels[e.ID] = a.Cancel
 	}
-	l.flying++
+	l.unfinished++
 	l.inFlight.Add(1)
 	go func() {
 		wait()

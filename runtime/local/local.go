@@ -78,20 +78,20 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 // local is a run in progress: one instance and the ones that it started.
 type local struct {
 	Config
-	clock     *clock
-	instances []*instance // that have not ended
-	pending   []delivery  // events to step next
-	effects   context.Context
-	stop      context.CancelCauseFunc
-	finished  chan finishedEffect
-	memory    *effect.Memory
-	inFlight  sync.WaitGroup
-	limits    limits.Set
-	tasks     int // that were started
-	flying    int // effects whose end has not been received
-	children  int
-	aborted   bool
-	published chan struct{} // closed when the event emitted last is out; nil before the first
+	clock      *clock
+	instances  []*instance // that have not ended
+	pending    []delivery  // events to step next
+	effects    context.Context
+	stop       context.CancelCauseFunc
+	finished   chan finishedEffect
+	memory     *effect.Memory
+	inFlight   sync.WaitGroup
+	limits     limits.Set
+	tasks      int // that were started
+	unfinished int // effects whose end has not been received
+	children   int
+	aborted    bool
+	published  chan struct{} // closed when the event emitted last is out; nil before the first
 }
 
 // instance is one workflow instance of a run.
@@ -176,11 +176,11 @@ func (l *local) stepReady() bool {
 // wait returns after the next thing has happened: an effect has ended, a wake-up is due, or ctx has ended.
 func (l *local) wait(ctx context.Context) error {
 	wake := l.nextWake()
-	if l.flying == 0 && l.Virtual && !wake.IsZero() {
+	if l.unfinished == 0 && l.Virtual && !wake.IsZero() {
 		l.jump(wake)
 		return nil
 	}
-	if l.flying == 0 && wake.IsZero() {
+	if l.unfinished == 0 && wake.IsZero() {
 		return fmt.Errorf("run %s: nothing can go on: no effect is in flight and no wake-up is due", l.ID)
 	}
 	var due <-chan time.Time
@@ -232,7 +232,7 @@ func (l *local) nextWake() (next time.Time) {
 }
 
 func (l *local) receive(f finishedEffect) error {
-	l.flying--
+	l.unfinished--
 	defer f.attempt.FreeMemory()
 	if f.host != nil {
 		return f.host
