@@ -226,12 +226,12 @@ func (o *owner) commit(x *executor, c *store.Commit) {
 		case x.gone:
 			return
 		case err == nil:
-			o.hear(done.At)
+			o.updateClock(done.At)
 		case errors.As(err, &refusal):
 			if refusal.Code == store.Guard {
-				o.heard, o.heardAt, o.latest = refusal.At, o.local(), time.Time{}
+				o.storeTime, o.updatedAt, o.latest = refusal.At, o.local(), time.Time{}
 			}
-			o.hear(refusal.At)
+			o.updateClock(refusal.At)
 		}
 		x.Committed(done, err)
 		o.act(x)
@@ -260,7 +260,7 @@ func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 			o.act(x)
 			return
 		}
-		o.hear(claimed[0].At)
+		o.updateClock(claimed[0].At)
 		if err := then(claimed[0]); err != nil {
 			o.w.problem("%s: %s", x.Instance(), err)
 			return

@@ -16,8 +16,8 @@ type owner struct {
 	life      int           // counts its crashes: what was meant for an earlier life is lost
 	paused    time.Duration // until when it stands still
 	rate      float64       // at which its clock runs
-	heardAt   time.Duration // when it learned the store's time, by its own clock
-	heard     time.Time     // what it learned
+	updatedAt time.Duration // when it learned the store's time, by its own clock
+	storeTime time.Time     // what it learned
 	latest    time.Time
 	executors []*executor
 	leases    []lease                          // by partition
@@ -41,7 +41,7 @@ const (
 func (o *owner) boot() {
 	o.w.note("owner %d boots", o.n)
 	o.rate = 1 + o.w.knobs.skew*(2*o.w.rng.Float64()-1)
-	o.executors, o.left, o.heard, o.latest = nil, map[string]time.Duration{}, time.Time{}, time.Time{}
+	o.executors, o.left, o.storeTime, o.latest = nil, map[string]time.Duration{}, time.Time{}, time.Time{}
 	o.polling, o.draining, o.leaving = false, false, false
 	o.name, o.leases, o.failed = o.w.nonce(), make([]lease, o.w.knobs.partitions), map[store.Instance]time.Duration{}
 	o.slots, o.taken = o.w.knobs.slots[o.n], 0
@@ -149,19 +149,19 @@ func (o *owner) call(what string, operation func() error, then func(err error)) 
 
 func (w *world) lose() bool { return w.faulty && w.rng.Float64() < w.knobs.drop }
 
-// hear takes in the store's time.
-func (o *owner) hear(at time.Time) {
+// updateClock takes in the store's time.
+func (o *owner) updateClock(at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	if since := o.local() - o.heardAt; o.heard.IsZero() || at.After(o.heard.Add(since)) || since > 5*time.Second {
-		o.heard, o.heardAt = at, o.local()
+	if since := o.local() - o.updatedAt; o.storeTime.IsZero() || at.After(o.storeTime.Add(since)) || since > 5*time.Second {
+		o.storeTime, o.updatedAt = at, o.local()
 	}
 }
 
 // estimate is what the owner believes the store's time to be.
 func (o *owner) estimate() time.Time {
-	if at := o.heard.Add(o.local() - o.heardAt).Truncate(time.Millisecond); at.After(o.latest) {
+	if at := o.storeTime.Add(o.local() - o.updatedAt).Truncate(time.Millisecond); at.After(o.latest) {
 		o.latest = at
 	}
 	return o.latest

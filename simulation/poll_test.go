@@ -30,7 +30,7 @@ func (o *owner) pollPartition(p int) {
 		return err
 	}, func(err error) {
 		if err == nil {
-			o.hear(work.At)
+			o.updateClock(work.At)
 			o.relay(p, work.Outbox)
 			o.promote(p, work)
 		}
@@ -84,7 +84,7 @@ func (o *owner) claim(p int, ready []store.Instance, slotted bool) {
 			o.release(len(ready) - len(claimed))
 		}
 		for _, c := range claimed {
-			o.hear(c.At)
+			o.updateClock(c.At)
 			o.execute(c, asked, slotted)
 		}
 	})

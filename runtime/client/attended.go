@@ -17,7 +17,7 @@ func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 
 // gone reports whether the worker that holds an instance has not renewed its lease in time, or cannot be there.
 func (d *Description) gone(alone bool) bool {
-	return d.Lifecycle.Held() && (alone || d.Lifecycle.Lease <= store.Millis(d.At))
+	return d.Lifecycle.Held() && (alone || !store.Moment(d.Lifecycle.Lease).After(d.At))
 }
 
 // unclaimed is how long an instance is ready before a description says since when.

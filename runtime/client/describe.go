@@ -147,7 +147,7 @@ func (d *Description) why() string {
 		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.currentTasks())
 	case d.State.Suspended:
 		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
-	case r.Status == interpreter.StatusPending && r.Started > store.Millis(d.At):
+	case r.Status == interpreter.StatusPending && store.Moment(r.Started).After(d.At):
 		return fmt.Sprintf("it starts at %s, %s.", clockTime(store.Moment(r.Started)), d.in(store.Moment(r.Started)))
 	case len(d.OpenTasks) == 0:
 		return d.waitsForWorker()

@@ -118,7 +118,7 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store
 		}
 		for _, i := range instances {
 			l, err := c.store.Load(ctx, i)
-			if store.RefusedAs(err) == store.NoSuch || err == nil && (l.Lifecycle.Deadline == 0 || l.Lifecycle.Deadline > store.Millis(until)) {
+			if store.RefusedAs(err) == store.NoSuch || err == nil && (l.Lifecycle.Deadline == 0 || store.Moment(l.Lifecycle.Deadline).After(until)) {
 				continue
 			}
 			if err == nil {

@@ -143,9 +143,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	over := sent.Release || sent.Status.Final()
 	x.begin(over)
 	x.batch = batch{at: x.batch.at}
-	x.stored.Version, x.refused = sent.Next, 0
-	x.stored.Status, x.stored.Wake, x.stored.Deadline = sent.Status, store.Millis(sent.Wake), store.Millis(sent.Deadline)
-	x.stored.Records += int64(sent.Records)
+	x.stored, x.refused = sent.After(x.stored), 0
 	for _, id := range slices.Sorted(maps.Keys(x.inFlight)) {
 		if !x.state.Awaits(id) {
 			x.cancel(id)

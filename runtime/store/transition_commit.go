@@ -26,7 +26,7 @@ func (c *Commit) Transition(r *Lifecycle, _ int64) (Change, Code) {
 	}
 	over := c.Release || c.Status.Final()
 	change := Change{
-		From: r, To: c.after(*r), NotBefore: c.At.UnixMilli(), Before: c.before(r), WithMail: over || c.Read > 0,
+		From: r, To: c.After(*r), NotBefore: c.At.UnixMilli(), Before: c.before(r), WithMail: over || c.Read > 0,
 		State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Consumed: c.Read,
 	}
 	if change.WithMail && r.Mail > 0 && !(change.To.Held() && change.To.Unread()) {
@@ -35,8 +35,8 @@ func (c *Commit) Transition(r *Lifecycle, _ int64) (Change, Code) {
 	return change, ""
 }
 
-// after returns the record after the commit. What happens then, happens at the time of the steps.
-func (c *Commit) after(r Lifecycle) Lifecycle {
+// After returns the record after the commit. What happens then, happens at the time of the steps.
+func (c *Commit) After(r Lifecycle) Lifecycle {
 	if c.Status.Final() && r.neverStarts(c.At) {
 		r.Started = 0
 	}

@@ -10,25 +10,25 @@ import (
 type storeClock struct {
 	now func() time.Time // of this process; only differences of it are used
 
-	mu     sync.Mutex
-	at     time.Time // by the store
-	heard  time.Time // by this process
-	latest time.Time // the highest estimate that was given
+	mu        sync.Mutex
+	at        time.Time // by the store
+	updatedAt time.Time // by this process
+	latest    time.Time // the highest estimate that was given
 }
 
 // staleClock is after how long an estimate is replaced by a newer one that lags more.
 const staleClock = 5 * time.Second
 
-// hear takes in what the store told, at the moment in which its answer arrived.
-func (c *storeClock) hear(at time.Time) {
+// update takes in the time that the store has answered, at the moment in which the answer arrived.
+func (c *storeClock) update(at time.Time) {
 	if at.IsZero() {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	heard := c.now()
-	if since := heard.Sub(c.heard); c.at.IsZero() || since > staleClock || at.After(c.at.Add(since)) {
-		c.at, c.heard = at, heard
+	now := c.now()
+	if since := now.Sub(c.updatedAt); c.at.IsZero() || since > staleClock || at.After(c.at.Add(since)) {
+		c.at, c.updatedAt = at, now
 	}
 }
 
@@ -36,14 +36,14 @@ func (c *storeClock) hear(at time.Time) {
 func (c *storeClock) reset(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.heard, c.latest = at, c.now(), time.Time{}
+	c.at, c.updatedAt, c.latest = at, c.now(), time.Time{}
 }
 
 // estimate returns the time by the store's clock, in whole milliseconds. It never goes back.
 func (c *storeClock) estimate() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.at.Add(c.now().Sub(c.heard)).Truncate(time.Millisecond)
+	at := c.at.Add(c.now().Sub(c.updatedAt)).Truncate(time.Millisecond)
 	if at.After(c.latest) {
 		c.latest = at
 	}
@@ -54,5 +54,5 @@ func (c *storeClock) estimate() time.Time {
 func (c *storeClock) until(t time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return t.Sub(c.at.Add(c.now().Sub(c.heard)))
+	return t.Sub(c.at.Add(c.now().Sub(c.updatedAt)))
 }

@@ -95,11 +95,14 @@ func (x *executor) close() {
 	}
 }
 
+// loadWithin is how long an instance is held without its program being loaded.
+const loadWithin = 8 * time.Second
+
 // run drives the execution until it is over.
 func (x *executor) run(c store.Claimed) (err error) {
 	w := x.partition.w
 	config := execution.Config{
-		Clock: x.partition.clock.estimate, LoadWithin: w.c.Lease - w.c.Lease/5, ParkAfter: w.c.ParkAfter,
+		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,
 		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0,
 	}
 	if x.execution, err = execution.New(config, c); err != nil {

@@ -56,7 +56,7 @@ func (x *executor) commit(c *store.Commit) {
 func (x *executor) stored(c *store.Commit, done store.Committed) {
 	x.freeMemory()
 	x.refusals = 0
-	x.partition.clock.hear(done.At)
+	x.partition.clock.update(done.At)
 	x.logStored(c)
 	if c.Release {
 		x.partition.due(c.Wake)
@@ -80,7 +80,7 @@ func (x *executor) refused(r *store.Refusal) {
 	case store.RolledBack:
 		x.partition.nudge()
 	}
-	x.partition.clock.hear(r.At)
+	x.partition.clock.update(r.At)
 }
 
 // freeMemory gives back what was reserved for results that are stored, or will be by another owner.
@@ -113,7 +113,7 @@ func (x *executor) claimAgain() (store.Claimed, error) {
 		case err == nil && (len(claimed) == 0 || claimed[0].Token != x.token):
 			return store.Claimed{}, execution.ErrLeaseLost
 		case err == nil:
-			x.partition.clock.hear(claimed[0].At)
+			x.partition.clock.update(claimed[0].At)
 			return claimed[0], nil
 		case context.Cause(x.ctx) != nil:
 			return store.Claimed{}, context.Cause(x.ctx)

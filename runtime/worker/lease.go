@@ -140,7 +140,7 @@ func (w *Worker) renewed(sent time.Time, asked []int, renewed []store.Renewed) {
 	for _, r := range renewed {
 		p := w.partitions[r.Partition]
 		lasting[r.Partition] = true
-		p.clock.hear(r.At)
+		p.clock.update(r.At)
 		if p.lease.isTrusted(w.c.Now()) {
 			p.lease.extend(sent)
 		} else {

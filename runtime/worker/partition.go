@@ -120,7 +120,7 @@ func (p *partition) idle() time.Duration {
 
 // watched takes in what was written to the partition, and makes it look again if there may be something to do.
 func (p *partition) watched(now store.Written) {
-	p.clock.hear(now.At)
+	p.clock.update(now.At)
 	p.mu.Lock()
 	news := now.Writes != p.writes
 	if p.ends = now.Lease; !p.ends.IsZero() && !p.ends.After(now.At) {
@@ -171,7 +171,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 	if err != nil {
 		return false, err
 	}
-	p.clock.hear(work.At)
+	p.clock.update(work.At)
 	p.polled(work)
 	if len(work.Outbox) > 0 && p.relaying.TryLock() {
 		aside.Go(func() {
@@ -207,7 +207,7 @@ func (p *partition) promote(ctx context.Context, work store.Work) ([]store.Insta
 		return nil, nil
 	}
 	promoted, err := p.w.c.Store.Promote(ctx, request)
-	p.clock.hear(promoted.At)
+	p.clock.update(promoted.At)
 	return request.Instances, err
 }
 
@@ -327,7 +327,7 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance)
 		p.lease.extend(sent)
 	}
 	for _, c := range claimed {
-		p.clock.hear(c.At)
+		p.clock.update(c.At)
 		x := p.newExecutor(c, sent, l == p.w.slots)
 		p.w.register(x)
 		p.w.executors.Go(func() {

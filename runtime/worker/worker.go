@@ -142,6 +142,15 @@ func (w *Worker) Run(ctx context.Context) {
 	renewals.Go(func() { w.reconcile(background) })
 	<-ctx.Done()
 	loops.Wait()
+	w.drain()
+	end()
+	renewals.Wait()
+	w.stop(errShutdown)
+	w.detached.Wait()
+}
+
+// drain waits until everything is handed over and what is in flight has ended, or the time for that is over.
+func (w *Worker) drain() {
 	close(w.draining)
 	w.logStopping()
 	handed, drained := make(chan struct{}), make(chan struct{})
@@ -160,10 +169,6 @@ func (w *Worker) Run(ctx context.Context) {
 		close(w.leaving)
 		<-handed
 	}
-	end()
-	renewals.Wait()
-	w.stop(errShutdown)
-	w.detached.Wait()
 }
 
 // isDraining reports whether nothing new is started.
@@ -176,22 +181,22 @@ func (w *Worker) isDraining() bool {
 	}
 }
 
-// register makes h known. One that held the same instance before has lost it.
-func (w *Worker) register(h *executor) {
+// register makes x known. One that held the same instance before has lost it.
+func (w *Worker) register(x *executor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if before := w.held[h.instance]; before != nil && !before.releasing.Load() { // who gives it back is about to be told
+	if before := w.held[x.instance]; before != nil && !before.releasing.Load() { // the answer to its commit is on its way
 		before.revoke(execution.ErrLeaseLost)
 	}
-	w.held[h.instance] = h
+	w.held[x.instance] = x
 }
 
-// unregister forgets h, but not one that has taken its place.
-func (w *Worker) unregister(h *executor) {
+// unregister forgets x, but not one that has taken its place.
+func (w *Worker) unregister(x *executor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held[h.instance] == h {
-		delete(w.held, h.instance)
+	if w.held[x.instance] == x {
+		delete(w.held, x.instance)
 	}
 }
 
@@ -201,16 +206,13 @@ func (w *Worker) listen(ctx context.Context) {
 		if hint.Partition >= 0 && hint.Partition < len(w.partitions) {
 			w.partitions[hint.Partition].nudge()
 		}
-		w.mu.Lock()
-		h := w.held[hint.Mail]
-		w.mu.Unlock()
-		if h != nil {
-			h.mailArrived()
+		if x := w.holder(hint.Mail); x != nil {
+			x.mailArrived()
 		}
 	}
 }
 
-// watch asks the store what was written, for all partitions together: what nobody gave a hint of is seen so.
+// watch asks the store what was written, for all partitions with one call: what nobody gave a hint of is seen so.
 func (w *Worker) watch(ctx context.Context) {
 	for sleep(ctx, w.c.Poll-rand.N(w.c.Poll/4)) {
 		all, err := w.c.Store.Written(ctx)
