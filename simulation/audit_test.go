@@ -136,6 +136,7 @@ func (w *world) auditInstance(item store.Listed) {
 		return
 	}
 	w.auditEvents(i, item.Lifecycle, entries)
+	w.auditEffects(i, entries)
 	w.auditTimes(i, entries)
 	w.auditState(item, entries)
 }
@@ -146,8 +147,6 @@ func (w *world) auditEvents(i store.Instance, stored store.Lifecycle, entries []
 	seq, ended := 0, false
 	var epoch int64
 	nonces := map[int64]string{}
-	finished := map[interpreter.Path]bool{}
-	answers := map[interpreter.EffectID]int{} // of children
 	for _, e := range entries {
 		if known, ok := nonces[e.Token.Epoch]; e.Token.Epoch < epoch || ok && known != e.Token.Nonce {
 			w.problem("I3: %s was written by %v after epoch %d", i, e.Token, epoch)
@@ -164,24 +163,35 @@ func (w *world) auditEvents(i store.Instance, stored store.Lifecycle, entries []
 			switch r.Type {
 			case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
 				ended = true
-			case interpreter.EffectFinished:
-				if finished[r.Path] {
-					w.problem("I10: the effect %s of %s finished twice", r.Path, i)
-				}
-				finished[r.Path] = true
-			}
-			if _, child := answers[r.Effect]; child && (r.Type == interpreter.EffectFinished || r.Type == interpreter.ResultLate) {
-				if answers[r.Effect]++; answers[r.Effect] > 1 {
-					w.problem("I18: %s was answered twice by a child", i)
-				}
-			}
-			if r.Type == interpreter.EffectStarted && r.Kind == dsl.KindRunWorkflow {
-				answers[r.Effect] = 0
 			}
 		}
 	}
 	if int64(seq) != stored.Records || !ended && stored.Status.Final() {
 		w.problem("I2: %s has %d events, the store counts %d", i, seq, stored.Records)
+	}
+}
+
+// auditEffects checks that no effect finished twice, and that no child answered twice (I10, I18).
+func (w *world) auditEffects(i store.Instance, entries []client.HistoryEntry) {
+	finished := map[interpreter.Path]bool{}
+	answers := map[interpreter.EffectID]int{} // of children
+	for _, e := range entries {
+		for _, r := range e.Events {
+			ends := r.Type == interpreter.EffectFinished || r.Type == interpreter.ResultLate
+			if _, child := answers[r.Effect]; child && ends {
+				if answers[r.Effect]++; answers[r.Effect] > 1 {
+					w.problem("I18: %s was answered twice by a child", i)
+				}
+			}
+			switch {
+			case r.Type == interpreter.EffectStarted && r.Kind == dsl.KindRunWorkflow:
+				answers[r.Effect] = 0
+			case r.Type == interpreter.EffectFinished && finished[r.Path]:
+				w.problem("I10: the effect %s of %s finished twice", r.Path, i)
+			case r.Type == interpreter.EffectFinished:
+				finished[r.Path] = true
+			}
+		}
 	}
 }
 

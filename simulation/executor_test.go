@@ -52,21 +52,9 @@ func (o *owner) act(x *executor) {
 	for !x.busy && !x.gone && !o.waits(x) {
 		o.report(x)
 		a := x.Actions()
-		for _, id := range a.Cancel {
-			delete(x.performing, id)
-		}
-		perform := a.Perform
-		a.Cancel, a.Perform = nil, nil
-		for _, e := range perform {
-			if o.perform(x, e); x.gone {
-				return
-			}
-		}
-		if a.Yield {
-			a.Yield = false
-			o.left[x.Instance().ID] = o.w.now + leaveFor
-		}
+		o.performAll(x, a)
 		switch {
+		case x.gone: // an effect has killed it
 		case a.AskSlot && o.takeSlot(x):
 		case a.Done:
 			o.drop(x, a.Failed)
@@ -267,4 +255,22 @@ func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 		}
 		o.act(x)
 	})
+}
+
+// performAll cancels and performs effects, and leaves the instance to other owners for a moment if it is for them.
+func (o *owner) performAll(x *executor, a *execution.Actions) {
+	for _, id := range a.Cancel {
+		delete(x.performing, id)
+	}
+	perform := a.Perform
+	a.Cancel, a.Perform = nil, nil
+	for _, e := range perform {
+		if o.perform(x, e); x.gone {
+			return
+		}
+	}
+	if a.Yield {
+		a.Yield = false
+		o.left[x.Instance().ID] = o.w.now + leaveFor
+	}
 }

@@ -78,8 +78,8 @@ const maxBegun = 10_000
 // errShutdown is why effects are cancelled that nobody waits for when a worker stops.
 var errShutdown = errors.New("the worker stops")
 
-// New returns a worker that does nothing before Run.
-func New(c Config) *Worker {
+// withDefaults returns the configuration with every default set.
+func (c Config) withDefaults() Config {
 	standard := func(d *time.Duration, otherwise time.Duration) {
 		if *d == 0 {
 			*d = otherwise
@@ -109,6 +109,12 @@ func New(c Config) *Worker {
 	if c.Name == "" {
 		c.Name = c.Nonce()
 	}
+	return c
+}
+
+// New returns a worker that does nothing before Run.
+func New(c Config) *Worker {
+	c = c.withDefaults()
 	w := &Worker{
 		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
