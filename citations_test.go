@@ -85,6 +85,30 @@ func TestPromisesAreHeld(t *testing.T) {
 	}
 }
 
+// TestContributingIsTrue: the files that CONTRIBUTING.md and the README name are there, and hold what the tour says.
+func TestContributingIsTrue(t *testing.T) {
+	text := read(t, "CONTRIBUTING.md")
+	for _, link := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(text+read(t, "README.md"), -1) {
+		if !exists(link[1]) {
+			t.Errorf("%s is not there", link[1])
+		}
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(text, -1) {
+		if file := row[1]; !regexp.MustCompile("NAME|VERB").MatchString(file) && !exists(file) {
+			t.Errorf("%s is not there", file)
+		}
+	}
+	steps := regexp.MustCompile("`(\\w+)` in\\s+\\[[^]]*\\]\\(([^)]+)\\)").FindAllStringSubmatch(text, -1)
+	if len(steps) < 8 {
+		t.Errorf("only %d places of the tour are found", len(steps))
+	}
+	for _, step := range steps {
+		if declares := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type )` + step[1] + `\b`); !declares.MatchString(read(t, step[2])) {
+			t.Errorf("%s does not declare %s", step[2], step[1])
+		}
+	}
+}
+
 // semanticsEntries returns the numbers that docs/semantics.md explains.
 func semanticsEntries(t *testing.T) map[string]bool {
 	t.Helper()

@@ -27,6 +27,12 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%s (-README +got):\n%s", c[1], diff)
 		}
 	}
+	tree := regexp.MustCompile("(?s)```text\n(.*?)```").FindStringSubmatch(text)
+	id := regexp.MustCompile(`run [0-9a-f-]{36}`)
+	got := shell(binary + " run examples/quote.yaml --clock virtual --progress tree 2>&1 >/dev/null")
+	if tree == nil || id.ReplaceAllString(tree[1], "") != id.ReplaceAllString(got, "") {
+		t.Errorf("the tree of the README is %q, and the run's is %q", tree, got)
+	}
 	setUp := regexp.MustCompile("(?s)```sh\n(.*?)\n```").FindAllStringSubmatch(text, -1)
 	if len(setUp) != 2 {
 		t.Fatalf("the README has %d set-up commands, want 2", len(setUp))
