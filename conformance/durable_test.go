@@ -379,7 +379,7 @@ func (d *durable) history(i store.Instance) (all []interpreter.HistoryStep) {
 }
 
 // verifyStore checks what must hold of every instance: records without gaps, one end, and a history that folds to the
-// state (I1, I2 of reliability.md).
+// state (I1, I2 of docs/engine.md).
 func (d *durable) verifyStore() {
 	d.t.Helper()
 	for p := range d.bench.store.Layout().Partitions {

@@ -44,7 +44,7 @@ type Edit struct {
 	Safe    bool
 }
 
-// Diagnostic is one thing that is wrong, or may be, with a document (ux.md 2.1).
+// Diagnostic is one thing that is wrong, or may be, with a document.
 type Diagnostic struct {
 	Code     string // stable, for example SW110; `swrun explain CODE` explains it
 	Severity Severity

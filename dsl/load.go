@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// Limits of a document (reliability.md section 5 A).
+// Limits of a document (docs/limits.md).
 const (
 	maxSize  = 256 << 10
 	maxDepth = 64

@@ -236,7 +236,7 @@ func (w *world) unfinished() {
 }
 
 // audit looks at every run: its records have no gaps and one end, each effect was committed once, nothing completed
-// after its time, and its history makes the state that is stored (I1, I2, I3, I8, I10 of reliability.md). It calls
+// after its time, and its history makes the state that is stored (I1, I2, I3, I8, I10 of docs/engine.md). It calls
 // each with every run's history.
 func (w *world) audit(want interpreter.Status, each func(store.Instance, []client.HistoryEntry)) {
 	w.Helper()

@@ -1,6 +1,6 @@
 // Package interpreter runs workflows as a pure function: Step takes a program, the state of a run, an event and the
 // time, and returns what has to happen outside. It starts no goroutine, reads no clock, draws no random number and
-// does no I/O; drivers around it do (design.md section 1).
+// does no I/O; drivers around it do (docs/design.md).
 //
 // Read [Compile], [State], [Step] and [Kind], in this order. The kinds of tasks arrive from outside: see package tasks.
 package interpreter

@@ -11,7 +11,7 @@ import (
 )
 
 // Path names an occurrence of a task: its pointer, with the iterations "[3]", retries "!2" and backward jumps "+1" that led
-// to it. Idempotency keys and history refer to it (design.md section 4).
+// to it. Idempotency keys and history refer to it (docs/design.md, State).
 type Path string
 
 // The marks are escaped in task names as RFC 6901 escapes / and ~.
@@ -43,7 +43,7 @@ func (p Path) withoutRetries() string {
 	return b.String()
 }
 
-// key returns the idempotency key of an occurrence (reliability.md 1.3.8).
+// key returns the idempotency key of an occurrence.
 func (s *State) key(p Path) string {
 	sum := s.digest("key", p.withoutRetries())
 	return base64.RawURLEncoding.EncodeToString(sum[:])

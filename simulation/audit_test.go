@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// audit holds the world to the invariants of reliability.md 0.
+// audit holds the world to what always holds (docs/engine.md).
 func (w *world) audit() {
 	for _, r := range w.runs {
 		w.auditRun(r)

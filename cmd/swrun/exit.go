@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// The exit codes (ux.md 1.3). 12 belongs to a verb that is not here yet.
+// The exit codes. 12 belongs to a verb that is not here yet.
 const (
 	exitOK          = 0
 	exitInternal    = 1

@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// This file reads the data that runs start with (ux.md 1.3).
+// This file reads the data that runs start with.
 
 const inputHint = `forms: -i '{"a":1}', -i @file.json, -i @file.yaml, -i -, -i a=text, -i a:=3`
 

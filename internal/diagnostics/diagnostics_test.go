@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// checkoutText is the document of ux.md 1.4, with four mistakes in it.
+// checkoutText is a document with four mistakes in it.
 const checkoutText = `document: { dsl: 1.0.3, namespace: demo, name: checkout, version: 0.1.0 }
 do:
   - pay:

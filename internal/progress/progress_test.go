@@ -20,7 +20,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 )
 
-// quote is the workflow of ux.md 1.4, as far as showing a run needs it.
+// quote is a workflow with what showing a run needs.
 // quoteTime is when the run of quote starts.
 var quoteTime = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 

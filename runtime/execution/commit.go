@@ -37,7 +37,7 @@ const (
 	// maxRefused is how often a commit may be refused while the owner leaves, before the instance is left to its lease.
 	maxRefused = 5
 	// maxUnanswered is how often a commit may not be answered, about a minute long, although the lease is renewed. If it is
-	// for the commit itself, its instance is quarantined in the end (reliability.md 3.2).
+	// for the commit itself, its instance is quarantined in the end (docs/engine.md, What is stored when).
 	maxUnanswered = 30
 	// maxUnansweredLeaving is the same while the owner leaves.
 	maxUnansweredLeaving = 2
