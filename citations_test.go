@@ -14,6 +14,7 @@ import (
 var (
 	citedSemantics = regexp.MustCompile(`\b[sS]emantics ((?:(?:section )?\d+(?:\.\d+[a-z]?)?(?:, | and | to )?)+)`)
 	citedPromises  = regexp.MustCompile(`\b[pP]romises? ((?:\d+(?:, | and | to )?)+)`)
+	citedPage      = regexp.MustCompile(`\b([a-z_/0-9-]+\.md)\b`)
 	number         = regexp.MustCompile(`\d+(?:\.\d+[a-z]?)?`)
 	caseNumber     = regexp.MustCompile(`^\d+(?:\.\d+)?`)
 	semanticsTitle = regexp.MustCompile(`(?m)^## (\d+)\. `)
@@ -21,7 +22,8 @@ var (
 	quoted         = regexp.MustCompile("`([^`]+)`")
 )
 
-// TestCitations: what comments, cases and pages cite of docs/semantics.md and docs/promises.md stands there.
+// TestCitations: what comments, cases and pages cite of docs/semantics.md and docs/promises.md stands there, and a page
+// that code names is in the repository.
 func TestCitations(t *testing.T) {
 	entries, promised := semanticsEntries(t), promises(t)
 	checked := 0
@@ -38,6 +40,14 @@ func TestCitations(t *testing.T) {
 				if checked++; promised[n] == nil {
 					t.Errorf("%s cites promise %s, which docs/promises.md does not have", file, n)
 				}
+			}
+		}
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, page := range citedPage.FindAllStringSubmatch(text, -1) {
+			if !slices.ContainsFunc([]string{page[1], "docs/" + page[1], "spec/" + page[1]}, exists) {
+				t.Errorf("%s cites %s, which is not in the repository", file, page[1])
 			}
 		}
 	}
@@ -105,6 +115,29 @@ func TestContributingIsTrue(t *testing.T) {
 	for _, step := range steps {
 		if declares := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type )` + step[1] + `\b`); !declares.MatchString(read(t, step[2])) {
 			t.Errorf("%s does not declare %s", step[2], step[1])
+		}
+	}
+}
+
+// TestAlarmsAreLogged: the lines of the log that docs/operating.md explains are written by the code.
+func TestAlarmsAreLogged(t *testing.T) {
+	var code strings.Builder
+	for file, text := range prose(t) {
+		if path.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") {
+			code.WriteString(text)
+		}
+	}
+	_, alarms, _ := strings.Cut(read(t, "docs/operating.md"), "## What alarms mean")
+	alarms, _, _ = strings.Cut(alarms, "## ")
+	rows := regexp.MustCompile("(?m)^\\| (`.*?`) \\| ").FindAllStringSubmatch(alarms, -1)
+	if len(rows) < 10 {
+		t.Errorf("only %d alarms", len(rows))
+	}
+	for _, row := range rows {
+		for _, message := range quoted.FindAllStringSubmatch(row[1], -1) {
+			if !strings.Contains(code.String(), `"`+message[1]) {
+				t.Errorf("nothing logs %q", message[1])
+			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 type EngineConfig struct {
 	Host        Host
 	Concurrency int           // runs that perform something at a time; default 1000
-	Lease       time.Duration // after which the runs of a worker that has died are taken over; default 10 s
+	Lease       time.Duration // after which the runs of a worker that has died are taken over; default 3 s
 	Drain       time.Duration // how long effects in flight may go on when Work is stopped; default 30 s
 	ParkAfter   time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1 s
 	Retention   time.Duration // after which runs that have ended are deleted; default never

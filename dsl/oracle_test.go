@@ -147,7 +147,7 @@ func deliberate(m mutation, ds dsl.Diagnostics) bool {
 	if len(ds.Errors()) == 1 && ds.Errors()[0].Message == "an event to emit needs `with`" { // an event has a type
 		return true
 	}
-	for _, d := range ds.Errors() { // stricter: empty text, names of variables, and no unknown properties anywhere (reliability 5 A)
+	for _, d := range ds.Errors() { // stricter: empty text, names of variables, and no unknown properties anywhere
 		if d.Code != "SW120" && d.Code != "SW130" && (d.Code != "SW106" || m.what != "gets a member") {
 			return false
 		}

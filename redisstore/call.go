@@ -180,7 +180,7 @@ func refusal(r reply, subject string) error {
 }
 
 // passes reports whether an error is likely to pass, so that the same operation is worth repeating
-// (reliability.md 3.2).
+// (docs/engine.md).
 func (s *Store) passes(ctx context.Context, err error) bool {
 	if errors.Is(err, redis.ErrClosed) {
 		return !s.isClosed() // otherwise the server has left the cluster

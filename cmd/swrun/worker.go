@@ -22,12 +22,12 @@ import (
 // workerFlags are the flags of worker and serve.
 type workerFlags struct {
 	operateFlags
-	concurrency                     int
-	drain, lease, linger, retention string
-	memory                          string
-	network, secrets, js, logLevel  string
-	processes, files, publish       bool
-	limits                          []string
+	concurrency                        int
+	drain, lease, parkAfter, retention string
+	memory                             string
+	network, secrets, js, logLevel     string
+	processes, files, publish          bool
+	limits                             []string
 }
 
 func (p *program) workerCommand() *cobra.Command {
@@ -82,7 +82,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.IntVar(&f.concurrency, "concurrency", 1000, "runs that perform something at a time")
 	flags.StringVar(&f.drain, "drain", "30s", "how long effects in flight may go on when it is stopped")
 	flags.StringVar(&f.lease, "lease", "3s", "after which the runs of a worker that has died are taken over")
-	flags.StringVar(&f.linger, "linger", "1s", "shorter waits stay in the worker's memory; they are stored all the same")
+	flags.StringVar(&f.parkAfter, "park-after", "1s", "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
 	flags.StringVar(&f.memory, "effect-memory", "", "what answers in flight may take of memory together, 2GiB; default a quarter of it (also SWRUN_EFFECT_MEMORY)")
 	flags.StringVar(&f.network, "network", swrun.NetworkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
@@ -201,7 +201,7 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 	for _, span := range []struct {
 		flag, text string
 		to         *time.Duration
-	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--linger", f.linger, &c.ParkAfter}, {"--retention", f.retention, &c.Retention}} {
+	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--park-after", f.parkAfter, &c.ParkAfter}, {"--retention", f.retention, &c.Retention}} {
 		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
 			return c, err
 		}

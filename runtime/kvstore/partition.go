@@ -21,7 +21,7 @@ type partition struct {
 const back = 1000
 
 // readTime finds out the time: that of the clock, plus an offset while the clock is behind what was written. So time goes on
-// where it was when the clock goes back (reliability.md 1.3.1).
+// where it was when the clock goes back (docs/engine.md, Time).
 func (p *partition) readTime(clock int64) {
 	written := p.counter("clock")
 	if p.offset = p.counter("offset"); clock >= written-back {

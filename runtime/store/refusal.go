@@ -10,7 +10,7 @@ import (
 // Code is why a store refuses a transition. Nothing has been written then.
 type Code string
 
-// The codes (reliability.md 1.4).
+// The codes (docs/engine.md, Refusals).
 const (
 	Fenced     Code = "FENCED"      // the token does not count any more
 	Closed     Code = "CLOSED"      // the instance has ended

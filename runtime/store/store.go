@@ -17,7 +17,7 @@ import (
 // transition that does not happen is a *Refusal; any other error leaves open whether it has happened, and the same
 // call with the same operation tells.
 //
-// The store's clock decides every deadline and lease (reliability.md 1.3.1). Nothing that a caller says of the time
+// The store's clock decides every deadline and lease (docs/engine.md, Time). Nothing that a caller says of the time
 // can make something expire.
 type Store interface {
 	// Start creates an instance that no one has started before. Starting it again with the same Invocation returns what the
@@ -243,7 +243,7 @@ type Promoted struct {
 // Grace is how long an owner may let a wake-up or deadline pass before the instance is taken from it.
 const Grace = 2 * time.Second
 
-// MaxDeaths is how many owners may be lost at one step before the instance is quarantined (reliability.md P14).
+// MaxDeaths is how many owners may be lost at one step before the instance is quarantined.
 const MaxDeaths = 5
 
 // MaxLosses is how many there may be before nothing looks after an instance any more, not even at its deadline: all the

@@ -57,7 +57,7 @@ func (c *Change) Check(now int64) Code {
 	switch {
 	case now < c.NotBefore:
 		return Guard
-	case c.Before != 0 && now >= c.Before: // equality is a timeout (reliability.md 1.3.3)
+	case c.Before != 0 && now >= c.Before: // equality is a timeout
 		return TimedOut
 	}
 	return ""

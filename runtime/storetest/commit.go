@@ -124,7 +124,7 @@ func commitClosed(s *suite) {
 	}
 }
 
-// commitTimedOut is reliability.md 1.3.3: equality is a timeout.
+// commitTimedOut: what comes at the very deadline comes too late.
 func commitTimedOut(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))

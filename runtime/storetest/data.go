@@ -52,7 +52,7 @@ func payload(s *suite) {
 	s.refused(err, store.NoSuch)
 }
 
-// anyBytes is reliability.md R20: what a store keeps comes back as it was.
+// anyBytes: what a store keeps comes back as it was.
 func anyBytes(s *suite) {
 	data := []byte("{\"n\":9007199254740993,\"a\":[],\"o\":{},\"t\":\"\x00\xff\r\n 'é\"}")
 	i := instance("a")
@@ -105,7 +105,7 @@ func unknown(s *suite) {
 	s.refused(s.Store.Deliver(s.ctx(), store.Delivery{To: instance("a"), ID: "m"}), store.NoSuch)
 }
 
-// badIDs is B12 of reliability.md.
+// badIDs: an id that is none is refused, and nothing is stored.
 func badIDs(s *suite) {
 	for _, id := range []string{"", "{x}", "a}b{", "..", "a/../../b", "a\nb", "a b", string(bytes.Repeat([]byte("x"), 300)), "-a"} {
 		if _, err := s.Store.Start(s.ctx(), store.Start{Instance: instance(id)}); err == nil {
