@@ -97,9 +97,9 @@ func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 }
 
 func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
-	path := filePath(at)
-	if strings.TrimSpace(path) == "" {
-		return nil, &StoreURLError{at, "names no file", "for example file:runs.db"}
+	path, err := filePath(at)
+	if err != nil {
+		return nil, err
 	}
 	if c.Existing {
 		if _, err := os.Stat(path); err != nil {
@@ -125,11 +125,22 @@ func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 }
 
 // filePath returns the path of the file that a file: URL names.
-func filePath(at string) string {
-	if u, err := url.Parse(at); err == nil && u.Path != "" {
-		return u.Path
+func filePath(at string) (string, error) {
+	path := strings.TrimPrefix(at, "file:")
+	if u, err := url.Parse(at); err == nil {
+		switch {
+		case u.Host != "":
+			return "", &StoreURLError{at, "names the host " + u.Host, "write file:runs.db for a file of this folder, file:///runs.db for one of the root"}
+		case u.RawQuery != "" || u.Fragment != "":
+			return "", &StoreURLError{at, "has options, and a file has none", "for example file:runs.db"}
+		case u.Path != "":
+			path = u.Path
+		}
 	}
-	return strings.TrimPrefix(at, "file:")
+	if strings.TrimSpace(path) == "" {
+		return "", &StoreURLError{at, "names no file", "for example file:runs.db"}
+	}
+	return path, nil
 }
 
 // ProjectFolder is what the folder of a project is called that keeps its store. It keeps itself out of git: nobody means to commit

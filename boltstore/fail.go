@@ -26,6 +26,11 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the store %s is damaged: %s", e.Path, e.Detail)
 }
 
+// ClosedError says that a store was closed before.
+type ClosedError struct{ Path string }
+
+func (e *ClosedError) Error() string { return fmt.Sprintf("the store %s is closed", e.Path) }
+
 // WriteError says that a file could not be written to. What was to be written is not there, and everything before is.
 type WriteError struct {
 	Path string

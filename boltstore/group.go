@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/kvstore"
@@ -24,6 +25,7 @@ type group struct {
 	failed func(error) // is told what keeps the file from being written or read
 
 	damage atomic.Pointer[DamagedError] // after which the file is not touched any more
+	closed atomic.Bool
 
 	mu      sync.Mutex
 	waiting []*update
@@ -47,6 +49,9 @@ func (g *group) guarded(f func() error) (err error) {
 	if d := g.damage.Load(); d != nil {
 		return d
 	}
+	if g.closed.Load() {
+		return &ClosedError{g.path}
+	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -56,7 +61,10 @@ func (g *group) guarded(f func() error) (err error) {
 			err = d
 		}
 	}()
-	return f()
+	if err = f(); errors.Is(err, berrors.ErrDatabaseNotOpen) { // it was closed meanwhile
+		return &ClosedError{g.path}
+	}
+	return err
 }
 
 func (g *group) View(f func(kvstore.Tx) error) error {
@@ -128,7 +136,7 @@ func (g *group) transact(f func(*transaction) error) error {
 			return inside
 		})
 	})
-	if err == nil || inside != nil || g.damage.Load() != nil {
+	if err == nil || inside != nil || tx == nil || g.damage.Load() != nil {
 		return err
 	}
 	stats := tx.Stats()

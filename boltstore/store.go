@@ -119,9 +119,12 @@ func (s *Store) begin(c Config) error {
 	return err
 }
 
-// Close lets go of the file.
+// Close lets go of the file. Whatever is asked of the store later is a *ClosedError.
 func (s *Store) Close() error {
 	s.group.writers.Wait()
+	if s.group.closed.Swap(true) {
+		return nil
+	}
 	if s.group.damage.Load() != nil { // bbolt may not have let go of its locks: only the file is
 		return errors.Join(os.Remove(s.owner), s.file.Close())
 	}
