@@ -17,7 +17,8 @@ import (
 // cut is a store that can be out of reach.
 type cut struct {
 	store.Store
-	off atomic.Bool
+	off      atomic.Bool
+	unleased atomic.Bool // leases cannot be renewed
 }
 
 var errOff = errors.New("connection refused")
@@ -37,7 +38,7 @@ func (c *cut) Written(ctx context.Context) ([]store.Written, error) {
 }
 
 func (c *cut) Renew(ctx context.Context, r store.Renew) ([]store.Renewed, error) {
-	if c.off.Load() {
+	if c.off.Load() || c.unleased.Load() {
 		return nil, errOff
 	}
 	return c.Store.Renew(ctx, r)
@@ -79,7 +80,10 @@ func TestOutageCountsNoDeaths(t *testing.T) {
 				time.Sleep(4 * time.Second)
 				line.off.Store(true)
 				time.Sleep(outage)
+				line.unleased.Store(true) // whoever polls first finds that all leases have ended
 				line.off.Store(false)
+				time.Sleep(time.Second)
+				line.unleased.Store(false)
 				time.Sleep(5 * time.Second)
 				for _, i := range all {
 					if r := h.record(i); r.Deaths > 0 {

@@ -164,7 +164,7 @@ func (o *owner) perform(x *executor, e interpreter.Effect) {
 	if !x.slotted {
 		o.w.problem("%s performs %s without a slot", x.Instance(), e.Request.Path)
 	}
-	o.w.calls = append(o.w.calls, call{o.w.now, x.Instance(), e.Request.Path, x.Token().Epoch, o.trusted(x), 0})
+	o.w.calls = append(o.w.calls, call{o.w.now, x.Instance(), e.Request.Path, x.Token().Epoch, o.trusted(x) && !x.revoked, 0})
 	if strings.Contains(string(e.Request.Body), "/poison") {
 		o.w.calls[len(o.w.calls)-1].killed = 1
 		o.failed[x.Instance()] = o.w.now

@@ -58,7 +58,7 @@ func (p *partition) run(ctx context.Context) {
 			p.pause(ctx, backoff(failures))
 		case !more:
 			failures = 0
-			p.pause(ctx, p.idle())
+			p.await(ctx)
 		}
 	}
 }
@@ -83,17 +83,20 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// pause waits, at most d, until something may have become ready.
-func (p *partition) pause(ctx context.Context, d time.Duration) {
+// pause waits, at most d, until something may have become ready, and reports false if that is so or ctx has ended.
+func (p *partition) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
-		return
+		return true
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+		return false
 	case <-p.nudged:
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 
@@ -101,15 +104,27 @@ func (p *partition) pause(ctx context.Context, d time.Duration) {
 // them together for what is written (see Worker.watch).
 const restPolls = 60
 
-// idle returns how long nothing is to be expected.
-func (p *partition) idle() time.Duration {
+// await waits until something is to be expected. Leases that were to end may have been renewed meanwhile.
+func (p *partition) await(ctx context.Context) {
+	poll := p.w.c.Poll
+	p.mu.Lock()
+	if p.rest {
+		poll *= restPolls
+	}
+	p.mu.Unlock()
+	last := p.w.c.Now().Add(poll - rand.N(poll/4))
+	for d := p.idle(last); d > 0; d = p.idle(last) {
+		if !p.pause(ctx, d) {
+			return
+		}
+	}
+}
+
+// idle returns how long nothing is to be expected, at most until last.
+func (p *partition) idle(last time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	d := p.w.c.Poll
-	if p.rest {
-		d *= restPolls
-	}
-	d -= rand.N(d / 4)
+	d := last.Sub(p.w.c.Now())
 	for _, at := range []time.Time{p.next, p.expiry, p.ends} {
 		if !at.IsZero() {
 			d = min(d, p.clock.until(at))
