@@ -61,14 +61,16 @@ local types = {
   XADD = 'stream', XDEL = 'stream', INDEX = 'stream', LEASE = 'string', INCR = 'string',
 }
 
+local fitting = {} -- keys that are what they should be, or are not there
+
 -- misfit returns the key of a command that is not what it should be.
 local function misfit(from, count)
   for _ = 1, count do
-    local want = types[ARGV[from]]
-    if want then
-      local key = KEYS[k + ARGV[from + 1]]
+    local want, key = types[ARGV[from]], KEYS[k + ARGV[from + 1]]
+    if want and not fitting[key] then
       local is = call('TYPE', key).ok
       if is ~= want and is ~= 'none' then return key end
+      fitting[key] = true
     end
     from = from + 3 + ARGV[from + 2]
   end
