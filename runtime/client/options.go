@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// This file is what of a start and of a command is text of whoever asks: it is stored and shown as it is.
+// This file checks the texts of starts and commands, which are stored and shown as they are.
 
 // labelName is what labels are called.
 var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)

@@ -36,8 +36,8 @@ type batch struct {
 const (
 	// maxRefused is how often a commit may be refused while the owner leaves, before the instance is left to its lease.
 	maxRefused = 5
-	// maxUnanswered is how often a commit may not be answered, about a minute long, although the lease is renewed. If it is
-	// for the commit itself, its instance is quarantined in the end (docs/engine.md, What is stored when).
+	// maxUnanswered is after how many unanswered attempts, about a minute, the execution fails although its lease is renewed.
+	// If the commit itself is the cause, the run ends in quarantine.
 	maxUnanswered = 30
 	// maxUnansweredLeaving is the same while the owner leaves.
 	maxUnansweredLeaving = 2
@@ -106,7 +106,7 @@ func (x *Execution) reason() string {
 	return string(x.state.Status)
 }
 
-// Committed takes in the answer to the commit. An error that is no refusal leaves open whether it has happened: it is sent
+// Committed handles the answer to the commit. An error that is no refusal leaves open whether it has happened: it is sent
 // again for a while.
 func (x *Execution) Committed(c store.Committed, err error) {
 	refusal := store.RefusedAs(err)
@@ -157,7 +157,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	x.advance()
 }
 
-// Reloaded takes in the instance as it is stored, and steps again what has happened since.
+// Reloaded handles the instance as it is stored, and steps again what has happened since.
 func (x *Execution) Reloaded(c store.Claimed) error {
 	x.ended = x.batch.results
 	x.actions.Reload = false

@@ -17,11 +17,11 @@ func (x *Execution) decide(now time.Time) {
 	idle := len(x.inFlight)+unstarted == 0 && !x.again && len(x.queue) == 0
 	wake := x.wake()
 	switch {
-	case x.Idle && x.mustPerform():
+	case x.Idle && x.hasDetached():
 		x.releaseLater(now)
 	case x.state.Status.Final():
 		x.commit(true)
-	case x.draining && len(x.inFlight) == 0 && (x.leaving || !x.mustBegin()):
+	case x.draining && len(x.inFlight) == 0 && (x.leaving || !x.hasAtMostOnce()):
 		x.commit(true)
 	case len(x.batch.effects) > 0 && (x.batch.firm || len(x.batch.outbox) > 0 || x.draining), x.batch.full():
 		x.commit(false)
@@ -37,13 +37,13 @@ func (x *Execution) decide(now time.Time) {
 	}
 }
 
-// mustBegin reports whether there is an effect that no other owner would perform once it is stored.
-func (x *Execution) mustBegin() bool {
+// hasAtMostOnce reports whether there is an effect that must start here: once it is stored, no other owner performs it.
+func (x *Execution) hasAtMostOnce() bool {
 	return slices.ContainsFunc(x.batch.effects, func(e interpreter.Effect) bool { return e.AtMostOnce })
 }
 
-// mustPerform reports whether there is an effect of which nobody knows once what led to it is stored.
-func (x *Execution) mustPerform() bool {
+// hasDetached reports whether there is a detached effect. It is forgotten once its step is stored, so it must start here.
+func (x *Execution) hasDetached() bool {
 	return slices.ContainsFunc(x.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
 }
 

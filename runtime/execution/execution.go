@@ -44,7 +44,7 @@ type Execution struct {
 	leaving  bool // nothing more is started
 
 	releaseAt time.Time // when an idle owner gives it back, since it would have to perform something
-	callAt    time.Time // when time changes what there is to do, but for the end of waiting for a slot
+	callAt    time.Time // the next timer, apart from slots.handOverAt; zero for none
 
 	actions Actions
 }
@@ -128,17 +128,17 @@ func (x *Execution) Events() int64 { return x.stored.Records + int64(x.batch.eve
 // Outcome returns how the run has ended, if it has.
 func (x *Execution) Outcome() Outcome { return NewOutcome(x.state, x.batch.at) }
 
-// Finished takes in the end of an effect that was performed here.
+// Finished handles the end of an effect that was performed here.
 func (x *Execution) Finished(ev interpreter.Finished) {
 	delete(x.inFlight, ev.Effect)
 	x.queue = append(x.queue, ev)
 	x.advance()
 }
 
-// MailArrived takes in that the inbox may hold messages.
+// MailArrived reports that the inbox may hold messages.
 func (x *Execution) MailArrived() { x.actions.Fetch = true }
 
-// Fetched takes in the messages of the inbox.
+// Fetched handles the messages of the inbox.
 func (x *Execution) Fetched(inbox []store.Message) error {
 	waiting := 0
 	for _, ev := range x.queue {
@@ -155,10 +155,10 @@ func (x *Execution) Fetched(inbox []store.Message) error {
 	return err
 }
 
-// TimePassed takes in that time has passed.
+// TimePassed reports that time has passed.
 func (x *Execution) TimePassed() { x.advance() }
 
-// LeaseLost takes in that the owner cannot rely on its lease any more, and why. Only effects that nobody waits for still start:
+// LeaseLost reports that the owner cannot rely on its lease any more, and why. Only effects that nobody waits for still start:
 // once they are stored, nobody else knows of them.
 func (x *Execution) LeaseLost(why error) {
 	if x.actions.Done {

@@ -29,7 +29,7 @@ func (x *Execution) load(claimed store.Claimed) {
 	x.actions.Load, x.callAt = x.invocation.Definition, until
 }
 
-// Loaded takes in the program that the instance runs.
+// Loaded reports the program that the instance runs.
 func (x *Execution) Loaded(p *interpreter.Program) error {
 	claimed := x.loading.claimed
 	x.program, x.loading = p, loading{}
@@ -42,7 +42,7 @@ func (x *Execution) Loaded(p *interpreter.Program) error {
 	return nil
 }
 
-// NotLoaded takes in why the program could not be loaded. That the store could not be asked is no fault of the instance.
+// NotLoaded reports why the program could not be loaded. That the store could not be asked is no fault of the instance.
 func (x *Execution) NotLoaded(err error) {
 	x.loading.failure = err
 	if !errors.As(err, new(*definition.UnavailableError)) {

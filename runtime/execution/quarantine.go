@@ -8,9 +8,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is what goes on of an instance that is quarantined: its time, and nothing else (promises.md 182). None of its
-// tasks goes on, no effect is performed, no message is read, and of its expressions only those are evaluated that say how
-// long a run may take which has not got so far yet.
+// A quarantined run does no work, but its deadlines hold (promises 182). Only the timeout expressions of a run that has not
+// started are still evaluated.
 
 func (x *Execution) quarantined() bool { return x.stored.Reason == store.Quarantined }
 

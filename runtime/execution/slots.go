@@ -15,17 +15,17 @@ type slots struct {
 	taken      bool
 	waiting    []interpreter.Effect // stored as begun, or repeatable; performed as soon as there is a slot
 	deferred   []interpreter.Effect // not to be performed twice: stored as not begun until there is a slot
-	handOverAt time.Time            // when the instance is given to another owner for want of a slot; zero while it need not
+	handOverAt time.Time            // when the run is handed over because there is no slot; zero for never
 }
 
-// An instance waits for a slot before it is given to another owner, which may have one: the longer the more wait, so that not
-// more than twenty instances a second are given away.
+// A run waits for a slot before it is handed over to another owner, which may have one. The wait grows with the queue, so that
+// at most twenty runs a second are handed over.
 const (
 	minSlotWait = 5 * time.Second
 	perWaiting  = 50 * time.Millisecond
 )
 
-// SlotFree takes in that the owner has taken a slot for this execution.
+// SlotFree reports that the owner has taken a slot for this execution.
 func (x *Execution) SlotFree() {
 	x.slots.taken, x.slots.handOverAt = true, time.Time{}
 	for _, e := range x.slots.waiting {
@@ -39,7 +39,7 @@ func (x *Execution) SlotFree() {
 	x.advance()
 }
 
-// NoSlot takes in that no slot is free, and how many executions of the owner wait for one. Timers go on meanwhile.
+// NoSlot reports that no slot is free, and how many executions of the owner wait for one. Timers go on meanwhile.
 func (x *Execution) NoSlot(waiting int) {
 	if x.needsSlot() && x.slots.handOverAt.IsZero() {
 		x.slots.handOverAt = x.Clock().Add(max(minSlotWait, time.Duration(waiting)*perWaiting))
@@ -74,7 +74,7 @@ func (x *Execution) beginDeferred() {
 	x.batch.firm, x.slots.deferred = true, nil
 }
 
-// Drain takes in that the owner stops: the execution ends as soon as nothing is in flight. What has not begun is left to
+// Drain reports that the owner stops: the execution ends as soon as nothing is in flight. What has not begun is left to
 // another owner, unless it is stored as begun and must not be repeated: then no other would begin it.
 func (x *Execution) Drain() {
 	x.draining = true
@@ -82,7 +82,7 @@ func (x *Execution) Drain() {
 	x.advance()
 }
 
-// Leave takes in that the owner is about to go: the instance is handed over as it is.
+// Leave reports that the owner is about to go: the instance is handed over as it is.
 func (x *Execution) Leave() {
 	x.handOver()
 	x.advance()

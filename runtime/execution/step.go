@@ -57,7 +57,7 @@ func (x *Execution) limit() {
 	}
 }
 
-// full reports whether so much waits for a commit that nothing more is done before it.
+// full reports whether the batch has to be committed before more work.
 func (b *batch) full() bool { return b.events >= maxBatch || b.bytes >= maxBatchBytes }
 
 func (x *Execution) step(ev interpreter.Event) {
@@ -70,7 +70,7 @@ func (x *Execution) step(ev interpreter.Event) {
 			e.StartedAt = time.Time{}
 			ev = e
 		}
-		// The store has not fixed the time; or whoever comes after this owner has to know the deadlines of what kills it.
+		// Store first: the store has not fixed the time yet, or the run kills its workers and the next must know its deadlines.
 		x.batch.firm = x.batch.firm || x.stored.Status == interpreter.StatusPending || x.stored.Deaths > 0
 	case received:
 		ev = e.Event
@@ -99,8 +99,8 @@ func (x *Execution) step(ev interpreter.Event) {
 	}
 }
 
-// startTime is the time of the step that starts the instance: when its first owner took it, or now if it ends before
-// its time or does nothing but end.
+// startTime is the time of the step that starts the run: when its first owner took it. It is now if the run is
+// cancelled before its time, or is quarantined.
 func (x *Execution) startTime(now time.Time) time.Time {
 	if x.quarantined() {
 		return now
@@ -136,7 +136,7 @@ func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.
 	x.batch.events += len(result.History)
 }
 
-// request takes in an effect that a step asks for.
+// request handles an effect that a step asks for.
 func (x *Execution) request(e interpreter.Effect) {
 	x.batch.bytes += len(e.Request.Body)
 	switch {
@@ -154,7 +154,7 @@ func (x *Execution) request(e interpreter.Effect) {
 	}
 }
 
-// abandon takes in that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
+// abandon reports that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
 func (x *Execution) abandon(id interpreter.EffectID) {
 	if c, ok := x.children[id]; ok {
 		delete(x.children, id)

@@ -19,7 +19,7 @@ type storeClock struct {
 // staleClock is after how long an estimate is replaced by a newer one that lags more.
 const staleClock = 5 * time.Second
 
-// update takes in the time that the store has answered, at the moment in which the answer arrived.
+// update records the time that the store has answered, at the moment in which the answer arrived.
 func (c *storeClock) update(at time.Time) {
 	if at.IsZero() {
 		return
@@ -32,7 +32,7 @@ func (c *storeClock) update(at time.Time) {
 	}
 }
 
-// reset takes in that the last estimates were wrong.
+// reset records that the last estimates were wrong.
 func (c *storeClock) reset(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

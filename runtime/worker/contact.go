@@ -16,7 +16,7 @@ type contact struct {
 	since, last time.Time
 }
 
-// answered takes in that the store has answered.
+// answered records that the store has answered.
 func (c *contact) answered(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,7 +26,7 @@ func (c *contact) answered(now time.Time) {
 	c.last = now
 }
 
-// broke takes in that the store could not be worked with.
+// broke records that the store could not be worked with.
 func (c *contact) broke(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

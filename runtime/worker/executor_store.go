@@ -13,7 +13,7 @@ import (
 
 // load loads the program that the instance runs.
 func (x *executor) load(digest string) error {
-	ctx, cancel := context.WithTimeout(x.ctx, store.Grace/4) // so that it is not overlooked that the worker leaves
+	ctx, cancel := context.WithTimeout(x.ctx, store.Grace/4) // short, so that a stopping worker is noticed
 	p, err := x.partition.w.programs.Program(ctx, digest)
 	cancel()
 	if err == nil {
@@ -52,7 +52,7 @@ func (x *executor) commit(c *store.Commit) {
 	}
 }
 
-// stored takes in what a commit has done.
+// stored reports what a commit has done.
 func (x *executor) stored(c *store.Commit, done store.Committed) {
 	x.freeMemory()
 	x.refusals = 0

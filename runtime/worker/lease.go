@@ -134,7 +134,7 @@ func (w *Worker) holdings() map[int][]*executor {
 	return all
 }
 
-// renewed takes in which leases a call that was sent at a time has prolonged.
+// renewed records which leases a call that was sent at a time has prolonged.
 func (w *Worker) renewed(sent time.Time, asked []int, renewed []store.Renewed) {
 	lasting := map[int]bool{}
 	for _, r := range renewed {

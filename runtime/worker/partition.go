@@ -63,7 +63,7 @@ func (p *partition) run(ctx context.Context) {
 	}
 }
 
-// failed takes in that the store could not be worked with. If it has lost writes, nothing that is held counts any more.
+// failed records that the store could not be worked with. If it has lost writes, nothing that is held counts any more.
 func (p *partition) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -133,7 +133,7 @@ func (p *partition) idle(last time.Time) time.Duration {
 	return d
 }
 
-// watched takes in what was written to the partition, and makes it look again if there may be something to do.
+// watched records what was written to the partition, and makes it look again if there may be something to do.
 func (p *partition) watched(now store.Written) {
 	p.clock.update(now.At)
 	p.mu.Lock()
@@ -278,7 +278,7 @@ func (w *Worker) chosen(all []store.Instance) []store.Instance {
 	return slices.DeleteFunc(all, func(i store.Instance) bool { return !w.c.Only(i) })
 }
 
-// polled takes in what there is to do.
+// polled records what there is to do.
 func (p *partition) polled(work store.Work) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -305,7 +305,7 @@ func (p *partition) expire(ctx context.Context, work store.Work) error {
 	return err
 }
 
-// claim takes instances as far as there are the limiter has slots for them.
+// claim takes instances as far as the limiter has slots for them.
 func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instance) error {
 	for len(ready) > 0 {
 		n := l.acquire(ctx, min(len(ready), claimSize))

@@ -29,7 +29,7 @@ type Config struct {
 	Concurrency     int           // instances that perform something at a time; default 1000; negative for none at all
 	Name            string        // of letters and digits; no other worker, nor another life of this one, has it; default random
 	Lease           time.Duration // default 3 s: how long the work of a worker that has died lies idle
-	Poll            time.Duration // default 1 s: how late it is seen what nobody gave a hint of
+	Poll            time.Duration // default 1 s: how long a change without a hint may go unnoticed
 	ParkAfter       time.Duration // default 1 s: shorter waits stay in memory
 	CheckpointAfter time.Duration // default 50 ms: effects that take longer are stored as being in flight
 	Drain           time.Duration // default 30 s: for effects in flight when the worker stops
@@ -75,7 +75,7 @@ type Worker struct {
 // maxBegun bounds the memory for instances that have begun and wait for a slot.
 const maxBegun = 10_000
 
-// errShutdown is why effects are cancelled that nobody waits for when a worker stops.
+// errShutdown cancels detached effects when a worker stops.
 var errShutdown = errors.New("the worker stops")
 
 // withDefaults returns the configuration with every default set.

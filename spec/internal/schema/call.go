@@ -34,7 +34,7 @@ func callTasks() properties {
 		})),
 		"callMCP": call("mcp", callMCP(maybeText)),
 		"callFunction": task(needs("call"), properties{
-			"call": shape{"type": "string", "pattern": `\S`, "not": shape{"enum": []string{"asyncapi", "grpc", "http", "openapi", "a2a", "mcp"}}}.
+			"call": shape{"type": "string", "pattern": `\S`, "not": shape{"enum": protocols()}}.
 				about("A function of `use.functions`, or of a catalog: `name:1.0.0@catalog`."),
 			"with": anyObject().about("The function's arguments."),
 		}),

@@ -31,6 +31,16 @@ func kinds() []kind {
 	}
 }
 
+// protocols returns the calls that are kinds of their own; all others are of functions.
+func protocols() (all []string) {
+	for _, k := range kinds() {
+		if k.value != "" {
+			all = append(all, k.value)
+		}
+	}
+	return all
+}
+
 // taskChoice is a task as one of all kinds.
 func taskChoice() shape {
 	var choices []shape
