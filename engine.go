@@ -63,6 +63,9 @@ func (c EngineConfig) check() error {
 
 // NewEngine returns an engine on a store. An *OptionError is a configuration that cannot be.
 func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
+	if s == nil {
+		return nil, &OptionError{"store", "is missing: open one with OpenStore"}
+	}
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -213,7 +216,7 @@ func (e *Engine) exists(ctx context.Context, i store.Instance, started definitio
 	return &RunExistsError{i, invocation.Definition != started.Digest(), refusal}
 }
 
-// Run returns a run that is there, by its namespace and id.
+// Run returns a handle on the run of a namespace and id. It asks the store nothing: the run need not be there.
 func (e *Engine) Run(namespace, id string) *Run {
 	return &Run{e, store.Instance{Namespace: namespace, ID: id}}
 }
