@@ -7,7 +7,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Run is a run in a store: what it is called, and what can be done with it. It need not be there.
+// Run is a run in a store: what it is called, and what can be done with it. If there is no such run, its methods return a
+// *store.Refusal with the code store.NoSuch; the commands to a run that has ended return one with store.Closed.
 type Run struct {
 	engine *Engine
 	store.Instance
@@ -45,18 +46,18 @@ func (r *Run) Terminate(ctx context.Context, reason string) error {
 	return r.engine.client.Terminate(ctx, r.Instance, reason)
 }
 
-// Suspend keeps the run's tasks from starting. Its deadlines go on.
+// Suspend keeps the run's tasks from starting. Its deadlines go on. Suspending a run that is suspended changes nothing.
 func (r *Run) Suspend(ctx context.Context, reason string) error {
 	return r.engine.client.Suspend(ctx, r.Instance, reason)
 }
 
-// Resume lets a suspended run go on.
+// Resume lets a suspended run go on. Resuming a run that is not suspended changes nothing.
 func (r *Run) Resume(ctx context.Context, reason string) error {
 	return r.engine.client.Resume(ctx, r.Instance, reason)
 }
 
-// Retry lets a run go on that is quarantined, because it has killed its workers.
+// Retry lets a run go on that is quarantined, because it has killed its workers. Any other run is refused as a store.Conflict.
 func (r *Run) Retry(ctx context.Context) error { return r.engine.client.Retry(ctx, r.Instance) }
 
-// Delete removes a run that has ended, with its history.
+// Delete removes a run that has ended, with its history. Any other run is refused as a store.Conflict.
 func (r *Run) Delete(ctx context.Context) error { return r.engine.client.Delete(ctx, r.Instance) }

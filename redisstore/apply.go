@@ -22,7 +22,7 @@ type subject struct {
 func (s *Store) subject(i store.Instance, t store.Token) *subject {
 	p, k := s.of(i)
 	return &subject{
-		partition: p, keys: k, instance: i, name: "instance " + i.String(), hash: k.instance(i), history: k.history(i),
+		partition: p, keys: k, instance: i, name: "run " + i.String(), hash: k.instance(i), history: k.history(i),
 		stamp: " " + strconv.FormatInt(t.Epoch, 10) + " " + t.Nonce + " ",
 	}
 }

@@ -89,7 +89,7 @@ func (s *Store) room(ctx context.Context, partition int, i store.Instance) error
 	}
 	there, err := n.client.Exists(ctx, s.keys.partitions[partition].instance(i)).Result()
 	if err == nil && there == 0 {
-		err = &store.Refusal{Code: store.Limit, Detail: fmt.Sprintf("instance %s: more than %.0f %% of the server's memory is used", i, 100*Full)}
+		err = &store.Refusal{Code: store.Limit, Detail: fmt.Sprintf("run %s: more than %.0f %% of the server's memory is used", i, 100*Full)}
 	}
 	return err
 }

@@ -95,11 +95,11 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 		return store.Loaded{}, fmt.Errorf("load instance %s: %w", i, err)
 	}
 	if len(fields.Val()) == 0 {
-		return store.Loaded{}, &store.Refusal{Code: store.NoSuch, Detail: "instance " + i.String()}
+		return store.Loaded{}, &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
 	}
 	l, err := readLoaded(fields.Val())
 	if err != nil {
-		err = store.Refuse(store.Corrupt, time.Time{}, "instance %s: %s", i, err)
+		err = store.Refuse(store.Corrupt, time.Time{}, "run %s: %s", i, err)
 	}
 	l.Lifecycle.Lease = parseLeases(leases.Val())[l.Lifecycle.Owner]
 	return l, err
@@ -181,7 +181,7 @@ func (s *Store) History(ctx context.Context, i store.Instance, from, n int) ([]s
 		return nil, fmt.Errorf("read the history of %s: %w", i, err)
 	}
 	if there.Val() == 0 {
-		return nil, &store.Refusal{Code: store.NoSuch, Detail: "instance " + i.String()}
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
 	}
 	all := make([]store.StoredEntry, len(stored.Val()))
 	for n, text := range stored.Val() {
@@ -198,7 +198,7 @@ func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]by
 	var data *redis.StringCmd
 	err := s.pipelined(ctx, p, func(p redis.Pipeliner) { data = p.HGet(ctx, k.payloads(i), ref) })
 	if errors.Is(data.Err(), redis.Nil) {
-		return nil, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("payload %s of instance %s", ref, i)}
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("payload %s of run %s", ref, i)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a payload of %s: %w", i, err)

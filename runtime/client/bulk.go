@@ -2,10 +2,10 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -34,6 +34,11 @@ func ForEach[T any](all []T, f func(T) error) []error {
 	return failed
 }
 
+// refused is a Conflict of a run, with what is in the way.
+func refused(i store.Instance, format string, args ...any) error {
+	return &store.Refusal{Code: store.Conflict, Detail: "run " + i.String(), Reason: fmt.Sprintf(format, args...)}
+}
+
 // Delete removes an instance that has ended; any other is refused as a Conflict.
 func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 	l, err := c.store.Load(ctx, i)
@@ -41,7 +46,7 @@ func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 		return err
 	}
 	if !l.Lifecycle.Status.Final() {
-		return store.Refuse(store.Conflict, time.Time{}, "instance %s is %s", i, l.Lifecycle.Status)
+		return refused(i, "is %s: cancel it first", l.Lifecycle.Status)
 	}
 	_, err = c.store.Remove(ctx, store.Remove{Partition: i.Partition(c.store.Layout().Partitions), Instances: []store.Instance{i}})
 	return err

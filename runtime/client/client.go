@@ -154,7 +154,7 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 		return i, c.same(ctx, i, r)
 	}
 	if err == nil && started.Again && o.OnDuplicate == OnDuplicateReject {
-		err = store.Refuse(store.Conflict, started.At, "instance %s", i)
+		err = refused(i, "is there already")
 	}
 	return i, err
 }
@@ -167,7 +167,7 @@ func (c *Client) same(ctx context.Context, i store.Instance, r definition.Refere
 	}
 	info, err := execution.ParseInvocation(l.Invocation)
 	if err == nil && (info.Workflow.Namespace != r.Namespace || info.Workflow.Name != r.Name) {
-		err = store.Refuse(store.Conflict, time.Time{}, "instance %s is one of %s", i, info.Workflow)
+		err = refused(i, "is there already, as one of %s", info.Workflow)
 	}
 	return err
 }
@@ -232,7 +232,11 @@ func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) er
 
 // Retry lets an instance run again that was quarantined because it killed its owners.
 func (c *Client) Retry(ctx context.Context, i store.Instance) error {
-	return c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: store.VerbRetry})
+	err := c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: store.VerbRetry})
+	if store.RefusedAs(err) == store.Conflict {
+		err = refused(i, "is not quarantined")
+	}
+	return err
 }
 
 func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m execution.Message) error {

@@ -127,6 +127,9 @@ func Resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, stri
 		r.Version = latest
 	}
 	digest, err := c.Definition(ctx, nameKey+r.String())
+	if store.RefusedAs(err) == store.NoSuch {
+		err = &store.Refusal{Code: store.NoSuch, Detail: "workflow " + r.String()}
+	}
 	return r, string(digest), err
 }
 

@@ -68,7 +68,7 @@ func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	}
 	r, err := store.ParseLifecycle(string(value))
 	if err != nil {
-		return nil, store.Refuse(store.Corrupt, store.Moment(p.now), "instance %s: %s", i, err)
+		return nil, store.Refuse(store.Corrupt, store.Moment(p.now), "run %s: %s", i, err)
 	}
 	mail, _ := p.Get(p.key(i, "mail"))
 	r.Mail, _ = strconv.ParseInt(string(mail), 10, 64) // absent is 0
@@ -100,7 +100,7 @@ func (p *partition) putAway(i store.Instance) {
 }
 
 func (p *partition) refuse(code store.Code, i store.Instance) error {
-	return store.Refuse(code, store.Moment(p.now), "instance %s", i)
+	return store.Refuse(code, store.Moment(p.now), "run %s", i)
 }
 
 // load returns everything of an instance but inbox, history and payloads.

@@ -229,7 +229,7 @@ func (s *Store) Payload(_ context.Context, i store.Instance, ref string) (data [
 	err = s.view(s.of(i), func(p *partition) error {
 		value, ok := p.Get(p.key(i, "payload/"+ref))
 		if !ok {
-			return store.Refuse(store.NoSuch, store.Moment(p.now), "payload %s of instance %s", ref, i)
+			return store.Refuse(store.NoSuch, store.Moment(p.now), "payload %s of run %s", ref, i)
 		}
 		data = clone(value)
 		return nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -27,18 +28,23 @@ const (
 // Refusal is a transition that a store has not made.
 type Refusal struct {
 	Code   Code
-	Detail string    // what was asked for, or what is in the way
-	At     time.Time // by the store's clock, if the store told
+	Detail string    // what it is about, as a sentence names it: run demo/one
+	Reason string    // goes on with the sentence, if more is known than the code says: is pending: cancel it first
+	At     time.Time // by the store's clock, if it is known
 }
 
+// Error returns a sentence about what was asked for.
 func (r *Refusal) Error() string {
-	meaning := map[Code]string{
-		Fenced: "another worker has taken it over", Closed: "it has ended", TimedOut: "its time is over",
-		Conflict: "it conflicts with what is there", Limit: "a limit is reached", Guard: "the store's clock forbids it",
-		RolledBack: "the store has lost writes", NoSuch: "it is not there", Corrupt: "what is stored of it cannot be read",
-		TooMany: "too many of its family have started",
+	if r.Reason != "" {
+		return r.Detail + " " + r.Reason
+	}
+	sentence := map[Code]string{
+		Fenced: "%s was taken over by another worker", Closed: "%s has ended", TimedOut: "the time of %s is over",
+		Conflict: "%s is stored already, as something else or in another state", Limit: "a limit is reached: %s",
+		Guard: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
+		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", TooMany: "too many runs of the family of %s have started today",
 	}[r.Code]
-	return fmt.Sprintf("%s: %s", r.Detail, meaning)
+	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), r.Detail)
 }
 
 // Is makes errors.Is find refusals by their code alone.

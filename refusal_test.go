@@ -1,0 +1,75 @@
+package swrun_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/runtime/client"
+)
+
+// TestRefusals: what a store refuses is a sentence about the run.
+func TestRefusals(t *testing.T) {
+	for _, at := range []string{"memory:", "file:" + t.TempDir() + "/runs.db"} {
+		engine := mustEngine(t, at)
+		d := mustParse(t, "do: [{a: {set: {b: 1}}}]\n")
+		pending, err := engine.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{ID: "one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, err := engine.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{ID: "ended"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ended.Cancel(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := engine.Settle(t.Context(), ended); err != nil {
+			t.Fatal(err)
+		}
+		missing := engine.Run("demo", "two")
+		none := func(client.HistoryEntry) error { return nil }
+		for _, c := range []struct {
+			name, want string
+			err        error
+		}{
+			{"await a run that is not there", "there is no run demo/two", second(missing.Await(t.Context()))},
+			{"describe a run that is not there", "there is no run demo/two", second(missing.Describe(t.Context()))},
+			{"read the history of a run that is not there", "there is no run demo/two", missing.History(t.Context(), none)},
+			{"cancel a run that is not there", "there is no run demo/two", missing.Cancel(t.Context(), "")},
+			{"retry a run that is not there", "there is no run demo/two", missing.Retry(t.Context())},
+			{"delete a run that is not there", "there is no run demo/two", missing.Delete(t.Context())},
+			{"delete a run that has not ended", "run demo/one is pending: cancel it first", pending.Delete(t.Context())},
+			{"retry a run that is not quarantined", "run demo/one is not quarantined", pending.Retry(t.Context())},
+			{"resume a run that is not suspended", "", pending.Resume(t.Context(), "")},
+			{"cancel a run that has ended", "run demo/ended has ended", ended.Cancel(t.Context(), "")},
+			{"retry a run that has ended", "run demo/ended has ended", ended.Retry(t.Context())},
+			{"start a workflow that is not deployed", "the workflow demo/none is not deployed", second(engine.Start(t.Context(), "demo/none", nil, swrun.StartOptions{}))},
+		} {
+			got := ""
+			if c.err != nil {
+				got = c.err.Error()
+			}
+			if got != c.want {
+				t.Errorf("%s, %s: %q, want %q", at, c.name, got, c.want)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// mustEngine returns an engine on a store, which is closed when the test ends.
+func mustEngine(t *testing.T, at string) *swrun.Engine {
+	t.Helper()
+	s, err := swrun.OpenStore(context.Background(), at, swrun.StoreConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
