@@ -62,7 +62,7 @@ func mustStoreEach(t *testing.T) func(*interpreter.Program, *interpreter.State) 
 		stored := kept[s]
 		delete(kept, s)
 		mustStore(t, s, &stored)
-		read, err := interpreter.Restore(p, s.Namespace, s.ID, s.Input, stored)
+		read, err := interpreter.Restore(p, interpreter.NewState(s.Namespace, s.ID), s.Input, stored)
 		if err != nil {
 			t.Fatal(err)
 		}

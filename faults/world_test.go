@@ -311,7 +311,7 @@ func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpret
 	if err != nil {
 		w.Fatal(err)
 	}
-	stored, err := interpreter.Restore(p, i.Namespace, i.ID, info.Input.V, l.State)
+	stored, err := interpreter.Restore(p, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func Replay(p *Program, s *State, start Start, steps []HistoryStep) (*State, err
 			continue
 		}
 		var err error
-		if s, err = Restore(p, s.Namespace, s.ID, start.Input, *e.State); err != nil {
+		if s, err = Restore(p, NewState(s.Namespace, s.ID), start.Input, *e.State); err != nil {
 			return nil, err
 		}
 	}

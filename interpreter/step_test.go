@@ -159,7 +159,7 @@ func mustCopy(t *testing.T, s *interpreter.State) *interpreter.State {
 	}
 	var stored interpreter.StoredState
 	stored.Apply(changes)
-	read, err := interpreter.Restore(nil, s.Namespace, s.ID, s.Input, stored)
+	read, err := interpreter.Restore(nil, interpreter.NewState(s.Namespace, s.ID), s.Input, stored)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,27 +128,27 @@ func (s *State) encodeHead() ([]byte, error) {
 	return o.end()
 }
 
-// Restore returns the state of a run of p from what was stored. Without p it is for reading only: secrets stay references.
-func Restore(p *Program, namespace, id string, input any, stored StoredState) (*State, error) {
-	s := NewState(namespace, id)
+// Restore turns a new state of a run of p into the one that was stored, and returns it. Without p it is for reading only:
+// secrets stay references.
+func Restore(p *Program, s *State, input any, stored StoredState) (*State, error) {
 	s.headChanged = false
 	s.redact = p.redactions()
 	s.Input = s.redact.EscapeReferences(input)
 	s.sizes = [2]int{len(stored.Head), len(stored.Context)}
 	if err := readObject(stored.Head, s.redact, s.stored); err != nil {
-		return nil, fmt.Errorf("decode the state of %s: %w", id, err)
+		return nil, fmt.Errorf("decode the state of %s: %w", s.ID, err)
 	}
 	if stored.Context != nil {
 		context, err := expr.Decode(stored.Context)
 		if err != nil {
-			return nil, fmt.Errorf("decode the context of %s: %w", id, err)
+			return nil, fmt.Errorf("decode the context of %s: %w", s.ID, err)
 		}
 		s.Context = s.redact.Open(context)
 	}
 	for key, data := range stored.Frames {
 		f, err := decodeFrame(data, s.redact)
 		if err != nil {
-			return nil, fmt.Errorf("decode a frame of %s: %w", id, err)
+			return nil, fmt.Errorf("decode a frame of %s: %w", s.ID, err)
 		}
 		f.common().key, f.common().size, s.lastKey = key, len(data), max(s.lastKey, key)
 		s.frames = append(s.frames, f)

@@ -125,7 +125,7 @@ func hostedFamily(t *testing.T, document string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := interpreter.Restore(nil, "test", f.Instance.ID, nil, l.State); err == nil && s.Fault != nil && s.Fault.Extensions["limit"] == "family" {
+		if s, err := interpreter.Restore(nil, interpreter.NewState("test", f.Instance.ID), nil, l.State); err == nil && s.Fault != nil && s.Fault.Extensions["limit"] == "family" {
 			limited++
 		}
 		return true

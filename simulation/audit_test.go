@@ -252,7 +252,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 	if l.State.Head == nil {
 		return // it has not begun
 	}
-	stored, err := interpreter.Restore(p, i.Namespace, i.ID, info.Input.V, l.State)
+	stored, err := interpreter.Restore(p, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State)
 	if err != nil {
 		w.problem("I2: the state of %s cannot be read: %s", i, err)
 		return

@@ -37,7 +37,7 @@ func TestTakeoverWithoutTheSecret(t *testing.T) {
 	}
 	var stored interpreter.StoredState
 	stored.Apply(c)
-	if s, err = interpreter.Restore(with, "test", "i", map[string]any{}, stored); err != nil {
+	if s, err = interpreter.Restore(with, interpreter.NewState("test", "i"), map[string]any{}, stored); err != nil {
 		t.Fatal(err)
 	}
 	interrupted := interpreter.Interrupted(compile(func(string) (any, bool) { return nil, false }), s, func(interpreter.EffectID) bool { return false })

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
+// sleepers measures what runs that sleep cost, and how fast they start and end.
 func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 	m := &Measured{Instances: b.of(100_000)}
 	r, err := b.deploy(ctx, "sleeper", "do:\n- nap: {wait: P7D}\n")
@@ -42,16 +43,20 @@ func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	began = time.Now()
-	all := float64(len(b.runs))
+	return m, b.endSleepers(ctx, m)
+}
+
+// endSleepers ends the runs and removes them, and measures both.
+func (b *benchmark) endSleepers(ctx context.Context, m *Measured) error {
+	began, all := time.Now(), float64(len(b.runs))
 	if err := b.endAll(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	m.Ended = all / time.Since(began).Seconds()
 	began = time.Now()
-	err = b.clean(ctx)
+	err := b.clean(ctx)
 	m.Removed = all / time.Since(began).Seconds()
-	return m, err
+	return err
 }
 
 // startAsleep starts runs that sleep, and waits until they do.

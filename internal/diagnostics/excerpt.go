@@ -50,24 +50,21 @@ func (e excerpts) write(b *strings.Builder, d dsl.Diagnostic) {
 		if i == 0 || marks[i-1].at.Start.Line != line {
 			fmt.Fprintf(b, "%s %s\n", e.look.Blue(fmt.Sprintf("%*d |", e.gutter, line)), shown.text)
 		}
-		e.writeMark(b, d.Severity, m, from, to)
+		gutter := e.look.Blue(fmt.Sprintf("%*s |", e.gutter, ""))
+		fmt.Fprintf(b, "%s %s%s\n", gutter, strings.Repeat(" ", from), e.underline(m, d.Severity, to-from))
 	}
 }
 
-func (e excerpts) writeMark(b *strings.Builder, s dsl.Severity, m mark, from, to int) {
-	under := strings.Repeat("-", to-from)
-	if m.primary {
-		under = strings.Repeat("^", to-from)
-	}
-	if label := terminal.Printable(m.label); label != "" {
-		under += " " + e.look.Text(label)
+// underline returns what stands below a marked range that is that many columns wide.
+func (e excerpts) underline(m mark, s dsl.Severity, width int) string {
+	label := terminal.Printable(m.label)
+	if label != "" {
+		label = " " + e.look.Text(label)
 	}
 	if m.primary {
-		under = painted(e.look, s, under)
-	} else {
-		under = e.look.Blue(under)
+		return painted(e.look, s, strings.Repeat("^", width)+label)
 	}
-	fmt.Fprintf(b, "%s %s%s\n", e.look.Blue(fmt.Sprintf("%*s |", e.gutter, "")), strings.Repeat(" ", from), under)
+	return e.look.Blue(strings.Repeat("-", width) + label)
 }
 
 // expanded is a source line as it is shown: tabs are spaces, what could drive the terminal is escaped.

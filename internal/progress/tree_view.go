@@ -128,26 +128,37 @@ func (v *treeView) rows(now time.Time, shown window) []row {
 	if len(root.children) == 1 && len(root.children[0].children) == 0 && root.dropped == 0 {
 		return []row{v.row("", root.children[0], now)}
 	}
-	return v.children(nil, root, "", now, shown)
+	all := treeRows{view: v, now: now, shown: shown}
+	all.addBelow(root, "")
+	return all.rows
 }
 
-func (v *treeView) children(rows []row, o *occurrence, indent string, now time.Time, shown window) []row {
-	visible, over, running := shown.of(o)
+// treeRows are the rows of a tree, as they are gathered.
+type treeRows struct {
+	view  *treeView
+	now   time.Time
+	shown window
+	rows  []row
+}
+
+// addBelow adds the tasks below o.
+func (t *treeRows) addBelow(o *occurrence, indent string) {
+	v := t.view
+	visible, over, running := t.shown.of(o)
 	if over > 0 {
-		rows = append(rows, v.more(indent+v.look.Sign("├─")+" ", over, "earlier"))
+		t.rows = append(t.rows, v.more(indent+v.look.Sign("├─")+" ", over, "earlier"))
 	}
 	for i, child := range visible {
 		branch, below := v.look.Sign("├─")+" ", v.look.Sign("│")+"  "
 		if i == len(visible)-1 && running == 0 && o != &v.tree.root {
 			branch, below = v.look.Sign("└─")+" ", "   "
 		}
-		rows = append(rows, v.row(indent+branch, child, now))
-		rows = v.children(rows, child, indent+below, now, shown)
+		t.rows = append(t.rows, v.row(indent+branch, child, t.now))
+		t.addBelow(child, indent+below)
 	}
 	if running > 0 {
-		rows = append(rows, v.more(indent+v.look.Sign("└─")+" ", running, "more in progress"))
+		t.rows = append(t.rows, v.more(indent+v.look.Sign("└─")+" ", running, "more in progress"))
 	}
-	return rows
 }
 
 // more is a line that stands for tasks that are not shown.

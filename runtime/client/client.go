@@ -267,7 +267,7 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}
-	s, err := interpreter.Restore(nil, i.Namespace, i.ID, info.Input.V, l.State)
+	s, err := interpreter.Restore(nil, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State)
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}

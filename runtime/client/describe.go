@@ -63,7 +63,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	}
 	if l.State.Head == nil {
 		d.State, d.Limits = d.begun()
-	} else if d.State, err = interpreter.Restore(nil, i.Namespace, i.ID, info.Input.V, l.State); err != nil {
+	} else if d.State, err = interpreter.Restore(nil, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State); err != nil {
 		return nil, err
 	} else {
 		d.Limits = d.State.Deadlines

@@ -68,7 +68,7 @@ func (x *Execution) restore(c store.Claimed) (err error) {
 	x.children = map[interpreter.EffectID]child{}
 	if c.State.Head == nil {
 		x.state = interpreter.NewState(x.instance.Namespace, x.instance.ID)
-	} else if x.state, err = interpreter.Restore(x.program, x.instance.Namespace, x.instance.ID, x.invocation.Input.V, c.State); err != nil {
+	} else if x.state, err = interpreter.Restore(x.program, interpreter.NewState(x.instance.Namespace, x.instance.ID), x.invocation.Input.V, c.State); err != nil {
 		return err
 	}
 	if x.quarantined() {

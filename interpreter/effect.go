@@ -1,0 +1,101 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/limits"
+)
+
+// Route says who carries out an effect.
+type Route uint8
+
+// The routes.
+const (
+	RoutePerform Route = iota // a performer of the run's owner performs it
+	RouteChild                // another run does: the request is a ChildRequest
+	RoutePublish              // it is an event, which goes out after those that were emitted before it
+)
+
+// Effect is something that has to happen outside.
+type Effect struct {
+	ID         EffectID
+	Kind       dsl.Kind
+	Route      Route
+	Detached   bool // nobody waits for it
+	AtMostOnce bool // never to be performed twice: its start has to be stored first
+	Request    Request
+}
+
+func (m *machine) effectFinished(ev Finished) {
+	f := m.s.taskAwaiting(ev.Effect)
+	if f == nil {
+		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // without the result, which may repeat a secret
+		return
+	}
+	if err := m.checkSize(limits.Data, ev.Result); err != nil {
+		ev.Result, ev.Error = nil, err
+	}
+	result := m.s.redact.EscapeReferences(ev.Result)
+	r := HistoryEvent{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error}
+	if f.Effect.Confidential || m.s.redact.ContainsSecret(result) {
+		r.Data, m.result.Withheld = nil, true
+	}
+	m.record(f.event(r))
+	f.Effect = nil
+	f.changed()
+	if ev.Error != nil {
+		m.fail(f, ev.Error.At(f.pointer().Instance()))
+		return
+	}
+	m.next(f, f.node.body.(Leaf).Finish(m.bodyScope(f), result))
+}
+
+// startEffect starts an effect for f.
+func (m *machine) startEffect(f *taskFrame, n Next) {
+	body, err := json.Marshal(n.value)
+	if err != nil {
+		m.fail(f, errors.Runtimef("the request cannot be written as JSON: %s", err))
+		return
+	}
+	confidential, refused := m.checkRequest(f, n, body)
+	if refused != nil {
+		m.fail(f, refused)
+		return
+	}
+	m.s.lastEffect++
+	m.s.headChanged = true
+	m.recordedBytes += len(body)
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Request: m.newRequest(f, body, 1)}
+	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
+	m.result.Effects = append(m.result.Effects, effect)
+	m.record(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
+	if n.detach {
+		m.complete(f, n.output, nil)
+		return
+	}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body}
+	f.Effect.Confidential = m.scope.confidential || confidential
+	if m.scope.readsSecret {
+		f.Effect.Request = nil
+	}
+	f.changed()
+}
+
+func (m *machine) newRequest(f *taskFrame, body []byte, attempt int) Request {
+	return Request{
+		Body: body, Instance: m.s.ID, Pointer: f.pointer(), Path: f.Path, Key: m.s.key(f.Path), Attempt: attempt,
+		Deadline: m.nextDeadline(f),
+	}
+}
+
+// nextDeadline returns the earliest deadline of f and of the scopes around it.
+func (m *machine) nextDeadline(f *taskFrame) time.Time {
+	first := earlier(earliest(m.s.Deadlines), earliest(f.Deadlines))
+	for around := range m.s.ancestors(f) {
+		first = earlier(first, earliest(around.common().Deadlines))
+	}
+	return first
+}

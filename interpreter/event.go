@@ -1,0 +1,155 @@
+package interpreter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/limits"
+)
+
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Abort.
+type Event interface{ event() }
+
+// Start begins the run with its raw input.
+type Start struct {
+	Input any
+	// Deadlines are the run's own besides the document's timeout.
+	Deadlines []Deadline
+	// TimeoutReplaced leaves the document's timeout out, because one of Deadlines replaces it.
+	TimeoutReplaced bool
+	// StartedAt is when the run began, if that was before the step; zero otherwise. A run that began after one of its
+	// Deadlines never starts.
+	StartedAt time.Time
+	// TimeoutFrom is when the document's timeout begins to count; zero for when the run begins.
+	TimeoutFrom time.Time
+	// Depth is how many runs are above this one: see State.Depth.
+	Depth int
+}
+
+// Finished says that an effect has ended with a result or an error.
+type Finished struct {
+	Effect EffectID
+	Result any
+	Error  *errors.Error // nil if it ended well
+}
+
+// Due says that time has passed, or that a step left work to do. It may come at any time, also too early.
+type Due struct{}
+
+// Cancel ends the run from outside.
+type Cancel struct {
+	Reason string
+}
+
+// Suspend keeps tasks from starting until Resume; what is in progress goes on, and deadlines hold.
+type Suspend struct {
+	Reason string
+}
+
+// Resume ends a suspension: what would have started meanwhile starts now.
+type Resume struct {
+	Reason string
+}
+
+// Abort ends the run with an error from outside, which nothing in it can catch: a limit of its host is reached.
+type Abort struct {
+	Error *errors.Error
+}
+
+func (Start) event()    {}
+func (Finished) event() {}
+func (Due) event()      {}
+func (Cancel) event()   {}
+func (Suspend) event()  {}
+func (Resume) event()   {}
+func (Abort) event()    {}
+
+func (m *machine) start(ev Start) {
+	s, input := m.s, m.s.redact.EscapeReferences(ev.Input)
+	ev.Input = input
+	s.Status, s.Input, s.Depth, s.headChanged = StatusRunning, input, ev.Depth, true
+	invalid := m.armWorkflow(ev)
+	if at := firstPassed(s.Deadlines, s.StartedAt); at >= 0 && s.Deadlines[at].StartedAt.Before(s.StartedAt) {
+		s.StartedAt, s.Deadlines = time.Time{}, s.Deadlines[at:at+1]
+		m.expire()
+		return
+	}
+	if err := m.checkSize(limits.Input, input); err != nil {
+		input, invalid = nil, err // what is too large to work with is too large for the history
+	}
+	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
+	if invalid != nil {
+		m.fault(invalid.At("/"))
+		return
+	}
+	if !m.expire() {
+		return
+	}
+	scope := m.workflowScope(input)
+	transformed, err := m.p.input.in(scope, input)
+	if err != nil {
+		m.fault(err.At("/"))
+		return
+	}
+	if m.p.input.value != nil {
+		s.Transformed = &Value{transformed}
+	}
+	m.pushQueued(&listFrame{commonFrame: commonFrame{node: workflowNode}, ListName: "do", Data: transformed})
+}
+
+// armWorkflow sets when the run began, and the deadlines of the whole run.
+func (m *machine) armWorkflow(ev Start) *errors.Error {
+	s := m.s
+	s.StartedAt, s.Deadlines = m.now, slices.Clone(ev.Deadlines)
+	if !ev.StartedAt.IsZero() {
+		s.StartedAt = ev.StartedAt
+	}
+	if m.p.timeout == nil || ev.TimeoutReplaced {
+		return nil
+	}
+	d, err := m.p.timeout.Eval(m.workflowScope(ev.Input), ev.Input)
+	if err != nil {
+		return err
+	}
+	from := ev.TimeoutFrom
+	if from.IsZero() {
+		from = s.StartedAt
+	}
+	m.workflowValue = nil // it says when the run ends
+	s.Deadlines = append(s.Deadlines, newDeadline(DeadlineWorkflow, d, from))
+	return nil
+}
+
+func (m *machine) handle(ev Event) {
+	switch ev := ev.(type) {
+	case Finished:
+		m.effectFinished(ev)
+	case Cancel:
+		m.cancelRun(ev)
+	case Abort:
+		if !m.s.Status.Final() {
+			m.fault(ev.Error.At("/"))
+		}
+	case Suspend:
+		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: ev.Reason})
+	case Resume:
+		m.setSuspended(false, HistoryEvent{Type: WorkflowResumed, Data: ev.Reason})
+	}
+}
+
+func (m *machine) setSuspended(suspended bool, e HistoryEvent) {
+	if m.s.Suspended != suspended && !m.s.Status.Final() {
+		m.s.Suspended, m.s.headChanged = suspended, true
+		m.record(e)
+	}
+}
+
+func (m *machine) cancelRun(ev Cancel) {
+	if m.s.Status.Final() {
+		return
+	}
+	m.cancelAll()
+	m.s.Status, m.s.headChanged = StatusCancelled, true
+	m.record(HistoryEvent{Type: WorkflowCancelled, Data: ev.Reason})
+}

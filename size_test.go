@@ -1,0 +1,99 @@
+package swrun_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+	"testing"
+)
+
+// The limits of house rule 6.
+const (
+	functionLines = 40
+	fileLines     = 400
+	parameters    = 4 // besides the receiver, the context and *testing.T
+)
+
+// overSize returns the functions and files that may be larger, each with the reason.
+func overSize() map[string]string {
+	return map[string]string{
+		"process/engine.go: rejection": "the JavaScript engine calls it, and gives it six arguments",
+
+		"dsl/list_item.go: item":         "one case for each way to write an item",
+		"dsl/shorthand.go: howToWrite":   "one case for each shorthand",
+		"dsl/syntax.go: explain":         "one case for each message of the parser",
+		"redisstore/call.go: call":       "what a script needs",
+		"redisstore/call.go: repeat":     "what a script needs",
+		"redisstore/open.go: open":       "one step after another",
+		"redisstore/poll.go: poll":       "one answer after another",
+		"redisstore/raw.go: raw":         "what a script needs",
+		"redisstore/read.go: List":       "one page",
+		"redisstore/scrub.go: repair":    "what a script needs",
+		"redisstore/scrub.go: standings": "one answer after another",
+		"runtime/store/store.go":         "the contract of a store",
+	}
+}
+
+// TestSizes: functions, files and lists of parameters stay within the limits of CONTRIBUTING.md.
+func TestSizes(t *testing.T) {
+	reasons := overSize()
+	exceeded := func(what string, got, limit int, unit string) {
+		if reasons[what] == "" && got > limit {
+			t.Errorf("%s has %d %s, the limit is %d: divide it", what, got, unit, limit)
+		}
+	}
+	for name, text := range prose(t) {
+		if path.Ext(name) != ".go" {
+			continue
+		}
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, name, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exceeded(name, strings.Count(text, "\n"), fileLines, "lines")
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			what := name + ": " + f.Name.Name
+			exceeded(what, countParameters(f.Type), parameters, "parameters")
+			if !strings.HasSuffix(name, "_test.go") && !returnsTable(f) {
+				exceeded(what, files.Position(f.End()).Line-files.Position(f.Pos()).Line+1, functionLines, "lines")
+			}
+		}
+	}
+}
+
+// countParameters counts the parameters of a function without contexts and *testing.T.
+func countParameters(f *ast.FuncType) (n int) {
+	for _, field := range f.Params.List {
+		of := field.Type
+		if pointer, ok := of.(*ast.StarExpr); ok {
+			of = pointer.X
+		}
+		if name, ok := of.(*ast.SelectorExpr); ok {
+			if from, ok := name.X.(*ast.Ident); ok && (from.Name == "testing" || name.Sel.Name == "Context") {
+				continue
+			}
+		}
+		n += max(1, len(field.Names))
+	}
+	return n
+}
+
+// returnsTable reports whether a function is no more than a table that it returns, which may be long.
+func returnsTable(f *ast.FuncDecl) bool {
+	if f.Body == nil || len(f.Body.List) != 1 {
+		return false
+	}
+	result, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(result.Results) != 1 {
+		return false
+	}
+	_, ok = result.Results[0].(*ast.CompositeLit)
+	return ok
+}
