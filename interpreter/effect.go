@@ -94,7 +94,7 @@ func (m *machine) newRequest(f *taskFrame, body []byte, attempt int) Request {
 // nextDeadline returns the earliest deadline of f and of the scopes around it.
 func (m *machine) nextDeadline(f *taskFrame) time.Time {
 	first := earlier(earliest(m.s.Deadlines), earliest(f.Deadlines))
-	for around := range m.s.ancestors(f) {
+	for around := m.s.frame(f.Parent); around != nil; around = m.s.frame(around.common().Parent) {
 		first = earlier(first, earliest(around.common().Deadlines))
 	}
 	return first

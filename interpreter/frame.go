@@ -171,10 +171,8 @@ func (e *InFlight) stored(o *object) {
 	o.sealedJSON("q", &e.Request)
 }
 
-func encodeFrame(f frame, secrets *redact.Set) ([]byte, error) {
-	o := newObject(make([]byte, 0, 256), secrets)
-	f.stored(o)
-	return o.end()
+func encodeFrame(f frame, o *object) ([]byte, error) {
+	return o.written(make([]byte, 0, 256), f.stored)
 }
 
 func decodeFrame(data []byte, secrets *redact.Set) (f frame, err error) {

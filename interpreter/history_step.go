@@ -108,9 +108,7 @@ func Replay(p *Program, s *State, start Start, steps []HistoryStep) (*State, err
 // Encode appends the step to b as JSON. Data whose JSON is longer than limit bytes goes to store, which returns the reference to
 // write instead.
 func (e HistoryStep) Encode(b []byte, limit int, store func(data []byte) (ref string)) ([]byte, error) {
-	o := newObject(b, nil)
-	e.stored(o, &largeData{limit: limit, store: store})
-	return o.end()
+	return new(object).written(b, func(o *object) { e.stored(o, &largeData{limit: limit, store: store}) })
 }
 
 // DecodeHistoryStep reads what Encode wrote; fetch returns the data of a reference.

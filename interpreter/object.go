@@ -26,13 +26,12 @@ type object struct {
 	secrets *redact.Set
 }
 
-// newObject returns an object that is appended to b.
-func newObject(b []byte, secrets *redact.Set) *object {
-	return &object{b: append(b, '{'), secrets: secrets}
+// written returns an object with the given fields, appended to b. It begins a new text: o can be used again.
+func (o *object) written(b []byte, fields func(*object)) ([]byte, error) {
+	o.b, o.err = b, nil
+	o.nested(fields)
+	return o.b, o.err
 }
-
-// end finishes an object that is written.
-func (o *object) end() ([]byte, error) { return append(o.b, '}'), o.err }
 
 // readObject visits the fields of an object that was written before.
 func readObject(data []byte, secrets *redact.Set, fields func(*object)) error {
@@ -260,11 +259,9 @@ func parts[T any](o *object, key string, all *[]T, fields func(*T, *object)) {
 
 // nested writes an object inside this one.
 func (o *object) nested(fields func(*object)) {
-	inner := newObject(o.b, o.secrets)
-	fields(inner)
-	b, err := inner.end()
-	o.b = b
-	o.check(err)
+	o.b = append(o.b, '{')
+	fields(o)
+	o.b = append(o.b, '}')
 }
 
 func (o *object) check(err error) {

@@ -58,7 +58,8 @@ type StoredFrame struct {
 
 // Snapshot returns the whole state as it would be stored. It does not count as storing it.
 func (s *State) Snapshot() (stored StoredState, err error) {
-	if stored.Head, err = s.encodeHead(); err != nil {
+	o := &object{secrets: s.redact}
+	if stored.Head, err = s.encodeHead(o); err != nil {
 		return stored, err
 	}
 	if stored.Context, err = expr.Encode(s.redact.Seal(s.Context)); err != nil {
@@ -66,7 +67,7 @@ func (s *State) Snapshot() (stored StoredState, err error) {
 	}
 	stored.Frames = make(map[FrameKey][]byte, len(s.frames))
 	for i, f := range s.frames {
-		if stored.Frames[FrameKey(i+1)], err = encodeFrame(f, s.redact); err != nil {
+		if stored.Frames[FrameKey(i+1)], err = encodeFrame(f, o); err != nil {
 			return stored, err
 		}
 	}
@@ -76,8 +77,9 @@ func (s *State) Snapshot() (stored StoredState, err error) {
 // TakeChanges returns what has changed since the last call, or since Restore. A driver stores all of it or drops the
 // state.
 func (s *State) TakeChanges() (c Changes, err error) {
+	o := &object{secrets: s.redact}
 	if s.headChanged {
-		if c.Head, err = s.encodeHead(); err != nil {
+		if c.Head, err = s.encodeHead(o); err != nil {
 			return Changes{}, err
 		}
 		s.sizes[0] = len(c.Head)
@@ -93,7 +95,7 @@ func (s *State) TakeChanges() (c Changes, err error) {
 		if !common.touched && common.key != 0 {
 			continue
 		}
-		data, err := encodeFrame(f, s.redact)
+		data, err := encodeFrame(f, o)
 		if err != nil {
 			return Changes{}, err
 		}
@@ -122,10 +124,8 @@ func (s *State) takeKey() (key FrameKey) {
 }
 
 // encodeHead returns what is stored of a run besides its frames and context.
-func (s *State) encodeHead() ([]byte, error) {
-	o := newObject(make([]byte, 0, 96), s.redact)
-	s.stored(o)
-	return o.end()
+func (s *State) encodeHead(o *object) ([]byte, error) {
+	return o.written(make([]byte, 0, 96), s.stored)
 }
 
 // Restore turns a new state of a run of p into the one that was stored, and returns it. Without p it is for reading only:
@@ -166,13 +166,14 @@ func Restore(p *Program, s *State, input any, stored StoredState) (*State, error
 func (s *State) MarshalJSON() ([]byte, error) {
 	plain := *s
 	plain.historyBytes = 0
-	head, err := plain.encodeHead()
+	o := &object{secrets: s.redact}
+	head, err := plain.encodeHead(o)
 	if err != nil {
 		return nil, err
 	}
 	frames := make([]json.RawMessage, len(s.frames))
 	for i, f := range s.frames {
-		if frames[i], err = encodeFrame(f, s.redact); err != nil {
+		if frames[i], err = encodeFrame(f, o); err != nil {
 			return nil, err
 		}
 	}

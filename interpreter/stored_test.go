@@ -36,10 +36,8 @@ func TestNothingIsForgotten(t *testing.T) {
 			"queued", "headChanged", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", // of the state in memory
 		})
 		s.Status = StatusCompleted
-		o := newObject(nil, nil)
-		s.stored(o)
 		back := &State{}
-		check(t, s, back, o, back.stored)
+		check(t, s, back, s.stored, back.stored)
 	})
 	t.Run("history", func(t *testing.T) {
 		e := &HistoryStep{}
@@ -50,16 +48,14 @@ func TestNothingIsForgotten(t *testing.T) {
 			e.Events[i].At, e.Events[i].Type = e.At, TaskCompleted
 		}
 		e.State.Head, e.State.Context, e.State.Frames = []byte(`{"s":"x"}`), []byte("[1]"), map[FrameKey][]byte{1: []byte(`{"a":1}`), 20: []byte("2")}
-		o := newObject(nil, nil)
-		e.stored(o, &largeData{limit: 1 << 20})
 		back := &HistoryStep{}
-		check(t, e, back, o, func(o *object) { back.stored(o, &largeData{}) })
+		check(t, e, back, func(o *object) { e.stored(o, &largeData{limit: 1 << 20}) }, func(o *object) { back.stored(o, &largeData{}) })
 	})
 }
 
 func checkFrame(t *testing.T, f frame) {
 	t.Helper()
-	data, err := encodeFrame(f, nil)
+	data, err := encodeFrame(f, &object{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +68,13 @@ func checkFrame(t *testing.T, f frame) {
 	}
 }
 
-func check(t *testing.T, want, back any, o *object, stored func(*object)) {
+func check(t *testing.T, want, back any, write, read func(*object)) {
 	t.Helper()
-	data, err := o.end()
+	data, err := new(object).written(nil, write)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := readObject(data, nil, stored); err != nil {
+	if err := readObject(data, nil, read); err != nil {
 		t.Fatalf("%v\n%s", err, data)
 	}
 	if !reflect.DeepEqual(want, back) {
@@ -140,7 +136,7 @@ func fill(t *testing.T, v reflect.Value, but []string) {
 func TestDamagedStatesAreErrors(t *testing.T) {
 	f := &taskFrame{Raw: map[string]any{"a": []any{1, "x"}}, Effect: &InFlight{ID: 1, Request: []byte(`{"q":1}`)}}
 	f.Deadlines = []Deadline{{Kind: DeadlineTask, At: time.UnixMilli(5)}, {Kind: DeadlineRetry, At: time.UnixMilli(6)}}
-	data, err := encodeFrame(f, nil)
+	data, err := encodeFrame(f, &object{})
 	if err != nil {
 		t.Fatal(err)
 	}

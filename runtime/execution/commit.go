@@ -3,8 +3,6 @@ package execution
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -144,11 +142,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	x.begin(over)
 	x.batch = batch{at: x.batch.at}
 	x.stored, x.refused = sent.After(x.stored), 0
-	for _, id := range slices.Sorted(maps.Keys(x.inFlight)) {
-		if !x.state.Awaits(id) {
-			x.cancel(id)
-		}
-	}
+	x.cancelAll(func(id interpreter.EffectID) bool { return !x.state.Awaits(id) })
 	if over {
 		x.actions.Done, x.actions.Failed = true, x.loading.failure
 		return

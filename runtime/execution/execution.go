@@ -164,7 +164,7 @@ func (x *Execution) LeaseLost(why error) {
 	if x.actions.Done {
 		return
 	}
-	x.cancelAll()
+	x.cancelAll(always)
 	x.fail(why)
 }
 

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -92,7 +91,7 @@ func (x *Execution) Leave() {
 func (x *Execution) handOver() {
 	x.draining, x.leaving = true, true
 	x.withdraw(func(interpreter.Effect) bool { return true })
-	x.cancelAll()
+	x.cancelAll(always)
 }
 
 // withdraw leaves some of the effects that have not begun to another owner, and has that stored.
@@ -121,9 +120,19 @@ func (x *Execution) cancel(id interpreter.EffectID) {
 	}
 }
 
-// cancelAll ends all effects in flight.
-func (x *Execution) cancelAll() {
-	for _, id := range slices.Sorted(maps.Keys(x.inFlight)) {
+// cancelAll ends those effects in flight that are over, in the order in which they were requested.
+func (x *Execution) cancelAll(isOver func(interpreter.EffectID) bool) {
+	var over []interpreter.EffectID
+	for id := range x.inFlight {
+		if isOver(id) {
+			over = append(over, id)
+		}
+	}
+	slices.Sort(over)
+	for _, id := range over {
 		x.cancel(id)
 	}
 }
+
+// always says that an effect is over, whichever it is.
+func always(interpreter.EffectID) bool { return true }
