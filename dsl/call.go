@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // callProtocols returns what decodes the arguments of a call, by its protocol.
@@ -52,7 +54,7 @@ func (o *object) objectOrText(name string) any {
 	if n == nil {
 		return nil
 	}
-	if n.Kind == yaml.MappingNode || isText(n) {
+	if n.Kind == yaml.MappingNode || source.IsText(n) {
 		return o.dataOrText(name)
 	}
 	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))

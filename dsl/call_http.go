@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 )
 
@@ -49,8 +50,8 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 		o.report("SW124", "uri", "`uri` stands for `endpoint`, which is here too")
 	} else if o.value("uri") != nil { // the form of published pages (semantics 1.7b)
 		p.add(Diagnostic{
-			Code: "SW117", Message: "`uri` is `endpoint` now", Pointer: o.at.Key("uri"), Range: p.src.span(o.key("uri")),
-			Label: didYouMean("endpoint"), Fix: p.src.respelt(o.key("uri"), "endpoint"),
+			Code: "SW117", Message: "`uri` is `endpoint` now", Pointer: o.at.Key("uri"), Range: p.src.RangeOf(o.key("uri")),
+			Label: didYouMean("endpoint"), Fix: p.src.Replace(o.key("uri"), "endpoint"),
 		})
 		c.Endpoint = o.endpointOr("uri")
 		return c
@@ -67,12 +68,12 @@ func (o *object) misplacedAuthentication() {
 		return
 	}
 	uri := "https://..."
-	if n := o.value("endpoint"); n != nil && isText(n) {
+	if n := o.value("endpoint"); n != nil && source.IsText(n) {
 		uri = n.Value
 	}
 	o.p.add(Diagnostic{
-		Code: "SW106", Message: "`authentication` belongs to `endpoint`", Pointer: o.at.Key("authentication"), Range: o.p.src.span(key),
-		Label: "move it into `endpoint`", Help: fmt.Sprintf("write `endpoint: { uri: %s, authentication: ... }`", o.p.src.quotes(uri)),
+		Code: "SW106", Message: "`authentication` belongs to `endpoint`", Pointer: o.at.Key("authentication"), Range: o.p.src.RangeOf(key),
+		Label: "move it into `endpoint`", Help: fmt.Sprintf("write `endpoint: { uri: %s, authentication: ... }`", o.p.src.Quote(uri)),
 	})
 	o.authentication("authentication") // so that what is wrong in it is reported as well
 }
@@ -80,7 +81,7 @@ func (o *object) misplacedAuthentication() {
 // textMap decodes headers and query parameters: an object of scalars and lists, or one expression for all of it.
 func (o *object) textMap(name string) Value {
 	n := o.value(name)
-	if n == nil || n.Kind == yaml.MappingNode || isText(n) && delimited.Is(n.Value) {
+	if n == nil || n.Kind == yaml.MappingNode || source.IsText(n) && delimited.Is(n.Value) {
 		if n != nil && name == "headers" {
 			o.p.reportBlankKeys(n, o.at.Key(name), "the name of a header")
 		}

@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -114,7 +115,7 @@ func (c *checker) add(d Diagnostic) {
 
 func (c *checker) addAs(severity Severity, d Diagnostic) {
 	d.File, d.Severity = c.w.Source.File, severity
-	if d.Range == (Range{}) {
+	if d.Range == (source.Range{}) {
 		d.Range = c.w.Source.Value(d.Pointer)
 	}
 	c.found = append(c.found, c.w.Source.withAlias(d))
@@ -128,13 +129,13 @@ func (c *checker) withSuggestion(d Diagnostic, names []string) Diagnostic {
 	return d
 }
 
-// respelt replaces the text at a pointer.
-func (c *checker) respelt(at Pointer, text string) []Edit {
+// Replace replaces the text at a pointer.
+func (c *checker) respelt(at Pointer, text string) []source.Edit {
 	_, n, exact := c.w.Source.find(at)
 	if !exact {
 		return nil
 	}
-	return c.w.Source.respelt(n, text)
+	return c.w.Source.Replace(n, text)
 }
 
 // lists calls visit for every list of tasks, with the task that it belongs to (nil for the workflow and extensions).
@@ -168,15 +169,15 @@ func checkSchedule(c *checker) {
 // suppress removes what the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
 func (c *checker) suppress() {
 	const mark = "# swrun:ignore "
-	for line := 1; line <= len(c.w.Source.lines); line++ {
+	for line := 1; line <= c.w.Source.Lines(); line++ {
 		text := string(c.w.Source.Line(line))
 		i := strings.Index(text, mark)
 		if i < 0 {
 			continue
 		}
 		code, reason, _ := strings.Cut(strings.TrimSpace(text[i+len(mark):]), " ")
-		at := c.w.Source.position(c.w.Source.lines[line-1] + i)
-		place := Range{at, c.w.Source.position(c.w.Source.lines[line-1] + len(text))}
+		at := c.w.Source.PositionOf(c.w.Source.LineStart(line) + i)
+		place := source.Range{Start: at, End: c.w.Source.PositionOf(c.w.Source.LineStart(line) + len(text))}
 		switch {
 		case strings.TrimSpace(reason) == "":
 			c.add(Diagnostic{Code: "SW901", Range: place, Message: "an ignore needs a reason after the code"})

@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 )
 
@@ -46,7 +47,7 @@ func (o *object) transform(name string) Value {
 	n := o.value(name)
 	switch {
 	case n == nil:
-	case n.Kind == yaml.MappingNode || isText(n):
+	case n.Kind == yaml.MappingNode || source.IsText(n):
 		return o.valueOf(name, o.dataOrText(name), FormTransform)
 	default:
 		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
@@ -95,7 +96,7 @@ func (o *object) endpoint(name string) *Endpoint {
 func (p *parser) uri(n *yaml.Node, at Pointer, name string) string {
 	text := p.text(n, at, name)
 	if text != "" && !delimited.Is(text) && (strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
-		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is no URI", quoted(text)), Pointer: at, Range: p.src.span(n),
+		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is no URI", quoted(text)), Pointer: at, Range: p.src.RangeOf(n),
 			Help: "a URI holds no white space; an expression is ${ ... } as a whole"})
 	}
 	return text
@@ -113,7 +114,7 @@ func (o *object) authentication(name string) *Authentication {
 		return nil
 	}
 	at := o.at.Key(name)
-	if isText(n) { // the shorthand of the reference's AsyncAPI table (semantics 17.2)
+	if source.IsText(n) { // the shorthand of the reference's AsyncAPI table (semantics 17.2)
 		return &Authentication{Pointer: at, Use: o.reference(name, "authentications")}
 	}
 	return o.p.authentication(n, at, true)
@@ -131,9 +132,9 @@ func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authenti
 	a := &Authentication{Pointer: at}
 	if mayUse {
 		choices = append([]string{"use"}, choices...)
-	} else if key, _ := child(n, "use"); key != nil {
+	} else if key, _ := source.Child(n, "use"); key != nil {
 		p.add(Diagnostic{Code: "SW124", Message: "a policy of `use.authentications` cannot `use` another one", Pointer: at.Key("use"),
-			Range: p.src.span(key), Help: "a policy is one of: " + strings.Join(choices, " ")})
+			Range: p.src.RangeOf(key), Help: "a policy is one of: " + strings.Join(choices, " ")})
 		return a
 	}
 	var o *object
@@ -156,7 +157,7 @@ func (p *parser) authentication(n *yaml.Node, at Pointer, mayUse bool) *Authenti
 // scheme decodes the properties of the policy's scheme.
 func (o *object) scheme(a *Authentication) {
 	n, at := o.value(a.Scheme), o.at.Key(a.Scheme)
-	if a.Scheme == "bearer" && isText(n) { // as in the specification's prose (semantics 1.7)
+	if a.Scheme == "bearer" && source.IsText(n) { // as in the specification's prose (semantics 1.7)
 		a.Properties = o.valueOf(a.Scheme, map[string]any{"token": o.text(a.Scheme)}, FormData)
 		return
 	}
@@ -273,7 +274,7 @@ func (p *parser) timeout(parent *object) *Timeout {
 		return nil
 	}
 	at := parent.at.Key("timeout")
-	if isText(n) {
+	if source.IsText(n) {
 		return &Timeout{Pointer: at, Use: parent.reference("timeout", "timeouts")}
 	}
 	return p.timeoutDefinition(n, at)
@@ -317,7 +318,7 @@ func (p *parser) errorFilter(parent *object) *ErrorFilter {
 	}
 	o := p.openObject(with, outer.at.Key("with"), "an error filter", "type", "status", "title", "detail", "details", "instance")
 	if with.Kind == yaml.MappingNode && !slices.ContainsFunc(o.keys(), func(name string) bool { return o.value(name) != nil }) {
-		p.add(Diagnostic{Code: "SW107", Message: "an error filter needs at least one property", Pointer: o.at, Range: p.src.span(with),
+		p.add(Diagnostic{Code: "SW107", Message: "an error filter needs at least one property", Pointer: o.at, Range: p.src.RangeOf(with),
 			Help: "leave `errors` out to catch every error"})
 	}
 	f := &ErrorFilter{Pointer: o.at, Type: o.text("type"), Status: o.integer("status")}
@@ -373,7 +374,7 @@ func (p *parser) backoff(parent *object) string {
 		key := properties.Content[i]
 		p.add(Diagnostic{
 			Code: "SW127", Message: fmt.Sprintf("`%s` of a backoff has no effect", key.Value), Pointer: o.at.Key(kind).Key(key.Value),
-			Range: p.src.span(key), Help: "the DSL gives backoffs no properties; the delay grows from `delay`",
+			Range: p.src.RangeOf(key), Help: "the DSL gives backoffs no properties; the delay grows from `delay`",
 		})
 	}
 	return kind

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // Severity is how much a diagnostic matters.
@@ -21,42 +23,19 @@ const (
 // String returns the severity's word: error, warning, info or hint.
 func (s Severity) String() string { return [...]string{"error", "warning", "info", "hint"}[s] }
 
-// Position is a place in a text. Line and Column count from 1, Column in characters; Offset counts bytes from 0.
-type Position struct {
-	Line, Column, Offset int
-}
-
-// Range is the text from Start up to, but not including, End.
-type Range struct {
-	Start, End Position
-}
-
-// Related is a second place that helps to understand a diagnostic.
-type Related struct {
-	Range Range
-	Label string
-}
-
-// Edit replaces the text of Range. Safe edits never change what a valid document means.
-type Edit struct {
-	Range   Range
-	NewText string
-	Safe    bool
-}
-
 // Diagnostic is one thing that is wrong, or may be, with a document.
 type Diagnostic struct {
 	Code     string // stable, for example SW110; `swrun explain CODE` explains it
 	Severity Severity
-	Message  string // what is wrong, one line, names quoted with backquotes
-	File     string // as given to Parse
-	Range    Range  // where
-	Label    string // short text that stands under the marked range, for example "did you mean `seconds`?"
-	Related  []Related
+	Message  string       // what is wrong, one line, names quoted with backquotes
+	File     string       // as given to Parse
+	Range    source.Range // where
+	Label    string       // short text that stands under the marked range, for example "did you mean `seconds`?"
+	Related  []source.Related
 	Pointer  Pointer
-	Expected []string // what would have been accepted, if that is a short list
-	Help     string   // what to do about it
-	Fix      []Edit   // edits that together repair it, if they are known
+	Expected []string      // what would have been accepted, if that is a short list
+	Help     string        // what to do about it
+	Fix      []source.Edit // edits that together repair it, if they are known
 }
 
 // Error formats d on one line: file:line:column: severity[code]: message.
@@ -98,4 +77,9 @@ func (ds Diagnostics) Sort() {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Range.Start.Offset, b.Range.Start.Offset),
 			cmp.Compare(a.Severity, b.Severity), strings.Compare(a.Code, b.Code))
 	})
+}
+
+// related returns a second place for a diagnostic.
+func related(at source.Range, label string) []source.Related {
+	return []source.Related{{Range: at, Label: label}}
 }

@@ -13,6 +13,7 @@ import (
 	iso8601 "github.com/sosodev/duration"
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/delimited"
 )
@@ -194,14 +195,14 @@ func (o *object) duration(name string) *Duration {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		d = o.p.inlineDuration(n, at)
-	case isText(n) && o.p.reportIfEmpty(n, at, name):
-	case isText(n) && delimited.Is(n.Value):
+	case source.IsText(n) && o.p.reportIfEmpty(n, at, name):
+	case source.IsText(n) && delimited.Is(n.Value):
 		d.Expression = n.Value
-	case isText(n):
+	case source.IsText(n):
 		*d = o.p.literalDuration(n, at)
 	default:
-		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, describe(n)), Pointer: at,
-			Range: o.p.src.span(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
+		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, source.Describe(n)), Pointer: at,
+			Range: o.p.src.RangeOf(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
 	}
 	d.Pointer, d.broken = at, len(o.p.found.Errors()) > before
 	return d
@@ -212,10 +213,10 @@ func (p *parser) literalDuration(n *yaml.Node, at Pointer) Duration {
 	if err == nil {
 		return parsed
 	}
-	d := Diagnostic{Code: "SW110", Message: err.Error(), Pointer: at, Range: p.src.span(n),
+	d := Diagnostic{Code: "SW110", Message: err.Error(), Pointer: at, Range: p.src.RangeOf(n),
 		Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"}
 	if meant := meantDuration(n.Value); meant != "" {
-		d.Label, d.Fix = didYouMean(meant), p.src.respelt(n, meant)
+		d.Label, d.Fix = didYouMean(meant), p.src.Replace(n, meant)
 	}
 	p.add(d)
 	return parsed
@@ -257,11 +258,11 @@ func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {
 		if !ok {
 			p.wrongType(value, at.Key(key.Value), fmt.Sprintf("`%s` must be a whole number", key.Value))
 		} else if err := d.addUnit(key.Value, count); err != nil {
-			p.add(Diagnostic{Code: "SW123", Message: err.Error(), Pointer: at.Key(key.Value), Range: p.src.span(value)})
+			p.add(Diagnostic{Code: "SW123", Message: err.Error(), Pointer: at.Key(key.Value), Range: p.src.RangeOf(value)})
 		}
 	}
 	if len(n.Content) == 0 {
-		p.add(Diagnostic{Code: "SW110", Message: "a duration needs at least one unit", Pointer: at, Range: p.src.span(n),
+		p.add(Diagnostic{Code: "SW110", Message: "a duration needs at least one unit", Pointer: at, Range: p.src.RangeOf(n),
 			Help: "allowed: " + strings.Join(unitNames(), " ")})
 	}
 	return d
@@ -269,7 +270,7 @@ func (p *parser) inlineDuration(n *yaml.Node, at Pointer) *Duration {
 
 func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 	d := Diagnostic{
-		Code: "SW110", Message: fmt.Sprintf("`%s` is not a duration unit", key.Value), Pointer: at, Range: p.src.span(key),
+		Code: "SW110", Message: fmt.Sprintf("`%s` is not a duration unit", key.Value), Pointer: at, Range: p.src.RangeOf(key),
 		Expected: unitNames(), Help: "allowed: " + strings.Join(unitNames(), " ") + ", or ISO 8601 such as PT2S",
 	}
 	p.add(p.src.otherKey(d, key, unitNames()))

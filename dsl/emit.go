@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 )
 
@@ -42,7 +43,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 // checkTime reports a literal time of an event that is none.
 func (o *object) checkTime() {
 	n := o.value("time")
-	if n == nil || !isText(n) || delimited.Is(n.Value) || strings.TrimSpace(n.Value) == "" {
+	if n == nil || !source.IsText(n) || delimited.Is(n.Value) || strings.TrimSpace(n.Value) == "" {
 		return
 	}
 	if _, err := time.Parse(time.RFC3339, n.Value); err != nil {

@@ -1,6 +1,10 @@
 package dsl
 
-import "gopkg.in/yaml.v3"
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+)
 
 // TaskEngine is what a task asks of the engine that hosts it, under metadata.swrun: the DSL has no word for it, and
 // other engines pass over it.
@@ -33,7 +37,7 @@ func (o *object) engine(what string, allowed ...string) *object {
 	if metadata == nil || metadata.Kind != yaml.MappingNode {
 		return nil
 	}
-	_, n := child(metadata, "swrun")
+	_, n := source.Child(metadata, "swrun")
 	if n == nil {
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // strategy decodes which events to consume; the one that ends another must not have an until of its own.
@@ -22,13 +24,13 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	until := s.value("until")
 	switch {
 	case until == nil:
-	case inUntil && until.Kind == yaml.ScalarNode && scalarData(until) == false: // which the schema allows
+	case inUntil && until.Kind == yaml.ScalarNode && source.Data(until) == false: // which the schema allows
 	case inUntil:
 		s.report("SW124", "until", "what ends a strategy has no `until` of its own")
 	case e.Mode == "": // reported
 	case e.Mode != "any":
 		s.report("SW124", "until", "`until` goes with `any` only")
-	case isText(until):
+	case source.IsText(until):
 		e.Until = s.expression("until")
 	default:
 		e.UntilEvent = s.strategy("until", true)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // TestFixesRepair applies the fix of every diagnostic of the bad documents, one at a time: the diagnostic must be gone,
@@ -52,9 +53,9 @@ func holds(ds dsl.Diagnostics, d dsl.Diagnostic) int {
 }
 
 // applied applies edits that do not overlap.
-func applied(text []byte, edits []dsl.Edit) []byte {
+func applied(text []byte, edits []source.Edit) []byte {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b dsl.Edit) int { return b.Range.Start.Offset - a.Range.Start.Offset })
+	slices.SortStableFunc(edits, func(a, b source.Edit) int { return b.Range.Start.Offset - a.Range.Start.Offset })
 	for _, e := range edits {
 		text = slices.Concat(text[:e.Range.Start.Offset], []byte(e.NewText), text[e.Range.End.Offset:])
 	}
@@ -132,7 +133,7 @@ func TestNoFixGuesses(t *testing.T) {
 				t.Error("nothing was found")
 			}
 			for _, d := range found {
-				if slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return e.Safe }) {
+				if slices.ContainsFunc(d.Fix, func(e source.Edit) bool { return e.Safe }) {
 					t.Errorf("%v: %+v", d, d.Fix)
 				}
 			}

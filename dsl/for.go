@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // ForTask runs a list of tasks once for every item of a collection.
@@ -46,7 +48,7 @@ func parseFor(p *parser, o *object, base TaskBase) Task {
 	t.Each, t.At = f.variable("each", "item"), f.variable("at", "index")
 	switch n := f.value("in"); {
 	case n == nil:
-	case n.Kind == yaml.SequenceNode || isText(n):
+	case n.Kind == yaml.SequenceNode || source.IsText(n):
 		t.In = f.valueOf("in", f.dataOrText("in"), FormTransform)
 	default:
 		p.wrongType(n, f.at.Key("in"), "`in` must be an expression or a list")

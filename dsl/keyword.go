@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // keyword is a property that makes a task one of its kind.
@@ -59,7 +61,7 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	}
 	k, ok := p.keyword(name, n, at)
 	if !ok {
-		if _, then := child(n, "then"); then != nil && isText(then) {
+		if _, then := source.Child(n, "then"); then != nil && source.IsText(then) {
 			unknown.Then = then.Value
 		}
 		return unknown
@@ -72,7 +74,7 @@ func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 		allowed = append(allowed, "?end")
 	}
 	what := fmt.Sprintf("a `%s` task", k.name)
-	if key, value := child(n, k.name); isNull(value) {
+	if key, value := source.Child(n, k.name); source.IsNull(value) {
 		(&object{p: p, node: n, at: at, what: what}).reportNull(key)
 		return unknown
 	}
@@ -110,7 +112,7 @@ func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) 
 	}
 	p.add(Diagnostic{
 		Code: "SW114", Message: fmt.Sprintf("the task `%s` has two keywords, `%s` and `%s`", name, found[0].name, found[1].name),
-		Pointer: at, Range: p.src.span(keys[1]), Related: []Related{{p.src.span(keys[0]), "the first one"}},
+		Pointer: at, Range: p.src.RangeOf(keys[1]), Related: related(p.src.RangeOf(keys[0]), "the first one"),
 		Help: "a task is of one kind; make two tasks of it",
 	})
 	return keyword{}, false
@@ -124,7 +126,7 @@ func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 		if slices.Contains(append(baseProperties(), "do"), key.Value) || otherKeyFor(key.Value, []string{"for"}) == "" {
 			continue
 		}
-		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is no keyword of a task", key.Value), Pointer: at, Range: p.src.span(key)}
+		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is no keyword of a task", key.Value), Pointer: at, Range: p.src.RangeOf(key)}
 		p.add(p.src.otherKey(d, key, []string{"for"}))
 		return []string{key.Value, "while"}
 	}
@@ -135,7 +137,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	names := keywordNames()
 	key, value, _ := p.src.find(at)
 	d := Diagnostic{
-		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.span(key),
+		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.RangeOf(key),
 		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),
 	}
 	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
@@ -143,7 +145,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 		if slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
 			continue
 		}
-		d.Range, d.Message = p.src.span(key), fmt.Sprintf("`%s` is no keyword of a task", key.Value)
+		d.Range, d.Message = p.src.RangeOf(key), fmt.Sprintf("`%s` is no keyword of a task", key.Value)
 		if d = p.src.otherKey(d, key, names); d.Label != "" {
 			break
 		}

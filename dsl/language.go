@@ -9,6 +9,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -22,11 +23,11 @@ func (p *parser) otherLanguage(root *yaml.Node) bool {
 		return true
 	}
 	at, n := Pointer("/document/dsl"), (*yaml.Node)(nil)
-	if _, document := child(root, "document"); document != nil {
-		_, n = child(document, "dsl")
-	} else if _, n = child(root, "specVersion"); n != nil { // what 0.x calls it
+	if _, document := source.Child(root, "document"); document != nil {
+		_, n = source.Child(document, "dsl")
+	} else if _, n = source.Child(root, "specVersion"); n != nil { // what 0.x calls it
 		at = "/specVersion"
-	} else if key, states := child(root, "states"); states != nil {
+	} else if key, states := source.Child(root, "states"); states != nil {
 		p.reportLanguage("/states", key, "DSL 0.x")
 		return true
 	}
@@ -55,7 +56,7 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 	}
 	p.add(Diagnostic{
 		Code: "SW116", Message: "this is no workflow of the Serverless Workflow DSL 1.x: it has neither `document` nor `do`",
-		Range: p.src.span(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
+		Range: p.src.RangeOf(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
 	})
 	return true
 }
@@ -63,7 +64,7 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 func (p *parser) reportLanguage(at Pointer, n *yaml.Node, version string) {
 	p.add(Diagnostic{
 		Code: "SW116", Message: fmt.Sprintf("this document is written in %s, which is another language; swrun runs DSL 1.x", version),
-		Pointer: at, Range: p.src.span(n), Help: "write it anew, with `document`, and tasks under `do`: `swrun init` shows how",
+		Pointer: at, Range: p.src.RangeOf(n), Help: "write it anew, with `document`, and tasks under `do`: `swrun init` shows how",
 	})
 }
 

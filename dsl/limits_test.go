@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // TestTheBoundsOfDocumentsAreDocumented holds docs/limits.md to the bounds of a document.
@@ -14,7 +16,7 @@ func TestTheBoundsOfDocumentsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := fmt.Sprintf("| document | %d bytes, %d levels, %d values, task names of %d characters | a diagnostic when it is read |\n",
-		maxSize, maxDepth, maxNodes, maxName)
+		source.MaxSize, source.MaxDepth, source.MaxNodes, maxName)
 	if !strings.Contains(string(page), row) {
 		t.Errorf("docs/limits.md lacks the row\n%s", row)
 	}

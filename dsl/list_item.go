@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // listed is what stands in a list under a name of its own.
@@ -60,25 +62,25 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	}
 	d := Diagnostic{
 		Code: "SW121", Message: fmt.Sprintf("%s in a list must have exactly one key, its name, got %d", what, len(n.Content)/2),
-		Pointer: at, Range: p.src.span(n),
+		Pointer: at, Range: p.src.RangeOf(n),
 	}
 	if len(n.Content) == 0 {
 		p.add(d)
 		return entry{}, false
 	}
 	key, value := n.Content[0], n.Content[1]
-	d.Range = p.src.span(n.Content[2])
+	d.Range = p.src.RangeOf(n.Content[2])
 	block := n.Style&yaml.FlowStyle == 0
-	if isNull(value) { // the properties are not indented enough
+	if source.IsNull(value) { // the properties are not indented enough
 		d.Label, d.Help = fmt.Sprintf("does this belong to `%s`?", key.Value), "indent the properties deeper than the name"
 		value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Content[2].Line, Column: n.Content[2].Column, Content: n.Content[2:]}
 		if block {
-			d.Fix = p.src.indented(n.Content[2].Line, p.src.lastLine(n))
+			d.Fix = p.src.Indent(n.Content[2].Line, p.src.LastLine(n))
 		}
 	} else {
 		d.Label, d.Help = "a list item of its own?", "begin each with its own `-`"
 		for i := 2; block && i+1 < len(n.Content); i += 2 {
-			d.Fix = append(d.Fix, p.dashed(n.Content[i])...)
+			d.Fix = append(d.Fix, p.src.Dash(n.Content[i])...)
 		}
 	}
 	p.add(d)
@@ -87,7 +89,7 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 
 // nameless reports an item that holds the properties of what it is without a name around them, and decodes it as if it had one.
 func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
-	if len(n.Content) == 0 || isNull(n.Content[1]) {
+	if len(n.Content) == 0 || source.IsNull(n.Content[1]) {
 		return entry{}, false
 	}
 	complete := true // each value is what a name stands for
@@ -103,7 +105,7 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	first := n.Content[0]
 	p.add(Diagnostic{
 		Code: "SW121", Message: fmt.Sprintf("%s in a list needs a name around its properties", l.what), Pointer: at,
-		Range: p.src.span(first), Label: "its name is missing",
+		Range: p.src.RangeOf(first), Label: "its name is missing",
 		Help: fmt.Sprintf("write `- %s:` and indent the properties below it", l.example),
 	})
 	return entry{first, n, at}, true
@@ -111,7 +113,7 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 
 // namedInside reports an item whose name stands among its properties, as other languages have it, and decodes it under that name.
 func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
-	if len(n.Content) < 4 || !slices.Contains([]string{"name", "id"}, n.Content[0].Value) || n.Content[1].Value == "" || !isText(n.Content[1]) {
+	if len(n.Content) < 4 || !slices.Contains([]string{"name", "id"}, n.Content[0].Value) || n.Content[1].Value == "" || !source.IsText(n.Content[1]) {
 		return entry{}, false
 	}
 	for i := 2; i+1 < len(n.Content); i += 2 {
@@ -123,28 +125,7 @@ func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	inner.Content = n.Content[2:]
 	p.add(Diagnostic{
 		Code: "SW121", Message: fmt.Sprintf("the name of %s stands around its properties, not among them", l.what), Pointer: at,
-		Range: p.src.span(n.Content[0]), Help: fmt.Sprintf("write `- %s:` and indent the properties below it", name.Value),
+		Range: p.src.RangeOf(n.Content[0]), Help: fmt.Sprintf("write `- %s:` and indent the properties below it", name.Value),
 	})
 	return entry{name, &inner, at.Key(name.Value)}, true
-}
-
-// indented indents lines by two more spaces.
-func (s *Source) indented(first, last int) []Edit {
-	var edits []Edit
-	for line := first; line <= last; line++ {
-		if len(s.Line(line)) > 0 {
-			start := s.position(s.lines[line-1])
-			edits = append(edits, Edit{Range: Range{start, start}, NewText: "  ", Safe: true})
-		}
-	}
-	return edits
-}
-
-// dashed makes a list item of a property by a dash in the place of the indentation before it.
-func (p *parser) dashed(key *yaml.Node) []Edit {
-	start := p.src.start(key)
-	if start < 2 || string(p.src.Text[start-2:start]) != "  " {
-		return nil
-	}
-	return []Edit{{Range: Range{p.src.position(start - 2), p.src.position(start)}, NewText: "- ", Safe: true}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -34,7 +35,7 @@ type entry struct {
 func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string) *object {
 	o := &object{p: p, node: n, at: at, what: what}
 	if n.Kind != yaml.MappingNode {
-		p.add(Diagnostic{Code: "SW108", Message: what + " must be an object, got " + describe(n), Pointer: at, Range: p.src.span(n), Help: p.src.howToWrite(what, n)})
+		p.add(Diagnostic{Code: "SW108", Message: what + " must be an object, got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n), Help: p.src.howToWrite(what, n)})
 		o.node, o.broken = &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}, true
 		return o
 	}
@@ -48,7 +49,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 		case n.Content[i].Kind != yaml.ScalarNode:
 		case !slices.Contains(allowed, name) && !slices.Contains(allowed, "?"+name):
 			o.unknown(n.Content[i], allowed)
-		case isNull(n.Content[i+1]) && n.Content[i+1].Value == "":
+		case source.IsNull(n.Content[i+1]) && n.Content[i+1].Value == "":
 			o.reportEmpty(n.Content[i])
 		}
 	}
@@ -61,14 +62,14 @@ func (p *parser) duplicates(n *yaml.Node, at Pointer) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			p.add(Diagnostic{Code: "SW108", Message: "a key must be text", Range: p.src.span(key), Pointer: at,
+			p.add(Diagnostic{Code: "SW108", Message: "a key must be text", Range: p.src.RangeOf(key), Pointer: at,
 				Help: "if this is an expression, write '${ ... }'"})
 			continue
 		}
 		if before := first(i); before != nil {
 			p.add(Diagnostic{
 				Code: "SW103", Message: fmt.Sprintf("the key `%s` stands here twice", key.Value), Pointer: at.Key(key.Value),
-				Range: p.src.span(key), Related: []Related{{p.src.span(before), "the first one"}},
+				Range: p.src.RangeOf(key), Related: related(p.src.RangeOf(before), "the first one"),
 				Help: "remove one of them, or rename it",
 			})
 		}
@@ -104,7 +105,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	allowed = slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return strings.HasPrefix(a, "?") })
 	d := Diagnostic{
 		Code: "SW106", Message: fmt.Sprintf("`%s` is no property of %s", name, o.what), Pointer: o.at.Key(name),
-		Range: o.p.src.span(key), Expected: allowed,
+		Range: o.p.src.RangeOf(key), Expected: allowed,
 	}
 	if member := memberWith(name, allowed); member != "" {
 		o.reportNotNested(key, member, allowed)
@@ -129,12 +130,12 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 // reportEmpty reports a property without a value, which is as good as no property, and seldom meant.
 func (o *object) reportEmpty(key *yaml.Node) {
 	o.p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, as if it were not there", key.Value), Pointer: o.at.Key(key.Value),
-		Range: o.p.src.span(key), Help: "give it a value, leave it out, or write `null` if that is meant"})
+		Range: o.p.src.RangeOf(key), Help: "give it a value, leave it out, or write `null` if that is meant"})
 }
 
-// key returns the node of a key, or nil.
+// Word returns the node of a key, or nil.
 func (o *object) key(name string) *yaml.Node {
-	key, _ := child(o.node, name)
+	key, _ := source.Child(o.node, name)
 	return key
 }
 
@@ -149,14 +150,12 @@ func (o *object) keys() []string {
 
 // value returns the node of a value, or nil if there is none: null is as good as nothing (semantics 1.3a).
 func (o *object) value(name string) *yaml.Node {
-	_, value := child(o.node, name)
-	if value != nil && isNull(value) {
+	_, value := source.Child(o.node, name)
+	if value != nil && source.IsNull(value) {
 		return nil
 	}
 	return value
 }
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && scalarTypeOf(n) == nullScalar }
 
 // require reports every property that is missing.
 func (o *object) require(names ...string) {
@@ -168,9 +167,9 @@ func (o *object) require(names ...string) {
 			o.reportNull(key)
 			continue
 		}
-		at := o.p.src.span(o.node)
+		at := o.p.src.RangeOf(o.node)
 		if key, value, _ := o.p.src.find(o.at); value == o.node && key != value && key != nil {
-			at = o.p.src.span(key)
+			at = o.p.src.RangeOf(key)
 		}
 		d := Diagnostic{
 			Code: "SW107", Message: fmt.Sprintf("%s needs `%s`", o.what, name), Pointer: o.at, Range: at,
@@ -189,7 +188,7 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 		if key.Kind != yaml.ScalarNode || meant == "" || meant == key.Value {
 			continue
 		}
-		d.Range = o.p.src.span(key)
+		d.Range = o.p.src.RangeOf(key)
 		o.p.found = slices.DeleteFunc(o.p.found, func(w Diagnostic) bool { return w.Code == "SW128" && w.Range == d.Range })
 		return o.p.src.suggested(d, key, missing, suggest.Word)
 	}
@@ -200,12 +199,12 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 func (o *object) reportNull(key *yaml.Node) {
 	at := o.at.Key(key.Value)
 	o.p.found = slices.DeleteFunc(o.p.found, func(d Diagnostic) bool { return d.Code == "SW131" && d.Pointer == at })
-	o.p.add(Diagnostic{Code: "SW107", Message: fmt.Sprintf("`%s` of %s has no value", key.Value, o.what), Pointer: at, Range: o.p.src.span(key)})
+	o.p.add(Diagnostic{Code: "SW107", Message: fmt.Sprintf("`%s` of %s has no value", key.Value, o.what), Pointer: at, Range: o.p.src.RangeOf(key)})
 }
 
 // report adds a diagnostic at the value of a property.
 func (o *object) report(code, name, message string) {
-	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.span(o.value(name))})
+	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.RangeOf(o.value(name))})
 }
 
 // exactlyOne reports unless just one of the properties is there; it returns the first that is.
@@ -225,15 +224,15 @@ func (o *object) exactlyOne(names ...string) string {
 	}
 	d := Diagnostic{
 		Code: "SW122", Message: fmt.Sprintf("%s needs exactly one of `%s`", o.what, strings.Join(names, "`, `")),
-		Pointer: o.at, Range: o.p.src.span(o.node),
+		Pointer: o.at, Range: o.p.src.RangeOf(o.node),
 	}
 	if len(present) == 0 {
 		d = o.near(d, names...)
 	}
 	if len(present) > 1 {
 		d.Message += fmt.Sprintf(", got %d", len(present))
-		d.Range = o.p.src.span(o.key(present[1]))
-		d.Related = []Related{{o.p.src.span(o.key(present[0])), "the first one"}}
+		d.Range = o.p.src.RangeOf(o.key(present[1]))
+		d.Related = related(o.p.src.RangeOf(o.key(present[0])), "the first one")
 	}
 	o.p.add(d)
 	return append(present, "")[0]
@@ -250,7 +249,7 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 		}
 		d := Diagnostic{
 			Code: "SW128", Message: fmt.Sprintf("`%s` means nothing in %s", key.Value, what), Pointer: at.Key(key.Value),
-			Range: p.src.span(key), Expected: known, Help: "known: " + strings.Join(known, " "),
+			Range: p.src.RangeOf(key), Expected: known, Help: "known: " + strings.Join(known, " "),
 		}
 		if member := memberWith(key.Value, known); member != "" {
 			d.Label = fmt.Sprintf("move it into `%s`", member)

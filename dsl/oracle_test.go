@@ -227,7 +227,7 @@ func change(at dsl.Pointer, what string, replace func(any) (any, bool)) mutation
 	}}
 }
 
-// replaced returns a copy of v in which what stands at the path is replaced, or removed.
+// ReplaceRaw returns a copy of v in which what stands at the path is replaced, or removed.
 func replaced(v any, path []string, replace func(any) (any, bool)) (any, bool) {
 	if len(path) == 0 {
 		return replace(v)

@@ -8,22 +8,28 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
 // as complete as the text allows, and all that is wrong with the text's form, sorted by position.
 func Parse(file string, text []byte) (*Workflow, Diagnostics) {
-	p := &parser{src: newSource(file, text), severities: map[string]Severity{}, reportedEmpty: map[*yaml.Node]bool{}}
+	tree, problems := source.Read(file, text)
+	p := &parser{src: &Source{Tree: tree}, severities: map[string]Severity{}, reportedEmpty: map[*yaml.Node]bool{}}
 	for _, r := range Rules() {
 		p.severities[r.Code] = r.Severity
 	}
-	w := &Workflow{}
-	if p.load() && !p.otherLanguage(p.src.root) {
-		w = p.workflow(p.src.root)
-		p.checkQuotes(p.src.root, "")
+	for _, problem := range problems {
+		p.keep(Diagnostic{
+			Code: problem.Code, Message: problem.Message, Range: problem.Range, Pointer: pointerOf(problem.Path), Related: problem.Related, Help: problem.Help,
+		})
 	}
-	w.Source = p.src
+	w := &Workflow{Source: p.src}
+	if tree.Root != nil && !p.otherLanguage(tree.Root) {
+		w = p.workflow(tree.Root)
+		p.checkQuotes(tree.Root, "")
+	}
 	p.found.Sort()
 	for _, d := range p.found.Errors() {
 		p.src.errorPointers = append(p.src.errorPointers, d.Pointer)
@@ -39,12 +45,14 @@ type parser struct {
 	reportedEmpty map[*yaml.Node]bool // the empty expressions that were reported: some values are read twice
 }
 
-// add reports d; its severity is that of its rule.
-func (p *parser) add(d Diagnostic) {
+// add reports d, with the alias by which its text is used.
+func (p *parser) add(d Diagnostic) { p.keep(p.src.withAlias(d)) }
+
+// keep reports d; its severity is that of its rule.
+func (p *parser) keep(d Diagnostic) {
 	d.File, d.Severity = p.src.File, p.severities[d.Code]
 	d.Message, d.Label, d.Help = oneLine(d.Message), oneLine(d.Label), oneLine(d.Help)
-	d = p.src.withAlias(d)
-	if p.src.anchors != nil && slices.ContainsFunc(p.found, func(f Diagnostic) bool {
+	if p.src.HasAnchors() && slices.ContainsFunc(p.found, func(f Diagnostic) bool {
 		return f.Code == d.Code && f.Range == d.Range && f.Message == d.Message
 	}) {
 		return // the same text, used once more
@@ -64,14 +72,10 @@ func oneLine(text string) string {
 	}, text)
 }
 
-func (p *parser) atOffset(code string, offset int, message string) {
-	at := p.src.position(offset)
-	p.add(Diagnostic{Code: code, Message: message, Range: Range{at, at}})
-}
-
 func (p *parser) workflow(root *yaml.Node) *Workflow {
 	o := p.object(root, "", "a workflow", "document", "input", "use", "do", "timeout", "output", "schedule", "evaluate")
 	w := &Workflow{
+		Source:   p.src,
 		Document: p.document(o),
 		Input:    p.input(o),
 		Use:      p.use(o),
@@ -113,40 +117,15 @@ func (p *parser) document(parent *object) Document {
 func (p *parser) misplacedTimeout(o *object, n *yaml.Node) {
 	key := o.key("timeout")
 	d := Diagnostic{
-		Code: "SW118", Message: "`timeout` does not belong to `document`", Range: p.src.span(key), Label: "move it to the top level",
+		Code: "SW118", Message: "`timeout` does not belong to `document`", Range: p.src.RangeOf(key), Label: "move it to the top level",
 		Pointer: o.at.Key("timeout"), Help: "a workflow's timeout stands beside `document` and `do`",
 	}
-	_, top := child(p.src.root, "timeout")
+	_, top := source.Child(p.src.Root, "timeout")
 	inOneLine := n.Style&yaml.FlowStyle == 0 || bytes.Contains(p.src.Line(n.Line), []byte("}"))
 	if o.node.Style&yaml.FlowStyle == 0 && top == nil && inOneLine {
-		d.Fix = p.moveToTop(key, n)
+		d.Fix = p.src.MoveToEnd(key, n)
 	}
 	p.add(d)
-}
-
-// moveToTop takes the lines of a block entry out of their mapping and appends them, outdented, to the document.
-func (p *parser) moveToTop(key, value *yaml.Node) []Edit {
-	first, last := key.Line, p.src.lastLine(value)
-	var moved strings.Builder
-	for line := first; line <= last; line++ {
-		text := string(p.src.Line(line))
-		indent := min(key.Column-1, len(text)-len(strings.TrimLeft(text, " ")))
-		moved.WriteString(text[indent:] + "\n")
-	}
-	start := p.src.lines[first-1]
-	end := len(p.src.Text)
-	if last < len(p.src.lines) {
-		end = p.src.lines[last]
-	}
-	bottom := p.src.position(len(p.src.Text))
-	text := moved.String()
-	if len(p.src.Text) > 0 && p.src.Text[len(p.src.Text)-1] != '\n' {
-		text = "\n" + text
-	}
-	return []Edit{
-		{Range: Range{p.src.position(start), p.src.position(end)}, Safe: true},
-		{Range: Range{bottom, bottom}, NewText: text, Safe: true},
-	}
 }
 
 func (p *parser) use(parent *object) Use {

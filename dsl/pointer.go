@@ -14,6 +14,14 @@ var (
 	unescaper = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
+// pointerOf returns the pointer of a place that is given as keys and indices.
+func pointerOf(path []string) (p Pointer) {
+	for _, token := range path {
+		p = p.Key(token)
+	}
+	return p
+}
+
 // Key returns the pointer of p's member name.
 func (p Pointer) Key(name string) Pointer { return p + Pointer("/"+escaper.Replace(name)) }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // data decodes any JSON value.
@@ -33,7 +35,7 @@ func (o *object) mapping(name string) map[string]any {
 
 // dataOrText decodes data, in the place of which text must say something: an expression.
 func (o *object) dataOrText(name string) any {
-	if n := o.value(name); isText(n) && o.p.reportIfEmpty(n, o.at.Key(name), name) {
+	if n := o.value(name); source.IsText(n) && o.p.reportIfEmpty(n, o.at.Key(name), name) {
 		return nil
 	}
 	return o.data(name)
@@ -42,7 +44,7 @@ func (o *object) dataOrText(name string) any {
 // data decodes any JSON value and reports what is no JSON in it, or reads otherwise than it looks.
 func (p *parser) data(n *yaml.Node, at Pointer) any {
 	p.checkData(n, at)
-	return dataOf(n)
+	return source.Data(n)
 }
 
 func (p *parser) checkData(n *yaml.Node, at Pointer) {
@@ -51,9 +53,9 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 		p.duplicates(n, at)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
-			if isNull(value) && value.Value == "" && strings.Contains(key.Value, "=") {
+			if source.IsNull(value) && value.Value == "" && strings.Contains(key.Value, "=") {
 				p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` is a name here, and has no value", oneLine(key.Value)), Pointer: at.Key(key.Value),
-					Range: p.src.span(key), Help: "write a colon and a space between a name and its value"})
+					Range: p.src.RangeOf(key), Help: "write a colon and a space between a name and its value"})
 			}
 			p.checkData(value, at.Key(key.Value))
 		}
@@ -70,34 +72,34 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 var foreign = regexp.MustCompile(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
-	if emptyExpression(n.Value) && isText(n) {
+	if emptyExpression(n.Value) && source.IsText(n) {
 		tokens := at.Tokens()
 		p.emptyExpression(n, at, tokens[len(tokens)-1])
 	}
-	if m := foreign.FindStringSubmatch(n.Value); m != nil && isText(n) {
+	if m := foreign.FindStringSubmatch(n.Value); m != nil && source.IsText(n) {
 		meant := "${ " + m[1] + m[2] + " }"
 		d := Diagnostic{
-			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.span(n),
+			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.RangeOf(n),
 			Label: didYouMean(meant),
 		}
-		d.Fix = onlyIf(false, p.src.respelt(n, meant)) // the text may be meant for a template of somebody else
+		d.Fix = onlyIf(false, p.src.Replace(n, meant)) // the text may be meant for a template of somebody else
 		p.add(d)
 	}
 	if n.Style != 0 {
 		return
 	}
 	report := func(code, message, help string) {
-		p.add(Diagnostic{Code: code, Message: message, Pointer: at, Range: p.src.span(n), Help: help})
+		p.add(Diagnostic{Code: code, Message: message, Pointer: at, Range: p.src.RangeOf(n), Help: help})
 	}
-	switch scalarTypeOf(n) {
-	case notANumber:
+	switch source.TypeOf(n) {
+	case source.NotANumber:
 		report("SW108", fmt.Sprintf("`%s` is no number in JSON", n.Value), "put it in quotes if text is meant")
-	case intScalar:
+	case source.IntScalar:
 		if digits := strings.TrimLeft(n.Value, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
-			report("SW119", fmt.Sprintf("`%s` reads as the decimal number %s", n.Value, fmt.Sprint(scalarData(n))),
+			report("SW119", fmt.Sprintf("`%s` reads as the decimal number %s", n.Value, fmt.Sprint(source.Data(n))),
 				"write 0o for octal numbers, and put text in quotes")
 		}
-	case textScalar:
+	case source.TextScalar:
 		if slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(n.Value)) {
 			report("SW119", fmt.Sprintf("`%s` reads as text here, not as a boolean", n.Value), "write true or false, or put the text in quotes")
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -19,17 +20,17 @@ func (o *object) version(name string) string {
 		return ""
 	}
 	version := n.Value
-	if !isText(n) && (n.Kind != yaml.ScalarNode || scalarTypeOf(n) != floatScalar && scalarTypeOf(n) != intScalar) {
+	if !source.IsText(n) && !source.IsNumber(n) {
 		return o.text(name)
 	}
 	if !isVersion(version) {
 		d := Diagnostic{
 			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, quoted(version)),
-			Pointer: o.at.Key(name), Range: o.p.src.span(n),
+			Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n),
 		}
 		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); isVersion(completed) {
 			d.Label = fmt.Sprintf("did you mean `%s`?", completed)
-			d.Fix = o.p.src.inQuotes(n, completed)
+			d.Fix = o.p.src.ReplaceQuoted(n, completed)
 		}
 		o.p.add(d)
 		return ""
@@ -57,7 +58,7 @@ func (o *object) name(property string) string {
 	if name != "" && !namePattern.MatchString(name) {
 		o.p.add(Diagnostic{
 			Code: "SW112", Message: fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, quoted(name)),
-			Pointer: o.at.Key(property), Range: o.p.src.span(n), Label: hyphenated(name),
+			Pointer: o.at.Key(property), Range: o.p.src.RangeOf(n), Label: hyphenated(name),
 		})
 	}
 	return name
@@ -77,7 +78,7 @@ func (o *object) boolean(name string) bool {
 	if n == nil {
 		return false
 	}
-	if n.Kind != yaml.ScalarNode || scalarTypeOf(n) != boolScalar {
+	if !source.IsBool(n) {
 		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be true or false", name))
 		return false
 	}
@@ -89,7 +90,7 @@ func (o *object) booleanOr(name string, otherwise bool) bool {
 	if o.value(name) == nil {
 		return otherwise
 	}
-	if n := o.value(name); n.Kind == yaml.ScalarNode && scalarTypeOf(n) == boolScalar {
+	if n := o.value(name); source.IsBool(n) {
 		return o.boolean(name)
 	}
 	o.boolean(name) // reports
@@ -124,7 +125,7 @@ func wholeNumber(n *yaml.Node) (int, bool) {
 	if n.Kind != yaml.ScalarNode {
 		return 0, false
 	}
-	switch v := scalarData(n).(type) {
+	switch v := source.Data(n).(type) {
 	case int:
 		return v, true
 	case float64:
@@ -148,7 +149,7 @@ func (o *object) enum(name string, values ...string) string {
 	}
 	d := Diagnostic{
 		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, quoted(text)), Pointer: o.at.Key(name),
-		Range: o.p.src.span(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
+		Range: o.p.src.RangeOf(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
 	}
 	o.p.add(o.p.src.suggested(d, n, values, suggest.Name)) // a short word is soon like another
 	return values[0]

@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 )
 
@@ -24,7 +25,7 @@ func (o *object) textOr(name, otherwise string) string {
 // text decodes a string; it reports one that is empty, which is not the same as an absent one (semantics 1.3a).
 func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
 	text := p.anyText(n, at, name)
-	if isText(n) && p.reportIfEmpty(n, at, name) {
+	if source.IsText(n) && p.reportIfEmpty(n, at, name) {
 		return ""
 	}
 	return text
@@ -32,7 +33,7 @@ func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
 
 // anyText decodes a string that may be empty, because it is data: a password, an argument, the input of a process.
 func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
-	if isText(n) {
+	if source.IsText(n) {
 		if emptyExpression(n.Value) {
 			p.emptyExpression(n, at, name)
 			return ""
@@ -40,11 +41,11 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 		return n.Value
 	}
 	d := Diagnostic{
-		Code: "SW108", Message: fmt.Sprintf("`%s` must be text, got %s", name, describe(n)), Pointer: at, Range: p.src.span(n),
+		Code: "SW108", Message: fmt.Sprintf("`%s` must be text, got %s", name, source.Describe(n)), Pointer: at, Range: p.src.RangeOf(n),
 	}
 	if n.Kind == yaml.ScalarNode && n.Value != "" {
 		d.Help = "put it in quotes"
-		d.Fix = p.src.inQuotes(n, n.Value)
+		d.Fix = p.src.ReplaceQuoted(n, n.Value)
 	}
 	p.add(d)
 	return ""
@@ -73,7 +74,7 @@ func (p *parser) reportBlankKeys(n *yaml.Node, at Pointer, what string) {
 }
 
 func (p *parser) emptyName(n *yaml.Node, at Pointer, what string) {
-	p.add(Diagnostic{Code: "SW130", Message: what + " must not be empty", Pointer: at, Range: p.src.span(n),
+	p.add(Diagnostic{Code: "SW130", Message: what + " must not be empty", Pointer: at, Range: p.src.RangeOf(n),
 		Help: "give it a value; what is not required may be left out"})
 }
 
@@ -87,6 +88,6 @@ func (p *parser) emptyExpression(n *yaml.Node, at Pointer, name string) {
 		return
 	}
 	p.reportedEmpty[n] = true
-	p.add(Diagnostic{Code: "SW130", Message: fmt.Sprintf("the expression of `%s` is empty", name), Pointer: at, Range: p.src.span(n),
+	p.add(Diagnostic{Code: "SW130", Message: fmt.Sprintf("the expression of `%s` is empty", name), Pointer: at, Range: p.src.RangeOf(n),
 		Help: "write `${ . }` for the input itself"})
 }

@@ -31,6 +31,6 @@ func (p *parser) checkQuotes(n *yaml.Node, at Pointer) {
 				return
 			}
 		}
-		p.add(Diagnostic{Code: "SW133", Message: "these quotes are typographic: they are a part of the text", Pointer: at, Range: p.src.span(n), Help: help})
+		p.add(Diagnostic{Code: "SW133", Message: "these quotes are typographic: they are a part of the text", Pointer: at, Range: p.src.RangeOf(n), Help: help})
 	}
 }

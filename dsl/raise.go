@@ -1,6 +1,9 @@
 package dsl
 
-import "github.com/swrun/swrun/internal/delimited"
+import (
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/delimited"
+)
 
 // RaiseTask raises an error.
 type RaiseTask struct {
@@ -33,7 +36,7 @@ func parseRaise(p *parser, o *object, base TaskBase) Task {
 	switch n := r.value("error"); {
 	case n == nil:
 		t.Error = &ErrorDefinition{Pointer: r.at.Key("error")}
-	case isText(n):
+	case source.IsText(n):
 		t.Use = r.textValue("error")
 	default:
 		t.Error = p.errorDefinition(n, r.at.Key("error"))

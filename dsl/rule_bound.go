@@ -1,6 +1,10 @@
 package dsl
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/swrun/swrun/dsl/source"
+)
 
 // walkScopes calls visit for every task with the scope around it.
 func (c *checker) walkScopes(visit func(t Task, outer scope)) {
@@ -119,15 +123,14 @@ func effectOf(branch Task) Task {
 }
 
 // appendTimeout adds a timeout to the workflow, as the last thing of the document.
-func (c *checker) appendTimeout() []Edit {
+func (c *checker) appendTimeout() []source.Edit {
 	text := c.w.Source.Text
 	if len(text) == 0 || text[0] == '{' {
 		return nil
 	}
-	end := c.w.Source.position(len(text))
 	addition := "timeout:\n  after: PT5M\n"
 	if text[len(text)-1] != '\n' {
 		addition = "\n" + addition
 	}
-	return []Edit{{Range: Range{end, end}, NewText: addition}}
+	return onlyIf(false, []source.Edit{c.w.Source.Insert(len(text), addition)})
 }

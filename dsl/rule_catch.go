@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/delimited"
 	"github.com/swrun/swrun/internal/suggest"
@@ -105,19 +106,19 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 		d.Range = c.w.Source.Within(at, i, i+len(last))
 		if meant != "" {
 			d.Label = didYouMean(meant)
-			d.Fix = onlyIf(suggest.Word(last, standardNames()) == meant, []Edit{{Range: d.Range, NewText: meant, Safe: true}})
+			d.Fix = onlyIf(suggest.Word(last, standardNames()) == meant, []source.Edit{{Range: d.Range, NewText: meant, Safe: true}})
 		}
 		c.add(d)
 	}
 }
 
 // firstTimeout points at the timeout that a catch of timeouts is probably for.
-func (c *checker) firstTimeout(try *TryTask, wanted string) []Related {
+func (c *checker) firstTimeout(try *TryTask, wanted string) []source.Related {
 	if wanted != "timeout" {
 		return nil
 	}
 	for _, at := range c.sourcesOf(try).timeouts {
-		return []Related{{c.w.Source.Value(at), "the timeout you probably want to catch"}}
+		return related(c.w.Source.Value(at), "the timeout you probably want to catch")
 	}
 	return nil
 }

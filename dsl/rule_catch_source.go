@@ -3,6 +3,7 @@ package dsl
 import (
 	"fmt"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/delimited"
 )
@@ -85,17 +86,17 @@ func (c *checker) neverRaised(try *TryTask, at Pointer, uri string) {
 }
 
 // otherRaise points at a task elsewhere that raises the type.
-func (c *checker) otherRaise(uri string) []Related {
-	var related []Related
+func (c *checker) otherRaise(uri string) []source.Related {
+	var raised []source.Related
 	Walk(c.w, func(t Task) bool {
-		if r, ok := t.(*RaiseTask); ok && related == nil {
+		if r, ok := t.(*RaiseTask); ok && raised == nil {
 			if e := c.w.ErrorOf(r); e != nil && e.Type == uri {
-				related = []Related{{c.w.Source.Key(r.Pointer), "this raises it, outside of the try"}}
+				raised = related(c.w.Source.Key(r.Pointer), "this raises it, outside of the try")
 			}
 		}
-		return related == nil
+		return raised == nil
 	})
-	return related
+	return raised
 }
 
 // expectsTimeout: SW303, SW304 and SW402, a catch of timeouts around what cannot time out.
@@ -115,11 +116,11 @@ func (c *checker) expectsTimeout(try *TryTask, f *ErrorFilter) {
 	switch {
 	case try.Timeout != nil:
 		d.Code, d.Message = "SW304", "this catch never matches: the try's own timeout is raised outside of it"
-		d.Related = []Related{{c.w.Source.Key(try.Timeout.Pointer), "this timeout goes to the next try outside"}}
+		d.Related = related(c.w.Source.Key(try.Timeout.Pointer), "this timeout goes to the next try outside")
 		d.Help = "move the timeout to a task inside the try, or catch it one level up"
 	case c.w.Timeout != nil:
 		d.Code, d.Message = "SW303", "this catch never matches: only the workflow has a timeout, and nothing inside it can catch that"
-		d.Related = []Related{{c.w.Source.Key(c.w.Timeout.Pointer), "this timeout ends the workflow"}}
+		d.Related = related(c.w.Source.Key(c.w.Timeout.Pointer), "this timeout ends the workflow")
 	}
 	c.add(d)
 }

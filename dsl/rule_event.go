@@ -37,7 +37,7 @@ func (c *checker) correlations(s *EventStrategy) {
 			i := slices.IndexFunc(filters, func(f *EventFilter) bool { return !f.has(key) })
 			c.add(Diagnostic{Code: "SW701", Pointer: filters[i].Pointer, Range: c.w.Source.Value(filters[i].Pointer),
 				Message: fmt.Sprintf("events of this filter are not correlated by `%s`, as those of the others are", key),
-				Related: []Related{{c.w.Source.Key(at), "another filter asks for it"}}, Help: fmt.Sprintf("add `correlate: {%s: {from: ...}}`", key)})
+				Related: related(c.w.Source.Key(at), "another filter asks for it"), Help: fmt.Sprintf("add `correlate: {%s: {from: ...}}`", key)})
 		case s.Mode == "one" && holder.Correlate[key].Expect.Text == "" && !c.misspelt(at):
 			c.add(Diagnostic{Code: "SW701", Pointer: at, Range: c.w.Source.Key(at), Message: fmt.Sprintf("`%s` correlates with nothing: one event is consumed, and nothing is expected of it", key),
 				Help: "say what the value must be: `expect: ${ .orderId }`"})
@@ -87,7 +87,7 @@ func checkScheduleEvents(c *checker) {
 		bare := strings.HasPrefix(string(place.at), "/input/from") && strings.Contains(place.text, "].data")
 		if place.isExpression() && (bare || envelopeData.MatchString(place.text)) {
 			c.add(Diagnostic{Code: "SW702", Pointer: place.at, Message: "the input is the events' data already, so that there is no `.data` in it",
-				Help: "leave `.data` out, or add `read: envelope` to the schedule", Related: []Related{{c.w.Source.Key("/schedule/on"), "the events"}}})
+				Help: "leave `.data` out, or add `read: envelope` to the schedule", Related: related(c.w.Source.Key("/schedule/on"), "the events")})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -40,7 +41,7 @@ func (c *checker) syntax(e expressionText, err error) {
 		}
 	}
 	if m := doubled.FindStringSubmatch(e.text); m != nil {
-		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", Range{}
+		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", source.Range{}
 		d = c.expressionFor(d, "${ "+m[1]+" }")
 	}
 	c.add(d)
@@ -50,7 +51,7 @@ func (c *checker) syntax(e expressionText, err error) {
 var doubled = regexp.MustCompile(`^\s*\$\{\{\s*(.*?)\s*\}\}\s*$`)
 
 // named is the place of a name inside an expression.
-func (c *checker) named(e expressionText, n Name, prefix string) Range {
+func (c *checker) named(e expressionText, n Name, prefix string) source.Range {
 	if n.Offset < 0 {
 		return c.w.Source.Value(e.at)
 	}
@@ -68,7 +69,7 @@ func (c *checker) unknownFunction(e expressionText, f Name) {
 		if meant := suggest.Nearest(f.Name, c.analyzer.Functions()); meant != "" {
 			d.Label = didYouMean(meant)
 			if f.Offset >= 0 {
-				d.Fix = []Edit{{Range: d.Range, NewText: meant}}
+				d.Fix = []source.Edit{{Range: d.Range, NewText: meant}}
 			}
 		}
 	}
@@ -92,7 +93,7 @@ func (c *checker) variable(e expressionText, v Name) {
 		if meant := suggest.Nearest(v.Name, known); meant != "" {
 			d.Label = didYouMean("$" + meant)
 			if v.Offset >= 0 {
-				d.Fix = []Edit{{Range: d.Range, NewText: "$" + meant}}
+				d.Fix = []source.Edit{{Range: d.Range, NewText: "$" + meant}}
 			}
 		}
 		d.Help = "variables here: $" + strings.Join(known, " $")

@@ -15,7 +15,7 @@ func checkNames(c *checker) {
 				c.addAs(SeverityError, Diagnostic{
 					Code: "SW204", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
 					Message: fmt.Sprintf("two tasks of this list are called `%s`", t.Base().Name),
-					Related: []Related{{c.w.Source.Key(tasks[first].Base().Pointer), "the first one"}},
+					Related: related(c.w.Source.Key(tasks[first].Base().Pointer), "the first one"),
 					Help:    "rename one of them",
 				})
 			}
@@ -117,7 +117,7 @@ func checkSwitches(c *checker) {
 			case one.When.Text == "" && first >= 0:
 				c.addAs(SeverityError, Diagnostic{
 					Code: "SW204", Pointer: one.Pointer, Range: c.w.Source.Key(one.Pointer), Message: "a switch has one default case at most",
-					Related: []Related{{c.w.Source.Key(task.Cases[first].Pointer), "the first one"}}, Help: "a case without `when` is the default",
+					Related: related(c.w.Source.Key(task.Cases[first].Pointer), "the first one"), Help: "a case without `when` is the default",
 				})
 			case one.When.Text == "":
 				first = i

@@ -26,7 +26,7 @@ func checkRetries(c *checker) {
 		if attempt, known := knownLength(policy.AttemptDuration); known && inner.limit > 0 && attempt >= inner.limit {
 			c.add(Diagnostic{Code: "SW301", Pointer: policy.AttemptDuration.Pointer,
 				Message: fmt.Sprintf("the limit of %s for an attempt never fires: one of %s around it comes first", Span(attempt), Span(inner.limit)),
-				Related: []Related{{c.w.Source.Key(inner.at), "the one around it"}}})
+				Related: related(c.w.Source.Key(inner.at), "the one around it")})
 		}
 		c.reportLateRetries(try, policy, inner)
 	})
@@ -65,7 +65,7 @@ func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) 
 			c.add(Diagnostic{
 				Code: "SW305", Pointer: try.Catch.Pointer.Key("retry"), Range: c.w.Source.Key(try.Catch.Pointer.Key("retry")),
 				Message: fmt.Sprintf("at most %d of %d retries can start within %s: the delays are %s", n-1, *policy.AttemptCount, Span(s.limit), delays[1:]),
-				Related: []Related{{c.w.Source.Key(s.at), "the limit"}},
+				Related: related(c.w.Source.Key(s.at), "the limit"),
 			})
 			return
 		}

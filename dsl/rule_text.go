@@ -48,7 +48,7 @@ func (c *checker) expressionFor(d Diagnostic, meant string) Diagnostic {
 	if err != nil || unknown || meant == "" || !exact {
 		return d
 	}
-	d.Label, d.Fix = didYouMean(c.w.Source.quotes(meant)), onlyIf(false, c.w.Source.inQuotes(n, meant))
+	d.Label, d.Fix = didYouMean(c.w.Source.Quote(meant)), onlyIf(false, c.w.Source.ReplaceQuoted(n, meant))
 	return d
 }
 

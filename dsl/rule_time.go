@@ -51,7 +51,7 @@ func checkTimes(c *checker) {
 			c.add(Diagnostic{
 				Code: "SW301", Pointer: timeout.Pointer,
 				Message: fmt.Sprintf("this timeout of %s never fires: one of %s around it comes first", Span(limit), Span(outer.limit)),
-				Related: []Related{{c.w.Source.Key(outer.at), "the one around it"}},
+				Related: related(c.w.Source.Key(outer.at), "the one around it"),
 			})
 		}
 		c.reportShortTimeout(limit, timeout.Pointer)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -60,7 +61,7 @@ func (c *checker) catalog(d Diagnostic, name string, candidates []string) Diagno
 	i := strings.LastIndexByte(text, '@') + 1
 	d.Range = c.w.Source.Within(d.Pointer, i, len(text))
 	if meant := suggest.Nearest(name, candidates); meant != "" {
-		d.Label, d.Fix = didYouMean(meant), onlyIf(suggest.Name(name, candidates) == meant, []Edit{{Range: d.Range, NewText: meant, Safe: true}})
+		d.Label, d.Fix = didYouMean(meant), onlyIf(suggest.Name(name, candidates) == meant, []source.Edit{{Range: d.Range, NewText: meant, Safe: true}})
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package dsl
 import (
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
 )
 
@@ -69,7 +70,7 @@ func (o *object) process() Process {
 	}
 	switch n := o.value("arguments"); {
 	case n == nil:
-	case n.Kind == yaml.MappingNode, isText(n) && delimited.Is(n.Value):
+	case n.Kind == yaml.MappingNode, source.IsText(n) && delimited.Is(n.Value):
 		process.Arguments = o.dataValue("arguments")
 	default:
 		arguments := []any{}

@@ -32,8 +32,8 @@ func (p *parser) schema(parent *object) *Schema {
 	at := parent.at.Key("schema")
 	if isBareSchema(n) {
 		p.add(Diagnostic{
-			Code: "SW107", Message: "a schema stands under `document`", Pointer: at, Range: p.src.span(n),
-			Label: "write it below `document`", Fix: p.src.wrapped(n, "document"),
+			Code: "SW107", Message: "a schema stands under `document`", Pointer: at, Range: p.src.RangeOf(n),
+			Label: "write it below `document`", Fix: p.src.Wrap(n, "document"),
 		})
 		return &Schema{Pointer: at, Format: "json", Document: p.data(n, at)}
 	}

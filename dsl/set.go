@@ -1,6 +1,10 @@
 package dsl
 
-import "gopkg.in/yaml.v3"
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+)
 
 // SetTask replaces the data.
 type SetTask struct {
@@ -22,7 +26,7 @@ func parseSet(p *parser, o *object, base TaskBase) Task {
 	switch {
 	case n.Kind == yaml.MappingNode && len(n.Content) == 0:
 		o.report("SW107", "set", "`set` needs at least one property")
-	case n.Kind == yaml.MappingNode || isText(n):
+	case n.Kind == yaml.MappingNode || source.IsText(n):
 		t.Set = o.valueOf("set", o.dataOrText("set"), FormTransform)
 	default:
 		p.wrongType(n, o.at.Key("set"), "`set` must be an object or an expression")

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 )
 
@@ -19,19 +20,19 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	if n.Kind == yaml.SequenceNode {
 		return map[string]string{"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`"}[what]
 	}
-	if n.Kind != yaml.ScalarNode || n.Value == "" || isNull(n) {
+	if n.Kind != yaml.ScalarNode || n.Value == "" || source.IsNull(n) {
 		return ""
 	}
 	value := oneLine(n.Value)
 	switch {
-	case isText(n) && gluedText.MatchString(n.Value):
+	case source.IsText(n) && gluedText.MatchString(n.Value):
 		return "put a space after the colon"
-	case scalarIsNumber(n):
+	case source.IsNumber(n):
 		return howToWriteCount(what, value)
-	case !isText(n):
+	case !source.IsText(n):
 		return ""
 	}
-	text := s.quotes(value)
+	text := s.Quote(value)
 	switch what {
 	case "`output`", "`export`":
 		return fmt.Sprintf("write `{ as: %s }`", text)
@@ -53,7 +54,7 @@ func (s *Source) howToWrite(what string, n *yaml.Node) string {
 		if contains(standardNames(), strings.ToLower(value)) {
 			value = errors.Base + strings.ToLower(value)
 		}
-		return fmt.Sprintf("write `{ with: { type: %s } }`", s.quotes(value))
+		return fmt.Sprintf("write `{ with: { type: %s } }`", s.Quote(value))
 	case "`workflow`":
 		return fmt.Sprintf("write `{ namespace: ..., name: %s, version: latest }`", text)
 	case "`backoff`":
@@ -116,7 +117,7 @@ func (o *object) reportTooDeep(inner *object, names ...string) {
 		where := around[len(around)-1]
 		o.markPresent(name)
 		o.p.add(Diagnostic{
-			Code: "SW106", Message: fmt.Sprintf("`%s` belongs beside `%s`, not into it", name, where), Pointer: inner.at.Key(name), Range: o.p.src.span(key),
+			Code: "SW106", Message: fmt.Sprintf("`%s` belongs beside `%s`, not into it", name, where), Pointer: inner.at.Key(name), Range: o.p.src.RangeOf(key),
 			Label: "move it one level up", Help: fmt.Sprintf("indent `%s` as deep as `%s`", name, where),
 		})
 	}
@@ -137,7 +138,7 @@ func (o *object) reportNotNested(key *yaml.Node, member string, allowed []string
 	}
 	o.markPresent(member)
 	o.p.add(Diagnostic{
-		Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, member), Pointer: o.at.Key(key.Value), Range: o.p.src.span(key),
+		Code: "SW106", Message: fmt.Sprintf("`%s` belongs to `%s`", key.Value, member), Pointer: o.at.Key(key.Value), Range: o.p.src.RangeOf(key),
 		Expected: allowed, Label: fmt.Sprintf("move it into `%s`", member), Help: fmt.Sprintf("write `%s:` and indent its properties below it", member),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // TestPlaces finds keys and values.
@@ -77,7 +78,7 @@ func comparePlaces(t *testing.T, text string, at dsl.Pointer, key, value string)
 	s := mustSource(t, text)
 	for _, place := range []struct {
 		what string
-		r    dsl.Range
+		r    source.Range
 		want string
 	}{{"key", s.Key(at), key}, {"value", s.Value(at), value}} {
 		if got := text[place.r.Start.Offset:place.r.End.Offset]; got != place.want {
@@ -117,4 +118,14 @@ func TestBrokenJSON(t *testing.T) {
 			t.Errorf("got %v, want %s", found, c.want)
 		}
 	}
+}
+
+// mustSource reads a text that is not a workflow, but has positions all the same.
+func mustSource(t testing.TB, text string) *dsl.Source {
+	t.Helper()
+	w, diagnostics := dsl.Parse("test.yaml", []byte(text))
+	if w.Source.Data("") == nil {
+		t.Fatal(diagnostics)
+	}
+	return w.Source
 }

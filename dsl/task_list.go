@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // tasks decodes a list of tasks.
@@ -49,7 +51,7 @@ func (o *object) tasks(name string) TaskList {
 const maxName = 128
 
 func (p *parser) appendTask(list TaskList, e entry) TaskList {
-	d := Diagnostic{Code: "SW120", Pointer: e.at, Range: p.src.span(e.key)}
+	d := Diagnostic{Code: "SW120", Pointer: e.at, Range: p.src.RangeOf(e.key)}
 	switch name := e.key.Value; {
 	case e.key.Kind != yaml.ScalarNode: // reported as a key
 	case slices.Contains(directiveWords(), name):
@@ -71,7 +73,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 // mapForList reports tasks or cases that are written as one object, and how to make a list of them.
 func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 	d := Diagnostic{
-		Code: "SW113", Message: message + ", got an object", Pointer: at, Range: p.src.span(n),
+		Code: "SW113", Message: message + ", got an object", Pointer: at, Range: p.src.RangeOf(n),
 		Label: fmt.Sprintf("make each %s a list item", item), Help: fmt.Sprintf("begin each %s with `- `", item),
 	}
 	if name := dashed(n); name != "" {
@@ -80,9 +82,8 @@ func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 		d.Label, d.Help = "make it a list item with a name", "write `- step1:` and indent the task below it"
 	} else if n.Style&yaml.FlowStyle == 0 {
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			start := p.src.position(p.src.start(n.Content[i]))
-			d.Fix = append(d.Fix, Edit{Range: Range{start, start}, NewText: "- ", Safe: true})
-			d.Fix = append(d.Fix, p.src.indented(n.Content[i].Line+1, p.src.lastLine(n.Content[i+1]))...)
+			d.Fix = append(d.Fix, p.src.Insert(p.src.OffsetOf(n.Content[i]), "- "))
+			d.Fix = append(d.Fix, p.src.Indent(n.Content[i].Line+1, p.src.LastLine(n.Content[i+1]))...)
 		}
 	}
 	p.add(d)
@@ -103,12 +104,12 @@ func dashed(n *yaml.Node) string {
 // isOneTask reports whether an object in the place of a list of tasks is a task itself, without a name.
 func isOneTask(n *yaml.Node) bool {
 	return slices.ContainsFunc(keywords(), func(k keyword) bool {
-		_, value := child(n, k.name)
+		_, value := source.Child(n, k.name)
 		return value != nil && !isTaskBody(value)
 	})
 }
 
 // isTaskBody reports whether a node has a keyword of a task.
 func isTaskBody(n *yaml.Node) bool {
-	return n.Kind == yaml.MappingNode && slices.ContainsFunc(keywords(), func(k keyword) bool { key, _ := child(n, k.name); return key != nil })
+	return n.Kind == yaml.MappingNode && slices.ContainsFunc(keywords(), func(k keyword) bool { key, _ := source.Child(n, k.name); return key != nil })
 }

@@ -5,21 +5,23 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // timeoutWithoutAfter reports a timeout that is written as the duration alone, and decodes what was meant. It is nil if the
 // timeout is written otherwise.
 func (p *parser) timeoutWithoutAfter(n *yaml.Node, at Pointer) *Timeout {
-	d := Diagnostic{Code: "SW107", Message: "a timeout needs `after` around its duration", Pointer: at, Range: p.src.span(n)}
+	d := Diagnostic{Code: "SW107", Message: "a timeout needs `after` around its duration", Pointer: at, Range: p.src.RangeOf(n)}
 	switch {
-	case n.Kind == yaml.ScalarNode && scalarIsNumber(n):
+	case source.IsNumber(n):
 		d.Label = didYouMean(fmt.Sprintf("{ after: { seconds: %s } }", n.Value))
 		d.Help = "a number alone says no unit"
-		d.Fix = onlyIf(false, p.src.replaced(n, fmt.Sprintf("{ %s: { %s: %s } }", p.src.key("after"), p.src.key("seconds"), n.Value)))
+		d.Fix = onlyIf(false, p.src.ReplaceRaw(n, fmt.Sprintf("{ %s: { %s: %s } }", p.src.Word("after"), p.src.Word("seconds"), n.Value)))
 		p.add(d)
 		return &Timeout{Pointer: at, After: &Duration{Pointer: at.Key("after"), broken: true}}
 	case hasUnit(n):
-		d.Label, d.Fix = "write it below `after`", p.src.wrapped(n, "after")
+		d.Label, d.Fix = "write it below `after`", p.src.Wrap(n, "after")
 		p.add(d)
 		after := p.inlineDuration(n, at)
 		after.Pointer = at
@@ -48,6 +50,6 @@ func (s *Source) durationForName(d Diagnostic, name string) (Diagnostic, bool) {
 	d.Message = fmt.Sprintf("`%s` is a duration, and text here is the name of a timeout", name)
 	d.Label = didYouMean(fmt.Sprintf("{ after: %s }", meant))
 	d.Help = "name timeouts under use.timeouts, or write the timeout here"
-	d.Fix = s.replaced(n, fmt.Sprintf("{ %s: %s }", s.key("after"), s.key(meant)))
+	d.Fix = s.ReplaceRaw(n, fmt.Sprintf("{ %s: %s }", s.Word("after"), s.Word(meant)))
 	return d, true
 }

@@ -1,5 +1,7 @@
 package dsl
 
+import "github.com/swrun/swrun/dsl/source"
+
 // TryTask handles the errors of its tasks.
 type TryTask struct {
 	TaskBase
@@ -72,7 +74,7 @@ func parseTry(p *parser, o *object, base TaskBase) Task {
 	}
 	switch retry := c.value("retry"); {
 	case retry == nil:
-	case isText(retry):
+	case source.IsText(retry):
 		t.Catch.RetryUse = c.reference("retry", "retries")
 	default:
 		t.Catch.Retry = p.retryPolicy(retry, c.at.Key("retry"))

@@ -1,6 +1,9 @@
 package api
 
-import "github.com/swrun/swrun/dsl"
+import (
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
+)
 
 // Diagnostic is a finding in a document. Members that it does not have are left out.
 type Diagnostic struct {
@@ -56,6 +59,6 @@ func Diagnostics(found dsl.Diagnostics) []Diagnostic {
 	return all
 }
 
-func newRange(r dsl.Range) Range {
+func newRange(r source.Range) Range {
 	return Range{r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/golden"
 	"github.com/swrun/swrun/internal/terminal"
@@ -36,26 +37,26 @@ do:
 `
 
 // span is a range on one line of checkoutText, which holds only single-byte characters.
-func rangeOf(text string, line int, word string) dsl.Range {
+func rangeOf(text string, line int, word string) source.Range {
 	lines := strings.SplitAfter(text, "\n")
 	before := strings.Join(lines[:line-1], "")
 	column := strings.Index(lines[line-1], word)
-	start := dsl.Position{Line: line, Column: column + 1, Offset: len(before) + column}
+	start := source.Position{Line: line, Column: column + 1, Offset: len(before) + column}
 	end := start
 	end.Column += len([]rune(word))
 	end.Offset += len(word)
-	return dsl.Range{Start: start, End: end}
+	return source.Range{Start: start, End: end}
 }
 
 func checkoutDiagnostics() dsl.Diagnostics {
 	const file = "checkout.yaml"
-	at := func(line int, word string) dsl.Range { return rangeOf(checkoutText, line, word) }
+	at := func(line int, word string) source.Range { return rangeOf(checkoutText, line, word) }
 	return dsl.Diagnostics{
 		{
 			Code: "SW110", File: file, Message: "`second` is not a duration unit", Range: at(9, "second"), Label: "did you mean `seconds`?",
 			Pointer: "/do/0/pay/try/0/charge/timeout/after",
 			Help:    "allowed: days hours minutes seconds milliseconds, or ISO 8601 such as PT2S",
-			Fix:     []dsl.Edit{{Range: at(9, "second"), NewText: "seconds", Safe: true}},
+			Fix:     []source.Edit{{Range: at(9, "second"), NewText: "seconds", Safe: true}},
 		},
 		{
 			Code: "SW501", File: file, Message: "jq: expected a value after `+`", Range: at(16, "}' }"), Label: "the expression ends here",
@@ -64,13 +65,13 @@ func checkoutDiagnostics() dsl.Diagnostics {
 		{
 			Code: "SW201", File: file, Message: "`then: shipp` names no task in this list", Range: at(17, "shipp"),
 			Label:   "did you mean `ship` (line 18)? tasks here: pay, ship; or continue, exit, end",
-			Pointer: "/do/0/pay/then", Fix: []dsl.Edit{{Range: at(17, "shipp"), NewText: "ship", Safe: true}},
+			Pointer: "/do/0/pay/then", Fix: []source.Edit{{Range: at(17, "shipp"), NewText: "ship", Safe: true}},
 		},
 		{
 			Code: "SW401", File: file, Message: "this catch can never match: `timout` is not an error type", Range: at(13, "timout"),
 			Label: "did you mean `timeout`?", Pointer: "/do/0/pay/catch/errors/with/type",
-			Related: []dsl.Related{{Range: at(9, "after"), Label: "the timeout you probably want to catch"}},
-			Fix:     []dsl.Edit{{Range: at(13, "timout"), NewText: "timeout", Safe: true}},
+			Related: []source.Related{{Range: at(9, "after"), Label: "the timeout you probably want to catch"}},
+			Fix:     []source.Edit{{Range: at(13, "timout"), NewText: "timeout", Safe: true}},
 		},
 	}
 }
@@ -122,11 +123,11 @@ func TestExcerptAlignsMarks(t *testing.T) {
 }
 
 // wordRange counts columns in characters, as the contract of Position says.
-func wordRange(line, word string) dsl.Range {
+func wordRange(line, word string) source.Range {
 	before, _, _ := strings.Cut(line, word)
-	start := dsl.Position{Line: 1, Column: len([]rune(before)) + 1, Offset: len(before)}
-	end := dsl.Position{Line: 1, Column: start.Column + len([]rune(word)), Offset: len(before) + len(word)}
-	return dsl.Range{Start: start, End: end}
+	start := source.Position{Line: 1, Column: len([]rune(before)) + 1, Offset: len(before)}
+	end := source.Position{Line: 1, Column: start.Column + len([]rune(word)), Offset: len(before) + len(word)}
+	return source.Range{Start: start, End: end}
 }
 
 func TestLongLinesAreCutAroundTheMark(t *testing.T) {
@@ -144,11 +145,11 @@ func TestLongLinesAreCutAroundTheMark(t *testing.T) {
 }
 
 func TestMarksOutsideTheText(t *testing.T) {
-	for _, r := range []dsl.Range{
+	for _, r := range []source.Range{
 		{},
-		{Start: dsl.Position{Line: 99, Column: 1}, End: dsl.Position{Line: 99, Column: 2}},
-		{Start: dsl.Position{Line: 1, Column: 99}, End: dsl.Position{Line: 1, Column: 100}},
-		{Start: dsl.Position{Line: 1, Column: 3}, End: dsl.Position{Line: 2, Column: 1}},
+		{Start: source.Position{Line: 99, Column: 1}, End: source.Position{Line: 99, Column: 2}},
+		{Start: source.Position{Line: 1, Column: 99}, End: source.Position{Line: 1, Column: 100}},
+		{Start: source.Position{Line: 1, Column: 3}, End: source.Position{Line: 2, Column: 1}},
 	} {
 		d := dsl.Diagnostic{Code: "SW101", File: "f", Message: "m", Range: r}
 		got := Human(Report{Text: []byte("do: x\n"), Diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
@@ -223,8 +224,8 @@ func TestFixes(t *testing.T) {
 }
 
 func TestOverlappingFixesAreMadeOneAtATime(t *testing.T) {
-	edit := func(from, to int) []dsl.Edit {
-		return []dsl.Edit{{Range: dsl.Range{Start: dsl.Position{Offset: from}, End: dsl.Position{Offset: to}}, NewText: "X", Safe: true}}
+	edit := func(from, to int) []source.Edit {
+		return []source.Edit{{Range: source.Range{Start: source.Position{Offset: from}, End: source.Position{Offset: to}}, NewText: "X", Safe: true}}
 	}
 	edits, n := safeEdits(dsl.Diagnostics{{Fix: edit(0, 4)}, {Fix: edit(2, 6)}, {Fix: edit(8, 9)}})
 	if n != 2 {
@@ -239,8 +240,8 @@ func FuzzHumanDiagnostics(f *testing.F) {
 	f.Add("do:\n\t- a: \x1b[31m 名\r\n", 2, 4, 2, 7)
 	f.Add(strings.Repeat("é", 500), 1, 300, 1, 310)
 	f.Fuzz(func(t *testing.T, text string, line, column, endLine, endColumn int) {
-		r := dsl.Range{Start: dsl.Position{Line: line, Column: column}, End: dsl.Position{Line: endLine, Column: endColumn}}
-		d := dsl.Diagnostic{Code: "SW101", File: text, Message: text, Label: text, Help: text, Range: r, Related: []dsl.Related{{Range: r, Label: text}}}
+		r := source.Range{Start: source.Position{Line: line, Column: column}, End: source.Position{Line: endLine, Column: endColumn}}
+		d := dsl.Diagnostic{Code: "SW101", File: text, Message: text, Label: text, Help: text, Range: r, Related: []source.Related{{Range: r, Label: text}}}
 		got := Human(Report{Text: []byte(text), Diagnostics: dsl.Diagnostics{d}}, terminal.Style{})
 		for _, line := range strings.Split(got, "\n") {
 			if !terminal.IsPrintable(line) {

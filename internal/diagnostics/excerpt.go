@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
 // mark is one range to underline.
 type mark struct {
-	at      dsl.Range
+	at      source.Range
 	label   string
 	primary bool
 }
@@ -97,7 +98,7 @@ func expand(line string) expanded {
 }
 
 // columns returns the display columns of r on this line: at least one wide, at most to the end of the line.
-func (x expanded) columns(r dsl.Range) (from, to int) {
+func (x expanded) columns(r source.Range) (from, to int) {
 	last := len(x.at) - 1
 	start := min(max(r.Start.Column-1, 0), last)
 	end := last

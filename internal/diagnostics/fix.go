@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // fixRounds bounds how often a document is fixed: one repair may bring another finding to light.
@@ -29,9 +30,9 @@ func Fix(text []byte, check func([]byte) dsl.Diagnostics) ([]byte, int) {
 }
 
 // safeEdits collects the edits of all findings that can be repaired at once: no two of them touch the same text.
-func safeEdits(ds dsl.Diagnostics) (edits []dsl.Edit, findings int) {
+func safeEdits(ds dsl.Diagnostics) (edits []source.Edit, findings int) {
 	for _, d := range ds {
-		if !isFixable(d) || slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return overlapsAny(edits, e) }) {
+		if !isFixable(d) || slices.ContainsFunc(d.Fix, func(e source.Edit) bool { return overlapsAny(edits, e) }) {
 			continue
 		}
 		edits = append(edits, d.Fix...)
@@ -40,16 +41,16 @@ func safeEdits(ds dsl.Diagnostics) (edits []dsl.Edit, findings int) {
 	return edits, findings
 }
 
-func overlapsAny(edits []dsl.Edit, e dsl.Edit) bool {
-	return slices.ContainsFunc(edits, func(other dsl.Edit) bool {
+func overlapsAny(edits []source.Edit, e source.Edit) bool {
+	return slices.ContainsFunc(edits, func(other source.Edit) bool {
 		return e.Range.Start.Offset <= other.Range.End.Offset && other.Range.Start.Offset <= e.Range.End.Offset
 	})
 }
 
 // applyEdits makes edits that do not overlap.
-func applyEdits(text []byte, edits []dsl.Edit) []byte {
+func applyEdits(text []byte, edits []source.Edit) []byte {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b dsl.Edit) int { return cmp.Compare(b.Range.Start.Offset, a.Range.Start.Offset) })
+	slices.SortStableFunc(edits, func(a, b source.Edit) int { return cmp.Compare(b.Range.Start.Offset, a.Range.Start.Offset) })
 	for _, e := range edits {
 		from, to := e.Range.Start.Offset, e.Range.End.Offset
 		if from < 0 || to < from || to > len(text) {

@@ -7,6 +7,7 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // WriteSARIF writes ds in the Static Analysis Results Interchange Format 2.1.0.
@@ -50,7 +51,7 @@ func sarifLevel(s dsl.Severity) string {
 	return "note"
 }
 
-func sarifLocation(file string, r dsl.Range) *sarif.Location {
+func sarifLocation(file string, r source.Range) *sarif.Location {
 	region := sarif.NewRegion().
 		WithStartLine(max(1, r.Start.Line)).WithStartColumn(max(1, r.Start.Column)).
 		WithEndLine(max(1, r.End.Line)).WithEndColumn(max(1, r.End.Column))

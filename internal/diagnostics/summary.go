@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/terminal"
 )
 
@@ -52,5 +53,5 @@ func countFixable(ds dsl.Diagnostics) (n int) {
 
 // isFixable reports whether all of d's edits may be made without asking.
 func isFixable(d dsl.Diagnostic) bool {
-	return len(d.Fix) > 0 && !slices.ContainsFunc(d.Fix, func(e dsl.Edit) bool { return !e.Safe })
+	return len(d.Fix) > 0 && !slices.ContainsFunc(d.Fix, func(e source.Edit) bool { return !e.Safe })
 }

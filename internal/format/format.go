@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // Document returns the text of a document in its standard form. Formatting twice changes nothing more, and never what a document says.
@@ -173,7 +173,7 @@ func restoreGaps(text []byte) []byte {
 // readYAML reads what documents may hold, and so more than the library does.
 func readYAML(text []byte, into any) error {
 	err := yaml.Unmarshal(text, into)
-	if paired, ok := dsl.WithoutSurrogates(text, err); ok {
+	if paired, ok := source.JoinSurrogates(text, err); ok {
 		return yaml.Unmarshal(paired, into)
 	}
 	return err

@@ -1,4 +1,4 @@
-package dsl
+package source
 
 import (
 	"encoding/json"
@@ -11,16 +11,17 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// scalarType is what a plain scalar is by the core schema of YAML 1.2, whatever YAML 1.1 makes of it.
-type scalarType int
+// ScalarType is what a plain scalar is by the core schema of YAML 1.2, whatever YAML 1.1 makes of it.
+type ScalarType int
 
+// The types of scalars.
 const (
-	textScalar scalarType = iota
-	nullScalar
-	boolScalar
-	intScalar
-	floatScalar
-	notANumber // .inf and .nan, which JSON does not have
+	TextScalar ScalarType = iota
+	NullScalar
+	BoolScalar
+	IntScalar
+	FloatScalar
+	NotANumber // .inf and .nan, which JSON does not have
 )
 
 var (
@@ -29,44 +30,45 @@ var (
 	nanPattern   = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-func scalarTypeOf(n *yaml.Node) scalarType {
+// TypeOf returns the type of a scalar.
+func TypeOf(n *yaml.Node) ScalarType {
 	const text = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 	if n.Style&text != 0 { // the only tag that is taken is !!str
-		return textScalar
+		return TextScalar
 	}
 	switch n.Value {
 	case "", "~", "null", "Null", "NULL":
-		return nullScalar
+		return NullScalar
 	case "true", "True", "TRUE", "false", "False", "FALSE":
-		return boolScalar
+		return BoolScalar
 	}
 	if first := n.Value[0]; first != '.' && first != '-' && first != '+' && (first < '0' || first > '9') {
-		return textScalar
+		return TextScalar
 	}
 	switch {
 	case intPattern.MatchString(n.Value):
-		return intScalar
+		return IntScalar
 	case floatPattern.MatchString(n.Value):
-		return floatScalar
+		return FloatScalar
 	case nanPattern.MatchString(n.Value):
-		return notANumber
+		return NotANumber
 	}
-	return textScalar
+	return TextScalar
 }
 
-// dataOf returns a node as JSON data. Of two equal keys the last one counts; the parser reports them.
-func dataOf(n *yaml.Node) any {
+// Data returns a node as JSON data. Of two equal keys the last one counts; the parser reports them.
+func Data(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
 		object := make(map[string]any, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			object[n.Content[i].Value] = dataOf(n.Content[i+1])
+			object[n.Content[i].Value] = Data(n.Content[i+1])
 		}
 		return object
 	case yaml.SequenceNode:
 		array := make([]any, len(n.Content))
 		for i, item := range n.Content {
-			array[i] = dataOf(item)
+			array[i] = Data(item)
 		}
 		return array
 	case yaml.ScalarNode:
@@ -76,14 +78,14 @@ func dataOf(n *yaml.Node) any {
 }
 
 func scalarData(n *yaml.Node) any {
-	switch scalarTypeOf(n) {
-	case nullScalar, notANumber:
+	switch TypeOf(n) {
+	case NullScalar, NotANumber:
 		return nil
-	case boolScalar:
+	case BoolScalar:
 		return n.Value[0] == 't' || n.Value[0] == 'T'
-	case intScalar:
+	case IntScalar:
 		return integer(n.Value)
-	case floatScalar:
+	case FloatScalar:
 		return float(n.Value)
 	}
 	return n.Value
@@ -141,4 +143,37 @@ func jsonNumber(text string) string {
 		text = "0" + text
 	}
 	return sign + strings.NewReplacer(".e", "e", ".E", "E").Replace(strings.TrimSuffix(text, "."))
+}
+
+// Describe says what a node is, for messages.
+func Describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "an object"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch TypeOf(n) {
+	case NullScalar:
+		return "nothing"
+	case BoolScalar:
+		return "the boolean " + n.Value
+	case IntScalar, FloatScalar, NotANumber:
+		return "the number " + n.Value
+	}
+	return "text"
+}
+
+// IsText reports whether a node is text.
+func IsText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && TypeOf(n) == TextScalar }
+
+// IsNull reports whether a node is null, or nothing at all.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && TypeOf(n) == NullScalar }
+
+// IsBool reports whether a node is true or false.
+func IsBool(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && TypeOf(n) == BoolScalar }
+
+// IsNumber reports whether a node is a number that JSON has.
+func IsNumber(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && (TypeOf(n) == IntScalar || TypeOf(n) == FloatScalar)
 }

@@ -1,4 +1,4 @@
-package dsl
+package source
 
 import (
 	"regexp"
@@ -16,16 +16,16 @@ var surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-
 // narrowed is by how much shorter the one escape is that the library reads instead.
 const narrowed = len(`\uD83D\uDE00`) - len(`\U0001F600`)
 
-// withoutSurrogates writes each pair of surrogates in double quotes as the one escape that the library reads. It notes where,
+// joinSurrogates writes each pair of surrogates in double quotes as the one escape that the library reads. It notes where,
 // so that columns are those of the document. It returns nil unless that is what the library's error is about.
-func (s *Source) withoutSurrogates(text []byte, err error) []byte {
+func (t *Tree) joinSurrogates(text []byte, err error) []byte {
 	if err == nil || !strings.Contains(err.Error(), "invalid Unicode") {
 		return nil
 	}
 	var changed []byte
 	done := 0
-	for _, q := range s.scan(len(text)).quotes {
-		for at := q.at; s.Text[q.at] == '"' && at < q.end; at++ {
+	for _, q := range t.scan(len(text)).quotes {
+		for at := q.at; t.Text[q.at] == '"' && at < q.end; at++ {
 			if text[at] != '\\' {
 				continue
 			}
@@ -34,11 +34,11 @@ func (s *Source) withoutSurrogates(text []byte, err error) []byte {
 				at++
 				continue
 			}
-			place := s.position(at)
-			if s.pairs == nil {
-				s.pairs = map[int][]int{}
+			place := t.PositionOf(at)
+			if t.pairs == nil {
+				t.pairs = map[int][]int{}
 			}
-			s.pairs[place.Line] = append(s.pairs[place.Line], place.Column)
+			t.pairs[place.Line] = append(t.pairs[place.Line], place.Column)
 			changed = append(append(changed, text[done:at]...), oneEscape(pair)...)
 			done = at + len(pair)
 			at = done - 1
@@ -61,21 +61,21 @@ func oneEscape(pair []byte) string {
 }
 
 // widened returns the column in the document of a column in what the library has read.
-func (s *Source) widened(line, column int) int {
-	columns := s.pairs[line]
+func (t *Tree) widened(line, column int) int {
+	columns := t.pairs[line]
 	return column + narrowed*sort.Search(len(columns), func(i int) bool { return columns[i]-narrowed*i >= column })
 }
 
 // widen moves all nodes of a tree to their columns in the document. It returns false if what was changed is no text in double
-// quotes after all.
-func (s *Source) widen(root *yaml.Node) bool {
-	if s.pairs == nil {
+// Quote after all.
+func (t *Tree) widen(root *yaml.Node) bool {
+	if t.pairs == nil {
 		return true
 	}
 	var scalars []*yaml.Node
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
-		n.Column = s.widened(n.Line, n.Column)
+		n.Column = t.widened(n.Line, n.Column)
 		if n.Kind == yaml.ScalarNode {
 			scalars = append(scalars, n)
 		}
@@ -84,7 +84,7 @@ func (s *Source) widen(root *yaml.Node) bool {
 		}
 	}
 	visit(root)
-	for line, columns := range s.pairs {
+	for line, columns := range t.pairs {
 		for _, column := range columns {
 			after := sort.Search(len(scalars), func(i int) bool {
 				return scalars[i].Line > line || scalars[i].Line == line && scalars[i].Column > column
@@ -97,9 +97,9 @@ func (s *Source) widen(root *yaml.Node) bool {
 	return true
 }
 
-// WithoutSurrogates returns a YAML text in which pairs of surrogates in double quotes are written as the one escape that the
+// JoinSurrogates returns a YAML text in which pairs of surrogates in double quotes are written as the one escape that the
 // library reads, if err, which it gave for the text, is about them.
-func WithoutSurrogates(text []byte, err error) ([]byte, bool) {
-	changed := newSource("", text).withoutSurrogates(text, err)
+func JoinSurrogates(text []byte, err error) ([]byte, bool) {
+	changed := newTree("", text).joinSurrogates(text, err)
 	return changed, changed != nil
 }

@@ -1,4 +1,4 @@
-package dsl
+package source
 
 import (
 	"bytes"
@@ -18,23 +18,24 @@ type syntaxError struct {
 }
 
 // yamlError reports an error of the YAML library at the line that is wrong, which mostly is not the one it names.
-func (p *parser) yamlError(decoder *yaml.Decoder, err error) {
-	e := p.src.syntaxError(decoder, err)
-	offset, message, help := p.src.explain(e)
-	if lines := p.src.tabbed(e); lines > 0 {
-		offset, message, help = lines-1, "the line is indented with a tab", "YAML is indented with spaces, not with tabs"
+func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
+	e := r.syntaxError(decoder, err)
+	line := r.PositionOf(e.problem).Line
+	offset, message, help := r.explain(e)
+	if tab := r.tabbed(e); tab > 0 {
+		offset, message, help = tab-1, "the line is indented with a tab", "YAML is indented with spaces, not with tabs"
 	}
-	if i := bytes.Index(p.src.Line(p.src.position(e.problem).Line), []byte("\u00a0")); i >= 0 {
-		offset, message = p.src.lines[p.src.position(e.problem).Line-1]+i, "the line holds a space that does not break (U+00A0), which is no space in YAML"
+	if i := bytes.Index(r.Line(line), []byte("\u00a0")); i >= 0 {
+		offset, message = r.LineStart(line)+i, "the line holds a space that does not break (U+00A0), which is no space in YAML"
 		help = "write a plain space"
 	}
-	at := p.src.position(offset)
-	end := p.src.position(max(at.Offset, p.src.endOfLine(at.Offset, len(p.src.Text))))
-	p.add(Diagnostic{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{at, end}, Help: help})
+	at := r.PositionOf(offset)
+	end := r.PositionOf(max(at.Offset, r.endOfLine(at.Offset, len(r.Text))))
+	r.report(Problem{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{at, end}, Help: help})
 }
 
 // syntaxError reads the marks that the library keeps for itself: its text names a line at most, and seldom the right one.
-func (s *Source) syntaxError(decoder *yaml.Decoder, err error) syntaxError {
+func (t *Tree) syntaxError(decoder *yaml.Decoder, err error) syntaxError {
 	e := syntaxError{message: strings.TrimPrefix(err.Error(), "yaml: ")}
 	scanner := reflect.ValueOf(decoder).Elem()
 	for range 2 {
@@ -48,26 +49,26 @@ func (s *Source) syntaxError(decoder *yaml.Decoder, err error) syntaxError {
 	if problem := scanner.FieldByName("problem"); problem.Kind() == reflect.String && problem.Len() > 0 {
 		e.message = problem.String()
 	}
-	e.problem, e.context = s.mark(scanner, "problem_mark"), s.mark(scanner, "context_mark")
+	e.problem, e.context = t.mark(scanner, "problem_mark"), t.mark(scanner, "context_mark")
 	return e
 }
 
 // mark returns the offset of one of the library's marks, which count lines and columns from zero.
-func (s *Source) mark(scanner reflect.Value, name string) int {
+func (t *Tree) mark(scanner reflect.Value, name string) int {
 	mark := scanner.FieldByName(name)
 	if mark.Kind() != reflect.Struct || !mark.FieldByName("line").CanInt() || !mark.FieldByName("column").CanInt() {
-		return s.lines[0]
+		return t.lines[0]
 	}
 	line := int(mark.FieldByName("line").Int()) + 1
-	return s.start(&yaml.Node{Line: line, Column: s.widened(line, int(mark.FieldByName("column").Int())+1)})
+	return t.OffsetOf(&yaml.Node{Line: line, Column: t.widened(line, int(mark.FieldByName("column").Int())+1)})
 }
 
 // tabbed returns the offset after the tab in the indentation of the line of the problem, or 0.
-func (s *Source) tabbed(e syntaxError) int {
-	line := s.position(e.problem).Line
-	text := s.Line(line)
+func (t *Tree) tabbed(e syntaxError) int {
+	line := t.PositionOf(e.problem).Line
+	text := t.Line(line)
 	if i := bytes.IndexByte(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t'); i >= 0 {
-		return s.lines[line-1] + i + 1
+		return t.lines[line-1] + i + 1
 	}
 	return 0
 }
@@ -79,39 +80,39 @@ var (
 )
 
 // explain returns where the mistake behind an error of the library is, what it is, and what to do.
-func (s *Source) explain(e syntaxError) (offset int, message, help string) {
+func (t *Tree) explain(e syntaxError) (offset int, message, help string) {
 	has := func(text string) bool { return strings.Contains(e.message, text) }
 	if m := unknownAnchor.FindStringSubmatch(e.message); m != nil {
-		return s.aliasWithout(m[1]), fmt.Sprintf("there is no anchor `&%s` before this alias", m[1]), "put text that begins with * in quotes"
+		return t.aliasWithout(m[1]), fmt.Sprintf("there is no anchor `&%s` before this alias", m[1]), "put text that begins with * in quotes"
 	}
-	structure := s.scan(e.problem)
-	if quote := structure.lateQuote(s, e.problem); quote != nil && !has("escape") {
-		return quote.at, "the quote that opens here is not closed on its line, but in line " + fmt.Sprint(s.position(quote.end).Line),
+	structure := t.scan(e.problem)
+	if quote := structure.lateQuote(t, e.problem); quote != nil && !has("escape") {
+		return quote.at, "the quote that opens here is not closed on its line, but in line " + fmt.Sprint(t.PositionOf(quote.end).Line),
 			"close it, or write '' for a quote inside single quotes"
 	}
 	switch {
 	case has("unexpected end of stream"), has("unexpected document indicator"):
 		return e.context, "the quote that opens here is not closed", "close it at the end of the text"
 	case has("expected ',' or"):
-		return s.inBrackets(e)
+		return t.inBrackets(e)
 	case has("node content"):
 		if open := structure.open; len(open) > 0 {
 			e.context = open[len(open)-1]
-			return s.inBrackets(e)
+			return t.inBrackets(e)
 		}
 		return e.problem, "a value is missing here", "put text that begins with a bracket, a comma or a percent sign in quotes"
 	case has("mapping values are not allowed"):
-		return s.surplusColon(e)
+		return t.surplusColon(e)
 	case has("could not find expected ':'"):
-		return s.missingColon(e.context)
+		return t.missingColon(e.context)
 	case has("did not find expected key"), has("expected '-' indicator"):
-		return s.misplaced(e, structure)
+		return t.misplaced(e, structure)
 	case has("block sequence entries are not allowed"):
 		return e.problem, "a list cannot begin on the line of its key", "begin each item of a list on a line of its own, indented below the key"
 	case has("<document start>"):
 		return e.problem, "text stands after the end of the document", "a file holds one workflow: remove what follows the line `...`"
 	case has("cannot start any token"):
-		return e.problem, fmt.Sprintf("text cannot begin with `%s`", s.character(e.problem)), "put the text in quotes"
+		return e.problem, fmt.Sprintf("text cannot begin with `%s`", t.character(e.problem)), "put the text in quotes"
 	case has("tag"), has("'!'"), has("'>'"), has("URI escaped"):
 		return e.problem, "this is no tag", "put text that begins with ! in quotes"
 	case has("alphabetic or numeric"):
@@ -132,30 +133,30 @@ func (s *Source) explain(e syntaxError) (offset int, message, help string) {
 	return e.problem, e.message, ""
 }
 
-func (s *Source) character(offset int) string {
-	for _, r := range string(s.Text[min(offset, len(s.Text)):]) {
+func (t *Tree) character(offset int) string {
+	for _, r := range string(t.Text[min(offset, len(t.Text)):]) {
 		return string(r)
 	}
 	return ""
 }
 
 // aliasWithout returns where the first alias stands that has no anchor before it.
-func (s *Source) aliasWithout(name string) int {
-	alias := regexp.MustCompile(`(?:^|[\s,\[{])(\*` + regexp.QuoteMeta(name) + `)(?:[\s,\]}]|$)`)
-	for _, at := range alias.FindAllSubmatchIndex(s.Text, -1) {
-		if !bytes.Contains(s.Text[:at[2]], []byte("&"+name)) {
+func (t *Tree) aliasWithout(name string) int {
+	alias := regexp.MustCompile(`(?:^|[\t,\[{])(\*` + regexp.QuoteMeta(name) + `)(?:[\t,\]}]|$)`)
+	for _, at := range alias.FindAllSubmatchIndex(t.Text, -1) {
+		if !bytes.Contains(t.Text[:at[2]], []byte("&"+name)) {
 			return at[2]
 		}
 	}
-	return max(0, bytes.Index(s.Text, []byte("*"+name)))
+	return max(0, bytes.Index(t.Text, []byte("*"+name)))
 }
 
 func indentOf(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
 
 // before returns the number of the last line before a line that has more than a comment, or 0.
-func (s *Source) before(line int) int {
+func (t *Tree) before(line int) int {
 	for line--; line > 0; line-- {
-		if text := bytes.TrimSpace(s.Line(line)); len(text) > 0 && text[0] != '#' {
+		if text := bytes.TrimSpace(t.Line(line)); len(text) > 0 && text[0] != '#' {
 			return line
 		}
 	}
@@ -163,8 +164,8 @@ func (s *Source) before(line int) int {
 }
 
 // content returns a line without the comment at its end.
-func (s *Source) content(line int) []byte {
-	text := s.Line(line)
+func (t *Tree) content(line int) []byte {
+	text := t.Line(line)
 	if i := bytes.Index(text, []byte(" #")); i >= 0 {
 		text = text[:i]
 	}
@@ -172,16 +173,16 @@ func (s *Source) content(line int) []byte {
 }
 
 // startOf returns the offset of the first character of a line that is no white space.
-func (s *Source) startOf(line int) int {
-	return min(s.lines[line-1]+indentOf(s.Line(line)), len(s.Text))
+func (t *Tree) startOf(line int) int {
+	return min(t.lines[line-1]+indentOf(t.Line(line)), len(t.Text))
 }
 
 // inBrackets explains what is wrong in a list or object in brackets, which begins at the context.
-func (s *Source) inBrackets(e syntaxError) (int, string, string) {
-	problem, context := s.position(e.problem).Line, s.position(e.context).Line
-	bracket, found := s.character(e.context), s.character(e.problem)
-	inside := e.problem < len(s.Text) && (problem == context || indentOf(s.Line(problem)) > indentOf(s.Line(context)))
-	switch before := s.Text[s.lines[problem-1]:min(max(e.problem, s.lines[problem-1]), len(s.Text))]; {
+func (t *Tree) inBrackets(e syntaxError) (int, string, string) {
+	problem, context := t.PositionOf(e.problem).Line, t.PositionOf(e.context).Line
+	bracket, found := t.character(e.context), t.character(e.problem)
+	inside := e.problem < len(t.Text) && (problem == context || indentOf(t.Line(problem)) > indentOf(t.Line(context)))
+	switch before := t.Text[t.lines[problem-1]:min(max(e.problem, t.lines[problem-1]), len(t.Text))]; {
 	case inside && (bytes.Contains(before, []byte("${")) || found == "{" && bytes.HasSuffix(before, []byte("$"))):
 		return e.problem, "an expression stands inside of brackets without quotes", "put the expression in quotes: '${ ... }'"
 	case !inside:
@@ -193,49 +194,49 @@ func (s *Source) inBrackets(e syntaxError) (int, string, string) {
 }
 
 // surplusColon explains a colon where no key can be.
-func (s *Source) surplusColon(e syntaxError) (int, string, string) {
-	line := s.position(e.problem).Line
-	start := s.lines[line-1]
-	text := s.Text[start:min(max(e.problem, start), len(s.Text))]
+func (t *Tree) surplusColon(e syntaxError) (int, string, string) {
+	line := t.PositionOf(e.problem).Line
+	start := t.lines[line-1]
+	text := t.Text[start:min(max(e.problem, start), len(t.Text))]
 	if bytes.Contains(text, []byte(": ")) {
 		return e.problem, "the text of a value holds a colon and a space", "put text that holds `: ` in quotes"
 	}
-	before := s.before(line)
-	if before > 0 && !bytes.Contains(s.content(before), []byte(":")) {
-		return s.startOf(before), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
+	before := t.before(line)
+	if before > 0 && !bytes.Contains(t.content(before), []byte(":")) {
+		return t.startOf(before), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
 	}
-	if before > 0 && gluedColon.Match(s.content(before)) {
-		return s.missingColon(s.startOf(before))
+	if before > 0 && gluedColon.Match(t.content(before)) {
+		return t.missingColon(t.startOf(before))
 	}
-	return s.startOf(line), "the line is indented deeper than the line before it, which has a value already", "indent the properties of an object equally"
+	return t.startOf(line), "the line is indented deeper than the line before it, which has a value already", "indent the properties of an object equally"
 }
 
 // missingColon explains a line without a key at an offset.
-func (s *Source) missingColon(offset int) (int, string, string) {
-	line := s.position(offset).Line
-	if gluedColon.Match(s.content(line)) {
-		return s.startOf(line), "a space is missing after the colon", "write `key: value`"
+func (t *Tree) missingColon(offset int) (int, string, string) {
+	line := t.PositionOf(offset).Line
+	if gluedColon.Match(t.content(line)) {
+		return t.startOf(line), "a space is missing after the colon", "write `key: value`"
 	}
-	return s.startOf(line), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
+	return t.startOf(line), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
 }
 
 // reportNotNested explains what stands where the next key or item should.
-func (s *Source) misplaced(e syntaxError, structure *structure) (int, string, string) {
-	problem, context := s.position(e.problem), s.position(e.context)
-	before := s.before(problem.Line)
-	found := s.character(e.problem)
-	first := problem.Offset == s.startOf(problem.Line)
+func (t *Tree) misplaced(e syntaxError, structure *structure) (int, string, string) {
+	problem, context := t.PositionOf(e.problem), t.PositionOf(e.context)
+	before := t.before(problem.Line)
+	found := t.character(e.problem)
+	first := problem.Offset == t.startOf(problem.Line)
 	switch {
-	case !first && structure.quoted(problem.Offset, s):
+	case !first && structure.quoted(problem.Offset, t):
 		return e.problem, "text stands after the closing quote", "put the whole text in quotes, and write '' for a quote inside single quotes"
 	case found == "}" || found == "]":
 		return e.problem, fmt.Sprintf("`%s` closes nothing", found), "remove it, or open a bracket before it"
 	case found == ",":
 		return e.problem, "a comma stands after the value", "remove it: commas stand only between what is in brackets"
-	case first && before > 0 && gluedColon.Match(s.content(before)):
-		return s.missingColon(s.startOf(before))
-	case first && before > 0 && bareWord.Match(s.content(before)) && indentOf(s.Line(before)) < problem.Column-1:
-		return s.missingColon(s.startOf(before))
+	case first && before > 0 && gluedColon.Match(t.content(before)):
+		return t.missingColon(t.startOf(before))
+	case first && before > 0 && bareWord.Match(t.content(before)) && indentOf(t.Line(before)) < problem.Column-1:
+		return t.missingColon(t.startOf(before))
 	case problem.Column == context.Column && found == "-":
 		return e.problem, "a list item stands among the keys of an object", "indent it below the key of its list"
 	case problem.Column == context.Column:

@@ -1,23 +1,25 @@
-package dsl_test
+package source_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/swrun/swrun/dsl"
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // TestWithinScalars marks, for scalars of every style, the piece of text that a part of the decoded value came from.
 func TestWithinScalars(t *testing.T) {
 	for _, c := range scalarCases() {
 		t.Run(c.name, func(t *testing.T) {
-			s := mustSource(t, c.text)
-			value, _ := s.Data("/v").(string)
+			tree, node := mustRead(t, c.text)
+			value := node.Value
 			from := strings.Index(value, c.part)
 			if from < 0 {
 				t.Fatalf("the decoded value %q does not hold %q", value, c.part)
 			}
-			r := s.Within("/v", from, from+len(c.part))
+			r := tree.RangeWithin(node, from, from+len(c.part))
 			if got := c.text[r.Start.Offset:r.End.Offset]; got != c.want {
 				t.Errorf("%q of %q comes from %q, want %q", c.part, value, got, c.want)
 			}
@@ -99,26 +101,26 @@ func scalarCases() []scalarCase {
 	}
 }
 
-// mustSource reads a text that is no workflow, but has positions all the same.
-func mustSource(t testing.TB, text string) *dsl.Source {
+// mustRead reads a text, and returns the node of its member v too.
+func mustRead(t testing.TB, text string) (*source.Tree, *yaml.Node) {
 	t.Helper()
-	w, diagnostics := dsl.Parse("test.yaml", []byte(text))
-	if w.Source.Data("") == nil {
-		t.Fatal(diagnostics)
+	tree, problems := source.Read("test.yaml", []byte(text))
+	_, node := source.Child(tree.Root, "v")
+	if len(problems) > 0 || node == nil {
+		t.Fatal(problems)
 	}
-	return w.Source
+	return tree, node
 }
 
 // TestWithinIsOneToOne compares every character of every case: what stands for itself is found as itself.
 func TestWithinIsOneToOne(t *testing.T) {
 	for _, c := range scalarCases() {
-		s := mustSource(t, c.text)
-		value, _ := s.Data("/v").(string)
-		for i, r := range value {
+		tree, node := mustRead(t, c.text)
+		for i, r := range node.Value {
 			if strings.ContainsRune(" \n'\"\\", r) || strings.Contains(c.text, `\`) {
 				continue
 			}
-			found := s.Within("/v", i, i+len(string(r)))
+			found := tree.RangeWithin(node, i, i+len(string(r)))
 			if got := c.text[found.Start.Offset:found.End.Offset]; got != string(r) {
 				t.Errorf("%s: character %q at %d is found as %q", c.name, r, i, got)
 			}

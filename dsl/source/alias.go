@@ -1,7 +1,8 @@
-package dsl
+package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -10,37 +11,39 @@ import (
 // expander replaces aliases by what they stand for, and merge keys by the properties that they merge. What an alias
 // stands for is shared and not copied, so that what is said of it points at the text of the anchor.
 type expander struct {
-	p       *parser
-	via     map[*yaml.Node][]*yaml.Node // of a collection: for each of its nodes the alias that stands there in the text
-	open    map[*yaml.Node]bool         // what is being expanded just now
-	done    map[*yaml.Node]bool
+	*reader
+	aliases map[*yaml.Node][]*yaml.Node // as in Tree
 	anchors map[string]*yaml.Node
+	open    map[*yaml.Node]bool // nodes that are being expanded
+	done    map[*yaml.Node]bool
 	merged  int // properties that merge keys have gone through
 }
 
 // expand expands the tree below root. It reports and returns nil if that has no end.
-func (p *parser) expand(root *yaml.Node) *yaml.Node {
-	e := &expander{p: p, via: map[*yaml.Node][]*yaml.Node{}, open: map[*yaml.Node]bool{}, done: map[*yaml.Node]bool{}, anchors: map[string]*yaml.Node{}}
-	e.anchored(root)
+func (r *reader) expand(root *yaml.Node) *yaml.Node {
+	e := &expander{
+		reader: r, aliases: map[*yaml.Node][]*yaml.Node{}, anchors: map[string]*yaml.Node{}, open: map[*yaml.Node]bool{}, done: map[*yaml.Node]bool{},
+	}
+	e.noteAnchors(root)
 	if len(e.anchors) == 0 && !hasMerge(root) {
 		return root
 	}
-	p.src.via, p.src.anchors = e.via, e.anchors
+	r.aliases, r.anchors = e.aliases, e.anchors
 	return e.node(root)
 }
 
-// anchored notes every anchor, and reports one that stands twice: which of them is meant would depend on the place.
-func (e *expander) anchored(n *yaml.Node) {
+// noteAnchors notes every anchor, and reports one that stands twice: which of them is meant would depend on the place.
+func (e *expander) noteAnchors(n *yaml.Node) {
 	if n.Anchor != "" {
 		if first := e.anchors[n.Anchor]; first != nil {
-			e.p.add(Diagnostic{Code: "SW103", Message: fmt.Sprintf("the anchor `&%s` stands here twice", n.Anchor), Range: e.p.src.firstLine(n),
-				Related: []Related{{e.p.src.firstLine(first), "the first one"}}, Help: "give each anchor a name of its own"})
+			e.report(Problem{Code: "SW103", Message: fmt.Sprintf("the anchor `&%s` stands here twice", n.Anchor), Range: e.firstLine(n),
+				Related: []Related{{e.firstLine(first), "the first one"}}, Help: "give each anchor a name of its own"})
 		} else {
 			e.anchors[n.Anchor] = n
 		}
 	}
 	for _, c := range n.Content {
-		e.anchored(c)
+		e.noteAnchors(c)
 	}
 }
 
@@ -99,10 +102,10 @@ func hasMergeKey(n *yaml.Node) bool {
 
 // note keeps the alias that the i-th node of a collection is in the text.
 func (e *expander) note(n *yaml.Node, i int, alias *yaml.Node) {
-	if e.via[n] == nil {
-		e.via[n] = make([]*yaml.Node, len(n.Content))
+	if e.aliases[n] == nil {
+		e.aliases[n] = make([]*yaml.Node, len(n.Content))
 	}
-	e.via[n][i] = alias
+	e.aliases[n][i] = alias
 }
 
 // merge replaces the merge keys of a mapping by what they merge: the mapping's own properties come before those that are
@@ -114,7 +117,7 @@ func (e *expander) merge(n *yaml.Node) bool {
 			taken[n.Content[i].Value] = true
 		}
 	}
-	m := &merger{expander: e, taken: taken, via: e.via[n]}
+	m := &merger{expander: e, taken: taken, aliases: e.aliases[n]}
 	seen := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -122,7 +125,7 @@ func (e *expander) merge(n *yaml.Node) bool {
 		case !isMerge(key):
 			m.put(key, value, m.alias(i), m.alias(i+1))
 		case seen:
-			e.p.add(Diagnostic{Code: "SW103", Message: "the key `<<` stands here twice", Range: e.p.src.span(key),
+			e.report(Problem{Code: "SW103", Message: "the key `<<` stands here twice", Range: e.RangeOf(key),
 				Help: "merge several objects as a list: `<<: [*a, *b]`"})
 			return false
 		case !m.all(value, m.alias(i+1)):
@@ -132,7 +135,7 @@ func (e *expander) merge(n *yaml.Node) bool {
 		}
 	}
 	n.Content = m.content
-	e.via[n] = m.by
+	e.aliases[n] = m.by
 	return true
 }
 
@@ -140,16 +143,16 @@ func (e *expander) merge(n *yaml.Node) bool {
 type merger struct {
 	*expander
 	taken   map[string]bool
-	via     []*yaml.Node // of the mapping as it was
+	aliases []*yaml.Node // of the mapping as it was
 	content []*yaml.Node
 	by      []*yaml.Node // for each of content the alias it comes by
 }
 
 func (m *merger) alias(i int) *yaml.Node {
-	if m.via == nil {
+	if m.aliases == nil {
 		return nil
 	}
-	return m.via[i]
+	return m.aliases[i]
 }
 
 func (m *merger) put(key, value, keyAlias, valueAlias *yaml.Node) {
@@ -165,7 +168,7 @@ func (m *merger) all(value, alias *yaml.Node) bool {
 	case yaml.SequenceNode:
 		for i, item := range value.Content {
 			by := alias
-			if inner := m.expander.via[value]; inner != nil && inner[i] != nil {
+			if inner := m.expander.aliases[value]; inner != nil && inner[i] != nil {
 				by = inner[i]
 			}
 			if item.Kind != yaml.MappingNode {
@@ -181,15 +184,15 @@ func (m *merger) all(value, alias *yaml.Node) bool {
 }
 
 func (m *merger) noObject(n *yaml.Node) bool {
-	m.p.add(Diagnostic{Code: "SW108", Message: "`<<` merges an object or a list of objects, got " + describe(n), Range: m.p.src.span(n),
+	m.report(Problem{Code: "SW108", Message: "`<<` merges an object or a list of objects, got " + Describe(n), Range: m.RangeOf(n),
 		Help: "put `<<` in quotes if a key is meant"})
 	return false
 }
 
 func (m *merger) one(from, alias *yaml.Node) bool {
 	for i := 0; i+1 < len(from.Content); i += 2 {
-		if m.merged++; m.merged > maxNodes {
-			m.refuse(from, fmt.Sprintf("the merge keys merge more than %d properties", maxNodes))
+		if m.merged++; m.merged > MaxNodes {
+			m.refuse(from, fmt.Sprintf("the merge keys merge more than %d properties", MaxNodes))
 			return false
 		}
 		key := from.Content[i]
@@ -203,59 +206,48 @@ func (m *merger) one(from, alias *yaml.Node) bool {
 }
 
 func (e *expander) refuse(n *yaml.Node, message string) {
-	e.p.add(Diagnostic{Code: "SW104", Message: message, Range: e.p.src.firstLine(n), Help: "write the values out, or name them under `use`"})
+	e.report(Problem{Code: "SW104", Message: message, Range: e.firstLine(n), Help: "write the values out, or name them under `use`"})
 }
 
-// withAlias adds to a diagnostic the alias by which its text is used, if there is one. A repair is left out if it could change
-// other places: text that belongs to an anchor, or several lines.
-func (s *Source) withAlias(d Diagnostic) Diagnostic {
-	if s.anchors == nil {
-		return d
+// AliasOn returns the first alias on the way to a place, which is given as keys and indices, with a label that names it; ok is
+// false if there is none.
+func (t *Tree) AliasOn(path []string) (alias Related, ok bool) {
+	if t.anchors == nil {
+		return Related{}, false
 	}
-	if alias := s.aliasOn(d.Pointer); alias != nil {
-		d.Related = append(d.Related, Related{s.firstLine(alias), fmt.Sprintf("used here as `*%s`", alias.Value)})
-		d.Fix = nil
-		return d
-	}
-	for _, edit := range d.Fix {
-		if edit.Range.Start.Line != edit.Range.End.Line || s.isShared(edit.Range.Start.Line) {
-			d.Fix = nil
+	n := t.Root
+	for _, token := range path {
+		_, value := Child(n, token)
+		if value == nil {
 			break
 		}
-	}
-	return d
-}
-
-// aliasOn returns the first alias on the way to a pointer, or nil.
-func (s *Source) aliasOn(p Pointer) *yaml.Node {
-	n := s.root
-	for _, token := range p.Tokens() {
-		_, value := child(n, token)
-		if value == nil {
-			return nil
-		}
-		for i, alias := range s.via[n] {
+		for i, alias := range t.aliases[n] {
 			if alias != nil && n.Content[i] == value {
-				return alias
+				return Related{t.firstLine(alias), fmt.Sprintf("used here as `*%s`", alias.Value)}, true
 			}
 		}
 		n = value
 	}
-	return nil
+	return Related{}, false
+}
+
+// HasAnchors reports whether the text has anchors, so that a node may be at several places of the tree.
+func (t *Tree) HasAnchors() bool { return t.anchors != nil }
+
+// ChangesOneNode reports whether edits cannot change other places of the tree: none is of several lines, or of a line that holds
+// an anchor, part of what it names, or an alias.
+func (t *Tree) ChangesOneNode(edits []Edit) bool {
+	return t.anchors == nil || !slices.ContainsFunc(edits, func(e Edit) bool {
+		return e.Range.Start.Line != e.Range.End.Line || t.isShared(e.Range.Start.Line)
+	})
 }
 
 // isShared reports whether a line holds an anchor, part of what it names, or an alias.
-func (s *Source) isShared(line int) bool {
-	for _, n := range s.anchors {
-		if line >= n.Line && line <= s.lastLine(n) {
+func (t *Tree) isShared(line int) bool {
+	for _, n := range t.anchors {
+		if line >= n.Line && line <= t.LastLine(n) {
 			return true
 		}
 	}
-	return strings.Contains(string(s.Line(line)), "*")
-}
-
-// firstLine returns where a node begins, up to the end of its line.
-func (s *Source) firstLine(n *yaml.Node) Range {
-	start := s.start(n)
-	return Range{s.position(start), s.position(s.endOfLine(start, len(s.Text)))}
+	return strings.Contains(string(t.Line(line)), "*")
 }

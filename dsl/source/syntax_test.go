@@ -1,13 +1,16 @@
-package dsl_test
+package source_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/dsl/source"
 )
 
-// TestSyntaxErrorsPointAtTheirLine: texts in which a comment would change what is wrong; the others are in testdata/syntax.
+const head = "document: { dsl: 1.0.3, namespace: test, name: aliases, version: 1.0.0 }\n"
+
+// TestSyntaxErrorsPointAtTheirLine: texts in which a comment would change what is wrong; the others are in testdata/syntax of
+// package dsl.
 func TestSyntaxErrorsPointAtTheirLine(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -36,7 +39,7 @@ func TestSyntaxErrorsPointAtTheirLine(t *testing.T) {
 		{"an old crash of the library", "0: [:!00 x", 1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, found := dsl.Parse("broken.yaml", []byte(c.text))
+			_, found := source.Read("broken.yaml", []byte(c.text))
 			if len(found) != 1 || found[0].Code != "SW101" || found[0].Range.Start.Line != c.line || !strings.Contains(found[0].Message, c.message) {
 				t.Errorf("want line %d %q, got %v", c.line, c.message, found)
 			}

@@ -1,4 +1,4 @@
-package dsl
+package source
 
 import "bytes"
 
@@ -13,11 +13,11 @@ type quotation struct{ at, end int }
 
 // lateQuote returns the text in quotes that ends before a problem on the same line and began on an earlier one, or nil:
 // then its first quote was not closed, and the one that seems to end it opens another.
-func (s *structure) lateQuote(src *Source, problem int) *quotation {
-	line := src.position(problem).Line
+func (s *structure) lateQuote(src *Tree, problem int) *quotation {
+	line := src.PositionOf(problem).Line
 	for i := len(s.quotes) - 1; i >= 0; i-- {
 		q := &s.quotes[i]
-		if last := src.position(q.end).Line; last == line && q.end <= problem && src.position(q.at).Line < line {
+		if last := src.PositionOf(q.end).Line; last == line && q.end <= problem && src.PositionOf(q.at).Line < line {
 			return q
 		}
 	}
@@ -25,7 +25,7 @@ func (s *structure) lateQuote(src *Source, problem int) *quotation {
 }
 
 // quoted reports whether text in quotes ends right before an offset, but for white space.
-func (s *structure) quoted(offset int, src *Source) bool {
+func (s *structure) quoted(offset int, src *Tree) bool {
 	for _, q := range s.quotes {
 		if q.end <= offset && len(bytes.TrimSpace(src.Text[q.end:offset])) == 0 {
 			return true
@@ -35,8 +35,8 @@ func (s *structure) quoted(offset int, src *Source) bool {
 }
 
 // scan finds the text in quotes before an offset. Quotes inside of plain text, comments and blocks of text are none.
-func (s *Source) scan(until int) *structure {
-	c := &structureScan{source: s, at: s.lines[0], until: min(until+1, len(s.Text)), start: true}
+func (t *Tree) scan(until int) *structure {
+	c := &structureScan{source: t, at: t.lines[0], until: min(until+1, len(t.Text)), start: true}
 	for c.at < c.until {
 		c.step()
 	}
@@ -44,7 +44,7 @@ func (s *Source) scan(until int) *structure {
 }
 
 type structureScan struct {
-	source    *Source
+	source    *Tree
 	at, until int
 	start     bool  // a value may begin here
 	open      []int // brackets
@@ -117,7 +117,7 @@ func (c *structureScan) quote(b byte) {
 
 // block passes over the lines of a block of text: all that are indented deeper than the line that begins it.
 func (c *structureScan) block() {
-	first := c.source.position(c.at).Line
+	first := c.source.PositionOf(c.at).Line
 	indent := indentOf(c.source.Line(first))
 	line := first + 1
 	for ; line <= len(c.source.lines); line++ {

@@ -1,4 +1,4 @@
-package dsl
+package source
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 // offsets returns, for every byte of a scalar's decoded value and for its end, the offset in the text that it comes
 // from, and the offset at which what the byte before it comes from ends. The YAML library says only where the scalar
 // begins.
-func (s *Source) offsets(n *yaml.Node) (starts, ends []int) {
-	w := &scalarWalk{text: s.Text, at: s.start(n), value: n.Value}
+func (t *Tree) offsets(n *yaml.Node) (starts, ends []int) {
+	w := &scalarWalk{text: t.Text, at: t.OffsetOf(n), value: n.Value}
 	w.skipTag()
 	w.ends = append(w.ends, w.at)
 	switch {

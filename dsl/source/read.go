@@ -1,0 +1,215 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Limits of a document (docs/limits.md).
+const (
+	MaxSize  = 256 << 10
+	MaxDepth = 64
+	MaxNodes = 20_000
+)
+
+// Problem is a reason why a text cannot be read, or not as a whole.
+type Problem struct {
+	Code    string // of the diagnostic that it becomes
+	Message string
+	Range   Range
+	Path    []string // the keys and indices on the way to what is wrong, if that is in the tree
+	Related []Related
+	Help    string
+}
+
+// Read reads a text, whose name file is only used in messages. The tree has no root if the problems leave nothing to go on with.
+func Read(file string, text []byte) (*Tree, []Problem) {
+	r := &reader{Tree: newTree(file, text)}
+	if len(text) > MaxSize {
+		r.reportAt("SW104", 0, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(text), MaxSize))
+		return r.Tree, r.problems
+	}
+	body := text[r.lines[0]:]
+	r.json = bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) && json.Valid(body)
+	if r.checkCharacters() {
+		r.readRoot()
+	}
+	return r.Tree, r.problems
+}
+
+// reader reads one text and collects the problems.
+type reader struct {
+	*Tree
+	problems []Problem
+}
+
+func (r *reader) report(p Problem) { r.problems = append(r.problems, p) }
+
+func (r *reader) reportAt(code string, offset int, message string) {
+	at := r.PositionOf(offset)
+	r.report(Problem{Code: code, Message: message, Range: Range{at, at}})
+}
+
+// readRoot reads the nodes, and replaces aliases and merge keys. It leaves no root if the tree is too large to go through.
+func (r *reader) readRoot() {
+	if r.json {
+		r.Root = r.readJSON()
+	} else {
+		r.Root = r.readYAML()
+	}
+	if r.Root != nil {
+		r.Root = r.expand(r.Root)
+	}
+	size := &sizeCheck{r: r, reported: map[string]bool{}}
+	if r.Root != nil && !size.check(r.Root, 0) {
+		r.Root = nil
+	}
+}
+
+// checkCharacters reports the first character that does not belong into a document.
+func (r *reader) checkCharacters() bool {
+	text := r.Text
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) || len(text) > 1 && (text[0] == 0) != (text[1] == 0) {
+		r.reportAt("SW105", 0, "the document is UTF-16; save it as UTF-8")
+		return false
+	}
+	for i := r.lines[0]; i < len(text); {
+		c, size := utf8.DecodeRune(text[i:])
+		switch {
+		case c == utf8.RuneError && size == 1:
+			r.reportAt("SW105", i, fmt.Sprintf("the byte 0x%02x is no UTF-8; save the document as UTF-8", text[i]))
+			return false
+		case c == '\r' && !bytes.HasPrefix(text[i:], []byte("\r\n")), c == 0x2028 || c == 0x2029:
+			if r.json {
+				break
+			}
+			r.reportAt("SW105", i, fmt.Sprintf("U+%04X breaks a line for some readers and not for others; end lines with a line feed", c))
+			return false
+		case c == 0xfeff:
+			r.reportAt("SW105", i, "a byte order mark stands in the middle of the document; take it out")
+			return false
+		case c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f || c >= 0x80 && c < 0xa0:
+			r.reportAt("SW105", i, fmt.Sprintf("the control character U+%04X is not allowed; write it as an escape in double quotes", c))
+			return false
+		case c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069:
+			r.reportAt("SW105", i, fmt.Sprintf("the character U+%04X changes the direction of text, so that a reader sees something else", c))
+			return false
+		}
+		i += size
+	}
+	return true
+}
+
+func (r *reader) readYAML() *yaml.Node {
+	text := withoutVersion(r.Text)
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	err := decoder.Decode(&document)
+	if paired := r.joinSurrogates(text, err); paired != nil {
+		decoder = yaml.NewDecoder(bytes.NewReader(paired))
+		err = decoder.Decode(&document)
+	}
+	if err == io.EOF || err == nil && len(document.Content) == 0 {
+		r.reportAt("SW101", 0, "the document is empty")
+		return nil
+	}
+	if err != nil {
+		if !r.jsonError(text) {
+			r.yamlError(decoder, err)
+		}
+		return nil
+	}
+	if !r.widen(&document) {
+		r.reportAt("SW101", 0, "this is no YAML: half of a character stands outside of double quotes")
+		return nil
+	}
+	var second yaml.Node
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		at := r.OffsetOf(&second)
+		r.reportAt("SW102", at, "a second document begins here; a file holds one workflow")
+	case err != io.EOF:
+		r.yamlError(decoder, err)
+	}
+	return document.Content[0]
+}
+
+var versionDirective = regexp.MustCompile(`(?m)\A(?:\x{feff})?(?:(?:#.*|%TAG .*|\s*)\r?\n)*%YAML[ \t]+1\.\d`)
+
+// withoutVersion makes a comment of the directive %YAML: the library takes 1.1 only, and this is read as 1.2 whatever the
+// document says.
+func withoutVersion(text []byte) []byte {
+	found := versionDirective.Find(text)
+	if found == nil {
+		return text
+	}
+	changed := bytes.Clone(text)
+	changed[bytes.LastIndexByte(found, '%')] = '#'
+	return changed
+}
+
+var jsonStart = regexp.MustCompile(`^\s*\{\s*"`)
+
+// jsonError reports where a text that is no YAML stops being JSON, if that is what it was meant to be.
+func (r *reader) jsonError(text []byte) bool {
+	var syntax *json.SyntaxError
+	if !jsonStart.Match(text) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
+		return false
+	}
+	r.reportAt("SW101", max(0, int(syntax.Offset)-1), "this is no JSON: "+syntax.Error())
+	return true
+}
+
+// sizeCheck checks what a document is made of before it is decoded.
+type sizeCheck struct {
+	r        *reader
+	nodes    int
+	bytes    int
+	reported map[string]bool
+}
+
+// check reports what makes a tree too large or too deep, and what is not taken at all, each once. It returns false if
+// the rest of the tree is not worth a look.
+func (s *sizeCheck) check(n *yaml.Node, depth int) bool {
+	s.nodes++
+	s.bytes += len(n.Value)
+	switch {
+	case s.nodes > MaxNodes:
+		s.report(n, fmt.Sprintf("the document has more than %d values", MaxNodes), "split it into several workflows")
+		return false
+	case depth > MaxDepth:
+		s.report(n, fmt.Sprintf("the document is nested deeper than %d levels", MaxDepth), "name the inner tasks under `use.functions`")
+		return false
+	case s.bytes > MaxSize:
+		s.report(n, fmt.Sprintf("the values of the document have more than %d bytes, aliases written out", MaxSize), "name what is used often under `use`")
+		return false
+	case n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str":
+		s.report(n, fmt.Sprintf("the tag `%s` is not allowed: a document holds JSON values only", n.Tag), "leave it out; `!!str` makes text of a value, as quotes do")
+	}
+	for _, c := range n.Content {
+		if !s.check(c, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sizeCheck) report(n *yaml.Node, message, help string) {
+	if s.reported[message] {
+		return
+	}
+	s.reported[message] = true
+	path := s.r.pathTo(n)
+	problem := Problem{Code: "SW104", Message: message, Range: s.r.RangeOf(n), Path: path, Help: help}
+	if alias, ok := s.r.AliasOn(path); ok {
+		problem.Related = []Related{alias}
+	}
+	s.r.report(problem)
+}
