@@ -36,9 +36,9 @@ func switchesOverKinds() []string {
 // TestFilesOfAKind: the files that name a kind of call or run are those that CONTRIBUTING.md lists for adding one.
 func TestFilesOfAKind(t *testing.T) {
 	listed := mustListedFiles(t)
-	named := map[string][]string{}
+	named, stems := map[string][]string{}, kindNames(t)
 	for file, parsed := range mustParsedFiles(t) {
-		for _, stem := range kindsNamedIn(parsed, path.Dir(file)) {
+		for _, stem := range kindsNamedIn(parsed, path.Dir(file), stems) {
 			named[stem] = append(named[stem], file)
 		}
 	}
@@ -51,12 +51,12 @@ func TestFilesOfAKind(t *testing.T) {
 		for _, file := range named[stem] {
 			pattern := strings.NewReplacer(stem, "call_NAME", "dsl/run.go", "dsl/call.go").Replace(file)
 			if !slices.Contains(listed, pattern) && !slices.Contains(otherFiles()[stem], file) {
-				t.Errorf("%s names the kind %s", file, stem)
+				t.Errorf("%s names the kind %s: ask the task for its traits instead, or add the file to the list in CONTRIBUTING.md", file, stem)
 			}
 		}
 		for _, file := range otherFiles()[stem] {
 			if !slices.Contains(named[stem], file) {
-				t.Errorf("%s does not name the kind %s any more", file, stem)
+				t.Errorf("%s does not name the kind %s any more: remove it from otherFiles", file, stem)
 			}
 		}
 	}
@@ -94,6 +94,7 @@ func mustListedFiles(t *testing.T) []string {
 // TestNoSwitchesOverKinds: what rules, compilers and drawings need to know of a kind they ask of the task.
 func TestNoSwitchesOverKinds(t *testing.T) {
 	var found []string
+	stems := kindNames(t)
 	for file, parsed := range mustParsedFiles(t) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			var body *ast.BlockStmt
@@ -105,7 +106,7 @@ func TestNoSwitchesOverKinds(t *testing.T) {
 			default:
 				return true
 			}
-			if kindsInCases(body, path.Dir(file)) > 1 {
+			if kindsInCases(body, path.Dir(file), stems) > 1 {
 				found = append(found, file)
 			}
 			return true
@@ -118,11 +119,11 @@ func TestNoSwitchesOverKinds(t *testing.T) {
 }
 
 // kindsInCases counts the kinds that the cases of a switch name.
-func kindsInCases(body *ast.BlockStmt, dir string) int {
+func kindsInCases(body *ast.BlockStmt, dir string, stems map[string]string) int {
 	kinds := map[string]bool{}
 	for _, clause := range body.List {
 		for _, one := range clause.(*ast.CaseClause).List {
-			for _, stem := range kindsNamedIn(one, dir) {
+			for _, stem := range kindsNamedIn(one, dir, stems) {
 				kinds[stem] = true
 			}
 		}
@@ -143,18 +144,29 @@ func mustParsedFiles(t *testing.T) map[string]*ast.File {
 	return all
 }
 
-// kindsNamedIn returns the stems of the kinds that code of a folder names: by a constant such as dsl.KindCallHTTP, by a type
-// such as dsl.CallHTTP, by what parses it, or by its entry in tasks.All.
-func kindsNamedIn(code ast.Node, dir string) []string {
+// kindNames returns the stem of each kind by the names that stand for it: a constant such as dsl.KindCallHTTP, a type such as
+// dsl.CallHTTP, what parses it, and its entry in tasks.All.
+func kindNames(t *testing.T) map[string]string {
+	t.Helper()
 	stems := map[string]string{}
-	for _, kind := range dsl.Kinds() {
-		name, stem := goName(string(kind)), string(kind)
+	for _, m := range regexp.MustCompile(`(?m)^\tKind(\w+) +Kind = "(\w+)"`).FindAllStringSubmatch(read(t, "dsl/task.go"), -1) {
+		name, stem := m[1], m[2]
 		stems["dsl.Kind"+name], stems["dsl."+name+"Task"] = stem, stem
 		if strings.Contains(stem, "_") {
 			stems["dsl."+name], stems["dsl.parse"+name] = stem, stem
 			stems["tasks."+strings.ToLower(name[:1])+name[1:]] = stem
 		}
 	}
+	for _, kind := range dsl.Kinds() {
+		if !slices.Contains(slices.Collect(maps.Values(stems)), string(kind)) {
+			t.Fatalf("dsl/task.go has no constant for the kind %s", kind)
+		}
+	}
+	return stems
+}
+
+// kindsNamedIn returns the stems of the kinds that code of a folder names.
+func kindsNamedIn(code ast.Node, dir string, stems map[string]string) []string {
 	named := map[string]bool{}
 	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -169,17 +181,4 @@ func kindsNamedIn(code ast.Node, dir string) []string {
 	})
 	delete(named, "")
 	return slices.Sorted(maps.Keys(named))
-}
-
-// goName returns the name of a kind's type without the word Task.
-func goName(stem string) string {
-	initials := map[string]string{"a2a": "A2A", "http": "HTTP", "grpc": "GRPC", "mcp": "MCP", "asyncapi": "AsyncAPI", "openapi": "OpenAPI"}
-	name := ""
-	for word := range strings.SplitSeq(stem, "_") {
-		if initials[word] == "" {
-			name += strings.ToUpper(word[:1]) + word[1:]
-		}
-		name += initials[word]
-	}
-	return name
 }

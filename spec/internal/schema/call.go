@@ -1,48 +1,73 @@
 package schema
 
-// call is a call of a protocol.
-func call(protocol string, with shape) shape {
-	return task(needs("call", "with"), properties{
-		"call": constant(protocol).about("What is called: " + protocol + "."),
-		"with": with.about("The arguments of the call."),
-	})
+// protocol is a kind of call.
+type protocol struct {
+	definition string // its name in the schema
+	name       string // what `call` says
+	with       shape  // its arguments
 }
 
-func callTasks() properties {
-	format := enum("raw", "content", "response").about("What the output is: the content (the default), its bytes in base64, or the whole response.")
-	redirect := boolean().about("Whether redirects are followed.")
-	maybeText := anyOf(anyObject(), text())
-	return properties{
-		"callHTTP": call("http", callHTTP(format, redirect)),
-		"callOpenAPI": call("openapi", object(needs("document", "operationId"), properties{
-			"document":       use("resource").about("The OpenAPI document."),
-			"operationId":    text().about("The operation to call."),
-			"parameters":     anyObject().about("The operation's parameters, by name."),
-			"authentication": use("policyOrName"),
-			"output":         format,
-			"redirect":       redirect,
-		})),
-		"callGRPC":     call("grpc", callGRPC()),
-		"callAsyncAPI": call("asyncapi", callAsyncAPI()),
-		"callA2A": call("a2a", object(needs("method"), properties{
-			"agentCard": use("resource").about("The card of the agent."),
-			"server":    use("endpoint").about("Where the agent is, if its card does not say so."),
-			"method": enum("message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
-				"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
-				"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard").about("The method to call."),
-			"parameters": anyOf(shape{"type": "object", "minProperties": 1}, text()).about("The method's parameters."),
-		})),
-		"callMCP": call("mcp", callMCP(maybeText)),
-		"callFunction": task(needs("call"), properties{
-			"call": shape{"type": "string", "pattern": `\S`, "not": shape{"enum": protocols()}}.
-				about("A function of `use.functions`, or of a catalog: `name:1.0.0@catalog`."),
-			"with": anyObject().about("The function's arguments."),
-		}),
+// protocols returns the kinds of calls but one: any other call is of a function.
+func protocols() []protocol {
+	return []protocol{
+		{"callAsyncAPI", "asyncapi", callAsyncAPI()},
+		{"callGRPC", "grpc", callGRPC()},
+		{"callHTTP", "http", callHTTP()},
+		{"callOpenAPI", "openapi", callOpenAPI()},
+		{"callA2A", "a2a", callA2A()},
+		{"callMCP", "mcp", callMCP()},
 	}
 }
 
+func callTasks() properties {
+	all := properties{}
+	var names []string
+	for _, p := range protocols() {
+		names = append(names, p.name)
+		all[p.definition] = task(needs("call", "with"), properties{
+			"call": constant(p.name).about("What is called: " + p.name + "."),
+			"with": p.with.about("The arguments of the call."),
+		})
+	}
+	all["callFunction"] = task(needs("call"), properties{
+		"call": shape{"type": "string", "pattern": `\S`, "not": shape{"enum": names}}.
+			about("A function of `use.functions`, or of a catalog: `name:1.0.0@catalog`."),
+		"with": anyObject().about("The function's arguments."),
+	})
+	return all
+}
+
+// outputFormat is what the output of an HTTP request is.
+func outputFormat() shape {
+	return enum("raw", "content", "response").about("What the output is: the content (the default), its bytes in base64, or the whole response.")
+}
+
+func followRedirects() shape { return boolean().about("Whether redirects are followed.") }
+
+func callOpenAPI() shape {
+	return object(needs("document", "operationId"), properties{
+		"document":       use("resource").about("The OpenAPI document."),
+		"operationId":    text().about("The operation to call."),
+		"parameters":     anyObject().about("The operation's parameters, by name."),
+		"authentication": use("policyOrName"),
+		"output":         outputFormat(),
+		"redirect":       followRedirects(),
+	})
+}
+
+func callA2A() shape {
+	return object(needs("method"), properties{
+		"agentCard": use("resource").about("The card of the agent."),
+		"server":    use("endpoint").about("Where the agent is, if its card does not say so."),
+		"method": enum("message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe",
+			"tasks/pushNotificationConfig/set", "tasks/pushNotificationConfig/get", "tasks/pushNotificationConfig/list",
+			"tasks/pushNotificationConfig/delete", "agent/getAuthenticatedExtendedCard").about("The method to call."),
+		"parameters": anyOf(shape{"type": "object", "minProperties": 1}, text()).about("The method's parameters."),
+	})
+}
+
 // callHTTP accepts `uri` for `endpoint` too, as published documents use it.
-func callHTTP(format, redirect shape) shape {
+func callHTTP() shape {
 	pairs := anyOf(anyObject(), use("expression"))
 	s := object(needs("method"), properties{
 		"method":   text().about("The method, for example get."),
@@ -51,8 +76,8 @@ func callHTTP(format, redirect shape) shape {
 		"headers":  pairs.about("Header fields."),
 		"query":    pairs.about("Query parameters."),
 		"body":     anything().about("The body: text as it is, everything else as JSON."),
-		"output":   format,
-		"redirect": redirect,
+		"output":   outputFormat(),
+		"redirect": followRedirects(),
 	})
 	return s.exactlyOne("endpoint", "uri")
 }
@@ -107,13 +132,13 @@ func callAsyncAPI() shape {
 	return s
 }
 
-func callMCP(parameters shape) shape {
+func callMCP() shape {
 	texts := mapOf(anyText())
 	return object(needs("method", "transport"), properties{
 		"protocolVersion": text().about("The version of the protocol."),
 		"method": enum("tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",
 			"resources/templates/list").about("The method to call."),
-		"parameters": parameters.about("The method's parameters."),
+		"parameters": anyOf(anyObject(), text()).about("The method's parameters."),
 		"timeout":    use("duration").about("How long the call may take."),
 		"transport": object(nil, properties{
 			"http": object(needs("endpoint"), properties{

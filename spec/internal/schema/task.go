@@ -1,5 +1,10 @@
 package schema
 
+import (
+	"maps"
+	"slices"
+)
+
 // kind is how the schema recognizes one kind of task.
 type kind struct {
 	definition string
@@ -7,15 +12,13 @@ type kind struct {
 	value      string // of the keyword, for calls
 }
 
-// kinds are listed so that an earlier one wins: `for` has a `do` too.
+// kinds returns all kinds of tasks. Of two that fit, the earlier one counts: `for` has a `do` too.
 func kinds() []kind {
-	return []kind{
-		{"callAsyncAPI", "call", "asyncapi"},
-		{"callGRPC", "call", "grpc"},
-		{"callHTTP", "call", "http"},
-		{"callOpenAPI", "call", "openapi"},
-		{"callA2A", "call", "a2a"},
-		{"callMCP", "call", "mcp"},
+	var calls []kind
+	for _, p := range protocols() {
+		calls = append(calls, kind{p.definition, "call", p.name})
+	}
+	return append(calls, []kind{
 		{"callFunction", "call", ""},
 		{"for", "for", ""},
 		{"do", "do", ""},
@@ -28,17 +31,7 @@ func kinds() []kind {
 		{"switch", "switch", ""},
 		{"try", "try", ""},
 		{"wait", "wait", ""},
-	}
-}
-
-// protocols returns the calls that are kinds of their own; all others are of functions.
-func protocols() (all []string) {
-	for _, k := range kinds() {
-		if k.value != "" {
-			all = append(all, k.value)
-		}
-	}
-	return all
+	}...)
 }
 
 // taskChoice is a task as one of all kinds.
@@ -52,12 +45,16 @@ func taskChoice() shape {
 
 // taskChain is a task as a chain of conditions, so that an editor shows the author of a `wait` only what concerns wait tasks.
 func taskChain() shape {
+	all := kinds()
+	names := map[string]bool{}
+	for _, k := range all {
+		names[k.keyword] = true
+	}
 	var keywords []shape
-	for _, k := range []string{"call", "do", "emit", "for", "fork", "listen", "raise", "run", "set", "switch", "try", "wait"} {
-		keywords = append(keywords, shape{"required": needs(k)})
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		keywords = append(keywords, shape{"required": needs(name)})
 	}
 	chain := shape{"type": "object", "anyOf": keywords}
-	all := kinds()
 	for i := len(all) - 1; i >= 0; i-- {
 		condition := shape{"required": needs(all[i].keyword)}
 		if all[i].value != "" {
