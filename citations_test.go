@@ -65,7 +65,7 @@ func TestCasesHaveTheirEntry(t *testing.T) {
 		}
 		n := caseNumber.FindString(path.Base(file))
 		if !entries[n] {
-			t.Errorf("%s: docs/semantics.md has no entry %q", file, n)
+			t.Errorf("%s: docs/semantics.md has no entry %q: name the case N.N-what-holds.txtar, after its entry there", file, n)
 		}
 		if first, _, _ := strings.Cut(text, "\n"); !strings.HasPrefix(first, "semantics ") {
 			t.Errorf("%s: its first line must cite what it holds, and is %q", file, first)

@@ -141,7 +141,7 @@ func (e exampleRun) verify(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("%s is said to be missing, and is not: %v", e.later, diagnostics)
+		t.Fatalf("%s can run now: move this example from laterRuns to exampleRuns: %v", e.later, diagnostics)
 	}
 	if err := diagnostics.Err(); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/tasks"
 )
 
 // canaries are the secrets of the workflows below; none of them may be seen where they are looked for.
@@ -120,6 +123,26 @@ func TestNoSecretLeavesARun(t *testing.T) {
 		c.add(slug(name), strings.ReplaceAll(strings.ReplaceAll(canaryDocument, "NAME", slug(name))+tasks+"\n", "URL", c.echo))
 	}
 	c.runAll()
+}
+
+// TestEveryKindIsGivenASecret: each kind of task that runs is among those of the test above.
+func TestEveryKindIsGivenASecret(t *testing.T) {
+	seen := map[dsl.Kind]bool{}
+	for name, list := range canaryTasks() {
+		w, found := dsl.Parse("canary.yaml", []byte(canaryDocument+strings.ReplaceAll(list, "URL", "http://canary.test")+"\n"))
+		if w == nil {
+			t.Fatalf("%s: %v", name, found)
+		}
+		dsl.Walk(w, func(task dsl.Task) bool {
+			seen[task.Kind()] = true
+			return true
+		})
+	}
+	for _, kind := range tasks.All(tasks.Config{}) {
+		if !seen[kind.Kind] {
+			t.Errorf("no task of canaryTasks is a %s: add one that is given a secret", kind.Kind.Words())
+		}
+	}
 }
 
 // slug makes the name of a place the name of a workflow.
