@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -13,13 +15,14 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
 
 // Performer performs a call in Go. What it returns, of any Go type that encoding/json would write, is the output of the task. An
-// *errors.Error is what the workflow can catch; any other error becomes one of type runtime. It returns soon after ctx has ended,
-// which happens when the task is cancelled or its time is over. It may be called again for the same task, after a crash or a
-// retry: Key is the same then.
+// *errors.Error is what the workflow can catch; any other error, and a panic, becomes one of type runtime. The stack of a panic goes
+// to Host.Log. It returns soon after ctx has ended, which happens when the task is cancelled or its time is over. It may be called
+// again for the same task, after a crash or a retry: Key is the same then.
 type Performer func(ctx context.Context, c Call) (any, error)
 
 // Call is one attempt to perform a `call` task.
@@ -37,20 +40,20 @@ type Call struct {
 func (c Call) Decode(into any) error { return decode(c.With, into) }
 
 // withCalls adds the calls that are performed in Go to the kinds of tasks, in the place of those that are performed otherwise.
-func withCalls(kinds []interpreter.Kind, calls map[string]Performer) []interpreter.Kind {
+func withCalls(kinds []interpreter.Kind, calls map[string]Performer, log *slog.Logger) []interpreter.Kind {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		kind := dsl.Kind("call_" + name)
 		if !slices.Contains(dsl.Kinds(), kind) {
 			continue
 		}
 		kinds = slices.DeleteFunc(kinds, func(k interpreter.Kind) bool { return k.Kind == kind })
-		kinds = append(kinds, interpreter.Kind{Kind: kind, Perform: perform(calls), Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+		kinds = append(kinds, interpreter.Kind{Kind: kind, Perform: perform(calls, log), Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 			return newCallBody(b, t, name)
 		}})
 	}
 	for i, k := range kinds {
 		if k.Kind == dsl.KindCallFunction && len(calls) > 0 {
-			kinds[i].Perform = perform(calls)
+			kinds[i].Perform = perform(calls, log)
 			kinds[i].Compile = func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 				if name := t.(*dsl.CallFunction).Function; calls[name] != nil {
 					return newCallBody(b, t, name)
@@ -114,7 +117,7 @@ func (c *callBody) Finish(_ *interpreter.Scope, result any) interpreter.Next {
 }
 
 // perform returns what performs the requests of callBody.
-func perform(calls map[string]Performer) interpreter.Performer {
+func perform(calls map[string]Performer, log *slog.Logger) interpreter.Performer {
 	return func(ctx context.Context, r interpreter.Request) (any, error) {
 		v, err := expr.Decode(r.Body)
 		if err != nil {
@@ -126,18 +129,38 @@ func perform(calls map[string]Performer) interpreter.Performer {
 		if calls[name] == nil {
 			return nil, errors.Configurationf("this program has no performer of %s", name)
 		}
-		result, err := calls[name](ctx, Call{
-			Name: name, With: with, Run: r.Instance, Task: string(r.Pointer), Key: r.Key, Attempt: r.Attempt, Deadline: r.Deadline,
+		var output any
+		err = withoutPanic(log, "the performer of "+name, func() error {
+			result, err := calls[name](ctx, Call{
+				Name: name, With: with, Run: r.Instance, Task: string(r.Pointer), Key: r.Key, Attempt: r.Attempt, Deadline: r.Deadline,
+			})
+			if err != nil {
+				return err
+			}
+			if output, err = dataOf(result); err != nil {
+				return fmt.Errorf("the performer of %s returned a value that is not JSON: %w", name, err)
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, callError(ctx, err)
 		}
-		output, err := dataOf(result)
-		if err != nil {
-			return nil, errors.Runtimef("%s returned what is no JSON: %s", name, err)
-		}
 		return output, nil
 	}
+}
+
+// maxPanic is how many bytes of a panic's value stand in an error.
+const maxPanic = 500
+
+// withoutPanic calls a function of the program. A panic becomes an error of one line; its stack is logged.
+func withoutPanic(log *slog.Logger, what string, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s panicked: %s", what, shorten.To(fmt.Sprint(v), maxPanic))
+			log.Error(what+" panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	return f()
 }
 
 // callError makes the error of a performer one that the workflow can catch, unless the call has been cancelled.
@@ -150,7 +173,7 @@ func callError(ctx context.Context, err error) error {
 	case !errors.As(err, &fault):
 		return errors.Runtimef("%s", err)
 	case fault == nil:
-		return errors.Runtimef("the performer returned an error that is nil")
+		return errors.Runtimef("the performer returned a nil *errors.Error as its error")
 	}
 	complete := *fault
 	complete.Type, complete.Status = cmp.Or(fault.Type, errors.Runtime), cmp.Or(fault.Status, 500)

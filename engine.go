@@ -267,9 +267,14 @@ func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
 		Store: e.store, Compile: e.env.compile, Concurrency: cmp.Or(c.Concurrency, defaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
-		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Observe: c.Observe, Log: e.env.host.Log,
+		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Log: e.env.host.Log,
 	}
-	if publish := c.Host.Publish; publish != nil {
+	if observe := c.Observe; observe != nil {
+		w.Observe = func(i store.Instance, events []interpreter.HistoryEvent) {
+			_ = withoutPanic(w.Log, "EngineConfig.Observe", func() error { observe(i, events); return nil }) // it is logged; the run goes on
+		}
+	}
+	if publish := e.env.host.Publish; publish != nil {
 		w.Publish = func(ctx context.Context, event json.RawMessage) error {
 			v, err := expr.Decode(event)
 			if err != nil {

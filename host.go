@@ -34,7 +34,8 @@ type Host struct {
 	Node bool
 	// Files lets tasks read files whose location only a run knows. What stands in the document itself is read when it is loaded.
 	Files bool
-	// Publish takes the events that workflows emit; nil drops them.
+	// Publish takes the events that workflows emit; nil drops them. If it returns an error, or panics, a run in memory ends with that
+	// error; a run in a store goes on, and its event is published again until there is no error.
 	Publish func(ctx context.Context, event map[string]any) error
 
 	Limits limits.Set   // the zero value is the defaults
@@ -70,6 +71,11 @@ func (h Host) environment(calls int) (*environment, error) {
 	if h.Log == nil {
 		h.Log = slog.New(slog.DiscardHandler)
 	}
+	if publish := h.Publish; publish != nil {
+		h.Publish = func(ctx context.Context, event map[string]any) error {
+			return withoutPanic(h.Log, "Host.Publish", func() error { return publish(ctx, event) })
+		}
+	}
 	return &environment{host: h, transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: calls})}, nil
 }
 
@@ -82,7 +88,7 @@ func (e *environment) config(base string, load interpreter.Loader) interpreter.C
 		c.JS = "node"
 	}
 	return interpreter.Config{
-		Kinds: withCalls(tasks.All(c), e.host.Calls), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits,
+		Kinds: withCalls(tasks.All(c), e.host.Calls, e.host.Log), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits,
 		Runtime: map[string]any{"name": "swrun", "version": Version(), "metadata": map[string]any{}},
 	}
 }

@@ -66,7 +66,7 @@ func layers() map[string][]string {
 		".": { // the library
 			"errors", "limits", "dsl", "expr", "redact", "process", "interpreter", "tasks", "memstore", "boltstore", "redisstore",
 			"runtime/store", "runtime/definition", "runtime/execution", "runtime/local", "runtime/client", "runtime/worker",
-			"internal/jsonvalue", "internal/machine",
+			"internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},

@@ -11,7 +11,7 @@ import (
 // TestRefusals: what a store refuses is a sentence about the run.
 func TestRefusals(t *testing.T) {
 	for _, at := range []string{"memory:", "file:" + t.TempDir() + "/runs.db"} {
-		engine := mustEngine(t, at)
+		engine := mustEngine(t, at, swrun.EngineConfig{})
 		d := mustParse(t, "do: [{a: {set: {b: 1}}}]\n")
 		pending, err := engine.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{ID: "one"})
 		if err != nil {
@@ -60,14 +60,14 @@ func TestRefusals(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // mustEngine returns an engine on a store, which is closed when the test ends.
-func mustEngine(t *testing.T, at string) *swrun.Engine {
+func mustEngine(t *testing.T, at string, c swrun.EngineConfig) *swrun.Engine {
 	t.Helper()
 	s, err := swrun.OpenStore(context.Background(), at, swrun.StoreConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+	engine, err := swrun.NewEngine(s, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package swrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -83,9 +84,6 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 	outcome, err := local.Run(ctx, program, data, local.Config{
 		ID: c.ID, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory,
 	})
-	if err != nil {
-		return Result{}, err
-	}
 	r := Result(outcome)
-	return r, r.Err()
+	return r, cmp.Or(err, r.Err())
 }

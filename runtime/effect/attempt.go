@@ -67,7 +67,15 @@ func (a *Attempt) Perform() (ended bool) {
 	if a.ctx.Err() != nil {
 		return a.end(nil, context.Cause(a.ctx))
 	}
-	return a.end(contained(a.ctx, a.perform, a.effect.Request))
+	returned := false
+	defer func() {
+		if !returned { // runtime.Goexit ends this goroutine
+			a.abandon(errors.New("it has ended its goroutine (runtime.Goexit)"))
+		}
+	}()
+	result, err := a.contained()
+	returned = true
+	return a.end(result, err)
 }
 
 // PerformUntil is Perform, and cancels the attempt when ctx ends.
@@ -92,13 +100,20 @@ func (a *Attempt) Cancel(why error) {
 }
 
 func (a *Attempt) giveUp() {
-	if !a.over.CompareAndSwap(false, true) {
-		return
+	if a.abandon(context.Cause(a.ctx)) {
+		a.driver.Log().Error("an effect is given up: it was cancelled and goes on", "kind", string(a.effect.Kind),
+			"task", a.effect.Request.Path, "after", maxEnding, "reason", context.Cause(a.ctx))
 	}
-	a.driver.Log().Error("an effect is given up: it was cancelled and goes on", "kind", string(a.effect.Kind),
-		"task", a.effect.Request.Path, "after", maxEnding, "reason", context.Cause(a.ctx))
-	a.driver.Ended(a, nil, context.Cause(a.ctx))
+}
+
+// abandon reports to the driver that the attempt has ended, and that its goroutine is not to be waited for.
+func (a *Attempt) abandon(why error) bool {
+	if !a.over.CompareAndSwap(false, true) {
+		return false
+	}
+	a.driver.Ended(a, nil, why)
 	a.driver.Abandoned(a)
+	return true
 }
 
 // end reports to the driver how the attempt has ended, unless it was given up.
@@ -114,12 +129,13 @@ func (a *Attempt) end(result any, err error) bool {
 	return true
 }
 
-// contained performs a request; a panic is an error of the performer as such.
-func contained(ctx context.Context, perform interpreter.Performer, r interpreter.Request) (result any, err error) {
+// contained performs the effect. A panic is an error of the performer as such; its stack is logged.
+func (a *Attempt) contained() (result any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("it panicked: %v\n%s", v, debug.Stack())
+			err = fmt.Errorf("%s panicked: %v", a.effect.Kind.Words(), v)
+			a.driver.Log().Error("an effect panicked", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "stack", string(debug.Stack()))
 		}
 	}()
-	return perform(ctx, r)
+	return a.perform(a.ctx, a.effect.Request)
 }

@@ -71,8 +71,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 	if err != nil {
 		l.stop(err)
 	}
-	l.drain(ctx)
-	return execution.NewOutcome(root.state, root.endedAt), err
+	return execution.NewOutcome(root.state, root.endedAt), cmp.Or(err, l.drain(ctx))
 }
 
 // local is a run in progress: one instance and the ones that it started.
@@ -304,8 +303,9 @@ func (l *local) cancelAll(cause error) {
 	l.stop(cause)
 }
 
-// drain waits for the effects that are still in flight, and cancels them when ctx ends.
-func (l *local) drain(ctx context.Context) {
+// drain waits for the effects that are still in flight, and cancels them when ctx ends. The error is the first failure of the
+// host.
+func (l *local) drain(ctx context.Context) (failed error) {
 	cancelled := ctx.Done()
 	done := make(chan struct{})
 	go func() { l.inFlight.Wait(); close(done) }()
@@ -313,11 +313,12 @@ func (l *local) drain(ctx context.Context) {
 		select {
 		case f := <-l.finished:
 			f.attempt.FreeMemory() // others may wait for it
+			failed = cmp.Or(failed, f.host)
 		case <-cancelled:
 			cancelled = nil
 			l.stop(context.Cause(ctx))
 		case <-done:
-			return
+			return failed
 		}
 	}
 }
