@@ -23,7 +23,6 @@ func overSize() map[string]string {
 
 		"dsl/list_item.go: item":         "one case for each way to write an item",
 		"dsl/shorthand.go: howToWrite":   "one case for each shorthand",
-		"dsl/source/syntax.go: explain":  "one case for each message of the parser",
 		"redisstore/call.go: call":       "what a script needs",
 		"redisstore/call.go: repeat":     "what a script needs",
 		"redisstore/open.go: open":       "one step after another",

@@ -3,6 +3,8 @@ package dsl
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // CallGRPC calls a gRPC method.
@@ -42,7 +44,7 @@ func parseCallGRPC(p *parser, o *object, base TaskBase) Task {
 	s.require("name", "host")
 	c.Service, c.Host, c.Authentication = s.text("name"), s.text("host"), s.authentication("authentication")
 	if c.Host != "" && !hostPattern.MatchString(c.Host) {
-		s.report("SW109", "host", fmt.Sprintf("%s is no name of a host", quoted(c.Host)))
+		s.report("SW109", "host", fmt.Sprintf("%s is no name of a host", shorten.Quoted(c.Host)))
 	}
 	if port := s.integer("port"); port != nil {
 		if c.Port = *port; c.Port < 0 || c.Port > 65535 {

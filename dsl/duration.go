@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
-	iso8601 "github.com/sosodev/duration"
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Duration is a span of time as written: calendar parts, an exact part, or an expression that yields one.
@@ -77,39 +78,11 @@ func (d Duration) String() string {
 	return b.String()
 }
 
-var durationPattern = regexp.MustCompile(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$`)
-
-// MaxDuration is the longest span of time that counts: 100 years of 366 days.
-const MaxDuration = 100 * 366 * 24 * time.Hour
-
 // ParseDuration reads an ISO 8601 duration such as P1DT2.5S, as far as the DSL allows it: no sign; years and months
 // whole; at most a hundred years.
 func ParseDuration(text string) (Duration, error) {
-	if !durationPattern.MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
-		return Duration{}, fmt.Errorf("%s is no ISO 8601 duration such as PT2S or P1DT12H", quoted(text))
-	}
-	parts, err := iso8601.Parse(text)
-	if err != nil {
-		return Duration{}, fmt.Errorf("%s is no ISO 8601 duration: %w", quoted(text), err)
-	}
-	if parts.Years != math.Trunc(parts.Years) || parts.Months != math.Trunc(parts.Months) {
-		return Duration{}, fmt.Errorf("%s has a part of a year or month, whose length nobody knows", quoted(text))
-	}
-	hours := (parts.Weeks*7+parts.Days)*24 + parts.Hours
-	seconds := hours*3600 + parts.Minutes*60 + parts.Seconds
-	if parts.Years+parts.Months/12 > 100 || seconds > MaxDuration.Seconds() {
-		return Duration{}, fmt.Errorf("%s is longer than a hundred years", quoted(text))
-	}
-	const day = 24 * time.Hour
-	exact := amount(parts.Weeks, 7*day) + amount(parts.Days, day) + amount(parts.Hours, time.Hour) +
-		amount(parts.Minutes, time.Minute) + amount(parts.Seconds, time.Second)
-	return Duration{Years: int(parts.Years), Months: int(parts.Months), Exact: exact}, nil
-}
-
-// amount is n units; the whole ones are counted apart, so that no digits are lost.
-func amount(n float64, unit time.Duration) time.Duration {
-	whole, fraction := math.Modf(n)
-	return time.Duration(whole)*unit + time.Duration(math.Round(fraction*float64(unit)))
+	parts, err := duration.ParseISO(text)
+	return Duration{Years: parts.Years, Months: parts.Months, Exact: parts.Exact}, err
 }
 
 func units() map[string]time.Duration {
@@ -154,7 +127,7 @@ func (e *NegativeError) Error() string {
 func (d *Duration) addUnit(name string, v any) error {
 	unit, ok := units()[name]
 	if !ok {
-		return fmt.Errorf("%s is not a duration unit; allowed: %s", quoted(name), strings.Join(unitNames(), " "))
+		return fmt.Errorf("%s is not a duration unit; allowed: %s", shorten.Quoted(name), strings.Join(unitNames(), " "))
 	}
 	var n int
 	switch v := v.(type) {
@@ -177,7 +150,7 @@ func (d *Duration) addUnit(name string, v any) error {
 	if n < 0 {
 		return &NegativeError{name, n}
 	}
-	if n > int(MaxDuration/unit) || d.Exact > MaxDuration-time.Duration(n)*unit {
+	if n > int(duration.Max/unit) || d.Exact > duration.Max-time.Duration(n)*unit {
 		return fmt.Errorf("`%s: %d` is longer than a hundred years", name, n)
 	}
 	d.Exact += time.Duration(n) * unit

@@ -7,6 +7,7 @@ import (
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // EmitTask publishes an event.
@@ -47,6 +48,6 @@ func (o *object) checkTime() {
 		return
 	}
 	if _, err := time.Parse(time.RFC3339, n.Value); err != nil {
-		o.report("SW109", "time", fmt.Sprintf("`time` must be a date and time such as 2026-01-31T12:00:00Z, got %s", quoted(n.Value)))
+		o.report("SW109", "time", fmt.Sprintf("`time` must be a date and time such as 2026-01-31T12:00:00Z, got %s", shorten.Quoted(n.Value)))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/duration"
 )
 
 // ForTask runs a list of tasks once for every item of a collection.
@@ -36,7 +37,7 @@ func (t *ForTask) minDuration(c *checker) time.Duration {
 	if !inline || t.While.Text != "" || c.mayEnd(t) {
 		return 0
 	}
-	return min(MaxDuration/time.Duration(max(1, len(items))), c.minDurationOfList(t.Do)) * time.Duration(len(items))
+	return min(duration.Max/time.Duration(max(1, len(items))), c.minDurationOfList(t.Do)) * time.Duration(len(items))
 }
 
 func parseFor(p *parser, o *object, base TaskBase) Task {

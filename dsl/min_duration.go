@@ -1,6 +1,10 @@
 package dsl
 
-import "time"
+import (
+	"time"
+
+	"github.com/swrun/swrun/internal/duration"
+)
 
 // minDuration is the least time that a task takes without its own timeout, if nothing fails: waits are exact, branches take
 // as long as the longest one, or the shortest if they compete, and all that depends on data or the outside counts
@@ -25,7 +29,7 @@ func (c *checker) boundedMinDuration(t Task) time.Duration {
 func (c *checker) minDurationOfList(tasks TaskList) time.Duration {
 	var sum time.Duration
 	for _, t := range tasks {
-		sum = min(sum+c.boundedMinDuration(t), MaxDuration)
+		sum = min(sum+c.boundedMinDuration(t), duration.Max)
 		if c.mayLeave(t) || c.mayEnd(t) {
 			break
 		}

@@ -7,7 +7,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
-	"github.com/swrun/swrun/internal/shorten"
 )
 
 func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
@@ -16,10 +15,4 @@ func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
 		d.Help = "write the number without quotes"
 	}
 	p.add(d)
-}
-
-// quoted shows a text in a message, cut to a length that is read.
-func quoted(s string) string {
-	const most = 200
-	return strconv.Quote(shorten.To(s, most))
 }

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
 )
 
@@ -25,7 +26,7 @@ func (o *object) version(name string) string {
 	}
 	if !isVersion(version) {
 		d := Diagnostic{
-			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, quoted(version)),
+			Code: "SW111", Message: fmt.Sprintf("`%s` must be a semantic version such as 1.0.0, got %s", name, shorten.Quoted(version)),
 			Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n),
 		}
 		if completed := strings.TrimPrefix(version, "v") + strings.Repeat(".0", max(0, 2-strings.Count(version, "."))); isVersion(completed) {
@@ -57,7 +58,7 @@ func (o *object) name(property string) string {
 	name := o.text(property)
 	if name != "" && !namePattern.MatchString(name) {
 		o.p.add(Diagnostic{
-			Code: "SW112", Message: fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, quoted(name)),
+			Code: "SW112", Message: fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, shorten.Quoted(name)),
 			Pointer: o.at.Key(property), Range: o.p.src.RangeOf(n), Label: hyphenated(name),
 		})
 	}
@@ -148,7 +149,7 @@ func (o *object) enum(name string, values ...string) string {
 		return text
 	}
 	d := Diagnostic{
-		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, quoted(text)), Pointer: o.at.Key(name),
+		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, shorten.Quoted(text)), Pointer: o.at.Key(name),
 		Range: o.p.src.RangeOf(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
 	}
 	o.p.add(o.p.src.suggested(d, n, values, suggest.Name)) // a short word is soon like another

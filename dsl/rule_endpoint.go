@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/internal/delimited"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // checkEndpoints: SW126, a literal endpoint of `call: http` without a scheme, with another one, or without a host. What a
@@ -30,17 +31,17 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 	const whole = "write the whole URL, such as https://example.com/path"
 	switch {
 	case parts != nil && !strings.EqualFold(parts[1], "http") && !strings.EqualFold(parts[1], "https"):
-		d.Message, d.Help = fmt.Sprintf("`call: http` cannot reach %s", quoted(uri)), "an endpoint begins with https:// or http://"
+		d.Message, d.Help = fmt.Sprintf("`call: http` cannot reach %s", shorten.Quoted(uri)), "an endpoint begins with https:// or http://"
 	case parts == nil && (strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")), parts != nil && parts[2] == "":
-		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no host", quoted(uri)), whole
+		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no host", shorten.Quoted(uri)), whole
 	case parts != nil && !portInRange(parts[2]):
-		d.Message, d.Help = fmt.Sprintf("the port of the endpoint %s is no number from 1 to 65535", quoted(uri)), "without a port, https means 443, and http 80"
+		d.Message, d.Help = fmt.Sprintf("the port of the endpoint %s is no number from 1 to 65535", shorten.Quoted(uri)), "without a port, https means 443, and http 80"
 	case parts != nil:
 		return
 	case !startsWithHost.MatchString(uri):
-		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no scheme and no host", quoted(uri)), whole
+		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no scheme and no host", shorten.Quoted(uri)), whole
 	default:
-		d.Message, d.Label = fmt.Sprintf("the endpoint %s has no scheme", quoted(uri)), didYouMean(likelyScheme(uri)+"://"+uri)
+		d.Message, d.Label = fmt.Sprintf("the endpoint %s has no scheme", shorten.Quoted(uri)), didYouMean(likelyScheme(uri)+"://"+uri)
 	}
 	c.add(d)
 }

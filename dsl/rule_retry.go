@@ -3,6 +3,8 @@ package dsl
 import (
 	"fmt"
 	"time"
+
+	"github.com/swrun/swrun/internal/duration"
 )
 
 // checkRetries: SW305 a plan that does not fit, SW306 no end, SW308 odd durations.
@@ -25,7 +27,7 @@ func checkRetries(c *checker) {
 		}
 		if attempt, known := knownLength(policy.AttemptDuration); known && inner.limit > 0 && attempt >= inner.limit {
 			c.add(Diagnostic{Code: "SW301", Pointer: policy.AttemptDuration.Pointer,
-				Message: fmt.Sprintf("the limit of %s for an attempt never fires: one of %s around it comes first", Span(attempt), Span(inner.limit)),
+				Message: fmt.Sprintf("the limit of %s for an attempt never fires: one of %s around it comes first", duration.Format(attempt), duration.Format(inner.limit)),
 				Related: related(c.w.Source.Key(inner.at), "the one around it")})
 		}
 		c.reportLateRetries(try, policy, inner)
@@ -36,12 +38,12 @@ func (c *checker) retryDurations(policy *RetryPolicy) {
 	from, knownFrom := knownLength(policy.JitterFrom)
 	to, knownTo := knownLength(policy.JitterTo)
 	if knownFrom && knownTo && from > to {
-		c.add(Diagnostic{Code: "SW308", Pointer: policy.JitterFrom.Pointer, Message: fmt.Sprintf("the jitter goes from %s down to %s", Span(from), Span(to))})
+		c.add(Diagnostic{Code: "SW308", Pointer: policy.JitterFrom.Pointer, Message: fmt.Sprintf("the jitter goes from %s down to %s", duration.Format(from), duration.Format(to))})
 	}
 	delay, knownDelay := knownLength(policy.Delay)
 	limit, knownLimit := knownLength(policy.LimitDuration)
 	if knownDelay && knownLimit && limit > 0 && delay >= limit {
-		c.add(Diagnostic{Code: "SW308", Pointer: policy.Delay.Pointer, Message: fmt.Sprintf("the delay of %s is not shorter than the limit of %s for all attempts", Span(delay), Span(limit))})
+		c.add(Diagnostic{Code: "SW308", Pointer: policy.Delay.Pointer, Message: fmt.Sprintf("the delay of %s is not shorter than the limit of %s for all attempts", duration.Format(delay), duration.Format(limit))})
 	}
 }
 
@@ -59,12 +61,12 @@ func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) 
 			next = DefaultDelay(policy.Backoff, n)
 		}
 		if n <= 5 {
-			delays += "+" + Span(next)
+			delays += "+" + duration.Format(next)
 		}
 		if sum += min(next, s.limit); sum >= s.limit {
 			c.add(Diagnostic{
 				Code: "SW305", Pointer: try.Catch.Pointer.Key("retry"), Range: c.w.Source.Key(try.Catch.Pointer.Key("retry")),
-				Message: fmt.Sprintf("at most %d of %d retries can start within %s: the delays are %s", n-1, *policy.AttemptCount, Span(s.limit), delays[1:]),
+				Message: fmt.Sprintf("at most %d of %d retries can start within %s: the delays are %s", n-1, *policy.AttemptCount, duration.Format(s.limit), delays[1:]),
 				Related: related(c.w.Source.Key(s.at), "the limit"),
 			})
 			return
@@ -102,8 +104,8 @@ func DelayBefore(backoff string, delay time.Duration, n int) time.Duration {
 	case "exponential":
 		factor = 1 << min(n, 62)
 	}
-	if delay > MaxDuration/time.Duration(factor) {
-		return MaxDuration
+	if delay > duration.Max/time.Duration(factor) {
+		return duration.Max
 	}
 	return delay * time.Duration(factor)
 }

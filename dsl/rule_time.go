@@ -3,6 +3,8 @@ package dsl
 import (
 	"fmt"
 	"time"
+
+	"github.com/swrun/swrun/internal/duration"
 )
 
 // scope is what bounds a task from outside: the timeouts around it that are known.
@@ -50,7 +52,7 @@ func checkTimes(c *checker) {
 		if outer.limit > 0 && limit >= outer.limit {
 			c.add(Diagnostic{
 				Code: "SW301", Pointer: timeout.Pointer,
-				Message: fmt.Sprintf("this timeout of %s never fires: one of %s around it comes first", Span(limit), Span(outer.limit)),
+				Message: fmt.Sprintf("this timeout of %s never fires: one of %s around it comes first", duration.Format(limit), duration.Format(outer.limit)),
 				Related: related(c.w.Source.Key(outer.at), "the one around it"),
 			})
 		}
@@ -62,7 +64,7 @@ func checkTimes(c *checker) {
 func (c *checker) reportAlwaysTimesOut(limit, least time.Duration, at Pointer, what string) {
 	if limit > 0 && least >= limit {
 		c.add(Diagnostic{Code: "SW302", Pointer: at,
-			Message: fmt.Sprintf("%s always times out: its waits alone take %s, and the timeout is %s", what, Span(least), Span(limit))})
+			Message: fmt.Sprintf("%s always times out: its waits alone take %s, and the timeout is %s", what, duration.Format(least), duration.Format(limit))})
 	}
 }
 
@@ -72,7 +74,7 @@ func (c *checker) reportShortTimeout(limit time.Duration, at Pointer) {
 	case limit == 0:
 		c.add(Diagnostic{Code: "SW308", Pointer: at, Message: "a timeout of zero fires at once"})
 	case limit < 100*time.Millisecond:
-		c.add(Diagnostic{Code: "SW308", Pointer: at, Message: fmt.Sprintf("a timeout of %s is shorter than most calls and commits take", Span(limit)),
+		c.add(Diagnostic{Code: "SW308", Pointer: at, Message: fmt.Sprintf("a timeout of %s is shorter than most calls and commits take", duration.Format(limit)),
 			Help: "a timeout has at least 100 milliseconds to be of use"})
 	}
 }

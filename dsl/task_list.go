@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // tasks decodes a list of tasks.
@@ -62,7 +63,7 @@ func (p *parser) appendTask(list TaskList, e entry) TaskList {
 	case utf8.RuneCountInString(name) > maxName:
 		d.Message = fmt.Sprintf("the name of a task has at most %d characters, got %d", maxName, utf8.RuneCountInString(name))
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		d.Message = fmt.Sprintf("the name of a task must be printable, got %s", quoted(name))
+		d.Message = fmt.Sprintf("the name of a task must be printable, got %s", shorten.Quoted(name))
 	}
 	if d.Message != "" {
 		p.add(d)

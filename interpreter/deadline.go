@@ -6,6 +6,7 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/duration"
 )
 
 // Deadline is when a scope ends, whatever it is doing. It is set once, when the scope starts.
@@ -44,7 +45,7 @@ func (d Deadline) error(pointer dsl.Pointer, running []any) *errors.Error {
 		DeadlineWorkflow: "the workflow", DeadlineExecution: "the workflow", DeadlineRun: "the run", DeadlineTask: "the task",
 		DeadlineAttempt: "the attempt", DeadlineRetry: "the task with its retries",
 	}[d.Kind]
-	text := "within " + dsl.Span(d.At.Sub(d.StartedAt))
+	text := "within " + duration.Format(d.At.Sub(d.StartedAt))
 	if d.Fixed {
 		text = "by " + d.At.UTC().Format(time.RFC3339Nano)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -223,7 +224,7 @@ func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error)
 	if to > from {
 		from += multiply(to-from, s.Random(fmt.Sprint("jitter", n)))
 	}
-	return min(delay+from, dsl.MaxDuration), nil
+	return min(delay+from, duration.Max), nil
 }
 
 func span(s *interpreter.Scope, d *interpreter.Duration) (time.Duration, *errors.Error) {
@@ -234,12 +235,12 @@ func span(s *interpreter.Scope, d *interpreter.Duration) (time.Duration, *errors
 	if err != nil {
 		return 0, err
 	}
-	return min(v.AddTo(s.Now()).Sub(s.Now()), dsl.MaxDuration), nil
+	return min(v.AddTo(s.Now()).Sub(s.Now()), duration.Max), nil
 }
 
 func multiply(d time.Duration, factor float64) time.Duration {
-	if product := float64(d) * factor; product < float64(dsl.MaxDuration) {
+	if product := float64(d) * factor; product < float64(duration.Max) {
 		return time.Duration(product)
 	}
-	return dsl.MaxDuration
+	return duration.Max
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
 )
 
 // parseSpan reads the value of a flag that is a span of time; none is 0.
@@ -11,7 +11,7 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := dsl.ParseSpan(text)
+	d, err := duration.Parse(text)
 	if err != nil {
 		return 0, usagef("for example 90s, 2h30m, 1d or PT2H30M", "%s: %s", flag, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -81,56 +82,68 @@ var (
 
 // explain returns where the mistake behind an error of the library is, what it is, and what to do.
 func (t *Tree) explain(e syntaxError) (offset int, message, help string) {
-	has := func(text string) bool { return strings.Contains(e.message, text) }
 	if m := unknownAnchor.FindStringSubmatch(e.message); m != nil {
 		return t.aliasWithout(m[1]), fmt.Sprintf("there is no anchor `&%s` before this alias", m[1]), "put text that begins with * in quotes"
 	}
 	structure := t.scan(e.problem)
-	if quote := structure.lateQuote(t, e.problem); quote != nil && !has("escape") {
+	if quote := structure.lateQuote(t, e.problem); quote != nil && !e.has("escape") {
 		return quote.at, "the quote that opens here is not closed on its line, but in line " + fmt.Sprint(t.PositionOf(quote.end).Line),
 			"close it, or write '' for a quote inside single quotes"
 	}
 	switch {
-	case has("unexpected end of stream"), has("unexpected document indicator"):
+	case e.has("unexpected end of stream", "unexpected document indicator"):
 		return e.context, "the quote that opens here is not closed", "close it at the end of the text"
-	case has("expected ',' or"):
+	case e.has("expected ',' or"):
 		return t.inBrackets(e)
-	case has("node content"):
-		if open := structure.open; len(open) > 0 {
-			e.context = open[len(open)-1]
-			return t.inBrackets(e)
-		}
-		return e.problem, "a value is missing here", "put text that begins with a bracket, a comma or a percent sign in quotes"
-	case has("mapping values are not allowed"):
+	case e.has("node content") && len(structure.open) > 0:
+		e.context = structure.open[len(structure.open)-1]
+		return t.inBrackets(e)
+	case e.has("mapping values are not allowed"):
 		return t.surplusColon(e)
-	case has("could not find expected ':'"):
+	case e.has("could not find expected ':'"):
 		return t.missingColon(e.context)
-	case has("did not find expected key"), has("expected '-' indicator"):
+	case e.has("did not find expected key", "expected '-' indicator"):
 		return t.misplaced(e, structure)
-	case has("block sequence entries are not allowed"):
-		return e.problem, "a list cannot begin on the line of its key", "begin each item of a list on a line of its own, indented below the key"
-	case has("<document start>"):
-		return e.problem, "text stands after the end of the document", "a file holds one workflow: remove what follows the line `...`"
-	case has("cannot start any token"):
+	case e.has("cannot start any token"):
 		return e.problem, fmt.Sprintf("text cannot begin with `%s`", t.character(e.problem)), "put the text in quotes"
-	case has("tag"), has("'!'"), has("'>'"), has("URI escaped"):
-		return e.problem, "this is no tag", "put text that begins with ! in quotes"
-	case has("alphabetic or numeric"):
-		return e.problem, "an anchor or alias needs a name", "put text that begins with & or * in quotes"
-	case has("invalid Unicode"):
-		return e.problem, "this escape is half of a character, or none", `write one escape of eight digits, such as \U0001F600`
-	case has("incompatible"):
-		return e.problem, "this version of YAML is not known", "write `%YAML 1.2`, or leave the line out"
-	case has("directive"), has("%"), has("version number"), has("non-alphabetical"), has("expected whitespace"):
-		return e.problem, "this is no directive", "put text that begins with % in quotes; of directives, %YAML and %TAG are known"
-	case has("indentation indicator"):
-		return e.problem, "a block of text is indented by 1 to 9 spaces", ""
-	case has("escape"), has("hexdecimal"):
-		return e.problem, "this is no escape that double quotes know", `write \\ for a backslash, or use single quotes, which know no escapes`
-	case has("expected comment or line break"):
-		return e.problem, "nothing may follow the sign of a block of text on its line", "begin the text on the next line"
+	}
+	for _, known := range explanations() {
+		if e.has(known.words...) {
+			return e.problem, known.message, known.help
+		}
 	}
 	return e.problem, e.message, ""
+}
+
+// has reports whether the library's message has one of the words.
+func (e syntaxError) has(words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(e.message, word) })
+}
+
+// explanation is what is wrong where the library has found a problem.
+type explanation struct {
+	words         []string // of the library's message
+	message, help string
+}
+
+// explanations returns those of which the first counts that has words of the library's message.
+func explanations() []explanation {
+	return []explanation{
+		{[]string{"node content"}, "a value is missing here", "put text that begins with a bracket, a comma or a percent sign in quotes"},
+		{[]string{"block sequence entries are not allowed"}, "a list cannot begin on the line of its key",
+			"begin each item of a list on a line of its own, indented below the key"},
+		{[]string{"<document start>"}, "text stands after the end of the document", "a file holds one workflow: remove what follows the line `...`"},
+		{[]string{"tag", "'!'", "'>'", "URI escaped"}, "this is no tag", "put text that begins with ! in quotes"},
+		{[]string{"alphabetic or numeric"}, "an anchor or alias needs a name", "put text that begins with & or * in quotes"},
+		{[]string{"invalid Unicode"}, "this escape is half of a character, or none", `write one escape of eight digits, such as \U0001F600`},
+		{[]string{"incompatible"}, "this version of YAML is not known", "write `%YAML 1.2`, or leave the line out"},
+		{[]string{"directive", "%", "version number", "non-alphabetical", "expected whitespace"}, "this is no directive",
+			"put text that begins with % in quotes; of directives, %YAML and %TAG are known"},
+		{[]string{"indentation indicator"}, "a block of text is indented by 1 to 9 spaces", ""},
+		{[]string{"escape", "hexdecimal"}, "this is no escape that double quotes know",
+			`write \\ for a backslash, or use single quotes, which know no escapes`},
+		{[]string{"expected comment or line break"}, "nothing may follow the sign of a block of text on its line", "begin the text on the next line"},
+	}
 }
 
 func (t *Tree) character(offset int) string {
@@ -220,7 +233,7 @@ func (t *Tree) missingColon(offset int) (int, string, string) {
 	return t.startOf(line), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
 }
 
-// reportNotNested explains what stands where the next key or item should.
+// misplaced explains what stands where the next key or item should.
 func (t *Tree) misplaced(e syntaxError, structure *structure) (int, string, string) {
 	problem, context := t.PositionOf(e.problem), t.PositionOf(e.context)
 	before := t.before(problem.Line)

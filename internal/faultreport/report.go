@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
@@ -146,7 +147,7 @@ func (r Report) timeout() string {
 	if scope == "" {
 		scope = "a timeout"
 	}
-	text := fmt.Sprintf("%s of %s, from %v to %v", scope, dsl.Span(length), fault.Extensions["startedAt"], fault.Extensions["deadline"])
+	text := fmt.Sprintf("%s of %s, from %v to %v", scope, duration.Format(length), fault.Extensions["startedAt"], fault.Extensions["deadline"])
 	if running, ok := fault.Extensions["running"].([]any); ok && len(running) > 0 {
 		text += "; running: " + strings.Join(texts(running, 5), ", ")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
@@ -229,7 +230,7 @@ func shortError(r interpreter.HistoryEvent) string {
 		return ""
 	}
 	if d, ok := api.TimeoutLength(e); ok && r.Timeout != "" {
-		return "timed out after " + dsl.Span(d)
+		return "timed out after " + duration.Format(d)
 	}
 	text := terminal.Printable(shorten.To(errors.Name(e.Type), 60)) + fmt.Sprintf(" %d", e.Status)
 	if e.Detail != "" {

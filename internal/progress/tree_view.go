@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
@@ -207,7 +207,7 @@ func remaining(o *occurrence, now time.Time) string {
 	case o.retry > 0 && !o.waits.IsZero():
 		parts = append(parts, fmt.Sprintf("attempt %d in %s", o.retry, terminal.Elapsed(o.waits.Sub(now))))
 	case !o.waits.IsZero():
-		parts = append(parts, fmt.Sprintf("⏱ %s left of %s", terminal.Elapsed(o.waits.Sub(now)), dsl.Span(o.waits.Sub(o.started))))
+		parts = append(parts, fmt.Sprintf("⏱ %s left of %s", terminal.Elapsed(o.waits.Sub(now)), duration.Format(o.waits.Sub(o.started))))
 	case len(o.children) == 0:
 		parts = append(parts, terminal.Elapsed(now.Sub(o.started)))
 	}

@@ -2,7 +2,10 @@
 // uses it. It knows nothing of the width of characters on a terminal.
 package shorten
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // To returns the beginning of a text, at most so many bytes of it in whole characters, and an ellipsis if that is not all.
 func To(text string, most int) string {
@@ -10,4 +13,10 @@ func To(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// Quoted returns a text in quotes, cut to a length that is read.
+func Quoted(text string) string {
+	const most = 200
+	return strconv.Quote(To(text, most))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 )
 
@@ -98,7 +99,7 @@ func Counted[N int | int64](n N, noun string) string {
 }
 
 // Elapsed shows how long something took, or has left: 3ms, 1.5s, 4m47s, 30d. What is less than nothing is nothing.
-func Elapsed(d time.Duration) string { return dsl.RoughSpan(max(d, 0)) }
+func Elapsed(d time.Duration) string { return duration.FormatRough(max(d, 0)) }
 
 // Duration shows a duration of the document.
 func Duration(d *dsl.Duration) string {
@@ -113,7 +114,7 @@ func Duration(d *dsl.Duration) string {
 		parts = append(parts, strconv.Itoa(d.Months)+"mo")
 	}
 	if d.Exact != 0 || len(parts) == 0 {
-		parts = append(parts, dsl.Span(d.Exact))
+		parts = append(parts, duration.Format(d.Exact))
 	}
 	return strings.Join(parts, "")
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -28,7 +28,7 @@ func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Lifecycle.Ready
 	if waits := d.At.Sub(store.Moment(since)); since > 0 && waits >= unclaimed {
-		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(store.Moment(since)), dsl.RoughSpan(waits))
+		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(store.Moment(since)), duration.FormatRough(waits))
 	}
 	return text + "."
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -206,7 +207,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():
-		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, dsl.RoughSpan(d.At.Sub(o.StartedAt)), o.Attempt)
+		return fmt.Sprintf("performing %s %s, since %s (attempt %d)", o.Kind.Words(), at, duration.FormatRough(d.At.Sub(o.StartedAt)), o.Attempt)
 	case o.Effect != 0 && d.Gone:
 		return fmt.Sprintf("%s was in progress when its worker was lost, and waits for another one", at)
 	case o.Effect != 0:
@@ -262,9 +263,9 @@ func (d *Description) in(at time.Time) string { return Due(at.Sub(d.At)) }
 // Due says when something happens that has so much time left: in 5s, or overdue by 5s.
 func Due(left time.Duration) string {
 	if left < 0 {
-		return "overdue by " + dsl.RoughSpan(-left)
+		return "overdue by " + duration.FormatRough(-left)
 	}
-	return "in " + dsl.RoughSpan(left)
+	return "in " + duration.FormatRough(left)
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
@@ -49,7 +49,7 @@ func (x *executor) logStored(c *store.Commit) {
 		return
 	}
 	outcome := x.execution.Outcome()
-	fields := []any{"records", x.execution.Events(), "took", dsl.RoughSpan(c.At.Sub(outcome.StartedAt))}
+	fields := []any{"records", x.execution.Events(), "took", duration.FormatRough(c.At.Sub(outcome.StartedAt))}
 	if outcome.Fault != nil {
 		fields = append(fields, "error", inLog(outcome.Fault))
 	}
@@ -139,10 +139,10 @@ func (w *Worker) logStopping() {
 		w.c.Log.Info("the worker stops; nothing is in progress")
 		return
 	}
-	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", dsl.Span(w.c.Drain))
+	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", duration.Format(w.c.Drain))
 	for _, f := range all[:min(len(all), namedAttempts)] {
 		w.c.Log.Info("waits for", "run", f.run.String(), "kind", f.effect.Kind.Words(), "task", string(f.effect.Request.Path),
-			"for", dsl.RoughSpan(w.c.Now().Sub(f.since)))
+			"for", duration.FormatRough(w.c.Now().Sub(f.since)))
 	}
 	if more := len(all) - namedAttempts; more > 0 {
 		w.c.Log.Info("and for others", "more", more)

@@ -1,4 +1,4 @@
-package dsl_test
+package duration_test
 
 import (
 	"math"
@@ -7,28 +7,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
 )
 
 const day = 24 * time.Hour
 
-func TestSpansAreWrittenAsPeopleDo(t *testing.T) {
+func TestFormat(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"0s": 0, "1ms": time.Millisecond, "0.000001ms": 1, "250ms": 250 * time.Millisecond, "1s": time.Second, "1.5s": 1500 * time.Millisecond,
 		"1m": time.Minute, "1m0.000000001s": time.Minute + 1, "2h30m": 150 * time.Minute, "1d": day, "100d": 100 * day, "2d4h0.25s": 2*day + 4*time.Hour + 250*time.Millisecond,
 		"-5s": -5 * time.Second, "-106751d23h47m16.854775808s": math.MinInt64,
 	} {
-		if got := dsl.Span(d); got != want {
-			t.Errorf("Span(%d) = %q, want %q", d, got, want)
+		if got := duration.Format(d); got != want {
+			t.Errorf("Format(%d) = %q, want %q", d, got, want)
 		}
 	}
 }
 
-func TestWhatIsShownAsASpanIsReadBackAsTheSame(t *testing.T) {
+func TestParseReadsWhatFormatWrites(t *testing.T) {
 	check := func(d time.Duration) {
 		t.Helper()
-		if got, err := dsl.ParseSpan(dsl.Span(d)); err != nil || got != d {
-			t.Errorf("ParseSpan(Span(%d) = %q) = %d, %v", d, dsl.Span(d), got, err)
+		if got, err := duration.Parse(duration.Format(d)); err != nil || got != d {
+			t.Errorf("Parse(Format(%d) = %q) = %d, %v", d, duration.Format(d), got, err)
 		}
 	}
 	const seed = 7
@@ -42,25 +42,25 @@ func TestWhatIsShownAsASpanIsReadBackAsTheSame(t *testing.T) {
 	}
 }
 
-func TestSpansAreReadInEveryForm(t *testing.T) {
+func TestParse(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "1d": day, "100d": 100 * day, "1w": 7 * day, "1w2d": 9 * day, "2h30m": 150 * time.Minute, "PT5M": 5 * time.Minute, "P1DT12H": 36 * time.Hour, "P2W": 14 * day,
 		"1.5h": 90 * time.Minute, "90s": 90 * time.Second, "500us": 500 * time.Microsecond, "3µs": 3 * time.Microsecond, "7ns": 7, "36600d": 36600 * day,
 	} {
-		if got, err := dsl.ParseSpan(text); err != nil || got != want {
-			t.Errorf("ParseSpan(%q) = %s, %v, want %s", text, got, err, want)
+		if got, err := duration.Parse(text); err != nil || got != want {
+			t.Errorf("Parse(%q) = %s, %v, want %s", text, got, err, want)
 		}
 	}
 }
 
-func TestWhatIsNoSpanIsRefused(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "no duration", " ": "no duration", "30": "has no unit, for example 30s", "1.5": "has no unit", "-5m": "is negative", "5 m": "no duration", "1y": "no duration", "m": "no duration",
 		"1d ": "no duration", "P": "ISO 8601", "PT": "ISO 8601", "P1M": "years or months", "P1Y": "years or months", "36601d": "a hundred years", "9999999999999999999d": "a hundred years",
 		"36600d1ns": "a hundred years", strings.Repeat("9", 400) + "h": "a hundred years", "1e3s": "no duration", "٣s": "no duration", "1,5s": "no duration", ".5s": "no duration", "Inf": "no duration",
 	} {
-		if got, err := dsl.ParseSpan(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("ParseSpan(%.40q) = %s, %v, want an error with %q", text, got, err, want)
+		if got, err := duration.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%.40q) = %s, %v, want an error with %q", text, got, err, want)
 		}
 	}
 }
@@ -71,8 +71,8 @@ func TestRoughSpansHaveTwoUnitsAtMost(t *testing.T) {
 		"4m47s": 4*time.Minute + 47_300*time.Millisecond, "1h": time.Hour - 400*time.Millisecond, "2h30m": 150*time.Minute + 20*time.Second, "1d": day - 1, "2d4h": 52*time.Hour + 20*time.Minute,
 		"-5s": -5 * time.Second,
 	} {
-		if got := dsl.RoughSpan(d); got != want {
-			t.Errorf("RoughSpan(%d) = %q, want %q", d, got, want)
+		if got := duration.FormatRough(d); got != want {
+			t.Errorf("RoughFormat(%d) = %q, want %q", d, got, want)
 		}
 	}
 }
