@@ -28,7 +28,7 @@ func serveCommand(j Job, gone <-chan struct{}) reply {
 	select {
 	case <-c.ended:
 		// Other processes of the job may still write output, for example the other side of a pipe.
-		c.awaitOutput(j.Grace, gone)
+		c.awaitOutput(j.KillAfter, gone)
 	case <-c.stdout.full:
 	case <-c.stderr.full:
 	case <-gone:
@@ -97,8 +97,8 @@ const (
 	// longer if the program is gone, because then nobody waits, and nobody else would kill them.
 	killTimeout         = endTimeout * 3 / 4
 	orphanedKillTimeout = time.Minute
-	// orphanedGrace is the grace of what is left when the program is gone.
-	orphanedGrace = 500 * time.Millisecond
+	// orphanedKillAfter is the longest KillAfter when the program is gone.
+	orphanedKillAfter = 500 * time.Millisecond
 )
 
 // endAll ends everything that is left of the job, and reports whether nothing is left.
@@ -108,8 +108,8 @@ func (c *command) endAll() bool {
 	}
 	if !c.stdout.isFull() && !c.stderr.isFull() {
 		c.terminate()
-		first := min(c.job.Grace, orphanedGrace)
-		if c.waitAllEnded(first) || !c.isOrphaned() && c.waitAllEnded(c.job.Grace-first) {
+		first := min(c.job.KillAfter, orphanedKillAfter)
+		if c.waitAllEnded(first) || !c.isOrphaned() && c.waitAllEnded(c.job.KillAfter-first) {
 			return true
 		}
 	}

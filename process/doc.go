@@ -24,7 +24,7 @@ type Job struct {
 	Environment []string
 	Stdin       []byte
 	MaxOutput   int           // bytes of standard output, and of standard error
-	Grace       time.Duration // between SIGTERM and SIGKILL
+	KillAfter   time.Duration // between SIGTERM and SIGKILL
 }
 
 // Folder stands for the folder with the files of a job, which is removed when the job has ended.

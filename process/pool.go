@@ -38,8 +38,8 @@ func NewPool(c SupervisorCommand) *Pool { return &Pool{command: c} }
 // maxJobs is how many jobs a supervisor serves before it is replaced, so that leaks of an engine do not add up.
 const maxJobs = 1000
 
-// Run runs a job to its end. When ctx ends first, the job and everything that it has started get SIGTERM, after the
-// job's grace SIGKILL, and Run returns the cause once they are gone.
+// Run runs a job to its end. When ctx ends first, the job and everything that it has started get SIGTERM, SIGKILL
+// after KillAfter, and Run returns the cause once they are gone.
 func (p *Pool) Run(ctx context.Context, j Job) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
@@ -54,7 +54,7 @@ func (p *Pool) Run(ctx context.Context, j Job) (Result, error) {
 	select {
 	case err = <-answered:
 	case <-ctx.Done():
-		s.end(j.Grace)
+		s.end(j.KillAfter)
 		<-answered
 		return Result{}, context.Cause(ctx)
 	}
@@ -62,7 +62,7 @@ func (p *Pool) Run(ctx context.Context, j Job) (Result, error) {
 	case err != nil:
 		return Result{}, s.crashError(err)
 	case r.Exiting || s.jobs >= maxJobs:
-		s.end(j.Grace)
+		s.end(j.KillAfter)
 	default:
 		p.release(s)
 	}
@@ -150,8 +150,8 @@ func (s *supervisor) exchange(j Job, r *reply) error {
 }
 
 // end tells the supervisor to end its job and itself, and kills it if it does not. It must be called once only.
-func (s *supervisor) end(grace time.Duration) {
-	s.command.WaitDelay = grace + endTimeout
+func (s *supervisor) end(killAfter time.Duration) {
+	s.command.WaitDelay = killAfter + endTimeout
 	s.cancel()
 	_ = s.command.Wait() // its exit status does not matter: it was told to end
 	if state := s.command.ProcessState; state == nil || !state.Exited() {
@@ -159,7 +159,7 @@ func (s *supervisor) end(grace time.Duration) {
 	}
 }
 
-// endTimeout is how long a supervisor may take, after its job's grace, to find and kill what the job has left.
+// endTimeout is how long a supervisor may take, after the KillAfter of its job, to find and kill what the job has left.
 const endTimeout = 2 * time.Second
 
 // crashError returns how a supervisor ended that was not told to; broken is why it could not be reached.

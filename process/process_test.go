@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		job := shell(os.Args[2])
 		job.Environment = os.Environ()
 		job.Arguments[2] = waiting + job.Arguments[2]
-		job.Grace = time.Hour // which nobody waits for when the program is gone
+		job.KillAfter = time.Hour // which nobody waits for when the program is gone
 		_, err := processtest.NewPool().Run(context.Background(), job)
 		fmt.Println(err)
 		return
@@ -38,7 +38,7 @@ const waiting = `wait_for() { while [ ! -e "$MARK/started" ]; do sleep 0.01; don
 
 func shell(text string) process.Job {
 	return process.Job{
-		Path: "/bin/sh", Arguments: []string{"sh", "-c", text}, Environment: []string{"PATH=" + os.Getenv("PATH")}, MaxOutput: 1 << 20, Grace: 50 * time.Millisecond,
+		Path: "/bin/sh", Arguments: []string{"sh", "-c", text}, Environment: []string{"PATH=" + os.Getenv("PATH")}, MaxOutput: 1 << 20, KillAfter: 50 * time.Millisecond,
 	}
 }
 

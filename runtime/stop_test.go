@@ -138,7 +138,7 @@ func TestClaimAtStop(t *testing.T) {
 	})
 }
 
-// TestDetachedAtStop: an effect that nobody waits for has the grace of all others when a worker stops.
+// TestDetachedAtStop: an effect that nobody waits for has as much time as all others when a worker stops.
 func TestDetachedAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

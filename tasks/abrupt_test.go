@@ -98,7 +98,7 @@ func TestTimeoutCutsResponse(t *testing.T) {
 // TestTimeoutKillsProcessGroup: the shell, and a grandchild that ignores SIGTERM, are gone from the process table.
 func TestTimeoutKillsProcessGroup(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	config := tasks.Config{Processes: processtest.Pool(t), Grace: 50 * time.Millisecond}
+	config := tasks.Config{Processes: processtest.Pool(t), KillAfter: 50 * time.Millisecond}
 	for after := 0.2; ; after *= 2 { // a machine may be busy
 		wantTimeout(t, runDocument(t, config, fmt.Sprintf(`  - work:
       run:

@@ -16,7 +16,7 @@ type Config struct {
 	Load      interpreter.Loader  // for resources whose location only a run knows; nil reads none
 	Processes *process.Pool       // where shell commands and scripts run; nil refuses them
 	JS        string              // what runs JavaScript: "" is the embedded QuickJS, "node" is Node from PATH
-	Grace     time.Duration       // between SIGTERM and SIGKILL of a process whose task has ended; 2 s unless set
+	KillAfter time.Duration       // between SIGTERM and SIGKILL of a process whose task has ended; 2 s unless set
 
 	python func() (string, error) // finds the host's Python, once
 

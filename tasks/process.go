@@ -189,7 +189,7 @@ func errNoProcesses() *errors.Error {
 }
 
 // execute runs argv to its end. When ctx ends first, the process and everything it has started get SIGTERM, and
-// SIGKILL after a grace.
+// SIGKILL after KillAfter.
 func (c Config) execute(ctx context.Context, argv []string, files map[string]string, r processRequest) (ended, error) {
 	if c.Processes == nil {
 		return ended{}, errNoProcesses()
@@ -207,7 +207,7 @@ func (c Config) execute(ctx context.Context, argv []string, files map[string]str
 
 // run has a job run below a supervisor, and says what became of it.
 func (c Config) run(ctx context.Context, name string, j process.Job) (ended, error) {
-	j.MaxOutput, j.Grace = limits.Set{}.Max(limits.Stdout), c.grace()
+	j.MaxOutput, j.KillAfter = limits.Set{}.Max(limits.Stdout), c.killAfter()
 	end, err := c.Processes.Run(ctx, j)
 	if ctx.Err() != nil {
 		return ended{}, context.Cause(ctx)
@@ -228,9 +228,9 @@ func (c Config) run(ctx context.Context, name string, j process.Job) (ended, err
 	return ended{end.ExitCode, string(end.Stdout), string(end.Stderr)}, nil
 }
 
-func (c Config) grace() time.Duration {
-	if c.Grace > 0 {
-		return c.Grace
+func (c Config) killAfter() time.Duration {
+	if c.KillAfter > 0 {
+		return c.KillAfter
 	}
 	return 2 * time.Second
 }

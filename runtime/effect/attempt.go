@@ -15,8 +15,8 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// maxEnding is how long an effect may take to end once it is cancelled: longer than the processes of a task, which have a
-// grace of their own.
+// maxEnding is how long an effect may take to end once it is cancelled: longer than the processes of a task, which are
+// killed after 2 s.
 const maxEnding = 5 * time.Second
 
 // ErrUnwanted is why an effect is cancelled whose task has ended.
@@ -29,10 +29,10 @@ type Attempt struct {
 	driver  Driver
 	memory  reservation // of the driver's memory
 
-	ctx    context.Context // of the effect; it ends when the attempt is cancelled
-	cancel context.CancelCauseFunc
-	grace  atomic.Pointer[time.Timer] // runs once the attempt is cancelled
-	over   atomic.Bool                // the driver knows how it ended, or is about to
+	ctx      context.Context // of the effect; it ends when the attempt is cancelled
+	cancel   context.CancelCauseFunc
+	giveUpAt atomic.Pointer[time.Timer] // set once the attempt is cancelled
+	over     atomic.Bool                // the driver knows how it ended, or is about to
 }
 
 // Driver is who an attempt is made for.
@@ -87,15 +87,15 @@ func (a *Attempt) PerformUntil(ctx context.Context) (ended bool) {
 	return a.Perform()
 }
 
-// Cancel asks the attempt to end. If it goes on for too long after that, it is given up: what ignores its end holds up nobody.
+// Cancel asks the attempt to end. If it goes on for too long after that, it is given up: an effect that ignores its cancellation holds up nobody.
 func (a *Attempt) Cancel(why error) {
 	a.cancel(why)
-	grace := time.AfterFunc(maxEnding, a.giveUp)
-	if before := a.grace.Swap(grace); before != nil {
+	timer := time.AfterFunc(maxEnding, a.giveUp)
+	if before := a.giveUpAt.Swap(timer); before != nil {
 		before.Stop()
 	}
 	if a.over.Load() {
-		grace.Stop()
+		timer.Stop()
 	}
 }
 
@@ -121,8 +121,8 @@ func (a *Attempt) end(result any, err error) bool {
 	if !a.over.CompareAndSwap(false, true) {
 		return false
 	}
-	if grace := a.grace.Load(); grace != nil {
-		grace.Stop()
+	if timer := a.giveUpAt.Load(); timer != nil {
+		timer.Stop()
 	}
 	a.driver.Ended(a, result, err)
 	a.cancel(nil)

@@ -50,7 +50,7 @@ func (x *Execution) hasDetached() bool {
 // releaseLater gives the instance back as it is stored, but not at once: it would be taken again.
 func (x *Execution) releaseLater(now time.Time) {
 	if x.releaseAt.IsZero() {
-		x.releaseAt = now.Add(store.Grace / 2) // its owner must not seem to hang
+		x.releaseAt = now.Add(store.HangTolerance / 2) // its owner must not seem to hang
 	}
 	if x.callAt = x.releaseAt; x.draining || !now.Before(x.releaseAt) {
 		x.batch = batch{}

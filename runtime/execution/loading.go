@@ -22,8 +22,8 @@ type loading struct {
 // so long that the owner seems to hang.
 func (x *Execution) load(claimed store.Claimed) {
 	until := x.Clock().Add(x.LoadWithin)
-	if wake := store.Moment(claimed.Lifecycle.Wake); !wake.IsZero() && wake.Add(store.Grace/2).Before(until) {
-		until = wake.Add(store.Grace / 2)
+	if wake := store.Moment(claimed.Lifecycle.Wake); !wake.IsZero() && wake.Add(store.HangTolerance/2).Before(until) {
+		until = wake.Add(store.HangTolerance / 2)
 	}
 	x.loading = loading{claimed: claimed, until: until}
 	x.actions.Load, x.callAt = x.invocation.Definition, until

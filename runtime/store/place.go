@@ -59,5 +59,5 @@ func (r *Lifecycle) hangs() int64 {
 	if r.Wake == 0 {
 		return Never
 	}
-	return r.Wake + Grace.Milliseconds()
+	return r.Wake + HangTolerance.Milliseconds()
 }

@@ -240,8 +240,8 @@ type Promoted struct {
 	At    time.Time
 }
 
-// Grace is how long an owner may let a wake-up or deadline pass before the instance is taken from it.
-const Grace = 2 * time.Second
+// HangTolerance is how long an owner may let a wake-up or deadline pass before the run is taken from it.
+const HangTolerance = 2 * time.Second
 
 // MaxDeaths is how many owners may be lost at one step before the instance is quarantined.
 const MaxDeaths = 5

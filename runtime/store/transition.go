@@ -112,7 +112,7 @@ func (c *Claim) Transition(r *Lifecycle, now int64) (Change, Code) {
 	if r.Status == interpreter.StatusPending && r.Started <= now && (r.Deadline == 0 || now < r.Deadline) {
 		to.Status, to.Started, to.Wake = interpreter.StatusRunning, now, 0
 	}
-	if to.Wake != 0 { // the new owner has its grace from now on, however overdue the run is
+	if to.Wake != 0 { // the new owner does not count as hanging yet, however overdue the run is
 		to.Wake = max(to.Wake, now)
 	}
 	change := Change{From: r, To: to, NotBefore: now, WithMail: true}

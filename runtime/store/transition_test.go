@@ -113,7 +113,7 @@ func TestTransitions(t *testing.T) {
 		{"promote after the lease", expired, promote, "running - 1 n - 3 0 0 999000 1 0 1 900000 900000 0 4 2 in begun at 999000"},
 		{"promote without a lease", "running - 1 n w 3 0 0 0 0 0 0 900000 900000 0 4 2 0 0", promote, "running - 1 n - 3 0 0 1000000 1 0 1 900000 900000 0 4 2 in begun at 1000000"},
 		{"promote from an owner that hangs", hanging, promote, "running - 1 n - 3 990000 990000 992000 1 0 1 900000 900000 0 4 2 in begun at 992000"},
-		{"promote within the grace", timed, promote, "CONFLICT"},
+		{"promote within the hang tolerance", timed, promote, "CONFLICT"},
 		{"promote after the fifth death", deadly, promote, "running quarantined 5 n - 3 0 0 999000 1 0 5 900000 900000 0 4 2 in begun at 999000"},
 		{"promote after the tenth death", "running quarantined 5 n w 3 0 0 0 0 0 9 900000 900000 0 4 2 0 999000", promote, "running quarantined 5 n - 3 0 0 0 0 0 10 900000 900000 0 4 2 in waiting at never"},
 		{"give up", held, &store.Promote{Worker: "w"}, "running - 1 n - 3 0 0 1000000 1 0 2 900000 900000 0 4 2 in begun at 1000000"},

@@ -103,7 +103,7 @@ func dueOnce(s *suite) {
 	c.Wake = c.At.Add(time.Second)
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	s.Advance(lease + store.Grace)
+	s.Advance(lease + store.HangTolerance)
 	w := s.poll(i)
 	if len(w.Due) != 1 || len(w.Ended) != 1 || len(w.Ended[0].Instances) != 0 {
 		s.Errorf("the work is %+v", w)
@@ -167,9 +167,9 @@ func hungOwner(s *suite) {
 	c.Wake, c.Deadline = c.At.Add(time.Second), c.At.Add(time.Second)
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
-	s.Advance(time.Second + store.Grace - margin)
+	s.Advance(time.Second + store.HangTolerance - margin)
 	if p := s.promote(i); p.Ready != 0 {
-		s.Error("revoked within the grace")
+		s.Error("revoked within the hang tolerance")
 	}
 	s.Advance(margin)
 	if p := s.promote(i); p.Ready != 1 {
@@ -194,9 +194,9 @@ func overdueOwner(s *suite) {
 	if p := s.promote(i); p.Ready != 0 {
 		s.Error("revoked at once")
 	}
-	s.Advance(store.Grace - margin)
+	s.Advance(store.HangTolerance - margin)
 	if p := s.promote(i); p.Ready != 0 {
-		s.Error("revoked within the grace")
+		s.Error("revoked within the hang tolerance")
 	}
 	late := commit(claimed)
 	late.At = late.At.Add(time.Millisecond)

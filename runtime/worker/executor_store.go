@@ -13,7 +13,7 @@ import (
 
 // load loads the program that the instance runs.
 func (x *executor) load(digest string) error {
-	ctx, cancel := context.WithTimeout(x.ctx, store.Grace/4) // short, so that a stopping worker is noticed
+	ctx, cancel := context.WithTimeout(x.ctx, store.HangTolerance/4) // short, so that a stopping worker is noticed
 	p, err := x.partition.w.programs.Program(ctx, digest)
 	cancel()
 	if err == nil {

@@ -139,7 +139,7 @@ func (w *Worker) logStopping() {
 		w.c.Log.Info("the worker stops; nothing is in progress")
 		return
 	}
-	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "grace", duration.Format(w.c.Drain))
+	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "drain", duration.Format(w.c.Drain))
 	for _, f := range all[:min(len(all), namedAttempts)] {
 		w.c.Log.Info("waits for", "run", f.run.String(), "kind", f.effect.Kind.Words(), "task", string(f.effect.Request.Path),
 			"for", duration.FormatRough(w.c.Now().Sub(f.since)))
@@ -149,7 +149,7 @@ func (w *Worker) logStopping() {
 	}
 }
 
-// logLeaving logs that the grace is over.
+// logLeaving logs that the drain time is over.
 func (w *Worker) logLeaving() {
-	w.c.Log.Info("the grace is over: what is in progress is given up, and another worker performs it again", "inProgress", len(w.attempts.oldest()))
+	w.c.Log.Info("the drain time is over: what is in progress is given up, and another worker performs it again", "inProgress", len(w.attempts.oldest()))
 }

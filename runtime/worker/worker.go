@@ -166,11 +166,11 @@ func (w *Worker) drain() {
 		w.detached.Wait()
 		close(drained)
 	}()
-	grace := time.NewTimer(w.c.Drain)
-	defer grace.Stop()
+	drainTime := time.NewTimer(w.c.Drain)
+	defer drainTime.Stop()
 	select {
 	case <-drained:
-	case <-grace.C:
+	case <-drainTime.C:
 		w.logLeaving()
 		close(w.leaving)
 		<-handed
