@@ -29,7 +29,7 @@ func newFamily(s store.Store, roots []*Run) *family {
 	return f
 }
 
-// has reports whether an instance belongs to the family. As long as the store does not answer, it does not.
+// has reports whether a run belongs to the family. As long as the store does not answer, it does not.
 func (f *family) has(ctx context.Context, i store.Instance) bool {
 	f.mu.Lock()
 	member, known := f.members[i]
@@ -54,7 +54,7 @@ func (f *family) has(ctx context.Context, i store.Instance) bool {
 	return member
 }
 
-// hasMessage reports whether an instance of the family has a message to read.
+// hasMessage reports whether a run of the family has a message to read.
 func (f *family) hasMessage(ctx context.Context, i store.Instance) bool {
 	if !f.has(ctx, i) {
 		return false

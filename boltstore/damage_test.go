@@ -16,7 +16,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// filledStore makes a file with instances in every state, large enough to have pages of every kind.
+// filledStore makes a file with runs in every state, large enough to have pages of every kind.
 func filledStore(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")

@@ -40,7 +40,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.As(refused, &unwritten) || !strings.Contains(refused.Error(), syscall.ENOSPC.Error()) || told == 0 {
 		t.Fatalf("after %d: %v, told %d times", stored, refused, told)
 	}
-	// What is small is refused too: whoever takes an instance must be able to store what comes of it.
+	// What is small is refused too: whoever takes a run must be able to store what comes of it.
 	if _, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{{Namespace: "test", ID: "r0"}}, Worker: "w", Nonce: "n", Lease: time.Hour}); !errors.As(err, &unwritten) {
 		t.Errorf("claimed: %v", err)
 	}

@@ -151,7 +151,7 @@ const (
 )
 
 // room refuses to write until a disk that was full has room for what had none. Otherwise what is small would still be
-// written: that an instance was taken, for example, whose results then cannot be.
+// written: that a run was taken, for example, whose results then cannot be.
 func (g *group) room() error {
 	if g.full == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package boltstore keeps instances in one local file: the embedded default, durable without a server. One process
+// Package boltstore keeps runs in one local file: the embedded default, durable without a server. One process
 // at a time holds the file.
 package boltstore
 

@@ -46,7 +46,7 @@ type durable struct {
 	lost  int            // workers
 }
 
-// executor is an instance in the worker's hands.
+// executor is a run in the worker's hands.
 type executor struct {
 	*execution.Execution
 	performing []interpreter.Effect

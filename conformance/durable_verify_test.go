@@ -56,7 +56,7 @@ func (d *durable) history(i store.Instance) (all []interpreter.HistoryStep) {
 	}
 }
 
-// verifyStore checks what must hold of every instance: records without gaps, one end, and a history that folds to the
+// verifyStore checks what must hold of every run: records without gaps, one end, and a history that folds to the
 // state (I1, I2 of docs/engine.md).
 func (d *durable) verifyStore() {
 	d.t.Helper()

@@ -157,7 +157,7 @@ func verifyHidden(t *testing.T, c testCase, all []*instance) {
 	}
 }
 
-// verifyFolded makes each instance's state again from its history alone, as it is stored: with large data apart.
+// verifyFolded makes each run's state again from its history alone, as it is stored: with large data apart.
 func verifyFolded(t *testing.T, c testCase) {
 	t.Helper()
 	d := newDriver(t, c)
@@ -203,7 +203,7 @@ func mustStoreEntry(t *testing.T, e interpreter.HistoryStep) interpreter.History
 	return stored
 }
 
-// verifyReplayed gives the events of an instance to a new state: no effect is performed.
+// verifyReplayed gives the events of a run to a new state: no effect is performed.
 func verifyReplayed(t *testing.T, want *instance) {
 	t.Helper()
 	s := interpreter.NewState(want.program.Workflow.Document.Namespace, want.state.ID)

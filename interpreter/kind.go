@@ -70,7 +70,7 @@ type Child struct {
 // Request is one effect to perform. Body is what the task prepared; it does not change when the effect is repeated.
 type Request struct {
 	Body        json.RawMessage
-	Instance    string      // id of the workflow instance
+	Instance    string      // id of the run
 	Pointer     dsl.Pointer // of the task
 	Path        Path        // occurrence of the task
 	Key         string      // the occurrence's idempotency key, the same for every attempt

@@ -49,13 +49,13 @@ func (s *State) key(p Path) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// random returns a number in [0, 1) that depends on nothing but the instance, the occurrence and salt.
+// random returns a number in [0, 1) that depends on nothing but the run, the occurrence and salt.
 func (s *State) random(p Path, salt string) float64 {
 	sum := s.digest("chance", string(p), salt)
 	return float64(binary.BigEndian.Uint64(sum[:8])>>11) / (1 << 53)
 }
 
-// uuid returns a UUID that depends on nothing but the instance and the occurrence.
+// uuid returns a UUID that depends on nothing but the run and the occurrence.
 func (s *State) uuid(p Path) string {
 	sum := s.digest("uuid", string(p))
 	return uuid.NewHash(sha256.New(), uuid.Nil, sum[:], 8).String()

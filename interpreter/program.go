@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// Program is a workflow that is ready to run. It is read-only and shared by all of its instances.
+// Program is a workflow that is ready to run. It is read-only and shared by all of its runs.
 type Program struct {
 	Workflow *dsl.Workflow
 

@@ -38,7 +38,7 @@ func (s *Scope) Pointer() dsl.Pointer { return s.frame.pointer() }
 // Path returns the task's occurrence.
 func (s *Scope) Path() Path { return s.frame.Path }
 
-// Instance returns the id of the workflow instance.
+// Instance returns the id of the run.
 func (s *Scope) Instance() string { return s.m.s.ID }
 
 // Workflow returns the document.

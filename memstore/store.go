@@ -1,4 +1,4 @@
-// Package memstore keeps instances in memory: for tests, and for trying things out. Nothing outlives the process.
+// Package memstore keeps runs in memory: for tests, and for trying things out. Nothing outlives the process.
 package memstore
 
 import (

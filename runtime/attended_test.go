@@ -77,7 +77,7 @@ func TestWhatIsOverdueIsSaidToBe(t *testing.T) {
 	})
 }
 
-// TestReasonsAreDescribed of who has cancelled or suspended an instance, also after more has happened.
+// TestReasonsAreDescribed of who has cancelled or suspended a run, also after more has happened.
 func TestReasonsAreDescribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -117,7 +117,7 @@ func (h *host) described(i store.Instance, alone bool) *client.Description {
 	return d
 }
 
-// claim takes an instance as a worker does that then dies.
+// claim takes a run as a worker does that then dies.
 func (h *host) claim(i store.Instance, lease time.Duration) {
 	h.Helper()
 	claimed, err := h.store.Claim(h.Context(), store.Claim{

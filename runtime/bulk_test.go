@@ -26,7 +26,7 @@ func (r *removals) Remove(ctx context.Context, c store.Remove) (int, error) {
 	return r.Store.Remove(ctx, c)
 }
 
-// TestDeleteAll: many instances are removed together; what has not ended is refused, and keeps no other from it.
+// TestDeleteAll: many runs are removed together; what has not ended is refused, and keeps no other from it.
 func TestDeleteAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -60,7 +60,7 @@ func TestDeleteAll(t *testing.T) {
 
 func isNil(err error) bool { return err == nil }
 
-// TestTerminateMany: instances that are cancelled at once all end, and their retention then removes them all.
+// TestTerminateMany: runs that are cancelled at once all end, and their retention then removes them all.
 func TestTerminateMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -73,7 +73,7 @@ func idling(t *testing.T) (*host, *counting) {
 	return h, c
 }
 
-// TestIdleWorker: workers that have nothing to do ask the store for little, whether or not instances sleep there.
+// TestIdleWorker: workers that have nothing to do ask the store for little, whether or not runs sleep there.
 func TestIdleWorker(t *testing.T) {
 	for name, c := range map[string]struct{ sleepers, workers, entries int }{
 		"nothing": {0, 1, 0}, "many sleep": {7_000, 1, 110}, "several workers": {100, 3, 2}, "100 000 sleep": {1_000, 1, 1_600}, "ten million sleep": {1_000, 1, 160_000},

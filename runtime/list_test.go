@@ -18,7 +18,7 @@ func (unlisted) List(context.Context, int, string, int) (store.Page, error) {
 	panic("the store is listed")
 }
 
-// TestFindByID: an instance is found by its whole id without looking at any other, in whatever namespace it is, deployed or
+// TestFindByID: a run is found by its whole id without looking at any other, in whatever namespace it is, deployed or
 // not, and a child too.
 func TestFindByID(t *testing.T) {
 	h := newHost(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestDefinitionsAreNotAnswered: an instance is given back in time, also while the question is still open.
+// TestDefinitionsAreNotAnswered: a run is given back in time, also while the question is still open.
 func TestDefinitionsAreNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -72,7 +72,7 @@ func (m *unanswering) Definition(ctx context.Context, key string) ([]byte, error
 	return m.Store.Definition(ctx, key)
 }
 
-// TestDefinitionsOutOfReach: that definitions cannot be read for a while is no fault of an instance. Its owner gives it
+// TestDefinitionsOutOfReach: that definitions cannot be read for a while is no fault of a run. Its owner gives it
 // back before it seems to hang, also if something is due.
 func TestDefinitionsOutOfReach(t *testing.T) {
 	for name, before := range map[string]time.Duration{"new": 0, "due": 10 * time.Second} {

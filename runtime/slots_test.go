@@ -104,7 +104,7 @@ func TestDeadlinesGoOnWithoutASlot(t *testing.T) {
 
 const once = "metadata: {swrun: {delivery: at-most-once}}"
 
-// TestSlotsOfOtherWorkers: an instance that waits for a slot at a worker that has none goes to one that has.
+// TestSlotsOfOtherWorkers: a run that waits for a slot at a worker that has none goes to one that has.
 func TestSlotsOfOtherWorkers(t *testing.T) {
 	for name, full := range map[string]worker.Config{"full": {Concurrency: 1}, "idle": {Concurrency: -1}} {
 		for kind, metadata := range map[string]string{"once": ", " + once, "plain": ""} {

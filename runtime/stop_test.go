@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestOneExecutor: a worker that takes an instance again, after its lease was ended, gives up what it held before.
+// TestOneExecutor: a worker that takes a run again, after its lease was ended, gives up what it held before.
 func TestOneExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -196,7 +196,7 @@ func TestRenewalDuringTheEnd(t *testing.T) {
 	})
 }
 
-// TestOnlyBehindOthers: a worker that runs only one instance finds it behind many others.
+// TestOnlyBehindOthers: a worker with a single run finds it behind many others.
 func TestOnlyBehindOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memstore.New(memstore.Config{Partitions: 1})
@@ -237,7 +237,7 @@ func TestStopWhileNothingIsStored(t *testing.T) {
 	})
 }
 
-// TestCommitThatIsNeverTaken: an instance whose commits fail while its lease is renewed is not held for ever.
+// TestCommitThatIsNeverTaken: a run whose commits fail while its lease is renewed is not held for ever.
 func TestCommitThatIsNeverTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file finds and opens the store that instances live in.
+// This file finds and opens the store that runs live in.
 
 // storeFlags say which store is meant, and how safe it has to be.
 type storeFlags struct {

@@ -31,7 +31,7 @@ func (b *benchmark) timers(ctx context.Context) (*Measured, error) {
 	return spread, nil
 }
 
-// sleepUntil runs n instances that sleep to moments spread over a time, and measures how late they wake.
+// sleepUntil starts n runs that sleep to moments spread over a time, and measures how late they wake.
 func (b *benchmark) sleepUntil(ctx context.Context, n int, over time.Duration) (*Measured, error) {
 	m := &Measured{Instances: n}
 	r, err := b.deploy(ctx, "sleep", "do:\n- nap: {wait: '${ .for }'}\n")

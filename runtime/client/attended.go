@@ -10,20 +10,20 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file describes whether a worker holds an instance, and why it was cancelled or suspended.
+// This file describes whether a worker holds a run, and why it was cancelled or suspended.
 
-// attended reports whether the worker that holds the instance is there, as far as the store knows.
+// attended reports whether the worker that holds the run is there, as far as the store knows.
 func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 
-// gone reports whether the worker that holds an instance has not renewed its lease in time, or cannot be there.
+// gone reports whether the worker that holds a run has not renewed its lease in time, or cannot be there.
 func (d *Description) gone(alone bool) bool {
 	return d.Lifecycle.Held() && (alone || !store.Moment(d.Lifecycle.Lease).After(d.At))
 }
 
-// unclaimed is how long an instance is ready before a description says since when.
+// unclaimed is how long a run is ready before a description says since when.
 const unclaimed = 5 * time.Second
 
-// waitsForWorker says that the instance is ready, and since when if that is long.
+// waitsForWorker says that the run is ready, and since when if that is long.
 func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Lifecycle.Ready
@@ -37,7 +37,7 @@ func (d *Description) waitsForWorker() string {
 // then may have ended since.
 const reasonWithin = 5 * historyPage
 
-// statedReason returns the reason that was given when an instance was cancelled or suspended; empty if none was.
+// statedReason returns the reason that was given when a run was cancelled or suspended; empty if none was.
 func (c *Client) statedReason(ctx context.Context, d *Description) (reason string, err error) {
 	about := interpreter.WorkflowSuspended
 	switch {

@@ -10,9 +10,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is about many instances at once.
+// This file is about many runs at once.
 
-// removeBatch is how many instances one transition removes.
+// removeBatch is how many runs one transition removes.
 const removeBatch = 100
 
 // callsAtOnce is how many calls are on their way at a time: a store answers several calls that come at once with less work.
@@ -39,7 +39,7 @@ func refused(i store.Instance, format string, args ...any) error {
 	return &store.Refusal{Code: store.Conflict, Detail: "run " + i.String(), Reason: fmt.Sprintf(format, args...)}
 }
 
-// Delete removes an instance that has ended; any other is refused as a Conflict.
+// Delete removes a run that has ended; any other is refused as a Conflict.
 func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -52,8 +52,8 @@ func (c *Client) Delete(ctx context.Context, i store.Instance) error {
 	return err
 }
 
-// DeleteAll removes instances that have ended, many in one transition, and returns the errors at the same positions. It is no
-// error that there is no such instance: somebody else has removed it.
+// DeleteAll removes runs that have ended, many in one transition, and returns the errors at the same positions. A run
+// that is not there is not an error: somebody else has removed it.
 func (c *Client) DeleteAll(ctx context.Context, all []store.Instance) []error {
 	failed := make([]error, len(all))
 	byPartition := map[int][]int{} // positions in all
@@ -72,7 +72,7 @@ func (c *Client) DeleteAll(ctx context.Context, all []store.Instance) []error {
 	return failed
 }
 
-// deleteBatch removes the instances at some positions in all, which are of one partition.
+// deleteBatch removes the runs at some positions in all, which are of one partition.
 func (c *Client) deleteBatch(ctx context.Context, all []store.Instance, positions []int, failed []error) {
 	request := store.Remove{Partition: all[positions[0]].Partition(c.store.Layout().Partitions)}
 	for _, n := range positions {

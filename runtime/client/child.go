@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file finds the children of an instance.
+// This file finds the children of a run.
 
 // started returns the child workflow that a task has started and waits for.
 func (d *Description) started(o interpreter.OpenTask) store.Instance {
@@ -21,8 +21,8 @@ func (d *Description) started(o interpreter.OpenTask) store.Instance {
 	return child
 }
 
-// Source describes the instance that the error of a faulted one comes from: a child, or a child's child, as far as they are
-// still there; otherwise the instance itself.
+// Source describes the run that the error of a faulted one comes from: a child, or a child's child, as far as they are
+// still there; otherwise the run itself.
 func (c *Client) Source(ctx context.Context, d *Description) (*Description, error) {
 	for d.State.Fault != nil {
 		i, found, err := c.failedChild(ctx, d)
@@ -41,7 +41,7 @@ func (c *Client) Source(ctx context.Context, d *Description) (*Description, erro
 	return d, nil
 }
 
-// failedChild returns the child whose error an instance has ended with.
+// failedChild returns the child whose error a run has ended with.
 func (c *Client) failedChild(ctx context.Context, d *Description) (child store.Instance, found bool, err error) {
 	_, err = c.History(ctx, d.Instance, 0, func(e HistoryEntry) error {
 		for _, r := range e.Events {

@@ -30,7 +30,7 @@ type Config struct {
 	Limits limits.Set
 }
 
-// Client starts instances and asks about them.
+// Client starts runs and asks about them.
 type Client struct {
 	store    store.Store
 	nonce    func() string
@@ -55,15 +55,15 @@ func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definitio
 
 // StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
 type StartOptions struct {
-	ID               string // of the instance; a new one if empty
-	OnDuplicate      string // what an instance of that id leads to: reject (also if empty) or return-existing
+	ID               string // of the run; a new one if empty
+	OnDuplicate      string // what a run of that id leads to: reject (also if empty) or return-existing
 	BusinessKey      string
 	Labels           map[string]string
 	ExecutionTimeout time.Duration // of the whole execution, at least a second; replaces the document's
 	RunTimeout       time.Duration // of one run, at least a second
 	Deadline         time.Time     // of the whole execution
 	Delay            time.Duration // before it starts
-	Accepted         bool          // the timeouts count from now, and not from when a worker takes the instance
+	Accepted         bool          // the timeouts count from now, and not from when a worker takes the run
 }
 
 // The values of OnDuplicate.
@@ -108,7 +108,7 @@ func (o StartOptions) Check() error {
 	return nil
 }
 
-// Start starts an instance of a workflow that has been deployed.
+// Start starts a run of a workflow that has been deployed.
 func (c *Client) Start(ctx context.Context, r definition.Reference, input any, o StartOptions) (store.Instance, error) {
 	reference, digest, err := definition.Resolve(ctx, c.store, r)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Client) Start(ctx context.Context, r definition.Reference, input any, o
 	return c.begin(ctx, reference, digest, input, o)
 }
 
-// StartDefinition starts an instance of a definition, whether or not it is deployed under its name. If there is an
+// StartDefinition starts a run of a definition, whether or not it is deployed under its name. If there is an
 // instance with the same id, definition, input and options already, it is returned.
 func (c *Client) StartDefinition(ctx context.Context, d definition.Definition, input any, o StartOptions) (store.Instance, error) {
 	reference, err := d.Reference()
@@ -159,7 +159,7 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	return i, err
 }
 
-// same refuses an instance of another workflow.
+// same refuses a run of another workflow.
 func (c *Client) same(ctx context.Context, i store.Instance, r definition.Reference) error {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *Client) start(ctx context.Context, i store.Instance, info execution.Inv
 	return c.store.Start(ctx, start)
 }
 
-// shortest returns the shortest of the timeouts that count from when an instance is accepted; 0 if there is none.
+// shortest returns the shortest of the timeouts that count from when a run is accepted; 0 if there is none.
 func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.Invocation) (shortest time.Duration, err error) {
 	p, err := c.programs.Program(ctx, info.Definition)
 	if err != nil {
@@ -210,27 +210,27 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.
 	return shortest, nil
 }
 
-// Cancel asks an instance to end: what is in progress is cancelled, and its children are as they say.
+// Cancel asks a run to end: what is in progress is cancelled, and its children are as they say.
 func (c *Client) Cancel(ctx context.Context, i store.Instance, reason string) error {
 	return c.command(ctx, i, store.VerbCancel, execution.Message{Type: interpreter.EventCancel, Reason: reason})
 }
 
-// Terminate ends an instance and everything that it has started.
+// Terminate ends a run and everything that it has started.
 func (c *Client) Terminate(ctx context.Context, i store.Instance, reason string) error {
 	return c.command(ctx, i, store.VerbTerminate, execution.Message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
 }
 
-// Suspend keeps an instance's tasks from starting; deadlines go on.
+// Suspend keeps a run's tasks from starting; deadlines go on.
 func (c *Client) Suspend(ctx context.Context, i store.Instance, reason string) error {
 	return c.command(ctx, i, store.VerbSuspend, execution.Message{Type: interpreter.EventSuspend, Reason: reason})
 }
 
-// Resume lets a suspended instance go on.
+// Resume lets a suspended run go on.
 func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) error {
 	return c.command(ctx, i, store.VerbResume, execution.Message{Type: interpreter.EventResume, Reason: reason})
 }
 
-// Retry lets an instance run again that was quarantined because it killed its owners.
+// Retry lets a quarantined run go on.
 func (c *Client) Retry(ctx context.Context, i store.Instance) error {
 	err := c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: store.VerbRetry})
 	if store.RefusedAs(err) == store.Conflict {
@@ -253,7 +253,7 @@ func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m 
 	return c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: v, Message: data})
 }
 
-// Outcome returns how an instance has ended; done is false while it has not. One that is quarantined does not end:
+// Outcome returns how a run has ended; done is false while it has not. One that is quarantined does not end:
 // a QuarantinedError.
 func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Outcome, done bool, err error) {
 	l, err := c.store.Load(ctx, i)
@@ -274,7 +274,7 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	return execution.NewOutcome(s, store.Moment(l.Lifecycle.Closed)), true, nil
 }
 
-// Wait returns how an instance ends. It looks at intervals, at first short ones: hints are about what is ready, and on
+// Wait returns how a run ends. It looks at intervals, at first short ones: hints are about what is ready, and on
 // a busy store there are too many of them. For one that is quarantined it waits only if a deadline ends it.
 func (c *Client) Wait(ctx context.Context, i store.Instance) (execution.Outcome, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {

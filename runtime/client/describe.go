@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Description is all that is known of an instance at a moment.
+// Description is all that is known of a run at a moment.
 type Description struct {
 	Instance   store.Instance
 	Lifecycle  store.Lifecycle
@@ -39,12 +39,12 @@ type DescribedDeadline struct {
 	File        string        // of the document
 	Line        int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
 	Left        time.Duration // until it passes; negative if it is overdue
-	CaughtBy    dsl.Pointer   // the try that would catch the timeout; empty if the instance would fault
+	CaughtBy    dsl.Pointer   // the try that would catch the timeout; empty if the run would fault
 	Conditional bool          // CaughtBy has a condition that decides
 	Held        bool          // the run is quarantined: it is decided when the run is released
 }
 
-// Describe returns what an instance is doing.
+// Describe returns what a run is doing.
 func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	return d, nil
 }
 
-// begun returns the state of an instance of which nothing is stored yet, and all the limits of its time. Timeouts of one
+// begun returns the state of a run of which nothing is stored yet, and all the limits of its time. Timeouts of one
 // that no worker has taken are in force only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 	// A timeout whose expression fails is none yet: the run will say why.
@@ -138,7 +138,7 @@ func catches(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
 	return (inside || own) && try.Catch.Errors.Mismatch(in.Error()) == ""
 }
 
-// why says in one sentence or two what the instance waits for.
+// why says in one sentence or two what the run waits for.
 func (d *Description) why() string {
 	r := &d.Lifecycle
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// HistoryEntry is a step of an instance's history.
+// HistoryEntry is a step of a run's history.
 type HistoryEntry struct {
 	interpreter.HistoryStep
 	CommittedAt time.Time   // by the store's clock
@@ -18,7 +18,7 @@ type HistoryEntry struct {
 // historyPage is how many entries are read at a time.
 const historyPage = 200
 
-// History calls f with the entries of an instance from a position on, which counts from 0, and returns the position
+// History calls f with the entries of a run from a position on, which counts from 0, and returns the position
 // behind the last one.
 func (c *Client) History(ctx context.Context, i store.Instance, from int, f func(HistoryEntry) error) (next int, err error) {
 	for {
@@ -42,7 +42,7 @@ func (c *Client) History(ctx context.Context, i store.Instance, from int, f func
 	}
 }
 
-// Follow is History that goes on until the instance has ended, is quarantined (a QuarantinedError), or ctx ends. It looks
+// Follow is History that goes on until the run has ended, is quarantined (a QuarantinedError), or ctx ends. It looks
 // at intervals, short ones as long as something happens.
 func (c *Client) Follow(ctx context.Context, i store.Instance, from int, f func(HistoryEntry) error) error {
 	pause := followAtOnce

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Filter chooses instances. Empty members choose all.
+// Filter chooses runs. Empty members choose all.
 type Filter struct {
 	Namespace   string
 	Workflow    string // namespace/name or namespace/name:version
@@ -22,14 +22,14 @@ type Filter struct {
 	Prefix      string // of the id
 }
 
-// Found is an instance that a filter chooses.
+// Found is a run that a filter chooses.
 type Found struct {
 	Instance   store.Instance
 	Lifecycle  store.Lifecycle
 	Invocation *execution.Invocation
 }
 
-// Status returns the phase of the instance, or quarantined.
+// Status returns the phase of the run, or quarantined.
 func (f Found) Status() string {
 	if f.Lifecycle.Reason == store.Quarantined {
 		return store.Quarantined
@@ -50,7 +50,7 @@ func (f Filter) matches(i Found) bool {
 		(f.Workflow == "" || f.Workflow == reference || strings.HasPrefix(reference, f.Workflow+":"))
 }
 
-// List calls yield with the instances that a filter chooses, the newest first, until it returns false.
+// List calls yield with the runs that a filter chooses, the newest first, until it returns false.
 func (c *Client) List(ctx context.Context, f Filter, yield func(Found) bool) error {
 	feeds := make([]*feed, c.store.Layout().Partitions)
 	for p := range feeds {
@@ -89,10 +89,10 @@ type feed struct {
 	cursor    string
 	items     []store.Listed
 	ended     bool
-	page      int // how many instances are asked for next
+	page      int // how many runs are asked for next
 }
 
-// The pages of a feed grow: most who ask want the newest instances only, and who goes on wants all.
+// The pages of a feed grow: most who ask want the newest runs only, and who goes on wants all.
 const firstPage, maxPage = 50, 1000
 
 func (f *feed) fill(ctx context.Context) error {
@@ -109,7 +109,7 @@ func (f *feed) fill(ctx context.Context) error {
 
 func (f *feed) head() time.Time { return f.items[0].Lifecycle.CreatedAt() }
 
-// Upcoming calls yield with the instances of which a deadline passes before a time, in no order.
+// Upcoming calls yield with each run that has a deadline before a time, in no order.
 func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store.Instance) error) error {
 	for p := range c.store.Layout().Partitions {
 		instances, err := c.store.Upcoming(ctx, p, until)
@@ -132,8 +132,8 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store
 	return nil
 }
 
-// Find returns the instances whose id is name: of all namespaces, or of one. Only if there are none, it returns those whose
-// id begins with name, at most maxFound, the newest first. A name of the form namespace/id means that instance alone.
+// Find returns the runs whose id is name: of all namespaces, or of one. Only if there are none, it returns those whose
+// id begins with name, at most maxFound, the newest first. A name of the form namespace/id means that run alone.
 func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun []store.Instance, err error) {
 	among := []string{namespace}
 	if before, id, ok := strings.Cut(name, "/"); ok {
@@ -145,7 +145,7 @@ func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun
 			return nil, nil, err
 		}
 	}
-	for _, namespace := range among { // there are few: this is quick, however many instances there are
+	for _, namespace := range among { // there are few: this is quick, however many runs there are
 		switch _, err := c.store.Load(ctx, store.Instance{Namespace: namespace, ID: name}); {
 		case err == nil:
 			exact = append(exact, store.Instance{Namespace: namespace, ID: name})
@@ -163,5 +163,5 @@ func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun
 	return nil, begun, err
 }
 
-// maxFound bounds how many instances Find returns for the beginning of an id.
+// maxFound bounds how many runs Find returns for the beginning of an id.
 const maxFound = 20

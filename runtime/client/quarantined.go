@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// QuarantinedError is about an instance that does not go on by itself: Client.Retry lets it run again.
+// QuarantinedError is about a run that does not go on by itself: Client.Retry lets it run again.
 type QuarantinedError struct {
 	Instance store.Instance
 	Ends     time.Time // when a deadline ends it all the same; zero for never
@@ -23,13 +23,13 @@ func (e *QuarantinedError) Error() string {
 	return text
 }
 
-// mayEnd reports whether err is about an instance that is quarantined, and that a deadline may end all the same.
+// mayEnd reports whether err is about a run that is quarantined, and that a deadline may end all the same.
 func mayEnd(err error) bool {
 	var stuck *QuarantinedError
 	return errors.As(err, &stuck) && !(stuck.settled && stuck.Ends.IsZero())
 }
 
-// notQuarantined returns a QuarantinedError for an instance that nobody runs.
+// notQuarantined returns a QuarantinedError for a run that nobody runs.
 func notQuarantined(i store.Instance, r *store.Lifecycle) error {
 	if r.Reason != store.Quarantined {
 		return nil

@@ -19,7 +19,7 @@ import (
 )
 
 // Definition is a workflow as it was deployed: its document and every external resource that it is compiled with, so
-// that an instance always continues as it began.
+// that a run always continues as it began.
 type Definition struct {
 	File      string            `json:"file,omitempty"` // what the document's file is called, for people; not part of its identity
 	Document  string            `json:"document"`       // YAML
@@ -57,7 +57,7 @@ type Compile func(Definition) (*interpreter.Program, error)
 const (
 	digestKey = "digest/"
 	nameKey   = "workflow/"
-	// namespaceKey notes the namespaces that instances may be in, so that one of them is found by its id alone.
+	// namespaceKey notes the namespaces that runs may be in, so that one of them is found by its id alone.
 	namespaceKey = "namespace/"
 )
 
@@ -106,7 +106,7 @@ func Load(ctx context.Context, c store.Catalog, digest string) (d Definition, er
 	return d, nil
 }
 
-// Namespaces returns those that instances may be in.
+// Namespaces returns those that runs may be in.
 func Namespaces(ctx context.Context, c store.Catalog) (all []string, err error) {
 	keys, err := c.Definitions(ctx)
 	for _, key := range keys {

@@ -37,7 +37,7 @@ const loadWithin = 30 * time.Second
 // maxPrograms is how many programs are kept; more are compiled again when they are needed.
 const maxPrograms = 512
 
-// Program returns the program of a definition; instances share it. When ctx ends before it is known, it is an
+// Program returns the program of a definition; runs share it. When ctx ends before it is known, it is an
 // UnavailableError, and it goes on being loaded.
 func (p *Programs) Program(ctx context.Context, digest string) (*interpreter.Program, error) {
 	c := p.compilation(ctx, digest)

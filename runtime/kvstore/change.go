@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// transition makes an operation of an instance happen. Its error is a refusal that comes before the first write.
+// transition makes an operation of a run happen. Its error is a refusal that comes before the first write.
 func (p *partition) transition(i store.Instance, op store.Operation) (store.Change, error) {
 	r, err := p.record(i)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *partition) remember(id string) {
 	p.forget(2) // so that there are never more than come in a day
 }
 
-// countFamily counts one more instance of a family, unless as many have started on this day as may.
+// countFamily counts one more run of a family, unless as many have started on this day as may.
 func (p *partition) countFamily(c *store.Start) bool {
 	name := "family/" + number(c.Day(p.now)) + "/" + c.Family.String()
 	n := p.counter(name)

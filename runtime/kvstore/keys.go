@@ -15,13 +15,13 @@ import (
 //	jumps                  how often the clock has jumped
 //	repairs                how often Scrub had to repair something
 //	outbox-last            number of the newest outbox entry
-//	<set>/<time>/<i>       where instances stand: new, begun, waiting, held, closed (store.Place); the value is the owner
+//	<set>/<time>/<i>       where runs stand: new, begun, waiting, held, closed (store.Place); the value is the owner
 //	lease/<worker>         until when the worker's lease lasts
-//	index/<time>/<i>       every instance, in the order of creation
-//	outbox/<number>        what has to be brought to other instances
+//	index/<time>/<i>       every run, in the order of creation
+//	outbox/<number>        what has to be brought to other runs
 //	seen/<id>              messages and commands of the last day: when they came
 //	seen-at/<time>/<id>    the same, by time
-//	family/<day>/<i>       how many the instance has led to on a day
+//	family/<day>/<i>       how many the run has led to on a day
 //	i/<i>/record           store.Lifecycle
 //	i/<i>/mail             how many messages were delivered to it, if any were
 //	i/<i>/info             as given to Start
@@ -48,12 +48,12 @@ func parseNumber(s string) int64 {
 // setPrefix returns what the keys of a set begin with.
 func (p *partition) setPrefix(s store.Set) string { return p.prefix + string(s) + "/" }
 
-// placeKey returns the key of an instance at a place.
+// placeKey returns the key of a run at a place.
 func (p *partition) placeKey(i store.Instance, at store.Place) string {
 	return p.setPrefix(at.Set) + number(at.At) + "/" + i.String()
 }
 
-// indexKey returns the key of an instance in the order of creation.
+// indexKey returns the key of a run in the order of creation.
 func (p *partition) indexKey(i store.Instance, created int64) string {
 	return p.prefix + "index/" + number(created) + "/" + i.String()
 }
@@ -62,7 +62,7 @@ func (p *partition) key(i store.Instance, part string) string {
 	return p.prefix + "i/" + i.String() + "/" + part
 }
 
-// indexed reads the number and the instance of a key of a set.
+// indexed reads the number and the run of a key of a set.
 func indexed(key, prefix string) (int64, store.Instance) {
 	n, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
 	return parseNumber(n), instanceOf(rest)

@@ -37,7 +37,7 @@ func (s *Store) HeldBy(_ context.Context, of int, worker string) (held []store.H
 	return held, err
 }
 
-// heldBy returns instances that a worker holds, at most n; all if n is negative.
+// heldBy returns runs that a worker holds, at most n; all if n is negative.
 func (p *partition) heldBy(worker string, n int) (all []store.Instance) {
 	prefix := p.setPrefix(store.SetHeld)
 	p.Scan(prefix, prefix, func(key string, owner []byte) bool {

@@ -60,7 +60,7 @@ func (p *partition) next(name string) int64 {
 	return n
 }
 
-// record returns the record of an instance; nil if there is none.
+// record returns the record of a run; nil if there is none.
 func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	value, ok := p.Get(p.key(i, "record"))
 	if !ok {
@@ -78,7 +78,7 @@ func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	return &r, nil
 }
 
-// putAway takes an instance whose record cannot be read out of the way: it stands where nothing is ever due, and
+// putAway takes a run whose record cannot be read out of the way: it stands where nothing is ever due, and
 // Scrub reports it.
 func (p *partition) putAway(i store.Instance) {
 	for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetWaiting, store.SetHeld} {
@@ -103,7 +103,7 @@ func (p *partition) refuse(code store.Code, i store.Instance) error {
 	return store.Refuse(code, store.Moment(p.now), "run %s", i)
 }
 
-// load returns everything of an instance but inbox, history and payloads.
+// load returns everything of a run but inbox, history and payloads.
 func (p *partition) load(i store.Instance, r store.Lifecycle) store.Loaded {
 	l := store.Loaded{Lifecycle: r, State: interpreter.StoredState{Frames: map[interpreter.FrameKey][]byte{}}}
 	get := func(part string) []byte {

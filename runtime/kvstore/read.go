@@ -111,7 +111,7 @@ func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []st
 	return all, err
 }
 
-// first returns the first instances of a set.
+// first returns the first runs of a set.
 func (p *partition) first(set store.Set, n int) (all []store.Instance) {
 	p.scan(set, func(_ int64, i store.Instance) bool {
 		if len(all) < n {
@@ -122,7 +122,7 @@ func (p *partition) first(set store.Set, n int) (all []store.Instance) {
 	return all
 }
 
-// scan calls f with the instances of a set, in its order, until f returns false.
+// scan calls f with the runs of a set, in its order, until f returns false.
 func (p *partition) scan(set store.Set, f func(int64, store.Instance) bool) {
 	prefix := p.setPrefix(set)
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool { return f(indexed(key, prefix)) })

@@ -39,7 +39,7 @@ func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, er
 	return done, err
 }
 
-// scrub compares one instance with the sets.
+// scrub compares one run with the sets.
 func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 	done.Compared++
 	r, err := p.record(i)

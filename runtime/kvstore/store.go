@@ -187,7 +187,7 @@ func (s *Store) Command(_ context.Context, c store.Command) error {
 	return s.message(c.To, c.ID, &c)
 }
 
-// message makes an operation happen once that brings a message to an instance.
+// message makes an operation happen once that brings a message to a run.
 func (s *Store) message(to store.Instance, id string, op store.Operation) error {
 	n := s.of(to)
 	err := s.update(n, func(p *partition) error {

@@ -1,5 +1,5 @@
 // Package local runs one workflow in memory, on real or virtual time, with nothing kept: it drives the interpreter itself, and
-// the workflows that the run starts are instances beside it. The commands that try, test and explain workflows use it. It never
+// the workflows that the run starts run beside it. The commands that try, test and explain workflows use it. It never
 // touches a store.
 package local
 
@@ -23,7 +23,7 @@ import (
 
 // Config configures a run in memory. The zero value runs on the real clock and shows nothing.
 type Config struct {
-	ID  string           // of the instance; a new UUID if empty
+	ID  string           // of the run; a new UUID if empty
 	Now func() time.Time // default time.Now
 	// Virtual runs on virtual time: it stands still while the run works, passes as usual while only effects are in
 	// flight, and jumps to the next wake-up when nothing is.
@@ -41,7 +41,7 @@ type Config struct {
 // type configuration.
 type Workflows func(namespace, name, version string) (*interpreter.Program, *errors.Error)
 
-// Run runs one instance of p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
+// Run runs p to its end; a nil input is absent, which is an empty object (semantics 3.3). When ctx
 // ends, the run is cancelled, and Run returns once every effect has stopped, or has been given up for not doing so. Detached effects and workflows are
 // waited for. The error is a failure of the host; what the workflow did wrong is in the outcome.
 func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (execution.Outcome, error) {

@@ -134,7 +134,7 @@ func hints(s *suite) {
 	}
 }
 
-// many starts, claims, commits and ends instances from several sides at once.
+// many starts, claims, commits and ends runs from several sides at once.
 func many(s *suite) {
 	const n = 60
 	var group sync.WaitGroup
@@ -159,7 +159,7 @@ func many(s *suite) {
 	}
 }
 
-// live takes one instance from its start to its end.
+// live takes one run from its start to its end.
 func (s *suite) live(id string) {
 	i := instance(id)
 	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i})

@@ -11,7 +11,7 @@ import (
 // meanwhile, however busy the machine is.
 const margin = time.Second
 
-// renew prolongs the lease of a worker in the partition of an instance, and reports whether there is one.
+// renew prolongs the lease of a worker in the partition of a run, and reports whether there is one.
 func (s *suite) renew(i store.Instance, worker string) bool {
 	s.Helper()
 	renewed, err := s.Store.Renew(s.ctx(), store.Renew{Worker: worker, Partitions: []int{s.partition(i)}, Lease: lease})
@@ -22,7 +22,7 @@ func (s *suite) renew(i store.Instance, worker string) bool {
 	return len(renewed) > 0
 }
 
-// claimAs has a worker claim an instance.
+// claimAs has a worker claim a run.
 func (s *suite) claimAs(worker string, i store.Instance) store.Claimed {
 	s.Helper()
 	claimed, err := s.Claim(s.ctx(), store.Claim{

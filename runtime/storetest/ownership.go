@@ -181,7 +181,7 @@ func hungOwner(s *suite) {
 	s.refused(err, store.Fenced)
 }
 
-// overdueOwner: an instance that is long overdue is not taken at once from the owner that has just claimed it.
+// overdueOwner: a run that is long overdue is not taken at once from the owner that has just claimed it.
 func overdueOwner(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))
@@ -284,7 +284,7 @@ func overdueFirst(s *suite) {
 	}
 }
 
-// neighbour returns the name of another instance of the same partition.
+// neighbour returns the name of another run of the same partition.
 func (s *suite) neighbour(of store.Instance, prefix string) store.Instance {
 	for n := 0; ; n++ {
 		if i := instance(fmt.Sprintf("%s%d", prefix, n)); s.partition(i) == s.partition(of) {

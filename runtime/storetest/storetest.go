@@ -205,7 +205,7 @@ func commit(c store.Claimed) store.Commit {
 	}
 }
 
-// closing returns a commit that ends the instance.
+// closing returns a commit that ends the run.
 func closing(c store.Claimed) store.Commit {
 	done := commit(c)
 	done.Status, done.Reason = interpreter.StatusCompleted, "completed"
