@@ -28,7 +28,7 @@ func TestAcceptedCountsEveryTimeout(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					h := newHost(t)
 					h.perform = hanging
-					c.options.Accepted = true
+					c.options.TimeoutsFromAccept = true
 					accepted := time.Now()
 					i := h.start(c.document+"do: [{a: "+task+"}]", c.options)
 					time.Sleep(waited)
@@ -141,7 +141,7 @@ func TestAcceptedExpiresBeforeItsDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		defer h.work(worker.Config{})()
-		i := h.start("timeout: {after: PT5S}\ndo: [{a: {set: {x: 1}}}]", client.StartOptions{Delay: time.Hour, Accepted: true})
+		i := h.start("timeout: {after: PT5S}\ndo: [{a: {set: {x: 1}}}]", client.StartOptions{Delay: time.Hour, TimeoutsFromAccept: true})
 		began := time.Now()
 		if o := h.wait(i); !o.TimedOut || !o.StartedAt.IsZero() || time.Since(began).Round(time.Second) != 5*time.Second {
 			t.Errorf("got %+v after %s", o, time.Since(began))
@@ -160,7 +160,7 @@ func TestDescribedLimits(t *testing.T) {
 		executionTimeoutOf time.Duration
 	}{
 		"queued":            {client.StartOptions{}, false, 2, 0, 5 * time.Second},
-		"queued, counting":  {client.StartOptions{Accepted: true}, false, 2, 2, 5 * time.Second},
+		"queued, counting":  {client.StartOptions{TimeoutsFromAccept: true}, false, 2, 2, 5 * time.Second},
 		"delayed":           {client.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second},
 		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour},
 		"in progress":       {client.StartOptions{}, true, 2, 2, 5 * time.Second},
@@ -179,10 +179,10 @@ func TestDescribedLimits(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				d, err := h.client.Describe(t.Context(), i)
-				if err != nil || len(d.Limits) != c.limits || len(d.Deadlines) != c.inForce {
-					t.Fatalf("%d limits, %d deadlines in force: %v", len(d.Limits), len(d.Deadlines), err)
+				if err != nil || len(d.RunDeadlines) != c.limits || len(d.Deadlines) != c.inForce {
+					t.Fatalf("%d limits, %d deadlines in force: %v", len(d.RunDeadlines), len(d.Deadlines), err)
 				}
-				for _, l := range d.Limits {
+				for _, l := range d.RunDeadlines {
 					if l.Kind != interpreter.DeadlineRun && l.At.Sub(l.StartedAt) != c.executionTimeoutOf {
 						t.Errorf("got %+v", l)
 					}

@@ -66,7 +66,7 @@ func TestAcceptedTimeoutOfADelayedStart(t *testing.T) {
 		h.perform = hanging
 		defer h.work(worker.Config{})()
 		began := time.Now()
-		i := h.start("do: [{a: "+task+"}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true, Delay: time.Hour})
+		i := h.start("do: [{a: "+task+"}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, TimeoutsFromAccept: true, Delay: time.Hour})
 		o := h.wait(i)
 		if took := time.Since(began); o.Status != interpreter.StatusFaulted || took < 5*time.Second || took > 6*time.Second {
 			t.Errorf("after %s it ended as %+v", took, o)
@@ -124,7 +124,7 @@ func TestQueuedStartIsFree(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(t)
 			h.perform = hanging
-			i := h.start("do: [{a: "+task+"}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: accepted})
+			i := h.start("do: [{a: "+task+"}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, TimeoutsFromAccept: accepted})
 			time.Sleep(4 * time.Second)
 			defer h.work(worker.Config{})()
 			if o := h.wait(i); took(o) != want {

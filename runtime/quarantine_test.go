@@ -133,7 +133,7 @@ func TestQuarantineIsDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(d.Deadlines) != 2 || !d.Deadlines[0].Held || d.Deadlines[1].Held {
+		if len(d.Deadlines) != 2 || !d.Deadlines[0].AwaitsRelease || d.Deadlines[1].AwaitsRelease {
 			t.Errorf("the deadlines are %+v", d.Deadlines)
 		}
 		if !strings.Contains(d.Why, "Its time does.") || !strings.Contains(d.Then, "2000-01-01 02:00:00Z") || !strings.Contains(d.Then, "it faults") {

@@ -246,7 +246,7 @@ func TestSaturated(t *testing.T) {
 		"a run that waits":                    {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1M}}]", client.StartOptions{}, 3 * time.Second},
 		"a run that waits for a slot":         {"timeout: {after: PT3S}\ndo: [{w: {wait: PT1.5S}}, {a: " + task + "}]", client.StartOptions{}, 3 * time.Second},
 		"a run that waits for its child":      {"timeout: {after: PT3S}\ndo: [{w: {run: {workflow: {namespace: test, name: child, version: latest}}}}, {a: " + task + "}]", client.StartOptions{}, 3 * time.Second},
-		"a start whose timeout runs at once":  {"do: [{a: " + task + "}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, Accepted: true}, 5 * time.Second},
+		"a start whose timeout runs at once":  {"do: [{a: " + task + "}]", client.StartOptions{ExecutionTimeout: 5 * time.Second, TimeoutsFromAccept: true}, 5 * time.Second},
 		"a start that has to end before long": {"do: [{a: " + task + "}]", client.StartOptions{Deadline: time.Date(2000, 1, 1, 0, 0, 6, 0, time.UTC)}, 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

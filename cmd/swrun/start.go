@@ -64,7 +64,7 @@ func (f *startFlags) options(cmd *cobra.Command) {
 }
 
 func (f *startFlags) read() (client.StartOptions, error) {
-	o := client.StartOptions{ID: f.id, OnDuplicate: f.onDuplicate, BusinessKey: f.businessKey, Accepted: f.timeoutStart == "accept"}
+	o := client.StartOptions{ID: f.id, OnDuplicate: f.onDuplicate, BusinessKey: f.businessKey, TimeoutsFromAccept: f.timeoutStart == "accept"}
 	if err := oneOf("--timeout-starts", f.timeoutStart, "dequeue", "accept"); err != nil {
 		return o, err
 	}

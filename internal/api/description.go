@@ -76,7 +76,7 @@ func NewDescription(d, source *client.Description) Description {
 		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, WorkerGone: d.Gone, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
 		Failure: failure(d, source),
 	}
-	described.lengths(d.Limits)
+	described.lengths(d.RunDeadlines)
 	described.ends(d.State.Deadlines)
 	if d.State.Status == interpreter.StatusCompleted {
 		described.Output = &d.State.Output
@@ -109,7 +109,7 @@ func newTask(d *client.Description, t interpreter.OpenTask) Task {
 func NewDeadline(in client.DescribedDeadline) Deadline {
 	d := Deadline{
 		Kind: in.Kind, Pointer: string(in.Pointer), StartedAt: Time(in.StartedAt), At: Time(in.At), LeftSeconds: in.Left.Seconds(),
-		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "", Conditional: in.Conditional, Held: in.Held,
+		CaughtBy: string(in.CaughtBy), Uncaught: in.CaughtBy == "", Conditional: in.Conditional, Held: in.AwaitsRelease,
 	}
 	if in.Line > 0 {
 		d.File, d.Line = in.File, in.Line

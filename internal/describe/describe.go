@@ -97,7 +97,7 @@ func DeadlineRow(in client.DescribedDeadline) []string {
 	if in.Conditional {
 		by += " (if its condition holds)"
 	}
-	if in.Held {
+	if in.AwaitsRelease {
 		by += ", once the run is released"
 	}
 	return []string{scope, source, in.Kind, api.Time(in.At), leftOrOverdue(in.Left), by}

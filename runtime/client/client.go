@@ -26,7 +26,7 @@ type Config struct {
 	Nonce   func() string      // default random; ids of commands
 	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
 	Alone bool
-	// Limits are those of a start.
+	// RunDeadlines are those of a start.
 	Limits limits.Set
 }
 
@@ -55,15 +55,15 @@ func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definitio
 
 // StartOptions are what a start may say besides workflow and input (promises.md 1 to 15).
 type StartOptions struct {
-	ID               string // of the run; a new one if empty
-	OnDuplicate      string // what a run of that id leads to: reject (also if empty) or return-existing
-	BusinessKey      string
-	Labels           map[string]string
-	ExecutionTimeout time.Duration // of the whole execution, at least a second; replaces the document's
-	RunTimeout       time.Duration // of one run, at least a second
-	Deadline         time.Time     // of the whole execution
-	Delay            time.Duration // before it starts
-	Accepted         bool          // the timeouts count from now, and not from when a worker takes the run
+	ID                 string // of the run; a new one if empty
+	OnDuplicate        string // what a run of that id leads to: reject (also if empty) or return-existing
+	BusinessKey        string
+	Labels             map[string]string
+	ExecutionTimeout   time.Duration // of the whole execution, at least a second; replaces the document's
+	RunTimeout         time.Duration // of one run, at least a second
+	Deadline           time.Time     // of the whole execution
+	Delay              time.Duration // before it starts
+	TimeoutsFromAccept bool          // the timeouts count from now, and not from when a worker takes the run
 }
 
 // The values of OnDuplicate.
@@ -147,7 +147,7 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	}
 	info := execution.Invocation{
 		Workflow: r, Definition: digest, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
-		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, Accepted: o.Accepted,
+		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, TimeoutsFromAccept: o.TimeoutsFromAccept,
 	}
 	started, err := c.start(ctx, i, info, o)
 	if store.RefusedAs(err) == store.Conflict && o.OnDuplicate == OnDuplicateReturnExisting {
@@ -181,7 +181,7 @@ func (c *Client) start(ctx context.Context, i store.Instance, info execution.Inv
 		return store.Started{}, err
 	}
 	start.Delay = o.Delay
-	if info.Accepted {
+	if info.TimeoutsFromAccept {
 		if start.Timeout, err = c.shortest(ctx, i, info); err != nil {
 			return store.Started{}, err
 		}

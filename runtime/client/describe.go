@@ -24,24 +24,24 @@ type Description struct {
 	Program    *interpreter.Program
 	State      *interpreter.State
 
-	Limits    []interpreter.Deadline // of the whole run, also those that are not in force
-	OpenTasks []interpreter.OpenTask
-	Deadlines []DescribedDeadline
-	Gone      bool   // the worker that held it is gone, and no other one has taken it over
-	Reason    string // that was given when it was cancelled or suspended
-	Why       string // what it waits for, until when, and whether anything else can move it
-	Then      string // what happens when the first deadline passes; empty if there is none
+	RunDeadlines []interpreter.Deadline // of the whole run, also those that are not active yet
+	OpenTasks    []interpreter.OpenTask
+	Deadlines    []DescribedDeadline
+	Gone         bool   // the worker that held it is gone, and no other one has taken it over
+	Reason       string // that was given when it was cancelled or suspended
+	Why          string // what it waits for, until when, and whether anything else can move it
+	Then         string // what happens when the first deadline passes; empty if there is none
 }
 
-// DescribedDeadline is a deadline in force, and what its passing leads to.
+// DescribedDeadline is an active deadline, and what its passing leads to.
 type DescribedDeadline struct {
 	interpreter.ActiveDeadline
-	File        string        // of the document
-	Line        int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
-	Left        time.Duration // until it passes; negative if it is overdue
-	CaughtBy    dsl.Pointer   // the try that would catch the timeout; empty if the run would fault
-	Conditional bool          // CaughtBy has a condition that decides
-	Held        bool          // the run is quarantined: it is decided when the run is released
+	File          string        // of the document
+	Line          int           // of the scope in the document, for the workflow that of its timeout; 0 if a start option set it
+	Left          time.Duration // until it passes; negative if it is overdue
+	CaughtBy      dsl.Pointer   // the try that would catch the timeout; empty if the run would fault
+	Conditional   bool          // CaughtBy has a condition that decides
+	AwaitsRelease bool          // the run is quarantined: it is decided when the run is released
 }
 
 // Describe returns what a run is doing.
@@ -63,11 +63,11 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 		return nil, err
 	}
 	if l.State.Head == nil {
-		d.State, d.Limits = d.begun()
+		d.State, d.RunDeadlines = d.begun()
 	} else if d.State, err = interpreter.Restore(nil, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State); err != nil {
 		return nil, err
 	} else {
-		d.Limits = d.State.Deadlines
+		d.RunDeadlines = d.State.Deadlines
 	}
 	if l.Lifecycle.Reason == store.Quarantined {
 		d.Status = store.Quarantined
@@ -84,16 +84,16 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	return d, nil
 }
 
-// begun returns the state of a run of which nothing is stored yet, and all the limits of its time. Timeouts of one
-// that no worker has taken are in force only if they count from when it was accepted.
+// begun returns the state of a run of which nothing is stored yet, and all deadlines of the whole run. Timeouts of a
+// run that no worker has taken are active only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
-	// A timeout whose expression fails is none yet: the run will say why.
+	// A timeout whose expression fails is left out: the run will say why.
 	s, _ := interpreter.StateAtStart(d.Program, d.Instance.Namespace, d.Instance.ID, d.Invocation.Start(d.Program, d.Lifecycle))
-	limits := s.Deadlines
-	if d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.Accepted {
-		s.Deadlines = slices.DeleteFunc(slices.Clone(limits), func(l interpreter.Deadline) bool { return !l.Fixed })
+	all := s.Deadlines
+	if d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.TimeoutsFromAccept {
+		s.Deadlines = slices.DeleteFunc(slices.Clone(all), func(l interpreter.Deadline) bool { return !l.Fixed })
 	}
-	return s, limits
+	return s, all
 }
 
 // Source returns where something stands in the document, as file:line.
@@ -104,7 +104,7 @@ func (d *Description) Source(at dsl.Pointer) string {
 
 func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline {
 	w := d.Program.Workflow
-	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), Held: d.Status == store.Quarantined && !in.EndsRun}
+	described := DescribedDeadline{ActiveDeadline: in, File: w.Source.File, Left: in.At.Sub(d.At), AwaitsRelease: d.Status == store.Quarantined && !in.EndsRun}
 	switch {
 	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
@@ -224,7 +224,7 @@ func (d *Description) fires() (next DescribedDeadline, ok bool) {
 	for _, in := range d.Deadlines {
 		passed := !in.At.After(d.At)
 		switch {
-		case in.Held:
+		case in.AwaitsRelease:
 		case !ok, passed && in.EndsRun && !next.EndsRun, passed && in.EndsRun == next.EndsRun && len(in.Pointer) < len(next.Pointer):
 			next, ok = in, true
 		}

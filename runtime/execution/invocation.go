@@ -25,9 +25,9 @@ type Invocation struct {
 	ExecutionTimeout time.Duration `json:"x,omitempty"` // replaces the document's timeout
 	RunTimeout       time.Duration `json:"r,omitempty"` // replaces the document's metadata.swrun.runTimeout
 	Deadline         time.Time     `json:"e,omitzero"`  // replaces the document's timeout
-	// Accepted counts the timeouts from when the start was accepted, and not from when a worker takes the instance.
-	Accepted bool    `json:"a,omitempty"`
-	Parent   *Parent `json:"p,omitempty"`
+	// TimeoutsFromAccept counts the timeouts from when the start was accepted, and not from when a worker takes the instance.
+	TimeoutsFromAccept bool    `json:"a,omitempty"`
+	Parent             *Parent `json:"p,omitempty"`
 	// Origin is the instance that has started it and does not wait for it.
 	Origin *store.Instance `json:"o,omitempty"`
 	Depth  int             `json:"n,omitempty"` // how many workflows have started one another before it
@@ -49,7 +49,7 @@ func (i *Invocation) Starter() (starter store.Instance, ok bool) {
 // Plain reports whether the instance was started with nothing but an input, and by nobody else's instance.
 func (i *Invocation) Plain() bool {
 	_, started := i.Starter()
-	return !started && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.Accepted
+	return !started && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.TimeoutsFromAccept
 }
 
 // Parent is the task that waits for a child workflow.
@@ -84,7 +84,7 @@ func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, parti
 	if i.Parent != nil && (deadline.IsZero() || !i.Parent.Deadline.IsZero() && i.Parent.Deadline.Before(deadline)) {
 		deadline = i.Parent.Deadline
 	}
-	start := store.Start{Instance: instance, Invocation: data, Deadline: deadline, Urgent: i.Accepted || !deadline.IsZero()}
+	start := store.Start{Instance: instance, Invocation: data, Deadline: deadline, Urgent: i.TimeoutsFromAccept || !deadline.IsZero()}
 	if i.Family != nil {
 		start.Family, start.FamilyMax = *i.Family, share(set.Max(limits.Family), partitions)
 	}
@@ -108,7 +108,7 @@ func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interprete
 		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), StartedAt: store.Moment(r.Started), Depth: i.Depth,
 	}
 	from := ev.StartedAt
-	if i.Accepted {
+	if i.TimeoutsFromAccept {
 		from, ev.TimeoutFrom = accepted, accepted
 	}
 	until := func(kind string, at time.Time) {

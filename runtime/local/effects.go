@@ -32,7 +32,7 @@ func (l *local) perform(i *instance, e interpreter.Effect) {
 	}()
 }
 
-// localEffect is an effect of an instance in memory.
+// localEffect is an effect of a run in memory.
 type localEffect struct {
 	local    *local
 	instance *instance
@@ -67,7 +67,7 @@ func (l *local) turn(e interpreter.Effect) (wait, done func()) {
 	}, func() { close(out) }
 }
 
-// performWorkflow starts another workflow as an instance of this run, on the same clock.
+// performWorkflow starts another workflow as a run of the same family, on the same clock.
 func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
 	request, err := interpreter.ReadChildRequest(e.Request.Body)
 	if err != nil {

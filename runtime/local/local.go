@@ -74,7 +74,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 	return execution.NewOutcome(root.state, root.endedAt), cmp.Or(err, l.drain(ctx))
 }
 
-// local is a run in progress: one instance and the ones that it started.
+// local is a family of runs in memory: the first one and those that it has started.
 type local struct {
 	Config
 	clock      *clock
@@ -93,7 +93,7 @@ type local struct {
 	published  chan struct{} // closed when the event emitted last is out; nil before the first
 }
 
-// instance is one workflow instance of a run.
+// instance is one run of the family.
 type instance struct {
 	program *interpreter.Program
 	state   *interpreter.State
@@ -110,7 +110,7 @@ type waiting struct {
 	effect   interpreter.EffectID
 }
 
-// delivery is an event on its way to an instance.
+// delivery is an event on its way to a run.
 type delivery struct {
 	instance *instance
 	event    interpreter.Event
@@ -137,7 +137,7 @@ func (l *local) post(i *instance, ev interpreter.Event) {
 	l.pending = append(l.pending, delivery{i, ev})
 }
 
-// drive steps the instances until all have ended.
+// drive steps the runs until all have ended.
 func (l *local) drive(ctx context.Context) error {
 	for len(l.instances) > 0 {
 		if ctx.Err() != nil {
@@ -243,7 +243,7 @@ func (l *local) receive(f finishedEffect) error {
 	return nil
 }
 
-// step advances an instance and starts its effects.
+// step advances a run and starts its effects.
 func (l *local) step(i *instance, ev interpreter.Event) {
 	result := interpreter.Step(i.program, i.state, ev, l.clock.now())
 	i.again = result.Again
@@ -267,7 +267,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 	}
 }
 
-// end takes an instance out of the run and answers its parent.
+// end takes a run out of the family and answers its parent.
 func (l *local) end(i *instance) {
 	for at, other := range l.instances {
 		if other == i {
