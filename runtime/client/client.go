@@ -26,7 +26,7 @@ type Config struct {
 	Nonce   func() string      // default random; ids of commands
 	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
 	Alone bool
-	// RunDeadlines are those of a start.
+	// Limits are those of a start.
 	Limits limits.Set
 }
 
