@@ -248,3 +248,6 @@ func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 	}
 	p.add(p.src.otherKey(d, key, unitNames()))
 }
+
+// Value returns the expression in the place of the duration, if it is one.
+func (d *Duration) Value() Value { return Value{d.Pointer, d.Expression, FormText} }

@@ -1,6 +1,22 @@
 package dsl
 
-import "github.com/swrun/swrun/errors"
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// ErrorFilter selects errors by equality of each member that is set.
+type ErrorFilter struct {
+	Pointer  Pointer
+	Type     string
+	Status   *int
+	Title    *string
+	Detail   *string
+	Instance *string
+}
 
 // Mismatch names the first member of the filter that e does not have, in the order of the specification, or is empty if
 // the filter selects e. A nil filter selects all errors (semantics 7.1).
@@ -21,4 +37,33 @@ func (f *ErrorFilter) Mismatch(e *errors.Error) (member string) {
 		return "instance"
 	}
 	return ""
+}
+
+func (p *parser) errorFilter(parent *object) *ErrorFilter {
+	n := parent.value("errors")
+	if n == nil {
+		return nil
+	}
+	outer := p.openObject(n, parent.at.Key("errors"), "`errors`", "with")
+	with := outer.value("with")
+	if with == nil {
+		return nil
+	}
+	o := p.openObject(with, outer.at.Key("with"), "an error filter", "type", "status", "title", "detail", "details", "instance")
+	if with.Kind == yaml.MappingNode && !slices.ContainsFunc(o.keys(), func(name string) bool { return o.value(name) != nil }) {
+		p.add(Diagnostic{Code: "SW107", Message: "an error filter needs at least one property", Pointer: o.at, Range: p.src.RangeOf(with),
+			Help: "leave `errors` out to catch every error"})
+	}
+	f := &ErrorFilter{Pointer: o.at, Type: o.text("type"), Status: o.integer("status")}
+	for name, member := range map[string]**string{"title": &f.Title, "detail": &f.Detail, "instance": &f.Instance} {
+		if o.value(name) != nil {
+			text := o.text(name)
+			*member = &text
+		}
+	}
+	if f.Detail == nil && o.value("details") != nil { // its name until 2026 (semantics 1.7)
+		text := o.text("details")
+		f.Detail = &text
+	}
+	return f
 }

@@ -9,6 +9,40 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
+// EventStrategy says which events to consume. Exactly one of All, Any, One is present.
+type EventStrategy struct {
+	Pointer    Pointer
+	All        []*EventFilter
+	Any        []*EventFilter
+	One        *EventFilter
+	Mode       string // all, any or one
+	Until      Expression
+	UntilEvent *EventStrategy
+}
+
+// EventFilter matches events by attribute and correlates them.
+type EventFilter struct {
+	Pointer   Pointer
+	With      Value
+	Correlate map[string]Correlation
+}
+
+// Correlation ties a value of an event to a value of the instance.
+type Correlation struct {
+	From   Expression // or the bare name of an attribute
+	Expect Expression // or a literal
+}
+
+// Iterator handles consumed events or messages one by one.
+type Iterator struct {
+	Pointer Pointer
+	Item    string // default item
+	At      string // default index
+	Do      TaskList
+	Output  *Output
+	Export  *Export
+}
+
 // strategy decodes which events to consume; the one that ends another must not have an until of its own.
 func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	n := o.value(name)
@@ -103,4 +137,20 @@ func (o *object) iterator(name string) *Iterator {
 		Pointer: i.at, Item: i.variable("item", "item"), At: i.variable("at", "index"), Do: i.tasks("do"),
 		Output: o.p.output(i), Export: o.p.export(i),
 	}
+}
+
+// filters returns all filters of a strategy but those of its until.
+func (s *EventStrategy) filters() []*EventFilter {
+	switch {
+	case s.One != nil:
+		return []*EventFilter{s.One}
+	case s.All != nil:
+		return s.All
+	}
+	return s.Any
+}
+
+func (f *EventFilter) has(key string) bool {
+	_, has := f.Correlate[key]
+	return has
 }

@@ -34,20 +34,6 @@ func (v Value) Text() string {
 	return text
 }
 
-// Value returns the expression in the place of the duration, if it is one.
-func (d *Duration) Value() Value { return Value{d.Pointer, d.Expression, FormText} }
-
-// Value returns the error as an object with the members that are present.
-func (e *ErrorDefinition) Value() Value {
-	members := map[string]any{"type": e.Type, "status": e.Status}
-	for name, text := range map[string]string{"title": e.Title, "detail": e.Detail, "instance": e.Instance} {
-		if text != "" {
-			members[name] = text
-		}
-	}
-	return Value{e.Pointer, members, FormData}
-}
-
 // Reference is a name that something under use has.
 type Reference struct {
 	Pointer Pointer

@@ -3,6 +3,7 @@ package dsl
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -260,4 +261,11 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 		p.add(d)
 	}
 	return o
+}
+func (p *parser) wrongType(n *yaml.Node, at Pointer, message string) {
+	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
+	if _, err := strconv.Atoi(strings.TrimSpace(n.Value)); err == nil && source.IsText(n) {
+		d.Help = "write the number without quotes"
+	}
+	p.add(d)
 }

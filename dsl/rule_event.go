@@ -51,22 +51,6 @@ func (c *checker) misspelt(at Pointer) bool {
 	return len(properties) > 1
 }
 
-// filters returns all filters of a strategy but those of its until.
-func (s *EventStrategy) filters() []*EventFilter {
-	switch {
-	case s.One != nil:
-		return []*EventFilter{s.One}
-	case s.All != nil:
-		return s.All
-	}
-	return s.Any
-}
-
-func (f *EventFilter) has(key string) bool {
-	_, has := f.Correlate[key]
-	return has
-}
-
 // envelopeData matches the data of an event in the input of a workflow that events start.
 var envelopeData = regexp.MustCompile(`\.input\s*\[\s*\d*\s*\]\s*\.data\b`)
 

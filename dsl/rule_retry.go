@@ -50,16 +50,13 @@ func (c *checker) retryDurations(policy *RetryPolicy) {
 // reportLateRetries adds up the delays of a policy and compares them with the time there is.
 func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) {
 	delay, known := knownLength(policy.Delay)
-	if !known && !policy.UsesDefaultDelay() || policy.AttemptCount == nil || s.limit == 0 || delay == 0 && !policy.UsesDefaultDelay() {
+	if !known && !policy.usesDefaultDelay() || policy.AttemptCount == nil || s.limit == 0 || delay == 0 && !policy.usesDefaultDelay() {
 		return
 	}
 	var sum time.Duration
 	delays := ""
 	for n := 1; n <= min(*policy.AttemptCount, 60); n++ {
-		next := DelayBefore(policy.Backoff, delay, n)
-		if policy.UsesDefaultDelay() {
-			next = DefaultDelay(policy.Backoff, n)
-		}
+		next := policy.DelayBefore(n, delay)
 		if n <= 5 {
 			delays += "+" + duration.Format(next)
 		}
@@ -72,40 +69,4 @@ func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) 
 			return
 		}
 	}
-}
-
-// The delay of a policy that gives none.
-const (
-	defaultDelay    = 500 * time.Millisecond
-	maxDefaultDelay = 2 * time.Minute
-)
-
-// UsesDefaultDelay reports whether the policy leaves open how long to wait.
-func (p *RetryPolicy) UsesDefaultDelay() bool {
-	return p.Delay == nil && p.JitterFrom == nil && p.JitterTo == nil
-}
-
-// DefaultDelay is how long retry n, which counts from 1, waits if its policy does not say: half a second that grows with
-// the backoff, exponentially if no backoff is given, so 1 s, 2 s, 4 s and so on, up to two minutes.
-func DefaultDelay(backoff string, n int) time.Duration {
-	if backoff == "" {
-		backoff = "exponential"
-	}
-	return min(DelayBefore(backoff, defaultDelay, n), maxDefaultDelay)
-}
-
-// DelayBefore is how long retry n, which counts from 1, waits without jitter (semantics 7.10); more than a hundred years
-// are as good as that.
-func DelayBefore(backoff string, delay time.Duration, n int) time.Duration {
-	factor := int64(1)
-	switch backoff {
-	case "linear":
-		factor = int64(n)
-	case "exponential":
-		factor = 1 << min(n, 62)
-	}
-	if delay > duration.Max/time.Duration(factor) {
-		return duration.Max
-	}
-	return delay * time.Duration(factor)
 }

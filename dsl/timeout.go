@@ -9,6 +9,13 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
+// Timeout bounds a scope. It is a definition or the name of one.
+type Timeout struct {
+	Pointer Pointer
+	Use     Reference // in use.timeouts
+	After   *Duration
+}
+
 // timeoutWithoutAfter reports a timeout that is written as the duration alone, and decodes what was meant. It is nil if the
 // timeout is written otherwise.
 func (p *parser) timeoutWithoutAfter(n *yaml.Node, at Pointer) *Timeout {
@@ -52,4 +59,40 @@ func (s *Source) durationForName(d Diagnostic, name string) (Diagnostic, bool) {
 	d.Help = "name timeouts under use.timeouts, or write the timeout here"
 	d.Fix = s.ReplaceRaw(n, fmt.Sprintf("{ %s: %s }", s.Word("after"), s.Word(meant)))
 	return d, true
+}
+
+func (p *parser) timeout(parent *object) *Timeout {
+	n := parent.value("timeout")
+	if n == nil {
+		return nil
+	}
+	at := parent.at.Key("timeout")
+	if source.IsText(n) {
+		return &Timeout{Pointer: at, Use: parent.reference("timeout", "timeouts")}
+	}
+	return p.timeoutDefinition(n, at)
+}
+
+func (p *parser) timeoutDefinition(n *yaml.Node, at Pointer) *Timeout {
+	if t := p.timeoutWithoutAfter(n, at); t != nil {
+		return t
+	}
+	o := p.object(n, at, "a timeout", "after")
+	o.require("after")
+	t := &Timeout{Pointer: at, After: o.duration("after")}
+	if t.After == nil {
+		t.After = &Duration{Pointer: at.Key("after")}
+	}
+	return t
+}
+
+// TimeoutAfter returns what a timeout says, or the one in use.timeouts that it names; nil if there is none.
+func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
+	if t != nil && t.Use.Name != "" {
+		t = w.Use.Timeouts[t.Use.Name]
+	}
+	if t == nil {
+		return nil
+	}
+	return t.After
 }

@@ -1,6 +1,13 @@
 package dsl
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+)
 
 // Workflow is a whole document (DSL reference, "Workflow").
 type Workflow struct {
@@ -68,153 +75,134 @@ type Schedule struct {
 	Read  string // data (default), envelope or raw
 }
 
-// Input transforms and validates what comes in.
-type Input struct {
-	Schema *Schema
-	From   Value // an expression, or an object that holds some
-}
-
-// Output transforms and validates what goes out.
-type Output struct {
-	Schema *Schema
-	As     Value // as Input.From
-}
-
-// Export replaces the workflow's context.
-type Export struct {
-	Schema *Schema
-	As     Value // as Input.From
-}
-
-// ExternalResource is a document that lives somewhere else.
-type ExternalResource struct {
-	Pointer  Pointer
-	Name     string
-	Endpoint *Endpoint
-}
-
-// Endpoint is where something is reached: a URI template or an expression, and how to authenticate.
-type Endpoint struct {
-	Pointer        Pointer
-	URI            Value // text: a literal URI, an RFC 6570 template or a ${ } expression
-	Authentication *Authentication
-}
-
-// Authentication is a policy, or the name of one.
-type Authentication struct {
-	Pointer Pointer
-	Use     Reference // in use.authentications; all else is empty then
-	Scheme  string    // basic, bearer, digest, oauth2 or oidc
-	Secret  Reference // to the secret that holds the properties (basic: {use: name})
-
-	// Properties are the scheme's own as written, for example username and password; strings may hold ${ }.
-	Properties Value
-}
-
-// Timeout bounds a scope. It is a definition or the name of one.
-type Timeout struct {
-	Pointer Pointer
-	Use     Reference // in use.timeouts
-	After   *Duration
-}
-
-// TimeoutAfter returns what a timeout says, or the one in use.timeouts that it names; nil if there is none.
-func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
-	if t != nil && t.Use.Name != "" {
-		t = w.Use.Timeouts[t.Use.Name]
+func (p *parser) workflow(root *yaml.Node) *Workflow {
+	o := p.object(root, "", "a workflow", "document", "input", "use", "do", "timeout", "output", "schedule", "evaluate")
+	w := &Workflow{
+		Source:   p.src,
+		Document: p.document(o),
+		Input:    p.input(o),
+		Use:      p.use(o),
+		Do:       o.tasks("do"),
+		Timeout:  p.timeout(o),
+		Output:   p.output(o),
+		Schedule: p.schedule(o),
+		Evaluate: p.evaluate(o),
 	}
-	if t == nil {
+	o.require("document", "do")
+	if n := o.value("document"); n != nil && w.Timeout == nil { // it stands in the wrong place, which was reported
+		w.Timeout = p.timeout(&object{p: p, node: n, at: Pointer("").Key("document")})
+	}
+	return w
+}
+
+func (p *parser) document(parent *object) Document {
+	n := parent.value("document")
+	if n == nil {
+		return Document{}
+	}
+	o := p.object(n, parent.at.Key("document"), "`document`",
+		"dsl", "namespace", "name", "version", "title", "summary", "tags", "metadata", "?timeout",
+		"?do", "?input", "?output", "?use", "?schedule", "?evaluate")
+	parent.reportTooDeep(o, "do", "input", "output", "use", "schedule", "evaluate")
+	if misplaced := o.value("timeout"); misplaced != nil {
+		p.misplacedTimeout(o, misplaced)
+	}
+	d := Document{
+		DSL: o.version("dsl"), Namespace: o.name("namespace"), Name: o.name("name"), Version: o.version("version"),
+		Title: o.text("title"), Summary: o.text("summary"), Tags: o.mapping("tags"), Metadata: o.mapping("metadata"), Engine: o.workflowEngine(),
+	}
+	o.require("dsl", "namespace", "name", "version")
+	p.checkDSL(o, d.DSL)
+	return d
+}
+
+// misplacedTimeout reports a timeout under document, where a published page shows it (semantics 1.7b).
+func (p *parser) misplacedTimeout(o *object, n *yaml.Node) {
+	key := o.key("timeout")
+	d := Diagnostic{
+		Code: "SW118", Message: "`timeout` does not belong to `document`", Range: p.src.RangeOf(key), Label: "move it to the top level",
+		Pointer: o.at.Key("timeout"), Help: "a workflow's timeout stands beside `document` and `do`",
+	}
+	_, top := source.Child(p.src.Root, "timeout")
+	inOneLine := n.Style&yaml.FlowStyle == 0 || bytes.Contains(p.src.Line(n.Line), []byte("}"))
+	if o.node.Style&yaml.FlowStyle == 0 && top == nil && inOneLine {
+		d.Fix = p.src.MoveToEnd(key, n)
+	}
+	p.add(d)
+}
+
+func (p *parser) use(parent *object) Use {
+	n := parent.value("use")
+	if n == nil {
+		return Use{}
+	}
+	o := p.object(n, parent.at.Key("use"), "`use`",
+		"authentications", "catalogs", "errors", "extensions", "functions", "retries", "secrets", "timeouts")
+	return Use{
+		Authentications: named(o, "authentications", (*parser).topAuthentication),
+		Catalogs:        named(o, "catalogs", (*parser).catalog),
+		Errors:          named(o, "errors", (*parser).errorDefinition),
+		Functions:       functions(o),
+		Retries:         named(o, "retries", (*parser).retryPolicy),
+		Timeouts:        named(o, "timeouts", (*parser).timeoutDefinition),
+		Secrets:         o.texts("secrets"),
+		Extensions:      p.extensions(o),
+	}
+}
+
+// named decodes a map of reusable components.
+func named[T any](o *object, key string, decode func(*parser, *yaml.Node, Pointer) T) map[string]T {
+	entries := o.entries(key)
+	if entries == nil {
 		return nil
 	}
-	return t.After
-}
-
-// RetryPolicyOf returns the retry policy of a catch, or the one in use.retries that it names; nil if there is none.
-func (w *Workflow) RetryPolicyOf(c *Catch) *RetryPolicy {
-	if c.RetryUse.Name != "" {
-		return w.Use.Retries[c.RetryUse.Name]
+	decoded := make(map[string]T, len(entries))
+	for _, e := range entries {
+		decoded[e.key.Value] = decode(o.p, e.value, e.at)
 	}
-	return c.Retry
+	return decoded
 }
 
-// ErrorOf returns the error that a task raises, or the one in use.errors that it names; nil if that is not known.
-func (w *Workflow) ErrorOf(t *RaiseTask) *ErrorDefinition {
-	if t.Use.Data != nil {
-		return w.Use.Errors[t.Use.Text()]
+func functions(o *object) map[string]Task {
+	decoded := map[string]Task{}
+	for _, e := range o.entries("functions") {
+		decoded[e.key.Value] = o.p.task(e.key.Value, e.value, e.at)
 	}
-	return t.Error
+	return decoded
 }
 
-// ErrorDefinition describes an error to raise. Type, Title, Detail and Instance may be ${ } expressions.
-type ErrorDefinition struct {
-	Pointer  Pointer
-	Type     string
-	Status   any // whole number, or a ${ } expression that yields one
-	Title    string
-	Detail   string
-	Instance string
-}
-
-// ErrorDefinitions returns the errors that a document defines, under use and where they are raised.
-func (w *Workflow) ErrorDefinitions() (all []*ErrorDefinition) {
-	(&walker{onError: func(e *ErrorDefinition) { all = append(all, e) }}).workflow(w, nil)
+func (p *parser) extensions(parent *object) []*Extension {
+	var all []*Extension
+	for i, n := range parent.list("extensions") {
+		e, ok := p.item(n, parent.at.Key("extensions").Index(i), listedExtension())
+		if !ok {
+			continue
+		}
+		o := p.object(e.value, e.at, "an extension", "extend", "when", "before", "after")
+		o.require("extend")
+		all = append(all, &Extension{
+			Pointer: e.at, Name: e.key.Value, When: o.expression("when"), Before: o.tasks("before"), After: o.tasks("after"),
+			Extend: o.enum("extend", "call", "composite", "emit", "for", "listen", "raise", "run", "set", "switch", "try", "wait", "all"),
+		})
+	}
 	return all
 }
 
-// ErrorFilter selects errors by equality of each member that is set.
-type ErrorFilter struct {
-	Pointer  Pointer
-	Type     string
-	Status   *int
-	Title    *string
-	Detail   *string
-	Instance *string
-}
-
-// RetryPolicy says when and how often to try again.
-type RetryPolicy struct {
-	Pointer         Pointer
-	When            Expression
-	ExceptWhen      Expression
-	Delay           *Duration
-	Backoff         string // constant, linear or exponential; empty if absent: constant if there is a delay
-	AttemptCount    *int   // limit.attempt.count: retries, the first try excluded; nil is unlimited
-	AttemptDuration *Duration
-	LimitDuration   *Duration
-	JitterFrom      *Duration
-	JitterTo        *Duration
-}
-
-// EventStrategy says which events to consume. Exactly one of All, Any, One is present.
-type EventStrategy struct {
-	Pointer    Pointer
-	All        []*EventFilter
-	Any        []*EventFilter
-	One        *EventFilter
-	Mode       string // all, any or one
-	Until      Expression
-	UntilEvent *EventStrategy
-}
-
-// EventFilter matches events by attribute and correlates them.
-type EventFilter struct {
-	Pointer   Pointer
-	With      Value
-	Correlate map[string]Correlation
-}
-
-// Correlation ties a value of an event to a value of the instance.
-type Correlation struct {
-	From   Expression // or the bare name of an attribute
-	Expect Expression // or a literal
-}
-
-// Iterator handles consumed events or messages one by one.
-type Iterator struct {
-	Pointer Pointer
-	Item    string // default item
-	At      string // default index
-	Do      TaskList
-	Output  *Output
-	Export  *Export
+func (p *parser) schedule(parent *object) *Schedule {
+	n := parent.value("schedule")
+	if n == nil {
+		return nil
+	}
+	o := p.object(n, parent.at.Key("schedule"), "`schedule`", "every", "cron", "after", "on", "read")
+	if o.broken {
+		return nil
+	}
+	s := &Schedule{
+		Every: o.duration("every"), Cron: o.text("cron"), After: o.duration("after"), On: o.strategy("on", false),
+		Read: o.enum("read", "data", "envelope", "raw"),
+	}
+	if o.value("read") != nil && o.value("on") == nil && !o.misspelt["on"] {
+		o.report("SW124", "read", "`read` tells how the events of `on` are read, and there is no `on`")
+	}
+	return s
 }

@@ -39,16 +39,14 @@ func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 		return nil
 	}
 	return &retry{
-		when:             b.Condition(policy.When),
-		exceptWhen:       b.Condition(policy.ExceptWhen),
-		delay:            b.Duration(policy.Delay),
-		usesDefaultDelay: policy.UsesDefaultDelay(),
-		backoff:          policy.Backoff,
-		count:            policy.AttemptCount,
-		attemptDuration:  b.Duration(policy.AttemptDuration),
-		limitDuration:    b.Duration(policy.LimitDuration),
-		jitterFrom:       b.Duration(policy.JitterFrom),
-		jitterTo:         b.Duration(policy.JitterTo),
+		policy:          policy,
+		when:            b.Condition(policy.When),
+		exceptWhen:      b.Condition(policy.ExceptWhen),
+		delay:           b.Duration(policy.Delay),
+		attemptDuration: b.Duration(policy.AttemptDuration),
+		limitDuration:   b.Duration(policy.LimitDuration),
+		jitterFrom:      b.Duration(policy.JitterFrom),
+		jitterTo:        b.Duration(policy.JitterTo),
 	}
 }
 
@@ -160,7 +158,7 @@ func both(s *interpreter.Scope, when, exceptWhen *expr.Code, v any) (bool, *erro
 // again waits for the next attempt if the policy grants one.
 func (t *tryBody) again(s *interpreter.Scope, progress *tryProgress, caught any) (next interpreter.Next, retries bool) {
 	r := t.retry
-	if r == nil || r.count != nil && progress.Retries >= *r.count {
+	if r == nil || r.policy.AttemptCount != nil && progress.Retries >= *r.policy.AttemptCount {
 		return next, false
 	}
 	wanted, err := both(s, r.when, r.exceptWhen, caught)
@@ -185,11 +183,9 @@ func (t *tryBody) Wake(s *interpreter.Scope) interpreter.Next {
 
 // retry is a compiled retry policy.
 type retry struct {
+	policy                         *dsl.RetryPolicy
 	when, exceptWhen               *expr.Code
 	delay                          *interpreter.Duration
-	usesDefaultDelay               bool // how long to wait
-	backoff                        string
-	count                          *int
 	attemptDuration, limitDuration *interpreter.Duration
 	jitterFrom, jitterTo           *interpreter.Duration
 }
@@ -208,11 +204,7 @@ func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error)
 	if err != nil {
 		return 0, err
 	}
-	if r.usesDefaultDelay {
-		delay = dsl.DefaultDelay(r.backoff, n)
-	} else {
-		delay = dsl.DelayBefore(r.backoff, delay, n)
-	}
+	delay = r.policy.DelayBefore(n, delay)
 	from, err := span(s, r.jitterFrom)
 	if err != nil {
 		return 0, err

@@ -1,0 +1,71 @@
+package dsl
+
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+)
+
+func (p *parser) input(parent *object) *Input {
+	if schema, from, ok := p.reshaped(parent, "input", "from"); ok {
+		return &Input{Schema: schema, From: from}
+	}
+	return nil
+}
+
+func (p *parser) output(parent *object) *Output {
+	if schema, as, ok := p.reshaped(parent, "output", "as"); ok {
+		return &Output{Schema: schema, As: as}
+	}
+	return nil
+}
+
+func (p *parser) export(parent *object) *Export {
+	if schema, as, ok := p.reshaped(parent, "export", "as"); ok {
+		return &Export{Schema: schema, As: as}
+	}
+	return nil
+}
+
+// reshaped decodes the schema of data and, under a property, how they are reshaped; ok is false if there is neither.
+func (p *parser) reshaped(parent *object, name, property string) (schema *Schema, v Value, ok bool) {
+	n := parent.value(name)
+	if n == nil {
+		return nil, Value{}, false
+	}
+	o := p.object(n, parent.at.Key(name), fmt.Sprintf("`%s`", name), "schema", property)
+	return p.schema(o), o.transform(property), true
+}
+
+// transform decodes what reshapes data: an expression, or an object that holds expressions.
+func (o *object) transform(name string) Value {
+	n := o.value(name)
+	switch {
+	case n == nil:
+	case n.Kind == yaml.MappingNode || source.IsText(n):
+		return o.valueOf(name, o.dataOrText(name), FormTransform)
+	default:
+		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
+	}
+	return o.valueOf(name, nil, FormTransform)
+}
+
+// Input transforms and validates what comes in.
+type Input struct {
+	Schema *Schema
+	From   Value // an expression, or an object that holds some
+}
+
+// Output transforms and validates what goes out.
+type Output struct {
+	Schema *Schema
+	As     Value // as Input.From
+}
+
+// Export replaces the workflow's context.
+type Export struct {
+	Schema *Schema
+	As     Value // as Input.From
+}

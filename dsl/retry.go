@@ -1,0 +1,117 @@
+package dsl
+
+import (
+	"fmt"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/internal/duration"
+)
+
+// RetryPolicy says when and how often to try again.
+type RetryPolicy struct {
+	Pointer         Pointer
+	When            Expression
+	ExceptWhen      Expression
+	Delay           *Duration
+	Backoff         string // constant, linear or exponential; empty if absent: constant if there is a delay
+	AttemptCount    *int   // limit.attempt.count: retries, the first try excluded; nil is unlimited
+	AttemptDuration *Duration
+	LimitDuration   *Duration
+	JitterFrom      *Duration
+	JitterTo        *Duration
+}
+
+// RetryPolicyOf returns the retry policy of a catch, or the one in use.retries that it names; nil if there is none.
+func (w *Workflow) RetryPolicyOf(c *Catch) *RetryPolicy {
+	if c.RetryUse.Name != "" {
+		return w.Use.Retries[c.RetryUse.Name]
+	}
+	return c.Retry
+}
+
+// The delay of a policy that gives none.
+const (
+	defaultDelay    = 500 * time.Millisecond
+	maxDefaultDelay = 2 * time.Minute
+)
+
+// DelayBefore returns how long retry n, which counts from 1, waits without jitter; delay is the length of the policy's own
+// delay (semantics 7.10). A policy that gives neither delay nor jitter waits half a second that grows with its backoff,
+// exponentially if it gives none: 1 s, 2 s, 4 s and so on, up to two minutes.
+func (r *RetryPolicy) DelayBefore(n int, delay time.Duration) time.Duration {
+	if !r.usesDefaultDelay() {
+		return grown(delay, r.Backoff, n)
+	}
+	backoff := r.Backoff
+	if backoff == "" {
+		backoff = "exponential"
+	}
+	return min(grown(defaultDelay, backoff, n), maxDefaultDelay)
+}
+
+// usesDefaultDelay reports whether the policy leaves open how long to wait.
+func (r *RetryPolicy) usesDefaultDelay() bool {
+	return r.Delay == nil && r.JitterFrom == nil && r.JitterTo == nil
+}
+
+// grown returns the delay before retry n, at most duration.Max.
+func grown(delay time.Duration, backoff string, n int) time.Duration {
+	factor := time.Duration(1)
+	switch backoff {
+	case "linear":
+		factor = time.Duration(n)
+	case "exponential":
+		factor = 1 << min(n, 62)
+	}
+	if delay > duration.Max/factor {
+		return duration.Max
+	}
+	return delay * factor
+}
+
+func (p *parser) retryPolicy(n *yaml.Node, at Pointer) *RetryPolicy {
+	o := p.object(n, at, "a retry policy", "when", "exceptWhen", "delay", "backoff", "limit", "jitter")
+	r := &RetryPolicy{Pointer: at, When: o.expression("when"), ExceptWhen: o.expression("exceptWhen"), Delay: o.duration("delay")}
+	r.Backoff = p.backoff(o)
+	if n := o.value("limit"); n != nil {
+		limit := p.object(n, at.Key("limit"), "`limit`", "attempt", "duration")
+		r.LimitDuration = limit.duration("duration")
+		if n := limit.value("attempt"); n != nil {
+			attempt := p.object(n, limit.at.Key("attempt"), "`attempt`", "count", "duration")
+			r.AttemptCount, r.AttemptDuration = attempt.count("count"), attempt.duration("duration")
+		}
+	}
+	if n := o.value("jitter"); n != nil {
+		jitter := p.object(n, at.Key("jitter"), "`jitter`", "from", "to")
+		jitter.require("from", "to")
+		r.JitterFrom, r.JitterTo = jitter.duration("from"), jitter.duration("to")
+	}
+	return r
+}
+
+func (p *parser) backoff(parent *object) string {
+	n := parent.value("backoff")
+	if n == nil {
+		return ""
+	}
+	o := p.object(n, parent.at.Key("backoff"), "`backoff`", "constant", "exponential", "linear")
+	kind := o.exactlyOne("constant", "exponential", "linear")
+	if kind == "" {
+		return "constant"
+	}
+	properties := o.value(kind)
+	if properties.Kind != yaml.MappingNode {
+		p.wrongType(properties, o.at.Key(kind), fmt.Sprintf("`%s` must be an object", kind))
+		return kind
+	}
+	for i := 0; i+1 < len(properties.Content); i += 2 {
+		key := properties.Content[i]
+		p.add(Diagnostic{
+			Code: "SW127", Message: fmt.Sprintf("`%s` of a backoff has no effect", key.Value), Pointer: o.at.Key(kind).Key(key.Value),
+			Range: p.src.RangeOf(key), Help: "the DSL gives backoffs no properties; the delay grows from `delay`",
+		})
+	}
+	return kind
+}
