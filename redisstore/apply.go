@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/swrun/swrun/runtime/store"
@@ -27,17 +28,38 @@ func (s *Store) subject(i store.Instance, t store.Token) *subject {
 	}
 }
 
-// change is a change of one instance on its way to the script: what it expects, checks and does.
-type change struct {
-	record, mail      any // that are expected
-	notBefore, before int64
-	stamp             string // what entries carry behind their time
-	keys              []any  // instance and history first
-	sets, unsets      []any  // fields and values, and fields, of the instance's hash
-	entries           [][]byte
-	checks, commands  []any
-	checked, done     int // numbers of checks and commands
+// batch is changes of instances of one partition on their way to scripts/apply.lua, written as the script reads them. Begin
+// begins a change; then come its fields, its entries of history, and its checks and commands.
+type batch struct {
+	keys, args []any // of the script; the first argument is how many changes there are
+	changes    int
+
+	// Of the change that is being written:
+
+	open     bool // there is one
+	key, arg int  // where its keys and arguments begin
+	counts   [counted]int
+	commands int   // where the arguments of its commands begin
+	checks   []any // which come after its commands
 }
+
+// What is counted of a change.
+const (
+	countSets    = iota // fields and values to set
+	countUnsets         // fields to delete
+	countEntries        // of history
+	countCommands
+	counted
+)
+
+// What a change's arguments begin with; the counts follow.
+const (
+	argRecord = iota
+	argMail
+	argNotBefore
+	argBefore
+	argCounts
+)
 
 const (
 	anyRecord = "*" // is expected
@@ -47,190 +69,230 @@ const (
 	maxArguments = 500
 )
 
-// check lets the change happen only if something holds, which the script knows by its name.
-func (c *change) check(name string, key, argument any) {
-	c.keys = append(c.keys, key)
-	c.checks = append(c.checks, name, len(c.keys), argument)
-	c.checked++
+// newBatch returns a batch with room for n changes.
+func (s *Store) newBatch(partition, n int) *batch {
+	b := &batch{keys: make([]any, 1, 1+4*n), args: make([]any, 1, 1+24*n)}
+	b.keys[0] = s.keys.partitions[partition].timeKey
+	return b
 }
 
-// do adds a command.
-func (c *change) do(name string, key any, args ...any) {
-	c.keys = append(c.keys, key)
-	c.command(name, len(c.keys), args)
+// begin begins a change of an instance whose record is expected to be this.
+func (b *batch) begin(to *subject, record any) {
+	b.end()
+	b.changes++
+	b.open, b.key, b.arg = true, len(b.keys), len(b.args)
+	b.keys = append(b.keys, to.hash, to.history)
+	b.args = append(b.args, record, anyNumber, 0, 0, 0, 0, 0, 0)
+}
+
+// end completes the change that is being written, if there is one.
+func (b *batch) end() {
+	if !b.open {
+		return
+	}
+	for n, count := range b.counts {
+		b.args[b.arg+argCounts+n] = count
+	}
+	if b.counts[countCommands] > 0 {
+		b.args = append(b.args, b.checks...)
+		b.args[b.commands], b.args[b.commands+1] = len(b.keys)-b.key, len(b.args)-b.commands-2
+		b.args[b.commands+2] = len(b.checks) / argsPerCheck
+	}
+	b.open, b.counts, b.checks = false, [counted]int{}, nil
+}
+
+// dropEmpty drops the change that is being written if it does nothing.
+func (b *batch) dropEmpty() {
+	if b.counts == [counted]int{} {
+		b.keys, b.args = b.keys[:b.key], b.args[:b.arg]
+		b.open, b.changes = false, b.changes-1
+	}
+}
+
+const argsPerCheck = 3
+
+// set sets a field of the instance's hash.
+func (b *batch) set(field, value any) {
+	b.args = append(b.args, field, value)
+	b.counts[countSets] += 2
+}
+
+// unset deletes a field of the instance's hash. It comes after those that are set.
+func (b *batch) unset(field any) {
+	b.args = append(b.args, field)
+	b.counts[countUnsets]++
+}
+
+// entry appends an entry to the instance's history. It comes after the fields.
+func (b *batch) entry(to *subject, entry []byte) {
+	b.args = append(b.args, append(append(make([]byte, 0, len(to.stamp)+len(entry)), to.stamp...), entry...))
+	b.counts[countEntries]++
+}
+
+// check lets the change happen only if something holds, which the script knows by its name. Only changes with commands have
+// checks.
+func (b *batch) check(name string, key, argument any) {
+	b.keys = append(b.keys, key)
+	b.checks = append(b.checks, name, len(b.keys)-b.key, argument)
+}
+
+// do adds a command. It comes after the fields and entries.
+func (b *batch) do(name string, key any, args ...any) {
+	b.keys = append(b.keys, key)
+	b.command(name, len(b.keys)-b.key, args)
 }
 
 // onInstance adds a command for the instance's own key.
-func (c *change) onInstance(name string, args ...any) { c.command(name, 1, args) }
+func (b *batch) onInstance(name string, args ...any) { b.command(name, 1, args) }
 
-func (c *change) command(name string, key int, args []any) {
-	c.commands = append(append(c.commands, name, key, len(args)), args...)
-	c.done++
-}
-
-// appendTo appends the arguments of the change to those of a request.
-func (c *change) appendTo(args []any) []any {
-	args = append(args, c.record, c.mail, c.notBefore, c.before, len(c.sets), len(c.unsets), len(c.entries), c.done)
-	args = append(append(args, c.sets...), c.unsets...)
-	for _, e := range c.entries {
-		args = append(args, c.stamped(e))
+// command adds commands of the same name for a key, as many as it takes for all the arguments.
+func (b *batch) command(name string, key int, args []any) {
+	if b.counts[countCommands] == 0 {
+		b.commands = len(b.args)
+		b.args = append(b.args, 0, 0, 0)
 	}
-	if c.done > 0 {
-		args = append(args, len(c.keys), 1+len(c.checks)+len(c.commands), c.checked)
-		args = append(append(args, c.checks...), c.commands...)
-	}
-	return args
-}
-
-// stamped returns an entry of history as it is stored, but for the time.
-func (c *change) stamped(entry []byte) []byte {
-	return append(append(make([]byte, 0, len(c.stamp)+len(entry)), c.stamp...), entry...)
-}
-
-// size returns how many arguments the change takes.
-func (c *change) size() int {
-	return 11 + len(c.sets) + len(c.unsets) + len(c.entries) + len(c.checks) + len(c.commands)
-}
-
-// newChange returns what the script does for a change of an instance. Text is the record as it was stored, becomes what it
-// is to be.
-func (s *Store) newChange(to *subject, c *store.Change, text, becomes string) *change {
-	w := s.blank(to, text)
-	w.notBefore, w.before, w.entries = c.NotBefore, c.Before, c.Entries
-	if c.WithMail {
-		w.mail = c.From.Mail
-	}
-	s.fields(w, c, text, becomes)
-	w.move(to, c)
-	w.apart(to, c)
-	w.messages(to, c)
-	switch {
-	case c.Message != nil:
-		w.onInstance("HINT", s.keys.hints(), mailHint(to.partition, to.instance))
-	case c.Hints():
-		w.onInstance("HINT", s.keys.hints(), hint(to.partition))
-	}
-	return w
-}
-
-// blank returns a change of an instance that does nothing yet.
-func (s *Store) blank(to *subject, record any) *change {
-	return &change{record: record, mail: anyNumber, stamp: to.stamp, keys: append(make([]any, 0, 6), to.hash, to.history)}
-}
-
-// fields writes the fields of the instance's hash. What is too much for one command is written by several.
-func (s *Store) fields(w *change, c *store.Change, text, becomes string) {
-	w.sets = make([]any, 0, 8+2*len(c.State.Frames))
-	if becomes != text {
-		w.sets = append(w.sets, fieldRecord, becomes)
-	}
-	if c.From == nil {
-		w.sets = append(w.sets, fieldInfo, c.Invocation)
-	}
-	if c.State.Head != nil {
-		w.sets = append(w.sets, fieldHead, c.State.Head)
-	}
-	if c.State.Context != nil {
-		w.sets = append(w.sets, fieldContext, c.State.Context)
-	}
-	for _, f := range c.State.Frames {
-		w.sets = append(w.sets, s.frames.field(f.Key), f.Data)
-	}
-	for _, key := range c.State.Ended {
-		w.unsets = append(w.unsets, s.frames.field(key))
-	}
-	if len(w.sets) > maxArguments {
-		w.spread("HSET", 1, w.sets[maxArguments:])
-		w.sets = w.sets[:maxArguments]
-	}
-	if len(w.unsets) > maxArguments {
-		w.spread("HDEL", 1, w.unsets[maxArguments:])
-		w.unsets = w.unsets[:maxArguments]
-	}
-}
-
-// spread adds commands for a key until all arguments are there.
-func (c *change) spread(name string, key int, args []any) {
-	for len(args) > 0 {
+	for first := true; first || len(args) > 0; first = false {
 		some := args[:min(len(args), maxArguments)]
 		args = args[len(some):]
-		c.command(name, key, some)
+		b.args = append(append(b.args, name, key, len(some)), some...)
+		b.counts[countCommands]++
+	}
+}
+
+// write writes what the script does for a change of an instance. Text is the record as it was stored, becomes what it is to be.
+func (s *Store) write(b *batch, to *subject, c *store.Change, text, becomes string) {
+	b.begin(to, text)
+	b.args[b.arg+argNotBefore], b.args[b.arg+argBefore] = c.NotBefore, c.Before
+	if c.WithMail {
+		b.args[b.arg+argMail] = c.From.Mail
+	}
+	if becomes != text {
+		b.set(fieldRecord, becomes)
+	}
+	s.writeState(b, to, c)
+	b.move(to, c)
+	b.apart(to, c)
+	b.messages(to, c)
+	switch {
+	case c.Message != nil:
+		b.onInstance("HINT", s.keys.hints(), mailHint(to.partition, to.instance))
+	case c.Hints():
+		b.onInstance("HINT", s.keys.hints(), hint(to.partition))
+	}
+}
+
+// maxFrames is how many frames are set, and how many are deleted, without a command of their own.
+const maxFrames = maxArguments/2 - 8
+
+// writeState writes what changes of the instance's state, and its new history. What is too much for one command is written
+// by several.
+func (s *Store) writeState(b *batch, to *subject, c *store.Change) {
+	if c.From == nil {
+		b.set(fieldInfo, c.Invocation)
+	}
+	if c.State.Head != nil {
+		b.set(fieldHead, c.State.Head)
+	}
+	if c.State.Context != nil {
+		b.set(fieldContext, c.State.Context)
+	}
+	frames, ended := c.State.Frames, c.State.Ended
+	for _, f := range frames[:min(len(frames), maxFrames)] {
+		b.set(s.frames.field(f.Key), f.Data)
+	}
+	for _, key := range ended[:min(len(ended), maxFrames)] {
+		b.unset(s.frames.field(key))
+	}
+	for _, e := range c.Entries {
+		b.entry(to, e)
+	}
+	if len(frames) > maxFrames {
+		var more []any
+		for _, f := range frames[maxFrames:] {
+			more = append(more, s.frames.field(f.Key), f.Data)
+		}
+		b.onInstance("HSET", more...)
+	}
+	if len(ended) > maxFrames {
+		var more []any
+		for _, key := range ended[maxFrames:] {
+			more = append(more, s.frames.field(key))
+		}
+		b.onInstance("HDEL", more...)
 	}
 }
 
 // move puts the instance where its record says, and prolongs its owner's lease.
-func (c *change) move(to *subject, of *store.Change) {
+func (b *batch) move(to *subject, of *store.Change) {
 	k, at := to.keys, of.To.Place()
 	if of.From == nil {
-		c.do("ZADD", k.sets[at.Set], score(at), member(to.instance, at))
-		c.do("INDEX", k.index, to.instance.String())
+		b.do("ZADD", k.sets[at.Set], score(at), member(to.instance, at))
+		b.do("INDEX", k.index, to.instance.String())
 		return
 	}
 	from := of.From.Place()
 	if from.Set != at.Set || from.Owner != at.Owner {
-		c.do("ZREM", k.sets[from.Set], member(to.instance, from))
+		b.do("ZREM", k.sets[from.Set], member(to.instance, from))
 	}
 	if from != at {
-		c.do("ZADD", k.sets[at.Set], score(at), member(to.instance, at))
+		b.do("ZADD", k.sets[at.Set], score(at), member(to.instance, at))
 	}
 	if of.To.Held() && of.To.Lease > of.From.Lease {
-		c.do("LEASE", k.leases, of.To.Owner, of.To.Lease)
+		b.do("LEASE", k.leases, of.To.Owner, of.To.Lease)
 	}
 	if of.Ended {
-		c.check("CHANGED", k.leases, of.From.Owner)
+		b.check("CHANGED", k.leases, of.From.Owner)
 	}
 }
 
 // apart writes what is kept apart from the instance.
-func (c *change) apart(to *subject, of *store.Change) {
+func (b *batch) apart(to *subject, of *store.Change) {
 	for ref, data := range of.Payloads {
-		c.do("HSET", to.keys.payloads(to.instance), ref, data)
+		b.do("HSET", to.keys.payloads(to.instance), ref, data)
 	}
 	for _, data := range of.Outbox {
-		c.do("XADD", to.keys.outbox, "*", "d", data)
+		b.do("XADD", to.keys.outbox, "*", "d", data)
 	}
 }
 
 // messages writes what comes into the inbox and what leaves it.
-func (c *change) messages(to *subject, of *store.Change) {
+func (b *batch) messages(to *subject, of *store.Change) {
 	k, i := to.keys, to.instance
 	switch {
 	case of.To.Mail == 0:
 	case of.To.Status.Final():
-		c.do("DEL", k.inbox(i))
+		b.do("DEL", k.inbox(i))
 	case of.Consumed > 0:
-		c.do("LTRIM", k.inbox(i), of.Consumed, -1)
+		b.do("LTRIM", k.inbox(i), of.Consumed, -1)
 	}
 	if of.Message != nil {
-		c.onInstance("HINCRBY", fieldMail, 1)
-		c.do("RPUSH", k.inbox(i), []byte(of.Message))
+		b.onInstance("HINCRBY", fieldMail, 1)
+		b.do("RPUSH", k.inbox(i), []byte(of.Message))
 	}
 	if of.ID != "" {
-		c.check("SEEN", k.seen, of.ID)
-		c.do("REMEMBER", k.seen, of.ID)
+		b.check("SEEN", k.seen, of.ID)
+		b.do("REMEMBER", k.seen, of.ID)
 	}
 	switch of.Notice {
 	case store.NoticeGiven:
-		c.do("SADD", k.notices, i.String())
+		b.do("SADD", k.notices, i.String())
 	case store.NoticeRemoved:
-		c.do("SREM", k.notices, i.String())
+		b.do("SREM", k.notices, i.String())
 	}
 }
 
 // apply sends changes of instances of one partition, which the script looks at one after the other, and returns the answer
 // to each. Each answer is for the caller to judge; an error leaves open what has happened.
-func (s *Store) apply(ctx context.Context, script *script, partition int, name string, changes ...*change) ([]reply, error) {
-	keys, size := 1, 0
-	for _, c := range changes {
-		keys, size = keys+len(c.keys), size+c.size()
+func (s *Store) apply(ctx context.Context, script *script, partition int, name string, b *batch) ([]reply, error) {
+	b.end()
+	b.args[0] = b.changes
+	return s.repeat(ctx, script, partition, name, b.changes, b.keys, b.args)
+}
+
+// applyAll is apply for as many changes as there are, perhaps none.
+func (s *Store) applyAll(ctx context.Context, script *script, partition int, b *batch) ([]reply, error) {
+	if b.changes == 0 {
+		return nil, nil
 	}
-	args := append(make([]any, 0, 7+keys+size), nil, nil, keys, s.keys.partitions[partition].time)
-	for _, c := range changes {
-		args = append(args, c.keys...)
-	}
-	args = append(args, nil, nil, nil, len(changes))
-	for _, c := range changes {
-		args = c.appendTo(args)
-	}
-	return s.repeat(ctx, script, partition, name, len(changes), args)
+	return s.apply(ctx, script, partition, fmt.Sprintf("%d runs", b.changes), b)
 }

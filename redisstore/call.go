@@ -33,21 +33,21 @@ func (r reply) list(n int) []any {
 // call runs a script of a partition with keys and arguments. Its error is a *store.Refusal, or leaves open whether the
 // script has run.
 func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []any, args ...any) (reply, error) {
-	all, err := s.repeat(ctx, c, partition, subject, 1, append(c.arguments(len(args), keys...), args...))
+	all, err := s.repeat(ctx, c, partition, subject, 1, keys, args)
 	if err != nil {
 		return reply{}, err
 	}
 	return all[0], refusal(all[0], subject)
 }
 
-// repeat runs a script of a partition, and repeats the same while it is not answered for a reason that may pass. args begin
-// with the script's arguments; it has so many answers. An error leaves open whether the script has run.
-func (s *Store) repeat(ctx context.Context, c *script, partition int, subject string, answers int, args []any) ([]reply, error) {
+// repeat runs a script of a partition, and repeats the same while it is not answered for a reason that may pass. It has so
+// many answers. An error leaves open whether the script has run.
+func (s *Store) repeat(ctx context.Context, c *script, partition int, subject string, answers int, keys, args []any) ([]reply, error) {
 	for failures := 1; ; failures++ {
 		n, err := s.node(ctx, partition)
 		var all []reply
 		if err == nil {
-			all, err = s.try(ctx, n, &request{ctx: ctx, partition: partition, s: c, args: args, answers: answers})
+			all, err = s.try(ctx, n, &request{ctx: ctx, partition: partition, s: c, keys: keys, args: args, answers: answers})
 		}
 		if err == nil {
 			n.outage.ended(s.uptime)
@@ -79,17 +79,16 @@ func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 	return all, nil
 }
 
-// address completes the arguments of requests that are about to be sent with what scripts/clock.lua asks for. Those of a
-// partition that stand together say the same.
+// address completes requests that are about to be sent with what scripts/clock.lua asks for. Those of a partition that stand
+// together say the same.
 func (s *Store) address(requests []*request) {
 	now := s.uptime()
-	var seen, expected int64
 	for i, r := range requests {
-		if i == 0 || requests[i-1].partition != r.partition {
-			seen, expected = s.seen[r.partition].Load(), s.clocks[r.partition].expected(now)
+		if r.sent = now; i > 0 && requests[i-1].partition == r.partition {
+			r.seen, r.expected = requests[i-1].seen, requests[i-1].expected
+		} else {
+			r.seen, r.expected = s.seen[r.partition].Load(), s.clocks[r.partition].expected(now)
 		}
-		r.sent = now
-		r.s.address(r.args, seen, r.echo, expected)
 	}
 }
 

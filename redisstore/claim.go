@@ -13,11 +13,10 @@ import (
 // candidate is an instance that somebody wants to claim, as it was read.
 type candidate struct {
 	*subject
-	loaded store.Loaded
-	inbox  []store.Message
-	change store.Change
-	text   string // of the record, as it is to be
-	write  *change
+	loaded        store.Loaded
+	inbox         []store.Message
+	change        store.Change
+	text, becomes string // of the record
 }
 
 // Claim implements store.Store. It reads the instances, and then takes those that have not changed since.
@@ -75,11 +74,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 			continue // what cannot be read of it is told by whoever looks at it; the others are well
 		}
 		to := s.subject(i, store.Token{Epoch: change.To.Epoch, Nonce: change.To.Nonce})
-		one := &candidate{subject: to, loaded: l, change: change, text: change.To.String()}
-		if !change.Done {
-			one.write = s.newChange(to, &change, values[fieldRecord], one.text)
-		}
-		all = append(all, one)
+		all = append(all, &candidate{subject: to, loaded: l, change: change, text: values[fieldRecord], becomes: change.To.String()})
 	}
 	return all, now, s.readInboxes(ctx, c.Partition, all)
 }
@@ -106,20 +101,18 @@ func (s *Store) readInboxes(ctx context.Context, partition int, candidates []*ca
 
 // take makes the claims happen, and returns those that did.
 func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candidates []*candidate, now int64) (claimed []store.Claimed, err error) {
-	var writes []*change
+	b := s.newBatch(c.Partition, len(candidates))
 	for _, one := range candidates {
-		if one.write != nil {
-			writes = append(writes, one.write)
+		if !one.change.Done {
+			s.write(b, one.subject, &one.change, one.text, one.becomes)
 		}
 	}
-	var answers []reply
-	if len(writes) > 0 {
-		if answers, err = s.apply(ctx, script, c.Partition, fmt.Sprintf("%d instances", len(writes)), writes...); err != nil {
-			return nil, err
-		}
+	answers, err := s.applyAll(ctx, script, c.Partition, b)
+	if err != nil {
+		return nil, err
 	}
 	for _, one := range candidates {
-		if one.write != nil {
+		if !one.change.Done {
 			r := answers[0]
 			if answers = answers[1:]; r.code == string(store.RolledBack) {
 				return nil, refusal(r, one.name)
@@ -130,7 +123,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		}
 		one.loaded.Lifecycle = one.change.To
 		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
-		s.records.keep(ownRecord{one.subject, token, one.change.To, one.text})
+		s.records.keep(ownRecord{one.subject, token, one.change.To, one.becomes})
 		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: store.Moment(now)})
 	}
 	return claimed, nil
@@ -138,7 +131,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 
 // isTaken reports whether the claim has happened before, and only its answer was lost.
 func (c *candidate) isTaken(r reply) bool {
-	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.text && integer(r.values[1]) == c.change.To.Mail
+	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.becomes && integer(r.values[1]) == c.change.To.Mail
 }
 
 // putAway takes an instance out of the way whose record cannot be read: it stands where nothing is ever due, and scrub tells.
@@ -153,18 +146,19 @@ func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) er
 	if err != nil {
 		return err
 	}
-	c := s.blank(to, anyRecord)
+	b := s.newBatch(partition, 1)
+	b.begin(to, anyRecord)
 	for _, set := range []store.Set{store.SetNew, store.SetBegun, store.SetWaiting} {
-		c.do("ZREM", k.sets[set], i.String())
+		b.do("ZREM", k.sets[set], i.String())
 	}
 	for _, member := range held.Val() {
 		if other, _ := holdingOf(member); other == i {
-			c.do("ZREM", k.sets[store.SetHeld], member)
+			b.do("ZREM", k.sets[store.SetHeld], member)
 		}
 	}
 	if there.Val() > 0 {
-		c.do("ZADD", k.sets[store.SetWaiting], "+inf", i.String())
+		b.do("ZADD", k.sets[store.SetWaiting], "+inf", i.String())
 	}
-	_, err = s.send(ctx, &s.scripts.applyFull, to, c)
+	_, err = s.send(ctx, &s.scripts.applyFull, to, b)
 	return err
 }

@@ -18,6 +18,7 @@ type keys struct {
 // partitionKeys are the keys of one partition.
 type partitionKeys struct {
 	prefix                                           string
+	timeKey                                          any // time, as an argument
 	time, meta, leases, notices, index, outbox, seen string
 	sets                                             map[store.Set]string
 }
@@ -27,7 +28,7 @@ func newKeys(l store.Layout) keys {
 	for p := range l.Partitions {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
 		of := partitionKeys{
-			prefix: prefix, time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
+			prefix: prefix, timeKey: prefix + "time", time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
 			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", sets: map[store.Set]string{},
 		}
 		for _, set := range store.Sets() {

@@ -20,16 +20,18 @@ type request struct {
 	ctx       context.Context // of who waits for it: what is queued after its end is not sent
 	partition int
 	s         *script
-	args      []any // of EVALSHA; see script.arguments
+	keys      []any // of the script
+	args      []any // of the script, but for what scripts/clock.lua asks for: seen, echo, expected
 	answers   int   // that it gets: of a script that answers several requests, one for each change
 	echo      string
 
-	sent    time.Duration // by this machine's uptime
-	whole   bool          // the server does not know the script
-	alone   bool          // it is not to share a run
-	replies []any
-	err     error
-	done    chan struct{}
+	sent           time.Duration // by this machine's uptime
+	seen, expected any           // see scripts/clock.lua
+	whole          bool          // the server does not know the script
+	alone          bool          // it is not to share a run
+	replies        []any
+	err            error
+	done           chan struct{}
 }
 
 // node is one Redis server. Requests that come while others are on their way share the next pipeline.
@@ -147,7 +149,7 @@ func (n *node) fitting(requests []*request) int {
 	}
 	spread := n.spread.Load()
 	for k, r := range requests {
-		args, bytes = args+len(r.args), bytes+sizeOf(r.args)
+		args, bytes = args+r.size(), bytes+sizeOf(r.args)
 		differs := r.s != first.s || r.whole != first.whole || r.alone || !spread && r.partition != first.partition
 		if k > 0 && (differs || args > maxTogether || bytes > maxTogetherBytes) {
 			return k
@@ -168,29 +170,32 @@ func sizeOf(args []any) (bytes int) {
 	return bytes
 }
 
+// argsOfClock is how many arguments scripts/clock.lua asks for.
+const argsOfClock = 3
+
 // newRun returns the run that answers requests: with the keys and arguments of all of them, one after the other.
 func newRun(requests []*request) *run {
 	first := requests[0]
-	first.args[0], first.args[1] = "evalsha", first.s.sha
+	command, named := "evalsha", first.s.sha
 	if first.whole {
-		first.args[0], first.args[1] = "eval", first.s.source
+		command, named = "eval", first.s.source
 	}
-	if len(requests) == 1 {
-		return &run{requests: requests, args: first.args}
-	}
-	n, keys := 3, 0
+	keys, size := 0, 3
 	for _, r := range requests {
-		n, keys = n+len(r.args)-3, keys+r.args[2].(int)
+		keys, size = keys+len(r.keys), size+r.size()
 	}
-	args := append(make([]any, 0, n), first.args[0], first.args[1], keys)
+	args := append(make([]any, 0, size), command, named, keys)
 	for _, r := range requests {
-		args = append(args, r.args[3:3+r.args[2].(int)]...)
+		args = append(args, r.keys...)
 	}
 	for _, r := range requests {
-		args = append(args, r.args[3+r.args[2].(int):]...)
+		args = append(append(args, r.seen, r.echo, r.expected), r.args...)
 	}
 	return &run{requests: requests, args: args}
 }
+
+// size returns how many keys and arguments the request adds to a run.
+func (r *request) size() int { return len(r.keys) + argsOfClock + len(r.args) }
 
 // pipeline sends runs together; each has its own reply.
 func (n *node) pipeline(runs []*run) {

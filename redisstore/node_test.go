@@ -29,7 +29,7 @@ func TestNodeThatLeaves(t *testing.T) {
 	s.mu.Lock()
 	s.nodes[gone] = n
 	s.mu.Unlock()
-	r := &request{ctx: t.Context(), args: s.scripts.page.arguments(0), s: &s.scripts.page, done: make(chan struct{})}
+	r := &request{ctx: t.Context(), s: &s.scripts.page, done: make(chan struct{})}
 	go s.enqueue(t.Context(), n, r)
 	<-dialing
 	gone.Close() // as go-redis does with the client of a server that has left
@@ -56,8 +56,7 @@ func TestNodeThatLeaves(t *testing.T) {
 func TestWhatOneRunTakes(t *testing.T) {
 	scripts := newScripts()
 	of := func(s *script, partition, bytes, more int) *request {
-		args := append(s.arguments(1+more), make([]byte, bytes))
-		return &request{ctx: t.Context(), partition: partition, s: s, args: append(args, make([]any, more)...)}
+		return &request{ctx: t.Context(), partition: partition, s: s, args: append(make([]any, more), make([]byte, bytes))}
 	}
 	small := func(partition int) *request { return of(&scripts.apply, partition, 100, 0) }
 	large := func() *request { return of(&scripts.apply, 0, maxTogetherBytes*2/3, 0) }

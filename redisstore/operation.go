@@ -17,8 +17,8 @@ import (
 const maxAttempts = 1000
 
 // send sends the change of an instance. The answer is OK, or one that transition deals with.
-func (s *Store) send(ctx context.Context, script *script, to *subject, w *change) (reply, error) {
-	answers, err := s.apply(ctx, script, to.partition, to.name, w)
+func (s *Store) send(ctx context.Context, script *script, to *subject, b *batch) (reply, error) {
+	answers, err := s.apply(ctx, script, to.partition, to.name, b)
 	if err != nil {
 		return reply{}, err
 	}
@@ -44,14 +44,15 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 			return store.Started{}, err
 		}
 		change, _ := c.Transition(nil, now) // which nothing forbids
-		w := s.newChange(to, &change, noRecord, change.To.String())
+		b := s.newBatch(to.partition, 1)
+		s.write(b, to, &change, noRecord, change.To.String())
 		if c.FamilyMax > 0 {
 			key := to.keys.family(c.Family, c.Day(now))
-			w.check(string(store.TooMany), key, c.FamilyMax)
-			w.do("INCR", key)
-			w.do("PEXPIRE", key, 2*day)
+			b.check(string(store.TooMany), key, c.FamilyMax)
+			b.do("INCR", key)
+			b.do("PEXPIRE", key, 2*day)
 		}
-		r, err := s.send(ctx, &s.scripts.apply, to, w)
+		r, err := s.send(ctx, &s.scripts.apply, to, b)
 		switch {
 		case err != nil:
 			return store.Started{}, err
@@ -120,14 +121,15 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, er
 func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, known bool) (store.Committed, error) {
 	for range maxAttempts {
 		fresh, now := !known, c.At.UnixMilli()
-		r := kept{lifecycle: &own.lifecycle, text: own.text}
+		from, stored := &own.lifecycle, own.text
 		if fresh {
-			var err error
-			if r, now, err = s.lookAt(ctx, own.subject); err != nil {
+			is, at, err := s.lookAt(ctx, own.subject)
+			if err != nil {
 				return store.Committed{}, err
 			}
+			from, stored, now = is.lifecycle, is.text, at
 		}
-		change, code := c.Transition(r.lifecycle, now)
+		change, code := c.Transition(from, now)
 		switch {
 		case code != "" && !fresh:
 			known = false // what is known may be wrong
@@ -138,7 +140,9 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, know
 			return store.Committed{At: store.Moment(now), Mail: change.To.Unread()}, nil
 		}
 		text := change.To.String()
-		answer, err := s.send(ctx, &s.scripts.applyFull, own.subject, s.newChange(own.subject, &change, r.text, text))
+		b := s.newBatch(own.partition, 1)
+		s.write(b, own.subject, &change, stored, text)
+		answer, err := s.send(ctx, &s.scripts.applyFull, own.subject, b)
 		switch {
 		case err != nil:
 			return store.Committed{}, err
@@ -217,7 +221,9 @@ func (s *Store) message(ctx context.Context, script *script, i store.Instance, i
 		if code != "" {
 			return s.unlessSeen(ctx, to, id, &store.Refusal{Code: code, Detail: to.name, At: store.Moment(now)})
 		}
-		answer, err := s.send(ctx, script, to, s.newChange(to, &change, r.text, change.To.String()))
+		b := s.newBatch(to.partition, 1)
+		s.write(b, to, &change, r.text, change.To.String())
+		answer, err := s.send(ctx, script, to, b)
 		switch {
 		case err != nil:
 			return err
@@ -253,8 +259,9 @@ func (s *Store) Relay(ctx context.Context, partition int, entries []string) erro
 	for _, id := range entries {
 		ids = append(ids, entryID(id))
 	}
-	c := &change{record: anyRecord, mail: anyNumber, keys: []any{k.outbox, k.outbox}}
-	c.spread("XDEL", 1, ids)
-	_, err := s.apply(ctx, &s.scripts.applyFull, partition, "outbox", c)
+	b := s.newBatch(partition, 1)
+	b.begin(&subject{hash: k.outbox, history: k.outbox}, anyRecord)
+	b.onInstance("XDEL", ids...)
+	_, err := s.apply(ctx, &s.scripts.applyFull, partition, "outbox", b)
 	return err
 }

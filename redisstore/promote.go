@@ -36,7 +36,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 	if err != nil {
 		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
 	}
-	var writes []*change
+	b := s.newBatch(c.Partition, len(instances))
 	var becomes []store.Lifecycle
 	for n, i := range instances {
 		if all[n].lifecycle == nil || all[n].damaged != nil {
@@ -46,14 +46,11 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 			continue
 		}
 		if change, code := c.Transition(all[n].lifecycle, now); code == "" {
-			writes = append(writes, s.newChange(s.subject(i, store.Token{}), &change, all[n].text, change.To.String()))
+			s.write(b, s.subject(i, store.Token{}), &change, all[n].text, change.To.String())
 			becomes = append(becomes, change.To)
 		}
 	}
-	if len(writes) == 0 {
-		return 0, nil
-	}
-	answers, err := s.apply(ctx, &s.scripts.applyFull, c.Partition, fmt.Sprintf("%d instances", len(writes)), writes...)
+	answers, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b)
 	if err != nil {
 		return 0, err
 	}
@@ -94,16 +91,13 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 	if err != nil {
 		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
 	}
-	var writes []*change
+	b := s.newBatch(c.Partition, len(instances))
 	for n, i := range instances {
 		if r := all[n].lifecycle; r != nil && all[n].damaged == nil && c.Removes(r, now) {
-			writes = append(writes, s.removal(i, &all[n], entries[n].Val()))
+			s.removal(b, i, &all[n], entries[n].Val())
 		}
 	}
-	if len(writes) == 0 {
-		return 0, nil
-	}
-	answers, err := s.apply(ctx, &s.scripts.applyFull, c.Partition, fmt.Sprintf("%d instances", len(writes)), writes...)
+	answers, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b)
 	for _, r := range answers {
 		if r.code == string(store.RolledBack) {
 			return removed, refusal(r, "partition")
@@ -116,12 +110,12 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 }
 
 // removal deletes an instance, and its entry among all.
-func (s *Store) removal(i store.Instance, is *kept, entry string) *change {
+func (s *Store) removal(b *batch, i store.Instance, is *kept, entry string) {
 	to, at := s.subject(i, store.Token{}), is.lifecycle.Place()
-	c, k := s.blank(to, is.text), to.keys
-	c.do("ZREM", k.sets[at.Set], member(i, at))
-	c.do("XDEL", k.index, entry)
-	c.do("REMOVE", k.inbox(i))
-	c.keys = append(c.keys, k.payloads(i))
-	return c
+	k := to.keys
+	b.begin(to, is.text)
+	b.do("ZREM", k.sets[at.Set], member(i, at))
+	b.do("XDEL", k.index, entry)
+	b.do("REMOVE", k.inbox(i))
+	b.keys = append(b.keys, k.payloads(i))
 }

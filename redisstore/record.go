@@ -145,7 +145,8 @@ func (r *records) keep(own ownRecord) {
 		*is = own
 		return
 	}
-	r.all[own.instance] = &own
+	kept := own // which is the only copy on the heap
+	r.all[own.instance] = &kept
 }
 
 func (r *records) forget(i store.Instance) {

@@ -33,21 +33,6 @@ func newScripts() scripts {
 	}
 }
 
-// arguments returns EVALSHA's arguments up to those of the script itself, with room for so many of them; address fills
-// in the rest.
-func (s *script) arguments(room int, keys ...any) []any {
-	args := make([]any, 0, 6+len(keys)+room)
-	args = append(args, nil, nil, len(keys))
-	args = append(args, keys...)
-	return append(args, nil, nil, nil)
-}
-
-// address fills in what clock.lua asks for.
-func (s *script) address(args []any, seen int64, echo string, expected int64) {
-	first := 3 + args[2].(int)
-	args[first], args[first+1], args[first+2] = seen, echo, expected
-}
-
 func newScript(name, first string) script {
 	source := first + "local STOPS = " + stops(name) + "\n" + mustSource("clock") + mustSource(name)
 	sum := sha1.Sum([]byte(source))

@@ -38,19 +38,15 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 	if err != nil {
 		return done, err
 	}
-	var writes []*change
+	b := s.newBatch(c.Partition, len(found))
 	for n := range found {
-		if w := s.repair(k, &found[n], now, done.Adopted, &done.Repaired); w != nil {
-			writes = append(writes, w)
-		}
+		s.repair(b, &found[n], now, done.Adopted, &done.Repaired)
 	}
 	if done.Adopted {
 		done.Repaired = nil // nobody knows whose mistakes they are
 	}
-	if len(writes) > 0 {
-		if _, err := s.apply(ctx, &s.scripts.applyFull, c.Partition, "partition", writes...); err != nil {
-			return done, err
-		}
+	if _, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b); err != nil {
+		return done, err
 	}
 	return done, s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) {
 		p.ZRemRangeByScore(ctx, k.seen, "-inf", "("+strconv.FormatInt(now-store.Remembered.Milliseconds(), 10))
@@ -121,22 +117,24 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	return all, now, nil
 }
 
-// repair returns what puts an instance where its record says, if it stands elsewhere, and takes it from its owner if the
+// repair puts an instance where its record says, if it stands elsewhere, and takes it from its owner if the
 // partition is adopted. It appends what was wrong to problems.
-func (s *Store) repair(k *partitionKeys, is *standing, now int64, adopted bool, problems *[]string) *change {
+func (s *Store) repair(b *batch, is *standing, now int64, adopted bool, problems *[]string) {
 	name := is.instance.String()
 	if is.lifecycle == nil || is.damaged != nil {
 		if is.listed { // otherwise it has been removed meanwhile
 			*problems = append(*problems, name+": its record cannot be read")
 		}
-		return nil
+		return
 	}
-	w := s.blank(s.subject(is.instance, store.Token{}), is.text)
+	subject := s.subject(is.instance, store.Token{})
+	k := subject.keys
+	b.begin(subject, is.text)
 	to := *is.lifecycle
 	if adopted {
 		change, _ := store.Adoption().Transition(is.lifecycle, now) // it is there
 		if to = change.To; to.String() != is.text {
-			w.onInstance("HSET", fieldRecord, to.String())
+			b.onInstance("HSET", fieldRecord, to.String())
 		}
 	}
 	place, found := to.Place(), false
@@ -145,7 +143,7 @@ func (s *Store) repair(k *partitionKeys, is *standing, now int64, adopted bool, 
 		for m, score := range members {
 			switch {
 			case set != place.Set || m != right:
-				w.do("ZREM", k.sets[set], m)
+				b.do("ZREM", k.sets[set], m)
 				*problems = append(*problems, name+": stood in "+string(set))
 			case score == scoreOf(place):
 				found = true
@@ -153,17 +151,14 @@ func (s *Store) repair(k *partitionKeys, is *standing, now int64, adopted bool, 
 		}
 	}
 	if !found {
-		w.do("ZADD", k.sets[place.Set], score(place), right)
+		b.do("ZADD", k.sets[place.Set], score(place), right)
 		if _, misplaced := is.at[place.Set][right]; misplaced {
 			*problems = append(*problems, name+": stood at a wrong place in "+string(place.Set))
 		} else {
 			*problems = append(*problems, name+": was missing in "+string(place.Set))
 		}
 	}
-	if w.done == 0 {
-		return nil
-	}
-	return w
+	b.dropEmpty()
 }
 
 // scoreOf returns the score of a place as it is read.

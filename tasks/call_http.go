@@ -134,8 +134,11 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // isHost reports whether text may be the Host of a request; an empty one is that of the endpoint.
 func isHost(text string) bool {
+	if text == "" {
+		return true
+	}
 	u, err := url.Parse("http://" + text)
-	return text == "" || err == nil && u.Host == text && u.Hostname() != ""
+	return err == nil && u.Host == text && u.Hostname() != ""
 }
 
 // evalObject evaluates a template that must yield an object; an absent template yields nothing.

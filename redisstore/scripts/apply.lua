@@ -5,8 +5,8 @@
 --   the record that is expected, nothing for an instance that is not there, * for any; the number of messages that is expected, * for any;
 --   the time that must have come, the time that must not have come or 0;
 --   numbers of fields and values to set, of fields to delete, of entries of history without their time, and of commands; then all but these.
---   If there are commands: numbers of all keys of the change and of the arguments that follow, number of checks; checks: name, number of the key,
---   an argument; commands: name, number of the key, number of arguments, arguments. Otherwise the only keys are instance and history.
+--   If there are commands: numbers of all keys of the change and of the arguments that follow, number of checks; commands: name, number of the
+--   key, number of arguments, arguments; checks: name, number of the key, an argument. Otherwise the only keys are instance and history.
 -- Reply: that of each change: OK, and the number of messages if there are any; CHANGED, and the record and the number of messages as they are;
 --   ROLLED_BACK, GUARD, TIMED_OUT; what a check answers; DAMAGED, and a key that is not what it should be
 local KEYS, ARGV, call, pcall = KEYS, ARGV, redis.call, redis.pcall
@@ -33,6 +33,8 @@ local checks = {
   CHANGED = function(key, worker) return (ends(call('GET', key) or '', worker) or 0) <= now end,
 }
 
+local leased = {} -- until when leases last, by their key and worker
+
 -- The commands that are not Redis' own: they get their key, the instance, where in ARGV their arguments begin, and where their key is.
 local own = {
   -- a new instance among all
@@ -41,7 +43,10 @@ local own = {
   end,
   -- until when the lease of a worker lasts at least
   LEASE = function(key, _, from)
-    local text, worker, at = call('GET', key) or '', ARGV[from], ARGV[from + 1]
+    local worker, at = ARGV[from], ARGV[from + 1]
+    if leased[key .. worker] == at then return end -- for an instance that was claimed together with this one
+    leased[key .. worker] = at
+    local text = call('GET', key) or ''
     local is = ends(text, worker)
     if not is then
       call('SET', key, text .. ' ' .. worker .. ' ' .. at)
@@ -100,9 +105,9 @@ end
 -- what is in the way: an answer and a key.
 local function obstacle(from, count)
   local compared = tonumber(ARGV[from + 2])
-  local no = failed(from + 3, compared)
+  local no = failed(from + 2 + ARGV[from + 1] - 3 * compared, compared)
   if no then return no end
-  local key = misfit(from + 3 + 3 * compared, count)
+  local key = misfit(from + 3, count)
   if key then return 'DAMAGED', key end
 end
 
@@ -130,7 +135,7 @@ local function change(set, rest, commands)
   end
   if unset > set then call('HSET', instance, unpack(ARGV, set, unset - 1)) end
   if entry > unset then call('HDEL', instance, unpack(ARGV, unset, entry - 1)) end
-  if commands > 0 then run(rest + 3 + 3 * ARGV[rest + 2], commands) end
+  if commands > 0 then run(rest + 3, commands) end
   seq, written = seq + 1, true
   return many and {head('OK'), many} or head('OK')
 end
