@@ -39,47 +39,89 @@ type Call struct {
 // Decode converts the arguments into a Go value, as encoding/json does.
 func (c Call) Decode(into any) error { return decode(c.With, into) }
 
-// withCalls adds the calls that are performed in Go to the kinds of tasks, in the place of those that are performed otherwise.
-func withCalls(kinds []interpreter.Kind, calls map[string]Performer, log *slog.Logger) []interpreter.Kind {
-	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		kind := dsl.Kind("call_" + name)
-		if !slices.Contains(dsl.Kinds(), kind) {
-			continue
-		}
-		kinds = slices.DeleteFunc(kinds, func(k interpreter.Kind) bool { return k.Kind == kind })
-		kinds = append(kinds, interpreter.Kind{Kind: kind, Perform: perform(calls, log), Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
-			return newCallBody(b, t, name)
-		}})
-	}
-	for i, k := range kinds {
-		if k.Kind == dsl.KindCallFunction && len(calls) > 0 {
-			kinds[i].Perform = perform(calls, log)
-			kinds[i].Compile = func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
-				if name := t.(*dsl.CallFunction).Function; calls[name] != nil {
-					return newCallBody(b, t, name)
-				}
-				return k.Compile(b, t)
-			}
-		}
-	}
-	return kinds
+// calls are the performers of a program, and what is to be done about a call that has none.
+type calls struct {
+	performers map[string]Performer
+	log        *slog.Logger
+	// elsewhere says that another process may perform what this one cannot: it is compiled all the same.
+	elsewhere bool
 }
 
-// checkCalls refuses names that no call could have.
-func checkCalls(calls map[string]Performer) error {
-	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		function, catalog, isFunction := strings.Cut(name, "@")
-		kind := dsl.Kind("call_" + name)
+// protocol returns which protocol a kind of task calls; empty if it calls none.
+func protocol(k dsl.Kind) string {
+	name, ok := strings.CutPrefix(string(k), "call_")
+	if !ok || k == dsl.KindCallFunction {
+		return ""
+	}
+	return name
+}
+
+// orElsewhere returns calls for what is stored: other processes may have the performers that are missing here.
+func (c calls) orElsewhere() calls {
+	c.elsewhere = true
+	return c
+}
+
+// isDefaultFunction reports whether a call names a function of the default catalog.
+func isDefaultFunction(name string) bool {
+	function, catalog, _ := strings.Cut(name, "@")
+	return function != "" && catalog == "default" && !strings.Contains(function, "/")
+}
+
+// check refuses names that no call could have.
+func (c calls) check() error {
+	for _, name := range slices.Sorted(maps.Keys(c.performers)) {
+		isProtocol := slices.ContainsFunc(dsl.Kinds(), func(k dsl.Kind) bool { return name != "" && protocol(k) == name })
 		switch {
-		case calls[name] == nil:
+		case c.performers[name] == nil:
 			return &OptionError{"Calls", fmt.Sprintf("the performer of %q is nil", name)}
-		case isFunction && function != "" && catalog == "default":
-		case isFunction || kind == dsl.KindCallFunction || !slices.Contains(dsl.Kinds(), kind):
+		case !isProtocol && !isDefaultFunction(name):
 			return &OptionError{"Calls", fmt.Sprintf("%q is neither a protocol nor a function of the default catalog, such as charge@default", name)}
 		}
 	}
 	return nil
 }
+
+// replace puts the calls that are performed in Go among the kinds of tasks, in the place of those that are performed otherwise.
+func (c calls) replace(kinds []interpreter.Kind) []interpreter.Kind {
+	for _, kind := range dsl.Kinds() {
+		name := protocol(kind)
+		isKind := func(k interpreter.Kind) bool { return k.Kind == kind }
+		if name == "" || c.performers[name] == nil && (slices.ContainsFunc(kinds, isKind) || !c.elsewhere) {
+			continue
+		}
+		kinds = append(slices.DeleteFunc(kinds, isKind), interpreter.Kind{Kind: kind, Perform: c.perform, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+			return c.body(b, t, name)
+		}})
+	}
+	at := slices.IndexFunc(kinds, func(k interpreter.Kind) bool { return k.Kind == dsl.KindCallFunction })
+	function := kinds[at]
+	kinds[at].Perform = c.perform
+	kinds[at].Compile = func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+		if name := t.(*dsl.CallFunction).Function; isDefaultFunction(name) {
+			return c.function(b, t, name)
+		}
+		return function.Compile(b, t)
+	}
+	return kinds
+}
+
+// function compiles a call of a function of the default catalog.
+func (c calls) function(b *interpreter.Builder, t dsl.Task, name string) interpreter.Body {
+	if c.performers[name] != nil || c.elsewhere {
+		return c.body(b, t, name)
+	}
+	message := fmt.Sprintf("no performer is registered for `%s`", name)
+	if names := slices.Sorted(maps.Keys(c.performers)); len(names) > 0 {
+		message += "; registered: " + shorten.To(strings.Join(names, ", "), maxListed)
+	}
+	help := "a Go program registers the functions of the default catalog in Host.Calls"
+	b.Add(dsl.Diagnostic{Code: "SW801", Pointer: t.Base().Pointer.Key("call"), Message: message, Help: help})
+	return nil
+}
+
+// maxListed is how many bytes a list of performers takes in a message.
+const maxListed = 300
 
 // callBody is a call that is performed in Go.
 type callBody struct {
@@ -93,13 +135,9 @@ type callRequest struct {
 	With any    `json:"with"`
 }
 
-func newCallBody(b *interpreter.Builder, t dsl.Task, name string) interpreter.Body {
-	at := t.Base().Pointer.Key("with")
-	with := b.Workflow().Source.Data(at)
-	if with == nil {
-		with = map[string]any{}
-	}
-	return &callBody{name, b.Value(dsl.Value{Pointer: at, Data: with})}
+func (c calls) body(b *interpreter.Builder, t dsl.Task, name string) interpreter.Body {
+	b.NeedsPerformer(name, c.performers[name] != nil)
+	return &callBody{name, b.Value(dsl.Arguments(b.Workflow(), t))}
 }
 
 // Enter implements interpreter.Body.
@@ -116,37 +154,34 @@ func (c *callBody) Finish(_ *interpreter.Scope, result any) interpreter.Next {
 	return interpreter.Done(result)
 }
 
-// perform returns what performs the requests of callBody.
-func perform(calls map[string]Performer, log *slog.Logger) interpreter.Performer {
-	return func(ctx context.Context, r interpreter.Request) (any, error) {
-		v, err := expr.Decode(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		request, _ := v.(map[string]any)
-		name, _ := request["name"].(string)
-		with, _ := request["with"].(map[string]any)
-		if calls[name] == nil {
-			return nil, errors.Configurationf("this program has no performer of %s", name)
-		}
-		var output any
-		err = withoutPanic(log, "the performer of "+name, func() error {
-			result, err := calls[name](ctx, Call{
-				Name: name, With: with, Run: r.Instance, Task: string(r.Pointer), Key: r.Key, Attempt: r.Attempt, Deadline: r.Deadline,
-			})
-			if err != nil {
-				return err
-			}
-			if output, err = dataOf(result); err != nil {
-				return fmt.Errorf("the performer of %s returned a value that is not JSON: %w", name, err)
-			}
-			return nil
+// perform performs the request of a callBody.
+func (c calls) perform(ctx context.Context, r interpreter.Request) (output any, err error) {
+	v, err := expr.Decode(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	request, _ := v.(map[string]any)
+	name, _ := request["name"].(string)
+	with, _ := request["with"].(map[string]any)
+	if c.performers[name] == nil {
+		return nil, errors.Configurationf("no performer is registered for %s", name)
+	}
+	err = withoutPanic(c.log, "the performer of "+name, func() error {
+		result, err := c.performers[name](ctx, Call{
+			Name: name, With: with, Run: r.Instance, Task: string(r.Pointer), Key: r.Key, Attempt: r.Attempt, Deadline: r.Deadline,
 		})
 		if err != nil {
-			return nil, callError(ctx, err)
+			return err
 		}
-		return output, nil
+		if output, err = dataOf(result); err != nil {
+			return fmt.Errorf("the performer of %s returned a value that is not JSON: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, callError(ctx, err)
 	}
+	return output, nil
 }
 
 // maxPanic is how many bytes of a panic's value stand in an error.

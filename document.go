@@ -93,7 +93,7 @@ func (d *Document) Check(h Host, fetch bool) error {
 	if fetch {
 		load = tasks.Loader(d.base(), e.transport, true)
 	}
-	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load))
+	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
 	d.Diagnostics = joined(d.Diagnostics, found)
 	return d.Err()
 }
@@ -104,7 +104,7 @@ func (d *Document) compile(e *environment, load interpreter.Loader) (*interprete
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	p, found := interpreter.Compile(d.Workflow, e.config(d.base(), load))
+	p, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
 	if found.Err() != nil {
 		return nil, joined(d.Diagnostics, found).Errors()
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -266,7 +267,7 @@ type storeFailure struct{ error }
 func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
-		Store: e.store, Compile: e.env.compile, Concurrency: cmp.Or(c.Concurrency, defaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
+		Store: e.store, Compile: e.compile, Concurrency: cmp.Or(c.Concurrency, defaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Log: e.env.host.Log,
 	}
 	if observe := c.Observe; observe != nil {
@@ -285,6 +286,18 @@ func (e *Engine) workerConfig() worker.Config {
 		}
 	}
 	return w
+}
+
+// compile makes a definition ready to be worked on, and logs which performers are missing for that. Its result is kept, so that this
+// is logged once for each definition.
+func (e *Engine) compile(d definition.Definition) (*interpreter.Program, error) {
+	p, err := e.env.compile(d)
+	if err != nil || len(p.Performers().Missing) == 0 {
+		return p, err
+	}
+	e.env.host.Log.Warn("performers are missing: runs of this workflow are left to other workers, and only their deadlines are kept here",
+		"workflow", p.Workflow.Document.String(), "missing", strings.Join(p.Performers().Missing, ", "))
+	return p, nil
 }
 
 const defaultConcurrency = 1000

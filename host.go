@@ -22,8 +22,9 @@ import (
 type Host struct {
 	// Secrets returns a secret's value, which is read when it is needed; nil has none. See Secrets.
 	Secrets func(name string) (value any, ok bool)
-	// Calls performs `call` tasks in Go, by what stands behind `call`: a protocol, such as http or grpc, or the name of a function
-	// of the default catalog as documents write it, such as charge:1.0.0@default.
+	// Calls performs `call` tasks in Go, by the value of `call`: a protocol, such as http or grpc, or the name of a function of the
+	// default catalog as documents write it, such as charge:1.0.0@default. A document that names one that is not here is refused. A
+	// run in a store waits for a process that has all performers of its document; its deadlines hold meanwhile.
 	Calls map[string]Performer
 	// Network is what calls may reach: NetworkAny (also if empty), NetworkPublic, NetworkDeny, or address prefixes besides public
 	// addresses, such as 10.0.0.0/8,fd00::/8.
@@ -46,6 +47,7 @@ type Host struct {
 // environment is a Host that has been checked.
 type environment struct {
 	host      Host
+	calls     calls
 	transport *http.Transport
 	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes what is stored
 }
@@ -53,13 +55,13 @@ type environment struct {
 // close lets go of connections that nobody uses.
 func (e *environment) close() { e.transport.CloseIdleConnections() }
 
-// environment checks the configuration. Calls is how many calls there may be at a time; 0 for not many.
-func (h Host) environment(calls int) (*environment, error) {
+// environment checks the configuration. Connections is how many calls there may be at a time; 0 for not many.
+func (h Host) environment(connections int) (*environment, error) {
 	control, err := networkControl(h.Network)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCalls(h.Calls); err != nil {
+	if err := (calls{performers: h.Calls}).check(); err != nil {
 		return nil, err
 	}
 	if h.Memory < 0 {
@@ -76,11 +78,11 @@ func (h Host) environment(calls int) (*environment, error) {
 			return withoutPanic(h.Log, "Host.Publish", func() error { return publish(ctx, event) })
 		}
 	}
-	return &environment{host: h, transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: calls})}, nil
+	return &environment{host: h, calls: calls{performers: h.Calls, log: h.Log}, transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})}, nil
 }
 
 // config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
-func (e *environment) config(base string, load interpreter.Loader) interpreter.Config {
+func (e *environment) config(base string, load interpreter.Loader, performed calls) interpreter.Config {
 	c := tasks.Config{
 		Transport: e.transport, Secrets: e.host.Secrets, Load: tasks.Loader(base, e.transport, e.host.Files), Processes: e.host.Processes, Publish: e.publish,
 	}
@@ -88,12 +90,13 @@ func (e *environment) config(base string, load interpreter.Loader) interpreter.C
 		c.JS = "node"
 	}
 	return interpreter.Config{
-		Kinds: withCalls(tasks.All(c), e.host.Calls, e.host.Log), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits,
+		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits,
 		Runtime: map[string]any{"name": "swrun", "version": Version(), "metadata": map[string]any{}},
 	}
 }
 
-// compile makes a definition ready to run: with its own resources, and nothing else that could change.
+// compile makes a definition ready to run: with its own resources, and nothing else that could change. Performers that are missing
+// here do not keep it from that: the program says which.
 func (e *environment) compile(d definition.Definition) (*interpreter.Program, error) {
 	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
@@ -105,7 +108,7 @@ func (e *environment) compile(d definition.Definition) (*interpreter.Program, er
 		}
 		return nil, errors.New("it is not among the resources of the definition; deploy the document again")
 	}
-	p, found := interpreter.Compile(w, e.config("definition", frozen))
+	p, found := interpreter.Compile(w, e.config("definition", frozen, e.calls.orElsewhere()))
 	return p, found.Err()
 }
 

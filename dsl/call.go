@@ -60,3 +60,13 @@ func (o *object) objectOrText(name string) any {
 	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an object or an expression", name))
 	return nil
 }
+
+// Arguments returns what a call says under `with`, as it is written; an empty object if that is nothing.
+func Arguments(w *Workflow, call Task) Value {
+	at := call.Base().Pointer.Key("with")
+	data := w.Source.Data(at)
+	if data == nil {
+		data = map[string]any{}
+	}
+	return Value{Pointer: at, Data: data}
+}

@@ -26,7 +26,18 @@ type Program struct {
 	definitions map[dsl.Pointer]any
 	places      map[*expr.Code]dsl.Pointer // where each expression stands
 	redacted    *redact.Cache              // the values of the secrets that it declares
+	performers  Performers
 }
+
+// Performers are the calls of a workflow that the host performs, and not this module: their names as documents write them.
+type Performers struct {
+	Needed  []string
+	Missing []string // the needed ones that this host does not have
+}
+
+// Performers returns the calls that hosts perform. A host that does not have all of them can step the program, but is to perform
+// none of its effects: another host may have them.
+func (p *Program) Performers() Performers { return p.performers }
 
 // Config is what a program needs from its host. The zero value knows no kind of task and no secret.
 type Config struct {

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun/internal/duration"
@@ -29,6 +31,20 @@ func (d *Description) waitsForWorker() string {
 	since := d.Lifecycle.Ready
 	if waits := d.At.Sub(store.Moment(since)); since > 0 && waits >= unclaimed {
 		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(store.Moment(since)), duration.FormatRough(waits))
+	}
+	return text + "."
+}
+
+// needsPerformers says which performers a worker needs for the effects that none has begun, and which of them are missing here.
+func (d *Description) needsPerformers() string {
+	p := d.Program.Performers()
+	waits := slices.ContainsFunc(d.OpenTasks, func(o interpreter.OpenTask) bool { return o.Deferred || o.Effect != 0 && !d.attended() })
+	if len(p.Needed) == 0 || !waits || d.Status == store.Quarantined {
+		return ""
+	}
+	text := " It needs a worker with a performer of " + strings.Join(p.Needed, ", ")
+	if len(p.Missing) > 0 {
+		text += "; this program has none of " + strings.Join(p.Missing, ", ")
 	}
 	return text + "."
 }

@@ -80,7 +80,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
-	d.Why, d.Then = d.why()+d.mail(), d.then()
+	d.Why, d.Then = d.why()+d.needsPerformers()+d.mail(), d.then()
 	return d, nil
 }
 

@@ -17,7 +17,7 @@ func (x *Execution) decide(now time.Time) {
 	idle := len(x.inFlight)+unstarted == 0 && !x.again && len(x.queue) == 0
 	wake := x.wake()
 	switch {
-	case x.Idle && x.hasDetached():
+	case (x.Idle || x.unable) && x.hasDetached():
 		x.releaseLater(now)
 	case x.state.Status.Final():
 		x.commit(true)

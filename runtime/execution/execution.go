@@ -40,6 +40,7 @@ type Execution struct {
 	terminated    bool // the cancel that ended it was a terminate
 
 	slots    slots
+	unable   bool // a performer of the program is missing here: the effects are for another owner
 	draining bool // nothing more is started that another owner could start
 	leaving  bool // nothing more is started
 
@@ -121,6 +122,9 @@ func (x *Execution) Invocation() *Invocation { return x.invocation }
 
 // Program returns what the run runs; nil until it is loaded.
 func (x *Execution) Program() *interpreter.Program { return x.program }
+
+// CanPerform reports whether the owner has all performers of the program. An owner that has not needs no slot.
+func (x *Execution) CanPerform() bool { return !x.unable }
 
 // Events returns how many events the run's history has, with those that are not stored yet.
 func (x *Execution) Events() int64 { return x.stored.Records + int64(x.batch.events) }

@@ -33,6 +33,9 @@ func (x *Execution) load(claimed store.Claimed) {
 func (x *Execution) Loaded(p *interpreter.Program) error {
 	claimed := x.loading.claimed
 	x.program, x.loading = p, loading{}
+	if x.unable = len(p.Performers().Missing) > 0; x.unable {
+		x.slots.taken = false
+	}
 	x.actions.Load, x.callAt = "", time.Time{}
 	x.messagesFirst = claimed.Token.Epoch == 1 && len(claimed.Inbox) > 0
 	if err := x.restore(claimed); err != nil {
@@ -128,6 +131,8 @@ func (x *Execution) resume() {
 		case goesOn(e.ID): // or has ended
 		case i.Deferred:
 			x.slots.deferred = append(x.slots.deferred, e)
+		case x.unable && !e.AtMostOnce:
+			x.deferEffect(e)
 		case e.AtMostOnce:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
 				"it was sent at most once, and nobody knows whether it arrived",

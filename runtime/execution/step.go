@@ -145,9 +145,8 @@ func (x *Execution) request(e interpreter.Effect) {
 		x.batch.outbox = append(x.batch.outbox, Outgoing{Publish: e.Request.Body})
 	case e.Route == interpreter.RouteChild:
 		x.startChild(e)
-	case e.AtMostOnce && !e.Detached && (!x.slots.taken || x.draining):
-		x.state.DeferEffect(e.ID)
-		x.slots.deferred = append(x.slots.deferred, e)
+	case (e.AtMostOnce || x.unable) && !e.Detached && (!x.slots.taken || x.draining):
+		x.deferEffect(e)
 	default:
 		x.batch.firm = x.batch.firm || e.AtMostOnce || e.Detached
 		x.batch.effects = append(x.batch.effects, e)

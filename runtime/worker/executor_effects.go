@@ -24,7 +24,7 @@ func (x *executor) ask(asks bool) bool {
 	case !asks:
 		x.stopWaiting()
 		return false
-	case slots.tryAcquire():
+	case x.execution.CanPerform() && slots.tryAcquire():
 		x.gotSlot()
 		return true
 	case !x.waiting:
@@ -37,7 +37,7 @@ func (x *executor) ask(asks bool) bool {
 
 // freeSlot returns where to wait for a slot; nil if none is needed.
 func (x *executor) freeSlot() chan<- struct{} {
-	if !x.execution.Actions().AskSlot {
+	if !x.execution.Actions().AskSlot || !x.execution.CanPerform() {
 		return nil
 	}
 	return x.partition.w.slots.slots
