@@ -192,7 +192,7 @@ func withoutPanic(log *slog.Logger, what string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s panicked: %s", what, shorten.To(fmt.Sprint(v), maxPanic))
-			log.Error(what+" panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			log.Error("a function of the program panicked", "function", what, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()
 	return f()
