@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ const module = "github.com/swrun/swrun"
 // everything lets a package import all others.
 const everything = "*"
 
-// layers returns what each package imports of ours. There is no circle, so that every package can be understood with those
-// that it imports, and without those that import it. Tests may import more.
+// layers returns which of our packages each package imports: only some of those that stand above it in docs/design.md, so that
+// a package can be understood without those that import it. Tests may import more.
 func layers() map[string][]string {
 	return map[string][]string{
 		"spec":                 nil,
@@ -112,6 +113,31 @@ func TestLayers(t *testing.T) {
 		for _, other := range allowed {
 			if other != everything && !slices.Contains(all, path.Join(module, other)) {
 				t.Errorf("%s may import %s, and does not", pkg, other)
+			}
+		}
+	}
+}
+
+// TestLayersOfTheDesign: docs/design.md names each package once, below those that it imports.
+func TestLayersOfTheDesign(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "docs/design.md"), "\n## Packages\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	row := map[string]int{}
+	for n, names := range regexp.MustCompile(`(?m)^\| (`+"`[^|]+"+`) \|`).FindAllStringSubmatch(table, -1) {
+		for _, name := range quoted.FindAllStringSubmatch(names[1], -1) {
+			if row[name[1]] != 0 {
+				t.Errorf("docs/design.md names the package %s twice", name[1])
+			}
+			row[name[1]] = n + 1
+		}
+	}
+	for pkg, imported := range layers() {
+		if row[pkg] == 0 {
+			t.Errorf("docs/design.md does not name the package %s: add it to the table of packages, below those that it imports", pkg)
+		}
+		for _, other := range imported {
+			if other != everything && row[other] >= row[pkg] {
+				t.Errorf("%s imports %s, which does not stand in a row above it in docs/design.md", pkg, other)
 			}
 		}
 	}
