@@ -54,10 +54,11 @@ func layers() map[string][]string {
 		"runtime/store":        {"errors", "limits", "interpreter"},
 		"runtime/definition":   {"dsl", "interpreter", "runtime/store"},
 		"runtime/execution":    {"errors", "limits", "dsl", "interpreter", "runtime/definition", "runtime/store"},
+		"runtime/lease":        {"runtime/store"},
 		"runtime/effect":       {"errors", "interpreter"},
 		"runtime/local":        {"errors", "limits", "interpreter", "runtime/effect", "runtime/execution"},
 		"runtime/client":       {"errors", "internal/duration", "limits", "dsl", "interpreter", "runtime/definition", "runtime/execution", "runtime/store"},
-		"runtime/worker":       {"errors", "internal/duration", "internal/shorten", "limits", "interpreter", "runtime/definition", "runtime/effect", "runtime/execution", "runtime/store"},
+		"runtime/worker":       {"errors", "internal/duration", "internal/shorten", "limits", "interpreter", "runtime/definition", "runtime/effect", "runtime/execution", "runtime/lease", "runtime/store"},
 		"runtime":              nil, // the tour of its packages, and tests of them together
 		"runtime/storetest":    {"interpreter", "runtime/store"},
 		"memstore":             {"runtime/store", "runtime/kvstore"},

@@ -7,9 +7,11 @@
 //   - definition is what workflows are deployed as, and the cache of what is compiled.
 //   - execution decides how one run goes on in the hands of an owner: what is stepped, stored, performed and cancelled, and
 //     when. It is pure: drivers report to it what has happened, and do what its Actions say.
+//   - lease decides what a worker does about the runs that it holds: when it renews its leases, how long it relies on them,
+//     which runs it gives up, and whose it may take. It is as pure as execution.
 //   - worker looks for runs that are ready, claims them, and drives an execution for each with goroutines and real time. It
-//     renews leases, bounds what is performed at a time, and brings messages and starts of children to where they belong.
-//     The package simulation drives the same executions in virtual time.
+//     bounds what is performed at a time, and brings messages and starts of children to where they belong.
+//     The package simulation drives the same executions and leases in virtual time.
 //   - effect performs effects for worker and local alike, and gives up on what does not end.
 //   - client starts runs, awaits, commands, lists and describes them. It needs no worker in its process.
 package runtime

@@ -81,7 +81,9 @@ func (w *world) auditRun(r *run) {
 }
 
 // calm reports whether every owner was there, and every message arrived, until it had handed over what it held.
-func (w *world) calm() bool { return w.knobs.crash+w.knobs.pause+w.knobs.drop == 0 }
+func (w *world) calm() bool {
+	return w.knobs.crash+w.knobs.pause+w.knobs.drop == 0 && w.knobs.outage == 0
+}
 
 func (w *world) called(i store.Instance) bool {
 	return slices.ContainsFunc(w.calls, func(c call) bool { return c.instance == i })
@@ -103,10 +105,64 @@ func (w *world) auditCalls() {
 			w.problem("I10: the effect %s was begun twice", key)
 		}
 		seen[key] = true
-		if !c.trusted {
+		if !c.held {
 			w.problem("I9: the effect %s was begun after the lease was lost", key)
 		}
 	}
+}
+
+// leased notes that the store has given or prolonged a lease.
+func (w *world) leased(worker string, partition int, is bool) {
+	if key := fmt.Sprint(worker, " ", partition); is {
+		w.leases[key] = max(w.leases[key], w.now+w.knobs.lease)
+	}
+}
+
+// holds reports whether a run is certainly in the hands of an owner: by the store's clock its lease lasts, and nobody has taken
+// the run from it for want of one.
+func (w *world) holds(worker string, x *executor) bool {
+	partition := x.Instance().Partition(w.knobs.partitions)
+	return w.now < w.leases[fmt.Sprint(worker, " ", partition)] && !w.revoked[x.Instance()][x.Token()]
+}
+
+// promote has the store promote, and notes whose runs it takes. While no owner dies, stops or stands still, and each message
+// arrives whenever the store can be reached, nobody's lease is to be taken for that of a dead one.
+func (w *world) promote(request store.Promote) error {
+	before := map[store.Instance]store.Lifecycle{}
+	for _, i := range request.Instances {
+		if l, err := w.memory.Load(context.Background(), i); err == nil {
+			before[i] = l.Lifecycle
+		}
+	}
+	_, err := w.store.Promote(context.Background(), request)
+	for _, i := range request.Instances {
+		was := before[i]
+		if l, err := w.memory.Load(context.Background(), i); err != nil || !was.Held() || l.Lifecycle.Held() {
+			continue
+		}
+		now := epoch().Add(w.now).UnixMilli()
+		ended := was.Lease <= now
+		if hangs := was.Wake != 0 && was.Wake+store.Grace.Milliseconds() <= now; w.peaceful() && ended && !hangs && request.Worker == "" && !w.killed(i) {
+			w.problem("I14: %s was taken from %s, which has not died", i, was.Owner)
+		}
+		if ended {
+			if w.revoked[i] == nil {
+				w.revoked[i] = map[store.Token]bool{}
+			}
+			w.revoked[i][store.Token{Epoch: was.Epoch, Nonce: was.Nonce}] = true
+		}
+	}
+	return err
+}
+
+// killed reports whether an instance has killed an owner.
+func (w *world) killed(i store.Instance) bool {
+	return slices.ContainsFunc(w.calls, func(c call) bool { return c.instance == i && c.killed > 0 })
+}
+
+// peaceful reports whether every owner lives and works, and every message arrives, but for an outage.
+func (w *world) peaceful() bool {
+	return w.knobs.crash+w.knobs.pause+w.knobs.drop+w.knobs.leave == 0
 }
 
 // auditRenewed checks that only who has a lease can prolong it.
@@ -116,6 +172,7 @@ func (w *world) auditRenewed(asked store.Renew, renewed []store.Renewed) {
 		w.problem("renew: %s", err)
 	}
 	for _, r := range renewed {
+		w.leased(asked.Worker, r.Partition, true)
 		if !slices.ContainsFunc(is, func(other store.Renewed) bool { return other.Partition == r.Partition }) {
 			w.problem("I3: a lease in partition %d was prolonged by who has none", r.Partition)
 		}

@@ -4,8 +4,7 @@ import "github.com/swrun/swrun/runtime/store"
 
 // bug is something wrong that is planted to see whether it is found. The zero value is none.
 type bug struct {
-	name     string
-	store    func(*world) store.Store // a store that does not keep the contract
-	trusting bool                     // workers trust their leases for ever
-	hasty    bool                     // outbox entries are deleted before they are delivered
+	name  string
+	store func(*world) store.Store // a store that does not keep the contract
+	hasty bool                     // outbox entries are deleted before they are delivered
 }

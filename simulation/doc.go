@@ -1,5 +1,5 @@
 // Package simulation runs whole deployments in one goroutine on simulated time: the real interpreter, the real executions
-// with all that they decide, and a real store, between which messages are lost, doubled, delayed and reordered, while owners
+// and leases with all that they decide, and a real store, between which messages are lost, doubled, delayed and reordered, while owners
 // of few slots crash, stop and have clocks that run wrong. Everything comes from one seed, so that a failure can be repeated:
 //
 //	go test ./simulation -run TestSeeds -seed 1234 -trace -v

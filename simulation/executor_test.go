@@ -9,18 +9,18 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // executor drives an execution as the worker's executor does: it reports what has happened, and does what is asked for.
 type executor struct {
 	*execution.Execution
-	asked      time.Duration // when the instance was asked for, by the owner's clock
-	busy       bool          // an operation is on its way
-	mail       bool          // there may be mail
-	revoked    bool          // others have the instance
-	drained    bool          // it knows that the owner drains
-	left       bool          // it knows that the owner leaves
+	busy       bool // an operation is on its way
+	mail       bool // there may be mail
+	revoked    bool // others have the instance
+	drained    bool // it knows that the owner drains
+	left       bool // it knows that the owner leaves
 	slotted    bool
 	performing map[interpreter.EffectID]bool
 	ended      []interpreter.Finished
@@ -28,20 +28,24 @@ type executor struct {
 	calling    time.Time
 }
 
-// execute drives the execution of an instance that was claimed.
-func (o *owner) execute(c store.Claimed, asked time.Duration, slotted bool) {
+// newExecutor returns the executor of an instance that was claimed; nil if that is a problem.
+func (o *owner) newExecutor(c store.Claimed, slotted bool) *executor {
 	config := execution.Config{
 		Clock: o.estimate, LoadWithin: time.Second, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond, Idle: o.slots == 0,
 	}
 	made, err := execution.New(config, c)
 	if err != nil {
 		o.w.problem("%s: %s", c.Instance, err)
-		return
+		return nil
 	}
-	x := &executor{Execution: made, asked: asked, slotted: slotted, performing: map[interpreter.EffectID]bool{}}
+	return &executor{Execution: made, slotted: slotted, performing: map[interpreter.EffectID]bool{}}
+}
+
+// execute drives the execution of an instance.
+func (o *owner) execute(x *executor) {
 	o.executors = append(o.executors, x)
-	o.w.note("owner %d takes %s, epoch %d", o.n, c.Instance.ID, c.Token.Epoch)
-	if slotted {
+	o.w.note("owner %d takes %s, epoch %d", o.n, x.Instance().ID, x.Token().Epoch)
+	if x.slotted {
 		x.SlotFree()
 	}
 	o.act(x)
@@ -80,13 +84,13 @@ func (o *owner) act(x *executor) {
 
 // waits reports whether an execution has to wait until its owner can trust its lease again.
 func (o *owner) waits(x *executor) bool {
-	return !x.revoked && !o.leaving && !o.trusted(x) && !o.w.bug.trusting
+	return !x.revoked && o.trust(x) == lease.Unsure
 }
 
 // report tells an execution what has become of its lease, its mail and its owner.
 func (o *owner) report(x *executor) {
 	switch {
-	case x.revoked || !o.trusted(x) && !o.w.bug.trusting:
+	case x.revoked || o.trust(x) != lease.Valid:
 		x.LeaseLost(execution.ErrLeaseLost)
 		return
 	case o.draining && !x.drained:
@@ -123,6 +127,7 @@ func (o *owner) takeSlot(x *executor) bool {
 
 func (o *owner) drop(x *executor, why error) {
 	x.gone = true
+	o.leases.Ended(o.partition(x), x.Instance(), x, why != nil && !x.revoked, o.now())
 	for n, other := range o.executors {
 		if other == x {
 			o.executors = append(o.executors[:n:n], o.executors[n+1:]...)
@@ -164,10 +169,9 @@ func (o *owner) perform(x *executor, e interpreter.Effect) {
 	if !x.slotted {
 		o.w.problem("%s performs %s without a slot", x.Instance(), e.Request.Path)
 	}
-	o.w.calls = append(o.w.calls, call{o.w.now, x.Instance(), e.Request.Path, x.Token().Epoch, o.trusted(x) && !x.revoked, 0})
+	o.w.calls = append(o.w.calls, call{o.w.now, x.Instance(), e.Request.Path, x.Token().Epoch, o.w.holds(o.name, x), 0})
 	if strings.Contains(string(e.Request.Body), "/poison") {
 		o.w.calls[len(o.w.calls)-1].killed = 1
-		o.failed[x.Instance()] = o.w.now
 		o.drop(x, errors.New("poison"))
 		return
 	}
@@ -203,6 +207,9 @@ func (o *owner) load(x *executor, digest string) {
 
 func (o *owner) commit(x *executor, c *store.Commit) {
 	x.busy = true
+	if c.Releases() {
+		o.leases.Releasing(o.partition(x), c.Instance, x, true)
+	}
 	var done store.Committed
 	o.call("commit "+c.Instance.ID, func() (err error) {
 		done, err = o.w.store.Commit(context.Background(), *c)
@@ -214,14 +221,17 @@ func (o *owner) commit(x *executor, c *store.Commit) {
 		case x.gone:
 			return
 		case err == nil:
-			o.updateClock(done.At)
+			o.clock.Update(done.At, o.now())
 		case errors.As(err, &refusal):
 			if refusal.Code == store.Guard {
-				o.storeTime, o.updatedAt, o.latest = refusal.At, o.local(), time.Time{}
+				o.clock.Reset(refusal.At, o.now())
 			}
-			o.updateClock(refusal.At)
+			o.clock.Update(refusal.At, o.now())
 		}
 		x.Committed(done, err)
+		if a := x.Actions(); c.Releases() && a.Commit != c && !a.Done {
+			o.leases.Releasing(o.partition(x), c.Instance, x, false)
+		}
 		o.act(x)
 	})
 }
@@ -248,7 +258,7 @@ func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 			o.act(x)
 			return
 		}
-		o.updateClock(claimed[0].At)
+		o.clock.Update(claimed[0].At, o.now())
 		if err := then(claimed[0]); err != nil {
 			o.w.problem("%s: %s", x.Instance(), err)
 			return

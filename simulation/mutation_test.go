@@ -19,17 +19,25 @@ type mutation struct {
 // mutations are the bugs that have to be found.
 func mutations() []mutation {
 	return []mutation{
-		{"effects do not wait for a slot", "decide.go", "case x.slots.taken:", "case true:"},
-		{"an execution waits for a slot for ever", "slots.go", "x.slots.handOverAt = x.Clock().Add(", "_ = x.Clock().Add("},
-		{"what waits for a slot is stored as begun", "step.go", "		x.state.DeferEffect(e.ID)\n", ""},
-		{"an execution that leaves keeps what is in flight", "slots.go", "	x.cancelAll()\n}\n\n// withdraw", "}\n\n// withdraw"},
-		{"a lost lease stops nothing", "execution.go", "	x.fail(why)\n", ""},
-		{"an end that was not stored is forgotten", "commit.go", "	x.queue = append(x.queue, x.ended...)\n", ""},
-		{"messages are not consumed", "step.go", "		x.batch.read++\n", ""},
+		{"effects do not wait for a slot", "execution/decide.go", "case x.slots.taken:", "case true:"},
+		{"an execution waits for a slot for ever", "execution/slots.go", "x.slots.handOverAt = x.Clock().Add(", "_ = x.Clock().Add("},
+		{"what waits for a slot is stored as begun", "execution/step.go", "		x.state.DeferEffect(e.ID)\n", ""},
+		{"an execution that leaves keeps what is in flight", "execution/slots.go", "	x.cancelAll()\n}\n\n// withdraw", "}\n\n// withdraw"},
+		{"a lost lease stops nothing", "execution/execution.go", "	x.fail(why)\n", ""},
+		{"an end that was not stored is forgotten", "execution/commit.go", "	x.queue = append(x.queue, x.ended...)\n", ""},
+		{"messages are not consumed", "execution/step.go", "		x.batch.read++\n", ""},
+		{"a lease is trusted for too long", "lease/lease.go", "asked.Add(l.Length - l.Length/5)", "asked.Add(2 * l.Length)"},
+		{"leases are renewed too late", "lease/lease.go", "age > l.Length/3", "age > 2*l.Length"},
+		{"a lease that was renewed too late is trusted at once", "lease/lease.go", "p.doubted, p.recovered = true, sent", "p.extend(sent)"},
+		{"what others have taken is kept", "lease/comparison.go", "found.Lost = gone", "_ = gone"},
+		{"nothing is given up", "lease/comparison.go", "range unknown {", "range unknown[:0] {"},
+		{"a run that fails is given up as if it had not", "lease/comparison.go", "case !hasFailed:", "case true, hasFailed:"},
+		{"after an outage, runs are taken from the living", "lease/contact.go", "return max(0, c.toRenew-now.Sub(c.since))", "return 0"},
+		{"a claim without an answer is never looked for", "lease/holding.go", "p.doubted = p.doubted || !c.Answered", ""},
 	}
 }
 
-// TestPlantedMutationsAreFound runs the seeds on the code of package execution with a bug in it.
+// TestPlantedMutationsAreFound runs the seeds on code with a bug in it.
 func TestPlantedMutationsAreFound(t *testing.T) {
 	for _, m := range mutations() {
 		t.Run(m.name, func(t *testing.T) {
@@ -48,7 +56,7 @@ func TestPlantedMutationsAreFound(t *testing.T) {
 // overlay returns the file that makes go build the mutation.
 func (m mutation) overlay(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs("../runtime/execution/" + m.file)
+	path, err := filepath.Abs("../runtime/" + m.file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +68,7 @@ func (m mutation) overlay(t *testing.T) string {
 		t.Fatalf("%s holds %q %d times", m.file, m.text, n)
 	}
 	folder := t.TempDir()
-	mutated, overlay := filepath.Join(folder, m.file), filepath.Join(folder, "overlay.json")
+	mutated, overlay := filepath.Join(folder, filepath.Base(m.file)), filepath.Join(folder, "overlay.json")
 	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
 	if err != nil {
 		t.Fatal(err)

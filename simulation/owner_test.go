@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/lease"
 )
 
 // owner does in the simulation what a worker.Worker does with goroutines: it claims instances, renews their leases, relays
@@ -16,15 +16,12 @@ type owner struct {
 	life      int           // counts its crashes: what was meant for an earlier life is lost
 	paused    time.Duration // until when it stands still
 	rate      float64       // at which its clock runs
-	updatedAt time.Duration // when it learned the store's time, by its own clock
-	storeTime time.Time     // what it learned
-	latest    time.Time
+	clock     lease.Clock   // its estimate of the store's
+	leases    *lease.Leases[*executor]
 	executors []*executor
-	leases    []lease                          // by partition
-	failed    map[store.Instance]time.Duration // instances that could not be run, and since when
-	left      map[string]time.Duration         // instances that are left to other owners, and until when
-	slots     int                              // none if it performs nothing
-	taken     int                              // of the slots
+	left      map[string]time.Duration // instances that are left to other owners, and until when
+	slots     int                      // none if it performs nothing
+	taken     int                      // of the slots
 	polling   bool
 	draining  bool // it is about to stop, and claims nothing more
 	leaving   bool // it gives up what is in flight
@@ -41,18 +38,20 @@ const (
 func (o *owner) boot() {
 	o.w.note("owner %d boots", o.n)
 	o.rate = 1 + o.w.knobs.skew*(2*o.w.rng.Float64()-1)
-	o.executors, o.left, o.storeTime, o.latest = nil, map[string]time.Duration{}, time.Time{}, time.Time{}
+	o.executors, o.left, o.clock = nil, map[string]time.Duration{}, lease.Clock{}
 	o.polling, o.draining, o.leaving = false, false, false
-	o.name, o.leases, o.failed = o.w.nonce(), make([]lease, o.w.knobs.partitions), map[store.Instance]time.Duration{}
+	o.name = o.w.nonce()
+	o.leases = lease.New[*executor](lease.Config{Worker: o.name, Length: o.w.knobs.lease, Poll: pollEvery}, o.w.knobs.partitions)
 	o.slots, o.taken = o.w.knobs.slots[o.n], 0
 	o.later(time.Duration(o.w.rng.IntN(100))*time.Millisecond, "boot", o.poll)
-	o.later(o.w.knobs.lease/3, "renew", o.renew)
-	o.later(o.w.knobs.lease, "reconcile", o.reconcileAll)
+	o.later(0, "watch", o.watch)
+	o.later(o.leases.Interval(), "renew", o.renew)
+	o.later(o.leases.Interval(), "compare", o.compare)
 	o.later(time.Second, "fate", o.fate)
 }
 
-// local is the owner's own clock.
-func (o *owner) local() time.Duration { return time.Duration(float64(o.w.now) * o.rate) }
+// now is the time by the owner's own clock.
+func (o *owner) now() time.Time { return epoch().Add(time.Duration(float64(o.w.now) * o.rate)) }
 
 // later has the owner do something, unless it is dead by then; while it stands still, everything waits.
 func (o *owner) later(d time.Duration, what string, do func()) {
@@ -95,10 +94,12 @@ func (o *owner) fate() {
 func (o *owner) stop() {
 	o.w.note("owner %d stops", o.n)
 	o.draining = true
+	o.leases.Drain()
 	o.actAll()
 	grace := time.Duration(o.w.rng.IntN(400)) * time.Millisecond
 	o.later(grace, "leave", func() {
 		o.leaving = true
+		o.leases.Leave()
 		o.actAll()
 	})
 	o.later(grace+time.Second, "reboot", func() {
@@ -147,22 +148,13 @@ func (o *owner) call(what string, operation func() error, then func(err error)) 
 	o.later(opTimeout, what+" times out", func() { answer(errNoAnswer) })
 }
 
-func (w *world) lose() bool { return w.faulty && w.rng.Float64() < w.knobs.drop }
-
-// updateClock takes in the store's time.
-func (o *owner) updateClock(at time.Time) {
-	if at.IsZero() {
-		return
+// lose reports whether a message is lost.
+func (w *world) lose() bool {
+	if k := w.knobs; w.now >= k.outageAt && w.now < k.outageAt+k.outage {
+		return true
 	}
-	if since := o.local() - o.updatedAt; o.storeTime.IsZero() || at.After(o.storeTime.Add(since)) || since > 5*time.Second {
-		o.storeTime, o.updatedAt = at, o.local()
-	}
+	return w.faulty && w.rng.Float64() < w.knobs.drop
 }
 
 // estimate is what the owner believes the store's time to be.
-func (o *owner) estimate() time.Time {
-	if at := o.storeTime.Add(o.local() - o.updatedAt).Truncate(time.Millisecond); at.After(o.latest) {
-		o.latest = at
-	}
-	return o.latest
-}
+func (o *owner) estimate() time.Time { return o.clock.Estimate(o.now()) }

@@ -36,7 +36,6 @@ func planted() []bug {
 		{name: "child id random", store: in(func(s *faultyStore) { s.random = true })},
 		{name: "cancel not propagated", store: in(func(s *faultyStore) { s.ignored = true })},
 		{name: "outbox deleted before delivery", hasty: true},
-		{name: "leases trusted for ever", trusting: true},
 	}
 }
 

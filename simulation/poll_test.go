@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -29,8 +30,10 @@ func (o *owner) pollPartition(p int) {
 		work, err = o.w.store.Poll(context.Background(), p, 20, false)
 		return err
 	}, func(err error) {
-		if err == nil {
-			o.updateClock(work.At)
+		if err != nil {
+			o.leases.Unreachable(o.now())
+		} else {
+			o.clock.Update(work.At, o.now())
 			o.relay(p, work.Outbox)
 			o.promote(p, work)
 		}
@@ -40,22 +43,12 @@ func (o *owner) pollPartition(p int) {
 
 func (o *owner) promote(p int, work store.Work) {
 	o.claim(p, work.New[:min(len(work.New), o.slots-o.taken)], true)
-	request := store.Promote{Partition: p, Instances: work.Due}
-	for _, ended := range work.Ended {
-		if ended.Worker == o.name && len(ended.Instances) > 0 {
-			o.reconcile(p, 0)
-			continue
-		}
-		request.Instances, request.Gone = append(request.Instances, ended.Instances...), append(request.Gone, ended.Worker)
-	}
+	request, _ := o.leases.Polled(p, work, o.now()) // it looks again soon in any case
 	if len(request.Instances)+len(request.Gone) == 0 {
 		o.claim(p, work.Begun, false)
 		return
 	}
-	o.call("promote", func() error {
-		_, err := o.w.store.Promote(context.Background(), request)
-		return err
-	}, func(error) { o.claim(p, slices.Concat(request.Instances, work.Begun), false) })
+	o.call("promote", func() error { return o.w.promote(request) }, func(error) { o.claim(p, slices.Concat(request.Instances, work.Begun), false) })
 }
 
 // claim takes instances; what is new comes with a slot each.
@@ -64,28 +57,33 @@ func (o *owner) claim(p int, ready []store.Instance, slotted bool) {
 	if len(ready) == 0 || o.draining {
 		return
 	}
+	if ready = o.leases.Claiming(p, ready); len(ready) == 0 {
+		return
+	}
 	if slotted {
 		o.taken += len(ready)
 	}
-	nonce, asked := o.w.nonce(), o.local()
-	o.leases[p].claims++
+	nonce, sent := o.w.nonce(), o.now()
 	var claimed []store.Claimed
 	o.call("claim", func() (err error) {
 		claimed, err = o.w.store.Claim(context.Background(), store.Claim{Partition: p, Instances: ready, Worker: o.name, Nonce: nonce, Lease: o.w.knobs.lease})
+		o.w.leased(o.name, p, len(claimed) > 0)
 		return err
 	}, func(err error) {
-		o.leases[p].claims--
 		if err != nil {
 			claimed = nil
-		} else if o.isTrusted(p) || len(o.holding(p)) == 0 {
-			o.leases[p].asked = asked
 		}
+		claim := lease.Claim[*executor]{Asked: ready, Sent: sent, Answered: err == nil, Got: map[store.Instance]*executor{}}
+		for _, c := range claimed {
+			o.clock.Update(c.At, o.now())
+			claim.Got[c.Instance] = o.newExecutor(c, slotted)
+		}
+		revokeAll(o.leases.Claimed(p, claim, o.now()))
 		if slotted {
 			o.release(len(ready) - len(claimed))
 		}
 		for _, c := range claimed {
-			o.updateClock(c.At)
-			o.execute(c, asked, slotted)
+			o.execute(claim.Got[c.Instance])
 		}
 	})
 }

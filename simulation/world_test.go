@@ -36,6 +36,8 @@ type world struct {
 	runs    []*run
 	compile func(definition.Definition) (*interpreter.Program, error)
 
+	leases   map[string]time.Duration                // until when the store keeps each worker's lease in each partition
+	revoked  map[store.Instance]map[store.Token]bool // tokens whose owner had no lease any more when others took the run
 	calls    []call
 	crashes  int
 	faulty   bool // faults happen still
@@ -53,6 +55,7 @@ type knobs struct {
 	crash, pause, leave float64       // of owners, per second
 	skew                float64       // how much clocks run wrong
 	faults              time.Duration // for how long things go wrong
+	outageAt, outage    time.Duration // when nobody can reach the store, and for how long
 }
 
 // call is a request that an owner has sent to the outside.
@@ -61,7 +64,7 @@ type call struct {
 	instance store.Instance
 	path     interpreter.Path
 	epoch    int64
-	trusted  bool // the owner could still trust its lease
+	held     bool // the run was still its owner's
 	killed   int  // 1 if it has killed its owner
 }
 
@@ -91,7 +94,7 @@ func (a *agenda) Pop() any {
 }
 
 func newWorld(seed uint64, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
-	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), bug: b, faulty: true, compile: compile}
+	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), bug: b, faulty: true, compile: compile, leases: map[string]time.Duration{}, revoked: map[store.Instance]map[store.Token]bool{}}
 	w.knobs = w.draw()
 	w.memory = memstore.New(memstore.Config{Partitions: w.knobs.partitions, Now: func() time.Time { return epoch().Add(w.now) }})
 	w.store = w.memory
@@ -112,11 +115,20 @@ func (w *world) draw() knobs {
 		return most * w.rng.Float64()
 	}
 	slots := [][]int{{1}, {2}, {3}, {1, 0}, {2, 0}, {1, 1}, {1, 3}, {2, 2, 0}, {1, 1, 1}}[w.rng.IntN(9)]
-	return knobs{
+	k := knobs{
 		slots: slots, partitions: 1 + w.rng.IntN(3), lease: time.Duration(1+w.rng.IntN(4)) * time.Second,
 		latency: time.Duration(1+w.rng.IntN(30)) * time.Millisecond, drop: chance(0.1), double: chance(0.1), crash: chance(0.5),
 		pause: chance(0.3), leave: chance(0.3), skew: chance(0.02), faults: time.Duration(3+w.rng.IntN(8)) * time.Second,
 	}
+	switch w.rng.IntN(6) {
+	case 0: // nothing happens but an outage
+		k.drop, k.double, k.crash, k.pause, k.leave = 0, 0, 0, 0, 0
+		fallthrough
+	case 1:
+		k.outageAt, k.outage = time.Duration(w.rng.IntN(3000))*time.Millisecond, time.Duration(w.rng.IntN(15_000))*time.Millisecond
+		k.faults = max(k.faults, k.outageAt+k.outage)
+	}
+	return k
 }
 
 func (w *world) nonce() string { return fmt.Sprintf("n%016x", w.rng.Uint64()) }

@@ -138,7 +138,7 @@ func (x *Execution) notAnswered(err error) {
 
 // committed goes on from what is stored now.
 func (x *Execution) committed(sent *store.Commit, mail bool) {
-	over := sent.Release || sent.Status.Final()
+	over := sent.Releases()
 	x.begin(over)
 	x.batch = batch{at: x.batch.at}
 	x.stored, x.refused = sent.After(x.stored), 0

@@ -24,7 +24,7 @@ func (c *Commit) Transition(r *Lifecycle, _ int64) (Change, Code) {
 	case r.Version < c.Version:
 		return Change{}, RolledBack
 	}
-	over := c.Release || c.Status.Final()
+	over := c.Releases()
 	change := Change{
 		From: r, To: c.After(*r), NotBefore: c.At.UnixMilli(), Before: c.before(r), WithMail: over || c.Read > 0,
 		State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Consumed: c.Read,
@@ -34,6 +34,9 @@ func (c *Commit) Transition(r *Lifecycle, _ int64) (Change, Code) {
 	}
 	return change, ""
 }
+
+// Releases reports whether the run has no owner after the commit.
+func (c *Commit) Releases() bool { return c.Release || c.Status.Final() }
 
 // After returns the record after the commit. What happens then, happens at the time of the steps.
 func (c *Commit) After(r Lifecycle) Lifecycle {

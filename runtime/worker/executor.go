@@ -5,7 +5,6 @@ import (
 	"context"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -34,23 +33,21 @@ type executor struct {
 	performing sync.WaitGroup
 	unstored   []*attempt // whose results are not stored
 
-	claimed   bool        // it was claimed with a slot, which goes back when it has ended
-	slotted   bool        // it may perform effects
-	waiting   bool        // it counts among those that wait for a slot
-	failures  int         // of the same call, in a row
-	refusals  int         // of its commits, in a row
-	releasing atomic.Bool // a commit that gives the token back is on its way
-	asked     time.Time   // when the instance was asked for
+	claimed  bool // it was claimed with a slot, which goes back when it has ended
+	slotted  bool // it may perform effects
+	waiting  bool // it counts among those that wait for a slot
+	failures int  // of the same call, in a row
+	refusals int  // of its commits, in a row
 }
 
 type attempt = effect.Attempt
 
-// newExecutor returns the executor of an instance that was claimed by what was sent.
-func (p *partition) newExecutor(c store.Claimed, sent time.Time, slotted bool) *executor {
+// newExecutor returns the executor of an instance that was claimed.
+func (p *partition) newExecutor(c store.Claimed, slotted bool) *executor {
 	x := &executor{
 		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
 		attempts: map[interpreter.EffectID]*attempt{}, ended: make(chan ending), idle: make(chan *attempt),
-		claimed: slotted, asked: sent,
+		claimed: slotted,
 	}
 	x.ctx, x.revoke = context.WithCancelCause(p.w.effects)
 	return x
@@ -58,20 +55,16 @@ func (p *partition) newExecutor(c store.Claimed, sent time.Time, slotted bool) *
 
 // execute runs the claimed instance until it waits, ends or is lost.
 func (x *executor) execute(c store.Claimed) {
-	p := x.partition
 	defer x.close()
 	log := x.Log()
 	defer func() {
 		if v := recover(); v != nil { // the instance is given up, and quarantined if this goes on
-			p.failedOn(x.instance)
+			x.unregister(true)
 			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
-	defer p.w.unregister(x)
 	err := x.run(c)
-	if err != nil && x.ctx.Err() == nil {
-		p.failedOn(x.instance)
-	}
+	x.unregister(err != nil && x.ctx.Err() == nil)
 	switch {
 	case err == nil:
 	case errors.Is(err, execution.ErrLeaseLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
@@ -230,24 +223,5 @@ func (x *executor) mailArrived() {
 	select {
 	case x.mail <- struct{}{}:
 	default: // it looks anyway
-	}
-}
-
-// trust waits until the lease can be trusted: this process may have stood still, or the store may be out of reach. It reports
-// false if there is no waiting for it any more.
-func (x *executor) trust() bool {
-	p := x.partition
-	for {
-		renewed := p.lease.renewal()
-		if p.lease.isTrusted(p.w.c.Now()) {
-			return true
-		}
-		select {
-		case <-x.ctx.Done():
-			return false
-		case <-p.w.leaving:
-			return false
-		case <-renewed:
-		}
 	}
 }

@@ -30,7 +30,9 @@ func (x *executor) load(digest string) error {
 
 // commit sends a commit, and waits before the execution has it sent again.
 func (x *executor) commit(c *store.Commit) {
-	x.releasing.Store(c.Release || c.Status.Final())
+	if c.Releases() {
+		x.releasing(true)
+	}
 	done, err := x.partition.w.c.Store.Commit(x.ctx, *c) // which ends when the lease cannot be trusted any more
 	var refusal *store.Refusal
 	switch {
@@ -42,7 +44,9 @@ func (x *executor) commit(c *store.Commit) {
 	x.execution.Committed(done, err)
 	if a := x.execution.Actions(); a.Commit != c || a.Done {
 		x.failures = 0
-		x.releasing.Store(false)
+		if c.Releases() && !a.Done {
+			x.releasing(false)
+		}
 		return
 	}
 	if x.ctx.Err() == nil {

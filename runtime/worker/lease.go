@@ -2,307 +2,205 @@ package worker
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// lease is the worker's lease in one partition: what the worker holds there is certainly its own as long as the lease can be
-// trusted. When it cannot, because it was not renewed in time, nothing begins; what is in flight goes on for a while, since
-// most likely nobody can reach the store.
-type lease struct {
-	length time.Duration
-
-	mu      sync.Mutex
-	asked   time.Time     // when the lease that lasts was asked for, by this process's clock
-	settled chan struct{} // closed when the lease is renewed; nil if nobody waits
+// leases are the worker's leases, for several goroutines.
+type leases struct {
+	sync.Mutex
+	*lease.Leases[*executor]
+	trusted []chan struct{} // closed when the lease of a partition may be trusted again; nil if nobody waits
 }
 
-// lostAfter is how long what is held without a lease is kept, in the hope that it can be renewed.
-const lostAfter = 10 * time.Second
-
-// until returns until when the lease can be trusted: it counts from when it was asked for, and ends before the store's.
-func (l *lease) until() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.asked.Add(l.length - l.length/5)
-}
-
-// isTrusted reports whether the lease can be trusted at a time.
-func (l *lease) isTrusted(now time.Time) bool { return now.Before(l.until()) }
-
-// isLost reports whether there is no hope any more that it will be renewed before others have taken everything.
-func (l *lease) isLost(now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !now.Before(l.asked.Add(max(lostAfter, l.length)))
-}
-
-// age returns how long ago the lease was asked for.
-func (l *lease) age(now time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return now.Sub(l.asked)
-}
-
-// extend notes that the lease was prolonged by what was sent.
-func (l *lease) extend(sent time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if sent.After(l.asked) {
-		l.asked = sent
-	}
-	if l.settled != nil {
-		close(l.settled)
-		l.settled = nil
+// changed wakes those that wait until a lease can be trusted. The mutex is held.
+func (l *leases) changed(partition int) {
+	if waiting := l.trusted[partition]; waiting != nil {
+		close(waiting)
+		l.trusted[partition] = nil
 	}
 }
 
-// renewal returns a channel that is closed when the lease is renewed next.
-func (l *lease) renewal() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.settled == nil {
-		l.settled = make(chan struct{})
+// change returns a channel that is closed when the trust in a lease may have changed. The mutex is held.
+func (l *leases) change(partition int) <-chan struct{} {
+	if l.trusted[partition] == nil {
+		l.trusted[partition] = make(chan struct{})
 	}
-	return l.settled
+	return l.trusted[partition]
+}
+
+// revokeAll takes runs that are lost from their executors.
+func revokeAll(lost []*executor) {
+	for _, x := range lost {
+		x.revoke(execution.ErrLeaseLost)
+	}
 }
 
 // renew prolongs the leases of the partitions in which something is held, until ctx ends.
 func (w *Worker) renew(ctx context.Context) {
-	for sleep(ctx, w.c.Lease/10) {
+	for sleep(ctx, w.leases.Interval()) {
 		w.prolong(ctx)
-	}
-}
-
-// reconcile compares what is held with what the store says wherever that may differ, until ctx ends.
-func (w *Worker) reconcile(ctx context.Context) {
-	for sleep(ctx, w.c.Lease/10) {
-		var group sync.WaitGroup
-		for _, p := range w.partitions {
-			if p.isUnsure() {
-				group.Go(func() { p.reconcile(ctx) })
-			}
-		}
-		group.Wait()
 	}
 }
 
 // prolong renews the leases that it is time for, all of them with one call.
 func (w *Worker) prolong(ctx context.Context) {
-	request, now := store.Renew{Worker: w.c.Name, Lease: w.c.Lease}, w.c.Now()
-	isTime := false
-	for n, all := range w.holdings() {
-		p := w.partitions[n]
-		age := p.lease.age(now)
-		isTime = isTime || age > w.c.Lease/3
-		if age > w.c.Lease/6 { // one call for them, instead of a second one soon
-			request.Partitions = append(request.Partitions, n)
-		}
-		if p.lease.isLost(now) {
-			p.lose(all)
-		}
-	}
-	if !isTime {
+	sent := w.c.Now()
+	w.leases.Lock()
+	request, lost := w.leases.Renewal(sent)
+	w.leases.Unlock()
+	revokeAll(lost)
+	if len(request.Partitions) == 0 {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, w.c.Lease/3)
+	call, cancel := context.WithTimeout(ctx, w.leases.CallTimeout())
 	renewed, err := w.c.Store.Renew(call, request)
 	cancel()
 	if err != nil {
-		w.contact.broke(w.c.Now())
+		w.unreachable()
 		if ctx.Err() == nil {
 			w.c.Log.Warn("renew leases", "partitions", len(request.Partitions), "error", err)
 		}
 		return // the next round tries again
 	}
-	w.renewed(now, request.Partitions, renewed)
-}
-
-// holdings returns what is held, by partition.
-func (w *Worker) holdings() map[int][]*executor {
-	all := map[int][]*executor{}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, x := range w.held {
-		all[x.partition.n] = append(all[x.partition.n], x)
-	}
-	return all
-}
-
-// renewed records which leases a call that was sent at a time has prolonged.
-func (w *Worker) renewed(sent time.Time, asked []int, renewed []store.Renewed) {
-	lasting := map[int]bool{}
+	w.leases.Lock()
 	for _, r := range renewed {
-		p := w.partitions[r.Partition]
-		lasting[r.Partition] = true
-		p.clock.update(r.At)
-		if p.lease.isTrusted(w.c.Now()) {
-			p.lease.extend(sent)
-		} else {
-			p.prolonged(sent)
+		w.partitions[r.Partition].clock.update(r.At)
+	}
+	lost = w.leases.Renewed(request, sent, w.c.Now(), renewed)
+	for _, p := range request.Partitions {
+		w.leases.changed(p)
+	}
+	w.leases.Unlock()
+	revokeAll(lost)
+}
+
+// unreachable notes that the store could not be worked with.
+func (w *Worker) unreachable() {
+	w.leases.Lock()
+	defer w.leases.Unlock()
+	w.leases.Unreachable(w.c.Now())
+}
+
+// compare compares what is held with what the store says wherever that may differ, until ctx ends.
+func (w *Worker) compare(ctx context.Context) {
+	for sleep(ctx, w.leases.Interval()) {
+		w.leases.Lock()
+		partitions := w.leases.Comparisons(w.c.Now())
+		w.leases.Unlock()
+		var group sync.WaitGroup
+		for _, p := range partitions {
+			group.Go(func() { w.partitions[p].compare(ctx) })
 		}
-	}
-	for n, all := range w.holdings() {
-		for _, x := range all {
-			if !lasting[n] && slices.Contains(asked, n) && x.asked.Before(sent) && !x.releasing.Load() {
-				x.revoke(execution.ErrLeaseLost)
-			}
-		}
+		group.Wait()
 	}
 }
 
-// prolonged notes that the lease was prolonged, by what was sent, after it could not be trusted any more. Others may have taken
-// something meanwhile: it is trusted again when that is known.
-func (p *partition) prolonged(sent time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.doubted, p.late = true, sent
-}
-
-// lose lets go of what is held.
-func (p *partition) lose(all []*executor) {
-	for _, x := range all {
-		x.revoke(execution.ErrLeaseLost)
-	}
-	p.doubt()
-}
-
-// doubt has what is held compared with what the store says, soon.
-func (p *partition) doubt() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.doubted = true
-}
-
-// isUnsure reports whether it is time to compare what is held with what the store says: something may have been claimed
-// without an answer, there may be messages that nobody gave a hint of, or somebody else may have taken something. That is
-// all written, and needs no look if nothing was.
-func (p *partition) isUnsure() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.w.c.Now()
-	if p.doubted {
-		return true
-	}
-	return p.lease.isTrusted(now) && now.Sub(p.compared) > p.w.c.Lease && (p.writes != p.comparedAt || p.w.isDraining())
-}
-
-// reconcile compares what is held with what the store says.
-func (p *partition) reconcile(ctx context.Context) {
-	p.claiming.Lock() // what is being claimed is known soon
-	defer p.claiming.Unlock()
-	p.mu.Lock()
-	late := p.late
-	p.doubted, p.late, p.compared, p.comparedAt = false, time.Time{}, p.w.c.Now(), p.writes
-	p.mu.Unlock()
-	held := p.w.holdings()[p.n] // before the store is asked
-	call, cancel := context.WithTimeout(ctx, p.w.c.Lease/3)
+// compare asks the store what the worker holds, and does what follows from the answer.
+func (p *partition) compare(ctx context.Context) {
+	w := p.w
+	call, cancel := context.WithTimeout(ctx, w.leases.CallTimeout())
 	defer cancel()
-	stored, err := p.w.c.Store.HeldBy(call, p.n, p.w.c.Name)
+	stored, err := w.c.Store.HeldBy(call, p.n, w.c.Name)
+	w.leases.Lock()
 	if err != nil {
-		p.doubt()
+		w.leases.NotCompared(p.n)
+		w.leases.Unlock()
 		return
 	}
-	p.forgetFailures(stored)
-	if !late.IsZero() {
-		p.trust(held, stored, late)
+	found := w.leases.Compared(p.n, stored, w.c.Now())
+	w.leases.changed(p.n)
+	w.leases.Unlock()
+	revokeAll(found.Lost)
+	for _, x := range found.Mail {
+		x.mailArrived()
 	}
-	if err := p.giveUp(call, p.settle(held, stored)); err != nil {
-		p.doubt()
-	}
-}
-
-// trust lets go of what others have taken, and trusts the lease again for the rest.
-func (p *partition) trust(held []*executor, stored []store.Held, sent time.Time) {
-	is := map[store.Instance]bool{}
-	for _, s := range stored {
-		is[s.Instance] = true
-	}
-	for _, x := range held {
-		if !is[x.instance] && !x.releasing.Load() {
-			x.revoke(execution.ErrLeaseLost)
-		}
-	}
-	p.lease.extend(sent)
-}
-
-// settle tells the executors of messages, and of doubts that they hold their instances. It returns what the store says is
-// held and nobody here knows of.
-func (p *partition) settle(held []*executor, stored []store.Held) (unknown []store.Instance) {
-	is := map[store.Instance]bool{}
-	for _, s := range stored {
-		x := p.w.holder(s.Instance)
-		if is[s.Instance] = true; x == nil {
-			unknown = append(unknown, s.Instance)
-		} else if s.Notice {
-			x.mailArrived()
-		}
-	}
-	for _, x := range held {
-		if !is[x.instance] && !x.releasing.Load() {
-			x.mailArrived() // it looks, and finds out
-		}
-	}
-	return unknown
-}
-
-// holder returns the executor of an instance; nil if there is none.
-func (w *Worker) holder(i store.Instance) *executor {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.held[i]
-}
-
-// giveUp lets others have what nobody here runs although the store says that this worker holds it: its executor could not go
-// on, or the answer to its claim was lost. The first counts as the loss of an owner, and not before a lease would have ended.
-func (p *partition) giveUp(ctx context.Context, unknown []store.Instance) error {
-	failed := map[bool][]store.Instance{}
-	p.mu.Lock()
-	for _, i := range unknown {
-		since, died := p.failures[i]
-		if died && p.w.c.Now().Sub(since) < p.w.c.Lease {
-			p.doubted = true
-			continue
-		}
-		failed[died] = append(failed[died], i)
-	}
-	p.mu.Unlock()
-	for died, instances := range failed {
-		_, err := p.w.c.Store.Promote(ctx, store.Promote{Partition: p.n, Instances: instances, Worker: p.w.c.Name, Died: died})
-		if err != nil {
-			return err
-		}
-		p.mu.Lock()
-		for _, i := range instances {
-			delete(p.failures, i)
-		}
-		p.mu.Unlock()
+	for _, request := range found.GiveUp {
+		_, err := w.c.Store.Promote(call, request)
+		w.leases.Lock()
+		w.leases.GaveUp(request, err == nil)
+		w.leases.Unlock()
 		p.nudge()
 	}
-	return nil
 }
 
-// forgetFailures forgets what could not be run and is not held any more.
-func (p *partition) forgetFailures(stored []store.Held) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	maps.DeleteFunc(p.failures, func(i store.Instance, _ time.Time) bool {
-		return !slices.ContainsFunc(stored, func(s store.Held) bool { return s.Instance == i })
-	})
+// executorOf returns what executes an instance here; nil if nothing does.
+func (w *Worker) executorOf(i store.Instance) *executor {
+	w.leases.Lock()
+	defer w.leases.Unlock()
+	x, _ := w.leases.Run(i.Partition(len(w.partitions)), i)
+	return x
 }
 
-// failedOn notes that an instance could not be run, and is still held.
-func (p *partition) failedOn(i store.Instance) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.failures == nil {
-		p.failures = map[store.Instance]time.Time{}
+// promotion returns what to make ready of what a poll has found.
+func (p *partition) promotion(work store.Work) store.Promote {
+	p.w.leases.Lock()
+	request, lookAgain := p.w.leases.Polled(p.n, work, p.w.c.Now())
+	p.w.leases.Unlock()
+	if lookAgain > 0 {
+		p.expect(work.At.Add(lookAgain + time.Millisecond)) // which the store does not tell fractions of
 	}
-	p.failures[i] = p.w.c.Now()
-	p.doubted = true
+	request.Instances = p.w.chosen(request.Instances)
+	return request
+}
+
+// unregister reports that nothing executes the instance here any more; failed says that it could not go on.
+func (x *executor) unregister(failed bool) {
+	w := x.partition.w
+	w.leases.Lock()
+	defer w.leases.Unlock()
+	w.leases.Ended(x.partition.n, x.instance, x, failed, w.c.Now())
+}
+
+// releasing reports whether a commit is on its way that gives the instance back.
+func (x *executor) releasing(is bool) {
+	w := x.partition.w
+	w.leases.Lock()
+	defer w.leases.Unlock()
+	w.leases.Releasing(x.partition.n, x.instance, x, is)
+}
+
+// trust waits until the lease can be trusted: this process may have stood still, or the store may be out of reach. It reports
+// false if there is no waiting for it any more.
+func (x *executor) trust() bool {
+	p, w := x.partition, x.partition.w
+	for {
+		w.leases.Lock()
+		trust := w.leases.Trust(p.n, w.c.Now())
+		var changed <-chan struct{}
+		if trust == lease.Unsure {
+			changed = w.leases.change(p.n)
+		}
+		w.leases.Unlock()
+		if trust != lease.Unsure {
+			return trust == lease.Valid
+		}
+		select {
+		case <-x.ctx.Done():
+			return false
+		case <-w.leaving:
+		case <-changed:
+		}
+	}
+}
+
+// claimed registers what was claimed, and takes from former executors what they have lost.
+func (p *partition) claimed(claim lease.Claim[*executor]) {
+	w := p.w
+	w.leases.Lock()
+	lost := w.leases.Claimed(p.n, claim, w.c.Now())
+	w.leases.changed(p.n)
+	w.leases.Unlock()
+	revokeAll(lost)
+}
+
+// claiming returns which instances may be claimed.
+func (p *partition) claiming(instances []store.Instance) []store.Instance {
+	p.w.leases.Lock()
+	defer p.w.leases.Unlock()
+	return p.w.leases.Claiming(p.n, instances)
 }

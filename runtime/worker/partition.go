@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -19,8 +20,6 @@ type partition struct {
 	nudged   chan struct{}
 	relaying sync.Mutex
 	starting sync.Mutex
-	lease    lease
-	claiming sync.RWMutex // read while something is claimed, until it is known who runs it
 
 	mu     sync.Mutex
 	next   time.Time               // when something is due, by the store's clock; zero for never
@@ -29,12 +28,6 @@ type partition struct {
 	ends   time.Time               // when the first lease ends, by the store's clock; zero for never
 	rest   bool                    // the last poll has left nothing behind
 	left   map[store.Instance]bool // to others, for a moment
-
-	doubted    bool      // what is held may not be what the store says
-	late       time.Time // when the lease was prolonged that could not be trusted any more; zero if it could
-	compared   time.Time
-	comparedAt int64                        // the number of writes then
-	failures   map[store.Instance]time.Time // when what is held could not be run any more
 }
 
 const (
@@ -73,7 +66,7 @@ func (p *partition) failed(ctx context.Context, err error) {
 		p.adopt(ctx)
 		return
 	}
-	p.w.contact.broke(p.w.c.Now())
+	p.w.unreachable()
 	p.w.c.Log.Warn("work on a partition", "partition", p.n, "error", err)
 }
 
@@ -205,19 +198,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 
 // promote makes ready what is due and what others held whose leases have ended, and returns it.
 func (p *partition) promote(ctx context.Context, work store.Work) ([]store.Instance, error) {
-	request := store.Promote{Partition: p.n, Instances: p.w.chosen(work.Due)}
-	for _, ended := range work.Ended {
-		left := p.w.contact.left(p.w.c.Now())
-		switch {
-		case ended.Worker == p.w.c.Name && len(ended.Instances) > 0:
-			p.doubt() // it is to be renewed
-		case left > 0:
-			p.expect(work.At.Add(left + time.Millisecond)) // which the store does not tell fractions of
-		default:
-			request.Instances = append(request.Instances, p.w.chosen(ended.Instances)...)
-			request.Gone = append(request.Gone, ended.Worker)
-		}
-	}
+	request := p.promotion(work)
 	if len(request.Instances)+len(request.Gone) == 0 {
 		return nil, nil
 	}
@@ -325,29 +306,26 @@ func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instanc
 
 // take claims instances, and has those run that it gets: it returns how many.
 func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance) (taken int, err error) {
-	p.claiming.RLock()
-	defer p.claiming.RUnlock()
-	sent := p.w.c.Now()
+	claim := lease.Claim[*executor]{Asked: p.claiming(some), Sent: p.w.c.Now(), Got: map[store.Instance]*executor{}}
 	// The answer is awaited also while the worker stops, so that what is claimed can be handed over.
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.c.Lease/3)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.leases.CallTimeout())
 	defer cancel()
 	claimed, err := p.w.c.Store.Claim(call, store.Claim{
-		Partition: p.n, Instances: some, Worker: p.w.c.Name, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease,
+		Partition: p.n, Instances: claim.Asked, Worker: p.w.c.Name, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease,
 	})
-	if err != nil {
-		p.doubt() // something may have been claimed
+	if claim.Answered = err == nil; !claim.Answered {
+		p.claimed(claim)
 		return 0, err
-	}
-	if len(claimed) > 0 && (p.lease.isTrusted(p.w.c.Now()) || len(p.w.holdings()[p.n]) == 0) {
-		p.lease.extend(sent)
 	}
 	for _, c := range claimed {
 		p.clock.update(c.At)
-		x := p.newExecutor(c, sent, l == p.w.slots)
-		p.w.register(x)
+		claim.Got[c.Instance] = p.newExecutor(c, l == p.w.slots)
+	}
+	p.claimed(claim)
+	for _, c := range claimed {
 		p.w.executors.Go(func() {
 			defer l.release(1)
-			x.execute(c)
+			claim.Got[c.Instance].execute(c)
 		})
 	}
 	return len(claimed), nil

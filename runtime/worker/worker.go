@@ -17,7 +17,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/effect"
-	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -66,10 +66,7 @@ type Worker struct {
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
 
-	contact contact
-
-	mu   sync.Mutex
-	held map[store.Instance]*executor
+	leases leases
 }
 
 // maxBegun bounds the memory for instances that have begun and wait for a slot.
@@ -120,11 +117,13 @@ func New(c Config) *Worker {
 		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   effect.NewMemory(c.Memory),
 		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
-		draining: make(chan struct{}), leaving: make(chan struct{}), held: map[store.Instance]*executor{},
-		contact: contact{most: max(c.Lease/2, c.Poll+c.Poll/2), least: c.Lease / 2},
+		draining: make(chan struct{}), leaving: make(chan struct{}),
 	}
-	for n := range c.Store.Layout().Partitions {
-		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1), lease: lease{length: c.Lease}})
+	n := c.Store.Layout().Partitions
+	w.leases.Leases = lease.New[*executor](lease.Config{Worker: c.Name, Length: c.Lease, Poll: c.Poll}, n)
+	w.leases.trusted = make([]chan struct{}, n)
+	for n := range n {
+		w.partitions = append(w.partitions, &partition{w: w, n: n, clock: &storeClock{now: c.Now}, nudged: make(chan struct{}, 1)})
 	}
 	return w
 }
@@ -145,7 +144,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.check(ctx) })
 	loops.Go(func() { w.sweep(ctx) })
 	renewals.Go(func() { w.renew(background) }) // also while draining
-	renewals.Go(func() { w.reconcile(background) })
+	renewals.Go(func() { w.compare(background) })
 	<-ctx.Done()
 	loops.Wait()
 	w.drain()
@@ -157,6 +156,9 @@ func (w *Worker) Run(ctx context.Context) {
 
 // drain waits until everything is handed over and what is in flight has ended, or the time for that is over.
 func (w *Worker) drain() {
+	w.leases.Lock()
+	w.leases.Drain()
+	w.leases.Unlock()
 	close(w.draining)
 	w.logStopping()
 	handed, drained := make(chan struct{}), make(chan struct{})
@@ -172,37 +174,11 @@ func (w *Worker) drain() {
 	case <-drained:
 	case <-drainTime.C:
 		w.logLeaving()
+		w.leases.Lock()
+		w.leases.Leave()
+		w.leases.Unlock()
 		close(w.leaving)
 		<-handed
-	}
-}
-
-// isDraining reports whether nothing new is started.
-func (w *Worker) isDraining() bool {
-	select {
-	case <-w.draining:
-		return true
-	default:
-		return false
-	}
-}
-
-// register makes x known. One that held the same instance before has lost it.
-func (w *Worker) register(x *executor) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if before := w.held[x.instance]; before != nil && !before.releasing.Load() { // the answer to its commit is on its way
-		before.revoke(execution.ErrLeaseLost)
-	}
-	w.held[x.instance] = x
-}
-
-// unregister forgets x, but not one that has taken its place.
-func (w *Worker) unregister(x *executor) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.held[x.instance] == x {
-		delete(w.held, x.instance)
 	}
 }
 
@@ -212,7 +188,7 @@ func (w *Worker) listen(ctx context.Context) {
 		if hint.Partition >= 0 && hint.Partition < len(w.partitions) {
 			w.partitions[hint.Partition].nudge()
 		}
-		if x := w.holder(hint.Mail); x != nil {
+		if x := w.executorOf(hint.Mail); x != nil {
 			x.mailArrived()
 		}
 	}
@@ -228,7 +204,9 @@ func (w *Worker) watch(ctx context.Context) {
 			}
 			continue
 		}
-		w.contact.answered(w.c.Now())
+		w.leases.Lock()
+		w.leases.Answered(w.c.Now())
+		w.leases.Unlock()
 		for n, now := range all {
 			w.partitions[n].watched(now)
 		}

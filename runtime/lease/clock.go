@@ -1,0 +1,41 @@
+package lease
+
+import "time"
+
+// Clock estimates what time it is in a partition of a store. The estimate lags behind by the time that an answer takes to
+// arrive, and is never ahead: what a worker believes to be over is over. Of the times of the worker's own clock, now, only
+// differences are used.
+type Clock struct {
+	at        time.Time // by the store
+	updatedAt time.Time // by the worker
+	latest    time.Time // the highest estimate that was given
+}
+
+// staleClock is after how long an estimate is replaced by a newer one that lags more.
+const staleClock = 5 * time.Second
+
+// Update handles the time that the store has answered, at the moment in which the answer arrived.
+func (c *Clock) Update(at, now time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if since := now.Sub(c.updatedAt); c.at.IsZero() || since > staleClock || at.After(c.at.Add(since)) {
+		c.at, c.updatedAt = at, now
+	}
+}
+
+// Reset handles a time of the store that shows that the last estimates were wrong.
+func (c *Clock) Reset(at, now time.Time) { *c = Clock{at: at, updatedAt: now} }
+
+// Estimate returns the time by the store's clock, in whole milliseconds. It never goes back.
+func (c *Clock) Estimate(now time.Time) time.Time {
+	if at := c.at.Add(now.Sub(c.updatedAt)).Truncate(time.Millisecond); at.After(c.latest) {
+		c.latest = at
+	}
+	return c.latest
+}
+
+// Until returns how long it takes, at least, until the store's clock shows t.
+func (c *Clock) Until(t, now time.Time) time.Duration {
+	return t.Sub(c.at.Add(now.Sub(c.updatedAt)))
+}

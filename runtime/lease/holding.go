@@ -1,0 +1,83 @@
+package lease
+
+import (
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Claiming reports that runs are about to be claimed, and returns those that may be: not those that the store is asked to take
+// from the worker. Claimed has to follow.
+func (l *Leases[R]) Claiming(partition int, instances []store.Instance) []store.Instance {
+	p := &l.partitions[partition]
+	if len(p.givingUp) > 0 {
+		instances = slices.DeleteFunc(slices.Clone(instances), func(i store.Instance) bool { return p.givingUp[i] })
+	}
+	for _, i := range instances {
+		p.claims[i]++
+		if p.comparison != nil {
+			p.comparison.claimed[i] = true
+		}
+	}
+	return instances
+}
+
+// Claim is a claim that was sent at a time, and what came of it.
+type Claim[R comparable] struct {
+	Asked    []store.Instance
+	Sent     time.Time
+	Answered bool // otherwise something may have been claimed all the same
+	Got      map[store.Instance]R
+}
+
+// Claimed handles the answer to a claim: the runs in Got are held from now on. Lost are those that held them before.
+func (l *Leases[R]) Claimed(partition int, c Claim[R], now time.Time) (lost []R) {
+	p := &l.partitions[partition]
+	p.doubted = p.doubted || !c.Answered
+	if len(c.Got) > 0 && (l.Trust(partition, now) == Valid || len(p.held) == 0) {
+		p.extend(c.Sent)
+	}
+	for _, i := range c.Asked {
+		if p.claims[i]--; p.claims[i] == 0 {
+			delete(p.claims, i)
+		}
+		run, got := c.Got[i]
+		if !got {
+			continue
+		}
+		if before := p.held[i]; before != nil && !before.releasing { // otherwise the answer to its commit is on its way
+			lost = append(lost, before.run)
+		}
+		p.held[i] = &holding[R]{run: run, asked: c.Sent}
+	}
+	return lost
+}
+
+// Releasing reports whether a commit is on its way that gives a run back.
+func (l *Leases[R]) Releasing(partition int, i store.Instance, run R, is bool) {
+	if h := l.partitions[partition].held[i]; h != nil && h.run == run {
+		h.releasing = is
+	}
+}
+
+// Ended reports that nobody executes a run any more; failed says that it could not go on, and is still held.
+func (l *Leases[R]) Ended(partition int, i store.Instance, run R, failed bool, now time.Time) {
+	p := &l.partitions[partition]
+	if h := p.held[i]; h == nil || h.run != run {
+		return // another one has taken its place
+	}
+	delete(p.held, i)
+	if failed {
+		p.failed[i], p.doubted = now, true
+	}
+}
+
+// Run returns what executes an instance of a partition, if the worker holds it.
+func (l *Leases[R]) Run(partition int, i store.Instance) (run R, held bool) {
+	h := l.partitions[partition].held[i]
+	if h == nil {
+		return run, false
+	}
+	return h.run, true
+}
