@@ -142,7 +142,7 @@ func (w *world) promote(request store.Promote) error {
 		}
 		now := epoch().Add(w.now).UnixMilli()
 		ended := was.Lease <= now
-		if hangs := was.Wake != 0 && was.Wake+store.Grace.Milliseconds() <= now; w.peaceful() && ended && !hangs && request.Worker == "" && !w.killed(i) {
+		if hangs := was.Wake != 0 && was.Wake+store.HangTolerance.Milliseconds() <= now; w.peaceful() && ended && !hangs && request.Worker == "" && !w.killed(i) {
 			w.problem("I14: %s was taken from %s, which has not died", i, was.Owner)
 		}
 		if ended {

@@ -127,7 +127,11 @@ func (o *owner) takeSlot(x *executor) bool {
 
 func (o *owner) drop(x *executor, why error) {
 	x.gone = true
-	o.leases.Ended(o.partition(x), x.Instance(), x, why != nil && !x.revoked, o.now())
+	if why != nil && !x.revoked {
+		o.leases.Failed(o.partition(x), x.Instance(), x, o.now())
+	} else {
+		o.leases.Ended(o.partition(x), x.Instance(), x)
+	}
 	for n, other := range o.executors {
 		if other == x {
 			o.executors = append(o.executors[:n:n], o.executors[n+1:]...)

@@ -61,14 +61,19 @@ func (l *Leases[R]) Releasing(partition int, i store.Instance, run R, is bool) {
 	}
 }
 
-// Ended reports that nobody executes a run any more; failed says that it could not go on, and is still held.
-func (l *Leases[R]) Ended(partition int, i store.Instance, run R, failed bool, now time.Time) {
+// Ended reports that a run is not executed any more. It returns false if it was claimed again meanwhile.
+func (l *Leases[R]) Ended(partition int, i store.Instance, run R) bool {
 	p := &l.partitions[partition]
 	if h := p.held[i]; h == nil || h.run != run {
-		return // another one has taken its place
+		return false
 	}
 	delete(p.held, i)
-	if failed {
+	return true
+}
+
+// Failed reports that a run could not be executed any more, and is still held.
+func (l *Leases[R]) Failed(partition int, i store.Instance, run R, now time.Time) {
+	if p := &l.partitions[partition]; l.Ended(partition, i, run) {
 		p.failed[i], p.doubted = now, true
 	}
 }

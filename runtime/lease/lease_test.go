@@ -65,7 +65,7 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("after %d ms %v are renewed and %v are lost, want %v and %v", c.ms, request.Partitions, lost, c.partitions, c.lost)
 		}
 	}
-	l.Ended(1, run("c"), "c", false, at(1001))
+	l.Ended(1, run("c"), "c")
 	if request, _ := l.Renewal(at(1001)); !slices.Equal(request.Partitions, []int{0}) {
 		t.Errorf("%v are renewed, and one has no runs", request.Partitions)
 	}
@@ -106,7 +106,7 @@ func TestGiveUp(t *testing.T) {
 	l := holder()
 	unanswered := Claim[string]{Asked: l.Claiming(0, []store.Instance{run("lost")}), Sent: at(10)}
 	l.Claimed(0, unanswered, at(1000))
-	l.Ended(0, run("a"), "a", true, at(1000))
+	l.Failed(0, run("a"), "a", at(1000))
 	stored := []store.Held{{Instance: run("a")}, {Instance: run("b")}, {Instance: run("claimed")}, {Instance: run("lost")}}
 	compare := func(ms int) []store.Promote {
 		if due := l.Comparisons(at(ms)); !slices.Equal(due, []int{0}) {

@@ -153,7 +153,11 @@ func (x *executor) unregister(failed bool) {
 	w := x.partition.w
 	w.leases.Lock()
 	defer w.leases.Unlock()
-	w.leases.Ended(x.partition.n, x.instance, x, failed, w.c.Now())
+	if failed {
+		w.leases.Failed(x.partition.n, x.instance, x, w.c.Now())
+	} else {
+		w.leases.Ended(x.partition.n, x.instance, x)
+	}
 }
 
 // releasing reports whether a commit is on its way that gives the instance back.
