@@ -21,8 +21,6 @@ func overSize() map[string]string {
 	return map[string]string{
 		"process/engine.go: rejection": "the JavaScript engine calls it, and gives it six arguments",
 
-		"dsl/list_item.go: item":         "one case for each way to write an item",
-		"dsl/shorthand.go: howToWrite":   "one case for each shorthand",
 		"redisstore/call.go: call":       "what a script needs",
 		"redisstore/call.go: repeat":     "what a script needs",
 		"redisstore/open.go: open":       "one step after another",

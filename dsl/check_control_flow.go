@@ -47,7 +47,7 @@ func (c *checker) following(tasks TaskList, i int) []int {
 func (c *checker) directives(t Task) (all []string) {
 	base := t.Base()
 	if base.If.Text != "" { // of a task that is skipped, `then` does not count (semantics 3.2)
-		all = append(all, ThenContinue)
+		all = append(all, thenContinue)
 	}
 	if !c.mayComplete(t) {
 		return all

@@ -7,11 +7,10 @@ import (
 )
 
 // TaskEngine is what a task asks of the engine that hosts it, under metadata.swrun: the DSL has no word for it, and
-// other engines pass over it.
+// other engines ignore it.
 type TaskEngine struct {
-	// Delivery is at-most-once for an effect that must not be repeated when nobody knows whether it happened;
-	// at-least-once or empty otherwise.
-	Delivery string
+	// AtMostOnce: the effect of the task must not be repeated when it is not known whether it happened (delivery: at-most-once).
+	AtMostOnce bool
 	// ParentClose is what becomes of a child workflow when its parent ends first: cancel (also if empty), terminate or
 	// abandon.
 	ParentClose string
@@ -22,10 +21,8 @@ type WorkflowEngine struct {
 	RunTimeout *Duration // of one run of the workflow; the document's timeout is for the whole execution
 }
 
-// The values of TaskEngine.
+// The values of TaskEngine.ParentClose.
 const (
-	DeliverAtLeastOnce   = "at-least-once"
-	DeliverAtMostOnce    = "at-most-once"
 	ParentCloseCancel    = "cancel"
 	ParentCloseTerminate = "terminate"
 	ParentCloseAbandon   = "abandon"
@@ -46,7 +43,7 @@ func (o *object) engine(what string, allowed ...string) *object {
 
 func (o *object) taskEngine() (e TaskEngine) {
 	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose"); options != nil {
-		e.Delivery = options.enum("delivery", DeliverAtLeastOnce, DeliverAtMostOnce)
+		e.AtMostOnce = options.enum("delivery", "at-least-once", "at-most-once") == "at-most-once"
 		e.ParentClose = options.enum("parentClose", ParentCloseCancel, ParentCloseTerminate, ParentCloseAbandon)
 	}
 	return e

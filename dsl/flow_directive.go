@@ -15,21 +15,21 @@ const (
 
 // The words for the directives; any other text is the name of a task.
 const (
-	ThenContinue = "continue"
-	ThenExit     = "exit"
-	ThenEnd      = "end"
+	thenContinue = "continue"
+	thenExit     = "exit"
+	thenEnd      = "end"
 )
 
-func directiveWords() []string { return []string{ThenContinue, ThenExit, ThenEnd} }
+func directiveWords() []string { return []string{thenContinue, thenExit, thenEnd} }
 
 // directiveOf returns the directive that a text means; an absent one, which is empty, continues.
 func directiveOf(then string) Directive {
 	switch then {
-	case "", ThenContinue:
+	case "", thenContinue:
 		return DirectiveContinue
-	case ThenExit:
+	case thenExit:
 		return DirectiveExit
-	case ThenEnd:
+	case thenEnd:
 		return DirectiveEnd
 	}
 	return DirectiveTask

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// listed is what stands in a list under a name of its own.
+// listed is a kind of list item: a task, a case or an extension, which stands in its list under a name.
 type listed struct {
 	what    string                // for messages: a task
 	example string                // a name for one
@@ -40,7 +40,7 @@ func listedExtension() listed {
 
 func isObject(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
 
-// item decodes a list item that has one key: the name of what its value is.
+// item decodes a list item: an object with one key, its name.
 func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	what := l.what
 	if n.Kind != yaml.MappingNode {
@@ -60,22 +60,31 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 		key := n.Content[0]
 		return entry{key, n.Content[1], at.Key(key.Value)}, true
 	}
-	d := Diagnostic{
-		Code: "SW121", Message: fmt.Sprintf("%s in a list must have exactly one key, its name, got %d", what, len(n.Content)/2),
-		Pointer: at, Range: p.src.RangeOf(n),
-	}
 	if len(n.Content) == 0 {
-		p.add(d)
+		p.add(notOneKey(n, at, what, p.src.RangeOf(n)))
 		return entry{}, false
 	}
-	key, value := n.Content[0], n.Content[1]
-	d.Range = p.src.RangeOf(n.Content[2])
+	return p.severalKeys(n, at, what), true
+}
+
+func notOneKey(n *yaml.Node, at Pointer, what string, place source.Range) Diagnostic {
+	return Diagnostic{
+		Code: "SW121", Message: fmt.Sprintf("%s in a list must have exactly one key, its name, got %d", what, len(n.Content)/2),
+		Pointer: at, Range: place,
+	}
+}
+
+// severalKeys reports an item with more than one key, and decodes what was probably meant: the properties of the first key, which
+// are not indented enough, or several items, of which it returns the first.
+func (p *parser) severalKeys(n *yaml.Node, at Pointer, what string) entry {
+	key, value, second := n.Content[0], n.Content[1], n.Content[2]
+	d := notOneKey(n, at, what, p.src.RangeOf(second))
 	block := n.Style&yaml.FlowStyle == 0
-	if source.IsNull(value) { // the properties are not indented enough
+	if source.IsNull(value) {
 		d.Label, d.Help = fmt.Sprintf("does this belong to `%s`?", key.Value), "indent the properties deeper than the name"
-		value = &yaml.Node{Kind: yaml.MappingNode, Line: n.Content[2].Line, Column: n.Content[2].Column, Content: n.Content[2:]}
+		value = &yaml.Node{Kind: yaml.MappingNode, Line: second.Line, Column: second.Column, Content: n.Content[2:]}
 		if block {
-			d.Fix = p.src.Indent(n.Content[2].Line, p.src.LastLine(n))
+			d.Fix = p.src.Indent(second.Line, p.src.LastLine(n))
 		}
 	} else {
 		d.Label, d.Help = "a list item of its own?", "begin each with its own `-`"
@@ -84,10 +93,10 @@ func (p *parser) item(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 		}
 	}
 	p.add(d)
-	return entry{key, value, at.Key(key.Value)}, true
+	return entry{key, value, at.Key(key.Value)}
 }
 
-// nameless reports an item that holds the properties of what it is without a name around them, and decodes it as if it had one.
+// nameless reports an item that lacks the name around its properties, and decodes it as if it had one.
 func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if len(n.Content) == 0 || source.IsNull(n.Content[1]) {
 		return entry{}, false

@@ -239,8 +239,8 @@ func (o *object) exactlyOne(names ...string) string {
 	return append(present, "")[0]
 }
 
-// openObject begins to decode a mapping that the DSL lets have any property, of which only some mean anything; it
-// warns of all others.
+// openObject begins to decode a mapping that may have any property by the DSL. Only the known ones mean something: it warns of
+// all others.
 func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...string) *object {
 	o := p.object(n, at, what)
 	for i := 0; i+1 < len(o.node.Content); i += 2 {

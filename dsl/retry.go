@@ -91,13 +91,15 @@ func (p *parser) retryPolicy(n *yaml.Node, at Pointer) *RetryPolicy {
 	return r
 }
 
+func backoffs() []string { return []string{"constant", "exponential", "linear"} }
+
 func (p *parser) backoff(parent *object) string {
 	n := parent.value("backoff")
 	if n == nil {
 		return ""
 	}
-	o := p.object(n, parent.at.Key("backoff"), "`backoff`", "constant", "exponential", "linear")
-	kind := o.exactlyOne("constant", "exponential", "linear")
+	o := p.object(n, parent.at.Key("backoff"), "`backoff`", backoffs()...)
+	kind := o.exactlyOne(backoffs()...)
 	if kind == "" {
 		return "constant"
 	}

@@ -15,71 +15,62 @@ import (
 // gluedText matches text that was meant as a key and a value.
 var gluedText = regexp.MustCompile(`^[A-Za-z]\w*:[^\s/]\S*$`)
 
-// howToWrite returns how an object is written that was given as one value, or "".
+// howToWrite returns how to write an object in whose place one value stands, or "".
 func (s *Source) howToWrite(what string, n *yaml.Node) string {
 	if n.Kind == yaml.SequenceNode {
 		return map[string]string{"`fork`": "write the list below `branches`", "`catch`": "write the list below `do`"}[what]
 	}
-	if n.Kind != yaml.ScalarNode || n.Value == "" || source.IsNull(n) {
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
 		return ""
 	}
 	value := oneLine(n.Value)
 	switch {
-	case source.IsText(n) && gluedText.MatchString(n.Value):
-		return "put a space after the colon"
 	case source.IsNumber(n):
-		return howToWriteCount(what, value)
+		return filledIn(objectsAroundNumber()[what], value)
 	case !source.IsText(n):
 		return ""
+	case gluedText.MatchString(n.Value):
+		return "put a space after the colon"
+	case what == "`backoff`" && !slices.Contains(backoffs(), value):
+		return ""
+	case what == "`errors`" && contains(standardNames(), strings.ToLower(value)):
+		value = errors.Base + strings.ToLower(value)
 	}
-	text := s.Quote(value)
-	switch what {
-	case "`output`", "`export`":
-		return fmt.Sprintf("write `{ as: %s }`", text)
-	case "`input`":
-		return fmt.Sprintf("write `{ from: %s }`", text)
-	case "`shell`":
-		return fmt.Sprintf("write `{ command: %s }`", text)
-	case "`run`":
-		return fmt.Sprintf("write `{ shell: { command: %s } }`", text)
-	case "`for`":
-		return fmt.Sprintf("write `{ each: item, in: %s }`", text)
-	case "`raise`":
-		return "write `{ error: { type: ..., status: ... } }`, or `{ error: NAME }` with a name of use.errors"
-	case "`script`":
-		return "write `{ language: js, code: ... }`"
-	case "`container`":
-		return fmt.Sprintf("write `{ image: %s }`", text)
-	case "`errors`":
-		if contains(standardNames(), strings.ToLower(value)) {
-			value = errors.Base + strings.ToLower(value)
-		}
-		return fmt.Sprintf("write `{ with: { type: %s } }`", s.Quote(value))
-	case "`workflow`":
-		return fmt.Sprintf("write `{ namespace: ..., name: %s, version: latest }`", text)
-	case "`backoff`":
-		if slices.Contains([]string{"constant", "exponential", "linear"}, value) {
-			return fmt.Sprintf("write `{ %s: {} }`", value)
-		}
-	case "`jitter`":
-		return fmt.Sprintf("write `{ from: PT0S, to: %s }`", value)
-	case "a timeout":
-		return fmt.Sprintf("write `{ after: %s }`", value)
+	if object := objectsAroundValue()[what]; object != "" {
+		return filledIn(object, value)
 	}
-	return ""
+	return filledIn(objectsAroundText()[what], s.Quote(value))
 }
 
-// howToWriteCount returns how a number of retries is written in the place of a number.
-func howToWriteCount(what, number string) string {
-	switch what {
-	case "a retry policy":
-		return fmt.Sprintf("write `{ limit: { attempt: { count: %s } } }`", number)
-	case "`limit`":
-		return fmt.Sprintf("write `{ attempt: { count: %s } }`", number)
-	case "`attempt`":
-		return fmt.Sprintf("write `{ count: %s }`", number)
+// filledIn returns the advice to write an object with a value in the place of $, or "".
+func filledIn(object, value string) string {
+	if object == "" {
+		return ""
 	}
-	return ""
+	return "write " + strings.ReplaceAll(object, "$", value)
+}
+
+// objectsAroundText returns how to write objects in whose place a text stands.
+func objectsAroundText() map[string]string {
+	return map[string]string{
+		"`output`": "`{ as: $ }`", "`export`": "`{ as: $ }`", "`input`": "`{ from: $ }`",
+		"`shell`": "`{ command: $ }`", "`run`": "`{ shell: { command: $ } }`", "`container`": "`{ image: $ }`",
+		"`script`": "`{ language: js, code: ... }`", "`workflow`": "`{ namespace: ..., name: $, version: latest }`",
+		"`for`": "`{ each: item, in: $ }`", "`errors`": "`{ with: { type: $ } }`",
+		"`raise`": "`{ error: { type: ..., status: ... } }`, or `{ error: NAME }` with a name of use.errors",
+	}
+}
+
+// objectsAroundValue returns the same for values that need no quotes.
+func objectsAroundValue() map[string]string {
+	return map[string]string{"`backoff`": "`{ $: {} }`", "`jitter`": "`{ from: PT0S, to: $ }`", "a timeout": "`{ after: $ }`"}
+}
+
+// objectsAroundNumber returns the same for numbers: of retries.
+func objectsAroundNumber() map[string]string {
+	return map[string]string{
+		"a retry policy": "`{ limit: { attempt: { count: $ } } }`", "`limit`": "`{ attempt: { count: $ } }`", "`attempt`": "`{ count: $ }`",
+	}
 }
 
 // memberProperties returns the properties of objects by the member that they belong to: one that is found beside the member was

@@ -80,7 +80,7 @@ func outlineLine(w *dsl.Workflow, t dsl.Task) string {
 
 func thenWord(then string) string {
 	if then == "" {
-		return dsl.ThenContinue
+		return "continue"
 	}
 	return then
 }
