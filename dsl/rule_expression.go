@@ -43,8 +43,32 @@ func (c *checker) syntax(e expressionText, err error) {
 	if m := doubled.FindStringSubmatch(e.text); m != nil {
 		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", source.Range{}
 		d = c.expressionFor(d, "${ "+m[1]+" }")
+	} else if endsBefore(e.text) {
+		d.Help = "a value is one expression from the first `${` to the last `}`"
+		if !e.always && e.property != propertyCode {
+			d = c.expressionFor(d, interpolated(e.text))
+		}
 	}
-	c.add(d)
+	c.add(shellVariable(d, e))
+}
+
+// endsBefore reports whether the first `${` of an expression is ended before the last `}`.
+func endsBefore(text string) bool {
+	source, delimited := strings.CutPrefix(strings.TrimSpace(text), "${")
+	end := endOfExpression(source)
+	return delimited && end >= 0 && end < len(source)-1
+}
+
+// startsWithVariable matches code that begins with a variable of the shell, such as ${HOME} or ${CC:-gcc}.
+var startsWithVariable = regexp.MustCompile(`^\s*\$\{([A-Za-z_]\w*)[}:?+=#%/^,-]`)
+
+// shellVariable adds to d, which is about an expression, that code begins with what is probably a variable of the shell.
+func shellVariable(d Diagnostic, e expressionText) Diagnostic {
+	if m := startsWithVariable.FindStringSubmatch(e.text); m != nil && e.property == propertyCode {
+		d.Label = ""
+		d.Help = fmt.Sprintf("text from `${` to `}` is an expression; write a variable of the shell as `$%s`, or in quotes as `\"${%s}\"`", m[1], m[1])
+	}
+	return d
 }
 
 // doubled is an expression as other tools write it: ${{ .x }}.
@@ -73,7 +97,7 @@ func (c *checker) unknownFunction(e expressionText, f Name) {
 			}
 		}
 	}
-	c.add(d)
+	c.add(shellVariable(d, e))
 }
 
 func (c *checker) variable(e expressionText, v Name) {
