@@ -68,7 +68,7 @@
 //
 // What is wrong with a document is a dsl.Diagnostics. What a workflow could have caught, and has not, is an *errors.Error: type, status,
 // title, detail, and the task as its instance, as in RFC 9457. What a configuration cannot be is an *OptionError, a *StoreURLError, or a
-// *client.OptionError for a start; an input that is no JSON is an *InputError. A store refuses with a *store.Refusal, among them a
+// *client.OptionError for a start; an input that is not JSON is an *InputError. A store refuses with a *store.Refusal, among them a
 // *RunExistsError, a *DeployedError and a *NotDeployedError; boltstore.HeldError says that another process has the file. Anything else is a failure
 // of the program or of its machine.
 //

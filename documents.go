@@ -150,7 +150,7 @@ func (d *Documents) definitions(of *Document, e *environment) (all []definition.
 	return all, nil
 }
 
-// readFolder notes what the documents beside the first one are called. What is no workflow document is passed over.
+// readFolder notes what the documents beside the first one are called. What is not a workflow document is passed over.
 func (d *Documents) readFolder() {
 	if d.folder == "" {
 		return

@@ -15,7 +15,7 @@ func TestLatestVersion(t *testing.T) {
 		{"numbers are compared as numbers", []string{"0.9.0", "0.10.0", "0.2.0"}, "0.10.0"},
 		{"a release comes before a later pre-release", []string{"1.0.0", "2.0.0-rc.1"}, "1.0.0"},
 		{"the latest pre-release if there is no release", []string{"1.0.0-alpha", "1.0.0-beta"}, "1.0.0-beta"},
-		{"what is no version loses", []string{"newest", "0.0.1"}, "0.0.1"},
+		{"what is not a version loses", []string{"newest", "0.0.1"}, "0.0.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &Documents{}

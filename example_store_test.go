@@ -131,7 +131,7 @@ func ExampleOpenStore() {
 	fmt.Println(strings.HasSuffix(store.URL(), "runs.db"), store.Local(), err)
 	fmt.Println(store.Close())
 	// Output:
-	// true is no kind of store
+	// true is not a kind of store
 	// true true <nil>
 	// <nil>
 }

@@ -110,7 +110,7 @@ do:
 	// 408 Timeout /do/0/nap
 }
 
-// An input that is no JSON says which part of it is none.
+// The error of an input that is not JSON names the part that is wrong.
 func ExampleInputError() {
 	document, _ := swrun.Parse("", []byte(hello))
 	_, err := document.Run(context.Background(), map[string]any{"names": []any{"Ada", make(chan int)}}, swrun.RunConfig{})

@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/internal/jsonvalue"
 )
 
-// InputError is a value that is no JSON.
+// InputError is a value that is not JSON.
 type InputError struct {
 	Pointer string // JSON Pointer of the part that is none; empty for the whole
 	Err     error

@@ -197,7 +197,7 @@ func misplaced(pkg string, imports []string) []string {
 // internal reports whether imported is a part of pkg that nobody else sees.
 func internal(pkg, imported string) bool { return strings.HasPrefix(imported, pkg+"/internal/") }
 
-// mustImports returns the imports of each Go file of the module that is no test, by its path.
+// mustImports returns the imports of each Go file of the module that is not a test, by its path.
 func mustImports(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}

@@ -35,7 +35,7 @@ func mustParse(t *testing.T, text string) *swrun.Document {
 
 type embedded struct{ Inner }
 
-// Inner holds what is no JSON.
+// Inner holds what is not JSON.
 type Inner struct{ C chan int }
 
 type failing struct{}

@@ -64,7 +64,7 @@ func (s *Secrets) Of(w *dsl.Workflow) *redact.Set {
 }
 
 // find returns a secret's value: values win over the environment, and there the exact name over the usual spelling of
-// environment variables. An empty variable, and a value that is null, is no secret: it stands for one that whoever started
+// environment variables. An empty variable, and a value that is null, is not a secret: it stands for one that whoever started
 // this program does not have.
 func (s *Secrets) find(name string) (any, bool) {
 	if v := s.values[name]; v != nil {

@@ -21,15 +21,17 @@ func overSize() map[string]string {
 	return map[string]string{
 		"process/engine.go: rejection": "the JavaScript engine calls it, and gives it six arguments",
 
-		"redisstore/call.go: call":       "what a script needs",
-		"redisstore/call.go: repeat":     "what a script needs",
-		"redisstore/open.go: open":       "one step after another",
-		"redisstore/poll.go: poll":       "one answer after another",
-		"redisstore/raw.go: raw":         "what a script needs",
-		"redisstore/read.go: List":       "one page",
-		"redisstore/scrub.go: repair":    "what a script needs",
-		"redisstore/scrub.go: standings": "one answer after another",
-		"runtime/store/store.go":         "the contract of a store",
+		"redisstore/call.go: call":        "what a script needs",
+		"redisstore/call.go: repeat":      "what a script needs",
+		"redisstore/open.go: open":        "one step after another",
+		"redisstore/poll.go: poll":        "one answer after another",
+		"redisstore/raw.go: raw":          "what a script needs",
+		"redisstore/read.go: List":        "one page",
+		"redisstore/scrub.go: repair":     "what a script needs",
+		"redisstore/scrub.go: standings":  "one answer after another",
+		"runtime/store/store.go":          "the contract of a store",
+		"redisstore/apply.go: write":      "what a script needs",
+		"redisstore/operation.go: commit": "one answer after another",
 	}
 }
 

@@ -53,7 +53,7 @@ func OpenStore(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 	}
 	scheme, rest, ok := strings.Cut(at, ":")
 	if !ok {
-		return nil, &StoreURLError{at, "is no store: it must be a URL", "for example redis://localhost:6379 or file:runs.db"}
+		return nil, &StoreURLError{at, "is not a store: it must be a URL", "for example redis://localhost:6379 or file:runs.db"}
 	}
 	switch scheme {
 	case "redis", "rediss", "redis+cluster", "rediss+cluster":
@@ -62,12 +62,12 @@ func OpenStore(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 		return openFile(ctx, at, c)
 	case "memory":
 		if rest != "" {
-			return nil, &StoreURLError{at, "is no store: one in memory has no name", "memory: is all there is to write"}
+			return nil, &StoreURLError{at, "is not a store: one in memory has no name", "memory: is all there is to write"}
 		}
 		s := memstore.New(memstore.Config{Partitions: 1, Now: c.Now})
 		return &Store{Store: s, url: at, local: true, close: func() error { return nil }}, nil
 	}
-	return nil, &StoreURLError{at, "is no kind of store", "stores: redis://, rediss://, redis+cluster://, file:PATH, memory:"}
+	return nil, &StoreURLError{at, "is not a kind of store", "stores: redis://, rediss://, redis+cluster://, file:PATH, memory:"}
 }
 
 // StoreURLError is a URL that names no store.

@@ -19,7 +19,7 @@ func check(ctx context.Context, path string, wait time.Duration) (fresh bool, er
 	case err != nil:
 		return false, fmt.Errorf("open the store: %w", err)
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("open the store %s: it is no file", path)
+		return false, fmt.Errorf("open the store %s: it is not a file", path)
 	case info.Size() == 0:
 		return false, &DamagedError{Path: path, Detail: "it is empty; if there has never been anything in it, remove it"}
 	}

@@ -55,7 +55,7 @@ func filledStore(t testing.TB) []byte {
 	return data
 }
 
-// useAll asks a store for everything that it can be asked, and returns the errors that are no refusals.
+// useAll asks a store for everything that it can be asked, and returns the errors other than refusals.
 func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 	ctx, some := t.Context(), []store.Instance{{Namespace: "test", ID: "run-3"}, {Namespace: "test", ID: "run-12"}, {Namespace: "test", ID: "run-50"}}
 	note := func(err error) {
@@ -214,7 +214,7 @@ func TestWhatIsNoStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		text: "damaged", empty: "is empty", short: "damaged", folder: "is no file", "/dev/null": "is no file",
+		text: "damaged", empty: "is empty", short: "damaged", folder: "is not a file", "/dev/null": "is not a file",
 		filepath.Join(text, "store.db"): "not a directory",
 	} {
 		_, err := boltstore.Open(t.Context(), path, boltstore.Config{Wait: time.Millisecond})

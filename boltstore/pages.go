@@ -139,7 +139,7 @@ func (c *pages) free() error {
 		count, ids = order.Uint64(ids), ids[8:]
 	}
 	if order.Uint16(b[8:]) != freelistPage || count > uint64(len(ids))/8 {
-		return damaged(c.freelist, "is no list of free pages")
+		return damaged(c.freelist, "is not a list of free pages")
 	}
 	for n := range count {
 		if err := c.use(order.Uint64(ids[8*n:])); err != nil {

@@ -41,7 +41,7 @@ func differences() []difference {
 	return []difference{
 		{"schemas that are null", "1.3a: null is absence, and a schema needs one of document and resource", strict, `/schema/document becomes null$`},
 		{"null", "1.3a: null is absence; the schemas tell what to write instead", verdict{parser: true}, ` becomes null$`},
-		{"empty text", "1.3a: empty text is no value", strict, ` becomes ''$`},
+		{"empty text", "1.3a: empty text is not a value", strict, ` becomes ''$`},
 		{"unknown properties of a workflow", "no unknown property is let pass; the official root is open", strict,
 			`^/(document|input|use|do|timeout|output|schedule|evaluate) (gets a sibling|is spelt .*)$`},
 		{"events to emit without attributes", "14.9: an event has a type", strict, `/event/with (is dropped|becomes null|is spelt .*|gets a sibling)$|/emit/event becomes \{.*\}$`},

@@ -50,7 +50,7 @@ func standInHandler() http.Handler {
 	mux.HandleFunc("/echo", echo)
 	mux.HandleFunc("/echo/{rest...}", echo)
 	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
-		code, _ := strconv.Atoi(r.PathValue("code")) // 0 is no status: the test would see it
+		code, _ := strconv.Atoi(r.PathValue("code")) // 0 is not a status: the test would see it
 		http.Error(w, "status "+r.PathValue("code"), code)
 	})
 	mux.HandleFunc("/text", func(w http.ResponseWriter, _ *http.Request) {

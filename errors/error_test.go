@@ -23,7 +23,7 @@ func TestSame(t *testing.T) {
 		{"a name that is not standard stays verbatim", "https://serverlessworkflow.io/errors/types/compliance", "https://serverlessworkflow.io/dsl/errors/types/compliance", false},
 		{"a foreign host", "https://example.com/spec/1.0.0/errors/timeout", errors.Timeout, false},
 		{"a foreign type equals itself", "https://example.com/e", "https://example.com/e", true},
-		{"the short name is no type", "timeout", errors.Timeout, false},
+		{"the short name is not a type", "timeout", errors.Timeout, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := errors.Same(c.a, c.b); got != c.want {
@@ -101,7 +101,7 @@ func TestFromValueRefuses(t *testing.T) {
 
 func TestAsError(t *testing.T) {
 	if errors.AsError(io.EOF) != nil {
-		t.Error("a host error is no workflow error")
+		t.Error("a host error is not a workflow error")
 	}
 	if errors.AsError(errors.Join(io.EOF, errors.Runtimef("x"))) == nil {
 		t.Error("a wrapped workflow error was not found")

@@ -177,7 +177,7 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 		}
 		var err error
 		if document, err = expr.Decode(data); err != nil {
-			c.report("SW803", s.Resource.Pointer, fmt.Sprintf("%s is no JSON document: %s", s.Resource.Endpoint.URI.Text(), err), "")
+			c.report("SW803", s.Resource.Pointer, fmt.Sprintf("%s is not a JSON document: %s", s.Resource.Endpoint.URI.Text(), err), "")
 			return nil
 		}
 	}
@@ -202,7 +202,7 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 
 // unusable reports a schema that cannot be compiled, at what is wrong in it if that stands in the document.
 func (c *compiler) unusable(s *dsl.Schema, err error) {
-	const what = "this is no valid JSON Schema: "
+	const what = "this is not a valid JSON Schema: "
 	var invalid *invalidSchemaError
 	if s.Resource != nil || !errors.As(err, &invalid) {
 		c.report("SW803", s.Pointer, what+err.Error(), "")

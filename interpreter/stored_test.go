@@ -142,12 +142,12 @@ func TestDamagedStatesAreErrors(t *testing.T) {
 	}
 	for n := range data {
 		if _, err := decodeFrame(data[:n], nil); err == nil {
-			t.Errorf("%s is no error", data[:n])
+			t.Errorf("%s is not an error", data[:n])
 		}
 	}
 	for _, text := range []string{`{}x`, `{"i":1,"zz":2}`, `{"f":2,"i":1}`, `{"i":"a"}`, `{"t":"x"}`, `{"t":}`, `{"i"}`, `{:}`, `{"d":[`, `{"d":[{]}`, `[]`} {
 		if _, err := decodeFrame([]byte(text), nil); err == nil {
-			t.Errorf("%s is no error", text)
+			t.Errorf("%s is not an error", text)
 		}
 	}
 }

@@ -190,7 +190,7 @@ func (s Set) Parse(text string) error {
 	l := find(Name(name))
 	switch {
 	case !ok:
-		return fmt.Errorf("%q is no limit: it must be name=value, for example input=8MiB", text)
+		return fmt.Errorf("%q is not a limit: it must be name=value, for example input=8MiB", text)
 	case l.Name == "":
 		return fmt.Errorf("there is no limit %q; there are: %s", name, strings.Join(settable(), ", "))
 	case l.Fixed:
@@ -224,7 +224,7 @@ func parseAmount(text, unit string) (int, error) {
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 1 || n > math.MaxInt32*64/factor {
-		return 0, fmt.Errorf("%q is no number of %s from 1 on", text, unit)
+		return 0, fmt.Errorf("%q is not a number of %s from 1 on", text, unit)
 	}
 	return n * factor, nil
 }

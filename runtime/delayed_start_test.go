@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestCommandsToASuspendedDelayedStart: a run that was suspended before its start is no run that has started.
+// TestCommandsToASuspendedDelayedStart: a run that was suspended before its start is not a run that has started.
 func TestCommandsToASuspendedDelayedStart(t *testing.T) {
 	const delay = time.Minute
 	for name, command := range map[string]func(*client.Client, store.Instance) error{

@@ -118,7 +118,7 @@ func (f *forgetful) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, 
 }
 
 // TestClaimWithoutAnswer: what was claimed without an answer is held by nobody, although the worker's lease goes on. It is
-// found soon, and is no death.
+// found soon, and does not count as a death.
 func TestClaimWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -115,7 +115,7 @@ func TestLimitsOfStarts(t *testing.T) {
 		"a label with a blank name":    {Labels: map[string]string{" ": "x"}},
 		"a label with an odd name":     {Labels: map[string]string{"a b": "x"}},
 		"a label with a line break":    {Labels: map[string]string{"a": "x\ny"}},
-		"a label that is no text":      {Labels: map[string]string{"a": "\xff"}},
+		"a label that is not text":     {Labels: map[string]string{"a": "\xff"}},
 		"a business key with a NUL":    {BusinessKey: "a\x00b"},
 		"a business key in two lines":  {BusinessKey: "a\nb"},
 		"a business key of an escape ": {BusinessKey: "a\x1b[31m"},

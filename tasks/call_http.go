@@ -178,7 +178,7 @@ func (c *callHTTPBody) prepareQuery(s *interpreter.Scope, input any, r *httpRequ
 	query := form(values)
 	u, parseErr := url.Parse(r.URI)
 	if parseErr != nil {
-		return errors.Expressionf("the endpoint %q is no URI", withoutQuery(r.URI))
+		return errors.Expressionf("the endpoint %q is not a URI", withoutQuery(r.URI))
 	}
 	if encoded := query.Encode(); encoded != "" {
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+encoded, "&")

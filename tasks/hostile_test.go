@@ -146,7 +146,7 @@ func TestHostileCounterparts(t *testing.T) {
 		{"has a body without end", "http", plainGet, floods("HTTP/1.1 200 OK\r\n\r\n", strings.Repeat("x", 1<<16)), true},
 		{"has a refusal without end", "http", plainGet, floods("HTTP/1.1 500 Broken\r\n\r\n", strings.Repeat("x", 1<<16)), true},
 		{"announces more than anybody takes", "http", plainGet, answers("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), true},
-		{"answers with what is no HTTP", "http", plainGet, floods("", strings.Repeat("x", 1<<16)), true},
+		{"answers with what is not HTTP", "http", plainGet, floods("", strings.Repeat("x", 1<<16)), true},
 		{"does not say whether to go on", "http", "method: post, body: x, headers: {Expect: 100-continue}", answers(""), false},
 		{"says to go on, and then nothing", "http", "method: post, body: x, headers: {Expect: 100-continue}", answers("HTTP/1.1 100 Continue\r\n\r\n"), false},
 		{"redirects in a circle", "http", "method: get, redirect: true", func(c *counterpart, conn net.Conn) {

@@ -37,7 +37,7 @@ type exchange struct {
 func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error) {
 	u, err := url.Parse(request.URI)
 	if err != nil { // its text may quote a password
-		return nil, errors.Expressionf("the endpoint %s is no URL", withoutQuery(request.URI))
+		return nil, errors.Expressionf("the endpoint %s is not a URL", withoutQuery(request.URI))
 	}
 	if u.Port() == "" {
 		u.Host = strings.TrimSuffix(u.Host, ":")
@@ -173,7 +173,7 @@ func (l located) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if _, err := response.Location(); err != nil && err != http.ErrNoLocation {
 		response.Body.Close()
-		return nil, errors.Communicationf("the redirect is not followed: its Location is no URL")
+		return nil, errors.Communicationf("the redirect is not followed: its Location is not a URL")
 	}
 	return response, nil
 }

@@ -21,7 +21,7 @@ import (
 
 // Limits of a response.
 const (
-	maxRefusal = 64 << 10 // bytes that are read of one that is no success
+	maxRefusal = 64 << 10 // bytes that are read of one that is not successful
 	maxDetail  = 4 << 10  // bytes of it that an error quotes
 	unreserved = 32 << 10 // bytes of a body for which no memory is reserved
 	perByte    = 4        // bytes of memory that one of a body takes until it is stored, besides the values that JSON becomes
@@ -29,7 +29,7 @@ const (
 
 // receive reads the response until ctx ends, and makes of it what the task gets.
 func (request *httpRequest) receive(ctx context.Context, response *http.Response, r interpreter.Request) (any, error) {
-	if response.StatusCode == http.StatusSwitchingProtocols { // what follows is no body, and does not end
+	if response.StatusCode == http.StatusSwitchingProtocols { // what follows is not a body, and does not end
 		response.Body.Close()
 		return nil, request.failure(response, []byte("the server changes to another protocol, which a call does not speak"))
 	}
@@ -158,7 +158,7 @@ func (request *httpRequest) summary() map[string]any {
 	return map[string]any{"method": request.Method, "uri": withoutQuery(request.URI)}
 }
 
-// failure is the error of a response that is no success; its detail is the body.
+// failure is the error of a response that is not successful; its detail is the body.
 func (request *httpRequest) failure(response *http.Response, body []byte) error {
 	status, contentType := response.StatusCode, response.Header.Get("Content-Type")
 	e := errors.Communicationf("")

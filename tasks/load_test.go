@@ -46,7 +46,7 @@ func TestLoader(t *testing.T) {
 		{"by http", document, server.URL + "/a", true, "remote /a", ""},
 		{"relative to a remote document", server.URL + "/dir/workflow.yaml", "b.json", false, "remote /dir/b.json", ""},
 		{"no files on a server", document, "schema.json", false, "", "may not be read"},
-		{"no folder", document, ".", true, "", "no regular file"},
+		{"no folder", document, ".", true, "", "not a regular file"},
 		{"a missing file", document, "nothing.json", true, "", "no such file"},
 		{"an error answer", document, server.URL + "/missing", true, "", "404"},
 		{"too large", document, server.URL + "/large", true, "", "larger than"},

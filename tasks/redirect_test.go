@@ -148,7 +148,7 @@ func TestRedirectWithinAnOrigin(t *testing.T) {
 	}
 }
 
-// TestDescriptionsOfContentCrossOrigins: what is no credential and describes the content goes along.
+// TestDescriptionsOfContentCrossOrigins: what is not a credential and describes the content goes along.
 func TestDescriptionsOfContentCrossOrigins(t *testing.T) {
 	o := mustOrigins(t, false, false)
 	if fault := o.ask(t, "/away?keep", "}, method: post, body: whole, headers: {Accept: text/plain, X-Mine: a}"); fault != nil {

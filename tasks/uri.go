@@ -36,7 +36,7 @@ func compileURI(b *interpreter.Builder, e *dsl.Endpoint) *uri {
 	}
 	u, err := parseTemplate(e.URI.Text())
 	if err != nil {
-		b.Report("SW126", e.URI.Pointer, "this is no URI template: a variable of it is written {name}, with nothing else in the brackets")
+		b.Report("SW126", e.URI.Pointer, "this is not a URI template: a variable of it is written {name}, with nothing else in the brackets")
 	}
 	return u
 }

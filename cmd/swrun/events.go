@@ -49,7 +49,7 @@ func readEvents(files []string) ([]map[string]any, error) {
 func cloudEvent(v any) (map[string]any, error) {
 	event, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("it is no object")
+		return nil, fmt.Errorf("it is not an object")
 	}
 	for _, name := range []string{"id", "source", "type"} {
 		if text, ok := event[name].(string); !ok || text == "" {

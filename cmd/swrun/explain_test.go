@@ -48,7 +48,7 @@ func TestExplainKnowsEveryCode(t *testing.T) {
 	}
 }
 
-// TestOtherNamesMeanVerbs that there are, and are no verbs themselves.
+// TestOtherNamesMeanVerbs that there are, and are not verbs themselves.
 func TestOtherNamesMeanVerbs(t *testing.T) {
 	var verbs []string
 	for _, c := range (&program{streams: capture(nil).streams}).root().Commands() {

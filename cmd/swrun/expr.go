@@ -69,6 +69,6 @@ func syntaxUsage(flag, source string, err error) error {
 	}
 	offset := min(max(syntax.Offset, 0), len(source))
 	before := terminal.Printable(source[:offset])
-	return usagef("", "%s is no valid expression: %s\n%s\n%s^", flag, syntax.Msg, terminal.Printable(source),
+	return usagef("", "%s is not a valid expression: %s\n%s\n%s^", flag, syntax.Msg, terminal.Printable(source),
 		strings.Repeat(" ", terminal.Width(fmt.Sprint(before))))
 }

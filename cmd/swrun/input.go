@@ -60,7 +60,7 @@ func readInputForm(s streams, form string, b bound) (any, error) {
 	}
 	v, err := expr.Decode([]byte(form))
 	if err != nil {
-		return nil, usagef(inputHint, "-i %s is no JSON and no name=value: %s", shorten.To(terminal.Printable(form), 60), err)
+		return nil, usagef(inputHint, "-i %s is neither JSON nor name=value: %s", shorten.To(terminal.Printable(form), 60), err)
 	}
 	return v, nil
 }
@@ -71,7 +71,7 @@ func assigned(name, operator, text string) (any, error) {
 	}
 	v, err := expr.Decode([]byte(text))
 	if err != nil {
-		return nil, usagef("text is set with "+name+"=...; := takes JSON", "-i %s:=%s is no JSON: %s",
+		return nil, usagef("text is set with "+name+"=...; := takes JSON", "-i %s:=%s is not JSON: %s",
 			name, shorten.To(terminal.Printable(text), 60), err)
 	}
 	return map[string]any{name: v}, nil
@@ -130,7 +130,7 @@ func readStdin(s streams, flag string, b bound) ([]byte, error) {
 func decodeInput(name string, text []byte) (any, error) {
 	v, err := decodeData(name, text)
 	if err != nil {
-		return nil, usagef(inputHint, "%s is no valid input: %s", name, err)
+		return nil, usagef(inputHint, "%s is not a valid input: %s", name, err)
 	}
 	return v, nil
 }

@@ -26,7 +26,7 @@ func TestReadInput(t *testing.T) {
 	}{
 		{"nothing", "", nil, `null`},
 		{"json", "", []string{`{"a":1}`}, `{"a":1}`},
-		{"json that is no object", "", []string{`[1,2]`}, `[1,2]`},
+		{"json that is not an object", "", []string{`[1,2]`}, `[1,2]`},
 		{"text", "", []string{"a=1"}, `{"a":"1"}`},
 		{"empty text", "", []string{"a="}, `{"a":""}`},
 		{"text with an equals sign", "", []string{"a=b=c"}, `{"a":"b=c"}`},
@@ -38,8 +38,8 @@ func TestReadInput(t *testing.T) {
 		{"standard input", `{"a":1}`, []string{"-"}, `{"a":1}`},
 		{"standard input as yaml", "a: 1\n", []string{"-"}, `{"a":1}`},
 		{"a file that is not there", "", []string{"@nowhere.json"}, "the input cannot be read"},
-		{"neither json nor name=value", "", []string{"{a"}, "-i {a is no JSON and no name=value"},
-		{"no json after :=", "", []string{"a:=x"}, "-i a:=x is no JSON"},
+		{"neither json nor name=value", "", []string{"{a"}, "-i {a is neither JSON nor name=value"},
+		{"no json after :=", "", []string{"a:=x"}, "-i a:=x is not JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v, err := readInput(streams{in: strings.NewReader(c.stdin)}, c.forms, nil)
@@ -115,7 +115,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestOddSecrets: what is provided in odd ways, and what then is no secret.
+// TestOddSecrets: what is provided in odd ways, and what then is not a secret.
 func TestOddSecrets(t *testing.T) {
 	file := mustWriteFile(t, "secrets.yaml", "both: \nblank: ''\nlist: [a]\nyes: true\n'': x\n")
 	env := map[string]string{

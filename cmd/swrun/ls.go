@@ -113,7 +113,7 @@ func parseLabels(given []string) (map[string]string, error) {
 	for _, text := range given {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || strings.TrimSpace(name) == "" || strings.TrimSpace(value) == "" {
-			return nil, usagef("for example --label team=billing", "%q is no label", text)
+			return nil, usagef("for example --label team=billing", "%q is not a label", text)
 		}
 		if _, twice := labels[name]; twice {
 			return nil, usagef("", "the label %q is given twice", name)

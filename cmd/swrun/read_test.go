@@ -40,7 +40,7 @@ func TestNoMoreIsReadThanMayBe(t *testing.T) {
 	for _, c := range []struct {
 		name, bounds string
 		read         func(*program) error
-		most         int // 0 if it is no stream
+		most         int // 0 if it is not a stream
 		want         string
 	}{
 		{"an input that is a stream", "", input("-"), 4 << 20, "standard input is larger than 4 MiB (limit input)"},

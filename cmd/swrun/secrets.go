@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// readSecrets reads the file of --secrets, a YAML or JSON object; an empty name is no file.
+// readSecrets reads the file of --secrets, a YAML or JSON object; an empty name is not a file.
 func readSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, error) {
 	none := swrun.NewSecrets(nil, env)
 	if name == "" {
@@ -27,7 +27,7 @@ func readSecrets(env func(string) (string, bool), name string) (*swrun.Secrets, 
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return none, usagef("it must be one YAML or JSON object: name: value", "the secrets in %s are no object", name)
+		return none, usagef("it must be one YAML or JSON object: name: value", "the secrets in %s are not an object", name)
 	}
 	return swrun.NewSecrets(object, env), nil
 }

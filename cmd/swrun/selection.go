@@ -74,7 +74,7 @@ func (o *operation) find(ctx context.Context, name string) (exact, prefixed []st
 	return exact, prefixed, err
 }
 
-// checkName refuses what can be no id, nor the beginning of one.
+// checkName refuses what cannot be an id, nor the beginning of one.
 func (o *operation) checkName(name string) error {
 	const hint = "a run is named by its id, by namespace/id, or @last"
 	namespace, id, full := strings.Cut(name, "/")
@@ -86,7 +86,7 @@ func (o *operation) checkName(name string) error {
 	if len(name) > 0 && (store.Instance{Namespace: namespace, ID: id}).Check() == nil {
 		return nil
 	}
-	return usagef(hint, "%q can be no run", shorten.To(name, 150))
+	return usagef(hint, "%q cannot be a run", shorten.To(name, 150))
 }
 
 // noRun is the error of a name that no run has. Runs whose ids begin so are named in the hint.

@@ -87,7 +87,7 @@ func (f *startFlags) read() (client.StartOptions, error) {
 	}
 	if f.deadline != "" {
 		if o.Deadline, err = time.Parse(time.RFC3339, f.deadline); err != nil {
-			return o, usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is no time; it needs a date, a time and a zone", f.deadline)
+			return o, usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is not a time; it needs a date, a time and a zone", f.deadline)
 		}
 	}
 	return o, o.Check()

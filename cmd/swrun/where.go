@@ -33,7 +33,7 @@ func parseWhere(text string) (whereConditions, error) {
 		field, value, ok := strings.Cut(word, "=")
 		c := condition{field: strings.TrimSuffix(field, "!"), value: value, negated: strings.HasSuffix(field, "!")}
 		if _, bad := path.Match(value, ""); !ok || bad != nil || value == "" || c.field == labelField {
-			return nil, usagef("for example --where 'status=waiting workflow=demo/*'", "--where: %q is no condition", word)
+			return nil, usagef("for example --where 'status=waiting workflow=demo/*'", "--where: %q is not a condition", word)
 		}
 		if err := c.check(); err != nil {
 			return nil, err

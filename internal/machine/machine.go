@@ -42,7 +42,7 @@ func groupMemory(root, group, file string) int64 {
 	limit := int64(math.MaxInt64)
 	for {
 		text, err := os.ReadFile(filepath.Join(root, group, file))
-		if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 { // max is no number
+		if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 { // max is not a number
 			limit = min(limit, n)
 		}
 		if group == "/" || group == "." {

@@ -42,7 +42,7 @@ func (o StartOptions) checkTexts(set limits.Set) error {
 	return nil
 }
 
-// text reports text that is too long, or that is no text for one line.
+// text reports text that is too long, or that is not text for one line.
 func text(field string, n limits.Name, v string, set limits.Set) error {
 	if err := set.Check(n, len(v)); err != nil {
 		return limited(field, err)

@@ -59,7 +59,7 @@ func Children(w *dsl.Workflow) []Reference {
 	return slices.SortedFunc(maps.Keys(found), func(a, b Reference) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// Title returns what the document in a text calls itself, whatever else is wrong with it; ok is false if it is no workflow document.
+// Title returns what the document in a text calls itself, whatever else is wrong with it; ok is false if it is not a workflow document.
 func Title(text []byte) (title Reference, ok bool) {
 	w, _ := dsl.Parse("", text)
 	document, _ := w.Source.Data("/document").(map[string]any)
