@@ -19,7 +19,7 @@ func TestHostileWorkflowsAreRefused(t *testing.T) {
 	config := newOutside(nil).config
 	for _, c := range []struct{ name, text, code, message string }{
 		{"an old crash of a YAML library", "0: [:!00 \xef", "SW105", "UTF-8"},
-		{"another one", "0::", "SW116", "no workflow of the Serverless"},
+		{"another one", "0::", "SW116", "not a workflow of the Serverless"},
 		{"a merge key without a value", "{{},<<}", "SW108", ""},
 		{"10,000 branches", hostileHead + "do: [{a: {fork: {branches: [" + branches.String() + "]}}}]\n", "SW104", ""},
 		{"an expression of 500 KB", hostileHead + "do: [{a: {set: {x: '${ " + strings.Repeat("1+", 250_000) + "1 }'}}}]\n", "SW104", "bytes"},

@@ -17,7 +17,7 @@ func Rules() []Rule { return slices.Concat(formRules(), checkRules(), compileRul
 // formRules are the rules that Parse applies.
 func formRules() []Rule {
 	return []Rule{
-		{"SW101", SeverityError, "the text is no YAML and no JSON",
+		{"SW101", SeverityError, "the text is neither YAML nor JSON",
 			"The text cannot be read at all. Often a line is indented with a tab, a quote is not closed, or a value with `: ` in it needs quotes.\n\n    bad:   title: Ship: fast\n    good:  title: 'Ship: fast'"},
 		{"SW102", SeverityError, "a second document in one file",
 			"A file holds one workflow. What follows the line `---` would be ignored, so it is refused. Move it to a file of its own.\n\n    bad:   do: []\n           ---\n           document: {name: second}\n    good:  do: []"},
@@ -72,7 +72,7 @@ func formRules() []Rule {
 		{"SW129", SeverityWarning, "an expression of another language",
 			"Other tools put expressions in {{ }}, #{ }, $( ) or <% %>. Here that is plain text, which nothing evaluates.\n\n    bad:   set: {name: '{{ .name }}'}\n    good:  set: {name: '${ .name }'}"},
 		{"SW130", SeverityError, "text with nothing in it",
-			"Empty text, blank text and an empty expression are no values: they stand neither for the default nor for the input. Leave the property out, or say what is meant.\n\n    bad:   if: ''\n    bad:   command: ${ }\n    good:  command: ${ .command }"},
+			"Empty text, blank text and an empty expression are not values: they stand neither for the default nor for the input. Leave the property out, or say what is meant.\n\n    bad:   if: ''\n    bad:   command: ${ }\n    good:  command: ${ .command }"},
 		{"SW131", SeverityWarning, "a property without a value",
 			"`null`, and nothing at all, mean that the property is absent. Where nothing follows the colon, something was probably forgotten; `null` says that it was not.\n\n    bad:   timeout:\n    good:  timeout: {after: PT5S}\n    good:  timeout: null"},
 		{"SW132", SeverityWarning, "a task with the name of a flow directive",

@@ -79,7 +79,7 @@ func TestDurationValue(t *testing.T) {
 		{"nothing", "must be ISO 8601 text", nil},
 		{"a number", "must be ISO 8601 text", 5},
 		{"an empty object", "must be ISO 8601 text", map[string]any{}},
-		{"other text", "is no ISO 8601 duration", "5s"},
+		{"other text", "is not an ISO 8601 duration", "5s"},
 		{"an unknown unit", "not a duration unit", map[string]any{"second": 1}},
 		{"a fraction", "whole number", map[string]any{"seconds": 1.5}},
 		{"text for a number", "whole number", map[string]any{"seconds": "1"}},

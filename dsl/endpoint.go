@@ -51,7 +51,7 @@ func (o *object) endpoint(name string) *Endpoint {
 func (p *parser) uri(n *yaml.Node, at Pointer, name string) string {
 	text := p.text(n, at, name)
 	if text != "" && !delimited.Is(text) && (strings.ContainsAny(text, " \t\r\n") || strings.HasPrefix(strings.TrimSpace(text), "${")) {
-		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is no URI", shorten.Quoted(text)), Pointer: at, Range: p.src.RangeOf(n),
+		p.add(Diagnostic{Code: "SW126", Message: fmt.Sprintf("%s is not a URI", shorten.Quoted(text)), Pointer: at, Range: p.src.RangeOf(n),
 			Help: "a URI holds no white space; an expression is ${ ... } as a whole"})
 	}
 	return text

@@ -126,7 +126,7 @@ func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 		if slices.Contains(append(baseProperties(), "do"), key.Value) || otherKeyFor(key.Value, []string{"for"}) == "" {
 			continue
 		}
-		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is no keyword of a task", key.Value), Pointer: at, Range: p.src.RangeOf(key)}
+		d := Diagnostic{Code: "SW115", Message: fmt.Sprintf("`%s` is not a keyword of a task", key.Value), Pointer: at, Range: p.src.RangeOf(key)}
 		p.add(p.src.otherKey(d, key, []string{"for"}))
 		return []string{key.Value, "while"}
 	}
@@ -145,7 +145,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 		if slices.Contains(append(baseProperties(), "with", "while", "catch", "foreach"), key.Value) {
 			continue
 		}
-		d.Range, d.Message = p.src.RangeOf(key), fmt.Sprintf("`%s` is no keyword of a task", key.Value)
+		d.Range, d.Message = p.src.RangeOf(key), fmt.Sprintf("`%s` is not a keyword of a task", key.Value)
 		if d = p.src.otherKey(d, key, names); d.Label != "" {
 			break
 		}

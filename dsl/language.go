@@ -55,7 +55,7 @@ func (p *parser) otherTool(root *yaml.Node) bool {
 		}
 	}
 	p.add(Diagnostic{
-		Code: "SW116", Message: "this is no workflow of the Serverless Workflow DSL 1.x: it has neither `document` nor `do`",
+		Code: "SW116", Message: "this is not a workflow of the Serverless Workflow DSL 1.x: it has neither `document` nor `do`",
 		Range: p.src.RangeOf(root.Content[0]), Help: "a workflow has `document`, and tasks under `do`: `swrun init` shows how",
 	})
 	return true

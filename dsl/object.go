@@ -105,7 +105,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	name := key.Value
 	allowed = slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return strings.HasPrefix(a, "?") })
 	d := Diagnostic{
-		Code: "SW106", Message: fmt.Sprintf("`%s` is no property of %s", name, o.what), Pointer: o.at.Key(name),
+		Code: "SW106", Message: fmt.Sprintf("`%s` is not a property of %s", name, o.what), Pointer: o.at.Key(name),
 		Range: o.p.src.RangeOf(key), Expected: allowed,
 	}
 	if member := memberWith(name, allowed); member != "" {

@@ -93,7 +93,7 @@ func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	}
 	switch source.TypeOf(n) {
 	case source.NotANumber:
-		report("SW108", fmt.Sprintf("`%s` is no number in JSON", n.Value), "put it in quotes if text is meant")
+		report("SW108", fmt.Sprintf("`%s` is not a number in JSON", n.Value), "put it in quotes if text is meant")
 	case source.IntScalar:
 		if digits := strings.TrimLeft(n.Value, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
 			report("SW119", fmt.Sprintf("`%s` reads as the decimal number %s", n.Value, fmt.Sprint(source.Data(n))),

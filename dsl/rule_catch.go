@@ -94,7 +94,7 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 		c.neverRaised(try, at, uri)
 	case u.Scheme == "" && contains(standardNames(), strings.ToLower(uri)):
 		c.add(Diagnostic{
-			Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is no URI", uri), Label: "the type's URI is longer",
+			Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is not a URI", uri), Label: "the type's URI is longer",
 			Fix: c.respelt(at, errors.Base+strings.ToLower(uri)), Related: c.firstTimeout(try, strings.ToLower(uri)),
 		})
 	case u.Scheme == "":

@@ -35,7 +35,7 @@ func (c *checker) httpEndpoint(e *Endpoint) {
 	case parts == nil && (strings.HasPrefix(uri, "http:") || strings.HasPrefix(uri, "https:")), parts != nil && parts[2] == "":
 		d.Message, d.Help = fmt.Sprintf("the endpoint %s has no host", shorten.Quoted(uri)), whole
 	case parts != nil && !portInRange(parts[2]):
-		d.Message, d.Help = fmt.Sprintf("the port of the endpoint %s is no number from 1 to 65535", shorten.Quoted(uri)), "without a port, https means 443, and http 80"
+		d.Message, d.Help = fmt.Sprintf("the port of the endpoint %s is not a number from 1 to 65535", shorten.Quoted(uri)), "without a port, https means 443, and http 80"
 	case parts != nil:
 		return
 	case !startsWithHost.MatchString(uri):

@@ -110,8 +110,8 @@ func TestKeysAreText(t *testing.T) {
 // TestBrokenJSON: what breaks JSON is reported with its place.
 func TestBrokenJSON(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"{\"document\": {},\n \"do\": [}", `f.json:2:9: error[SW101]: this is no JSON: invalid character '}' looking for beginning of value`},
-		{"{\"document\": {", "f.json:1:14: error[SW101]: this is no JSON: unexpected end of JSON input"},
+		{"{\"document\": {},\n \"do\": [}", `f.json:2:9: error[SW101]: this is not JSON: invalid character '}' looking for beginning of value`},
+		{"{\"document\": {", "f.json:1:14: error[SW101]: this is not JSON: unexpected end of JSON input"},
 	} {
 		_, found := dsl.Parse("f.json", []byte(c.text))
 		if len(found) != 1 || found[0].Error() != c.want {

@@ -13,7 +13,7 @@ func (p *parser) endsByProperty(n *yaml.Node, at Pointer) bool {
 		return false
 	}
 	d := Diagnostic{
-		Code: "SW106", Message: "`end` is no property of a task", Pointer: at.Key("end"), Range: p.src.RangeOf(key),
+		Code: "SW106", Message: "`end` is not a property of a task", Pointer: at.Key("end"), Range: p.src.RangeOf(key),
 		Help: "the last task of the list ends the workflow by itself; leave `end` out",
 	}
 	if value.Value[0] == 't' || value.Value[0] == 'T' {

@@ -20,7 +20,7 @@ func (o *object) variable(name, otherwise string) string {
 	variable := strings.TrimPrefix(text, "$")
 	switch {
 	case !variablePattern.MatchString(variable):
-		o.report("SW120", name, fmt.Sprintf("%s is no name of a variable: letters, digits and _ are allowed", shorten.Quoted(variable)))
+		o.report("SW120", name, fmt.Sprintf("%s is not the name of a variable: letters, digits and _ are allowed", shorten.Quoted(variable)))
 		return otherwise
 	case slices.Contains(builtInVariables(), variable):
 		o.report("SW120", name, fmt.Sprintf("`$%s` is always there and cannot be bound", variable))

@@ -84,7 +84,7 @@ func (r *reader) checkCharacters() bool {
 		c, size := utf8.DecodeRune(text[i:])
 		switch {
 		case c == utf8.RuneError && size == 1:
-			r.reportAt("SW105", i, fmt.Sprintf("the byte 0x%02x is no UTF-8; save the document as UTF-8", text[i]))
+			r.reportAt("SW105", i, fmt.Sprintf("the byte 0x%02x is not UTF-8; save the document as UTF-8", text[i]))
 			return false
 		case c == '\r' && !bytes.HasPrefix(text[i:], []byte("\r\n")), c == 0x2028 || c == 0x2029:
 			if r.json {
@@ -127,7 +127,7 @@ func (r *reader) readYAML() *yaml.Node {
 		return nil
 	}
 	if !r.widen(&document) {
-		r.reportAt("SW101", 0, "this is no YAML: half of a character stands outside of double quotes")
+		r.reportAt("SW101", 0, "this is not YAML: half of a character stands outside of double quotes")
 		return nil
 	}
 	var second yaml.Node
@@ -163,7 +163,7 @@ func (r *reader) jsonError(text []byte) bool {
 	if !jsonStart.Match(text) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
 		return false
 	}
-	r.reportAt("SW101", max(0, int(syntax.Offset)-1), "this is no JSON: "+syntax.Error())
+	r.reportAt("SW101", max(0, int(syntax.Offset)-1), "this is not JSON: "+syntax.Error())
 	return true
 }
 

@@ -27,12 +27,12 @@ func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
 		offset, message, help = tab-1, "the line is indented with a tab", "YAML is indented with spaces, not with tabs"
 	}
 	if i := bytes.Index(r.Line(line), []byte("\u00a0")); i >= 0 {
-		offset, message = r.LineStart(line)+i, "the line holds a space that does not break (U+00A0), which is no space in YAML"
+		offset, message = r.LineStart(line)+i, "the line holds a space that does not break (U+00A0), which is not a space in YAML"
 		help = "write a plain space"
 	}
 	at := r.PositionOf(offset)
 	end := r.PositionOf(max(at.Offset, r.endOfLine(at.Offset, len(r.Text))))
-	r.report(Problem{Code: "SW101", Message: "this is no YAML: " + message, Range: Range{at, end}, Help: help})
+	r.report(Problem{Code: "SW101", Message: "this is not YAML: " + message, Range: Range{at, end}, Help: help})
 }
 
 // syntaxError reads the marks that the library keeps for itself: its text names a line at most, and seldom the right one.
@@ -133,15 +133,15 @@ func explanations() []explanation {
 		{[]string{"block sequence entries are not allowed"}, "a list cannot begin on the line of its key",
 			"begin each item of a list on a line of its own, indented below the key"},
 		{[]string{"<document start>"}, "text stands after the end of the document", "a file holds one workflow: remove what follows the line `...`"},
-		{[]string{"tag", "'!'", "'>'", "URI escaped"}, "this is no tag", "put text that begins with ! in quotes"},
+		{[]string{"tag", "'!'", "'>'", "URI escaped"}, "this is not a tag", "put text that begins with ! in quotes"},
 		{[]string{"alphabetic or numeric"}, "an anchor or alias needs a name", "put text that begins with & or * in quotes"},
 		{[]string{"invalid Unicode"}, "this escape is half of a character, or none", `write one escape of eight digits, such as \U0001F600`},
 		{[]string{"incompatible"}, "this version of YAML is not known", "write `%YAML 1.2`, or leave the line out"},
-		{[]string{"directive", "%", "version number", "non-alphabetical", "expected whitespace"}, "this is no directive",
+		{[]string{"directive", "%", "version number", "non-alphabetical", "expected whitespace"}, "this is not a directive",
 			"put text that begins with % in quotes; of directives, %YAML and %TAG are known"},
 		{[]string{"indentation indicator"}, "a block of text is indented by 1 to 9 spaces", ""},
-		{[]string{"escape", "hexdecimal"}, "this is no escape that double quotes know",
-			`write \\ for a backslash, or use single quotes, which know no escapes`},
+		{[]string{"escape", "hexdecimal"}, "double quotes do not know this escape",
+			`write \\ for a backslash, or use single quotes, which have no escapes`},
 		{[]string{"expected comment or line break"}, "nothing may follow the sign of a block of text on its line", "begin the text on the next line"},
 	}
 }

@@ -34,8 +34,8 @@ func TestSyntaxErrorsPointAtTheirLine(t *testing.T) {
 		{"a byte order mark before", "\xef\xbb\xbf" + head + "do:\n  - a: { set: { x: 1 } }\n - b: {}\n", 4, "indented"},
 		{"an alias without a name", head + "do:\n  - a: { set: { x: 1 } }\n  - b: { set: { x: * } }\n", 4, "needs a name"},
 		{"half of a surrogate pair", head + "do:\n  - a: { set: { x: 1 } }\n  - b: { set: { x: \"\\uD83D\" } }\n", 4, "half of a character"},
-		{"a directive that is none", "%FOO bar\n---\n" + head, 1, "no directive"},
-		{"a tag that is none", head + "do:\n  - a: { set: { x: 1 } }\n  - b: { set: { x: !a!b c } }\n", 4, "no tag"},
+		{"a directive that is none", "%FOO bar\n---\n" + head, 1, "not a directive"},
+		{"a tag that is none", head + "do:\n  - a: { set: { x: 1 } }\n  - b: { set: { x: !a!b c } }\n", 4, "not a tag"},
 		{"an old crash of the library", "0: [:!00 x", 1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,11 +27,11 @@ var isoPattern = regexp.MustCompile(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:
 // years.
 func ParseISO(text string) (Parts, error) {
 	if !isoPattern.MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
-		return Parts{}, fmt.Errorf("%s is no ISO 8601 duration such as PT2S or P1DT12H", shorten.Quoted(text))
+		return Parts{}, fmt.Errorf("%s is not an ISO 8601 duration such as PT2S or P1DT12H", shorten.Quoted(text))
 	}
 	read, err := iso8601.Parse(text)
 	if err != nil {
-		return Parts{}, fmt.Errorf("%s is no ISO 8601 duration: %w", shorten.Quoted(text), err)
+		return Parts{}, fmt.Errorf("%s is not an ISO 8601 duration: %w", shorten.Quoted(text), err)
 	}
 	if read.Years != math.Trunc(read.Years) || read.Months != math.Trunc(read.Months) {
 		return Parts{}, fmt.Errorf("%s has a part of a year or month, whose length nobody knows", shorten.Quoted(text))

@@ -112,7 +112,7 @@ func Parse(text string) (time.Duration, error) {
 	case err != nil && strings.HasPrefix(text, "P"):
 		return 0, err
 	case err != nil:
-		return 0, fmt.Errorf("%s is no duration such as 90s, 2h30m, 1d or PT2H30M", shorten.Quoted(text))
+		return 0, fmt.Errorf("%s is not a duration such as 90s, 2h30m, 1d or PT2H30M", shorten.Quoted(text))
 	case d.Years != 0 || d.Months != 0:
 		return 0, fmt.Errorf("%s has years or months, whose length depends on the date; write days", shorten.Quoted(text))
 	}

@@ -55,9 +55,9 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "no duration", " ": "no duration", "30": "has no unit, for example 30s", "1.5": "has no unit", "-5m": "is negative", "5 m": "no duration", "1y": "no duration", "m": "no duration",
-		"1d ": "no duration", "P": "ISO 8601", "PT": "ISO 8601", "P1M": "years or months", "P1Y": "years or months", "36601d": "a hundred years", "9999999999999999999d": "a hundred years",
-		"36600d1ns": "a hundred years", strings.Repeat("9", 400) + "h": "a hundred years", "1e3s": "no duration", "٣s": "no duration", "1,5s": "no duration", ".5s": "no duration", "Inf": "no duration",
+		"": "not a duration", " ": "not a duration", "30": "has no unit, for example 30s", "1.5": "has no unit", "-5m": "is negative", "5 m": "not a duration", "1y": "not a duration", "m": "not a duration",
+		"1d ": "not a duration", "P": "ISO 8601", "PT": "ISO 8601", "P1M": "years or months", "P1Y": "years or months", "36601d": "a hundred years", "9999999999999999999d": "a hundred years",
+		"36600d1ns": "a hundred years", strings.Repeat("9", 400) + "h": "a hundred years", "1e3s": "not a duration", "٣s": "not a duration", "1,5s": "not a duration", ".5s": "not a duration", "Inf": "not a duration",
 	} {
 		if got, err := duration.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%.40q) = %s, %v, want an error with %q", text, got, err, want)
