@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,8 +30,9 @@ type Attempt struct {
 	driver  Driver
 	memory  reservation // of the driver's memory
 
-	ctx      context.Context // of the effect; it ends when the attempt is cancelled
-	cancel   context.CancelCauseFunc
+	mu       sync.Mutex
+	reason   error                      // why the attempt was cancelled; nil as long as it is not
+	cancel   context.CancelCauseFunc    // ends the context of the effect; nil before it is performed
 	giveUpAt atomic.Pointer[time.Timer] // set once the attempt is cancelled
 	over     atomic.Bool                // the driver knows how it ended, or is about to
 }
@@ -44,11 +46,10 @@ type Driver interface {
 	Log() *slog.Logger
 }
 
-// New returns an attempt whose context has the values of ctx, but ends only when the attempt is cancelled.
-func New(ctx context.Context, d Driver, m *Memory, e interpreter.Effect, perform interpreter.Performer) *Attempt {
+// New returns an attempt that has not begun.
+func New(d Driver, m *Memory, e interpreter.Effect, perform interpreter.Performer) *Attempt {
 	a := &Attempt{driver: d, effect: e, perform: perform, memory: reservation{memory: m}}
 	a.effect.Request.Memory = &a.memory
-	a.ctx, a.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	return a
 }
 
@@ -56,16 +57,24 @@ func New(ctx context.Context, d Driver, m *Memory, e interpreter.Effect, perform
 func (a *Attempt) Effect() interpreter.Effect { return a.effect }
 
 // Cancelled reports whether the attempt was cancelled before it ended.
-func (a *Attempt) Cancelled() bool { return a.ctx.Err() != nil }
+func (a *Attempt) Cancelled() bool { return a.cause() != nil }
+
+func (a *Attempt) cause() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reason
+}
 
 // FreeMemory gives back what the attempt has reserved: its result is stored, or nobody needs it.
 func (a *Attempt) FreeMemory() { a.memory.end() }
 
-// Perform performs the effect until it ends. If it is given up meanwhile, the calling goroutine is the only one that nobody
+// Perform performs the effect until it ends, with the values of ctx: the attempt ends when it is cancelled, and not with ctx. If it is given up meanwhile, the calling goroutine is the only one that nobody
 // waits for any more, and Perform returns false once it returns.
-func (a *Attempt) Perform() (ended bool) {
-	if a.ctx.Err() != nil {
-		return a.end(nil, context.Cause(a.ctx))
+func (a *Attempt) Perform(ctx context.Context) (ended bool) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	if why := a.begin(cancel); why != nil {
+		return a.end(nil, why)
 	}
 	returned := false
 	defer func() {
@@ -73,23 +82,29 @@ func (a *Attempt) Perform() (ended bool) {
 			a.abandon(errors.New("it has ended its goroutine (runtime.Goexit)"))
 		}
 	}()
-	result, err := a.contained()
+	result, err := a.contained(ctx)
 	returned = true
 	return a.end(result, err)
 }
 
-// PerformUntil is Perform, and cancels the attempt when ctx ends.
-func (a *Attempt) PerformUntil(ctx context.Context) (ended bool) {
-	defer context.AfterFunc(ctx, func() { a.Cancel(context.Cause(ctx)) })()
-	if ctx.Err() != nil {
-		return a.end(nil, context.Cause(ctx))
-	}
-	return a.Perform()
+// begin notes how the effect is cancelled from now on. It returns why the attempt was cancelled before, if it was.
+func (a *Attempt) begin(cancel context.CancelCauseFunc) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancel = cancel
+	return a.reason
 }
 
 // Cancel asks the attempt to end. If it goes on for too long after that, it is given up: an effect that ignores its cancellation holds up nobody.
 func (a *Attempt) Cancel(why error) {
-	a.cancel(why)
+	a.mu.Lock()
+	if a.reason == nil {
+		a.reason = why
+	}
+	if a.cancel != nil {
+		a.cancel(why)
+	}
+	a.mu.Unlock()
 	timer := time.AfterFunc(maxEnding, a.giveUp)
 	if before := a.giveUpAt.Swap(timer); before != nil {
 		before.Stop()
@@ -100,9 +115,9 @@ func (a *Attempt) Cancel(why error) {
 }
 
 func (a *Attempt) giveUp() {
-	if a.abandon(context.Cause(a.ctx)) {
+	if a.abandon(a.cause()) {
 		a.driver.Log().Error("an effect is given up: it was cancelled and goes on", "kind", string(a.effect.Kind),
-			"task", a.effect.Request.Path, "after", maxEnding, "reason", context.Cause(a.ctx))
+			"task", a.effect.Request.Path, "after", maxEnding, "reason", a.cause())
 	}
 }
 
@@ -125,17 +140,16 @@ func (a *Attempt) end(result any, err error) bool {
 		timer.Stop()
 	}
 	a.driver.Ended(a, result, err)
-	a.cancel(nil)
 	return true
 }
 
 // contained performs the effect. A panic is an error of the performer as such; its stack is logged.
-func (a *Attempt) contained() (result any, err error) {
+func (a *Attempt) contained(ctx context.Context) (result any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s panicked: %v", a.effect.Kind.Words(), v)
 			a.driver.Log().Error("an effect panicked", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "stack", string(debug.Stack()))
 		}
 	}()
-	return a.perform(a.ctx, a.effect.Request)
+	return a.perform(ctx, a.effect.Request)
 }

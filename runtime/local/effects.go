@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
@@ -10,23 +11,21 @@ import (
 	"github.com/swrun/swrun/runtime/effect"
 )
 
-// This file is how a run in memory performs its effects and runs its children.
-
-func (l *local) perform(i *instance, e interpreter.Effect) {
+func (l *local) perform(ctx context.Context, i *instance, e interpreter.Effect) {
 	if e.Route == interpreter.RouteChild {
-		l.performWorkflow(i, e)
+		l.performWorkflow(ctx, i, e)
 		return
 	}
 	wait, done := l.turn(e)
-	a := effect.New(l.effects, &localEffect{local: l, instance: i, done: done}, l.memory, e, i.program.Performer(e.Kind))
+	a := effect.New(&localEffect{local: l, instance: i, done: done}, l.memory, e, i.program.Performer(e.Kind))
 	if !e.Detached {
 		i.cancels[e.ID] = a.Cancel
 	}
-	l.unfinished++
+	l.attempts[a] = true
 	l.inFlight.Add(1)
 	go func() {
 		wait()
-		if a.PerformUntil(l.effects) {
+		if a.Perform(ctx) {
 			l.inFlight.Done()
 		}
 	}()
@@ -68,7 +67,7 @@ func (l *local) turn(e interpreter.Effect) (wait, done func()) {
 }
 
 // performWorkflow starts another workflow as a run of the same family, on the same clock.
-func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
+func (l *local) performWorkflow(ctx context.Context, i *instance, e interpreter.Effect) {
 	request, err := interpreter.ReadChildRequest(e.Request.Body)
 	if err != nil {
 		l.reply(i, e, err)
@@ -90,7 +89,7 @@ func (l *local) performWorkflow(i *instance, e interpreter.Effect) {
 	l.children++
 	child := l.start(p, fmt.Sprintf("%s.%d", l.ID, l.children), parent)
 	if parent != nil {
-		i.cancels[e.ID] = func(cause error) { l.step(child, interpreter.Cancel{Reason: cause.Error()}) }
+		i.cancels[e.ID] = func(cause error) { l.step(ctx, child, interpreter.Cancel{Reason: cause.Error()}) }
 	}
 	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1})
 }

@@ -59,11 +59,8 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 	}
 	l := &local{
 		Config: c, clock: newClock(c), finished: make(chan finishedEffect), limits: p.Limits(),
-		memory: effect.NewMemory(cmp.Or(c.Memory, effect.DefaultMemory)),
+		memory: effect.NewMemory(cmp.Or(c.Memory, effect.DefaultMemory)), attempts: map[*effect.Attempt]bool{},
 	}
-	// Effects end when they are cancelled one by one, so that the run can say why.
-	l.effects, l.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer l.stop(nil)
 	root := l.start(p, c.ID, nil)
 	root.observe = c.Observe
 	l.post(root, interpreter.Start{Input: input})
@@ -77,20 +74,18 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 // local is a family of runs in memory: the first one and those that it has started.
 type local struct {
 	Config
-	clock      *clock
-	instances  []*instance // that have not ended
-	pending    []delivery  // events to step next
-	effects    context.Context
-	stop       context.CancelCauseFunc
-	finished   chan finishedEffect
-	memory     *effect.Memory
-	inFlight   sync.WaitGroup
-	limits     limits.Set
-	tasks      int // that were started
-	unfinished int // effects whose end has not been received
-	children   int
-	aborted    bool
-	published  chan struct{} // closed when the event emitted last is out; nil before the first
+	clock     *clock
+	instances []*instance              // that have not ended
+	pending   []delivery               // events to step next
+	attempts  map[*effect.Attempt]bool // whose ends have not been received
+	finished  chan finishedEffect
+	memory    *effect.Memory
+	inFlight  sync.WaitGroup
+	limits    limits.Set
+	tasks     int // that were started
+	children  int
+	aborted   bool
+	published chan struct{} // closed when the event emitted last is out; nil before the first
 }
 
 // instance is one run of the family.
@@ -141,10 +136,10 @@ func (l *local) post(i *instance, ev interpreter.Event) {
 func (l *local) drive(ctx context.Context) error {
 	for len(l.instances) > 0 {
 		if ctx.Err() != nil {
-			l.cancelAll(context.Cause(ctx))
+			l.cancelAll(ctx)
 			return nil
 		}
-		if l.stepReady() {
+		if l.stepReady(ctx) {
 			continue
 		}
 		if err := l.wait(ctx); err != nil {
@@ -155,7 +150,7 @@ func (l *local) drive(ctx context.Context) error {
 }
 
 // stepReady steps what has work to do now, and reports whether there was anything.
-func (l *local) stepReady() bool {
+func (l *local) stepReady(ctx context.Context) bool {
 	for _, i := range l.instances {
 		wake := i.state.NextWake()
 		if i.again || !wake.IsZero() && !l.clock.now().Before(wake) {
@@ -166,7 +161,7 @@ func (l *local) stepReady() bool {
 	l.pending = nil
 	for _, d := range ready {
 		if !d.instance.state.Status.Final() {
-			l.step(d.instance, d.event)
+			l.step(ctx, d.instance, d.event)
 		}
 	}
 	return len(ready) > 0
@@ -175,11 +170,11 @@ func (l *local) stepReady() bool {
 // wait returns after the next thing has happened: an effect has ended, a wake-up is due, or ctx has ended.
 func (l *local) wait(ctx context.Context) error {
 	wake := l.nextWake()
-	if l.unfinished == 0 && l.Virtual && !wake.IsZero() {
+	if len(l.attempts) == 0 && l.Virtual && !wake.IsZero() {
 		l.jump(wake)
 		return nil
 	}
-	if l.unfinished == 0 && wake.IsZero() {
+	if len(l.attempts) == 0 && wake.IsZero() {
 		return fmt.Errorf("run %s: nothing can go on: no effect is in flight and no wake-up is due", l.ID)
 	}
 	var due <-chan time.Time
@@ -231,7 +226,7 @@ func (l *local) nextWake() (next time.Time) {
 }
 
 func (l *local) receive(f finishedEffect) error {
-	l.unfinished--
+	delete(l.attempts, f.attempt)
 	defer f.attempt.FreeMemory()
 	if f.host != nil {
 		return f.host
@@ -244,7 +239,7 @@ func (l *local) receive(f finishedEffect) error {
 }
 
 // step advances a run and starts its effects.
-func (l *local) step(i *instance, ev interpreter.Event) {
+func (l *local) step(ctx context.Context, i *instance, ev interpreter.Event) {
 	result := interpreter.Step(i.program, i.state, ev, l.clock.now())
 	i.again = result.Again
 	if i.observe != nil {
@@ -259,7 +254,7 @@ func (l *local) step(i *instance, ev interpreter.Event) {
 		}
 	}
 	for _, e := range result.Effects {
-		l.perform(i, e)
+		l.perform(ctx, i, e)
 	}
 	l.count(result.TasksStarted)
 	if i.state.Status.Final() {
@@ -296,11 +291,20 @@ func (l *local) abort(why *errors.Error) {
 	}
 }
 
-func (l *local) cancelAll(cause error) {
+// cancelAll cancels the runs and their effects, since ctx has ended.
+func (l *local) cancelAll(ctx context.Context) {
+	cause := context.Cause(ctx)
 	for len(l.instances) > 0 {
-		l.step(l.instances[0], interpreter.Cancel{Reason: cause.Error()})
+		l.step(ctx, l.instances[0], interpreter.Cancel{Reason: cause.Error()})
 	}
 	l.stop(cause)
+}
+
+// stop cancels the effects in flight.
+func (l *local) stop(cause error) {
+	for a := range l.attempts {
+		a.Cancel(cause)
+	}
 }
 
 // drain waits for the effects that are still in flight, and cancels them when ctx ends. The error is the first failure of the

@@ -21,9 +21,9 @@ type executor struct {
 	instance  store.Instance
 	token     store.Token
 	execution *execution.Execution
-	ctx       context.Context // ends when the instance is lost
-	revoke    context.CancelCauseFunc
-	stopping  <-chan struct{} // closed when the worker drains, and then when it leaves
+	revoke    context.CancelCauseFunc // the instance is lost
+	over      <-chan struct{}         // closed when the instance is lost, or its execution is over
+	stopping  <-chan struct{}         // closed when the worker drains, and then when it leaves
 	mail      chan struct{}
 	alarm     *time.Timer // made once it is needed
 
@@ -42,20 +42,21 @@ type executor struct {
 
 type attempt = effect.Attempt
 
-// newExecutor returns the executor of an instance that was claimed.
-func (p *partition) newExecutor(c store.Claimed, slotted bool) *executor {
-	x := &executor{
+// newExecutor returns the executor of an instance that was claimed, and what executes it, with the values of ctx.
+func (p *partition) newExecutor(ctx context.Context, c store.Claimed, slotted bool) (x *executor, execute func()) {
+	x = &executor{
 		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
 		attempts: map[interpreter.EffectID]*attempt{}, ended: make(chan ending), idle: make(chan *attempt),
 		claimed: slotted,
 	}
-	x.ctx, x.revoke = context.WithCancelCause(p.w.effects)
-	return x
+	ctx, x.revoke = context.WithCancelCause(context.WithoutCancel(ctx))
+	x.over = ctx.Done()
+	return x, func() { x.execute(ctx, c) }
 }
 
-// execute runs the claimed instance until it waits, ends or is lost.
-func (x *executor) execute(c store.Claimed) {
-	defer x.close()
+// execute runs the claimed instance until it waits, ends or is lost, which ends ctx.
+func (x *executor) execute(ctx context.Context, c store.Claimed) {
+	defer x.close(ctx)
 	log := x.Log()
 	defer func() {
 		if v := recover(); v != nil { // the instance is given up, and quarantined if this goes on
@@ -63,8 +64,8 @@ func (x *executor) execute(c store.Claimed) {
 			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
-	err := x.run(c)
-	x.unregister(err != nil && x.ctx.Err() == nil)
+	err := x.run(ctx, c)
+	x.unregister(err != nil && ctx.Err() == nil)
 	switch {
 	case err == nil:
 	case errors.Is(err, execution.ErrLeaseLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
@@ -75,11 +76,11 @@ func (x *executor) execute(c store.Claimed) {
 }
 
 // close ends what is in flight, and gives back what the executor has taken.
-func (x *executor) close() {
+func (x *executor) close(ctx context.Context) {
 	x.stopWaiting()
 	x.revoke(effect.ErrUnwanted)
 	for _, a := range x.attempts {
-		a.Cancel(context.Cause(x.ctx))
+		a.Cancel(context.Cause(ctx))
 	}
 	x.freeMemory()
 	x.performing.Wait()
@@ -92,7 +93,7 @@ func (x *executor) close() {
 const loadWithin = 8 * time.Second
 
 // run drives the execution until it is over.
-func (x *executor) run(c store.Claimed) (err error) {
+func (x *executor) run(ctx context.Context, c store.Claimed) (err error) {
 	w := x.partition.w
 	config := execution.Config{
 		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,
@@ -106,26 +107,26 @@ func (x *executor) run(c store.Claimed) (err error) {
 	}
 	x.logClaimed(&c.Lifecycle)
 	for {
-		done, err := x.act()
+		done, err := x.act(ctx)
 		if done || err != nil {
 			return err
 		}
-		if err := x.await(); err != nil {
+		if err := x.await(ctx); err != nil {
 			return err
 		}
 	}
 }
 
 // act does what the execution asks for, until it asks for nothing now.
-func (x *executor) act() (done bool, err error) {
+func (x *executor) act(ctx context.Context) (done bool, err error) {
 	for err == nil {
-		x.report()
+		x.report(ctx)
 		a := x.execution.Actions()
 		for _, id := range take(&a.Cancel) {
 			x.cancel(id)
 		}
 		for _, e := range take(&a.Perform) {
-			x.perform(e)
+			x.perform(ctx, e)
 		}
 		if a.Yield {
 			a.Yield = false
@@ -136,14 +137,14 @@ func (x *executor) act() (done bool, err error) {
 		case a.Done:
 			return true, a.Failed
 		case a.Load != "":
-			err = x.load(a.Load)
+			err = x.load(ctx, a.Load)
 		case a.Reload:
-			err = x.reload()
+			err = x.reload(ctx)
 		case a.Commit != nil:
-			x.commit(a.Commit)
+			x.commit(ctx, a.Commit)
 		case a.Fetch:
 			a.Fetch = false
-			err = x.fetch()
+			err = x.fetch(ctx)
 		default:
 			return false, nil
 		}
@@ -158,9 +159,9 @@ func take[T any](all *[]T) []T {
 }
 
 // await waits for the next thing that happens, and reports it.
-func (x *executor) await() error {
+func (x *executor) await(ctx context.Context) error {
 	select {
-	case <-x.ctx.Done(): // report says so
+	case <-ctx.Done(): // report says so
 	case end := <-x.ended:
 		return x.finished(end)
 	case <-x.mail:
@@ -176,12 +177,12 @@ func (x *executor) await() error {
 }
 
 // report reports to the execution if the lease is lost, or the worker stops.
-func (x *executor) report() {
-	if !x.trust() {
-		x.execution.LeaseLost(cmp.Or(context.Cause(x.ctx), execution.ErrLeaseLost))
+func (x *executor) report(ctx context.Context) {
+	if !x.trust(ctx) {
+		x.execution.LeaseLost(cmp.Or(context.Cause(ctx), execution.ErrLeaseLost))
 		return
 	}
-	if why := context.Cause(x.ctx); why != nil {
+	if why := context.Cause(ctx); why != nil {
 		x.execution.LeaseLost(why)
 		return
 	}

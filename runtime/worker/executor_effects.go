@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/swrun/swrun/errors"
@@ -57,14 +58,14 @@ func (x *executor) stopWaiting() {
 }
 
 // perform starts an attempt to perform an effect.
-func (x *executor) perform(e interpreter.Effect) {
+func (x *executor) perform(ctx context.Context, e interpreter.Effect) {
 	w := x.partition.w
-	a := effect.New(x.ctx, x, w.memory, e, x.execution.Program().Performer(e.Kind))
+	a := effect.New(x, w.memory, e, x.execution.Program().Performer(e.Kind))
 	w.attempts.begin(a, x.instance, w.c.Now())
 	if e.Detached { // it goes on without the instance
 		w.detached.Add(1)
 		go func() {
-			if a.PerformUntil(w.effects) {
+			if a.Perform(ctx) {
 				w.detached.Done()
 			}
 		}()
@@ -75,16 +76,16 @@ func (x *executor) perform(e interpreter.Effect) {
 	case x.idle <- a:
 	default:
 		x.performing.Add(1)
-		go x.performEach(a)
+		go x.performEach(ctx, a)
 	}
 }
 
 // performEach performs one effect after the other: a goroutine that has done so once has the stack that it takes.
-func (x *executor) performEach(a *attempt) {
-	for a.Perform() {
+func (x *executor) performEach(ctx context.Context, a *attempt) {
+	for a.Perform(ctx) {
 		select {
 		case a = <-x.idle:
-		case <-x.ctx.Done():
+		case <-ctx.Done():
 			x.performing.Done()
 			return
 		}
@@ -105,7 +106,7 @@ func (x *executor) Ended(a *attempt, result any, err error) {
 	}
 	select {
 	case x.ended <- end:
-	case <-x.ctx.Done():
+	case <-x.over:
 		a.FreeMemory()
 	}
 }

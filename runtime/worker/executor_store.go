@@ -12,9 +12,9 @@ import (
 // This file is how an executor stores what its execution has decided, and reads what is stored.
 
 // load loads the program that the instance runs.
-func (x *executor) load(digest string) error {
-	ctx, cancel := context.WithTimeout(x.ctx, store.HangTolerance/4) // short, so that a stopping worker is noticed
-	p, err := x.partition.w.programs.Program(ctx, digest)
+func (x *executor) load(ctx context.Context, digest string) error {
+	call, cancel := context.WithTimeout(ctx, store.HangTolerance/4) // short, so that a stopping worker is noticed
+	p, err := x.partition.w.programs.Program(call, digest)
 	cancel()
 	if err == nil {
 		x.failures = 0
@@ -23,23 +23,23 @@ func (x *executor) load(digest string) error {
 	x.execution.NotLoaded(err)
 	if a := x.execution.Actions(); a.Load != "" && !a.Done {
 		x.failures++
-		x.wait(min(backoff(x.failures), x.partition.clock.until(a.CallAt)))
+		x.wait(ctx, min(backoff(x.failures), x.partition.clock.until(a.CallAt)))
 	}
 	return nil
 }
 
 // commit sends a commit, and waits before the execution has it sent again.
-func (x *executor) commit(c *store.Commit) {
+func (x *executor) commit(ctx context.Context, c *store.Commit) {
 	if c.Releases() {
 		x.releasing(true)
 	}
-	done, err := x.partition.w.c.Store.Commit(x.ctx, *c) // which ends when the lease cannot be trusted any more
+	done, err := x.partition.w.c.Store.Commit(ctx, *c) // which ends when the lease cannot be trusted any more
 	var refusal *store.Refusal
 	switch {
 	case err == nil:
 		x.stored(c, done)
 	case errors.As(err, &refusal):
-		x.refused(refusal)
+		x.refused(ctx, refusal)
 	}
 	x.execution.Committed(done, err)
 	if a := x.execution.Actions(); a.Commit != c || a.Done {
@@ -49,10 +49,10 @@ func (x *executor) commit(c *store.Commit) {
 		}
 		return
 	}
-	if x.ctx.Err() == nil {
+	if ctx.Err() == nil {
 		x.failures++
 		x.Log().Warn("commit", "error", err)
-		x.wait(backoff(x.failures))
+		x.wait(ctx, backoff(x.failures))
 	}
 }
 
@@ -75,12 +75,12 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 	}
 }
 
-func (x *executor) refused(r *store.Refusal) {
+func (x *executor) refused(ctx context.Context, r *store.Refusal) {
 	x.refusals++
 	switch r.Code {
 	case store.Guard:
 		x.partition.clock.reset(r.At)
-		x.wait(min(time.Millisecond<<min(x.refusals, 8), 200*time.Millisecond))
+		x.wait(ctx, min(time.Millisecond<<min(x.refusals, 8), 200*time.Millisecond))
 	case store.RolledBack:
 		x.partition.nudge()
 	}
@@ -96,20 +96,20 @@ func (x *executor) freeMemory() {
 	x.unstored = x.unstored[:0]
 }
 
-func (x *executor) wait(d time.Duration) {
+func (x *executor) wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-x.ctx.Done():
+	case <-ctx.Done():
 	case <-timer.C:
 	}
 }
 
 // claimAgain returns the instance as it is stored, if it is still held.
-func (x *executor) claimAgain() (store.Claimed, error) {
+func (x *executor) claimAgain(ctx context.Context) (store.Claimed, error) {
 	for failures := 1; ; failures++ {
-		ctx, cancel := context.WithTimeout(x.ctx, x.partition.w.c.Lease)
-		claimed, err := x.partition.w.c.Store.Claim(ctx, store.Claim{
+		call, cancel := context.WithTimeout(ctx, x.partition.w.c.Lease)
+		claimed, err := x.partition.w.c.Store.Claim(call, store.Claim{
 			Partition: x.partition.n, Instances: []store.Instance{x.instance}, Worker: x.partition.w.c.Name, Nonce: x.token.Nonce, Lease: x.partition.w.c.Lease,
 		})
 		cancel()
@@ -119,23 +119,23 @@ func (x *executor) claimAgain() (store.Claimed, error) {
 		case err == nil:
 			x.partition.clock.update(claimed[0].At)
 			return claimed[0], nil
-		case context.Cause(x.ctx) != nil:
-			return store.Claimed{}, context.Cause(x.ctx)
+		case context.Cause(ctx) != nil:
+			return store.Claimed{}, context.Cause(ctx)
 		}
-		x.wait(backoff(failures))
+		x.wait(ctx, backoff(failures))
 	}
 }
 
-func (x *executor) reload() error {
-	c, err := x.claimAgain()
+func (x *executor) reload(ctx context.Context) error {
+	c, err := x.claimAgain(ctx)
 	if err != nil {
 		return err
 	}
 	return x.execution.Reloaded(c)
 }
 
-func (x *executor) fetch() error {
-	c, err := x.claimAgain()
+func (x *executor) fetch(ctx context.Context) error {
+	c, err := x.claimAgain(ctx)
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (x *executor) releasing(is bool) {
 
 // trust waits until the lease can be trusted: this process may have stood still, or the store may be out of reach. It reports
 // false if there is no waiting for it any more.
-func (x *executor) trust() bool {
+func (x *executor) trust(ctx context.Context) bool {
 	p, w := x.partition, x.partition.w
 	for {
 		w.leases.Lock()
@@ -184,7 +184,7 @@ func (x *executor) trust() bool {
 			return trust == lease.Valid
 		}
 		select {
-		case <-x.ctx.Done():
+		case <-ctx.Done():
 			return false
 		case <-w.leaving:
 		case <-changed:

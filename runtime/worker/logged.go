@@ -120,6 +120,15 @@ func (l *attempts) end(a *attempt) {
 	delete(l.all, a)
 }
 
+// cancel cancels what is in flight.
+func (l *attempts) cancel(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for a := range l.all {
+		a.Cancel(why)
+	}
+}
+
 // oldest returns what is in flight, the oldest first.
 func (l *attempts) oldest() []inProgress {
 	l.mu.Lock()

@@ -317,15 +317,17 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance)
 		p.claimed(claim)
 		return 0, err
 	}
+	var executions []func()
 	for _, c := range claimed {
 		p.clock.update(c.At)
-		claim.Got[c.Instance] = p.newExecutor(c, l == p.w.slots)
+		x, execute := p.newExecutor(ctx, c, l == p.w.slots)
+		claim.Got[c.Instance], executions = x, append(executions, execute)
 	}
 	p.claimed(claim)
-	for _, c := range claimed {
+	for _, execute := range executions {
 		p.w.executors.Go(func() {
 			defer l.release(1)
-			claim.Got[c.Instance].execute(c)
+			execute()
 		})
 	}
 	return len(claimed), nil

@@ -61,8 +61,6 @@ type Worker struct {
 	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	attempts   attempts
-	effects    context.Context
-	stop       context.CancelCauseFunc
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
 
@@ -131,8 +129,6 @@ func New(c Config) *Worker {
 // Run works until ctx ends, and then hands over what it holds: idle instances at once, the others when their effects
 // have ended or Drain is over. What goes wrong meanwhile is logged and tried again.
 func (w *Worker) Run(ctx context.Context) {
-	w.effects, w.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer w.stop(errShutdown)
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var loops, renewals sync.WaitGroup
@@ -150,7 +146,7 @@ func (w *Worker) Run(ctx context.Context) {
 	w.drain()
 	end()
 	renewals.Wait()
-	w.stop(errShutdown)
+	w.attempts.cancel(errShutdown) // those that are detached
 	w.detached.Wait()
 }
 
