@@ -27,7 +27,7 @@ type Performer func(ctx context.Context, c Call) (any, error)
 
 // Call is one attempt to perform a `call` task.
 type Call struct {
-	Name     string         // what stands behind `call`
+	Name     string         // what `call` says
 	With     map[string]any // its arguments, evaluated
 	Run      string         // id of the run
 	Task     string         // pointer of the task in the document
@@ -120,7 +120,7 @@ func (c calls) function(b *interpreter.Builder, t dsl.Task, name string) interpr
 	return nil
 }
 
-// maxListed is how many bytes a list of performers takes in a message.
+// maxListed is how many bytes of a list of performers a message shows.
 const maxListed = 300
 
 // callBody is a call that is performed in Go.

@@ -22,7 +22,7 @@ type Documents struct {
 	known  []*titled
 }
 
-// titled is a document of which it is known what it calls itself.
+// titled is a document with the name that it gives itself.
 type titled struct {
 	definition.Reference
 	file     string
@@ -31,7 +31,7 @@ type titled struct {
 	fault    *errors.Error
 }
 
-// NewDocuments returns documents, of which all is known already, and those beside the first.
+// NewDocuments returns documents that are loaded already, and those in the folder of the first one.
 func NewDocuments(all ...*Document) *Documents {
 	d := &Documents{}
 	if len(all) > 0 && all[0].File != "" {

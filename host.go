@@ -40,7 +40,7 @@ type Host struct {
 	Publish func(ctx context.Context, event map[string]any) error
 
 	Limits limits.Set   // the zero value is the defaults
-	Memory int64        // bytes that answers of calls may take together; default a quarter of the machine's memory
+	Memory int64        // bytes that all answers of calls may take; default a quarter of the machine's memory
 	Log    *slog.Logger // default discards
 }
 

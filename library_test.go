@@ -185,7 +185,7 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestOneDocumentRunsManyTimes: goroutines share a document, and leave no connection behind.
+// TestOneDocumentRunsManyTimes: goroutines share a document, and leave no connection open.
 func TestOneDocumentRunsManyTimes(t *testing.T) {
 	var open atomic.Int64
 	closed := make(chan struct{}, 100)

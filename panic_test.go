@@ -68,7 +68,7 @@ func TestPanicsOfPerformers(t *testing.T) {
 	}
 }
 
-// TestPerformerEndsItsGoroutine: whoever waits for it is told, as when a test calls FailNow in a performer.
+// TestPerformerEndsItsGoroutine: whoever waits for it gets an error, as when a test calls FailNow in a performer.
 func TestPerformerEndsItsGoroutine(t *testing.T) {
 	d := mustParse(t, "do: [{a: {call: x@default}}]\n")
 	exit := func(context.Context, swrun.Call) (any, error) { runtime.Goexit(); return nil, nil }

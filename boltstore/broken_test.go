@@ -44,7 +44,7 @@ func ended(t *testing.T, s *boltstore.Store, id string) store.Instance {
 	return i
 }
 
-// TestCorruptRecord: a record that cannot be read stands in the way of no other, and is told.
+// TestCorruptRecord: a record that cannot be read does not keep others from being claimed, and is reported.
 func TestCorruptRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := mustOpen(t, path, boltstore.Config{Partitions: 1})
@@ -72,7 +72,7 @@ func TestCorruptRecord(t *testing.T) {
 		t.Errorf("loading it: %v", err)
 	}
 	if done, err := s.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
-		t.Errorf("scrub tells %v, %v", done.Repaired, err)
+		t.Errorf("Scrub reports %v, %v", done.Repaired, err)
 	}
 	if n, err := s.Remove(t.Context(), store.Remove{Instances: all}); n != 2 || err != nil {
 		t.Errorf("removed %d, %v", n, err)

@@ -128,7 +128,7 @@ func useFile(t testing.TB, data []byte) error {
 	return nil
 }
 
-// TestCutFile: a file that was cut is told to be damaged, wherever that was.
+// TestCutFile: a file that was cut anywhere is reported as damaged.
 func TestCutFile(t *testing.T) {
 	data := filledStore(t)
 	if err := useFile(t, data); err != nil {
@@ -170,7 +170,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// TestFileCutInUse: a file that loses its pages while it is open is told to be damaged from then on, and closes.
+// TestFileCutInUse: a file that loses its pages while it is open is reported as damaged from then on, and can be closed.
 func TestFileCutInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	if err := os.WriteFile(path, filledStore(t), 0o600); err != nil {
@@ -198,8 +198,8 @@ func TestFileCutInUse(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoStore: files that no store has written are told to be what they are.
-func TestWhatIsNoStore(t *testing.T) {
+// TestOtherFilesAreRefused: other files are refused, each with what it is.
+func TestOtherFilesAreRefused(t *testing.T) {
 	folder := t.TempDir()
 	text := filepath.Join(folder, "text")
 	if err := os.WriteFile(text, bytes.Repeat([]byte("document: {dsl: 1.0.3}\n"), 2000), 0o600); err != nil {

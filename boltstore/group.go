@@ -22,7 +22,7 @@ import (
 type group struct {
 	db     *bbolt.DB
 	path   string
-	failed func(error) // is told what keeps the file from being written or read
+	failed func(error) // is called with what keeps the file from being written or read
 
 	damage atomic.Pointer[DamagedError] // after which the file is not touched any more
 	closed atomic.Bool
@@ -97,12 +97,12 @@ func (g *group) write() {
 		if len(all) == 0 {
 			return
 		}
-		g.together(all)
+		g.updateAll(all)
 	}
 }
 
-// together writes updates in one transaction, or each in its own if one of them fails.
-func (g *group) together(all []*update) {
+// updateAll writes updates in one transaction, or each in its own if one of them fails.
+func (g *group) updateAll(all []*update) {
 	err := g.transact(func(t *transaction) error {
 		for _, u := range all {
 			if err := u.run(t); err != nil {
@@ -178,7 +178,7 @@ func (g *group) tryRoom() error {
 	return errors.Join(err, file.Close())
 }
 
-// isFull reports whether a disk takes no more, or a limit of the process (ulimit -f) allows no more. bbolt tells some errors as text only.
+// isFull reports whether a disk takes no more, or a limit of the process (ulimit -f) allows no more. bbolt returns some errors as text only.
 func isFull(err error) bool {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if err != nil && (errors.Is(err, full) || strings.Contains(err.Error(), full.Error())) {

@@ -22,7 +22,7 @@ type Config struct {
 	Partitions int              // of a new file; default 4: there is one process only
 	Now        func() time.Time // the store's clock; default time.Now
 	Wait       time.Duration    // for another process to let go of the file; default 2 s
-	Failed     func(error)      // is told when the file cannot be written or read; default nothing
+	Failed     func(error)      // is called when the file cannot be written or read; nil for nobody
 }
 
 const defaultPartitions = 4

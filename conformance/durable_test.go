@@ -127,7 +127,7 @@ func (d *durable) pollAll() (busy bool) {
 	return busy
 }
 
-// mail rings for what is held and has messages; a worker is told by hints.
+// mail reports to executions that their runs have messages; a worker learns that from hints.
 func (d *durable) mail() {
 	lost := d.lost
 	for _, h := range slices.Clone(d.held) {

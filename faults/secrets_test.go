@@ -50,7 +50,7 @@ do:
 
 // TestKillWithSecrets: workers are killed in the middle of runs that hold secrets in an input, in their context, a header, a
 // loop and a child. Others take over and send the real values, and no byte of the store ever holds one: Redis keeps in its
-// append-only file all that it has ever been told.
+// append-only file everything that it has ever received.
 func TestKillWithSecrets(t *testing.T) {
 	search := redacttest.For(crashSecrets())
 	w := newWorld(t, 30*time.Millisecond, redacttest.Redis()...)
@@ -117,7 +117,7 @@ func (w *world) auditSecrets(search redacttest.Search) {
 	}
 }
 
-// sentSecrets holds every request to the secret that its path tells.
+// sentSecrets checks that every request has the secret that its path names.
 func (w *world) sentSecrets() {
 	w.Helper()
 	w.sink.mu.Lock()

@@ -102,7 +102,7 @@ type worker struct {
 	log     []string
 }
 
-// work starts a worker behind the proxy.
+// work starts a worker that reaches Redis through the proxy.
 func (w *world) work(args ...string) *worker {
 	w.Helper()
 	all := append([]string{"worker", "--store", "redis://" + w.proxy.addr, "--network", "any", "--lease", lease.String()}, args...)
@@ -221,7 +221,7 @@ func (w *world) settleAll(ends int64, limit time.Duration) {
 	}
 }
 
-// unfinished tells of some runs that have not ended.
+// unfinished describes some runs that have not ended.
 func (w *world) unfinished() {
 	told := 0
 	for _, i := range w.runs {

@@ -200,7 +200,7 @@ func FailLoad(uri string, err error) *errors.Error {
 	return failed
 }
 
-// TooLargeError is a resource of which only that is known that it has more than Max bytes.
+// TooLargeError says that a resource has more than Max bytes. Nothing more of it was read.
 type TooLargeError struct{ Max int }
 
 // Error says so.

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file is the protocol around every task (semantics 3.1): if on the raw input, timeout, extensions, input.schema,
+// This file holds the protocol around every task (semantics 3.1): if on the raw input, timeout, extensions, input.schema,
 // input.from, the kind's body, output.as, output.schema, export.as, export.schema, extensions, then.
 
 // enter starts task n below parent, or skips it if its condition is false.

@@ -1,4 +1,4 @@
-// Package limits is the one table of how large things may become: what a run takes in, holds and starts. Each limit has
+// Package limits is the one table of how large things may become: what a run reads, holds and starts. Each limit has
 // a name, which stands in its errors and with which an operator sets it.
 package limits
 
@@ -159,7 +159,7 @@ func (s Set) Check(n Name, value int) *errors.Error {
 	return exceeded(find(n), value, maximum)
 }
 
-// Exceeded is the error of something of which only that is known that it is larger than its limit: its value is the
+// Exceeded is the error of something that is larger than its limit, if its size is not known: its value is the
 // first that is too large, so that it is the same however fast the rest came.
 func Exceeded(n Name) *errors.Error {
 	l := find(n)

@@ -3,7 +3,7 @@
 // gone does the same, so that nothing outlives the program, whatever has ended it.
 //
 // Pool is the program's side, Supervise the supervisor's. They exchange messages of encoding/gob over the supervisor's
-// standard input and output; the end of its input tells the supervisor to end.
+// standard input and output; the end of its input orders the supervisor to end.
 package process
 
 import (
@@ -59,7 +59,7 @@ type StartError struct{ Reason string }
 
 func (e *StartError) Error() string { return e.Reason }
 
-// CrashError says that a supervisor ended without having been told to: by a script that crashes the engine, or by a signal.
+// CrashError says that a supervisor ended without an order: by a script that crashes the engine, or by a signal.
 type CrashError struct {
 	Reason      string
 	OutOfMemory bool // it used more memory than it may

@@ -126,7 +126,7 @@ func startSupervisor(s SupervisorCommand) (*supervisor, error) {
 	stderr := &limitedBuffer{max: 64 << 10}
 	command.Stderr = stderr
 	command.Cancel = func() error {
-		_ = in.Close() // this tells it to end; it may have ended already
+		_ = in.Close() // orders it to end; it may have ended already
 		return nil
 	}
 	if err := cmp.Or(inErr, outErr); err != nil {
@@ -149,11 +149,11 @@ func (s *supervisor) exchange(j Job, r *reply) error {
 	return s.decoder.Decode(r)
 }
 
-// end tells the supervisor to end its job and itself, and kills it if it does not. It must be called once only.
+// end orders the supervisor to end its job and itself, and kills it if it does not. It may be called once only.
 func (s *supervisor) end(killAfter time.Duration) {
 	s.command.WaitDelay = killAfter + endTimeout
 	s.cancel()
-	_ = s.command.Wait() // its exit status does not matter: it was told to end
+	_ = s.command.Wait() // its exit status does not matter: it was ordered to end
 	if state := s.command.ProcessState; state == nil || !state.Exited() {
 		endSession(s.command.Process.Pid)
 	}
@@ -162,7 +162,7 @@ func (s *supervisor) end(killAfter time.Duration) {
 // endTimeout is how long a supervisor may take, after the KillAfter of its job, to find and kill what the job has left.
 const endTimeout = 2 * time.Second
 
-// crashError returns how a supervisor ended that was not told to; broken is why it could not be reached.
+// crashError returns how a supervisor ended that was not ordered to; broken is why it could not be reached.
 func (s *supervisor) crashError(broken error) error {
 	s.end(0)
 	endSession(s.command.Process.Pid)

@@ -26,7 +26,7 @@ func (r *removals) Remove(ctx context.Context, c store.Remove) (int, error) {
 	return r.Store.Remove(ctx, c)
 }
 
-// TestDeleteAll: many runs are removed together; what has not ended is refused, and keeps no other from it.
+// TestDeleteAll: many runs are removed at once; one that has not ended is refused, and the others are removed all the same.
 func TestDeleteAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)

@@ -134,8 +134,8 @@ func TestChildOfLatest(t *testing.T) {
 	})
 }
 
-// TestOutboxBehindWhatIsStuck: however many events cannot be sent, what stands behind them and goes elsewhere does.
-func TestOutboxBehindWhatIsStuck(t *testing.T) {
+// TestOutboxPassesWhatIsStuck: however many events cannot be sent, later entries for other receivers are delivered.
+func TestOutboxPassesWhatIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.deploy("child", "do: [{b: {set: {n: 2}}}]")

@@ -148,7 +148,7 @@ func TestDeadWorker(t *testing.T) {
 		h := newHost(t)
 		h.perform = hanging
 		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
-		h.claim(i, 3*time.Second) // by one that is never heard of again
+		h.claim(i, 3*time.Second) // by a worker that then dies
 		defer h.work(worker.Config{})()
 		other := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		time.Sleep(2900 * time.Millisecond)

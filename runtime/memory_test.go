@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/worker"
 )
 
-// TestMemoryOfEffects: what effects read together, and the values that they make of it, stay below the worker's bound, whatever
+// TestMemoryOfEffects: everything that effects read, and the values that they decode from it, stay below the worker's bound, whatever
 // each of them needs; all come to their turn, those too that need more than there is.
 func TestMemoryOfEffects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestMemoryOfEffects(t *testing.T) {
 		}
 		for what, l := range map[string]*level{"read": &read, "values": &values} {
 			if most := l.most.Load(); most > 100 || most < 90 {
-				t.Errorf("%s: %d bytes of 100 were held together", what, most)
+				t.Errorf("%s: %d bytes of 100 were held at once", what, most)
 			}
 		}
 	})

@@ -76,7 +76,7 @@ func (c *credential) fill(properties map[string]any) *errors.Error {
 	if c.Scheme == "bearer" {
 		needed = map[string]*string{"token": &c.Token}
 	}
-	for _, name := range slices.Sorted(maps.Keys(needed)) { // of several mistakes the same one is reported each time
+	for _, name := range slices.Sorted(maps.Keys(needed)) { // sorted, so that the same mistake is reported each time
 		field := needed[name]
 		text, ok := properties[name].(string)
 		if !ok {

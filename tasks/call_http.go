@@ -157,7 +157,7 @@ func evalObject(s *interpreter.Scope, t *expr.Template, input any, what string) 
 	return object, nil
 }
 
-// stringify writes a value as text: strings as they are, all else as JSON.
+// stringify writes a value as text: strings as they are, everything else as JSON.
 func stringify(v any) string {
 	if text, ok := v.(string); ok {
 		return text

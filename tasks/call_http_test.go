@@ -59,7 +59,7 @@ func TestLargeResponse(t *testing.T) {
 	}
 }
 
-// TestTLS: calls speak it, and a certificate that nobody vouches for is refused.
+// TestTLS: calls use it, and refuse a certificate of an unknown authority.
 func TestTLS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }))
 	defer server.Close()

@@ -50,7 +50,7 @@ func (e *emitBody) complete(s *interpreter.Scope, given map[string]any) (map[str
 		"specversion": "1.0",
 		"time":        s.Now().UTC().Format(time.RFC3339Nano),
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) { // of several mistakes the same one is reported each time
+	for _, name := range slices.Sorted(maps.Keys(given)) { // sorted, so that the same mistake is reported each time
 		value := given[name]
 		if value == nil {
 			continue

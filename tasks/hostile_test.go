@@ -63,7 +63,7 @@ func (c *counterpart) sent() string {
 	return c.received.String()
 }
 
-// listen takes in what the client sends, until the client ends the connection: that is what the tests wait for.
+// listen reads what the client sends, until the client ends the connection: that is what the tests wait for.
 func (c *counterpart) listen(conn net.Conn) { _, _ = io.Copy(c, conn) }
 
 // request reads a request without a body.

@@ -34,7 +34,7 @@ func (request *httpRequest) receive(ctx context.Context, response *http.Response
 		return nil, request.failure(response, []byte("the server changes to another protocol, which a call does not speak"))
 	}
 	closed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { // not every body heeds its context
+	stop := context.AfterFunc(ctx, func() { // not every body stops reading when its context ends
 		response.Body.Close()
 		close(closed)
 	})
@@ -177,7 +177,7 @@ func (request *httpRequest) failure(response *http.Response, body []byte) error 
 	return e.With("request", request.summary()).With("response", map[string]any{"statusCode": status, "contentType": contentType})
 }
 
-// trimPartialRune removes a character from the end of which only the beginning was read.
+// trimPartialRune removes an incomplete character from the end.
 func trimPartialRune(body []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(body); i++ {
 		if last := body[len(body)-i:]; utf8.RuneStart(last[0]) {
@@ -190,7 +190,7 @@ func trimPartialRune(body []byte) []byte {
 	return body
 }
 
-// decodeContent reads a body as its content type says: JSON as data, text as text, nothing as null, all else as
+// decodeContent reads a body as its content type says: JSON as data, text as text, nothing as null, everything else as
 // base64.
 func decodeContent(contentType string, body []byte) (any, error) {
 	if len(body) == 0 {

@@ -66,7 +66,7 @@ func (p processBody) prepare(s *interpreter.Scope) (processRequest, *errors.Erro
 	if err != nil {
 		return r, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(environment)) { // of several mistakes the same one is reported each time
+	for _, name := range slices.Sorted(maps.Keys(environment)) { // sorted, so that the same mistake is reported each time
 		value := environment[name]
 		if name == "" || strings.ContainsAny(name, "="+nul) || strings.Contains(stringify(value), nul) {
 			return r, s.WithExpression(errors.Expressionf("the environment variable %q cannot be set", name), p.environment, name)

@@ -65,7 +65,7 @@ var (
 	positional = regexp.MustCompile(`\$(?:[0-9@*#]|\{[0-9@*#])`)
 )
 
-// shellArgv returns what to execute (semantics 10.4): a single word is a program; all else is a shell's script, to
+// shellArgv returns what to execute (semantics 10.4): a single word is a program; anything else is a shell script, to
 // which the arguments are passed, and appended if it is one line that does not use them.
 func shellArgv(command string, arguments []string) []string {
 	if word.MatchString(command) {

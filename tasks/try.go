@@ -190,7 +190,7 @@ type retry struct {
 	jitterFrom, jitterTo           *interpreter.Duration
 }
 
-// limit returns the bound on all attempts together; zero is none.
+// limit returns how long all attempts may take in total; zero means no limit.
 func (r *retry) limit(s *interpreter.Scope) (dsl.Duration, *errors.Error) {
 	if r.limitDuration == nil {
 		return dsl.Duration{}, nil

@@ -171,7 +171,7 @@ func TestMaskedOutputIsStillJSON(t *testing.T) {
 	}
 }
 
-// TestPanicsHideSecrets: also what nobody has foreseen is told without secrets.
+// TestPanicsHideSecrets: a panic is reported without secrets.
 func TestPanicsHideSecrets(t *testing.T) {
 	c := capture(map[string]string{"SWRUN_SECRET_TOKEN": "s3cr/t+value"})
 	c.now = func() time.Time { panic(map[string]string{"tried": "s3cr/t+value", "and": "in the file"}) }

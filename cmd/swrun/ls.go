@@ -148,6 +148,6 @@ func (o *operation) reportUnworked(open bool) error {
 		return nil
 	}
 	l := o.errStyle()
-	_, err := fmt.Fprintln(o.err, l.Dim(l.Text("nothing drives this store now: swrun worker"+o.storeFlag()+" drives all of its runs, swrun describe RUN tells more")))
+	_, err := fmt.Fprintln(o.err, l.Dim(l.Text("nothing drives this store now: swrun worker"+o.storeFlag()+" drives all of its runs, swrun describe RUN shows more")))
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 // This file decides how much memory a worker takes.
 
-// effectMemory returns how many bytes what effects read may take together: what the flag or SWRUN_EFFECT_MEMORY says, or a
+// effectMemory returns how many bytes everything that effects read may take: what the flag or SWRUN_EFFECT_MEMORY says, or a
 // quarter of what this process may have.
 func (p *program) effectMemory(given string) (int64, error) {
 	source := "--effect-memory"
@@ -27,7 +27,7 @@ func (p *program) effectMemory(given string) (int64, error) {
 	return int64(n), nil
 }
 
-// collectLess trades memory, of which a worker needs little, for less work of the garbage collector. GOGC says
+// collectLess trades memory, which a worker needs little of, for less work of the garbage collector. GOGC says
 // otherwise.
 func (p *program) collectLess() {
 	if _, set := p.env("GOGC"); !set {

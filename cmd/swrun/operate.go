@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is what the verbs that look after hosted runs share.
+// This file holds what the verbs for hosted runs share.
 
 // operateFlags are the flags of those verbs.
 type operateFlags struct {

@@ -193,7 +193,7 @@ func compileOutputs(flag, source string, now func() time.Time) (*query, error) {
 	if q == nil || err != nil {
 		return nil, err
 	}
-	return compileQuery(flag, "["+delimited.Inside(source)+"\n]", now) // behind a comment
+	return compileQuery(flag, "["+delimited.Inside(source)+"\n]", now) // the line break ends a comment
 }
 
 // apply returns what q makes of v.

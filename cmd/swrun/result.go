@@ -106,7 +106,7 @@ func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Dur
 			return outcome, err
 		}
 	}
-	return outcome, &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + " tells what it waits for"}
+	return outcome, &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + " shows what it waits for"}
 }
 
 func endedOtherwise(i store.Instance, o execution.Outcome, code int) error {
@@ -114,7 +114,7 @@ func endedOtherwise(i store.Instance, o execution.Outcome, code int) error {
 	if o.Fault != nil {
 		message += ": " + o.Fault.Error()
 	}
-	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + " tells how it came to that"}
+	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + " shows how it came to that"}
 }
 
 func (p *program) waitCommand() *cobra.Command {

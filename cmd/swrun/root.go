@@ -91,7 +91,7 @@ func (p *program) root() *cobra.Command {
 		Example: `  swrun init hello.yaml && swrun run hello.yaml -i name=Ada
   swrun validate hello.yaml`,
 		Long: "Standard output carries what was asked for, standard error everything else.\n" + exitLine() +
-			"\nswrun explain 7 tells more of a code, swrun explain SW401 of a finding.",
+			"\nswrun explain 7 shows more about an exit code, swrun explain SW401 about a diagnostic.",
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.Version = swrun.Version()

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is run with --id or --store: the run lives in a store, and goes on where it was when it is run again.
+// This file runs a workflow with --id or --store: the run lives in a store, and the same command continues it.
 
 // durableRun is a run in a store that this process drives.
 type durableRun struct {

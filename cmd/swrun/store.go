@@ -130,8 +130,8 @@ func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*ope
 	return &openedStore{s, "file:" + path}, err
 }
 
-// doctorHint is what to do about a store of which no more is known than its error.
-const doctorHint = "swrun doctor tells what a store needs"
+// doctorHint says what to do about a store that answers with an error.
+const doctorHint = "swrun doctor shows what a store needs"
 
 // storeError gives what is wrong with a store its exit code and a hint.
 func storeError(err error) error {
@@ -165,7 +165,7 @@ func refusalError(err error) error {
 			return usagef("", "--%s: %s", kebab(option.Field), option.Detail)
 		}
 		if errors.As(err, new(*client.QuarantinedError)) {
-			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history tells what it did last, its worker's log why it was lost; swrun retry lets it run again"}
+			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history shows what it did last, its worker's log why it was lost; swrun retry lets it run again"}
 		}
 		return lostStore(err)
 	case store.NoSuch:

@@ -71,7 +71,7 @@ func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
 // gaps adds to took how long after the entry before it each entry was stored.
 func gaps(took *[]time.Duration) func(client.HistoryEntry) {
 	var before time.Time
-	return func(e client.HistoryEntry) { // the entries of a run come in order, and together
+	return func(e client.HistoryEntry) { // all entries of a run come at once, in order
 		if e.Events[0].Seq > 1 {
 			*took = append(*took, e.CommittedAt.Sub(before))
 		}

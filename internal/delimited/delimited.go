@@ -1,4 +1,4 @@
-// Package delimited tells runtime expressions from text. It knows nothing of what is between the delimiters.
+// Package delimited distinguishes runtime expressions from other text. It knows nothing of what is between the delimiters.
 package delimited
 
 import "strings"

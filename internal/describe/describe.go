@@ -112,7 +112,7 @@ func workerText(d *client.Description) string {
 	case d.Gone && lease.After(d.At):
 		return "gone: no other process has the store open"
 	case d.Gone:
-		return fmt.Sprintf("gone: it was last heard of before %s; its lease ended %s ago", api.Time(lease), terminal.Elapsed(d.At.Sub(lease)))
+		return fmt.Sprintf("gone: it last renewed its lease before %s, and the lease ended %s ago", api.Time(lease), terminal.Elapsed(d.At.Sub(lease)))
 	}
 	return fmt.Sprintf("has it until %s, and longer as long as it is there", api.Time(lease))
 }

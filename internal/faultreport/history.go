@@ -26,7 +26,7 @@ func NewHistory() *History { return &History{retries: map[interpreter.Path][]tim
 // TasksStarted reports whether the run has come as far as its tasks.
 func (h *History) TasksStarted() bool { return h.tasks }
 
-// Observe takes in the next record of the run.
+// Observe records the next history event of the run.
 func (h *History) Observe(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted, interpreter.TaskSkipped:

@@ -97,7 +97,7 @@ func (r Report) stopped(l terminal.Style) string {
 	return l.Yellow(l.Text(text)) + "\n" + l.Text(again) + "\n"
 }
 
-// labelled aligns the text behind short names and long ones.
+// labelled aligns the text after names of different lengths.
 func labelled(name, text string) string {
 	switch {
 	case text == "":

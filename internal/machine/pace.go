@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 )
 
-// CollectLess trades memory, of which a worker needs little, for less work of the garbage collector, from now on.
+// CollectLess trades memory, which a worker needs little of, for less work of the garbage collector, from now on.
 func CollectLess() { pace(0) }
 
 // defaultPace is how much garbage, in percent of what lives, may gather at most.

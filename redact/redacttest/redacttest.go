@@ -60,7 +60,7 @@ func (s Search) AbsentBelow(t testing.TB, folder string) (files []string) {
 	return files
 }
 
-// Redis returns the arguments of a redis-server that writes all it is told to its files, and compresses nothing.
+// Redis returns the arguments of a redis-server that writes everything it receives to its files, and compresses nothing.
 func Redis() []string {
 	return []string{
 		"--appendonly", "yes", "--aof-use-rdb-preamble", "no", "--auto-aof-rewrite-percentage", "0", "--rdbcompression", "no", "--list-compress-depth", "0",

@@ -73,7 +73,7 @@ func (c *Client) statedReason(ctx context.Context, d *Description) (reason strin
 	return reason, err
 }
 
-// because is a reason behind what it is for.
+// because adds a reason to what it explains.
 func because(reason string) string {
 	if reason == "" {
 		return ""

@@ -10,8 +10,6 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is about many runs at once.
-
 // removeBatch is how many runs one transition removes.
 const removeBatch = 100
 

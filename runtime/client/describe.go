@@ -84,7 +84,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	return d, nil
 }
 
-// begun returns the state of a run of which nothing is stored yet, and all deadlines of the whole run. Timeouts of a
+// begun returns the state of a run that has no stored state yet, and all deadlines of the whole run. Timeouts of a
 // run that no worker has taken are active only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 	// A timeout whose expression fails is left out: the run will say why.

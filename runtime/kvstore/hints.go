@@ -7,13 +7,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// hints tells the workers of this process in which partitions something has become ready.
+// hints reports to the workers of this process in which partitions something has become ready.
 type hints struct {
 	mu        sync.Mutex
 	listeners []chan store.Hint
 }
 
-// send tells everyone who is listening and not far behind.
+// send sends to all listeners that have room for a hint.
 func (h *hints) send(hint store.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

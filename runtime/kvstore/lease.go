@@ -28,7 +28,7 @@ func (s *Store) Renew(_ context.Context, c store.Renew) (renewed []store.Renewed
 func (s *Store) HeldBy(_ context.Context, of int, worker string) (held []store.Held, err error) {
 	err = s.view(of, func(p *partition) error {
 		for _, i := range p.heldBy(worker, -1) {
-			if r, err := p.record(i); err == nil && r != nil { // otherwise scrub tells
+			if r, err := p.record(i); err == nil && r != nil { // otherwise Scrub reports it
 				held = append(held, store.Held{Instance: i, Notice: r.Unread()})
 			}
 		}

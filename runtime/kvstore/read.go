@@ -164,7 +164,7 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 			}
 			looked++
 			_, i := indexed(key, prefix)
-			if r, err := p.record(i); r != nil && err == nil { // otherwise scrub tells
+			if r, err := p.record(i); r != nil && err == nil { // otherwise Scrub reports it
 				info, _ := p.Get(p.key(i, "info"))
 				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *r, Invocation: clone(info)})
 			}

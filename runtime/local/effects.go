@@ -52,7 +52,7 @@ func (d *localEffect) Ended(a *effect.Attempt, result any, err error) {
 }
 
 // turn returns what waits until an effect may begin, and what to call when it has ended: events go out in the order in
-// which they are emitted, all else at once.
+// which they are emitted, everything else at once.
 func (l *local) turn(e interpreter.Effect) (wait, done func()) {
 	if e.Route != interpreter.RoutePublish {
 		return func() {}, func() {}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves only when told to.
+// Clock is a clock that moves only by Advance.
 type Clock struct {
 	At time.Time // at first
 

@@ -217,7 +217,7 @@ func releaseUnread(s *suite) {
 	done, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	if !done.Mail {
-		s.Error("the owner is not told of the second message")
+		s.Error("the owner does not learn of the second message")
 	}
 	again := s.claim(i)
 	if len(again.Inbox) != 1 || string(again.Inbox[0]) != "two" {

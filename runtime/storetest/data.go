@@ -32,7 +32,7 @@ func history(s *suite) {
 		}
 	}
 	if more, err := s.History(s.ctx(), i, 10, 4); err != nil || len(more) > 0 {
-		s.Errorf("behind the end there are %v, %v", more, err)
+		s.Errorf("after the end there are %v, %v", more, err)
 	}
 }
 

@@ -114,7 +114,7 @@ func renewLost(s *suite) {
 	s.promote(i)
 	s.promote(i) // which finds that nothing is left
 	if s.renew(i, worker) {
-		s.Error("a lease was renewed of which everything was taken")
+		s.Error("a lease was renewed after all of its runs were taken")
 	}
 	s.claimAs("other", i)
 	if s.renew(i, worker) || !s.renew(i, "other") {
@@ -196,7 +196,7 @@ func leasesApart(s *suite) {
 	written, err := s.Written(s.ctx())
 	s.must(err)
 	if at := written[s.partition(i)].Lease; at.IsZero() {
-		s.Error("nothing is told of the lease that goes on")
+		s.Error("the lease that goes on is not reported")
 	}
 }
 

@@ -15,7 +15,7 @@ func startOnce(s *suite) {
 	again, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte(`{"of":"a"}`)})
 	s.must(err)
 	if !again.Again {
-		s.Error("the second start is told as the first")
+		s.Error("the second start is answered like the first")
 	}
 	if got := string(s.load(i).Invocation); got != `{"of":"a"}` {
 		s.Errorf("the second start wrote %s", got)

@@ -51,7 +51,7 @@ func cases() []testCase {
 		{"commit with a stale token", commitFenced},
 		{"commit after the end", commitClosed},
 		{"commit at the deadline", commitTimedOut},
-		{"commit behind a deadline of its own", commitGuarded},
+		{"commit after its guard", commitGuarded},
 		{"commit of the timeout itself", commitTimeout},
 		{"commit from the future", commitGuard},
 		{"commit of an unknown instance", commitNoSuch},
