@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Builder compiles the parts of one task on behalf of its kind. What is wrong is collected as diagnostics; a method
+// Builder compiles the parts of one task on behalf of its kind. Mistakes are collected as diagnostics; a method
 // that fails returns a zero value that must not be run, and the program is not made.
 type Builder struct {
 	c    *compiler
@@ -134,7 +134,7 @@ func (b *Builder) Jump(at dsl.Pointer, then string) *Jump {
 	return &jump
 }
 
-// Load reads a resource whose URI is literal, once and for all. ok is false if the URI is an expression or template,
+// Load reads a resource whose URI is literal. ok is false if the URI is an expression or template,
 // so that it can only be read at run time, or if reading failed, which is reported.
 func (b *Builder) Load(r *dsl.ExternalResource) (data []byte, ok bool) {
 	uri := r.Endpoint.URI.Text()

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/redact"
 )
 
-// maxLoading is how long the resources of one document may take together: whoever loads a document does not wait for
+// maxLoading is how long reading all resources of a document may take: whoever loads a document does not wait for
 // servers that do not answer.
 const maxLoading = 30 * time.Second
 

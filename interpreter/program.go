@@ -65,7 +65,7 @@ type Loader func(ctx context.Context, uri string) ([]byte, error)
 // List is a compiled list of tasks: one of a task's own lists, or the workflow's.
 type List struct {
 	// name is which list of its owner it is, as a pointer below the owner: do, try, catch/do, fork/branches. It is never
-	// empty: stored frames tell lists from tasks by it.
+	// empty: only stored frames of lists have it.
 	name  string
 	tasks []*node
 	owner *node // nil for the workflow's own list and for functions

@@ -237,8 +237,8 @@ func newInvalidSchemaError(cause *jsonschema.ValidationError) *invalidSchemaErro
 	return e
 }
 
-// above reports whether something is wrong below a place: where a schema may be this or that, it is wrong as both, and the one
-// that was meant is the one that was looked into.
+// above reports whether the schema has a mistake below a place. A part that may have one of several forms is wrong in each of
+// them; the form that its author meant is the one with a mistake inside.
 func (e *invalidSchemaError) above(place string) bool {
 	for other := range e.places {
 		if strings.HasPrefix(other, place+"/") {

@@ -10,7 +10,7 @@ import (
 )
 
 // distinguishable reports whether the items of each array in v can be compared with so much work. The validator
-// compares those with each other whose parts, written one after the other, are the same bytes: [1, [2]] and [[1], 2].
+// compares two items if their parts, written one after the other, are the same bytes: [1, [2]] and [[1], 2].
 func distinguishable(v any, work int) bool {
 	todo := []any{v}
 	for len(todo) > 0 {
@@ -31,7 +31,7 @@ func distinguishable(v any, work int) bool {
 	return true
 }
 
-// comparisonWork returns what it takes to compare those of items that are arrays and objects.
+// comparisonWork returns how much work it is to compare the arrays and objects among items.
 func comparisonWork(items []any) (work int) {
 	const few = 20 // are compared each with each at once
 	alike := map[uint64]int{}

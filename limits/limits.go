@@ -71,7 +71,7 @@ func All() (all []Limit) {
 	return all
 }
 
-// find returns a row of the table; an empty one if there is none. It is asked in each step, and makes nothing but the row.
+// find returns a row of the table; an empty one if there is none. It is called in each step, so that it allocates nothing but the row.
 func find(n Name) Limit {
 	switch n {
 	case Input:
@@ -81,11 +81,11 @@ func find(n Name) Limit {
 	case Event:
 		return Limit{n, 1 << 20, bytes, "an event that is emitted: the task fails", false, errors.Limitf}
 	case State:
-		return Limit{n, 32 << 20, bytes, "all that a kept run holds at a time: the run ends", false, errors.Limitf}
+		return Limit{n, 32 << 20, bytes, "the state of a run in a store: the run ends", false, errors.Limitf}
 	case HistoryBytes:
-		return Limit{n, 10 << 20, bytes, "the history of a kept run: the run ends", false, errors.Limitf}
+		return Limit{n, 10 << 20, bytes, "the history of a run in a store: the run ends", false, errors.Limitf}
 	case History:
-		return Limit{n, 20_000, "records", "the history of a kept run: the run ends", false, errors.Limitf}
+		return Limit{n, 20_000, "records", "the history of a run in a store: the run ends", false, errors.Limitf}
 	case Items:
 		return Limit{n, 100_000, "items", "the list of a for: the task fails", false, errors.Limitf}
 	case Branches:

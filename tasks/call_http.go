@@ -43,7 +43,7 @@ type callHTTPBody struct {
 	authentication *authentication // nil sends no credential
 }
 
-// httpRequest is the frozen request. Of a secret it holds only the name, unless an expression read it.
+// httpRequest is the frozen request. It holds only the name of a secret, unless an expression read the secret.
 type httpRequest struct {
 	Method         string            `json:"method"`
 	URI            string            `json:"uri"`
@@ -120,7 +120,7 @@ func (c *callHTTPBody) prepareHeaders(s *interpreter.Scope, input any) (map[stri
 func checkHeader(name, text string, twice bool) *errors.Error {
 	switch {
 	case twice:
-		return errors.Expressionf("the header %q is given twice: case does not tell headers apart", name)
+		return errors.Expressionf("the header %q is given twice: upper and lower case make no difference", name)
 	case !isToken(name) || strings.ContainsFunc(text, isControl):
 		return errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
 	case name == "Host" && !isHost(text):

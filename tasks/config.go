@@ -20,6 +20,6 @@ type Config struct {
 
 	python func() (string, error) // finds the host's Python, once
 
-	// Publish takes the events that tasks emit; nil drops them.
+	// Publish receives the events that tasks emit; nil drops them.
 	Publish func(ctx context.Context, event map[string]any) error
 }

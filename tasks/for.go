@@ -29,7 +29,7 @@ type forBody struct {
 	list     *interpreter.List
 }
 
-// forProgress is written once, before the first pass: which pass is running is known by the list that runs.
+// forProgress is written once, before the first pass: the list that runs knows which pass it is.
 type forProgress struct {
 	Items []interpreter.Value `json:"items"`
 }

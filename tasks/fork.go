@@ -20,8 +20,8 @@ func fork() interpreter.Kind {
 	}}
 }
 
-// forkBody runs its branches at the same time. Each sees its own $context; what they exported comes together, in the
-// order of declaration, when the fork ends (semantics section 6).
+// forkBody runs its branches at the same time. Each sees its own $context; their exports are merged in the
+// order of declaration when the fork ends (semantics section 6).
 type forkBody struct {
 	branches *interpreter.List
 	compete  bool
@@ -79,8 +79,8 @@ func (f *forkBody) ChildFailed(_ *interpreter.Scope, err *errors.Error) interpre
 	return interpreter.Fail(err)
 }
 
-// merge applies to context what branch changed relative to snapshot: top-level keys, or all of it where either is
-// no object (semantics 6.5).
+// merge applies to context what branch changed relative to snapshot: top-level keys, or the whole if either is
+// not an object (semantics 6.5).
 func merge(context, snapshot, branch any) any {
 	if reflect.DeepEqual(snapshot, branch) {
 		return context

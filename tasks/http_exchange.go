@@ -30,7 +30,7 @@ type exchange struct {
 	origin     string      // that the task asks
 	credential *credential // nil unless a challenge is answered with it
 	private    bool        // the request has a credential or may hold a secret, in its header or its body
-	away       bool        // a redirect has led to another origin: from there on nothing goes along that was meant for the first
+	away       bool        // a redirect has led to another origin: it must not get what was meant for the first
 }
 
 // newExchange returns the exchange of a request as it is sent, but for the credential of a policy.
@@ -86,7 +86,7 @@ func (e *exchange) send(ctx context.Context, client *resty.Client) (*http.Respon
 	return response.RawResponse, nil
 }
 
-// write makes sent the message of the exchange, and nothing else: the client has its own ideas of bodies and headers.
+// write makes sent exactly the message of the exchange, without the headers and bodies that the client adds by itself.
 func (e *exchange) write(sent *http.Request) {
 	sent.URL, sent.Host, sent.Header = e.url, e.host, e.header
 	sent.Body, sent.GetBody, sent.ContentLength = nil, nil, int64(len(e.body)) // nothing at all, so that the message says so
@@ -135,8 +135,8 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// strip leaves in the header of a request to another origin what describes the content. What a service calls its key is
-// up to the service, so that all else stays behind.
+// strip keeps only what describes the content in the header of a request to another origin. Any other field may be a
+// credential: services give theirs names of their own.
 func (e *exchange) strip(next *http.Request) {
 	for name := range next.Header {
 		if name != "User-Agent" && (e.private || !describesContent(name)) {

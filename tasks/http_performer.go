@@ -34,7 +34,7 @@ func newHTTPPerformer(c Config) *httpPerformer {
 // the message to the exchange.
 func newClient(transport http.RoundTripper) *resty.Client {
 	client := resty.NewWithClient(&http.Client{Transport: located{challenged{transport}}})
-	client.SetHeader("User-Agent", userAgent) // which spares it to make one
+	client.SetHeader("User-Agent", userAgent) // so that it does not compute one
 	client.SetLogger(silent{}).SetDisableWarn(true).SetAllowGetMethodPayload(true)
 	client.SetRedirectPolicy(resty.RedirectPolicyFunc(func(next *http.Request, via []*http.Request) error {
 		return exchangeOf(next).follow(next, via)
@@ -62,7 +62,7 @@ func (p *httpPerformer) perform(ctx context.Context, r interpreter.Request) (any
 		}
 	}
 	result, err := p.exchange(ctx, request, r)
-	if err != nil && ctx.Err() != nil { // whatever the error is, it comes from that
+	if err != nil && ctx.Err() != nil { // then that is the cause, whatever err says
 		return nil, context.Cause(ctx)
 	}
 	return result, err

@@ -27,11 +27,11 @@ const (
 	perByte    = 4        // bytes of memory that one of a body takes until it is stored, besides the values that JSON becomes
 )
 
-// receive reads the response until ctx ends, and makes of it what the task gets.
+// receive reads the response until ctx ends, and returns what the task gets.
 func (request *httpRequest) receive(ctx context.Context, response *http.Response, r interpreter.Request) (any, error) {
 	if response.StatusCode == http.StatusSwitchingProtocols { // what follows is not a body, and does not end
 		response.Body.Close()
-		return nil, request.failure(response, []byte("the server changes to another protocol, which a call does not speak"))
+		return nil, request.failure(response, []byte("the server switches to another protocol, which calls do not support"))
 	}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { // not every body stops reading when its context ends

@@ -101,7 +101,7 @@ func (p processBody) passable(s *interpreter.Scope, r processRequest) *errors.Er
 	return nil
 }
 
-// nul ends what a system takes for a text.
+// nul is where the system ends a text.
 const nul = "\x00"
 
 // names returns the names of a map of arguments in the document's order; one that an expression has made has none, and

@@ -1,4 +1,4 @@
-// Package tasks is the kinds of tasks: one file per kind, named by its stem. Read set.go and for.go first.
+// Package tasks holds the kinds of tasks: one file per kind, named by its stem. Read set.go and for.go first.
 //
 // A composite kind (do, for, fork, try, switch, call_function) is pure logic over its children; a leaf kind prepares a
 // request and has a performer, the only code that talks to others.
