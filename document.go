@@ -15,13 +15,14 @@ import (
 	"github.com/swrun/swrun/tasks"
 )
 
-// Document is a workflow document with everything that was found in it. Several goroutines may run one.
+// Document is a workflow document with everything that was found in it. Load and Parse make one. Several goroutines may run the same
+// document.
 type Document struct {
-	// File is where the text comes from: the documents that its tasks run, and the resources that it names, are looked for from
-	// there. Empty for a text that comes from nowhere.
+	// File is the path of the document: relative references, and the workflows that its tasks run, are looked for in its folder. It is
+	// empty for a text that was not read from a file; relative references start from the working folder then.
 	File string
 	Text []byte
-	// Workflow is what could be read; it is read-only.
+	// Workflow is the tree of the document, as far as it could be read. It is read-only.
 	Workflow    *dsl.Workflow
 	Diagnostics dsl.Diagnostics // errors, warnings and hints
 }
@@ -29,8 +30,8 @@ type Document struct {
 // maxDocument is how many bytes of a file are read; dsl.Parse takes less.
 const maxDocument = 1 << 20
 
-// Load reads a document from a file, and checks it. If it has errors, they are a dsl.Diagnostics, and the document is returned
-// all the same.
+// Load reads a document from a file, and checks it. A file that cannot be read is an *fs.PathError, and there is no document then. A
+// document with errors is returned with them: the error is a dsl.Diagnostics.
 func Load(file string) (*Document, error) {
 	text, err := readDocument(file)
 	if err != nil {
@@ -63,34 +64,50 @@ func readDocument(file string) ([]byte, error) {
 
 // String returns namespace/name:version, or the file of a document that has no name.
 func (d *Document) String() string {
-	if d.Workflow.Document.Name == "" {
+	switch {
+	case !d.isRead():
+		return "document"
+	case d.Workflow.Document.Name == "":
 		return cmp.Or(d.File, "document")
 	}
 	return d.Workflow.Document.String()
 }
 
-// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil.
+// isRead reports whether Load or Parse has made the document.
+func (d *Document) isRead() bool { return d != nil && d.Workflow != nil }
+
+// Err returns the errors among the diagnostics as a dsl.Diagnostics, or nil. It returns an *OptionError for a document that neither
+// Load nor Parse has made.
 func (d *Document) Err() error {
+	if !d.isRead() {
+		return &OptionError{"document", "is missing: read one with Load or Parse"}
+	}
 	if errs := d.Diagnostics.Errors(); len(errs) > 0 {
 		return errs
 	}
 	return nil
 }
 
-// Check adds to the diagnostics what shows only when the document is compiled: what this host cannot run, and what is wrong with
-// schemas and other resources. Fetch allows to read those from the network. It runs nothing, and must not be called while the
-// document is used elsewhere.
-func (d *Document) Check(h Host, fetch bool) error {
+// CheckConfig says for which program Document.Check checks.
+type CheckConfig struct {
+	Host Host
+	// Fetch lets it read schemas and other resources of the document from the network. Without it, what they hold is not checked.
+	Fetch bool
+}
+
+// Check compiles the document, as a run does before it starts, and adds to the diagnostics what that finds: what this host cannot run,
+// and what is wrong with schemas and other resources. It runs nothing, and must not be called while the document is used elsewhere.
+func (d *Document) Check(c CheckConfig) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
-	e, err := h.environment(0)
+	e, err := c.Host.environment(0)
 	if err != nil {
 		return err
 	}
 	defer e.close()
 	load := tasks.Loader(d.base(), nil, true)
-	if fetch {
+	if c.Fetch {
 		load = tasks.Loader(d.base(), e.transport, true)
 	}
 	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
@@ -101,9 +118,6 @@ func (d *Document) Check(h Host, fetch bool) error {
 // compile makes the document ready to run; its errors are a dsl.Diagnostics. It changes nothing, so that a document may be used by
 // several goroutines.
 func (d *Document) compile(e *environment, load interpreter.Loader) (*interpreter.Program, error) {
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
 	p, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
 	if found.Err() != nil {
 		return nil, joined(d.Diagnostics, found).Errors()
@@ -113,11 +127,17 @@ func (d *Document) compile(e *environment, load interpreter.Loader) (*interprete
 
 // program makes the document ready to run here, with resources as they are now.
 func (d *Document) program(e *environment) (*interpreter.Program, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
 	return d.compile(e, tasks.Loader(d.base(), e.transport, true))
 }
 
-// definition makes the document a definition: every resource that it is compiled with is read, once, and kept.
+// definition makes a definition of the document, which holds every resource that it is compiled with.
 func (d *Document) definition(e *environment) (definition.Definition, error) {
+	if err := d.Err(); err != nil {
+		return definition.Definition{}, err
+	}
 	made := definition.Definition{Document: string(d.Text), Resources: map[string][]byte{}}
 	if d.File != "" {
 		made.File = filepath.Base(d.File)

@@ -12,17 +12,17 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-// Documents finds the workflows that run.workflow tasks name: among some documents, and among those beside the first of them,
-// which are looked at when a workflow is asked for that the others are not. It is not for several goroutines at once.
+// Documents finds the workflows that run.workflow tasks name: first among the documents that it was made of, then among the files in
+// the folder of the first of them. It must not be used by several goroutines at once.
 type Documents struct {
-	// Hint is what to do about a workflow that is not found, for the error that says so.
+	// Hint ends the error about a workflow that is not found: it says what to do.
 	Hint string
 
-	folder string // empty once it has been read
+	folder string // to look in; empty once that is done
 	known  []*titled
 }
 
-// titled is a document with the name that it gives itself.
+// titled is a document whose namespace, name and version are known.
 type titled struct {
 	definition.Reference
 	file     string
@@ -31,9 +31,10 @@ type titled struct {
 	fault    *errors.Error
 }
 
-// NewDocuments returns documents that are loaded already, and those in the folder of the first one.
+// NewDocuments returns what finds the workflows of some documents, and of the files in the folder of the first.
 func NewDocuments(all ...*Document) *Documents {
 	d := &Documents{}
+	all = slices.DeleteFunc(slices.Clone(all), func(one *Document) bool { return !one.isRead() })
 	if len(all) > 0 && all[0].File != "" {
 		d.folder = filepath.Dir(all[0].File)
 	}
@@ -126,7 +127,7 @@ func (t *titled) compile(e *environment) (*interpreter.Program, *errors.Error) {
 	return program, nil
 }
 
-// definitions returns those of the workflows that the tasks of a document run, and of those that they run in turn, as far
+// definitions returns the definitions of the workflows that the tasks of a document run, of those that these run, and so on, as far
 // as they are found.
 func (d *Documents) definitions(of *Document, e *environment) (all []definition.Definition, err error) {
 	seen := map[*titled]bool{}
@@ -150,7 +151,7 @@ func (d *Documents) definitions(of *Document, e *environment) (all []definition.
 	return all, nil
 }
 
-// readFolder notes what the documents beside the first one are called. What is not a workflow document is passed over.
+// readFolder notes the titles of the documents in the folder. Files that are not workflow documents are passed over.
 func (d *Documents) readFolder() {
 	if d.folder == "" {
 		return

@@ -24,16 +24,16 @@ import (
 type EngineConfig struct {
 	Host        Host
 	Concurrency int           // runs that perform something at a time; default 1000
-	Lease       time.Duration // after which the runs of a worker that has died are taken over; default 3 s
-	Drain       time.Duration // how long effects in flight may go on when Work is stopped; default 30 s
-	ParkAfter   time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1 s
+	Lease       time.Duration // after which the runs of a worker that has died are taken over; default 3s
+	Drain       time.Duration // how long effects in flight may go on when Work is stopped; default 30s
+	ParkAfter   time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1s
 	Retention   time.Duration // after which runs that have ended are deleted; default never
 	// Observe is called with the records of each step of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
 }
 
-// Engine starts runs in a store, looks after them, and works on them: each process that shares the store has its own, and those
-// that only start runs and look after them need not work.
+// Engine starts runs in a store, commands and describes them, and works on them. Each process that shares the store has its own engine;
+// a process that only starts, commands or describes runs need not call Work. Several goroutines may use an engine.
 type Engine struct {
 	store  *Store
 	config EngineConfig
@@ -62,9 +62,9 @@ func (c EngineConfig) check() error {
 	return nil
 }
 
-// NewEngine returns an engine on a store. An *OptionError is a configuration that cannot be.
+// NewEngine returns an engine on a store. An invalid configuration is an *OptionError.
 func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
-	if s == nil {
+	if s == nil || s.Store == nil {
 		return nil, &OptionError{"store", "is missing: open one with OpenStore"}
 	}
 	if err := c.check(); err != nil {
@@ -158,9 +158,10 @@ func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartO
 	return e.started(i, err)
 }
 
-// StartDocument starts a run of a document, whether or not it is deployed under its name, and deploys the documents beside it that
-// its tasks run. If there is a run of the same id, document, input and options already, it is returned: it only goes on.
-func (e *Engine) StartDocument(ctx context.Context, d *Document, beside *Documents, input any, o StartOptions) (*Run, error) {
+// StartDocument starts a run of a document, whether or not it is deployed under its name. It deploys the workflows that the document's
+// tasks run: they are looked for among the other documents, and then in the folder of the document. If there is a run of the same id,
+// document, input and options already, StartDocument returns that run.
+func (e *Engine) StartDocument(ctx context.Context, d *Document, input any, o StartOptions, others ...*Document) (*Run, error) {
 	data, err := dataOf(input)
 	if err != nil {
 		return nil, err
@@ -169,14 +170,11 @@ func (e *Engine) StartDocument(ctx context.Context, d *Document, beside *Documen
 	if err != nil {
 		return nil, err
 	}
-	if beside == nil {
-		beside = NewDocuments(d)
-	}
-	others, err := beside.definitions(d, e.env)
+	children, err := NewDocuments(append([]*Document{d}, others...)...).definitions(d, e.env)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.deploy(ctx, others); err != nil {
+	if err := e.deploy(ctx, children); err != nil {
 		return nil, err
 	}
 	i, err := e.client.StartDefinition(ctx, made, data, o)
@@ -267,7 +265,7 @@ type storeFailure struct{ error }
 func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
-		Store: e.store, Compile: e.compile, Concurrency: cmp.Or(c.Concurrency, defaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
+		Store: e.store, Compile: e.compile, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Log: e.env.host.Log,
 	}
 	if observe := c.Observe; observe != nil {
@@ -299,5 +297,3 @@ func (e *Engine) compile(d definition.Definition) (*interpreter.Program, error) 
 		"workflow", p.Workflow.Document.String(), "missing", strings.Join(p.Performers().Missing, ", "))
 	return p, nil
 }
-
-const defaultConcurrency = 1000

@@ -72,7 +72,7 @@ func ExampleRun() {
 	engine, closeStore := openEngine()
 	defer closeStore()
 	document, _ := swrun.Parse("nap.yaml", []byte(nap))
-	run, _ := engine.StartDocument(ctx, document, nil, nil, swrun.StartOptions{ID: "nap-1"})
+	run, _ := engine.StartDocument(ctx, document, nil, swrun.StartOptions{ID: "nap-1"})
 	fmt.Println(run.Suspend(ctx, "a break"), run.Resume(ctx, ""), run.Cancel(ctx, "enough"))
 	fmt.Println(store.RefusedAs(run.Retry(ctx))) // it is for runs that are quarantined
 
@@ -105,7 +105,7 @@ func ExampleRun_Describe() {
 	engine, closeStore := openEngine()
 	defer closeStore()
 	document, _ := swrun.Parse("nap.yaml", []byte(nap))
-	run, _ := engine.StartDocument(ctx, document, nil, nil, swrun.StartOptions{})
+	run, _ := engine.StartDocument(ctx, document, nil, swrun.StartOptions{})
 	d, err := run.Describe(ctx)
 	fmt.Println(d.Status, err)
 
@@ -175,7 +175,7 @@ func ExampleEngine_Client() {
 	defer closeStore()
 	document, _ := swrun.Parse("", []byte(hello))
 	for _, id := range []string{"a", "b"} {
-		_, err := engine.StartDocument(ctx, document, nil, nil, swrun.StartOptions{ID: id, Delay: time.Hour})
+		_, err := engine.StartDocument(ctx, document, nil, swrun.StartOptions{ID: id, Delay: time.Hour})
 		fmt.Println(err)
 	}
 	n := 0

@@ -217,7 +217,7 @@ do:
   - order: {listen: {to: {one: {with: {type: order.placed}}}}}
 `))
 	fmt.Println(document.Err())
-	fmt.Println(document.Check(swrun.Host{}, false))
+	fmt.Println(document.Check(swrun.CheckConfig{}))
 	// Output:
 	// <nil>
 	// document:4:12: error[SW801]: running `listen` tasks is not supported yet

@@ -59,7 +59,7 @@ func TestPanicsOfPerformers(t *testing.T) {
 			}
 			engine := mustEngine(t, "memory:", swrun.EngineConfig{Host: host})
 			defer work(t, engine)()
-			run, err := engine.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{})
+			run, err := engine.StartDocument(t.Context(), d, nil, swrun.StartOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestPanicsOfCallbacks(t *testing.T) {
 	observe := func(store.Instance, []interpreter.HistoryEvent) { panic("no") }
 	engine := mustEngine(t, "memory:", swrun.EngineConfig{Host: swrun.Host{Publish: publish}, Observe: observe})
 	defer work(t, engine)()
-	run, err := engine.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{})
+	run, err := engine.StartDocument(t.Context(), d, nil, swrun.StartOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestWorkersWithoutAPerformer(t *testing.T) {
 					if id == "timed" {
 						d = mustParse(t, "timeout: {after: PT1M}\ndo: [{before: {set: {b: 1}}}, {a: "+task+"}]\n")
 					}
-					run, err := with.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{ID: id})
+					run, err := with.StartDocument(t.Context(), d, nil, swrun.StartOptions{ID: id})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -13,11 +13,11 @@ func TestRefusals(t *testing.T) {
 	for _, at := range []string{"memory:", "file:" + t.TempDir() + "/runs.db"} {
 		engine := mustEngine(t, at, swrun.EngineConfig{})
 		d := mustParse(t, "do: [{a: {set: {b: 1}}}]\n")
-		pending, err := engine.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{ID: "one"})
+		pending, err := engine.StartDocument(t.Context(), d, nil, swrun.StartOptions{ID: "one"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ended, err := engine.StartDocument(t.Context(), d, nil, nil, swrun.StartOptions{ID: "ended"})
+		ended, err := engine.StartDocument(t.Context(), d, nil, swrun.StartOptions{ID: "ended"})
 		if err != nil {
 			t.Fatal(err)
 		}

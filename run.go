@@ -1,89 +1,63 @@
 package swrun
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"time"
 
-	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/local"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-// RunConfig says how Document.Run runs. The zero value runs on the real clock.
-type RunConfig struct {
-	Host Host
-	// VirtualTime jumps over waits and retry delays: a run that sleeps for thirty days ends in milliseconds. Calls take the time
-	// that they take.
-	VirtualTime bool
-	// ID is that of the run; default a new one.
-	ID string
-	// Documents finds the workflows that run.workflow tasks name; default those beside the document's own file.
-	Documents *Documents
-	// Observe is called with every record of the run's history, in order, never from two goroutines at once.
-	Observe func(interpreter.HistoryEvent)
-	Now     func() time.Time // default time.Now
+// Run is a run in a store: what it is called, and what can be done with it. If there is no such run, its methods return a
+// *store.Refusal with the code store.NoSuch; the commands to a run that has ended return one with store.Closed.
+type Run struct {
+	engine *Engine
+	store.Instance
 }
 
-// Result is how a run has ended.
-type Result struct {
-	ID        string
-	Status    interpreter.Status // completed, faulted or cancelled
-	Output    any                // if it has completed: nil, bool, int, float64, json.Number, string, []any or map[string]any
-	Fault     *errors.Error      // if it has faulted
-	TimedOut  bool               // it has faulted because a deadline of its own has passed
-	StartedAt time.Time
-	EndedAt   time.Time
-}
-
-// Decode converts the output into a Go value, as encoding/json does.
-func (r Result) Decode(into any) error { return decode(r.Output, into) }
-
-// ErrCancelled is why a run has no output that was cancelled from outside.
-var ErrCancelled = errors.New("the run was cancelled")
-
-// Err returns nil for a run that has completed, the *errors.Error of one that has faulted, and ErrCancelled for one that was
-// cancelled.
-func (r Result) Err() error {
-	switch r.Status {
-	case interpreter.StatusCompleted:
-		return nil
-	case interpreter.StatusFaulted:
-		return r.Fault
-	case interpreter.StatusCancelled:
-		return ErrCancelled
-	}
-	return fmt.Errorf("the run %s has not ended: it is %s", r.ID, r.Status)
-}
-
-// Run runs the workflow in memory to its end, with an input of any Go type that encoding/json would write; nil is an empty object.
-// When ctx ends, the run is cancelled, and Run returns once everything that it has started has stopped.
-//
-// The error says why there is no output: a dsl.Diagnostics for a document that cannot run here, an *InputError, an *errors.Error
-// for a run that has faulted, ErrCancelled, and anything else for a failure of this program. The result of a run that has ended is
-// returned in any case.
-func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, error) {
-	e, err := c.Host.environment(0)
+// Await returns how the run has ended, as soon as it has. The error says why there is no output, as that of Document.Run does; a
+// *client.QuarantinedError says that the run does not go on before Retry.
+func (r *Run) Await(ctx context.Context) (Result, error) {
+	outcome, err := r.engine.client.Wait(ctx, r.Instance)
 	if err != nil {
 		return Result{}, err
 	}
-	defer e.close()
-	e.publish = e.host.Publish
-	program, err := d.program(e)
-	if err != nil {
-		return Result{}, err
-	}
-	data, err := dataOf(input)
-	if err != nil {
-		return Result{}, err
-	}
-	if c.Documents == nil {
-		c.Documents = NewDocuments(d)
-	}
-	outcome, err := local.Run(ctx, program, data, local.Config{
-		ID: c.ID, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory,
-	})
-	r := Result(outcome)
-	return r, cmp.Or(err, r.Err())
+	ended := Result(outcome)
+	return ended, ended.Err()
 }
+
+// Describe returns what the run waits for, until when, and what happens then.
+func (r *Run) Describe(ctx context.Context) (*client.Description, error) {
+	return r.engine.client.Describe(ctx, r.Instance)
+}
+
+// History calls f with each step of the run until now.
+func (r *Run) History(ctx context.Context, f func(client.HistoryEntry) error) error {
+	_, err := r.engine.client.History(ctx, r.Instance, 0, f)
+	return err
+}
+
+// Cancel asks the run to end: what is in progress is cancelled.
+func (r *Run) Cancel(ctx context.Context, reason string) error {
+	return r.engine.client.Cancel(ctx, r.Instance, reason)
+}
+
+// Terminate ends the run and everything that it has started.
+func (r *Run) Terminate(ctx context.Context, reason string) error {
+	return r.engine.client.Terminate(ctx, r.Instance, reason)
+}
+
+// Suspend keeps the run's tasks from starting. Its deadlines go on. Suspending a run that is suspended changes nothing.
+func (r *Run) Suspend(ctx context.Context, reason string) error {
+	return r.engine.client.Suspend(ctx, r.Instance, reason)
+}
+
+// Resume lets a suspended run go on. Resuming a run that is not suspended changes nothing.
+func (r *Run) Resume(ctx context.Context, reason string) error {
+	return r.engine.client.Resume(ctx, r.Instance, reason)
+}
+
+// Retry lets a run go on that is quarantined, because it has killed its workers. Any other run is refused as a store.Conflict.
+func (r *Run) Retry(ctx context.Context) error { return r.engine.client.Retry(ctx, r.Instance) }
+
+// Delete removes a run that has ended, with its history. Any other run is refused as a store.Conflict.
+func (r *Run) Delete(ctx context.Context) error { return r.engine.client.Delete(ctx, r.Instance) }

@@ -57,8 +57,11 @@ func (s *Secrets) Hide(text string) string {
 	return s.known.Set(names, s.find).Text(text)
 }
 
-// Of returns what hides the secrets of a workflow, and all values.
+// Of returns what hides the secrets of a workflow, and all values; of no workflow, if it is nil, only the values.
 func (s *Secrets) Of(w *dsl.Workflow) *redact.Set {
+	if w == nil {
+		return (&redact.Cache{}).Set(slices.Collect(maps.Keys(s.values)), s.Lookup)
+	}
 	cache := &redact.Cache{Public: interpreter.PublicInErrors(w)}
 	return cache.Set(append(slices.Collect(maps.Keys(s.values)), w.Use.Secrets...), s.Lookup)
 }

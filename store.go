@@ -24,10 +24,12 @@ type StoreConfig struct {
 	Require redisstore.Durability
 	// Existing refuses a file that is not there (fs.ErrNotExist); otherwise it is made.
 	Existing bool
-	// Works says that all runs of the store are worked on here, which is what a Redis counts its workers by.
-	Works bool
-	Log   *slog.Logger     // gets that a Redis does not answer; default discards
-	Now   func() time.Time // the clock of stores in memory and in a file; default time.Now
+	// IsWorker says that this process works on all runs of the store. A Redis counts such processes as its workers.
+	IsWorker bool
+	// Log gets a warning when a Redis does not answer; default discards. The Redis client writes lines of its own to standard error:
+	// redis.SetLogger of github.com/redis/go-redis/v9 changes that for the whole program.
+	Log *slog.Logger
+	Now func() time.Time // the clock of stores in memory and in a file; default time.Now
 }
 
 // Store is where runs live. Close lets go of it.
@@ -42,7 +44,7 @@ type Store struct {
 // OpenStore opens the store that a URL names:
 //
 //	redis://HOST:PORT    a Redis, also rediss://, redis+cluster:// and rediss+cluster://: any number of processes share it
-//	file:PATH            a file, which one process at a time has
+//	file:PATH            a file, which is made with its folders, and which one process at a time has
 //	memory:              nothing is kept
 //
 // A *StoreURLError is a URL that names none; a *boltstore.HeldError says that another process has the file, and a
@@ -89,7 +91,7 @@ func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 		c.Log.Warn(fmt.Sprintf("the store %s does not answer yet; it is waited for", errors.MaskURL(at)))
 	})
 	defer slow.Stop()
-	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log, Works: c.Works})
+	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log, Works: c.IsWorker})
 	if err != nil {
 		return nil, err
 	}

@@ -37,14 +37,6 @@ func TestURLsOfFiles(t *testing.T) {
 	}
 }
 
-// TestEngineWithoutAStore is refused.
-func TestEngineWithoutAStore(t *testing.T) {
-	var wrong *swrun.OptionError
-	if _, err := swrun.NewEngine(nil, swrun.EngineConfig{}); !errors.As(err, &wrong) {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestWorkOnAClosedStore ends with an error that says so.
 func TestWorkOnAClosedStore(t *testing.T) {
 	s, err := swrun.OpenStore(t.Context(), "file:"+filepath.Join(t.TempDir(), "runs.db"), swrun.StoreConfig{})

@@ -81,7 +81,8 @@ type job struct {
 	program   *program
 	flags     *runFlags
 	document  *swrun.Document
-	documents *swrun.Documents // that its tasks may run
+	others    []*swrun.Document // of --workflow
+	documents *swrun.Documents  // that its tasks may run
 	host      swrun.Host
 	input     any
 	id        string
@@ -149,9 +150,8 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	return j, j.loadOthers()
 }
 
-// loadOthers reads the documents of --workflow, and makes known those beside the document.
+// loadOthers reads the documents of --workflow. The tasks of the document may run them, and those in its folder.
 func (j *job) loadOthers() error {
-	all := []*swrun.Document{j.document}
 	for _, name := range j.flags.workflows {
 		d, err := loadDocument(j.program.streams, name)
 		if err == nil {
@@ -160,9 +160,9 @@ func (j *job) loadOthers() error {
 		if err != nil {
 			return err
 		}
-		all = append(all, d)
+		j.others = append(j.others, d)
 	}
-	j.documents = swrun.NewDocuments(all...)
+	j.documents = swrun.NewDocuments(append([]*swrun.Document{j.document}, j.others...)...)
 	j.documents.Hint = "; name its file with --workflow"
 	return nil
 }

@@ -33,7 +33,7 @@ func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
 func (j *job) runDurable() (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := j.document.Check(j.host, true); err != nil {
+	if err := j.document.Check(swrun.CheckConfig{Host: j.host, Fetch: true}); err != nil {
 		return refused(j.document)
 	}
 	s, err := j.flags.store.open(ctx, j.program)
@@ -75,7 +75,7 @@ func (r *durableRun) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.Run, err = r.engine.StartDocument(ctx, r.document, r.documents, r.input, swrun.StartOptions{ID: r.flags.id})
+	r.Run, err = r.engine.StartDocument(ctx, r.document, r.input, swrun.StartOptions{ID: r.flags.id}, r.others...)
 	var other *swrun.DeployedError
 	var exists *swrun.RunExistsError
 	switch {

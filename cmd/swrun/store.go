@@ -107,7 +107,7 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 		f.log = slog.New(storeLog{p})
 	}
 	at, because := f.location(p)
-	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, Works: f.works, Log: f.log, Now: p.now})
+	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, IsWorker: f.works, Log: f.log, Now: p.now})
 	var wrong *swrun.StoreURLError
 	var missing *fs.PathError
 	switch {

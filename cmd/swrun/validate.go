@@ -84,7 +84,7 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 func (p *program) checkDocument(name string, fetch bool) (*swrun.Document, error) {
 	d, err := loadDocument(p.streams, name)
 	if err == nil && d.Err() == nil {
-		_ = d.Check(swrun.Host{}, fetch) // what it finds is among the diagnostics
+		_ = d.Check(swrun.CheckConfig{Fetch: fetch}) // what it finds is among the diagnostics
 	}
 	return d, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/worker"
 )
 
 // workerFlags are the flags of worker and serve.
@@ -79,10 +80,10 @@ func (p *program) serveCommand() *cobra.Command {
 
 func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.concurrency, "concurrency", 1000, "runs that perform something at a time")
-	flags.StringVar(&f.drain, "drain", "30s", "how long effects in flight may go on when it is stopped")
-	flags.StringVar(&f.lease, "lease", "3s", "after which the runs of a worker that has died are taken over")
-	flags.StringVar(&f.parkAfter, "park-after", "1s", "shorter waits stay in the worker's memory; they are stored all the same")
+	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "runs that perform something at a time")
+	flags.StringVar(&f.drain, "drain", worker.DefaultDrain.String(), "how long effects in flight may go on when it is stopped")
+	flags.StringVar(&f.lease, "lease", worker.DefaultLease.String(), "after which the runs of a worker that has died are taken over")
+	flags.StringVar(&f.parkAfter, "park-after", worker.DefaultParkAfter.String(), "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
 	flags.StringVar(&f.memory, "effect-memory", "", "what answers in flight may take of memory together, 2GiB; default a quarter of it (also SWRUN_EFFECT_MEMORY)")
 	flags.StringVar(&f.network, "network", swrun.NetworkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")

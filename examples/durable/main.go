@@ -52,7 +52,7 @@ func run(ctx context.Context, file string) error {
 		return err
 	}
 	// The same id, document and input are the same run: started again, it goes on.
-	started, err := engine.StartDocument(ctx, document, nil, map[string]any{"amount": 30}, swrun.StartOptions{ID: "order-7"})
+	started, err := engine.StartDocument(ctx, document, map[string]any{"amount": 30}, swrun.StartOptions{ID: "order-7"})
 	if err != nil {
 		return err
 	}

@@ -21,18 +21,26 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
+// The defaults of Config.
+const (
+	DefaultConcurrency = 1000
+	DefaultLease       = 3 * time.Second
+	DefaultDrain       = 30 * time.Second
+	DefaultParkAfter   = time.Second
+)
+
 // Config is what a worker needs. Store and Compile are required; the rest has defaults.
 type Config struct {
 	Store   store.Store
 	Compile definition.Compile
 
-	Concurrency     int           // instances that perform something at a time; default 1000; negative for none at all
+	Concurrency     int           // instances that perform something at a time; default DefaultConcurrency; negative for none at all
 	Name            string        // of letters and digits; no other worker, nor another life of this one, has it; default random
-	Lease           time.Duration // default 3 s: how long the work of a worker that has died lies idle
-	Poll            time.Duration // default 1 s: how long a change without a hint may go unnoticed
-	ParkAfter       time.Duration // default 1 s: shorter waits stay in memory
+	Lease           time.Duration // how long the work of a worker that has died lies idle; default DefaultLease
+	Poll            time.Duration // how long a change without a hint may go unnoticed; default 1 s
+	ParkAfter       time.Duration // shorter waits stay in memory; default DefaultParkAfter
 	CheckpointAfter time.Duration // default 50 ms: effects that take longer are stored as being in flight
-	Drain           time.Duration // default 30 s: for effects in flight when the worker stops
+	Drain           time.Duration // for effects in flight when the worker stops; default DefaultDrain
 	Retention       time.Duration // of instances that have ended; default 0 keeps them
 	Scrubbing       time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
 	Limits          limits.Set    // of a history and a state; those of tasks are Compile's
@@ -80,17 +88,17 @@ func (c Config) withDefaults() Config {
 			*d = otherwise
 		}
 	}
-	standard(&c.Lease, 3*time.Second)
+	standard(&c.Lease, DefaultLease)
 	standard(&c.Poll, time.Second)
-	standard(&c.ParkAfter, time.Second)
+	standard(&c.ParkAfter, DefaultParkAfter)
 	standard(&c.CheckpointAfter, 50*time.Millisecond)
-	standard(&c.Drain, 30*time.Second)
+	standard(&c.Drain, DefaultDrain)
 	standard(&c.Scrubbing, 10*time.Minute)
 	if c.Memory == 0 {
 		c.Memory = effect.DefaultMemory
 	}
 	if c.Concurrency == 0 {
-		c.Concurrency = 1000
+		c.Concurrency = DefaultConcurrency
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

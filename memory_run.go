@@ -1,0 +1,89 @@
+package swrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/local"
+)
+
+// RunConfig says how Document.Run runs. The zero value runs on the real clock.
+type RunConfig struct {
+	Host Host
+	// VirtualTime jumps over waits and retry delays: a run that sleeps for thirty days ends in milliseconds. Calls take the time
+	// that they take.
+	VirtualTime bool
+	// ID is that of the run; default a new one.
+	ID string
+	// Documents finds the workflows that run.workflow tasks name; default those beside the document's own file.
+	Documents *Documents
+	// Observe is called with every record of the run's history, in order, never from two goroutines at once.
+	Observe func(interpreter.HistoryEvent)
+	Now     func() time.Time // default time.Now
+}
+
+// Result is how a run has ended.
+type Result struct {
+	ID        string
+	Status    interpreter.Status // completed, faulted or cancelled
+	Output    any                // if it has completed: nil, bool, int, float64, json.Number, string, []any or map[string]any
+	Fault     *errors.Error      // if it has faulted
+	TimedOut  bool               // it has faulted because a deadline of its own has passed
+	StartedAt time.Time
+	EndedAt   time.Time
+}
+
+// Decode converts the output into a Go value, as encoding/json does.
+func (r Result) Decode(into any) error { return decode(r.Output, into) }
+
+// ErrCancelled is why a run has no output that was cancelled from outside.
+var ErrCancelled = errors.New("the run was cancelled")
+
+// Err returns nil for a run that has completed, the *errors.Error of one that has faulted, and ErrCancelled for one that was
+// cancelled.
+func (r Result) Err() error {
+	switch r.Status {
+	case interpreter.StatusCompleted:
+		return nil
+	case interpreter.StatusFaulted:
+		return r.Fault
+	case interpreter.StatusCancelled:
+		return ErrCancelled
+	}
+	return fmt.Errorf("the run %s has not ended: it is %s", r.ID, r.Status)
+}
+
+// Run runs the workflow in memory to its end, with an input of any Go type that encoding/json would write; nil is an empty object.
+// When ctx ends, the run is cancelled, and Run returns once everything that it has started has stopped.
+//
+// The error says why there is no output: a dsl.Diagnostics for a document that cannot run here, an *InputError, an *errors.Error
+// for a run that has faulted, ErrCancelled, and anything else for a failure of this program. The result of a run that has ended is
+// returned in any case.
+func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, error) {
+	e, err := c.Host.environment(0)
+	if err != nil {
+		return Result{}, err
+	}
+	defer e.close()
+	e.publish = e.host.Publish
+	program, err := d.program(e)
+	if err != nil {
+		return Result{}, err
+	}
+	data, err := dataOf(input)
+	if err != nil {
+		return Result{}, err
+	}
+	if c.Documents == nil {
+		c.Documents = NewDocuments(d)
+	}
+	outcome, err := local.Run(ctx, program, data, local.Config{
+		ID: c.ID, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory,
+	})
+	r := Result(outcome)
+	return r, cmp.Or(err, r.Err())
+}
