@@ -91,7 +91,7 @@ func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 		c.Log.Warn(fmt.Sprintf("the store %s does not answer yet; it is waited for", errors.MaskURL(at)))
 	})
 	defer slow.Stop()
-	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log, Works: c.IsWorker})
+	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log, IsWorker: c.IsWorker})
 	if err != nil {
 		return nil, err
 	}

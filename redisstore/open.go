@@ -24,8 +24,8 @@ type Config struct {
 	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
 	Uptime func() time.Duration
 	Log    *slog.Logger // told when the server does not answer; default discards
-	// Works says that hints are listened to in order to run whatever there is, which Workers counts.
-	Works bool
+	// IsWorker says that hints are listened to in order to run whatever there is, which Workers counts.
+	IsWorker bool
 }
 
 // DefaultDeployment is what a deployment is called unless told otherwise.
@@ -98,7 +98,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, works: c.Works}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, works: c.IsWorker}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
 	if err := s.settle(ctx); err != nil {
