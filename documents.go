@@ -45,10 +45,10 @@ func NewDocuments(all ...*Document) *Documents {
 	return d
 }
 
-// Workflow returns the workflow of a document that has been read, or nil.
+// Workflow returns the workflow that a reference means, or nil if there is none.
 func (d *Documents) Workflow(r definition.Reference) *dsl.Workflow {
 	found := d.find(r)
-	if found == nil || found.document == nil {
+	if found == nil || found.read() != nil {
 		return nil
 	}
 	return found.document.Workflow
@@ -111,14 +111,22 @@ func (d *Documents) versions(r definition.Reference) string {
 	return ", which has version " + strings.Join(slices.Compact(versions), ", ")
 }
 
+// read reads the document from its file, if that has not been done. What is wrong in it is among its diagnostics.
+func (t *titled) read() error {
+	if t.document != nil {
+		return nil
+	}
+	text, err := readDocument(t.file)
+	if err == nil {
+		t.document, _ = Parse(t.file, text)
+	}
+	return err
+}
+
 // compile makes the document ready to run.
 func (t *titled) compile(e *environment) (*interpreter.Program, *errors.Error) {
-	if t.document == nil {
-		text, err := readDocument(t.file)
-		if err != nil {
-			return nil, errors.Configurationf("the workflow %s cannot be read: %s", t, err)
-		}
-		t.document, _ = Parse(t.file, text) // compiling it returns the error
+	if err := t.read(); err != nil {
+		return nil, errors.Configurationf("the workflow %s cannot be read: %s", t, err)
 	}
 	program, err := t.document.program(e)
 	if err != nil {

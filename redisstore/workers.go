@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Workers returns how many processes run whatever there is (Config.Works). One that drives a single run is none.
+// Workers returns how many processes run whatever there is (Config.IsWorker). One that drives a single run is none.
 func (s *Store) Workers(ctx context.Context) (int64, error) {
 	channel := s.keys.workers()
 	var all atomic.Int64
