@@ -129,7 +129,7 @@ type callBody struct {
 	with *expr.Template
 }
 
-// callRequest is what a callBody asks for.
+// callRequest is the request of a callBody.
 type callRequest struct {
 	Name string `json:"name"`
 	With any    `json:"with"`

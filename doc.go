@@ -29,10 +29,17 @@
 //
 //	store, err := swrun.OpenStore(ctx, "file:runs.db", swrun.StoreConfig{})
 //	engine, err := swrun.NewEngine(store, swrun.EngineConfig{})
-//	go engine.Work(ctx)
 //	err = engine.Deploy(ctx, quote)
 //	run, err := engine.Start(ctx, "demo/quote", Order{Item: "tea"}, swrun.StartOptions{ID: "order-7"})
+//
+//	worked := make(chan error, 1)
+//	go func() { worked <- engine.Work(ctx) }() // until ctx ends
 //	result, err := run.Await(ctx)
+//	stop()         // cancels ctx
+//	err = <-worked // why the store cannot be relied on; nil once everything is handed over
+//
+// Start stores the run, and returns; Await looks at the store until the run has ended. Neither of them works on the run: as long as no
+// process calls Work on the store, Await waits until its context ends.
 //
 // A process may be killed at any moment. Who works on the store next goes on with its runs: what was stored has happened, timers and
 // deadlines have kept running, and a step whose result was not stored is performed again. Run has the commands: Cancel, Terminate,
@@ -52,7 +59,8 @@
 //	func charge(ctx context.Context, c swrun.Call) (any, error)
 //
 // A task's timeout ends ctx, its retries call the performer again, and Call.Key is the same for all of them, so that the other side can
-// tell a repetition. Each process that works on a store needs the performers of its documents.
+// tell a repetition. A panic is an error of the task, too. A run waits for a process that has all performers of its document; its
+// deadlines hold meanwhile.
 //
 // Shell commands and scripts need Supervise, first in main:
 //

@@ -136,7 +136,7 @@ func ExampleOpenStore() {
 	// <nil>
 }
 
-// A configuration that cannot be is an *OptionError.
+// An invalid option is an *OptionError.
 func ExampleOptionError() {
 	document, _ := swrun.Parse("", []byte(hello))
 	_, err := document.Run(context.Background(), nil, swrun.RunConfig{Host: swrun.Host{Network: "everything"}})

@@ -133,7 +133,7 @@ func Version() string {
 	return version
 }
 
-// OptionError is a member of a configuration that cannot be.
+// OptionError is an invalid option of a configuration, or an argument that is missing.
 type OptionError struct {
 	Option string // its name, for example Network
 	Detail string

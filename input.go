@@ -16,7 +16,7 @@ import (
 
 // InputError is a value that is not JSON.
 type InputError struct {
-	Pointer string // JSON Pointer of the part that is none; empty for the whole
+	Pointer string // JSON Pointer of the part that cannot be written; empty for the whole
 	Err     error
 }
 

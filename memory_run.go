@@ -17,11 +17,11 @@ type RunConfig struct {
 	// VirtualTime jumps over waits and retry delays: a run that sleeps for thirty days ends in milliseconds. Calls take the time
 	// that they take.
 	VirtualTime bool
-	// ID is that of the run; default a new one.
+	// ID identifies the run; default a new id.
 	ID string
 	// Documents finds the workflows that run.workflow tasks name; default those beside the document's own file.
 	Documents *Documents
-	// Observe is called with every record of the run's history, in order, never from two goroutines at once.
+	// Observe is called with every event of the run's history, in order, never from two goroutines at once.
 	Observe func(interpreter.HistoryEvent)
 	Now     func() time.Time // default time.Now
 }
@@ -40,7 +40,7 @@ type Result struct {
 // Decode converts the output into a Go value, as encoding/json does.
 func (r Result) Decode(into any) error { return decode(r.Output, into) }
 
-// ErrCancelled is why a run has no output that was cancelled from outside.
+// ErrCancelled is the error of a run that was cancelled or terminated.
 var ErrCancelled = errors.New("the run was cancelled")
 
 // Err returns nil for a run that has completed, the *errors.Error of one that has faulted, and ErrCancelled for one that was
@@ -57,7 +57,8 @@ func (r Result) Err() error {
 	return fmt.Errorf("the run %s has not ended: it is %s", r.ID, r.Status)
 }
 
-// Run runs the workflow in memory to its end, with an input of any Go type that encoding/json would write; nil is an empty object.
+// Run runs the workflow in memory to its end, with an input of any Go type that encoding/json would write; nil is an empty object. As
+// there, a []byte becomes text in base64; a json.RawMessage stays the JSON that it is.
 // When ctx ends, the run is cancelled, and Run returns once everything that it has started has stopped.
 //
 // The error says why there is no output: a dsl.Diagnostics for a document that cannot run here, an *InputError, an *errors.Error

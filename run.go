@@ -14,8 +14,9 @@ type Run struct {
 	store.Instance
 }
 
-// Await returns how the run has ended, as soon as it has. The error says why there is no output, as that of Document.Run does; a
-// *client.QuarantinedError says that the run does not go on before Retry.
+// Await waits until the run has ended, and returns how. It works on nothing: if no process works on the store, it waits until ctx ends.
+// The error says why there is no output, as that of Document.Run does; a *client.QuarantinedError says that the run does not go on
+// before Retry.
 func (r *Run) Await(ctx context.Context) (Result, error) {
 	outcome, err := r.engine.client.Wait(ctx, r.Instance)
 	if err != nil {
