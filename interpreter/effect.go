@@ -9,14 +9,14 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Route says who carries out an effect.
-type Route uint8
+// Route says who carries out the effects of a task. Whoever has to tell them apart asks for it, and not for the kind of the task.
+type Route string
 
 // The routes.
 const (
-	RoutePerform Route = iota // a performer of the run's owner performs it
-	RouteChild                // another run does: the request is a ChildRequest
-	RoutePublish              // it is an event, which goes out after those that were emitted before it
+	RoutePerform Route = ""        // a performer of the run's owner performs them
+	RouteChild   Route = "child"   // another run does: the request is a ChildRequest
+	RoutePublish Route = "publish" // they are events, each of which goes out after those that were emitted before it
 )
 
 // Effect is something that has to happen outside.

@@ -14,6 +14,7 @@ type HistoryEvent struct {
 	At      time.Time        `json:"at"`
 	Type    HistoryEventType `json:"type"`
 	Kind    dsl.Kind         `json:"kind,omitempty"`    // of the task; empty for the workflow
+	Route   Route            `json:"route,omitempty"`   // of the task's effects
 	Pointer dsl.Pointer      `json:"pointer,omitempty"` // of the task; empty for the workflow
 	Path    Path             `json:"path,omitempty"`    // occurrence of the task
 	Origin  dsl.Pointer      `json:"origin,omitempty"`  // where the task stands in the document, if that is not Pointer

@@ -166,11 +166,12 @@ func (ev *HistoryEvent) storedTask(o *object, before *HistoryEvent) {
 		return
 	}
 	text(o, "k", &ev.Kind)
+	text(o, "R", &ev.Route)
 	text(o, "p", &ev.Pointer)
 	textUnless(o, "h", &ev.Path, Path(ev.Pointer))
 	text(o, "o", &ev.Origin)
 	if o.reading && ev.Kind == "" && ev.Type.ofTask() && before != nil {
-		ev.Kind, ev.Pointer, ev.Path, ev.Origin = before.Kind, before.Pointer, before.Path, before.Origin
+		ev.Kind, ev.Route, ev.Pointer, ev.Path, ev.Origin = before.Kind, before.Route, before.Pointer, before.Path, before.Origin
 	}
 }
 
@@ -180,7 +181,7 @@ func (t HistoryEventType) ofTask() bool {
 }
 
 func (ev *HistoryEvent) sameTask(other *HistoryEvent) bool {
-	return other != nil && ev.Type.ofTask() && other.Type.ofTask() && ev.Kind == other.Kind && ev.Pointer == other.Pointer &&
+	return other != nil && ev.Type.ofTask() && other.Type.ofTask() && ev.Kind == other.Kind && ev.Route == other.Route && ev.Pointer == other.Pointer &&
 		ev.Path == other.Path && ev.Origin == other.Origin
 }
 

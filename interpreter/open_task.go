@@ -9,6 +9,7 @@ import (
 // OpenTask is an innermost task in progress: one of the places where a run stands.
 type OpenTask struct {
 	Kind      dsl.Kind
+	Route     Route       // of its effects
 	Pointer   dsl.Pointer // as errors show it
 	Origin    dsl.Pointer // where it stands in the document
 	Path      Path
@@ -43,7 +44,7 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 			continue
 		}
 		o := OpenTask{
-			Kind: f.node.kind.Kind, Pointer: f.pointer(), Origin: f.Origin, Path: f.Path, StartedAt: f.StartedAt,
+			Kind: f.node.kind.Kind, Route: f.node.kind.Route, Pointer: f.pointer(), Origin: f.Origin, Path: f.Path, StartedAt: f.StartedAt,
 			Until: f.WakeAt, Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
 		}
 		if f.Effect != nil {

@@ -198,9 +198,6 @@ func (d *Duration) Eval(s *Scope, input any) (dsl.Duration, *errors.Error) {
 // Performer returns the performer of a kind, or nil if it has none.
 func (p *Program) Performer(k dsl.Kind) Performer { return p.kind(k).Perform }
 
-// Route returns who carries out the effects of a kind.
-func (p *Program) Route(k dsl.Kind) Route { return p.kind(k).Route }
-
 func (p *Program) kind(k dsl.Kind) Kind {
 	for i := range p.config.Kinds {
 		if p.config.Kinds[i].Kind == k {

@@ -182,7 +182,7 @@ func (m *machine) record(e HistoryEvent) {
 
 // event returns e with the task that it is about.
 func (f *taskFrame) event(e HistoryEvent) HistoryEvent {
-	e.Kind, e.Pointer, e.Path = f.node.kind.Kind, f.pointer(), f.Path
+	e.Kind, e.Route, e.Pointer, e.Path = f.node.kind.Kind, f.node.kind.Route, f.pointer(), f.Path
 	if f.Origin != e.Pointer {
 		e.Origin = f.Origin
 	}

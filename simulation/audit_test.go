@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -241,7 +240,7 @@ func (w *world) auditEffects(i store.Instance, entries []client.HistoryEntry) {
 				}
 			}
 			switch {
-			case r.Type == interpreter.EffectStarted && r.Kind == dsl.KindRunWorkflow:
+			case r.Type == interpreter.EffectStarted && r.Route == interpreter.RouteChild:
 				answers[r.Effect] = 0
 			case r.Type == interpreter.EffectFinished && finished[r.Path]:
 				w.problem("I10: the effect %s of %s finished twice", r.Path, i)

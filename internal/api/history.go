@@ -1,7 +1,6 @@
 package api
 
 import (
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
@@ -56,7 +55,7 @@ func NewHistoryEvent(i store.Instance, r interpreter.HistoryEvent, step client.H
 
 // StartedChild returns the id of the run that the task of a record has started; empty if it has started none.
 func StartedChild(i store.Instance, r interpreter.HistoryEvent) string {
-	if r.Kind != dsl.KindRunWorkflow || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
+	if r.Route != interpreter.RouteChild || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
 		return ""
 	}
 	return execution.ChildID(i, r.Path)

@@ -32,7 +32,7 @@ func (r Report) where() string {
 	if stands := origin.Place(); known && stands != origin.Pointer { // in a function
 		text = fmt.Sprintf("at %s, which runs %s (%s)", terminal.Printable(shorten.To(instance, 300)), terminal.Printable(string(stands)), r.location())
 	}
-	if known && origin.Kind == dsl.KindRunWorkflow && string(origin.Pointer) != instance {
+	if known && origin.Route == interpreter.RouteChild && string(origin.Pointer) != instance {
 		return r.child(origin, instance)
 	}
 	if known && string(origin.Pointer) != instance {

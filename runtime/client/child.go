@@ -45,21 +45,13 @@ func (c *Client) Source(ctx context.Context, d *Description) (*Description, erro
 func (c *Client) failedChild(ctx context.Context, d *Description) (child store.Instance, found bool, err error) {
 	_, err = c.History(ctx, d.Instance, 0, func(e HistoryEntry) error {
 		for _, r := range e.Events {
-			if r.Type == interpreter.TaskFaulted && d.Program.Route(r.Kind) == interpreter.RouteChild && sameError(r.Error, d.State.Fault) {
-				child, found = d.started(interpreter.OpenTask{Path: r.Path, Origin: origin(r)}), true
+			if r.Type == interpreter.TaskFaulted && r.Route == interpreter.RouteChild && sameError(r.Error, d.State.Fault) {
+				child, found = d.started(interpreter.OpenTask{Path: r.Path, Origin: r.Place()}), true
 			}
 		}
 		return nil
 	})
 	return child, found, err
-}
-
-// origin is where the task of an event stands in the document.
-func origin(r interpreter.HistoryEvent) dsl.Pointer {
-	if r.Origin != "" {
-		return r.Origin
-	}
-	return r.Pointer
 }
 
 func sameError(a, b *errors.Error) bool {

@@ -202,7 +202,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting to try %s again at %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case !o.Until.IsZero():
 		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
-	case d.Program.Route(o.Kind) == interpreter.RouteChild:
+	case o.Route == interpreter.RouteChild:
 		return fmt.Sprintf("waiting for the run %s that %s has started", d.started(o), at)
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
