@@ -62,12 +62,12 @@ func (s *State) uuid(p Path) string {
 }
 
 func (s *State) digest(parts ...string) [sha256.Size]byte {
-	h := sha256.New()
-	for _, part := range append([]string{s.Namespace, s.ID}, parts...) {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:])
-		h.Write([]byte(part))
+	text := make([]byte, 0, 256)
+	part := func(s string) { text = append(binary.BigEndian.AppendUint64(text, uint64(len(s))), s...) }
+	part(s.Namespace)
+	part(s.ID)
+	for _, s := range parts {
+		part(s)
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return sha256.Sum256(text)
 }

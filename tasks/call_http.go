@@ -102,6 +102,9 @@ func (c *callHTTPBody) prepareHeaders(s *interpreter.Scope, input any) (map[stri
 		return nil, err
 	}
 	headers := map[string]string{}
+	if len(values) == 0 {
+		return headers, nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if values[name] == nil { // an absent header (semantics 11.2)
 			continue

@@ -19,6 +19,7 @@ type uri struct {
 	expression *expr.Template
 	template   string
 	variables  []uriVariable
+	fixed      bool // the template is a URL, without variables
 }
 
 // uriVariable is a variable of a template, where it stands.
@@ -55,17 +56,21 @@ func parseTemplate(text string) (*uri, error) {
 			})
 		}
 	}
+	u.fixed = len(u.variables) == 0 && isHTTP(text)
 	_, err := stduritemplate.Expand(text, stduritemplate.Substitutions{})
 	return u, err
 }
 
 // expand returns the URL that is asked for.
 func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
+	if u.fixed {
+		return u.template, nil
+	}
 	text, err := u.evaluate(s, input)
 	if err != nil {
 		return "", err
 	}
-	if parsed, err := url.Parse(text); err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
+	if !isHTTP(text) {
 		unfit := errors.Expressionf("the endpoint must be a URL such as https://example.com/path, got %s", quote(withoutQuery(text)))
 		if u.expression != nil {
 			unfit = s.WithExpression(unfit, u.expression)
@@ -73,6 +78,12 @@ func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 		return "", unfit
 	}
 	return text, nil
+}
+
+// isHTTP reports whether text is a URL that can be called.
+func isHTTP(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 func (u *uri) evaluate(s *interpreter.Scope, input any) (string, *errors.Error) {
