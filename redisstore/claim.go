@@ -86,17 +86,20 @@ func (s *Store) readInboxes(ctx context.Context, partition int, candidates []*ca
 		return nil
 	}
 	inboxes := make([]*redis.StringSliceCmd, len(unread))
-	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+	err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
 		for n, one := range unread {
 			inboxes[n] = p.LRange(ctx, one.keys.inbox(one.instance), 0, -1)
 		}
 	})
+	if err != nil {
+		return err
+	}
 	for n, one := range unread {
 		for _, m := range inboxes[n].Val() {
 			one.inbox = append(one.inbox, store.Message(m))
 		}
 	}
-	return err
+	return nil
 }
 
 // take makes the claims happen, and returns those that did.

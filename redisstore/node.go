@@ -15,9 +15,10 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// request is what one caller wants of a script.
+// request is what one caller wants of a script, or of plain commands.
 type request struct {
 	ctx       context.Context // of who waits for it: what is queued after its end is not sent
+	commands  []redis.Cmder   // instead of a script; what follows is about scripts, but for err and done
 	partition int
 	s         *script
 	keys      []any // of the script
@@ -96,8 +97,9 @@ func (n *node) send() {
 // answer sends requests, some of them again in another way, until each has its reply or error.
 func (n *node) answer(requests []*request) {
 	for len(requests) > 0 {
-		runs := n.together(stillWanted(requests))
-		n.pipeline(runs)
+		scripts, plain := divided(stillWanted(requests))
+		runs := n.together(scripts)
+		n.pipeline(runs, plain)
 		requests = nil
 		for _, r := range runs {
 			if !n.deal(r) {
@@ -105,6 +107,16 @@ func (n *node) answer(requests []*request) {
 			}
 		}
 	}
+}
+
+// divided returns the requests of scripts, and those of plain commands.
+func divided(requests []*request) (scripts, plain []*request) {
+	for _, r := range requests {
+		if r.s == nil {
+			plain = append(plain, r)
+		}
+	}
+	return slices.DeleteFunc(requests, func(r *request) bool { return r.s == nil }), plain
 }
 
 // stillWanted returns the requests that somebody waits for. What nobody hears of must not happen late: an instance would
@@ -197,9 +209,12 @@ func newRun(requests []*request) *run {
 // size returns how many keys and arguments the request adds to a run.
 func (r *request) size() int { return len(r.keys) + argsOfClock + len(r.args) }
 
-// pipeline sends runs together; each has its own reply.
-func (n *node) pipeline(runs []*run) {
+// pipeline sends runs and plain commands together; each has its own reply.
+func (n *node) pipeline(runs []*run, plain []*request) {
 	pipe := n.client.Pipeline()
+	for _, r := range plain {
+		pipe.BatchProcess(context.Background(), r.commands...)
+	}
 	for _, r := range runs {
 		r.cmd = pipe.Do(context.Background(), r.args...)
 	}
@@ -210,6 +225,12 @@ func (n *node) pipeline(runs []*run) {
 		if err != nil && r.cmd.Err() == nil && r.cmd.Val() == nil { // it was not sent
 			r.cmd.SetErr(err)
 		}
+	}
+	if err == nil || codeOf(err) != "" {
+		return
+	}
+	for _, r := range plain { // the connection broke: which of them were answered is not known
+		r.err = err
 	}
 }
 

@@ -45,7 +45,7 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	var now *redis.TimeCmd
 	var texts *redis.SliceCmd
 	seen := s.seen[partition].Load() // before it is asked
-	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
 		now, texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // before all else: what is written meanwhile counts as not seen
 		for _, set := range store.Sets() {
 			if set != store.SetClosed || expired {

@@ -16,20 +16,15 @@ import (
 
 // pipelined sends commands to the server of a partition, and repeats them while the connection fails.
 func (s *Store) pipelined(ctx context.Context, partition int, f func(redis.Pipeliner)) error {
-	return s.exchange(ctx, partition, (*redis.Client).Pipeline, f)
+	return s.exchange(ctx, partition, s.ownPipeline((*redis.Client).Pipeline), f)
 }
 
-// exchange is pipelined in a pipe of the caller's choice.
-func (s *Store) exchange(ctx context.Context, partition int, pipe func(*redis.Client) redis.Pipeliner, f func(redis.Pipeliner)) error {
+// exchange has the commands that f adds answered by the server of a partition, and repeats them while the connection fails.
+func (s *Store) exchange(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) error {
 	for failures := 1; ; failures++ {
 		n, err := s.node(ctx, partition)
 		if err == nil {
-			p := pipe(n.client)
-			f(p)
-			answered := n.outage.awaits(s.uptime)
-			commands, failed := p.Exec(ctx)
-			answered()
-			err = firstError(commands, failed)
+			err = send(ctx, n, f)
 		}
 		if err == nil {
 			n.outage.ended(s.uptime)
@@ -41,6 +36,32 @@ func (s *Store) exchange(ctx context.Context, partition int, pipe func(*redis.Cl
 		s.failed(n, err)
 		pause(ctx, failures)
 	}
+}
+
+// sending is a way of sending commands. If it fails, their answers must not be looked at: they may still come.
+type sending func(ctx context.Context, n *node, f func(redis.Pipeliner)) error
+
+// ownPipeline sends commands in a pipeline of their own, which may be a transaction.
+func (s *Store) ownPipeline(pipe func(*redis.Client) redis.Pipeliner) sending {
+	return func(ctx context.Context, n *node, f func(redis.Pipeliner)) error {
+		p := pipe(n.client)
+		f(p)
+		answered := n.outage.awaits(s.uptime)
+		commands, failed := p.Exec(ctx)
+		answered()
+		return firstError(commands, failed)
+	}
+}
+
+// sharedPipeline sends commands that have short answers in the next pipeline of the node, with what others want.
+func (s *Store) sharedPipeline(ctx context.Context, n *node, f func(redis.Pipeliner)) error {
+	p := n.client.Pipeline()
+	f(p)
+	r := &request{ctx: ctx, commands: p.Cmds(), done: make(chan struct{})}
+	if err := s.enqueue(ctx, n, r); err != nil {
+		return err
+	}
+	return firstError(r.commands, r.err)
 }
 
 // firstError returns the first error of some commands that does not only tell that something is not there.

@@ -74,14 +74,14 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 // timed reads something of a partition, and what time it is there. What is not of the type that is asked for is an error of
 // the command alone.
 func (s *Store) timed(ctx context.Context, partition int, f func(redis.Pipeliner)) (int64, error) {
-	return s.timedIn(ctx, partition, (*redis.Client).Pipeline, f)
+	return s.timedIn(ctx, partition, s.sharedPipeline, f)
 }
 
-func (s *Store) timedIn(ctx context.Context, partition int, pipe func(*redis.Client) redis.Pipeliner, f func(redis.Pipeliner)) (int64, error) {
+func (s *Store) timedIn(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) (int64, error) {
 	sent := s.uptime()
 	var server *redis.TimeCmd
 	var times *redis.StringCmd
-	err := s.exchange(ctx, partition, pipe, func(p redis.Pipeliner) {
+	err := s.exchange(ctx, partition, send, func(p redis.Pipeliner) {
 		server, times = p.Time(ctx), p.Get(ctx, s.keys.partitions[partition].time)
 		f(p)
 	})

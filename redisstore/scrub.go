@@ -75,7 +75,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	scores := map[store.Set]*redis.FloatSliceCmd{}
 	var listed *redis.XMessageSliceCmd
 	var held *redis.ZSliceCmd
-	now, err := s.timedIn(ctx, partition, (*redis.Client).TxPipeline, func(p redis.Pipeliner) {
+	now, err := s.timedIn(ctx, partition, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
 		for n, e := range entries {
 			members[n] = e.instance.String()
 			records[n] = p.HMGet(ctx, k.instance(e.instance), fieldRecord, fieldMail)
