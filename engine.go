@@ -246,8 +246,9 @@ func (e *Engine) work(ctx context.Context, c worker.Config, ends func(error) boo
 			stop(&storeFailure{err})
 		}
 	})
-	c.Log.Info("the worker is ready", "store", e.store.String(), "concurrency", c.Concurrency, "partitions", e.store.Layout().Partitions)
-	worker.New(c).Run(ctx)
+	w := worker.New(c)
+	c.Log.Info("the worker is ready", "name", w.Name(), "store", e.store.String(), "concurrency", c.Concurrency, "partitions", e.store.Layout().Partitions)
+	w.Run(ctx)
 	stop(nil)
 	watching.Wait()
 	var failed *storeFailure

@@ -44,7 +44,8 @@ type Run struct {
 	ClosedAt     string            `json:"closedAt,omitempty"`
 	NextWakeAt   string            `json:"nextWakeAt,omitempty"`
 	DeadlineAt   string            `json:"deadlineAt,omitempty"`
-	HeldUntil    string            `json:"heldUntil,omitempty"` // by its worker
+	Worker       string            `json:"worker,omitempty"`    // that holds the run
+	HeldUntil    string            `json:"heldUntil,omitempty"` // how long its lease lasts
 	WorkersLost  int               `json:"workersLost,omitempty"`
 	Timeouts
 }
@@ -74,7 +75,7 @@ func NewRun(i store.Instance, r store.Lifecycle, info *execution.Invocation, sta
 		run.RunTimeoutSeconds = seconds(info.RunTimeout)
 	}
 	if r.Held() {
-		run.HeldUntil = Time(store.Moment(r.Lease))
+		run.Worker, run.HeldUntil = r.Owner, Time(store.Moment(r.Lease))
 	}
 	return run
 }

@@ -103,8 +103,12 @@ func DeadlineRow(in client.DescribedDeadline) []string {
 	return []string{scope, source, in.Kind, api.Time(in.At), leftOrOverdue(in.Left), by}
 }
 
-// workerText says whether the worker that has a run is there.
+// workerText names the worker that has a run, and says whether it is there.
 func workerText(d *client.Description) string {
+	return d.Lifecycle.Owner + ", " + presence(d)
+}
+
+func presence(d *client.Description) string {
 	lease := store.Moment(d.Lifecycle.Lease)
 	switch {
 	case lease.IsZero():

@@ -134,6 +134,9 @@ func New(c Config) *Worker {
 	return w
 }
 
+// Name returns the name under which the worker holds runs.
+func (w *Worker) Name() string { return w.c.Name }
+
 // Run works until ctx ends, and then hands over what it holds: idle instances at once, the others when their effects
 // have ended or Drain is over. What goes wrong meanwhile is logged and tried again.
 func (w *Worker) Run(ctx context.Context) {
