@@ -32,8 +32,8 @@ func (p *program) benchCommand() *cobra.Command {
 		Example: `  swrun bench --store redis://localhost:6379 -o json
   swrun bench timers timeouts --size 0.1 --store redis://localhost:6379`,
 		Long: "Scenarios:\n" + benchHelp() + "\nthroughput is the median of five rounds, with the store's bare scripts measured before and after them. p50, p99 and max are\n" +
-			"how late something was that was due, and elsewhere how long a step took. On Redis bench works in a deployment of its own, whose\n" +
-			"runs are removed afterwards, and when it is interrupted; of an embedded store it makes another one for itself. Your runs are left alone.",
+			"how late work was stored that was due; in scenarios where nothing is due, how long a step took. On Redis, bench uses a deployment\n" +
+			"of its own and removes its runs afterwards, also when it is interrupted. For an embedded store it makes a file of its own.",
 		RunE: verb(func(args []string) error {
 			if _, isServer := p.env(bench.ServerVariable); isServer {
 				return bench.Serve(p.in, p.out)
@@ -54,7 +54,7 @@ func (p *program) benchCommand() *cobra.Command {
 	f.add(cmd, "human", "json")
 	f.makes = true
 	cmd.Flags().Float64Var(&f.size, "size", 1, "how large: 1 is the full size, 0.1 a tenth of it")
-	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in hand at a time, for throughput and crash")
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in progress at a time, for throughput and crash")
 	return cmd
 }
 
@@ -68,8 +68,8 @@ func (f *benchFlags) checkSize() error {
 	return atLeast("--concurrency", f.concurrency, 1)
 }
 
-// benchApart makes the flags mean a store of bench's own, where the one is that was asked for: its worker performs nothing
-// that it takes, and must not take what is somebody's. leave removes what need not be kept.
+// benchApart makes the flags mean a store of bench's own, beside the one that they name: the worker of bench performs no
+// effects, so that it must not claim runs of users. leave removes what need not be kept.
 func (p *program) benchApart(f *benchFlags) (leave func(), err error) {
 	leave = func() {}
 	f.url, _ = f.location(p)

@@ -66,7 +66,7 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 		fmt.Fprintf(o.out, "%s deployed\n", d)
 		if d.Workflow.Schedule != nil {
 			doc := d.Workflow.Document
-			fmt.Fprintf(o.err, "%s: its schedule is not followed yet, so that it is not started by it; swrun start %s/%s starts it once\n", d, doc.Namespace, doc.Name)
+			fmt.Fprintf(o.err, "%s: schedules are not supported yet, so that nothing starts it by itself; swrun start %s/%s starts it once\n", d, doc.Namespace, doc.Name)
 		}
 	}
 	return nil

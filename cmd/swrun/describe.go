@@ -16,7 +16,7 @@ import (
 func (p *program) describeCommand() *cobra.Command {
 	f := &operateFlags{}
 	cmd := &cobra.Command{
-		Use: "describe RUN", Short: "Tell what a run waits for, until when, and what happens then",
+		Use: "describe RUN", Short: "Show what a run waits for, until when, and what happens then",
 		Example: `  swrun describe order-7
   swrun describe @last -o json --jq .deadlines`,
 		Long: runArgument,
@@ -48,7 +48,7 @@ func (o *operation) describe(ctx context.Context, name string) error {
 	return write(o.out, o.outStyle().Text(describe.Run(d, source, o.driver(d))))
 }
 
-// driver returns which command works on a run of an embedded store, on which nobody works while this command has it. It is empty for
+// driver returns which command continues a run of an embedded store, which nobody can use while this command has it open. It is empty for
 // other stores, and for a run that has ended.
 func (o *operation) driver(d *client.Description) string {
 	if !o.store.Local() || d.Lifecycle.Status.Final() || d.Status == store.Quarantined {

@@ -33,7 +33,7 @@ const (
 	exitTerminate   = 143
 )
 
-// exitCode is an exit code for people: in a few words, and its story.
+// exitCode is an exit code for people: in a few words, and in full.
 type exitCode struct {
 	code         int
 	title, story string
@@ -42,13 +42,13 @@ type exitCode struct {
 // exitCodes returns all of them.
 func exitCodes() []exitCode {
 	return []exitCode{
-		{exitOK, "fine", "It was done; a run has completed, a document is valid."},
-		{exitInternal, "internal error", "Something that swrun cannot help, such as a full disk, or a mistake of its own: please report those."},
-		{exitUsage, "wrong use", "The command line cannot be meant so: a verb, a flag or a value that does not exist or is empty, the URL of a store that no store can have. Nothing was done."},
+		{exitOK, "fine", "Everything was done: a run has completed, a document is valid."},
+		{exitInternal, "internal error", "Something outside of swrun has failed, such as a full disk, or swrun has a bug: please report bugs."},
+		{exitUsage, "wrong use", "The command line is wrong: a verb, a flag or a value does not exist or is empty, or no store can have this URL. Nothing was done."},
 		{exitInvalid, "invalid document", "The document has errors, each of them shown at its line. Nothing has run."},
 		{exitInput, "input refused", "The input does not fit input.schema of the document. No task has run."},
-		{exitNotFound, "not found", "What was named is not there: a file (a name that no file can have is one, too), a run, a workflow that is not deployed, a code without a story."},
-		{exitConflict, "conflict", "What is there is in the way: an id of another run, another document under the same version, a run in a state that the verb is not for."},
+		{exitNotFound, "not found", "What was named is not there: a file (a name that no file can have is one, too), a run, a workflow that is not deployed, a code that explain does not know."},
+		{exitConflict, "conflict", "Something else is there already: another run with the same id, another document with the same version, or a run in a state that the verb is not for."},
 		{exitStore, "no store", "The store cannot be opened or used; swrun doctor shows why."},
 		{exitWaited, "stopped waiting", "The run has not ended yet, and goes on."},
 		{exitUnsupported, "valid, but not run by this build", "The document is valid, and uses what this build of swrun cannot run: SW801 says what. Nothing has run."},
@@ -70,7 +70,7 @@ func exitLine() string {
 	return "Exit codes: " + strings.Join(all, ", ") + "."
 }
 
-// exitError ends the program with a code. An empty message means that all has been said.
+// exitError ends the program with a code. An empty message means that everything has been printed.
 type exitError struct {
 	code    int
 	message string

@@ -16,7 +16,7 @@ import (
 
 func (p *program) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain CODE|TYPE", Short: "Tell the long story of a finding, an exit code or an error type",
+		Use: "explain CODE|TYPE", Short: "Explain a finding, an exit code or an error type in full",
 		Example: `  swrun explain SW401
   swrun explain timeout`,
 		Long: "CODE is the code of a finding of validate, lint or doctor, or an exit code; TYPE is a standard error type: its short name or its URI.",
@@ -129,9 +129,9 @@ func typeStory(name string) string {
 	case "authorization":
 		return "Access that the workflow does not have, for example to a secret that was not provided. Provide\nsecrets with SWRUN_SECRET_<NAME> or --secrets FILE."
 	case "timeout":
-		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind tells which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, the run\nis closed as timed_out and swrun exits with 124; an error that only has this type, raised or a child's, is\na fault like any other (10).\n\nOf nested deadlines that have passed, the outermost fires, also if an inner one passed earlier while no\nworker was there: what an inner catch would do belongs to a scope whose time is over."
+		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind says which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, the run\nis closed as timed_out and swrun exits with 124; an error that only has this type, raised or a child's, is\na fault like any other (10).\n\nOf nested deadlines that have passed, the outermost fires, also if an inner one passed earlier while no\nworker was there: what an inner catch would do belongs to a scope whose time is over."
 	case "limit":
-		return "Something is larger than it may be: the members limit, value and max tell what, how large, and how large\nit may be. --limit NAME=VALUE and SWRUN_LIMITS change limits; see docs/limits.md. The type is swrun's own."
+		return "Something is larger than it may be: the members limit, value and max say what, how large it is, and how\nlarge it may be. --limit NAME=VALUE and SWRUN_LIMITS change limits; see docs/limits.md. The type is swrun's own."
 	case "communication":
 		return "A remote party could not be reached, or refused; the status is its answer's, or 500."
 	}

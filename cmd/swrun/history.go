@@ -15,7 +15,7 @@ func (p *program) historyCommand() *cobra.Command {
 	f := &operateFlags{}
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "history RUN", Short: "Tell what has happened in a run, record by record",
+		Use: "history RUN", Short: "Show what has happened in a run, record by record",
 		Example: `  swrun history order-7
   swrun history order-7 -o json > order-7.json
   swrun history order-7 --follow`,

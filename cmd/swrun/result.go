@@ -14,7 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file has the verbs that want to know how runs end: output and wait.
+// This file has the verbs about how runs end: output and wait.
 
 func (p *program) outputCommand() *cobra.Command {
 	f := &operateFlags{}

@@ -28,7 +28,7 @@ type program struct {
 // run does what args ask for and returns the exit code.
 func run(args []string, s streams) (code int) {
 	logging.Disable()         // the client of Redis would print what is tried again anyway
-	log.SetOutput(io.Discard) // what libraries would print there is in the errors that they return, or nobody can act on it
+	log.SetOutput(io.Discard) // libraries return what matters as errors
 	out := &checkedWriter{w: s.out}
 	s.out = out
 	p := &program{streams: s, secrets: swrun.NewSecrets(nil, nil)}

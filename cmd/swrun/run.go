@@ -50,7 +50,7 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
 	f.outputFlags.add(cmd, outputForms()...)
-	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; run again, it goes on where it was")
+	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; the same command continues it")
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.store.add(cmd)
 	completeValues(cmd, "errors", []string{"human", "json"})

@@ -33,7 +33,7 @@ type storeFlags struct {
 	works   bool         // whatever is in it is run
 }
 
-const storeUsage = "where instances live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH, memory: (also SWRUN_STORE)"
+const storeUsage = "where runs live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH, memory: (also SWRUN_STORE)"
 
 func (f *storeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "store", "", storeUsage)
@@ -151,7 +151,7 @@ func storeError(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return &exitError{code: exitStore, message: err.Error(), hint: "you must be allowed to read and write the file and its folder; --store names another one"}
 	case errors.Is(err, syscall.ENOTDIR):
-		return &exitError{code: exitStore, message: err.Error(), hint: "what is in the place of the folder has to go, or --store names another file"}
+		return &exitError{code: exitStore, message: err.Error(), hint: "remove what stands in place of the folder, or name another file with --store"}
 	}
 	return &exitError{code: exitStore, message: err.Error(), hint: doctorHint}
 }

@@ -154,7 +154,7 @@ func (o *operation) confirm(f *selectFlags, verb string, n int) error {
 	}
 	question := fmt.Sprintf("%s %s?", verb, terminal.Counted(n, "run"))
 	if !o.inTTY || !o.errTTY {
-		return usagef("--yes says so without being asked", "%s Nobody is there to say yes", question)
+		return usagef("add --yes to confirm", "%s Nobody is there to say yes", question)
 	}
 	fmt.Fprint(o.err, question+" [y/N] ")
 	var answer string

@@ -21,8 +21,8 @@ func (b *benchmark) crash(ctx context.Context) (*Measured, error) {
 	if b.Store.Local() {
 		return nil, ErrEmbedded
 	}
-	m := &Measured{Instances: b.of(2000)}
-	before, err := b.startSteps(ctx, m.Instances)
+	m := &Measured{Runs: b.of(2000)}
+	before, err := b.startSteps(ctx, m.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (b *benchmark) crash(ctx context.Context) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.closed(ctx, before, m.Instances/2, time.Minute); err != nil {
+	if err := b.closed(ctx, before, m.Runs/2, time.Minute); err != nil {
 		return nil, err
 	}
 	first.Process.Kill() // it is there: it has just worked
@@ -42,9 +42,9 @@ func (b *benchmark) crash(ctx context.Context) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = b.closed(ctx, before, m.Instances, 5*time.Minute)
+	err = b.closed(ctx, before, m.Runs, 5*time.Minute)
 	m.Recovery = time.Since(killed).Seconds() - 1
-	m.took(time.Since(began), m.Instances*stepsPerRun)
+	m.took(time.Since(began), m.Runs*stepsPerRun)
 	second.Process.Kill() // its work is done
 	_ = second.Wait()
 	if err != nil {

@@ -25,7 +25,7 @@ const ServerVariable = "SWRUN_BENCH_SINK"
 const httpRounds = 3
 
 func (b *benchmark) http(ctx context.Context) (*Measured, error) {
-	m := &Measured{Instances: b.of(2000)}
+	m := &Measured{Runs: b.of(2000)}
 	address, stop, err := b.startServer()
 	if err != nil {
 		return nil, err
@@ -42,17 +42,17 @@ func (b *benchmark) http(ctx context.Context) (*Measured, error) {
 	}
 	var rounds, bare []cost
 	for range httpRounds {
-		c, err := b.requests(ctx, transport, m.Instances*stepsPerRun)
+		c, err := b.requests(ctx, transport, m.Runs*stepsPerRun)
 		if err != nil {
 			return nil, err
 		}
 		bare = append(bare, c)
-		if c, err = b.runSteps(ctx, m.Instances, w); err != nil {
+		if c, err = b.runSteps(ctx, m.Runs, w); err != nil {
 			return nil, err
 		}
 		rounds = append(rounds, c)
 	}
-	m.took(median(rounds, cost.wall), m.Instances*stepsPerRun)
+	m.took(median(rounds, cost.wall), m.Runs*stepsPerRun)
 	m.CPUPerStep = microseconds(median(rounds, cost.processor), m.Steps)
 	m.RawHTTPPerS = float64(m.Steps) / median(bare, cost.wall).Seconds()
 	m.RawHTTPCPU = microseconds(median(bare, cost.processor), m.Steps)

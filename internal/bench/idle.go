@@ -10,7 +10,7 @@ const untilIdle = 5 * time.Second
 
 // idle measures what a worker costs that has nothing to do, while runs sleep.
 func (b *benchmark) idle(ctx context.Context) (*Measured, error) {
-	m := &Measured{Instances: b.of(1000)}
+	m := &Measured{Runs: b.of(1000)}
 	r, err := b.deploy(ctx, "sleeper", "do:\n- nap: {wait: P7D}\n")
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (b *benchmark) idle(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	defer stop()
-	if err := b.startAsleep(ctx, r, m.Instances); err != nil {
+	if err := b.startAsleep(ctx, r, m.Runs); err != nil {
 		return nil, err
 	}
 	time.Sleep(untilIdle)

@@ -10,7 +10,7 @@ import (
 
 func (b *benchmark) long(ctx context.Context) (*Measured, error) {
 	n := b.of(10_000)
-	m := &Measured{Instances: 1}
+	m := &Measured{Runs: 1}
 	r, err := b.deploy(ctx, "long", "do:\n- all: {for: {in: '${ [range(.n)] }'}, do: [{s: {call: http, with: {method: get, endpoint: 'http://bench.invalid/'}}}]}\n")
 	if err != nil {
 		return nil, err

@@ -9,34 +9,34 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// Measured is what a scenario came to. The percentiles are of lateness, from when
-// something was due to when it was stored; of what a step took where nothing is due.
+// Measured are the figures of a scenario. The percentiles are of lateness, from when something was due to when it was stored; in
+// scenarios where nothing is due, of how long a step took.
 type Measured struct {
-	Scenario      string  `json:"scenario"`
-	Instances     int     `json:"instances"`
-	Steps         int     `json:"steps"`
-	Seconds       float64 `json:"seconds"`
-	StepsPerS     float64 `json:"steps_per_s"`
-	P50           float64 `json:"p50_ms"`
-	P99           float64 `json:"p99_ms"`
-	Max           float64 `json:"max_ms"`
-	Early         int     `json:"early"`
-	Lost          int     `json:"lost"`
-	Duplicates    int     `json:"duplicates"`
-	RedisBytes    float64 `json:"redis_bytes_per_instance"`
-	WorkerRSS     int64   `json:"worker_rss_bytes"`
-	RawEvalPerS   float64 `json:"raw_eval_per_s"`
-	RatioToRaw    float64 `json:"ratio_to_raw"`
-	GrowthPerStep float64 `json:"cost_at_end_to_beginning,omitempty"`
-	Recovery      float64 `json:"recovery_seconds,omitempty"`
-	CPUPerStep    float64 `json:"worker_cpu_us_per_step,omitempty"`
-	RawHTTPPerS   float64 `json:"raw_http_per_s,omitempty"`
-	RawHTTPCPU    float64 `json:"raw_http_cpu_us_per_request,omitempty"`
-	Started       float64 `json:"started_per_s,omitempty"`
-	Ended         float64 `json:"ended_per_s,omitempty"`
-	Removed       float64 `json:"removed_per_s,omitempty"`
-	StoreOpsPerS  float64 `json:"store_ops_per_s,omitempty"`
-	WorkerCPU     float64 `json:"worker_cpu_percent,omitempty"`
+	Scenario         string  `json:"scenario"`
+	Runs             int     `json:"runs"`
+	Steps            int     `json:"steps"`
+	Seconds          float64 `json:"seconds"`
+	StepsPerS        float64 `json:"steps_per_s"`
+	P50              float64 `json:"p50_ms"`
+	P99              float64 `json:"p99_ms"`
+	Max              float64 `json:"max_ms"`
+	Early            int     `json:"early"`
+	Lost             int     `json:"lost"`
+	Duplicates       int     `json:"duplicates"`
+	RedisBytesPerRun float64 `json:"redis_bytes_per_run"`
+	WorkerRSS        int64   `json:"worker_rss_bytes"`
+	RawEvalPerS      float64 `json:"raw_eval_per_s"`
+	RatioToRaw       float64 `json:"ratio_to_raw"`
+	GrowthPerStep    float64 `json:"cost_at_end_to_beginning,omitempty"`
+	Recovery         float64 `json:"recovery_seconds,omitempty"`
+	CPUPerStep       float64 `json:"worker_cpu_us_per_step,omitempty"`
+	RawHTTPPerS      float64 `json:"raw_http_per_s,omitempty"`
+	RawHTTPCPU       float64 `json:"raw_http_cpu_us_per_request,omitempty"`
+	Started          float64 `json:"started_per_s,omitempty"`
+	Ended            float64 `json:"ended_per_s,omitempty"`
+	Removed          float64 `json:"removed_per_s,omitempty"`
+	StoreOpsPerS     float64 `json:"store_ops_per_s,omitempty"`
+	WorkerCPU        float64 `json:"worker_cpu_percent,omitempty"`
 }
 
 // latencies fills in the percentiles of some latenesses.
@@ -68,7 +68,7 @@ func (m *Measured) took(d time.Duration, steps int) {
 // String returns the figures in one line, for people.
 func (m *Measured) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-11s %s, %s in %.2fs: %.0f steps/s", m.Scenario, terminal.Counted(m.Instances, "run"), terminal.Counted(m.Steps, "step"), m.Seconds, m.StepsPerS)
+	fmt.Fprintf(&b, "%-11s %s, %s in %.2fs: %.0f steps/s", m.Scenario, terminal.Counted(m.Runs, "run"), terminal.Counted(m.Steps, "step"), m.Seconds, m.StepsPerS)
 	if m.RawEvalPerS > 0 {
 		fmt.Fprintf(&b, ", %.0f%% of %.0f bare scripts/s", 100*m.RatioToRaw, m.RawEvalPerS)
 	}
@@ -79,8 +79,8 @@ func (m *Measured) String() string {
 	if m.Max > 0 {
 		fmt.Fprintf(&b, ", late by p50 %.1fms p99 %.1fms max %.1fms, early %d", m.P50, m.P99, m.Max, m.Early)
 	}
-	if m.RedisBytes > 0 {
-		fmt.Fprintf(&b, ", %.0f bytes a run", m.RedisBytes)
+	if m.RedisBytesPerRun > 0 {
+		fmt.Fprintf(&b, ", %.0f bytes a run", m.RedisBytesPerRun)
 	}
 	if m.GrowthPerStep > 0 {
 		fmt.Fprintf(&b, ", a step at the end takes %.2f of one at the beginning", m.GrowthPerStep)

@@ -14,7 +14,7 @@ import (
 
 // sleepers measures what runs that sleep cost, and how fast they start and end.
 func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
-	m := &Measured{Instances: b.of(100_000)}
+	m := &Measured{Runs: b.of(100_000)}
 	r, err := b.deploy(ctx, "sleeper", "do:\n- nap: {wait: P7D}\n")
 	if err != nil {
 		return nil, err
@@ -32,13 +32,13 @@ func (b *benchmark) sleepers(ctx context.Context) (*Measured, error) {
 		return nil, err
 	}
 	before, began := residentOf(pid), time.Now()
-	if err := b.startAsleep(ctx, r, m.Instances); err != nil {
+	if err := b.startAsleep(ctx, r, m.Runs); err != nil {
 		return nil, err
 	}
-	m.took(time.Since(began), m.Instances)
+	m.took(time.Since(began), m.Runs)
 	m.Started = m.StepsPerS
 	after, err := b.memory(ctx)
-	m.RedisBytes = float64(after-memory) / float64(m.Instances)
+	m.RedisBytesPerRun = float64(after-memory) / float64(m.Runs)
 	m.WorkerRSS = residentOf(pid) - before
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Measured{Instances: b.of(2000)}
+	m := &Measured{Runs: b.of(2000)}
 	w := worker.Config{Compile: b.compile(effortless), Concurrency: b.Concurrency}
 	if _, err := b.runSteps(ctx, b.of(200), w); err != nil { // connections and memory are there then
 		return nil, err
@@ -48,7 +48,7 @@ func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
 		if err := b.rested(ctx); err != nil {
 			return nil, err
 		}
-		c, err := b.runSteps(ctx, m.Instances, w)
+		c, err := b.runSteps(ctx, m.Runs, w)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
 	}
 	m.RawEvalPerS = (before + after) / 2
 	slices.Sort(rounds)
-	m.took(rounds[throughputRounds/2], m.Instances*stepsPerRun)
+	m.took(rounds[throughputRounds/2], m.Runs*stepsPerRun)
 	m.WorkerRSS = rss()
 	var took []time.Duration
 	m.Lost, m.Duplicates, err = b.account(ctx, gaps(&took))

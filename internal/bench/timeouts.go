@@ -10,7 +10,7 @@ import (
 )
 
 func (b *benchmark) timeouts(ctx context.Context) (*Measured, error) {
-	m := &Measured{Instances: b.of(2000)}
+	m := &Measured{Runs: b.of(2000)}
 	r, err := b.deploy(ctx, "timeout", "do:\n- slow: {call: http, with: {method: get, endpoint: 'http://bench.invalid/'}, timeout: {after: PT2S}}\n")
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (b *benchmark) timeouts(ctx context.Context) (*Measured, error) {
 	}
 	stop := b.work(ctx, worker.Config{Compile: b.compile(block), Concurrency: 5000})
 	began := time.Now()
-	for i := range m.Instances {
+	for i := range m.Runs {
 		time.Sleep(time.Until(began.Add(time.Duration(i) * 2 * time.Millisecond)))
 		instance, err := b.Client.Start(ctx, r, nil, client.StartOptions{})
 		if err != nil {
@@ -30,8 +30,8 @@ func (b *benchmark) timeouts(ctx context.Context) (*Measured, error) {
 		}
 		b.runs = append(b.runs, instance)
 	}
-	err = b.closed(ctx, before, m.Instances, 5*time.Minute)
-	m.took(time.Since(began), m.Instances)
+	err = b.closed(ctx, before, m.Runs, 5*time.Minute)
+	m.took(time.Since(began), m.Runs)
 	m.WorkerRSS = rss()
 	stop()
 	if err != nil {

@@ -25,7 +25,7 @@ func (b *benchmark) timers(ctx context.Context) (*Measured, error) {
 	spread.Lost += burst.Lost
 	spread.Duplicates += burst.Duplicates
 	spread.Early += burst.Early
-	spread.Instances += burst.Instances
+	spread.Runs += burst.Runs
 	spread.Steps += burst.Steps
 	spread.Recovery = burst.Max / 1000 // until the last of those that were due at once was done
 	return spread, nil
@@ -33,7 +33,7 @@ func (b *benchmark) timers(ctx context.Context) (*Measured, error) {
 
 // sleepUntil starts n runs that sleep to moments spread over a time, and measures how late they wake.
 func (b *benchmark) sleepUntil(ctx context.Context, n int, over time.Duration) (*Measured, error) {
-	m := &Measured{Instances: n}
+	m := &Measured{Runs: n}
 	r, err := b.deploy(ctx, "sleep", "do:\n- nap: {wait: '${ .for }'}\n")
 	if err != nil {
 		return nil, err
