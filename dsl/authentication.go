@@ -9,6 +9,17 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
+// Authentication is a policy, or the name of one.
+type Authentication struct {
+	Pointer Pointer
+	Use     Reference // in use.authentications; if it is set, the other fields are empty
+	Scheme  string    // basic, bearer, digest, oauth2 or oidc
+	Secret  Reference // to the secret that holds the properties (basic: {use: name})
+
+	// Properties are the scheme's own as written, for example username and password; strings may hold ${ }.
+	Properties Value
+}
+
 func (o *object) authentication(name string) *Authentication {
 	n := o.value(name)
 	if n == nil {
@@ -21,7 +32,7 @@ func (o *object) authentication(name string) *Authentication {
 	return o.p.authentication(n, at, true)
 }
 
-// topAuthentication decodes a policy of use.authentications, which may not name another one.
+// topAuthentication decodes a policy of use.authentications. It may not name another one.
 func (p *parser) topAuthentication(n *yaml.Node, at Pointer) *Authentication {
 	return p.authentication(n, at, false)
 }
@@ -100,8 +111,7 @@ func (o *object) useSecret(properties []string) Reference {
 	return o.reference("use", "secrets")
 }
 
-// credential decodes a text of a policy. A user's name or password may be empty: there are servers that take one of them
-// only.
+// credential decodes a text of a policy. A user's name or password may be empty: some servers take only one of them.
 func (o *object) credential(name string) string {
 	n := o.value(name)
 	switch {
@@ -165,15 +175,4 @@ func (o *object) oauth2Parts() {
 			t.text("type")
 		}
 	}
-}
-
-// Authentication is a policy, or the name of one.
-type Authentication struct {
-	Pointer Pointer
-	Use     Reference // in use.authentications; all else is empty then
-	Scheme  string    // basic, bearer, digest, oauth2 or oidc
-	Secret  Reference // to the secret that holds the properties (basic: {use: name})
-
-	// Properties are the scheme's own as written, for example username and password; strings may hold ${ }.
-	Properties Value
 }

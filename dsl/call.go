@@ -18,7 +18,7 @@ func callProtocols() map[string]func(*parser, *object, TaskBase) Task {
 
 // parseCall decodes a call by the protocol that it names; any other name is that of a function.
 func parseCall(p *parser, o *object, base TaskBase) Task {
-	called := o.value("call").Value // parseCallFunction reports what is no text
+	called := o.value("call").Value // parseCallFunction reports a value that is not text
 	parse := callProtocols()[called]
 	if parse == nil {
 		return parseCallFunction(p, o, base)
@@ -48,7 +48,7 @@ func (o *object) allow(names ...string) *object {
 	return o
 }
 
-// objectOrText decodes what is an object, or text (usually an expression) for all of it.
+// objectOrText decodes an object, or a text (usually an expression) in place of it.
 func (o *object) objectOrText(name string) any {
 	n := o.value(name)
 	if n == nil {
@@ -61,7 +61,7 @@ func (o *object) objectOrText(name string) any {
 	return nil
 }
 
-// Arguments returns what a call says under `with`, as it is written; an empty object if that is nothing.
+// Arguments returns the value of `with` as it is written, or an empty object if there is none.
 func Arguments(w *Workflow, call Task) Value {
 	at := call.Base().Pointer.Key("with")
 	data := w.Source.Data(at)

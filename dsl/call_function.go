@@ -22,8 +22,8 @@ func (t *CallFunction) parts(w *walker) {
 	w.reference(t.Reference())
 }
 
-// Reference returns what the call names: a function under use, or a catalog there (semantics 12.1). It has no name if the
-// function is that of a URI, or of the default catalog.
+// Reference returns what the call names: a function under use, or a catalog there (semantics 12.1). Its name is empty for a
+// function of a URI or of the default catalog.
 func (t *CallFunction) Reference() Reference {
 	i, at := strings.LastIndexByte(t.Function, '@'), t.Pointer.Key("call")
 	switch {
@@ -35,7 +35,7 @@ func (t *CallFunction) Reference() Reference {
 	return Reference{Pointer: at}
 }
 
-// IsRemote reports whether the function is one of a catalog or a URI, and not under use.
+// IsRemote reports whether the function comes from a catalog or a URI, not from use.functions.
 func (t *CallFunction) IsRemote() bool { return strings.ContainsAny(t.Function, "@:/") }
 
 func parseCallFunction(_ *parser, o *object, base TaskBase) Task {

@@ -48,7 +48,7 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 	o.require("method")
 	if o.value("uri") != nil && o.value("endpoint") != nil {
 		o.report("SW124", "uri", "`uri` stands for `endpoint`, which is here too")
-	} else if o.value("uri") != nil { // the form of published pages (semantics 1.7b)
+	} else if o.value("uri") != nil { // older form, still on published pages (semantics 1.7b)
 		p.add(Diagnostic{
 			Code: "SW117", Message: "`uri` is `endpoint` now", Pointer: o.at.Key("uri"), Range: p.src.RangeOf(o.key("uri")),
 			Label: didYouMean("endpoint"), Fix: p.src.Replace(o.key("uri"), "endpoint"),
@@ -75,10 +75,10 @@ func (o *object) misplacedAuthentication() {
 		Code: "SW106", Message: "`authentication` belongs to `endpoint`", Pointer: o.at.Key("authentication"), Range: o.p.src.RangeOf(key),
 		Label: "move it into `endpoint`", Help: fmt.Sprintf("write `endpoint: { uri: %s, authentication: ... }`", o.p.src.Quote(uri)),
 	})
-	o.authentication("authentication") // so that what is wrong in it is reported as well
+	o.authentication("authentication") // reports mistakes inside it as well
 }
 
-// textMap decodes headers and query parameters: an object of scalars and lists, or one expression for all of it.
+// textMap decodes headers and query parameters: an object of scalars and lists, or one expression for the whole map.
 func (o *object) textMap(name string) Value {
 	n := o.value(name)
 	if n == nil || n.Kind == yaml.MappingNode || source.IsText(n) && delimited.Is(n.Value) {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Facts is what is known of an expression without evaluating it.
+// Facts are what an analysis of an expression finds, without evaluating it.
 type Facts struct {
 	Variables []Name     // $names that it does not bind itself
 	Functions []Name     // functions that it calls and does not define itself
@@ -35,7 +35,7 @@ type Analyzer interface {
 	Functions() []string // that may be called, for suggestions
 }
 
-// ExpressionError is text that is no expression.
+// ExpressionError is a syntax error of an expression.
 type ExpressionError struct {
 	Offset, Length int // in bytes into the source
 	Message        string
@@ -43,9 +43,9 @@ type ExpressionError struct {
 
 func (e *ExpressionError) Error() string { return e.Message }
 
-// Check looks for what is wrong with a document that has been parsed without errors, without running it: references
-// that lead nowhere, timeouts that cannot fire, catches that cannot match, expressions that are no jq. The diagnostics are
-// sorted by position; those that the document suppresses are left out.
+// Check applies the rules to a document that Parse has read, without running it. It finds references to names that do not exist,
+// timeouts that cannot fire, catches that cannot match, expressions that are not jq, and more. The diagnostics are sorted by
+// position; those that the document suppresses are left out.
 func Check(w *Workflow, analyze Analyzer) Diagnostics {
 	c := &checker{w: w, analyzer: analyze, severities: map[string]Severity{}, analyzed: map[string]analysis{}}
 	for _, r := range Rules() {
@@ -57,7 +57,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkReferences, checkUnused,
 		checkTimes, checkRetries, checkBounds, checkRaces,
 		checkFilters, checkRaised, checkComparedTypes,
-		checkExpressions, checkLooks, checkInputFields, checkClock,
+		checkExpressions, checkLookalikes, checkInputFields, checkClock,
 		checkSecrets, checkUntrusted,
 		checkCorrelations, checkScheduleEvents,
 		checkEndpoints, checkEvaluate, checkFormats, checkSchedule,
@@ -80,7 +80,7 @@ type checker struct {
 	analyzed   map[string]analysis // by source
 }
 
-// analysis is what the analyzer says of an expression.
+// analysis is the analyzer's answer for one expression.
 type analysis struct {
 	facts Facts
 	err   error
@@ -96,7 +96,7 @@ func (c *checker) analyze(source string) (Facts, error) {
 	return known.facts, known.err
 }
 
-// facts calls visit for every expression of the document that is one.
+// facts calls visit for every expression of the document whose syntax is right.
 func (c *checker) facts(visit func(expressionText, Facts)) {
 	for _, e := range c.texts {
 		if !e.isExpression() {
@@ -108,7 +108,7 @@ func (c *checker) facts(visit func(expressionText, Facts)) {
 	}
 }
 
-// add reports d at the value of its pointer, unless it says where, with its rule's severity.
+// add reports d with the severity of its rule. A diagnostic without a range is reported at the value of its pointer.
 func (c *checker) add(d Diagnostic) {
 	c.addAs(c.severities[d.Code], d)
 }
@@ -121,7 +121,7 @@ func (c *checker) addAs(severity Severity, d Diagnostic) {
 	c.found = append(c.found, c.w.Source.withAlias(d))
 }
 
-// withSuggestion completes d, whose pointer is that of a name, with the one of the author's names that was probably meant.
+// withSuggestion completes d, which is about a name, with the one of the author's names that was probably meant.
 func (c *checker) withSuggestion(d Diagnostic, names []string) Diagnostic {
 	if _, n, exact := c.w.Source.find(d.Pointer); exact && n.Kind == yaml.ScalarNode {
 		return c.w.Source.suggested(d, n, names, suggest.Name)
@@ -129,8 +129,8 @@ func (c *checker) withSuggestion(d Diagnostic, names []string) Diagnostic {
 	return d
 }
 
-// Replace replaces the text at a pointer.
-func (c *checker) respelt(at Pointer, text string) []source.Edit {
+// replace replaces the text at a pointer.
+func (c *checker) replace(at Pointer, text string) []source.Edit {
 	_, n, exact := c.w.Source.find(at)
 	if !exact {
 		return nil
@@ -158,7 +158,7 @@ func checkEvaluate(c *checker) {
 	}
 }
 
-// checkSchedule: SW804, what cannot run yet and would pass in silence.
+// checkSchedule: SW804, a schedule, which is valid but has no effect yet.
 func checkSchedule(c *checker) {
 	if c.w.Schedule != nil && !slices.ContainsFunc(c.w.Source.errorPointers, func(at Pointer) bool { return within(at, "/schedule") }) {
 		c.add(Diagnostic{Code: "SW804", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "running on a schedule is not supported yet",
@@ -166,7 +166,7 @@ func checkSchedule(c *checker) {
 	}
 }
 
-// suppress removes what the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
+// suppress removes the diagnostics that the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
 func (c *checker) suppress() {
 	const mark = "# swrun:ignore "
 	for line := 1; line <= c.w.Source.Lines(); line++ {

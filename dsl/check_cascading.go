@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dropCascading removes the diagnostics that only follow from errors of Parse: those about a task that has such an error
-// itself, and those that come from what is missing there.
+// dropCascading removes the diagnostics that probably only follow from errors of Parse: those about a task with such an error, and
+// those about something that the error may have left out of the tree.
 func (c *checker) dropCascading() {
 	if len(c.w.Source.errorPointers) == 0 {
 		return
@@ -31,11 +31,11 @@ func (c *checker) dropCascading() {
 // parseError is where Parse has reported an error.
 type parseError struct {
 	at   Pointer
-	task Pointer // the innermost task around it; empty is outside of all
+	task Pointer // the innermost task around it; empty if there is none
 }
 
-// affectsTasks reports whether an error outside of all tasks may have removed something that tasks need: a misspelt section,
-// something under use, or the workflow's timeout.
+// affectsTasks reports whether an error outside of all tasks may have left out something that tasks need: a section with a
+// misspelt name, a definition under use, or the workflow's timeout.
 func affectsTasks(at Pointer) bool {
 	return strings.Count(string(at), "/") < 2 || within(at, "/use") || within(at, "/timeout") || within(at, "/document/timeout")
 }
@@ -48,8 +48,8 @@ func taskAround(tasks map[Pointer]bool, at Pointer) Pointer {
 	return at
 }
 
-// explains reports whether a diagnostic about a task may only follow from the error. An undefined name is a mistake of its own,
-// unless the error is in the place where the name would be defined.
+// explains reports whether a diagnostic about a task may only follow from the error. An undefined name does not, unless the error
+// is where the name would be defined.
 func (m parseError) explains(d Diagnostic, own Pointer) bool {
 	switch code := d.Code; code {
 	case "SW202", "SW205", "SW206": // they depend on the whole list, or the whole document

@@ -1,7 +1,7 @@
 package dsl
 
-// mayComplete reports whether the flow may come out of a task: not if it raises an error on every way through it, or
-// ends the workflow there. Extensions may take the place of any task, so with them all may complete.
+// mayComplete reports whether the flow may continue after a task. It cannot if every path through the task raises an error or ends
+// the workflow. An extension may replace any task, so in a document with extensions every task may complete.
 func (c *checker) mayComplete(t Task) bool {
 	return t.Base().If.Text != "" || len(c.w.Use.Extensions) > 0 || t.mayComplete(c)
 }
@@ -10,12 +10,12 @@ func (c *checker) branchMayComplete(t Task) bool {
 	return c.mayComplete(t) && (directiveOf(t.Base().Then) != DirectiveEnd || t.Base().If.Text != "")
 }
 
-// listMayComplete reports whether the flow may come to the end of a list, or leave it by exit.
+// listMayComplete reports whether the flow may reach the end of a list, or leave it by exit.
 func (c *checker) listMayComplete(tasks TaskList) bool {
 	return c.reached(tasks)[len(tasks)]
 }
 
-// reached returns for each task of a list whether the flow may come to it, and at last whether it may come to the end of the list.
+// reached returns for each task of a list whether the flow may reach it. The last element is the end of the list.
 func (c *checker) reached(tasks TaskList) []bool {
 	seen := make([]bool, len(tasks)+1)
 	for open := []int{0}; len(open) > 0; {
@@ -31,8 +31,8 @@ func (c *checker) reached(tasks TaskList) []bool {
 	return seen
 }
 
-// following returns the positions to which the flow may go on from a task, len(tasks) standing for the end of the
-// list; the end of the workflow is none.
+// following returns the positions in the list where the flow may continue after a task; len(tasks) is the end of the list. The end
+// of the workflow is not among them.
 func (c *checker) following(tasks TaskList, i int) []int {
 	var next []int
 	for _, then := range c.directives(tasks[i]) {
@@ -46,7 +46,7 @@ func (c *checker) following(tasks TaskList, i int) []int {
 // directives returns the flow directives that may apply after a task.
 func (c *checker) directives(t Task) (all []string) {
 	base := t.Base()
-	if base.If.Text != "" { // of a task that is skipped, `then` does not count (semantics 3.2)
+	if base.If.Text != "" { // the `then` of a skipped task does not count (semantics 3.2)
 		all = append(all, thenContinue)
 	}
 	if !c.mayComplete(t) {
@@ -62,7 +62,7 @@ func (c *checker) directives(t Task) (all []string) {
 	return append(all, base.Then)
 }
 
-// eachThen calls visit for every flow directive of a task's own.
+// eachThen calls visit for every flow directive of a task, without those of the tasks inside it.
 func eachThen(t Task, visit func(at Pointer, then string)) {
 	base := t.Base()
 	if base.Then != "" {
@@ -76,7 +76,7 @@ func eachThen(t Task, visit func(at Pointer, then string)) {
 	}
 }
 
-// mayLeave reports whether the flow may go on elsewhere than with the next task.
+// mayLeave reports whether the flow may continue elsewhere than with the next task.
 func (c *checker) mayLeave(t Task) bool {
 	leaves := !t.mayComplete(c)
 	eachThen(t, func(_ Pointer, then string) { leaves = leaves || directiveOf(then) != DirectiveContinue })
@@ -85,7 +85,7 @@ func (c *checker) mayLeave(t Task) bool {
 
 // mayEnd reports whether a task, or one inside it, may end the workflow.
 func (c *checker) mayEnd(t Task) bool {
-	ends := len(c.w.Use.Extensions) > 0 // they may end it around any task
+	ends := len(c.w.Use.Extensions) > 0 // an extension may end it around any task
 	walkList(TaskList{t}, func(t Task) bool {
 		eachThen(t, func(_ Pointer, then string) { ends = ends || directiveOf(then) == DirectiveEnd })
 		ends = ends || t.Traits().Function != ""

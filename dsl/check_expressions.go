@@ -13,14 +13,14 @@ type expressionText struct {
 	property  property
 	always    bool     // it is an expression with or without ${ }
 	variables []string // besides the built-in ones
-	task      Task     // that the property belongs to; nil outside of all
+	task      Task     // that the property belongs to; nil if it belongs to the document
 }
 
 // isExpression reports whether the text is evaluated.
 func (e expressionText) isExpression() bool { return e.always || delimited.Is(e.text) }
 
-// expressionTexts returns all of a document, in no particular order. What is defined under use runs wherever it is named, so
-// it may use all variables that are bound anywhere.
+// expressionTexts returns all texts of a document that may be expressions, in no particular order. A definition under use runs
+// wherever it is named, so it may use every variable that is bound anywhere.
 func expressionTexts(doc *Workflow) (all []expressionText) {
 	w := &walker{}
 	w.onValue = func(p property, v Value) {

@@ -6,9 +6,8 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// minDuration is the least time that a task takes without its own timeout, if nothing fails: waits are exact, branches take
-// as long as the longest one, or the shortest if they compete, and all that depends on data or the outside counts
-// for nothing.
+// minDuration is the least time that a task takes without its own timeout, if nothing fails. Waits are exact; a fork takes as long
+// as its longest branch, or its shortest if they compete. Whatever depends on data or on other systems counts as zero.
 func (c *checker) minDuration(t Task) time.Duration {
 	if t.Base().If.Text != "" {
 		return 0
@@ -25,7 +24,7 @@ func (c *checker) boundedMinDuration(t Task) time.Duration {
 	return least
 }
 
-// minDurationOfList is the least time of a list, as far as it runs straight through.
+// minDurationOfList is the least time of a list, up to the first task after which the flow may leave it.
 func (c *checker) minDurationOfList(tasks TaskList) time.Duration {
 	var sum time.Duration
 	for _, t := range tasks {

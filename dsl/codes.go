@@ -10,8 +10,7 @@ type Rule struct {
 	Explanation string // what `swrun explain` prints
 }
 
-// Rules returns every rule, sorted by code: those of the document's form, those that Check looks for, those of the
-// compiler, and those about comments.
+// Rules returns every rule, sorted by code.
 func Rules() []Rule { return slices.Concat(formRules(), checkRules(), compileRules(), commentRules()) }
 
 // formRules are the rules that Parse applies.

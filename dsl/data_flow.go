@@ -8,6 +8,24 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
+// Input transforms and validates what comes in.
+type Input struct {
+	Schema *Schema
+	From   Value // an expression, or an object that holds some
+}
+
+// Output transforms and validates what goes out.
+type Output struct {
+	Schema *Schema
+	As     Value // as Input.From
+}
+
+// Export replaces the workflow's context.
+type Export struct {
+	Schema *Schema
+	As     Value // as Input.From
+}
+
 func (p *parser) input(parent *object) *Input {
 	if schema, from, ok := p.reshaped(parent, "input", "from"); ok {
 		return &Input{Schema: schema, From: from}
@@ -29,7 +47,8 @@ func (p *parser) export(parent *object) *Export {
 	return nil
 }
 
-// reshaped decodes the schema of data and, under a property, how they are reshaped; ok is false if there is neither.
+// reshaped decodes `input`, `output` or `export`: the schema of the data, and under a property how they are transformed. ok is false
+// if it is absent.
 func (p *parser) reshaped(parent *object, name, property string) (schema *Schema, v Value, ok bool) {
 	n := parent.value(name)
 	if n == nil {
@@ -39,7 +58,7 @@ func (p *parser) reshaped(parent *object, name, property string) (schema *Schema
 	return p.schema(o), o.transform(property), true
 }
 
-// transform decodes what reshapes data: an expression, or an object that holds expressions.
+// transform decodes a transformation: an expression, or an object that holds expressions.
 func (o *object) transform(name string) Value {
 	n := o.value(name)
 	switch {
@@ -50,22 +69,4 @@ func (o *object) transform(name string) Value {
 		o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be an expression or an object", name))
 	}
 	return o.valueOf(name, nil, FormTransform)
-}
-
-// Input transforms and validates what comes in.
-type Input struct {
-	Schema *Schema
-	From   Value // an expression, or an object that holds some
-}
-
-// Output transforms and validates what goes out.
-type Output struct {
-	Schema *Schema
-	As     Value // as Input.From
-}
-
-// Export replaces the workflow's context.
-type Export struct {
-	Schema *Schema
-	As     Value // as Input.From
 }

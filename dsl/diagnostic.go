@@ -23,7 +23,7 @@ const (
 // String returns the severity's word: error, warning, info or hint.
 func (s Severity) String() string { return [...]string{"error", "warning", "info", "hint"}[s] }
 
-// Diagnostic is one thing that is wrong, or may be, with a document.
+// Diagnostic is one mistake of a document, or what may be one.
 type Diagnostic struct {
 	Code     string // stable, for example SW110; `swrun explain CODE` explains it
 	Severity Severity
@@ -33,9 +33,9 @@ type Diagnostic struct {
 	Label    string       // short text that stands under the marked range, for example "did you mean `seconds`?"
 	Related  []source.Related
 	Pointer  Pointer
-	Expected []string      // what would have been accepted, if that is a short list
+	Expected []string      // what is accepted here, if that is a short list
 	Help     string        // what to do about it
-	Fix      []source.Edit // edits that together repair it, if they are known
+	Fix      []source.Edit // edits that together repair it, if there is a known repair
 }
 
 // Error formats d on one line: file:line:column: severity[code]: message.
@@ -43,7 +43,7 @@ func (d Diagnostic) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s[%s]: %s", d.File, d.Range.Start.Line, d.Range.Start.Column, d.Severity, d.Code, d.Message)
 }
 
-// Diagnostics is what was found about a document. A document with errors does not run.
+// Diagnostics are the findings about a document. A document with errors does not run.
 type Diagnostics []Diagnostic
 
 // Error returns the first error and the number of the others.

@@ -11,7 +11,7 @@ type DoTask struct {
 // Kind returns KindDo.
 func (*DoTask) Kind() Kind { return KindDo }
 
-// Traits: extensions call it composite.
+// Traits: extensions select it as composite.
 func (*DoTask) Traits() Traits { return Traits{Group: "composite"} }
 
 func (t *DoTask) parts(w *walker)                      { w.list(t, t.Do) }

@@ -22,16 +22,16 @@ import (
 // Duration is a span of time as written: calendar parts, an exact part, or an expression that yields one.
 type Duration struct {
 	Pointer    Pointer
-	Expression string // ${ } expression; all else is zero then
+	Expression string // a ${ } expression that yields the duration; if it is set, the other fields are zero
 	Years      int
 	Months     int
 	Exact      time.Duration // weeks (7 days), days (24 h), hours and below
 
-	broken bool // it was reported, and how long it is nobody knows
+	broken bool // an error of it was reported, so that its length is unknown
 }
 
-// AddTo returns the instant d after t: years and months by the calendar, all else exactly. A month after January 31
-// is the last day of February.
+// AddTo returns the instant d after t: years and months by the calendar, the rest exactly. A month after January 31 is
+// the last day of February.
 func (d Duration) AddTo(t time.Time) time.Time {
 	if d.Years == 0 && d.Months == 0 {
 		return t.Add(d.Exact)
@@ -100,7 +100,7 @@ func DurationValue(v any) (Duration, error) {
 		return ParseDuration(v)
 	case map[string]any:
 		var d Duration
-		for _, name := range sortedKeys(v) { // so that of several mistakes the same one is reported each time
+		for _, name := range sortedKeys(v) { // sorted, so that the report is stable
 			if err := d.addUnit(name, v[name]); err != nil {
 				return Duration{}, err
 			}
@@ -197,7 +197,7 @@ func (p *parser) literalDuration(n *yaml.Node, at Pointer) Duration {
 
 var shortDuration = regexp.MustCompile(`^(\d+)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)$`)
 
-// meantDuration returns the ISO 8601 spelling of other common ones, such as 2s and pt2s, or "".
+// meantDuration returns the ISO 8601 form of durations in other common forms, such as 2s and pt2s, or "".
 func meantDuration(text string) string {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if d, err := ParseDuration(strings.ToUpper(text)); err == nil {
@@ -249,5 +249,5 @@ func (p *parser) unknownUnit(key *yaml.Node, at Pointer) {
 	p.add(p.src.otherKey(d, key, unitNames()))
 }
 
-// Value returns the expression in the place of the duration, if it is one.
+// Value returns the duration as a property that may be an expression.
 func (d *Duration) Value() Value { return Value{d.Pointer, d.Expression, FormText} }

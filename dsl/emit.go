@@ -41,7 +41,7 @@ func parseEmit(p *parser, o *object, base TaskBase) Task {
 	return t
 }
 
-// checkTime reports a literal time of an event that is none.
+// checkTime reports a literal `time` of an event that is not a date and time.
 func (o *object) checkTime() {
 	n := o.value("time")
 	if n == nil || !source.IsText(n) || delimited.Is(n.Value) || strings.TrimSpace(n.Value) == "" {

@@ -10,6 +10,20 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
+// ExternalResource is a document at another place, such as a schema at a URI.
+type ExternalResource struct {
+	Pointer  Pointer
+	Name     string
+	Endpoint *Endpoint
+}
+
+// Endpoint is where something is reached: a URI template or an expression, and how to authenticate.
+type Endpoint struct {
+	Pointer        Pointer
+	URI            Value // text: a literal URI, an RFC 6570 template or a ${ } expression
+	Authentication *Authentication
+}
+
 // resource decodes an external resource.
 func (o *object) resource(name string) *ExternalResource {
 	n := o.value(name)
@@ -61,18 +75,4 @@ func (p *parser) catalog(n *yaml.Node, at Pointer) *Endpoint {
 	o := p.object(n, at, "a catalog", "endpoint")
 	o.require("endpoint")
 	return o.endpointOr("endpoint")
-}
-
-// ExternalResource is a document that lives somewhere else.
-type ExternalResource struct {
-	Pointer  Pointer
-	Name     string
-	Endpoint *Endpoint
-}
-
-// Endpoint is where something is reached: a URI template or an expression, and how to authenticate.
-type Endpoint struct {
-	Pointer        Pointer
-	URI            Value // text: a literal URI, an RFC 6570 template or a ${ } expression
-	Authentication *Authentication
 }

@@ -11,14 +11,14 @@ import (
 type TaskEngine struct {
 	// AtMostOnce: the effect of the task must not be repeated when it is not known whether it happened (delivery: at-most-once).
 	AtMostOnce bool
-	// ParentClose is what becomes of a child workflow when its parent ends first: cancel (also if empty), terminate or
+	// ParentClose says what happens to a child workflow when its parent ends first: cancel (also if empty), terminate or
 	// abandon.
 	ParentClose string
 }
 
 // WorkflowEngine is what a document asks of the engine, under metadata.swrun of the document.
 type WorkflowEngine struct {
-	RunTimeout *Duration // of one run of the workflow; the document's timeout is for the whole execution
+	RunTimeout *Duration // of one run; the document's timeout is for the whole execution
 }
 
 // The values of TaskEngine.ParentClose.

@@ -2,6 +2,16 @@ package dsl
 
 import "gopkg.in/yaml.v3"
 
+// ErrorDefinition describes an error to raise. Type, Title, Detail and Instance may be ${ } expressions.
+type ErrorDefinition struct {
+	Pointer  Pointer
+	Type     string
+	Status   any // whole number, or a ${ } expression that yields one
+	Title    string
+	Detail   string
+	Instance string
+}
+
 // Value returns the error as an object with the members that are present.
 func (e *ErrorDefinition) Value() Value {
 	members := map[string]any{"type": e.Type, "status": e.Status}
@@ -32,16 +42,6 @@ func (w *Workflow) ErrorOf(t *RaiseTask) *ErrorDefinition {
 		return w.Use.Errors[t.Use.Text()]
 	}
 	return t.Error
-}
-
-// ErrorDefinition describes an error to raise. Type, Title, Detail and Instance may be ${ } expressions.
-type ErrorDefinition struct {
-	Pointer  Pointer
-	Type     string
-	Status   any // whole number, or a ${ } expression that yields one
-	Title    string
-	Detail   string
-	Instance string
 }
 
 // ErrorDefinitions returns the errors that a document defines, under use and where they are raised.

@@ -18,7 +18,7 @@ type ErrorFilter struct {
 	Instance *string
 }
 
-// Mismatch names the first member of the filter that e does not have, in the order of the specification, or is empty if
+// Mismatch returns the name of the first member in which e differs from the filter, in the order of the specification, or "" if
 // the filter selects e. A nil filter selects all errors (semantics 7.1).
 func (f *ErrorFilter) Mismatch(e *errors.Error) (member string) {
 	differs := func(want *string, got string) bool { return want != nil && *want != got }
@@ -61,7 +61,7 @@ func (p *parser) errorFilter(parent *object) *ErrorFilter {
 			*member = &text
 		}
 	}
-	if f.Detail == nil && o.value("details") != nil { // its name until 2026 (semantics 1.7)
+	if f.Detail == nil && o.value("details") != nil { // the name of detail until 2026 (semantics 1.7)
 		text := o.text("details")
 		f.Detail = &text
 	}

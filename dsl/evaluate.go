@@ -8,7 +8,7 @@ type Evaluate struct {
 	Loose    bool   // mode: loose (semantics 2.5)
 }
 
-// Unsupported returns what is wrong if expressions are in another language than jq.
+// Unsupported returns the diagnostic for expressions in another language than jq.
 func (e Evaluate) Unsupported() (d Diagnostic, unsupported bool) {
 	return Diagnostic{
 		Code: "SW801", Pointer: "/evaluate/language", Message: fmt.Sprintf("expressions in `%s` are not supported", e.Language), Help: "use `jq`",

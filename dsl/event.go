@@ -43,7 +43,7 @@ type Iterator struct {
 	Export  *Export
 }
 
-// strategy decodes which events to consume; the one that ends another must not have an until of its own.
+// strategy decodes which events to consume; a strategy inside `until` must not have an until of its own.
 func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	n := o.value(name)
 	if n == nil {
@@ -139,7 +139,7 @@ func (o *object) iterator(name string) *Iterator {
 	}
 }
 
-// filters returns all filters of a strategy but those of its until.
+// filters returns all filters of a strategy, without those of its until.
 func (s *EventStrategy) filters() []*EventFilter {
 	switch {
 	case s.One != nil:

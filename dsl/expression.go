@@ -15,14 +15,14 @@ type Value struct {
 	Form    Form
 }
 
-// Form says which texts of a value are expressions.
+// Form is the rule by which texts of a value are expressions.
 type Form uint8
 
 // The forms.
 const (
-	// FormData: texts that are ${ } as a whole, wherever they stand in the value; in loose mode also others.
+	// FormData: every text in the value that is ${ } as a whole; in loose mode also others.
 	FormData Form = iota
-	// FormTransform: if the value itself is text, that is an expression, with or without ${ }; otherwise as FormData.
+	// FormTransform: if the value is text, it is an expression with or without ${ }; otherwise as FormData.
 	FormTransform
 	// FormText: the value is text, which is an expression only if it is ${ } as a whole, in any mode.
 	FormText
@@ -34,14 +34,14 @@ func (v Value) Text() string {
 	return text
 }
 
-// Reference is a name that something under use has.
+// Reference is a place of the document that names a definition under use.
 type Reference struct {
 	Pointer Pointer
 	Section string // of use: timeouts, retries, ...
 	Name    string // empty if the property is absent
 }
 
-// Undefined returns what is wrong with a reference to a name that nothing has.
+// Undefined returns the diagnostic for a reference to a name that is not defined.
 func (r Reference) Undefined() Diagnostic {
 	return Diagnostic{Code: "SW203", Pointer: r.Pointer, Message: fmt.Sprintf("`%s` is not among use.%s", r.Name, r.Section)}
 }
@@ -59,8 +59,8 @@ func (o *object) reference(name, section string) Reference {
 	return Reference{o.at.Key(name), section, o.text(name)}
 }
 
-// valueOf makes a value of a property that has been decoded; a nil map is an absent property, whose value is the zero one but
-// for its form.
+// valueOf returns the value of a property that has been decoded. If the property is absent, which is a nil map too, only its form
+// is set.
 func (o *object) valueOf(name string, data any, form Form) Value {
 	if object, ok := data.(map[string]any); ok && object == nil {
 		data = nil

@@ -22,7 +22,7 @@ const (
 
 func directiveWords() []string { return []string{thenContinue, thenExit, thenEnd} }
 
-// directiveOf returns the directive that a text means; an absent one, which is empty, continues.
+// directiveOf returns the directive that a text means. An empty text means that it is absent, so the flow continues.
 func directiveOf(then string) Directive {
 	switch then {
 	case "", thenContinue:
@@ -45,7 +45,7 @@ func (l TaskList) Target(then string) (d Directive, index int, ok bool) {
 	return d, index, index >= 0
 }
 
-// UndefinedTarget returns what is wrong with a flow directive that names no task of its list.
+// UndefinedTarget returns the diagnostic for a flow directive that names no task of its list.
 func UndefinedTarget(at Pointer, then string) Diagnostic {
 	return Diagnostic{Code: "SW201", Pointer: at, Message: fmt.Sprintf("`then: %s` names no task in this list", then)}
 }
@@ -64,8 +64,8 @@ func (l TaskList) Following(i int, then string) (next int, ends bool) {
 	return i + 1, false
 }
 
-// Siblings returns the tasks that a flow directive may name in a list that belongs to a task, or to the workflow (nil):
-// none among the branches of a fork, each of which is a list of its own.
+// Siblings returns the tasks of l that a flow directive in l may name. The owner of l is a task, or nil for the workflow. The
+// branches of a fork may not name each other: each is a list of its own.
 func Siblings(owner Task, l TaskList) TaskList {
 	if owner != nil && owner.Traits().Branches {
 		return nil

@@ -39,13 +39,13 @@ func (t *ForkTask) mayComplete(c *checker) bool {
 	return t.Compete || !slices.ContainsFunc(t.Branches, func(b Task) bool { return !c.branchMayComplete(b) })
 }
 
-// boundedLists: a branch that ends in time bounds those that compete with it.
+// boundedLists: a branch that surely ends bounds those that compete with it.
 func (t *ForkTask) boundedLists(_ *checker, inner scope) []boundedList {
 	inner.bounded = inner.bounded || t.Compete && slices.ContainsFunc(t.Branches, endsInTime)
 	return []boundedList{{t.Branches, inner}}
 }
 
-// HasNoWinner returns what is wrong if branches compete and there are none (semantics 6.6).
+// HasNoWinner returns the diagnostic for a fork whose branches compete though there are none (semantics 6.6).
 func (t *ForkTask) HasNoWinner() (d Diagnostic, wrong bool) {
 	return Diagnostic{
 		Code: "SW124", Pointer: t.Pointer.Key("fork").Key("compete"), Message: "branches cannot compete if there are none",

@@ -42,7 +42,7 @@ func keywordNames() []string {
 	return names
 }
 
-// insideTasks are the properties of tasks whose objects are taken for the task itself.
+// insideTasks are the properties of tasks whose objects authors mistake for the task itself: they write `then` into `with`.
 func insideTasks() []string {
 	return []string{"with", "for", "fork", "emit", "listen", "raise", "run"}
 }
@@ -51,8 +51,8 @@ func baseProperties() []string {
 	return []string{"if", "input", "output", "export", "timeout", "then", "metadata"}
 }
 
-// task decodes one task. Its keyword says of which kind it is, and only that kind is decoded. Without a keyword it is an
-// empty list of tasks, so that its name is known all the same.
+// task decodes one task, whose keyword says which kind it is. A task without a keyword becomes an empty `do`, so that flow
+// directives still find its name.
 func (p *parser) task(name string, n *yaml.Node, at Pointer) Task {
 	unknown := &DoTask{TaskBase: TaskBase{Pointer: at, Name: name}}
 	if n.Kind != yaml.MappingNode {
@@ -98,7 +98,7 @@ func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) 
 			}
 		}
 	}
-	if i := slices.IndexFunc(found, func(k keyword) bool { return k.name == "for" }); i >= 0 { // its `do` is no keyword
+	if i := slices.IndexFunc(found, func(k keyword) bool { return k.name == "for" }); i >= 0 { // its `do` is not a keyword
 		if j := slices.IndexFunc(found, func(k keyword) bool { return k.name == "do" }); j >= 0 {
 			found, keys = slices.Delete(found, j, j+1), slices.Delete(keys, j, j+1)
 		}
@@ -118,8 +118,8 @@ func (p *parser) keyword(name string, n *yaml.Node, at Pointer) (keyword, bool) 
 	return keyword{}, false
 }
 
-// misspeltFor reports the word that stands for `for` beside a `do`, which alone is a keyword too. It returns the
-// properties that must not be reported again.
+// misspeltFor reports a misspelt `for` beside a `do`: without it, the task would be taken for a `do`. It returns the properties
+// that must not be reported again.
 func (p *parser) misspeltFor(n *yaml.Node, at Pointer) []string {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]

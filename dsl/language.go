@@ -16,8 +16,8 @@ import (
 // majorVersion matches what begins with the first number of a version.
 var majorVersion = regexp.MustCompile(`^\s*v?(\d+)(?:\.|\s*$)`)
 
-// otherLanguage reports a document of another major version of the DSL. That is all there is to say about it: nothing else in
-// it means here what it meant there (semantics 1.1).
+// otherLanguage reports a document of another major version of the DSL. Nothing else in the document is checked: its words mean
+// something else there (semantics 1.1).
 func (p *parser) otherLanguage(root *yaml.Node) bool {
 	if p.otherTool(root) {
 		return true
@@ -25,7 +25,7 @@ func (p *parser) otherLanguage(root *yaml.Node) bool {
 	at, n := Pointer("/document/dsl"), (*yaml.Node)(nil)
 	if _, document := source.Child(root, "document"); document != nil {
 		_, n = source.Child(document, "dsl")
-	} else if _, n = source.Child(root, "specVersion"); n != nil { // what 0.x calls it
+	} else if _, n = source.Child(root, "specVersion"); n != nil { // its name in 0.x
 		at = "/specVersion"
 	} else if key, states := source.Child(root, "states"); states != nil {
 		p.reportLanguage("/states", key, "DSL 0.x")
@@ -42,7 +42,7 @@ func (p *parser) otherLanguage(root *yaml.Node) bool {
 	return true
 }
 
-// otherTool reports a document that has nothing of a workflow: it is of another tool.
+// otherTool reports a document of another tool: it has no property of a workflow.
 func (p *parser) otherTool(root *yaml.Node) bool {
 	if root.Kind != yaml.MappingNode || len(root.Content) == 0 {
 		return false
@@ -68,7 +68,7 @@ func (p *parser) reportLanguage(at Pointer, n *yaml.Node, version string) {
 	})
 }
 
-// newestDSL is the version of the DSL that is known here.
+// newestDSL is the newest version of the DSL that this package knows.
 const newestDSL = "1.0.3"
 
 func (p *parser) checkDSL(o *object, version string) {

@@ -14,7 +14,7 @@ type listed struct {
 	what    string                // for messages: a task
 	example string                // a name for one
 	own     []string              // the properties that it may have
-	is      func(*yaml.Node) bool // whether a value is one
+	is      func(*yaml.Node) bool // reports whether a value is such an item's
 }
 
 func listedTask() listed {
@@ -101,7 +101,7 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if len(n.Content) == 0 || source.IsNull(n.Content[1]) {
 		return entry{}, false
 	}
-	complete := true // each value is what a name stands for
+	complete := true // each value could be a whole item under its key as the name
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if !slices.Contains(l.own, n.Content[i].Value) {
 			return entry{}, false
@@ -120,7 +120,7 @@ func (p *parser) nameless(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	return entry{first, n, at}, true
 }
 
-// namedInside reports an item whose name stands among its properties, as other languages have it, and decodes it under that name.
+// namedInside reports an item with its name among its properties, as in other languages, and decodes it under that name.
 func (p *parser) namedInside(n *yaml.Node, at Pointer, l listed) (entry, bool) {
 	if len(n.Content) < 4 || !slices.Contains([]string{"name", "id"}, n.Content[0].Value) || n.Content[1].Value == "" || !source.IsText(n.Content[1]) {
 		return entry{}, false

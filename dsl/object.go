@@ -19,10 +19,10 @@ type object struct {
 	node *yaml.Node
 	at   Pointer
 	what string // for messages: a task, `document`
-	// misspelt are the properties that stand under another name, and are not reported as missing.
+	// misspelt are the properties that are there under a wrong name, so that they are not reported as missing.
 	misspelt map[string]bool
 	open     bool // any property is allowed
-	broken   bool // it is no mapping, which was reported: nothing is reported as missing in it
+	broken   bool // it is not a mapping, which was reported: nothing is reported as missing in it
 }
 
 // entry is one member of a mapping.
@@ -57,7 +57,7 @@ func (p *parser) object(n *yaml.Node, at Pointer, what string, allowed ...string
 	return o
 }
 
-// duplicates reports keys that stand twice in a mapping, and keys that are no scalars.
+// duplicates reports keys that a mapping has twice, and keys that are not scalars.
 func (p *parser) duplicates(n *yaml.Node, at Pointer) {
 	first := duplicateFinder(n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -77,8 +77,8 @@ func (p *parser) duplicates(n *yaml.Node, at Pointer) {
 	}
 }
 
-// duplicateFinder returns a function that finds, for the key at index i of a mapping, the same key before it, or nil. It is to
-// be called with rising indices.
+// duplicateFinder returns a function that finds an earlier key of a mapping that equals the key at index i, or nil. Call it with
+// rising indices.
 func duplicateFinder(n *yaml.Node) func(i int) *yaml.Node {
 	if len(n.Content) > 64 { // comparing all with all would take too long
 		seen := make(map[string]*yaml.Node, len(n.Content)/2)
@@ -128,13 +128,13 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	o.p.add(d)
 }
 
-// reportEmpty reports a property without a value, which is as good as no property, and seldom meant.
+// reportEmpty reports a property without a value: it counts as absent, which is seldom meant.
 func (o *object) reportEmpty(key *yaml.Node) {
 	o.p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, as if it were not there", key.Value), Pointer: o.at.Key(key.Value),
 		Range: o.p.src.RangeOf(key), Help: "give it a value, leave it out, or write `null` if that is meant"})
 }
 
-// Word returns the node of a key, or nil.
+// key returns the node of a key, or nil.
 func (o *object) key(name string) *yaml.Node {
 	key, _ := source.Child(o.node, name)
 	return key
@@ -149,7 +149,7 @@ func (o *object) keys() []string {
 	return all
 }
 
-// value returns the node of a value, or nil if there is none: null is as good as nothing (semantics 1.3a).
+// value returns the node of a value, or nil if there is none; null counts as none (semantics 1.3a).
 func (o *object) value(name string) *yaml.Node {
 	_, value := source.Child(o.node, name)
 	if value != nil && source.IsNull(value) {
@@ -180,8 +180,7 @@ func (o *object) require(names ...string) {
 	}
 }
 
-// near adds to a diagnostic about missing properties the key that one of them may stand under: some objects of the
-// DSL may have any key.
+// near adds to a diagnostic about missing properties a key that resembles one of them, in an object that may have any key.
 func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 	for i := 0; o.open && i+1 < len(o.node.Content); i += 2 {
 		key := o.node.Content[i]
@@ -196,7 +195,7 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 	return d
 }
 
-// reportNull reports a property that is needed and is null.
+// reportNull reports a required property that is null.
 func (o *object) reportNull(key *yaml.Node) {
 	at := o.at.Key(key.Value)
 	o.p.found = slices.DeleteFunc(o.p.found, func(d Diagnostic) bool { return d.Code == "SW131" && d.Pointer == at })
@@ -208,7 +207,7 @@ func (o *object) report(code, name, message string) {
 	o.p.add(Diagnostic{Code: code, Message: message, Pointer: o.at.Key(name), Range: o.p.src.RangeOf(o.value(name))})
 }
 
-// exactlyOne reports unless just one of the properties is there; it returns the first that is.
+// exactlyOne reports an error unless exactly one of the properties is there. It returns the first one that is there.
 func (o *object) exactlyOne(names ...string) string {
 	var present []string
 	for _, name := range names {

@@ -12,7 +12,7 @@ import (
 )
 
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
-// as complete as the text allows, and all that is wrong with the text's form, sorted by position.
+// as complete as the text allows, and all errors of its form, sorted by position.
 func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	tree, problems := source.Read(file, text)
 	p := &parser{src: &Source{Tree: tree}, severities: map[string]Severity{}, reportedEmpty: map[*yaml.Node]bool{}}
@@ -36,7 +36,7 @@ func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	return w, p.found
 }
 
-// parser decodes one document and collects what is wrong with it.
+// parser decodes one document and collects the diagnostics.
 type parser struct {
 	src           *Source
 	found         Diagnostics
@@ -59,7 +59,7 @@ func (p *parser) keep(d Diagnostic) {
 	p.found = append(p.found, d)
 }
 
-// oneLine makes text fit to be printed, whatever the document has put into it.
+// oneLine makes a text of the document safe to print on one line.
 func oneLine(text string) string {
 	const most = 400
 	text = shorten.To(text, most)

@@ -1,7 +1,7 @@
 package dsl
 
-// property is a property that may hold expressions, as messages name it. Those of calls and runs have one name for all of their
-// arguments, where rules make no difference between them.
+// property is the name of a property that may hold expressions, for rules and messages. All arguments of a call have one name,
+// unless a rule treats them differently.
 type property string
 
 const (
@@ -39,12 +39,12 @@ func bodyProperties() []property {
 	return append(sentProperties(), propertySet, propertyForIn, propertyWhile, propertyWhen, propertyRaise, propertyDuration)
 }
 
-// inputProperties are evaluated on their task's transformed input.
+// inputProperties are evaluated with their task's transformed input.
 func inputProperties() []property {
 	return append(sentProperties(), propertySet, propertyForIn, propertyWhen, propertyRaise, propertyCode, propertyAuthentication)
 }
 
-// sentProperties are what a task that has an effect sends.
+// sentProperties are what a task sends to other systems.
 func sentProperties() []property {
 	return []property{propertyCall, propertyEndpoint, propertyRun, propertyRunArguments, propertyRunInput, propertyEmit}
 }
@@ -54,7 +54,7 @@ func keptProperties() []property {
 	return []property{propertySet, propertyInputFrom, propertyOutputAs, propertyExportAs, propertyRaise, propertyForIn}
 }
 
-// conditionProperties say whether something happens.
+// conditionProperties decide whether something happens.
 func conditionProperties() []property {
 	return []property{
 		propertyIf, propertyWhen, propertyWhile, propertyUntil, propertyFilter,

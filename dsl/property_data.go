@@ -33,7 +33,7 @@ func (o *object) mapping(name string) map[string]any {
 	return o.p.data(n, o.at.Key(name)).(map[string]any)
 }
 
-// dataOrText decodes data, in the place of which text must say something: an expression.
+// dataOrText decodes data. If it is text, usually an expression, it must not be empty.
 func (o *object) dataOrText(name string) any {
 	if n := o.value(name); source.IsText(n) && o.p.reportIfEmpty(n, o.at.Key(name), name) {
 		return nil
@@ -41,7 +41,7 @@ func (o *object) dataOrText(name string) any {
 	return o.data(name)
 }
 
-// data decodes any JSON value and reports what is no JSON in it, or reads otherwise than it looks.
+// data decodes any JSON value. It reports what JSON does not have, and scalars that do not mean what they look like.
 func (p *parser) data(n *yaml.Node, at Pointer) any {
 	p.checkData(n, at)
 	return source.Data(n)
@@ -68,21 +68,21 @@ func (p *parser) checkData(n *yaml.Node, at Pointer) {
 	}
 }
 
-// foreign is how other tools write expressions: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
-var foreign = regexp.MustCompile(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
+// otherTemplate matches expressions as other tools write them: {{ .x }}, #{ .x }, $( .x ), <% .x %>.
+var otherTemplate = regexp.MustCompile(`^\s*(?:(?:\{\{|#\{|<%=?)\s*([.$][^{}]*?)\s*(?:\}\}|\}|%>)|\$\(\s*(\.[A-Za-z_][\w.]*)\s*\))\s*$`)
 
 func (p *parser) checkScalar(n *yaml.Node, at Pointer) {
 	if emptyExpression(n.Value) && source.IsText(n) {
 		tokens := at.Tokens()
 		p.emptyExpression(n, at, tokens[len(tokens)-1])
 	}
-	if m := foreign.FindStringSubmatch(n.Value); m != nil && source.IsText(n) {
+	if m := otherTemplate.FindStringSubmatch(n.Value); m != nil && source.IsText(n) {
 		meant := "${ " + m[1] + m[2] + " }"
 		d := Diagnostic{
 			Code: "SW129", Message: fmt.Sprintf("`%s` is plain text here", strings.TrimSpace(n.Value)), Pointer: at, Range: p.src.RangeOf(n),
 			Label: didYouMean(meant),
 		}
-		d.Fix = onlyIf(false, p.src.Replace(n, meant)) // the text may be meant for a template of somebody else
+		d.Fix = onlyIf(false, p.src.Replace(n, meant)) // the text may be a template for another tool
 		p.add(d)
 	}
 	if n.Style != 0 {

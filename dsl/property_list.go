@@ -22,7 +22,7 @@ func (o *object) list(name string) []*yaml.Node {
 // texts decodes a list of strings.
 func (o *object) texts(name string) []string { return o.textsBy(name, o.p.text) }
 
-// textsBy decodes a list of strings, each by decode.
+// textsBy decodes a list of strings, each with decode.
 func (o *object) textsBy(name string, decode func(*yaml.Node, Pointer, string) string) []string {
 	var texts []string
 	for i, n := range o.list(name) {

@@ -65,7 +65,7 @@ func (o *object) name(property string) string {
 	return name
 }
 
-// hyphenated asks whether a name with hyphens was meant, if they make one of it.
+// hyphenated suggests the same name with hyphens in place of what is not allowed, or returns "" if that is not a name either.
 func hyphenated(name string) string {
 	meant := strings.Trim(notInName.ReplaceAllString(name, "-"), "-")
 	if !namePattern.MatchString(meant) {
@@ -152,6 +152,6 @@ func (o *object) enum(name string, values ...string) string {
 		Code: "SW109", Message: fmt.Sprintf("`%s` cannot be %s", name, shorten.Quoted(text)), Pointer: o.at.Key(name),
 		Range: o.p.src.RangeOf(n), Expected: values, Help: "allowed: " + strings.Join(values, " "),
 	}
-	o.p.add(o.p.src.suggested(d, n, values, suggest.Name)) // a short word is soon like another
+	o.p.add(o.p.src.suggested(d, n, values, suggest.Name)) // short words resemble each other, so only a near match is safe
 	return values[0]
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
-// text decodes a string that says something: "" is an absent one, or one that was reported.
+// text decodes a string that must not be empty. It returns "" if the property is absent, or was reported.
 func (o *object) text(name string) string { return o.textOr(name, "") }
 
 // textOr decodes a string that has a default.
@@ -22,7 +22,7 @@ func (o *object) textOr(name, otherwise string) string {
 	return o.p.text(n, o.at.Key(name), name)
 }
 
-// text decodes a string; it reports one that is empty, which is not the same as an absent one (semantics 1.3a).
+// text decodes a string, and reports one that is empty: that is not the same as an absent one (semantics 1.3a).
 func (p *parser) text(n *yaml.Node, at Pointer, name string) string {
 	text := p.anyText(n, at, name)
 	if source.IsText(n) && p.reportIfEmpty(n, at, name) {
@@ -51,7 +51,7 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	return ""
 }
 
-// reportIfEmpty reports text that says nothing: it is no value, and only an absent property stands for its default.
+// reportIfEmpty reports text that is empty, blank, or an empty expression. Only an absent property has its default.
 func (p *parser) reportIfEmpty(n *yaml.Node, at Pointer, name string) bool {
 	switch {
 	case strings.TrimSpace(n.Value) == "":
@@ -64,7 +64,7 @@ func (p *parser) reportIfEmpty(n *yaml.Node, at Pointer, name string) bool {
 	return false
 }
 
-// reportBlankKeys reports the keys of a mapping that are no names, because there is nothing in them.
+// reportBlankKeys reports the keys of a mapping that are empty or blank.
 func (p *parser) reportBlankKeys(n *yaml.Node, at Pointer, what string) {
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		if key := n.Content[i]; key.Kind == yaml.ScalarNode && strings.TrimSpace(key.Value) == "" {

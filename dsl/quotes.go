@@ -6,10 +6,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// typographic is text in quotes as word processors and chats write them, which YAML does not know.
+// typographic matches text in typographic quotes, which are not quotes in YAML.
 var typographic = regexp.MustCompile(`^[“”„‟«‘’‚‛](?s:.*)[“”‟»‘’‛]$`)
 
-// checkQuotes: SW133, values in typographic quotes. Where such a value is refused, the error names them as the reason instead.
+// checkQuotes: SW133, values in typographic quotes. If such a value already has an error, the quotes are its help instead.
 func (p *parser) checkQuotes(n *yaml.Node, at Pointer) {
 	switch n.Kind {
 	case yaml.MappingNode:

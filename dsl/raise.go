@@ -15,7 +15,7 @@ type RaiseTask struct {
 // Kind returns KindRaise.
 func (*RaiseTask) Kind() Kind { return KindRaise }
 
-// Traits: which error an expression yields is not known before a run.
+// Traits: the error of an expression is not known before a run.
 func (t *RaiseTask) Traits() Traits { return Traits{AnyErrors: delimited.Is(t.Use.Text())} }
 
 func (t *RaiseTask) parts(w *walker) {
@@ -24,7 +24,7 @@ func (t *RaiseTask) parts(w *walker) {
 	w.error(t.Error)
 }
 
-// Reference returns the name in use.errors; it is empty or an expression if the task raises no error that has one.
+// Reference returns the name in use.errors. It is empty or an expression if the task does not name an error there.
 func (t *RaiseTask) Reference() Reference { return Reference{t.Use.Pointer, "errors", t.Use.Text()} }
 
 func (*RaiseTask) mayComplete(*checker) bool { return false }

@@ -9,7 +9,7 @@ import (
 // walkScopes calls visit for every task with the scope around it.
 func (c *checker) walkScopes(visit func(t Task, outer scope)) {
 	c.scopes(c.w.Do, c.inside(scope{}, c.w.Timeout), visit)
-	unknown := scope{bounded: true} // where functions and extensions run is not known here
+	unknown := scope{bounded: true} // a function or extension runs wherever it is used
 	for _, name := range sortedKeys(c.w.Use.Functions) {
 		c.scopes(TaskList{c.w.Use.Functions[name]}, unknown, visit)
 	}
@@ -19,7 +19,7 @@ func (c *checker) walkScopes(visit func(t Task, outer scope)) {
 	}
 }
 
-// scopes calls visit for every task of a list, and of the lists inside.
+// scopes calls visit for every task of a list and of the lists inside it.
 func (c *checker) scopes(tasks TaskList, outer scope, visit func(t Task, outer scope)) {
 	for _, t := range tasks {
 		visit(t, outer)
@@ -36,7 +36,7 @@ func (c *checker) scopes(tasks TaskList, outer scope, visit func(t Task, outer s
 	}
 }
 
-// limitedBy returns s within one of the limits of a retry policy, which is off if it is zero.
+// limitedBy returns s, bounded by a limit of a retry policy too. A limit of zero means that there is none.
 func (s scope) limitedBy(d *Duration) scope {
 	if d == nil || d.IsZero() {
 		return s
@@ -48,7 +48,7 @@ func (s scope) limitedBy(d *Duration) scope {
 	return s
 }
 
-// checkBounds: SW307 what may take for ever, SW309 loops of unknown length under a timeout.
+// checkBounds: SW307 tasks that may take for ever, SW309 loops of unknown length under a timeout.
 func checkBounds(c *checker) {
 	first := true
 	c.walkScopes(func(t Task, outer scope) {
@@ -92,7 +92,7 @@ func (c *checker) unknownPasses(loop *ForTask) {
 	}
 }
 
-// checkRaces: SW309, branches that compete and whose effects nobody takes back when another one wins.
+// checkRaces: SW309, branches that compete and have effects: nothing undoes these when another branch wins.
 func checkRaces(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		fork, ok := t.(*ForkTask)

@@ -38,7 +38,7 @@ func checkFilters(c *checker) {
 	})
 }
 
-// filterType looks at the type that a filter wants.
+// filterType checks the type that a filter selects.
 func (c *checker) filterType(try *TryTask, f *ErrorFilter) {
 	at := f.Pointer.Key("type")
 	name := errors.StandardName(f.Type)
@@ -47,7 +47,7 @@ func (c *checker) filterType(try *TryTask, f *ErrorFilter) {
 		c.unknownType(try, at, f.Type)
 	case strings.Contains(f.Type, "/dsl/errors/types/"):
 		c.add(Diagnostic{Code: "SW403", Pointer: at, Message: "this is an older spelling of a standard error type; it matches all the same",
-			Fix: c.respelt(at, errors.Base+name)})
+			Fix: c.replace(at, errors.Base+name)})
 	}
 	if status, ok := standardStatus(name); ok && f.Status != nil && *f.Status != status {
 		c.add(Diagnostic{Code: "SW402", Pointer: f.Pointer.Key("status"),
@@ -58,9 +58,9 @@ func (c *checker) filterType(try *TryTask, f *ErrorFilter) {
 	}
 }
 
-// standardStatus returns the status that all errors of a type have; errors of communication have the server's, and
-// those of the runtime any.
-func standardStatus(name string) (int, bool) {
+// standardStatus returns the status that all errors of a standard type have. ok is false for communication errors, which have the
+// server's status, and for runtime errors, which have any.
+func standardStatus(name string) (status int, ok bool) {
 	for _, s := range errors.Standards() {
 		if s.Name == name && name != "communication" && name != "runtime" {
 			return s.Status, true
@@ -80,7 +80,7 @@ func standardNames() []string {
 // standardFolder matches the paths that hold the standard types and nothing else.
 var standardFolder = regexp.MustCompile(`^/(?:spec/[^/]+/errors|dsl/errors/types)/[^/]+$`)
 
-// unknownType reports a type that looks like a standard one and is none: a short name, or a misspelt URI.
+// unknownType reports a type that is almost a standard one: a short name, or a misspelt URI. It also reports one that nothing raises.
 func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	u, err := url.Parse(uri)
 	if err != nil || delimited.Is(uri) || c.sourcesOf(try).mayRaise(uri) {
@@ -95,7 +95,7 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	case u.Scheme == "" && contains(standardNames(), strings.ToLower(uri)):
 		c.add(Diagnostic{
 			Code: "SW401", Pointer: at, Message: fmt.Sprintf("this catch can never match: `%s` is not a URI", uri), Label: "the type's URI is longer",
-			Fix: c.respelt(at, errors.Base+strings.ToLower(uri)), Related: c.firstTimeout(try, strings.ToLower(uri)),
+			Fix: c.replace(at, errors.Base+strings.ToLower(uri)), Related: c.firstTimeout(try, strings.ToLower(uri)),
 		})
 	case u.Scheme == "":
 		c.neverRaised(try, at, uri)
@@ -112,7 +112,7 @@ func (c *checker) unknownType(try *TryTask, at Pointer, uri string) {
 	}
 }
 
-// firstTimeout points at the timeout that a catch of timeouts is probably for.
+// firstTimeout points at the timeout that the author probably wants to catch.
 func (c *checker) firstTimeout(try *TryTask, wanted string) []source.Related {
 	if wanted != "timeout" {
 		return nil

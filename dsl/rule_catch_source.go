@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
-// errorSources is where the errors that a try may see can come from.
+// errorSources are the possible sources of errors inside a try.
 type errorSources struct {
 	timeouts     []Pointer       // of tasks and of the attempts of inner tries
 	types        map[string]bool // that are raised by literal URI
@@ -16,12 +16,12 @@ type errorSources struct {
 	anyError     bool            // something may raise what the document does not show
 }
 
-// mayRaise reports whether errors of a type may be among them.
+// mayRaise reports whether they may raise an error of a type.
 func (s errorSources) mayRaise(uri string) bool { return s.anyError || s.types[uri] }
 
-// sourcesOf returns what may raise errors in a try, without its catch.
+// sourcesOf returns the sources of errors in a try, without those of its catch.
 func (c *checker) sourcesOf(try *TryTask) errorSources {
-	s := errorSources{types: map[string]bool{}, anyError: len(c.w.Use.Extensions) > 0} // they may raise around any task
+	s := errorSources{types: map[string]bool{}, anyError: len(c.w.Use.Extensions) > 0} // an extension may raise around any task
 	c.addSources(&s, try.Try, map[string]bool{})
 	if policy := c.w.RetryPolicyOf(&try.Catch); policy != nil && policy.AttemptDuration != nil {
 		s.timeouts = append(s.timeouts, policy.AttemptDuration.Pointer)
@@ -29,7 +29,7 @@ func (c *checker) sourcesOf(try *TryTask) errorSources {
 	return s
 }
 
-// addSources adds what the tasks of a list may raise; called are the functions that have been looked at.
+// addSources adds the sources of errors in a list; called holds the functions that were visited.
 func (c *checker) addSources(s *errorSources, tasks TaskList, called map[string]bool) {
 	w := &walker{onError: s.addRaised, onReference: func(r Reference) {
 		if r.Section == "errors" {
@@ -79,7 +79,7 @@ func (s *errorSources) addRaised(e *ErrorDefinition) {
 	}
 }
 
-// neverRaised: SW402, a type of the author's own that nothing in the try raises.
+// neverRaised: SW402, a type of the author that nothing in the try raises.
 func (c *checker) neverRaised(try *TryTask, at Pointer, uri string) {
 	c.add(Diagnostic{Code: "SW402", Pointer: at, Message: fmt.Sprintf("this catch never matches: nothing in the try raises `%s`", uri),
 		Help: "raise the error inside the try, or widen the filter", Related: c.otherRaise(uri)})
@@ -99,12 +99,12 @@ func (c *checker) otherRaise(uri string) []source.Related {
 	return raised
 }
 
-// expectsTimeout: SW303, SW304 and SW402, a catch of timeouts around what cannot time out.
+// expectsTimeout: SW303, SW304 and SW402, a catch of timeouts around tasks that cannot time out.
 func (c *checker) expectsTimeout(try *TryTask, f *ErrorFilter) {
 	sources, at := c.sourcesOf(try), f.Pointer.Key("type")
 	if f.Type == "" {
 		at = f.Pointer.Key("status")
-		if sources.serverErrors { // what a server answers stays an error of communication, and has its status
+		if sources.serverErrors { // a server's answer is a communication error with the server's status
 			return
 		}
 	}

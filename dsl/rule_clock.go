@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// checkClock: SW506, conditions that ask for the time or the place. What a task makes of `now` is kept with the run;
-// how a condition came out is not, so that it may come out otherwise when the step is repeated after a crash.
+// checkClock: SW506, conditions that depend on the clock or the time zone. The output of a task is stored, but the result of a
+// condition is not: it may differ when the step is repeated after a crash.
 func checkClock(c *checker) {
 	c.facts(func(e expressionText, facts Facts) {
 		if !facts.Impure || !slices.Contains(conditionProperties(), e.property) {

@@ -5,8 +5,8 @@ import "regexp"
 // standardURI matches the URI of a standard error type inside an expression.
 var standardURI = regexp.MustCompile(`https?://(?:serverlessworkflow\.io|open-workflow-specification\.org)/(?:spec/[^/"]+/errors|dsl/errors/types)/\w*`)
 
-// checkComparedTypes: SW406, an error type that an expression compares as text. Filters know all spellings of a type;
-// text is only equal to the one that this engine is configured to raise (semantics 1.2).
+// checkComparedTypes: SW406, an error type that an expression compares as text. A filter matches all spellings of a type; text only
+// equals the one that the engine is configured to raise (semantics 1.2).
 func checkComparedTypes(c *checker) {
 	for _, e := range c.texts {
 		if e.property == propertyRaise || !e.isExpression() {

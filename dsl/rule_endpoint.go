@@ -10,8 +10,8 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
-// checkEndpoints: SW126, a literal endpoint of `call: http` without a scheme, with another one, or without a host. What a
-// template or an expression makes of it is only known when the task runs.
+// checkEndpoints: SW126, a literal endpoint of `call: http` without a scheme, with another one, or without a host. Templates and
+// expressions are only known when the task runs.
 func checkEndpoints(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if call, ok := t.(*CallHTTP); ok && call.Endpoint != nil {
@@ -52,7 +52,7 @@ var (
 	startsWithHost = regexp.MustCompile(`^(?:[\w{}-]+\.[\w{}.-]+|localhost|\[[\da-fA-F:]+\]|[\w-]+:\d)`)
 )
 
-// portInRange reports whether what stands behind the host of a URL can be its port; templates and nothing can.
+// portInRange reports whether the port of a URL, if there is one, can be a port. A template can.
 func portInRange(authority string) bool {
 	m := afterHost.FindStringSubmatch(authority)
 	if m == nil || m[1] == "" || strings.ContainsAny(m[1], "{}") {
@@ -62,7 +62,7 @@ func portInRange(authority string) bool {
 	return err == nil && port > 0
 }
 
-// likelyScheme is http for the machine itself, and https for all others.
+// likelyScheme returns http for the local machine, and https for all others.
 func likelyScheme(uri string) string {
 	for _, local := range []string{"localhost", "127.", "[::1]"} {
 		if strings.HasPrefix(uri, local) {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// checkCorrelations: SW701, correlations that tie an event to nothing, and filters of one listener of which some are
-// not tied.
+// checkCorrelations: SW701, correlations without effect, and listeners with some filters that lack a correlation of the others.
 func checkCorrelations(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if listen, ok := t.(*ListenTask); ok && listen.To != nil {
@@ -45,7 +44,7 @@ func (c *checker) correlations(s *EventStrategy) {
 	}
 }
 
-// misspelt reports whether a correlation has properties that mean nothing, which Parse has reported.
+// misspelt reports whether a correlation has properties without a meaning, which Parse has reported.
 func (c *checker) misspelt(at Pointer) bool {
 	properties, _ := c.w.Source.Data(at).(map[string]any)
 	return len(properties) > 1
@@ -54,7 +53,7 @@ func (c *checker) misspelt(at Pointer) bool {
 // envelopeData matches the data of an event in the input of a workflow that events start.
 var envelopeData = regexp.MustCompile(`\.input\s*\[\s*\d*\s*\]\s*\.data\b`)
 
-// checkScheduleEvents: SW702, what is not there when events start a workflow (semantics 15.1 and 15.2).
+// checkScheduleEvents: SW702, properties and data that do not exist when events start a workflow (semantics 15.1 and 15.2).
 func checkScheduleEvents(c *checker) {
 	s := c.w.Schedule
 	if s == nil || s.On == nil {

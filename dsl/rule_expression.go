@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// checkExpressions: SW501 what is no jq, SW502 unknown functions, SW503 variables that are not there.
+// checkExpressions: SW501 syntax errors, SW502 unknown functions, SW503 variables that do not exist.
 func checkExpressions(c *checker) {
 	for _, e := range c.texts {
 		if !e.isExpression() {
@@ -40,7 +40,7 @@ func (c *checker) syntax(e expressionText, err error) {
 			d.Label = "the expression ends here"
 		}
 	}
-	if m := doubled.FindStringSubmatch(e.text); m != nil {
+	if m := doubleBraces.FindStringSubmatch(e.text); m != nil {
 		d.Message, d.Range = "jq: `${{ }}` is how other tools write expressions; here it is `${ }`", source.Range{}
 		d = c.expressionFor(d, "${ "+m[1]+" }")
 	} else if endsBefore(e.text) {
@@ -52,7 +52,7 @@ func (c *checker) syntax(e expressionText, err error) {
 	c.add(shellVariable(d, e))
 }
 
-// endsBefore reports whether the first `${` of an expression is ended before the last `}`.
+// endsBefore reports whether the bracket of the first `${` is closed before the last `}`.
 func endsBefore(text string) bool {
 	source, delimited := strings.CutPrefix(strings.TrimSpace(text), "${")
 	end := endOfExpression(source)
@@ -62,7 +62,7 @@ func endsBefore(text string) bool {
 // startsWithVariable matches code that begins with a variable of the shell, such as ${HOME} or ${CC:-gcc}.
 var startsWithVariable = regexp.MustCompile(`^\s*\$\{([A-Za-z_]\w*)[}:?+=#%/^,-]`)
 
-// shellVariable adds to d, which is about an expression, that code begins with what is probably a variable of the shell.
+// shellVariable adds help to d if the expression is probably code that begins with a variable of the shell.
 func shellVariable(d Diagnostic, e expressionText) Diagnostic {
 	if m := startsWithVariable.FindStringSubmatch(e.text); m != nil && e.property == propertyCode {
 		d.Label = ""
@@ -71,10 +71,10 @@ func shellVariable(d Diagnostic, e expressionText) Diagnostic {
 	return d
 }
 
-// doubled is an expression as other tools write it: ${{ .x }}.
-var doubled = regexp.MustCompile(`^\s*\$\{\{\s*(.*?)\s*\}\}\s*$`)
+// doubleBraces matches an expression as other tools write it: ${{ .x }}.
+var doubleBraces = regexp.MustCompile(`^\s*\$\{\{\s*(.*?)\s*\}\}\s*$`)
 
-// named is the place of a name inside an expression.
+// named returns the range of a name inside an expression.
 func (c *checker) named(e expressionText, n Name, prefix string) source.Range {
 	if n.Offset < 0 {
 		return c.w.Source.Value(e.at)

@@ -63,7 +63,7 @@ func checkReachable(c *checker) {
 		}
 		reached := c.reached(tasks)
 		for i, t := range tasks {
-			if !reached[i] && (i == 0 || reached[i-1]) { // of a run of them the first
+			if !reached[i] && (i == 0 || reached[i-1]) { // only the first of several in a row
 				c.add(Diagnostic{
 					Code: "SW202", Pointer: t.Base().Pointer, Range: c.w.Source.Key(t.Base().Pointer),
 					Message: fmt.Sprintf("nothing leads to the task `%s`", t.Base().Name),
@@ -91,7 +91,7 @@ func checkLoops(c *checker) {
 	})
 }
 
-// alwaysGoes reports whether each task of a loop does nothing but go on to the next.
+// alwaysGoes reports whether each task of a loop always continues with the next, at once.
 func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 	for i, t := range loop {
 		if !t.Traits().Instant || t.Base().If.Text != "" {
@@ -104,7 +104,7 @@ func (c *checker) alwaysGoes(loop TaskList, first int, tasks TaskList) bool {
 	return true
 }
 
-// checkSwitches: SW204, what is odd about default cases.
+// checkSwitches: SW204, switches without a default case, with several, or with one before other cases.
 func checkSwitches(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		task, ok := t.(*SwitchTask)
@@ -139,7 +139,7 @@ func checkSwitches(c *checker) {
 	})
 }
 
-// checkForks: SW124, a race without runners.
+// checkForks: SW124, branches that compete though there are none.
 func checkForks(c *checker) {
 	Walk(c.w, func(t Task) bool {
 		if fork, ok := t.(*ForkTask); ok {

@@ -1,6 +1,6 @@
 package dsl
 
-// checkFormats: SW803, schemas in a language that nobody defines.
+// checkFormats: SW803, schemas in an unknown language.
 func checkFormats(c *checker) {
 	w := &walker{onSchema: func(s *Schema) {
 		if d, unsupported := s.Unsupported(); unsupported {

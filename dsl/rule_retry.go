@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// checkRetries: SW305 a plan that does not fit, SW306 no end, SW308 odd durations.
+// checkRetries: SW305 more retries than the time allows, SW306 retries without an end, SW308 odd durations.
 func checkRetries(c *checker) {
 	c.walkScopes(func(t Task, outer scope) {
 		try, ok := t.(*TryTask)
@@ -47,7 +47,7 @@ func (c *checker) retryDurations(policy *RetryPolicy) {
 	}
 }
 
-// reportLateRetries adds up the delays of a policy and compares them with the time there is.
+// reportLateRetries: SW305, adds up the delays of a policy and compares the sum with the time limit around it.
 func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) {
 	delay, known := knownLength(policy.Delay)
 	if !known && !policy.usesDefaultDelay() || policy.AttemptCount == nil || s.limit == 0 || delay == 0 && !policy.usesDefaultDelay() {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// checkSecrets: SW601 secrets where they would be kept, SW602 secrets that are not declared.
+// checkSecrets: SW601 secrets that would be stored, SW602 secrets that are not declared.
 func checkSecrets(c *checker) {
 	for _, e := range c.texts {
 		if e.property == propertyAuthentication && !delimited.Is(e.text) && holdsSecret(e.at) && e.text != "" {
@@ -33,8 +33,8 @@ func checkSecrets(c *checker) {
 	})
 }
 
-// secretFlow is where secrets go that become the input of a task.
-type secretFlow map[Task]bool // the tasks that send their input, if its input.from reads a secret
+// secretFlow holds the tasks into whose input a secret flows.
+type secretFlow map[Task]bool // tasks that send their input, and whose input.from reads a secret
 
 func (c *checker) secretFlow() secretFlow {
 	f := secretFlow{}
@@ -48,7 +48,7 @@ func (c *checker) secretFlow() secretFlow {
 	return f
 }
 
-// isSent reports whether an expression belongs to a task that sends its input, and does not pass it on by itself.
+// isSent reports whether an expression belongs to a task that sends its input and does not make it its output.
 func (e expressionText) isSent() bool { return e.task != nil && e.task.Traits().SendsInput }
 
 // isSecrets reports whether a variable is one of those that hold the secrets of a run.
@@ -61,13 +61,13 @@ func (f secretFlow) secret(e expressionText, v Name) bool {
 		return true
 	case "authorization":
 		return len(v.Path) == 0 || v.Path[0] != "scheme"
-	case "input": // which a task that sends it does not pass on by itself
+	case "input": // a task that sends its input does not make it its output
 		return f[e.task] && (e.property == propertyOutputAs || e.property == propertyExportAs)
 	}
 	return false
 }
 
-// kept returns what is wrong with a secret in an expression; kept is false if it is only sent or tested there.
+// kept returns the diagnostic for a secret in an expression; kept is false if the expression only sends or tests it.
 func (e expressionText) kept(v Name) (d Diagnostic, kept bool) {
 	d.Help = "use secrets where they are sent: in calls and authentication policies"
 	switch {
@@ -77,7 +77,7 @@ func (e expressionText) kept(v Name) (d Diagnostic, kept bool) {
 		d.Message, d.Help = fmt.Sprintf("`$%s` in the input of another run, which others read: starting it fails", v.Name), "declare the secret in use.secrets of that workflow"
 	case e.property == propertyRunArguments:
 		d.Message, d.Help = fmt.Sprintf("`$%s` among the arguments of a process, which everybody on the machine can read", v.Name), "hand it over in `environment` or `stdin`"
-	case e.property == propertyInputFrom && e.isSent(): // it goes where the task sends it
+	case e.property == propertyInputFrom && e.isSent(): // the task only sends it
 		return d, false
 	case slices.Contains(keptProperties(), e.property):
 		d.Message = fmt.Sprintf("`$%s` in `%s` becomes data of the run, which is kept", v.Name, e.property)
@@ -100,8 +100,8 @@ func (c *checker) undeclared(e expressionText, v Name) {
 	c.add(d)
 }
 
-// holdsSecret reports whether the last part of a pointer names something secret. The endpoints of a policy are paths:
-// the one that tokens come from is no token.
+// holdsSecret reports whether the last part of a pointer names something secret. The token endpoint of a policy is not: it is a
+// path.
 func holdsSecret(at Pointer) bool {
 	tokens := at.Tokens()
 	n := len(tokens)

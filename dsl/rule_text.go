@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// bare matches text that is an expression but for its delimiters.
-var bare = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
+// bareExpression matches text that is an expression except that it lacks its delimiters.
+var bareExpression = regexp.MustCompile(`^\s*(?:\.[A-Za-z_][\w.\[\]"]*|\$(?:context|input|output|secrets|task|workflow|runtime)\b.*)\s*$`)
 
-// jsonPath matches a path of other tools.
+// jsonPath matches a JSONPath, which other tools use.
 var jsonPath = regexp.MustCompile(`^\s*\$\.[A-Za-z_][\w.\[\]]*\s*$`)
 
-// checkLooks: SW504, text that looks like an expression and is none.
-func checkLooks(c *checker) {
+// checkLookalikes: SW504, text that looks like an expression and is not evaluated.
+func checkLookalikes(c *checker) {
 	for _, e := range c.texts {
 		d := Diagnostic{Code: "SW504", Pointer: e.at}
 		switch {
@@ -31,7 +31,7 @@ func checkLooks(c *checker) {
 			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: expressions are jq in `${ }`, where the input is `.`", text)
 			c.add(c.expressionFor(d, "${ "+strings.TrimPrefix(text, "$")+" }"))
-		case !c.w.Evaluate.Loose && bare.MatchString(e.text):
+		case !c.w.Evaluate.Loose && bareExpression.MatchString(e.text):
 			text := strings.TrimSpace(e.text)
 			d.Message = fmt.Sprintf("`%s` is text here: an expression needs `${ }`", text)
 			c.add(c.expressionFor(d, "${ "+text+" }"))
@@ -39,8 +39,8 @@ func checkLooks(c *checker) {
 	}
 }
 
-// expressionFor completes d with the expression that its text was probably meant to be. The edit is never made without
-// asking: the text may be meant as it is.
+// expressionFor completes d with the expression that the author probably meant. The edit is not safe: the text may be meant as it
+// is.
 func (c *checker) expressionFor(d Diagnostic, meant string) Diagnostic {
 	_, n, exact := c.w.Source.find(d.Pointer)
 	facts, err := c.analyze(meant)
@@ -52,8 +52,8 @@ func (c *checker) expressionFor(d Diagnostic, meant string) Diagnostic {
 	return d
 }
 
-// interpolated returns the expression for a text with expressions in it: `Hello ${ .name }!` is ${ "Hello \(.name)!" }. It is
-// empty if the text has a `${` that nothing ends.
+// interpolated returns one expression for a text with expressions in it: ${ "Hello \(.name)!" } for `Hello ${ .name }!`. It is
+// empty if a `${` is not closed.
 func interpolated(text string) string {
 	var b strings.Builder
 	b.WriteString(`${ "`)
@@ -74,7 +74,7 @@ func interpolated(text string) string {
 	return b.String()
 }
 
-// unended returns the expression for text that begins as one and does not end, or "".
+// unended returns the expression for text that begins with `${` and lacks the `}`, or "".
 func unended(text string) string {
 	if source, begins := strings.CutPrefix(strings.TrimSpace(text), "${"); begins && strings.TrimSpace(source) != "" {
 		return "${ " + strings.TrimSpace(source) + " }"
@@ -82,12 +82,12 @@ func unended(text string) string {
 	return ""
 }
 
-// insideQuotes writes text as it stands between the quotes of a string of jq.
+// insideQuotes escapes text for a string literal of jq.
 func insideQuotes(text string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // text is encoded without errors
+	_ = encoder.Encode(text) // a string cannot fail
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 

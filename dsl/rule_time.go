@@ -7,16 +7,15 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// scope is what bounds a task from outside: the timeouts around it that are known.
+// scope is the bound of a task by the timeouts around it.
 type scope struct {
 	limit   time.Duration // the shortest one; 0 is none
 	at      Pointer       // of the shortest one
-	bounded bool          // there is a timeout around, known or not
+	bounded bool          // there is a timeout around it, of known length or not
 }
 
-// knownLength returns how long a duration is, and whether that is known before a run. Years and months count as 365 and 30
-// days.
-func knownLength(d *Duration) (time.Duration, bool) {
+// knownLength returns the length of a duration if it is known before a run. A year counts as 365 days, a month as 30.
+func knownLength(d *Duration) (length time.Duration, known bool) {
 	if d == nil || d.Expression != "" || d.broken {
 		return 0, false
 	}
@@ -24,7 +23,7 @@ func knownLength(d *Duration) (time.Duration, bool) {
 	return d.Exact + time.Duration(d.Years)*365*day + time.Duration(d.Months)*30*day, true
 }
 
-// inside returns the scope of what a timeout bounds.
+// inside returns the scope inside a timeout.
 func (c *checker) inside(outer scope, t *Timeout) scope {
 	after := c.w.TimeoutAfter(t)
 	if t == nil {
@@ -37,7 +36,7 @@ func (c *checker) inside(outer scope, t *Timeout) scope {
 	return inner
 }
 
-// checkTimes: SW301 a timeout that never fires first, SW302 a scope that always times out.
+// checkTimes: SW301 timeouts that never fire first, SW302 scopes that always time out, SW308 timeouts that are too short.
 func checkTimes(c *checker) {
 	if limit, known := knownLength(c.w.TimeoutAfter(c.w.Timeout)); known {
 		c.reportShortTimeout(limit, c.w.Timeout.Pointer)

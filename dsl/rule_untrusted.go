@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// fixedHost matches an expression of text that begins with a scheme and a host, so that data can only follow them.
+// fixedHost matches an expression that yields a literal scheme and host before any data.
 var fixedHost = regexp.MustCompile(`^\s*(?:\$\{)?\s*\(?\s*"[a-z][a-z0-9+.-]*://[^/"\\]+(?:/|"\s*\+\s*"/)`)
 
-// checkUntrusted: SW603, data that becomes code, or tells which host is called.
+// checkUntrusted: SW603, data that becomes code, or decides which host is called.
 func checkUntrusted(c *checker) {
 	c.facts(func(e expressionText, facts Facts) {
 		if !readsData(facts) {

@@ -8,14 +8,14 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// references returns every place that names something under use.
+// references returns every place that names a definition under use.
 func (c *checker) references() (all []Reference) {
 	w := &walker{onReference: func(r Reference) { all = append(all, r) }}
 	w.workflow(c.w, nil)
 	return all
 }
 
-// defined returns what use has, by section.
+// defined returns the names under use, by section.
 func (c *checker) defined() map[string][]string {
 	u := c.w.Use
 	return map[string][]string{
@@ -24,7 +24,7 @@ func (c *checker) defined() map[string][]string {
 	}
 }
 
-// checkReferences: SW203, names that nothing under use has.
+// checkReferences: SW203, names that are not defined under use.
 func checkReferences(c *checker) {
 	defined := c.defined()
 	for _, r := range c.references() {
@@ -55,7 +55,7 @@ func checkReferences(c *checker) {
 	}
 }
 
-// catalog completes d, whose pointer is that of a function's name with its catalog: name:version@catalog.
+// catalog completes d, which is about the catalog in the name of a function: name:version@catalog.
 func (c *checker) catalog(d Diagnostic, name string, candidates []string) Diagnostic {
 	text, _ := c.w.Source.Data(d.Pointer).(string)
 	i := strings.LastIndexByte(text, '@') + 1
@@ -75,12 +75,12 @@ func contains(list []string, name string) bool {
 	return false
 }
 
-// checkUnused: SW205, what is defined under use and named nowhere.
+// checkUnused: SW205, definitions under use that nothing names.
 func checkUnused(c *checker) {
 	used, defined := map[string]bool{}, c.defined()
 	for _, r := range c.references() {
 		used[r.Section+"/"+r.Name] = true
-		used[r.Section+"/"+suggest.Nearest(r.Name, defined[r.Section])] = true // it is misspelt, which is one mistake
+		used[r.Section+"/"+suggest.Nearest(r.Name, defined[r.Section])] = true // a misspelt name is reported once, not as an unused definition too
 	}
 	c.unusedSecrets(used)
 	for _, section := range []string{"authentications", "catalogs", "errors", "functions", "retries", "timeouts"} {
@@ -100,7 +100,7 @@ func (c *checker) unusedSecrets(used map[string]bool) {
 			if !isSecrets(v) {
 				continue
 			}
-			if len(v.Path) == 0 { // all of them, or one that only a run knows
+			if len(v.Path) == 0 { // it reads all secrets, or one whose name is computed
 				used["secrets"] = true
 				continue
 			}

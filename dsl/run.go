@@ -20,7 +20,7 @@ type Process struct {
 	Environment Value // an object
 }
 
-// parseRun decodes what runs outside: a container, a script, a shell command or a workflow.
+// parseRun decodes a `run` task: of a container, a script, a shell command or a workflow.
 func parseRun(p *parser, o *object, base TaskBase) Task {
 	n := o.value("run")
 	r := p.object(n, o.at.Key("run"), "`run`", "container", "script", "shell", "workflow", "await", "return")
@@ -39,10 +39,10 @@ func parseRun(p *parser, o *object, base TaskBase) Task {
 	case "workflow":
 		return parseRunWorkflow(p, r, base, run)
 	}
-	return &DoTask{TaskBase: base} // what is run is not known
+	return &DoTask{TaskBase: base} // it is not known what to run
 }
 
-// traits returns those of what runs outside.
+// traits returns those of all `run` tasks.
 func (r RunBase) traits() Traits {
 	return Traits{Group: "run", Unbounded: !r.Detached, ChangesOutside: true}
 }

@@ -13,7 +13,7 @@ type RunWorkflow struct {
 // Kind returns KindRunWorkflow.
 func (*RunWorkflow) Kind() Kind { return KindRunWorkflow }
 
-// Traits: what the other workflow raises is not known here.
+// Traits: the errors of the other workflow are not known here.
 func (t *RunWorkflow) Traits() Traits {
 	traits := t.traits()
 	traits.AnyErrors = true

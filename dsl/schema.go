@@ -16,7 +16,7 @@ type Schema struct {
 	Resource *ExternalResource
 }
 
-// Unsupported returns what is wrong if the schema is in a language that nobody defines (semantics 3.9).
+// Unsupported returns the diagnostic for a schema in an unknown language (semantics 3.9).
 func (s *Schema) Unsupported() (d Diagnostic, unsupported bool) {
 	language, _, _ := strings.Cut(s.Format, ":")
 	return Diagnostic{
@@ -64,7 +64,7 @@ func isBareSchema(n *yaml.Node) bool {
 	return found
 }
 
-// schemaKeywords are the keywords by which a JSON Schema is recognised.
+// schemaKeywords are keywords that only a JSON Schema has.
 func schemaKeywords() []string {
 	return []string{
 		"$schema", "$id", "$ref", "$defs", "definitions", "type", "properties", "required", "items", "enum", "const",

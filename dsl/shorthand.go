@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// gluedText matches text that was meant as a key and a value.
+// gluedText matches text that was meant as a key and a value, without the space after the colon.
 var gluedText = regexp.MustCompile(`^[A-Za-z]\w*:[^\s/]\S*$`)
 
 // howToWrite returns how to write an object in whose place one value stands, or "".
@@ -73,8 +73,8 @@ func objectsAroundNumber() map[string]string {
 	}
 }
 
-// memberProperties returns the properties of objects by the member that they belong to: one that is found beside the member was
-// probably meant to be inside it.
+// memberProperties returns the properties of members of objects. If one of them stands beside the member, it was probably meant
+// inside.
 func memberProperties() map[string][]string {
 	return map[string][]string{
 		"document": {"dsl", "namespace", "name", "version"},
@@ -97,7 +97,7 @@ func memberWith(name string, allowed []string) string {
 	return ""
 }
 
-// reportTooDeep reports properties of an inner object that belong beside it, as properties of o.
+// reportTooDeep reports properties inside an object that belong one level up, into o.
 func (o *object) reportTooDeep(inner *object, names ...string) {
 	for _, name := range names {
 		key := inner.key(name)
@@ -114,7 +114,7 @@ func (o *object) reportTooDeep(inner *object, names ...string) {
 	}
 }
 
-// markPresent notes that a property is there, though not where or not as it is called, so that it is not missed as well.
+// markPresent notes that a property is there in a wrong place or under a wrong name, so that it is not reported as missing too.
 func (o *object) markPresent(name string) {
 	if o.misspelt == nil {
 		o.misspelt = map[string]bool{}

@@ -10,12 +10,12 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// certain finds the one choice that a misspelt text must stand for, or "": suggest.Word for the words of the language,
-// suggest.Name for names that the author has chosen.
+// certain returns the choice that a misspelt text surely means, or "". It is suggest.Word for words of the language, and
+// suggest.Name for names of the author.
 type certain func(misspelt string, choices []string) string
 
-// suggested completes d, which is about the misspelt text of a node, with the choice that was probably meant: as a question,
-// and as an edit, which is safe only if nothing else can have been meant.
+// suggested completes d, which is about the misspelt text of a node, with the choice that was probably meant: with a question, and
+// with an edit that is safe only if no other choice can be meant.
 func (s *Source) suggested(d Diagnostic, n *yaml.Node, choices []string, sure certain) Diagnostic {
 	meant := suggest.Nearest(n.Value, choices)
 	if meant == "" {
@@ -26,7 +26,7 @@ func (s *Source) suggested(d Diagnostic, n *yaml.Node, choices []string, sure ce
 	return d
 }
 
-// synonyms are the words of other languages for properties of this one that take the same value.
+// synonyms are words of other languages for properties of this one, with the same kind of value.
 func synonyms() map[string]string {
 	return map[string]string{
 		"url": "endpoint", "uri": "endpoint", "minute": "minutes", "second": "seconds", "hour": "hours", "day": "days",
@@ -36,7 +36,7 @@ func synonyms() map[string]string {
 	}
 }
 
-// resembling are the words of other languages for properties of this one that take a value of another shape.
+// resembling are words of other languages for properties of this one, with another kind of value.
 func resembling() map[string]string {
 	return map[string]string{
 		"parallel": "fork", "delay": "wait", "sleep": "wait", "foreach": "for", "loop": "for", "invoke": "call", "throw": "raise",
@@ -45,7 +45,7 @@ func resembling() map[string]string {
 	}
 }
 
-// otherKeyFor returns the property of allowed that an unknown one most likely stands for, or "".
+// otherKeyFor returns the allowed property that an unknown one most likely means, or "".
 func otherKeyFor(name string, allowed []string) string {
 	for _, words := range []map[string]string{synonyms(), resembling()} {
 		if meant, ok := words[name]; ok && slices.Contains(allowed, meant) {
@@ -68,7 +68,7 @@ func (s *Source) otherKey(d Diagnostic, key *yaml.Node, allowed []string) Diagno
 
 func didYouMean(text string) string { return fmt.Sprintf("did you mean `%s`?", text) }
 
-// onlyIf returns edits that are made without asking only if they are certain.
+// onlyIf returns edits that are safe only if they are certain.
 func onlyIf(certain bool, edits []source.Edit) []source.Edit {
 	for i := range edits {
 		edits[i].Safe = edits[i].Safe && certain

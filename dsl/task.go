@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind is a kind of task, spelt as its stem: the name of its file in every package.
+// Kind is a kind of task. Its text is the name of its files in every package, such as call_http.
 type Kind string
 
 // The kinds of tasks.
@@ -46,19 +46,19 @@ func Kinds() []Kind {
 // Words returns the kind as people write it: call http.
 func (k Kind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Task is one task of a workflow: a pointer to one of this package's ...Task, Call... and Run... types. What rules, the
-// compiler and drawings need to know of it they ask here, and not of its kind.
+// Task is one task of a workflow: a pointer to one of this package's ...Task, Call... and Run... types. Rules,
+// compiler and graphs ask it for its traits, so that none of them has a switch over kinds.
 type Task interface {
 	Base() *TaskBase
 	Kind() Kind
 	Traits() Traits
 
-	parts(*walker)                                      // walks through what this kind alone holds
+	parts(*walker)                                      // walks through the properties that only this kind has
 	binds() []string                                    // the variables that output.as and export.as see besides the built-in ones
 	jumps() (all []jump, exhaustive bool)               // its flow directives beside `then`; exhaustive: one of them always applies instead
 	minDuration(*checker) time.Duration                 // without its own timeout and condition, if nothing fails
-	mayComplete(*checker) bool                          // whether the flow may come out of it without an error
-	boundedLists(c *checker, inner scope) []boundedList // its lists, if not all of them are in the scope inside of it
+	mayComplete(*checker) bool                          // whether the flow may continue after it
+	boundedLists(c *checker, inner scope) []boundedList // its lists, unless all of them are in the scope inside it
 }
 
 // Traits are what rules need to know of a task instead of its kind. The zero value is a task that computes its output from
@@ -107,8 +107,8 @@ type TaskBase struct {
 	Engine   TaskEngine // what metadata.swrun says
 }
 
-// Base returns b, so that types which embed a TaskBase are Tasks. The methods below are those of a kind that says nothing
-// else.
+// Base returns b, so that types which embed a TaskBase are Tasks. The methods below are the defaults for
+// all kinds.
 func (b *TaskBase) Base() *TaskBase { return b }
 
 // Traits returns those of a task that computes its output from its input.

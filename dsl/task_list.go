@@ -90,8 +90,8 @@ func (p *parser) mapForList(n *yaml.Node, at Pointer, message, item string) {
 	p.add(d)
 }
 
-// dashed returns the name in the first key that begins with what was meant as the dash of a list item, or "": a hyphen without a
-// space behind it, or a sign that looks like one.
+// dashed returns the name in the first key that begins with an attempt at the dash of a list item, or "": a hyphen without a space
+// after it, or a character that looks like a hyphen.
 func dashed(n *yaml.Node) string {
 	const dashes = "-\u2010\u2011\u2012\u2013\u2014\u2022\u2212"
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -102,7 +102,7 @@ func dashed(n *yaml.Node) string {
 	return ""
 }
 
-// isOneTask reports whether an object in the place of a list of tasks is a task itself, without a name.
+// isOneTask reports whether an object is a task without a name, where a list of tasks should be.
 func isOneTask(n *yaml.Node) bool {
 	return slices.ContainsFunc(keywords(), func(k keyword) bool {
 		_, value := source.Child(n, k.name)

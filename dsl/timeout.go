@@ -16,8 +16,8 @@ type Timeout struct {
 	After   *Duration
 }
 
-// timeoutWithoutAfter reports a timeout that is written as the duration alone, and decodes what was meant. It is nil if the
-// timeout is written otherwise.
+// timeoutWithoutAfter reports a timeout that is only a duration, without `after`, and decodes it. It returns nil for other
+// timeouts.
 func (p *parser) timeoutWithoutAfter(n *yaml.Node, at Pointer) *Timeout {
 	d := Diagnostic{Code: "SW107", Message: "a timeout needs `after` around its duration", Pointer: at, Range: p.src.RangeOf(n)}
 	switch {
@@ -86,7 +86,7 @@ func (p *parser) timeoutDefinition(n *yaml.Node, at Pointer) *Timeout {
 	return t
 }
 
-// TimeoutAfter returns what a timeout says, or the one in use.timeouts that it names; nil if there is none.
+// TimeoutAfter returns the duration of a timeout, or of the one in use.timeouts that it names; nil if there is none.
 func (w *Workflow) TimeoutAfter(t *Timeout) *Duration {
 	if t != nil && t.Use.Name != "" {
 		t = w.Use.Timeouts[t.Use.Name]

@@ -8,9 +8,8 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
-// Walk calls visit for every task of the workflow, in the order of the document's usual layout: extensions and
-// functions, then the tasks; a task comes before the tasks inside it. If visit returns false, what is inside the
-// task is left out.
+// Walk calls visit for every task of the workflow: those of extensions and functions first, then the others in the order of the
+// document. A task comes before the tasks inside it. If visit returns false, the tasks inside are left out.
 func Walk(w *Workflow, visit func(Task) bool) {
 	(&walker{onTask: visit}).workflow(w, nil)
 }
@@ -37,24 +36,23 @@ func Lists(t Task) []TaskList {
 	return w.lists
 }
 
-// walker goes through all parts of a tree. What a task holds beside what all tasks share is said by its kind, in the method
-// parts. Each hook that is set is called for the parts of one sort.
+// walker goes through all parts of a tree, and calls each hook that is set for the parts of one sort. The method parts of each kind
+// of task walks through the properties that only this kind has.
 type walker struct {
-	onTask      func(Task) bool              // before what is inside; false leaves that out
+	onTask      func(Task) bool              // before the parts inside it; false leaves them out
 	onList      func(owner Task, l TaskList) // the owner is nil for the workflow and for extensions
 	onBound     func(variables []string)
 	onValue     func(p property, v Value)
 	onSchema    func(*Schema)
 	onError     func(*ErrorDefinition)
 	onReference func(Reference)
-	shallow     bool // tasks are not walked through: lists holds those that were met
+	shallow     bool // lists are collected in the field lists, and not walked through
 	lists       []TaskList
-	variables   []string // that are bound where the walk is just now
-	task        Task     // the innermost task around it; nil outside of all
+	variables   []string // that are bound at the current part
+	task        Task     // the innermost task around the current part, or nil
 }
 
-// workflow walks through a document. What is defined under use runs wherever it is named: variables are those that it
-// may use.
+// workflow walks through a document. Definitions under use run wherever they are named: variables are those that they may use.
 func (w *walker) workflow(doc *Workflow, variables []string) {
 	w.input(doc.Input)
 	w.output(doc.Output)
@@ -95,7 +93,7 @@ func (w *walker) use(u *Use) {
 	}
 }
 
-// bind binds variables for what the walk meets next. It returns those that were bound before, to be put back.
+// bind binds variables for the parts that follow. It returns those that were bound before, which the caller restores.
 func (w *walker) bind(variables []string) (outer []string) {
 	outer = w.variables
 	if len(variables) > 0 {
@@ -245,7 +243,7 @@ func (w *walker) schema(s *Schema) {
 	}
 }
 
-// strategy walks through what filters, correlates and ends the consumption of events.
+// strategy walks through the filters, correlations and end of the consumption of events.
 func (w *walker) strategy(s *EventStrategy) {
 	if s == nil {
 		return
@@ -260,8 +258,8 @@ func (w *walker) strategy(s *EventStrategy) {
 	w.strategy(s.UntilEvent)
 }
 
-// correlation walks through the parts of a correlation that are expressions: not the bare name of an attribute
-// (semantics 14.7), and not a literal that is expected.
+// correlation walks through the expressions of a correlation: `from` unless it is the name of an attribute (semantics 14.7), and
+// `expect` unless it is a literal.
 func (w *walker) correlation(c Correlation) {
 	if !attribute.MatchString(c.From.Text) {
 		w.expression(propertyCorrelateFrom, c.From)

@@ -61,7 +61,7 @@ type Extension struct {
 	After   TaskList
 }
 
-// Extends reports whether the extension is one of a task's kind.
+// Extends reports whether the extension applies to a task's kind.
 func (e *Extension) Extends(t Task) bool {
 	return slices.Contains([]string{"all", string(t.Kind()), t.Traits().Group}, e.Extend)
 }
@@ -89,7 +89,7 @@ func (p *parser) workflow(root *yaml.Node) *Workflow {
 		Evaluate: p.evaluate(o),
 	}
 	o.require("document", "do")
-	if n := o.value("document"); n != nil && w.Timeout == nil { // it stands in the wrong place, which was reported
+	if n := o.value("document"); n != nil && w.Timeout == nil { // in the wrong place, which was reported
 		w.Timeout = p.timeout(&object{p: p, node: n, at: Pointer("").Key("document")})
 	}
 	return w
@@ -116,7 +116,7 @@ func (p *parser) document(parent *object) Document {
 	return d
 }
 
-// misplacedTimeout reports a timeout under document, where a published page shows it (semantics 1.7b).
+// misplacedTimeout reports a timeout under `document`, as on a published page (semantics 1.7b).
 func (p *parser) misplacedTimeout(o *object, n *yaml.Node) {
 	key := o.key("timeout")
 	d := Diagnostic{

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/suggest"
 )
 
-// Facts is what is known about an expression without evaluating it.
+// Facts are what an analysis of an expression finds, without evaluating it.
 type Facts struct {
 	Variables []Ref      // $names that it does not bind itself, in order of appearance
 	Functions []Ref      // functions it calls and does not define itself

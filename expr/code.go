@@ -81,7 +81,7 @@ func (s *source) program(query *gojq.Query, w *walker) (*gojq.Code, error) {
 	return code, nil
 }
 
-// additions are the functions that gojq does not have.
+// additions are functions that gojq lacks.
 func additions() []gojq.CompilerOption {
 	return []gojq.CompilerOption{
 		gojq.WithFunction(nativeIterate, 0, 0, chargingNative(chargeIterate)),

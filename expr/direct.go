@@ -9,7 +9,7 @@ import (
 // A node is an expression that always yields one value or one error, and that is evaluated without the jq machine.
 // Most expressions of workflows are like that: paths, literals, objects, arithmetic, comparisons, texts with
 // interpolations. Whatever is not trivial is left to gojq's natives, so that values and errors are jq's own. Parts are
-// evaluated in the machine's order, so that of several errors the same one comes first.
+// evaluated in the machine's order, so that the first error is the same.
 type node interface {
 	eval(r *run, input any) (any, error)
 }
@@ -46,7 +46,7 @@ func (c *Code) evalDirect(env Env, input any) (any, error) {
 		return nil, reportedError(err)
 	}
 	if _, plain := c.direct.(*path); plain {
-		return v, nil // a part of what is there already
+		return v, nil // a part of a value that exists already
 	}
 	return c.checkResult(v)
 }

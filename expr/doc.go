@@ -1,9 +1,8 @@
 // Package expr evaluates runtime expressions: jq programs, run by gojq, which no other package imports.
 //
 // An expression is compiled once ([Compile]) with only the variables that it uses, and then evaluated many times,
-// by many instances at once. Evaluation is deterministic: the clock is the step's, there is no environment, no
-// input, no module, no local time zone. It is bounded in steps, memory and work, and in the size and depth of what it yields
-// (semantics section 2).
+// by many runs at once. Evaluation is deterministic: the clock is the step's, and there are no environment, input, modules or local
+// time zone. It is bounded in steps, memory and work, and in the size and depth of its result (semantics section 2).
 //
 // There are two ways to evaluate. Expressions that always yield one value, such as paths, literals, objects,
 // arithmetic, comparisons and texts, are trees of nodes that work directly on the values (direct.go). All others run

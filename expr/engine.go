@@ -12,7 +12,7 @@ import (
 // native is one of gojq's own functions, as its machine calls it: it returns a value or an error.
 type native = func(input any, args []any) any
 
-// layout is where gojq keeps what guards need and gojq's API does not offer.
+// layout is the position of private fields of gojq that guards need.
 //
 // A context can stop jq's loops but neither one huge operation nor the memory that operations build, and
 // gojq.WithFunction cannot replace a function of gojq's, least of all where gojq's own definitions use it. So each

@@ -76,8 +76,8 @@ func newPattern(text, flags string) (*pattern, error) {
 	return &pattern{find: find, next: next, size: len(program.Inst)}, nil
 }
 
-// matchPatterns replaces gojq's _match, the base of test, match, capture, scan, split/2, sub and gsub. It finds the same, but
-// with a bounded cache, bounded patterns, and in time that grows with the text and not with its square.
+// matchPatterns replaces gojq's _match, the base of test, match, capture, scan, split/2, sub and gsub. It has the same results,
+// with a bounded cache and bounded patterns, in time that grows with the text and not with its square.
 func matchPatterns(cache *patterns, f native, input any, args []any) any {
 	s, ok := input.(string)
 	text, isText := args[0].(string)

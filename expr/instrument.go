@@ -19,7 +19,7 @@ const (
 
 // instrumenter inserts charges into the tree of a program. It changes the tree.
 type instrumenter struct {
-	catches bool // the program may catch errors in a loop, so that it has to pay for what they show
+	catches bool // the program may catch errors in a loop, so their messages are charged
 }
 
 // instrument inserts charges into a program, also before calls of gojq's own definitions that iterate over their input.

@@ -8,8 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// expander replaces aliases by what they stand for, and merge keys by the properties that they merge. What an alias
-// stands for is shared and not copied, so that what is said of it points at the text of the anchor.
+// expander replaces aliases by what they stand for, and merge keys by the properties that they merge. The value of
+// an alias is shared and not copied, so that a diagnostic about it points at the text of the anchor.
 type expander struct {
 	*reader
 	aliases map[*yaml.Node][]*yaml.Node // as in Tree
@@ -19,7 +19,7 @@ type expander struct {
 	merged  int // properties that merge keys have gone through
 }
 
-// expand expands the tree below root. It reports and returns nil if that has no end.
+// expand expands the tree below root. It reports an alias inside its own value, and returns nil.
 func (r *reader) expand(root *yaml.Node) *yaml.Node {
 	e := &expander{
 		reader: r, aliases: map[*yaml.Node][]*yaml.Node{}, anchors: map[string]*yaml.Node{}, open: map[*yaml.Node]bool{}, done: map[*yaml.Node]bool{},
@@ -32,7 +32,7 @@ func (r *reader) expand(root *yaml.Node) *yaml.Node {
 	return e.node(root)
 }
 
-// noteAnchors notes every anchor, and reports one that stands twice: which of them is meant would depend on the place.
+// noteAnchors notes every anchor. It reports two anchors with one name: their order would decide which one an alias means.
 func (e *expander) noteAnchors(n *yaml.Node) {
 	if n.Anchor != "" {
 		if first := e.anchors[n.Anchor]; first != nil {
@@ -60,7 +60,7 @@ func hasMerge(n *yaml.Node) bool {
 	return false
 }
 
-// node returns what stands for n, or nil if it was refused.
+// node returns n, or its value if it is an alias, with everything below expanded. It returns nil if it has reported a problem.
 func (e *expander) node(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		if e.open[n.Alias] {
@@ -100,7 +100,7 @@ func hasMergeKey(n *yaml.Node) bool {
 	return false
 }
 
-// note keeps the alias that the i-th node of a collection is in the text.
+// note records that the i-th node of a collection is an alias in the text.
 func (e *expander) note(n *yaml.Node, i int, alias *yaml.Node) {
 	if e.aliases[n] == nil {
 		e.aliases[n] = make([]*yaml.Node, len(n.Content))
@@ -108,8 +108,8 @@ func (e *expander) note(n *yaml.Node, i int, alias *yaml.Node) {
 	e.aliases[n][i] = alias
 }
 
-// merge replaces the merge keys of a mapping by what they merge: the mapping's own properties come before those that are
-// merged, and of several mappings the first that has a property gives it.
+// merge replaces the merge key of a mapping by the properties that it merges. The mapping's own properties win over merged ones,
+// and earlier merged mappings win over later ones.
 func (e *expander) merge(n *yaml.Node) bool {
 	taken := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -145,7 +145,7 @@ type merger struct {
 	taken   map[string]bool
 	aliases []*yaml.Node // of the mapping as it was
 	content []*yaml.Node
-	by      []*yaml.Node // for each of content the alias it comes by
+	by      []*yaml.Node // for each node of content its alias, or nil
 }
 
 func (m *merger) alias(i int) *yaml.Node {
@@ -160,7 +160,7 @@ func (m *merger) put(key, value, keyAlias, valueAlias *yaml.Node) {
 	m.by = append(m.by, keyAlias, valueAlias)
 }
 
-// all merges a mapping, or each of a list.
+// all merges a mapping, or each mapping of a list.
 func (m *merger) all(value, alias *yaml.Node) bool {
 	switch value.Kind {
 	case yaml.MappingNode:
@@ -209,8 +209,7 @@ func (e *expander) refuse(n *yaml.Node, message string) {
 	e.report(Problem{Code: "SW104", Message: message, Range: e.firstLine(n), Help: "write the values out, or name them under `use`"})
 }
 
-// AliasOn returns the first alias on the way to a place, which is given as keys and indices, with a label that names it; ok is
-// false if there is none.
+// AliasOn returns the first alias on the path to a node, with a label that names it. The path consists of keys and indices.
 func (t *Tree) AliasOn(path []string) (alias Related, ok bool) {
 	if t.anchors == nil {
 		return Related{}, false
@@ -234,15 +233,15 @@ func (t *Tree) AliasOn(path []string) (alias Related, ok bool) {
 // HasAnchors reports whether the text has anchors, so that a node may be at several places of the tree.
 func (t *Tree) HasAnchors() bool { return t.anchors != nil }
 
-// ChangesOneNode reports whether edits cannot change other places of the tree: none is of several lines, or of a line that holds
-// an anchor, part of what it names, or an alias.
+// ChangesOneNode reports whether edits surely change one place of the tree only. Edits of several lines may not, nor edits of a line
+// with an alias, an anchor or a part of its value.
 func (t *Tree) ChangesOneNode(edits []Edit) bool {
 	return t.anchors == nil || !slices.ContainsFunc(edits, func(e Edit) bool {
 		return e.Range.Start.Line != e.Range.End.Line || t.isShared(e.Range.Start.Line)
 	})
 }
 
-// isShared reports whether a line holds an anchor, part of what it names, or an alias.
+// isShared reports whether a line has an alias, an anchor or a part of its value.
 func (t *Tree) isShared(line int) bool {
 	for _, n := range t.anchors {
 		if line >= n.Line && line <= t.LastLine(n) {

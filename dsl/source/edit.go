@@ -98,7 +98,7 @@ func (t *Tree) ReplaceQuoted(n *yaml.Node, text string) []Edit {
 	return edits
 }
 
-// Quote puts a text of one line in the quotes that the document's format has.
+// Quote puts a text of one line in quotes: single ones in YAML, double ones in JSON.
 func (t *Tree) Quote(text string) string {
 	if t.json {
 		return inDoubleQuotes(text)
@@ -112,7 +112,7 @@ func inDoubleQuotes(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// plain matches text that stands for itself without quotes, wherever it stands.
+// plain matches text that needs no quotes anywhere in a document.
 var plain = regexp.MustCompile(`^[A-Za-z][\w./:-]*$`)
 
 // readsAsText reports whether YAML reads a text as itself without quotes.
@@ -138,7 +138,7 @@ func (t *Tree) Indent(first, last int) []Edit {
 	return edits
 }
 
-// Dash makes a list item of a property, by a dash in the place of the indentation before its key.
+// Dash makes a list item of a property: a dash replaces the last two spaces of indentation before its key.
 func (t *Tree) Dash(key *yaml.Node) []Edit {
 	start := t.OffsetOf(key)
 	if start < 2 || string(t.Text[start-2:start]) != "  " {

@@ -17,7 +17,7 @@ type Edit struct {
 	Safe    bool
 }
 
-// Related is a second place that helps to understand what is said about a first one.
+// Related is a second place that helps to understand a message about another one.
 type Related struct {
 	Range Range
 	Label string

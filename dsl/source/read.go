@@ -19,17 +19,17 @@ const (
 	MaxNodes = 20_000
 )
 
-// Problem is a reason why a text cannot be read, or not as a whole.
+// Problem is a mistake of the text: it cannot be read, or not as a whole.
 type Problem struct {
-	Code    string // of the diagnostic that it becomes
+	Code    string // of its rule, such as SW101
 	Message string
 	Range   Range
-	Path    []string // the keys and indices on the way to what is wrong, if that is in the tree
+	Path    []string // keys and indices to the node, if it is in the tree
 	Related []Related
 	Help    string
 }
 
-// Read reads a text, whose name file is only used in messages. The tree has no root if the problems leave nothing to go on with.
+// Read reads a text, whose name file is only used in messages. The tree has no root if it cannot be used at all.
 func Read(file string, text []byte) (*Tree, []Problem) {
 	r := &reader{Tree: newTree(file, text)}
 	if len(text) > MaxSize {
@@ -73,7 +73,7 @@ func (r *reader) readRoot() {
 	}
 }
 
-// checkCharacters reports the first character that does not belong into a document.
+// checkCharacters reports the first character that is not allowed in a document.
 func (r *reader) checkCharacters() bool {
 	text := r.Text
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) || len(text) > 1 && (text[0] == 0) != (text[1] == 0) {
@@ -143,8 +143,7 @@ func (r *reader) readYAML() *yaml.Node {
 
 var versionDirective = regexp.MustCompile(`(?m)\A(?:\x{feff})?(?:(?:#.*|%TAG .*|\s*)\r?\n)*%YAML[ \t]+1\.\d`)
 
-// withoutVersion makes a comment of the directive %YAML: the library takes 1.1 only, and this is read as 1.2 whatever the
-// document says.
+// withoutVersion makes a comment of the directive %YAML: the library accepts only 1.1, while documents are always read as 1.2.
 func withoutVersion(text []byte) []byte {
 	found := versionDirective.Find(text)
 	if found == nil {
@@ -157,7 +156,7 @@ func withoutVersion(text []byte) []byte {
 
 var jsonStart = regexp.MustCompile(`^\s*\{\s*"`)
 
-// jsonError reports where a text that is no YAML stops being JSON, if that is what it was meant to be.
+// jsonError reports the first syntax error of a text that is not YAML and was probably meant to be JSON.
 func (r *reader) jsonError(text []byte) bool {
 	var syntax *json.SyntaxError
 	if !jsonStart.Match(text) || !errors.As(json.Unmarshal(text, new(any)), &syntax) {
@@ -175,8 +174,8 @@ type sizeCheck struct {
 	reported map[string]bool
 }
 
-// check reports what makes a tree too large or too deep, and what is not taken at all, each once. It returns false if
-// the rest of the tree is not worth a look.
+// check reports a tree that is too large or too deep, and tags that are not allowed, each once. It returns false if it did not go
+// through the whole tree.
 func (s *sizeCheck) check(n *yaml.Node, depth int) bool {
 	s.nodes++
 	s.bytes += len(n.Value)

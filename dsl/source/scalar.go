@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ScalarType is what a plain scalar is by the core schema of YAML 1.2, whatever YAML 1.1 makes of it.
+// ScalarType is the type of a scalar by the core schema of YAML 1.2, which differs from YAML 1.1.
 type ScalarType int
 
 // The types of scalars.
@@ -33,7 +33,7 @@ var (
 // TypeOf returns the type of a scalar.
 func TypeOf(n *yaml.Node) ScalarType {
 	const text = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
-	if n.Style&text != 0 { // the only tag that is taken is !!str
+	if n.Style&text != 0 { // the only tag that is allowed is !!str
 		return TextScalar
 	}
 	switch n.Value {

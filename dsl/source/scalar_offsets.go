@@ -8,9 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// offsets returns, for every byte of a scalar's decoded value and for its end, the offset in the text that it comes
-// from, and the offset at which what the byte before it comes from ends. The YAML library says only where the scalar
-// begins.
+// offsets returns where the bytes of a scalar's decoded value stand in the text, with one more element for its end: byte i begins at
+// starts[i] and ends at ends[i+1]. The YAML library only says where the scalar begins.
 func (t *Tree) offsets(n *yaml.Node) (starts, ends []int) {
 	w := &scalarWalk{text: t.Text, at: t.OffsetOf(n), value: n.Value}
 	w.skipTag()
@@ -141,7 +140,7 @@ func (w *scalarWalk) copy(size int) {
 	}
 }
 
-// trailing reports whether only white space follows on the line: folding drops it.
+// trailing reports whether only white space follows on the line; folding removes it.
 func (w *scalarWalk) trailing() bool {
 	rest := bytes.TrimLeft(w.text[w.at:], " \t\r")
 	return len(rest) > 0 && rest[0] == '\n'
@@ -153,7 +152,7 @@ func (w *scalarWalk) skipSpace() {
 	}
 }
 
-// lineBreak passes over a line break: of a block scalar it is a line break, a space, or nothing.
+// lineBreak passes over a line break. In the value of a block scalar it is a line break, a space or nothing.
 func (w *scalarWalk) lineBreak(next byte) {
 	if !w.block {
 		w.fold()
@@ -168,8 +167,8 @@ func (w *scalarWalk) lineBreak(next byte) {
 	w.skipIndent()
 }
 
-// fold passes over the line breaks between two lines of a flow scalar: a single one is a space, of several all but
-// the first are line breaks.
+// fold passes over the line breaks between two lines of a flow scalar. A single one is a space in the value; if there are several,
+// the first one is dropped.
 func (w *scalarWalk) fold() {
 	first, size := w.at, w.breakSize()
 	w.at += size
@@ -216,7 +215,7 @@ func (w *scalarWalk) escaped() {
 		size = 6
 	case 'U':
 		size = 10
-	case '\n', '\r': // the break itself is escaped: nothing of it is left
+	case '\n', '\r': // an escaped line break is not in the value
 		w.at++
 		w.at += w.breakSize()
 		w.skipSpace()

@@ -2,17 +2,17 @@ package source
 
 import "bytes"
 
-// structure is what a scan of the text finds without understanding it: text in quotes, and brackets that are open.
+// structure is the result of a scan of a text that cannot be parsed: text in quotes, and brackets that are not closed.
 type structure struct {
 	quotes []quotation
 	open   []int // offsets of the brackets
 }
 
-// quotation is text in quotes, both included.
+// quotation is the range of a text in quotes, with the quotes.
 type quotation struct{ at, end int }
 
-// lateQuote returns the text in quotes that ends before a problem on the same line and began on an earlier one, or nil:
-// then its first quote was not closed, and the one that seems to end it opens another.
+// lateQuote returns the text in quotes that began on an earlier line and ends before a problem on the same line, or nil. Its first
+// quote was probably never closed, and the quote that seems to end it opens another text.
 func (s *structure) lateQuote(src *Tree, problem int) *quotation {
 	line := src.PositionOf(problem).Line
 	for i := len(s.quotes) - 1; i >= 0; i-- {
@@ -24,7 +24,7 @@ func (s *structure) lateQuote(src *Tree, problem int) *quotation {
 	return nil
 }
 
-// quoted reports whether text in quotes ends right before an offset, but for white space.
+// quoted reports whether text in quotes ends right before an offset, except for white space.
 func (s *structure) quoted(offset int, src *Tree) bool {
 	for _, q := range s.quotes {
 		if q.end <= offset && len(bytes.TrimSpace(src.Text[q.end:offset])) == 0 {
@@ -34,7 +34,7 @@ func (s *structure) quoted(offset int, src *Tree) bool {
 	return false
 }
 
-// scan finds the text in quotes before an offset. Quotes inside of plain text, comments and blocks of text are none.
+// scan finds the text in quotes before an offset. Quotes inside plain text, comments and block scalars do not count.
 func (t *Tree) scan(until int) *structure {
 	c := &structureScan{source: t, at: t.lines[0], until: min(until+1, len(t.Text)), start: true}
 	for c.at < c.until {
@@ -115,7 +115,7 @@ func (c *structureScan) quote(b byte) {
 	}
 }
 
-// block passes over the lines of a block of text: all that are indented deeper than the line that begins it.
+// block passes over a block scalar: all lines that are indented deeper than the line where it begins.
 func (c *structureScan) block() {
 	first := c.source.PositionOf(c.at).Line
 	indent := indentOf(c.source.Line(first))

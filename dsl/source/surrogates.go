@@ -13,11 +13,11 @@ import (
 // surrogates matches two escapes that stand for one character, as JSON writes those beyond U+FFFF.
 var surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 
-// narrowed is by how much shorter the one escape is that the library reads instead.
+// narrowed is how much shorter the one escape is than the two.
 const narrowed = len(`\uD83D\uDE00`) - len(`\U0001F600`)
 
-// joinSurrogates writes each pair of surrogates in double quotes as the one escape that the library reads. It notes where,
-// so that columns are those of the document. It returns nil unless that is what the library's error is about.
+// joinSurrogates replaces each pair of surrogates in double quotes by one escape, which the library can read. It notes the places,
+// so that columns stay those of the document. It returns nil if the library's error is about something else.
 func (t *Tree) joinSurrogates(text []byte, err error) []byte {
 	if err == nil || !strings.Contains(err.Error(), "invalid Unicode") {
 		return nil
@@ -60,14 +60,14 @@ func oneEscape(pair []byte) string {
 	return `\U` + strings.Repeat("0", 8-len(digits)) + strings.ToUpper(digits)
 }
 
-// widened returns the column in the document of a column in what the library has read.
+// widened converts a column of the text that the library has read to the document's.
 func (t *Tree) widened(line, column int) int {
 	columns := t.pairs[line]
 	return column + narrowed*sort.Search(len(columns), func(i int) bool { return columns[i]-narrowed*i >= column })
 }
 
-// widen moves all nodes of a tree to their columns in the document. It returns false if what was changed is no text in double
-// Quote after all.
+// widen moves all nodes of a tree to their columns in the document. It returns false if a change
+// was made outside of double quotes after all.
 func (t *Tree) widen(root *yaml.Node) bool {
 	if t.pairs == nil {
 		return true
@@ -97,9 +97,9 @@ func (t *Tree) widen(root *yaml.Node) bool {
 	return true
 }
 
-// JoinSurrogates returns a YAML text in which pairs of surrogates in double quotes are written as the one escape that the
-// library reads, if err, which it gave for the text, is about them.
-func JoinSurrogates(text []byte, err error) ([]byte, bool) {
+// JoinSurrogates replaces each pair of surrogates in the double quotes of a YAML text by one escape, which the YAML library can read.
+// ok is false if err, the library's error for the text, is about something else.
+func JoinSurrogates(text []byte, err error) (joined []byte, ok bool) {
 	changed := newTree("", text).joinSurrogates(text, err)
 	return changed, changed != nil
 }

@@ -11,14 +11,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// syntaxError is what the YAML library says of a text that it cannot read: what is wrong at problem, while it read what
-// begins at context.
+// syntaxError is an error of the YAML library. It found the problem while it read the collection or scalar that begins at context.
 type syntaxError struct {
 	message          string
 	problem, context int // offsets
 }
 
-// yamlError reports an error of the YAML library at the line that is wrong, which mostly is not the one it names.
+// yamlError reports an error of the YAML library at the line of the mistake, which the library seldom names.
 func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
 	e := r.syntaxError(decoder, err)
 	line := r.PositionOf(e.problem).Line
@@ -35,7 +34,7 @@ func (r *reader) yamlError(decoder *yaml.Decoder, err error) {
 	r.report(Problem{Code: "SW101", Message: "this is not YAML: " + message, Range: Range{at, end}, Help: help})
 }
 
-// syntaxError reads the marks that the library keeps for itself: its text names a line at most, and seldom the right one.
+// syntaxError reads the library's private marks: its message names a line at most, and seldom the right one.
 func (t *Tree) syntaxError(decoder *yaml.Decoder, err error) syntaxError {
 	e := syntaxError{message: strings.TrimPrefix(err.Error(), "yaml: ")}
 	scanner := reflect.ValueOf(decoder).Elem()
@@ -80,7 +79,7 @@ var (
 	bareWord      = regexp.MustCompile(`^\s*(?:- +)*[\w.-]+\s*$`)
 )
 
-// explain returns where the mistake behind an error of the library is, what it is, and what to do.
+// explain returns the place of the mistake behind an error of the library, what it is, and how to mend it.
 func (t *Tree) explain(e syntaxError) (offset int, message, help string) {
 	if m := unknownAnchor.FindStringSubmatch(e.message); m != nil {
 		return t.aliasWithout(m[1]), fmt.Sprintf("there is no anchor `&%s` before this alias", m[1]), "put text that begins with * in quotes"
@@ -120,13 +119,13 @@ func (e syntaxError) has(words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(e.message, word) })
 }
 
-// explanation is what is wrong where the library has found a problem.
+// explanation explains a problem of the library at the place where the library has found it.
 type explanation struct {
 	words         []string // of the library's message
 	message, help string
 }
 
-// explanations returns those of which the first counts that has words of the library's message.
+// explanations returns the explanations in order: the first one whose words are in the library's message applies.
 func explanations() []explanation {
 	return []explanation{
 		{[]string{"node content"}, "a value is missing here", "put text that begins with a bracket, a comma or a percent sign in quotes"},
@@ -153,7 +152,7 @@ func (t *Tree) character(offset int) string {
 	return ""
 }
 
-// aliasWithout returns where the first alias stands that has no anchor before it.
+// aliasWithout returns the offset of the first alias without an anchor before it.
 func (t *Tree) aliasWithout(name string) int {
 	alias := regexp.MustCompile(`(?:^|[\t,\[{])(\*` + regexp.QuoteMeta(name) + `)(?:[\t,\]}]|$)`)
 	for _, at := range alias.FindAllSubmatchIndex(t.Text, -1) {
@@ -185,12 +184,12 @@ func (t *Tree) content(line int) []byte {
 	return bytes.TrimRight(text, " \t")
 }
 
-// startOf returns the offset of the first character of a line that is no white space.
+// startOf returns the offset of the first character of a line that is not white space.
 func (t *Tree) startOf(line int) int {
 	return min(t.lines[line-1]+indentOf(t.Line(line)), len(t.Text))
 }
 
-// inBrackets explains what is wrong in a list or object in brackets, which begins at the context.
+// inBrackets explains a problem in a list or object in brackets, which begins at the context.
 func (t *Tree) inBrackets(e syntaxError) (int, string, string) {
 	problem, context := t.PositionOf(e.problem).Line, t.PositionOf(e.context).Line
 	bracket, found := t.character(e.context), t.character(e.problem)
@@ -233,7 +232,7 @@ func (t *Tree) missingColon(offset int) (int, string, string) {
 	return t.startOf(line), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
 }
 
-// misplaced explains what stands where the next key or item should.
+// misplaced explains a problem where the next key or item is expected.
 func (t *Tree) misplaced(e syntaxError, structure *structure) (int, string, string) {
 	problem, context := t.PositionOf(e.problem), t.PositionOf(e.context)
 	before := t.before(problem.Line)

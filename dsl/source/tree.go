@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Tree is a text, the nodes that it was read into, and the place of each of them. Aliases and merge keys are replaced by what
-// they stand for, so that a node may be at several places of the tree.
+// Tree is a text, the nodes that it was read into, and the place of each of them. Aliases and merge keys are replaced by
+// their values, so that a node may be at several places of the tree.
 type Tree struct {
 	File string
 	Text []byte
@@ -18,7 +18,7 @@ type Tree struct {
 
 	json  bool  // the text is JSON
 	lines []int // offset of each line's first byte
-	runes []int // characters before every stride-th byte, so that long lines are no slower
+	runes []int // characters before every stride-th byte, so that long lines are not slow
 
 	aliases map[*yaml.Node][]*yaml.Node // of a collection: for each of its nodes the alias that stands there in the text, or nil
 	anchors map[string]*yaml.Node       // nil if there are none
@@ -155,7 +155,7 @@ func (t *Tree) endOfLine(start, end int) int {
 	return start + len(bytes.TrimRight(t.Text[start:max(start, end)], " \t\r\n"))
 }
 
-// LastLine returns the last line that a node stands on; a closing bracket alone on its line is not seen.
+// LastLine returns the last line of a node. A closing bracket on a line of its own does not count.
 func (t *Tree) LastLine(n *yaml.Node) int {
 	line := n.Line
 	if n.Kind == yaml.ScalarNode {
@@ -168,7 +168,7 @@ func (t *Tree) LastLine(n *yaml.Node) int {
 	return line
 }
 
-// Child returns the nodes of a mapping's member, or of a sequence's item, which is its own key. Both are nil if there is none.
+// Child returns the key and value of a mapping's member, or an item of a sequence as both. Both are nil if there is none.
 func Child(n *yaml.Node, token string) (key, value *yaml.Node) {
 	if n == nil {
 		return nil, nil
@@ -188,7 +188,7 @@ func Child(n *yaml.Node, token string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// pathTo returns the way to a node, as keys and indices: for a key, that to its value.
+// pathTo returns the path to a node, as keys and indices. The path to a key is that to its value.
 func (t *Tree) pathTo(n *yaml.Node) []string {
 	path, _ := pathIn(t.Root, n)
 	return path

@@ -3,7 +3,7 @@ package delimited
 
 import "strings"
 
-// Is reports whether s is one expression as a whole: ${ ... } but for white space around it (semantics 2.1).
+// Is reports whether the whole of s is one expression: ${ ... }, with or without white space around it (semantics 2.1).
 func Is(s string) bool {
 	s = strings.TrimSpace(s)
 	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}")

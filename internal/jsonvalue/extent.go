@@ -1,7 +1,7 @@
 package jsonvalue
 
-// Extent returns how many bytes the JSON value takes that data begins with, whatever follows; 0 if it does not end. It finds
-// the end of well-formed text, and checks nothing.
+// Extent returns the length of the JSON value at the start of data, or 0 if the value does not end. It expects valid JSON, and does
+// not check it.
 func Extent(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -34,7 +34,7 @@ func Extent(data []byte) int {
 	return len(data)
 }
 
-// closing returns where the text ends that begins at i; len(data) if it does not.
+// closing returns the index of the quote that closes the string at i, or len(data) if there is none.
 func closing(data []byte, i int) int {
 	for i++; i < len(data); i++ {
 		switch data[i] {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Decode reads one JSON value. Anything after the value is an error. Nothing of the value refers to data.
+// Decode reads one JSON value. Anything after the value is an error. The value does not share memory with data.
 func Decode(data []byte) (any, error) {
 	r := reader{text: data}
 	v, ok := r.document()
@@ -23,7 +23,7 @@ func Decode(data []byte) (any, error) {
 	return v, nil
 }
 
-// mistake returns what is wrong with data. Only encoding/json tells that in full.
+// mistake returns the error for invalid JSON. It asks encoding/json, which describes errors in full.
 func mistake(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	var v json.RawMessage

@@ -1,6 +1,6 @@
 package jsonvalue
 
-// Map returns a copy of v in which each value that is no object and no array is what leaf makes of it.
+// Map returns a copy of v in which leaf has replaced each value that is neither an object nor an array.
 func Map(v any, leaf func(any) any) any {
 	switch v := v.(type) {
 	case []any:

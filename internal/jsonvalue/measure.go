@@ -1,15 +1,15 @@
 package jsonvalue
 
-// Size returns about how many bytes of memory the value takes that Decode makes of data. It reads data once, and is of use only
-// where data is JSON.
+// Size estimates how many bytes of memory Decode's value for data takes. It reads data once. The result means nothing if data is
+// not JSON.
 func Size(data []byte) int { return measure(data).bytes }
 
-// measured is what Decode makes of a text, before it does.
+// measured is an estimate of the value that Decode will make of a text.
 type measured struct {
 	text  []byte
 	at    int
 	bytes int
-	long  map[int]int // where lists and objects of many values begin in the text, and how many values those are
+	long  map[int]int // offset of each list and object of many values, and how many values it has
 	open  []container
 }
 
@@ -19,10 +19,10 @@ type container struct {
 	object        bool
 }
 
-// longFrom is how many values a list or an object has that Decode gives its place at once, instead of letting it grow.
+// longFrom is the number of values from which on Decode allocates a list or an object at once, instead of letting it grow.
 const longFrom = 1000
 
-// What values take in 64-bit Go, with what the allocator adds.
+// The memory of values in 64-bit Go, with the overhead of the allocator.
 const (
 	wordBytes      = 8  // a number in an interface
 	textBytes      = 16 // a text in an interface, without its bytes

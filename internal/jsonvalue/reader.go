@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// reader reads valid JSON with little more memory than the value takes: encoding/json copies the text, and lets what it
-// makes grow. Of what is not valid it says no more than that.
+// reader reads JSON with little more memory than the value takes: encoding/json copies the text, and lets lists and objects grow.
+// For invalid JSON it only reports that it is invalid.
 type reader struct {
 	text    []byte
 	at      int
@@ -30,7 +30,7 @@ const maxDepth = 10_000
 // measuredFrom is the size of a text, in bytes, from which on it is measured before it is read.
 const measuredFrom = 16 << 10
 
-// Short texts share blocks, so that each does not take memory of its own. What keeps one of them keeps its block.
+// Short texts share blocks, to save allocations. A reference to one of them keeps its whole block alive.
 const (
 	blockSize = 4 << 10
 	shortText = 64
@@ -128,7 +128,7 @@ func (r *reader) array(depth int) (any, bool) {
 	return array, true
 }
 
-// appendItems reads what is left of an array.
+// appendItems reads the rest of an array.
 func (r *reader) appendItems(array *[]any, depth int) bool {
 	for {
 		v, ok := r.value(depth)
@@ -160,7 +160,7 @@ func (r *reader) object(depth int) (any, bool) {
 		return nil, false
 	}
 	object := make(map[string]any, len(r.members)-first)
-	for _, m := range r.members[first:] { // of members with the same name, the last
+	for _, m := range r.members[first:] { // the last member of a name wins
 		object[m.name] = m.value
 	}
 	clear(r.members[first:])
@@ -168,7 +168,7 @@ func (r *reader) object(depth int) (any, bool) {
 	return object, true
 }
 
-// readMembers reads what is left of an object.
+// readMembers reads the rest of an object.
 func (r *reader) readMembers(depth int, add func(member)) bool {
 	for {
 		r.space()
@@ -190,7 +190,7 @@ func (r *reader) readMembers(depth int, add func(member)) bool {
 	}
 }
 
-// quoted reads a text in quotes. What it returns may be a part of the document.
+// quoted reads a text in quotes. The result may share memory with the document.
 func (r *reader) quoted() ([]byte, bool) {
 	if r.at == len(r.text) || r.text[r.at] != '"' {
 		return nil, false
@@ -220,7 +220,7 @@ func (r *reader) quoted() ([]byte, bool) {
 
 func escaped(text []byte) bool { return bytes.IndexByte(text, '\\') >= 0 }
 
-// name returns the name of a member, of which there are often many.
+// name returns the name of a member. Equal names mostly share one string.
 func (r *reader) name(text []byte) string {
 	if len(text) == 0 {
 		return ""
@@ -232,7 +232,7 @@ func (r *reader) name(text []byte) string {
 	return *known
 }
 
-// keep returns text as a value of its own.
+// keep returns a copy of text that does not share memory with the document.
 func (r *reader) keep(text []byte) string {
 	if len(text) == 0 || len(text) > shortText || len(r.text) < blockSize {
 		return string(text)

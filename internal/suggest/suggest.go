@@ -1,5 +1,4 @@
-// Package suggest finds the name that a misspelt one stands for: one to ask about, and one that is certain enough to be put
-// in its place.
+// Package suggest finds the name that a misspelt one was meant to be: one to ask about, or one that is certain enough to replace it.
 package suggest
 
 import "strings"
@@ -7,7 +6,7 @@ import "strings"
 // longest is the length above which nobody misspells a name, but writes something else.
 const longest = 64
 
-// Nearest returns the choice that name most likely stands for, or "" if there is none, or if several are as likely. A slip is
+// Nearest returns the choice that name was most likely meant to be, or "" if there is none or several are equally likely. A slip is
 // a letter too much, too few, another one, or two neighbours swapped; upper and lower case are the same. A short name has
 // at most one slip, and at most half of its letters are wrong. Without slips, name may be the beginning of the choice, or the
 // other way round.
