@@ -28,7 +28,7 @@ type EngineConfig struct {
 	Drain       time.Duration // how long effects in flight may go on when Work is stopped; default 30s
 	ParkAfter   time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1s
 	Retention   time.Duration // after which runs that have ended are deleted; default never
-	// Observe is called with the records of each step of a run, in order, once they are stored.
+	// Observe is called with the history events of each step of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
 }
 

@@ -87,9 +87,9 @@ func standard(i int, format string, args []any) *Error {
 
 var standardPath = regexp.MustCompile(`^(?:/spec/\d+\.\d+\.\d+[^/]*/errors|/dsl/errors/types)/([a-z]+)$`)
 
-// Canonical returns the type that uri names: one of this package's constants for every published spelling of a
+// canonical returns the type that uri names: one of this package's constants for every published spelling of a
 // standard type, and uri itself for all others, byte for byte.
-func Canonical(uri string) string {
+func canonical(uri string) string {
 	if name := StandardName(uri); name != "" {
 		return Base + name
 	}
@@ -97,7 +97,7 @@ func Canonical(uri string) string {
 }
 
 // Same reports whether two URIs name one error type.
-func Same(a, b string) bool { return a == b || Canonical(a) == Canonical(b) }
+func Same(a, b string) bool { return a == b || canonical(a) == canonical(b) }
 
 // StandardName returns the short name of a standard type, such as "timeout", or "" for any other URI.
 func StandardName(uri string) string {

@@ -22,12 +22,17 @@ func (s *Set) Value(v any) any {
 	if s == nil {
 		return v
 	}
-	return mapData(v, s.show.Replace, func(v any) any {
+	return s.replace(v, s.show, func(w replacement) any { return w.shown })
+}
+
+// replace replaces what is a secret as a whole by what whole returns, and secrets inside of texts by the replacer.
+func (s *Set) replace(v any, inside *strings.Replacer, whole func(replacement) any) any {
+	return mapData(v, inside.Replace, func(v any) any {
 		if w, ok := s.wholeSecret(v); ok {
-			return w.shown
+			return whole(w)
 		}
 		if text, ok := v.(string); ok {
-			return s.show.Replace(text)
+			return inside.Replace(text)
 		}
 		return v
 	})
@@ -85,15 +90,7 @@ func (s *Set) Seal(v any) any {
 	if s == nil {
 		return v
 	}
-	return mapData(v, s.seal.Replace, func(v any) any {
-		if w, ok := s.wholeSecret(v); ok {
-			return w.ref
-		}
-		if text, ok := v.(string); ok {
-			return s.seal.Replace(text)
-		}
-		return v
-	})
+	return s.replace(v, s.seal, func(w replacement) any { return w.ref })
 }
 
 // Open returns the data that Seal was called with. A reference to a secret that is not known here stays a reference.

@@ -42,7 +42,7 @@ func (r *raiseBody) Enter(s *interpreter.Scope) interpreter.Next {
 		if errors.As(invalid, &member) {
 			path = append(path, member.Name)
 		}
-		return interpreter.Fail(s.WithExpression(errors.Expressionf("what raise.error yields is no error: %s", invalid), r.whole, path...))
+		return interpreter.Fail(s.WithExpression(errors.Expressionf("raise.error does not yield an error: %s", invalid), r.whole, path...))
 	}
 	return interpreter.Fail(raised)
 }

@@ -72,7 +72,7 @@ func (t *tryBody) Enter(s *interpreter.Scope) interpreter.Next {
 			return interpreter.Fail(err)
 		}
 		if !limit.IsZero() {
-			s.AddDeadline("retry", limit)
+			s.AddDeadline(interpreter.DeadlineRetry, limit)
 		}
 	}
 	return t.attempt(s, 0)
@@ -91,7 +91,7 @@ func (t *tryBody) attempt(s *interpreter.Scope, n int) interpreter.Next {
 	if d.IsZero() { // zero switches it off (semantics 9.4)
 		return next
 	}
-	return next.WithDeadline("attempt", d, s.Now())
+	return next.WithDeadline(interpreter.DeadlineAttempt, d, s.Now())
 }
 
 func (t *tryBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {

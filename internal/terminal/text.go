@@ -18,7 +18,7 @@ import (
 // Printable returns s with everything escaped that could drive a terminal or break a line: control characters,
 // bytes that are no UTF-8, and characters that change the direction of text.
 func Printable(s string) string {
-	if IsPrintable(s) {
+	if isPrintable(s) {
 		return s
 	}
 	var b strings.Builder
@@ -30,8 +30,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// IsPrintable reports whether Printable returns s as it is.
-func IsPrintable(s string) bool {
+// isPrintable reports whether Printable returns s as it is.
+func isPrintable(s string) bool {
 	for _, r := range s {
 		if r == utf8.RuneError || unsafeRune(r) {
 			return false

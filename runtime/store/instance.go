@@ -18,16 +18,6 @@ type Instance struct {
 // String returns namespace/id.
 func (i Instance) String() string { return i.Namespace + "/" + i.ID }
 
-// ParseInstance reads what String returns.
-func ParseInstance(s string) (Instance, error) {
-	namespace, id, ok := strings.Cut(s, "/")
-	i := Instance{namespace, id}
-	if !ok {
-		return Instance{}, fmt.Errorf("%q is no instance: it must be namespace/id", s)
-	}
-	return i, i.Check()
-}
-
 // instanceID is what an instance may be called. It stands in keys of the store, in URLs and in file names.
 var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 
