@@ -15,9 +15,9 @@ type subject struct {
 	partition     int
 	keys          *partitionKeys
 	instance      store.Instance
-	name          string // as errors tell it
+	name          string // in errors
 	hash, history any    // keys
-	stamp         string // what its owner's entries of history carry behind their time
+	stamp         string // of its owner's entries of history, which follows their time
 }
 
 func (s *Store) subject(i store.Instance, t store.Token) *subject {
@@ -65,7 +65,7 @@ const (
 	anyRecord = "*" // is expected
 	anyNumber = "*"
 	noRecord  = ""
-	// maxArguments is how many arguments one command gets: the script spreads them on a stack.
+	// maxArguments is how many arguments one command gets: the script unpacks them onto a stack.
 	maxArguments = 500
 )
 

@@ -79,9 +79,9 @@ func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 	return all, nil
 }
 
-// address completes requests that are about to be sent with what scripts/clock.lua asks for. Those of a partition that stand
-// together say the same.
-func (s *Store) address(requests []*request) {
+// complete adds what scripts/clock.lua asks for to requests that are about to be sent. Neighbours of the same partition get the
+// same.
+func (s *Store) complete(requests []*request) {
 	now := s.uptime()
 	for i, r := range requests {
 		if r.sent = now; i > 0 && requests[i-1].partition == r.partition {
@@ -155,7 +155,7 @@ func (s *Store) read(r *request, answered any) (reply, error) {
 	moment, rest, _ := strings.Cut(rest, " ")
 	writes, echoed, whole := strings.Cut(rest, " ")
 	if !ok || !whole {
-		return reply{}, fmt.Errorf("%v is no reply of a script", answered)
+		return reply{}, fmt.Errorf("%v is not a reply of a script", answered)
 	}
 	if echoed != r.echo {
 		return reply{}, errMixedUp

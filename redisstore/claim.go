@@ -71,7 +71,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		}
 		change, code := c.Transition(&l.Lifecycle, now)
 		if err != nil || code != "" {
-			continue // what cannot be read of it is told by whoever looks at it; the others are well
+			continue // its record cannot be read, as Load and Scrub report; the others can be claimed
 		}
 		to := s.subject(i, store.Token{Epoch: change.To.Epoch, Nonce: change.To.Nonce})
 		all = append(all, &candidate{subject: to, loaded: l, change: change, text: values[fieldRecord], becomes: change.To.String()})
@@ -137,7 +137,7 @@ func (c *candidate) isTaken(r reply) bool {
 	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.becomes && integer(r.values[1]) == c.change.To.Mail
 }
 
-// putAway takes an instance out of the way whose record cannot be read: it stands where nothing is ever due, and scrub tells.
+// putAway moves an instance whose record cannot be read to where nothing is ever due. Scrub reports it.
 // One that has been removed meanwhile stands nowhere.
 func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) error {
 	to, k := s.subject(i, store.Token{}), &s.keys.partitions[partition]

@@ -9,26 +9,26 @@ import (
 // clock knows what time it was in a partition, and so what time it should be now. The server's clock may jump: scripts
 // compare (see scripts/clock.lua), so that no jump makes deadlines pass (docs/decisions/0009).
 type clock struct {
-	mu      sync.Mutex
-	at      int64         // by the partition, in milliseconds; 0 for not known
-	seen    time.Duration // when that was seen, by this machine's uptime
-	vouched time.Duration // when the partition's time was vouched for, or what it was became known; 0 for never
+	mu        sync.Mutex
+	at        int64         // by the partition, in milliseconds; 0 for not known
+	seen      time.Duration // when that was seen, by this machine's uptime
+	confirmed time.Duration // when the partition's time was confirmed, or became known; 0 for never
 }
 
 const (
-	// slow is how long an answer may take to be worth anything: nobody knows when it was right. The scripts have the same.
+	// slow is how long an answer may take to count: the time in an older one may have been right long ago. The scripts have the same.
 	slow = 5 * time.Second
-	// fresh is how long what was seen is worth anything: no clock goes wrong by a jump within it.
+	// fresh is how long an observed time can be extrapolated.
 	fresh = time.Minute
 	// jump is what time may be off, in milliseconds, before it counts as a jump; the scripts have the same.
 	jump = 30_000
 	back = 1000 // the same, against what was written
-	// vouchEvery is how often it is written that time goes on as expected, for others who do not know: they have been
+	// confirmEvery is how often it is written that time goes on as expected, for others who do not know: they have been
 	// stopped without knowing it. It is less than jump.
-	vouchEvery = 10 * time.Second
+	confirmEvery = 10 * time.Second
 )
 
-// observe notes the time that an answer tells to what was sent.
+// observe notes the time in an answer to what was sent.
 func (c *clock) observe(at int64, sent, now time.Duration) {
 	if now-sent > slow {
 		return
@@ -74,8 +74,8 @@ func (r reading) time() int64 { return r.server + r.offset }
 // now returns the time as scripts see it.
 func (r reading) now() int64 { return max(r.time(), r.written) }
 
-// fell reports whether the server's clock has gone back behind what was written: any script sets that right.
-func (r reading) fell() bool { return r.time() < r.written-back }
+// wentBack reports whether the server's clock shows an earlier time than was written: any script sets that right.
+func (r reading) wentBack() bool { return r.time() < r.written-back }
 
 // jumped returns by how much the server's clock is ahead, as it was read by what was sent; 0 if it is right, or if others
 // have written since at a later time than is expected.
@@ -90,18 +90,18 @@ func (c *clock) jumped(r reading, sent, now time.Duration) int64 {
 	return r.time() - expected
 }
 
-// vouches reports whether it is time to write that time goes on as expected: nobody has written lately.
-func (c *clock) vouches(r reading, now time.Duration) bool {
-	known, recent := c.expected(now) != 0, r.time()-r.written < vouchEvery.Milliseconds()
+// confirms reports whether it is time to write that time goes on as expected, since nobody has written lately.
+func (c *clock) confirms(r reading, now time.Duration) bool {
+	known, recent := c.expected(now) != 0, r.time()-r.written < confirmEvery.Milliseconds()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.vouched == 0, !known:
-		c.vouched = now
+	case c.confirmed == 0, !known:
+		c.confirmed = now
 		return false
-	case recent, now-c.vouched < vouchEvery:
+	case recent, now-c.confirmed < confirmEvery:
 		return false
 	}
-	c.vouched = now
+	c.confirmed = now
 	return true
 }

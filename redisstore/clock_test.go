@@ -90,7 +90,7 @@ var booted = time.Now()
 func (u *uptime) read() time.Duration { return time.Since(booted) + time.Duration(u.added.Load()) }
 func (u *uptime) add(d time.Duration) { u.added.Add(int64(d)) }
 
-// TestClockOfOthers: one who was stopped from outside does not hold time back, since another has vouched for it. Neither
+// TestClockOfOthers: one who was stopped from outside does not hold time back, since another has confirmed for it. Neither
 // has written anything else.
 func TestClockOfOthers(t *testing.T) {
 	var stopped, alive uptime

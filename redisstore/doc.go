@@ -33,6 +33,6 @@
 // "p" or "p i". Nothing is published on swrun:{D}:workers: who listens there is a worker.
 //
 // The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that
-// they have seen. If the server's clock falls behind by more than a second, or leaps ahead of what callers
+// they have seen. If the server's clock goes back by more than a second, or leaps ahead of what callers
 // expect by more than 30, while nobody has written since, offset makes up for it: no jump makes a deadline pass.
 package redisstore

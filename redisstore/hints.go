@@ -40,7 +40,7 @@ func (s *Store) Hints(ctx context.Context) <-chan store.Hint {
 				}
 				select {
 				case hints <- parseHint(m.Payload):
-				default: // the reader is behind, and polls anyway
+				default: // the reader is slow, and polls anyway
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Facts is what a server tells of itself.
+// Facts is what a server reports about itself.
 type Facts struct {
 	Version    string
 	Policy     string // maxmemory-policy
@@ -76,7 +76,7 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 	f := Facts{Version: values["redis_version"], Policy: values["maxmemory_policy"], Durability: DurabilityMemory}
 	f.Replica = values["role"] == "slave"
 	f.Saving = values["aof_rewrite_in_progress"] == "1" || values["rdb_bgsave_in_progress"] == "1"
-	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not tell
+	f.Replicas, _ = strconv.Atoi(values["connected_slaves"])       // 0 if the server does not say
 	f.Memory, _ = strconv.ParseInt(values["used_memory"], 10, 64)  // the same
 	f.MaxMemory, _ = strconv.ParseInt(values["maxmemory"], 10, 64) // the same
 	f.Commands, _ = strconv.ParseInt(values["total_commands_processed"], 10, 64)
@@ -93,7 +93,7 @@ func inspect(ctx context.Context, client redis.Cmdable) (Facts, error) {
 
 // check refuses a server that cannot keep what it is given.
 func (f Facts) check(require Durability) error {
-	major, _ := strconv.Atoi(strings.SplitN(f.Version, ".", 2)[0]) // 0 for what is no version
+	major, _ := strconv.Atoi(strings.SplitN(f.Version, ".", 2)[0]) // 0 if it cannot be read
 	switch {
 	case major < 7:
 		return fmt.Errorf("the server is Redis %s: 7.0 or later is needed", f.Version)

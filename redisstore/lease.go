@@ -84,7 +84,7 @@ func (s *Store) renew(ctx context.Context, c store.Renew, partitions []int) (ren
 	}
 	times, _ := r.values[0].([]any)
 	if len(times) != len(partitions) {
-		return nil, fmt.Errorf("%v is no answer of renew", r.values)
+		return nil, fmt.Errorf("%v is not an answer of renew", r.values)
 	}
 	for n, p := range partitions {
 		if at := integer(times[n]); at != 0 {

@@ -38,7 +38,7 @@ type request struct {
 // node is one Redis server. Requests that come while others are on their way share the next pipeline.
 type node struct {
 	client   *redis.Client
-	address  func([]*request) // completes the arguments of what is about to be sent
+	complete func([]*request) // completes the arguments of what is about to be sent
 	uptime   func() time.Duration
 	spread   atomic.Bool // one run of a script may change several partitions
 	requests chan *request
@@ -55,13 +55,13 @@ type node struct {
 const (
 	senders  = 3   // pipelines of a node that may be on their way at once
 	maxBatch = 128 // requests of a pipeline
-	// maxTogether is how many arguments and bytes the requests may have that one run of a script answers: it lets nobody
-	// else in.
-	maxTogether, maxTogetherBytes = 2000, 256 << 10
+	// maxRunArguments and maxRunBytes limit the arguments of one run of a script: nothing else
+	// runs meanwhile.
+	maxRunArguments, maxRunBytes = 2000, 256 << 10
 )
 
 func (s *Store) newNode(client *redis.Client) *node {
-	n := &node{client: client, address: s.address, uptime: s.uptime, requests: make(chan *request, 4*maxBatch)}
+	n := &node{client: client, complete: s.complete, uptime: s.uptime, requests: make(chan *request, 4*maxBatch)}
 	n.spread.Store(s.cluster == nil)
 	n.outage.log = s.log.With("server", client.Options().Addr)
 	for range senders {
@@ -70,7 +70,7 @@ func (s *Store) newNode(client *redis.Client) *node {
 	return n
 }
 
-// send sends what has come together until requests is closed.
+// send sends requests, as many at once as have come, until the channel is closed.
 func (n *node) send() {
 	batch := make([]*request, 0, maxBatch)
 	for first := range n.requests {
@@ -98,11 +98,11 @@ func (n *node) send() {
 func (n *node) answer(requests []*request) {
 	for len(requests) > 0 {
 		scripts, plain := divided(stillWanted(requests))
-		runs := n.together(scripts)
+		runs := n.runsFor(scripts)
 		n.pipeline(runs, plain)
 		requests = nil
 		for _, r := range runs {
-			if !n.deal(r) {
+			if !n.distribute(r) {
 				requests = append(requests, r.requests...)
 			}
 		}
@@ -119,8 +119,8 @@ func divided(requests []*request) (scripts, plain []*request) {
 	return slices.DeleteFunc(requests, func(r *request) bool { return r.s == nil }), plain
 }
 
-// stillWanted returns the requests that somebody waits for. What nobody hears of must not happen late: an instance would
-// be claimed for nobody.
+// stillWanted returns the requests that somebody waits for. What nobody waits for must not happen late: an
+// instance would be claimed for nobody.
 func stillWanted(requests []*request) []*request {
 	wanted := make([]*request, 0, len(requests))
 	for _, r := range requests {
@@ -138,12 +138,12 @@ type run struct {
 	cmd      *redis.Cmd
 }
 
-// together returns the runs that answer the requests: neighbours share one if they may.
-func (n *node) together(requests []*request) []*run {
+// runsFor returns the runs that answer the requests: neighbours share one if they may.
+func (n *node) runsFor(requests []*request) []*run {
 	slices.SortFunc(requests, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(a.s.sha, b.s.sha), cmp.Compare(a.partition, b.partition))
 	})
-	n.address(requests)
+	n.complete(requests)
 	runs := make([]*run, 0, len(requests))
 	for len(requests) > 0 {
 		k := n.fitting(requests)
@@ -163,7 +163,7 @@ func (n *node) fitting(requests []*request) int {
 	for k, r := range requests {
 		args, bytes = args+r.size(), bytes+sizeOf(r.args)
 		differs := r.s != first.s || r.whole != first.whole || r.alone || !spread && r.partition != first.partition
-		if k > 0 && (differs || args > maxTogether || bytes > maxTogetherBytes) {
+		if k > 0 && (differs || args > maxRunArguments || bytes > maxRunBytes) {
 			return k
 		}
 	}
@@ -209,7 +209,7 @@ func newRun(requests []*request) *run {
 // size returns how many keys and arguments the request adds to a run.
 func (r *request) size() int { return len(r.keys) + argsOfClock + len(r.args) }
 
-// pipeline sends runs and plain commands together; each has its own reply.
+// pipeline sends runs and plain commands in one pipeline; each has its own reply.
 func (n *node) pipeline(runs []*run, plain []*request) {
 	pipe := n.client.Pipeline()
 	for _, r := range plain {
@@ -234,8 +234,8 @@ func (n *node) pipeline(runs []*run, plain []*request) {
 	}
 }
 
-// deal gives the requests of a run what was answered. It reports false if they are to be sent again, in another way.
-func (n *node) deal(r *run) bool {
+// distribute gives the requests of a run what was answered. It reports false if they are to be sent again, in another way.
+func (n *node) distribute(r *run) bool {
 	reply, err := r.cmd.Result()
 	all, _ := reply.([]any)
 	first, last := r.requests[0], r.requests[len(r.requests)-1]
@@ -255,7 +255,7 @@ func (n *node) deal(r *run) bool {
 		}
 		return false
 	case first.s.several && err == nil && len(all) != r.answers():
-		err = fmt.Errorf("%v is no reply of %s", reply, first.s.name)
+		err = fmt.Errorf("%v is not a reply of %s", reply, first.s.name)
 	}
 	if !first.s.several {
 		all = []any{reply}
@@ -286,7 +286,7 @@ func codeOf(err error) string {
 	return code
 }
 
-// isOfScript reports whether an error has ended a script that had begun: servers then tell where.
+// isOfScript reports whether an error has ended a script that had begun: the error then says where.
 func isOfScript(err error) bool {
 	return codeOf(err) != "" && strings.Contains(err.Error(), "@user_script")
 }

@@ -59,8 +59,8 @@ func TestWhatOneRunTakes(t *testing.T) {
 		return &request{ctx: t.Context(), partition: partition, s: s, args: append(make([]any, more), make([]byte, bytes))}
 	}
 	small := func(partition int) *request { return of(&scripts.apply, partition, 100, 0) }
-	large := func() *request { return of(&scripts.apply, 0, maxTogetherBytes*2/3, 0) }
-	many := func() *request { return of(&scripts.apply, 0, 0, maxTogether*2/3) }
+	large := func() *request { return of(&scripts.apply, 0, maxRunBytes*2/3, 0) }
+	many := func() *request { return of(&scripts.apply, 0, 0, maxRunArguments*2/3) }
 	other := func() *request { return of(&scripts.adopt, 0, 0, 0) }
 	alone, whole := small(0), small(0)
 	alone.alone, whole.whole = true, true
@@ -75,16 +75,16 @@ func TestWhatOneRunTakes(t *testing.T) {
 		{"other scripts between", false, []*request{small(0), other(), small(1), other()}, 3},
 		{"the form for full memory", false, []*request{small(0), of(&scripts.applyFull, 0, 100, 0), small(1)}, 2},
 		{"large ones", false, []*request{large(), large(), large()}, 3},
-		{"one that is too large", false, []*request{of(&scripts.apply, 0, 2*maxTogetherBytes, 0)}, 1},
+		{"one that is too large", false, []*request{of(&scripts.apply, 0, 2*maxRunBytes, 0)}, 1},
 		{"many arguments", false, []*request{many(), many()}, 2},
 		{"one that is to be alone", false, []*request{small(0), small(0), alone}, 2},
 		{"one of a forgotten script", false, []*request{small(0), small(0), whole}, 2},
 		{"nothing", false, nil, 0},
 	} {
-		n := &node{address: func([]*request) {}}
+		n := &node{complete: func([]*request) {}}
 		n.spread.Store(!c.apart)
 		answered := 0
-		runs := n.together(c.requests)
+		runs := n.runsFor(c.requests)
 		for _, r := range runs {
 			answered += len(r.requests)
 		}

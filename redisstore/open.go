@@ -23,12 +23,12 @@ type Config struct {
 	Require Durability
 	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
 	Uptime func() time.Duration
-	Log    *slog.Logger // told when the server does not answer; default discards
+	Log    *slog.Logger // for outages of the server; default discards
 	// IsWorker says that hints are listened to in order to run whatever there is, which Workers counts.
 	IsWorker bool
 }
 
-// DefaultDeployment is what a deployment is called unless told otherwise.
+// DefaultDeployment is what a deployment is called by default.
 const DefaultDeployment = "swrun"
 
 // Durability is what survives a crash of the server.
@@ -58,7 +58,7 @@ func Open(ctx context.Context, rawURL string, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	unblock := context.AfterFunc(ctx, func() { client.Close() }) // who waits for the server hears at once
+	unblock := context.AfterFunc(ctx, func() { client.Close() }) // a call that waits for the server returns at once
 	defer unblock()
 	s, err := open(ctx, client, c)
 	if err != nil {
@@ -73,7 +73,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 		c.Deployment = DefaultDeployment
 	}
 	if strings.ContainsAny(c.Deployment, "{}:* \t\r\n") {
-		return nil, fmt.Errorf("%q is no name of a deployment: it must not contain braces, colons, stars or spaces", c.Deployment)
+		return nil, fmt.Errorf("%q is not the name of a deployment: it must not contain braces, colons, stars or spaces", c.Deployment)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

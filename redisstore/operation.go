@@ -13,10 +13,10 @@ import (
 // This file makes the operations happen that concern one instance: it reads the record, unless it knows it, asks for the
 // change, and sends it. If the record was another one, it begins again with that.
 
-// attempts of an operation, one after the other, are made of what the answer to the one before has told.
+// maxAttempts is how often an operation is tried, each time with the record from the answer to the last attempt.
 const maxAttempts = 1000
 
-// send sends the change of an instance. The answer is OK, or one that transition deals with.
+// send sends the change of an instance. The answer is OK or a refusal.
 func (s *Store) send(ctx context.Context, script *script, to *subject, b *batch) (reply, error) {
 	answers, err := s.apply(ctx, script, to.partition, to.name, b)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Store) startedAgain(ctx context.Context, to *subject, c *store.Start) (
 	return started, nil
 }
 
-// room refuses a new instance if the server's memory is nearly full; one that is there is none.
+// room refuses a new instance if the server's memory is nearly full.
 func (s *Store) room(ctx context.Context, partition int, i store.Instance) error {
 	n, err := s.node(ctx, partition)
 	if err != nil || !n.isFull(ctx, s.uptime()) {
@@ -160,7 +160,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, know
 	return store.Committed{}, errUnsettled(own.subject)
 }
 
-// mail returns how many messages were delivered to the instance, as an answer tells that is OK.
+// mail returns how many messages were delivered to the instance, from an answer OK.
 func (r reply) mail() int64 {
 	if len(r.values) == 0 {
 		return 0
@@ -190,7 +190,7 @@ func (s *Store) lookAt(ctx context.Context, to *subject) (kept, int64, error) {
 	return all[0], now, all[0].refusal(to.name)
 }
 
-// errUnsettled is why an operation is given up of which another one was always faster.
+// errUnsettled is returned when other operations were faster at every attempt.
 func errUnsettled(to *subject) error {
 	return fmt.Errorf("%s: others write to it all the time", to.name)
 }

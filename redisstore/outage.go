@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// outage tells, once, that the server does not do what it is asked for, and that it does again. Calls are repeated
+// outage logs, once, that the server does not answer or refuses, and that it does again. Calls are repeated
 // meanwhile.
 type outage struct {
 	log     *slog.Logger
@@ -16,21 +16,21 @@ type outage struct {
 	mu    sync.Mutex
 	since time.Duration
 	told  bool
-	count int           // of outages that were told, with less than calm between them
+	count int           // of outages that were logged, with less than calm between them
 	last  time.Duration // when the last of them ended
 }
 
 const (
-	// outageAfter is how long it may last before it is worth telling: single connections break all the time.
+	// outageAfter is how long it may last before it is logged: single connections break all the time.
 	outageAfter = 300 * time.Millisecond
-	// silentAfter is how long an answer may take before that is worth telling.
+	// silentAfter is how long an answer may take before that is logged.
 	silentAfter = 700 * time.Millisecond
-	// calm is how long the server has to answer before the next outage is told as soon as the first. Until then each has to last
+	// calm is how long the server has to answer before the next outage is logged as soon as the first. Until then each has to last
 	// twice as long as the one before, up to sixteen times: a server that is merely slow would fill the log.
 	calm, maxDoublings = time.Minute, 4
 )
 
-// worth returns how long an outage has to last before it is told.
+// worth returns how long an outage has to last before it is logged.
 func (o *outage) worth(now, first time.Duration) time.Duration {
 	if now-o.last > calm {
 		o.count = 0
@@ -50,7 +50,7 @@ func (o *outage) began(now time.Duration, err error) {
 	}
 }
 
-// awaits tells if what is asked is not answered until answered is called.
+// awaits logs if a request takes long; answered has to be called when the answer is there.
 func (o *outage) awaits(now func() time.Duration) (answered func() bool) {
 	o.mu.Lock()
 	after := o.worth(now(), silentAfter)

@@ -20,10 +20,10 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store
 		return w, err
 	}
 	off := s.clocks[partition].jumped(at, sent, s.uptime())
-	wrong := off != 0 || at.fell()
-	if wrong || s.clocks[partition].vouches(at, sent) {
+	wrong := off != 0 || at.wentBack()
+	if wrong || s.clocks[partition].confirms(at, sent) {
 		// What is sent is a difference, and not a time: it may be long on its way.
-		if _, err := s.call(ctx, &s.scripts.hold, partition, "the clock", []any{s.keys.partitions[partition].time}, off, at.offset); err != nil {
+		if _, err := s.call(ctx, &s.scripts.correct, partition, "the clock", []any{s.keys.partitions[partition].time}, off, at.offset); err != nil {
 			return store.Work{}, err
 		}
 	}
@@ -46,7 +46,7 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	var texts *redis.SliceCmd
 	seen := s.seen[partition].Load() // before it is asked
 	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
-		now, texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // before all else: what is written meanwhile counts as not seen
+		now, texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // first: what is written meanwhile counts as not seen
 		for _, set := range store.Sets() {
 			if set != store.SetClosed || expired {
 				sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))

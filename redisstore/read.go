@@ -64,7 +64,7 @@ func (s *Store) sharedPipeline(ctx context.Context, n *node, f func(redis.Pipeli
 	return firstError(r.commands, r.err)
 }
 
-// firstError returns the first error of some commands that does not only tell that something is not there.
+// firstError returns the first error of some commands. That something is not there is not an error.
 func firstError(commands []redis.Cmder, otherwise error) error {
 	for _, c := range commands {
 		if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) {
@@ -95,7 +95,7 @@ func readLoaded(fields map[string]string) (store.Loaded, error) {
 		default:
 			key, bad := strconv.Atoi(strings.TrimPrefix(name, fieldFrame))
 			if bad != nil {
-				return l, fmt.Errorf("%q is no field of an instance", name)
+				return l, fmt.Errorf("%q is not a field of an instance", name)
 			}
 			l.State.Frames[interpreter.FrameKey(key)] = []byte(value)
 		}
@@ -159,7 +159,7 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		values := instances[n].Val()
 		is := newKept(values[0], values[1])
 		if is.lifecycle == nil || is.damaged != nil {
-			continue // it has just been removed, or scrub will tell
+			continue // it has just been removed, or scrub will report it
 		}
 		is.lifecycle.Lease = lasting[is.lifecycle.Owner]
 		info, _ := values[2].(string)

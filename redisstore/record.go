@@ -96,7 +96,7 @@ func (s *Store) timedIn(ctx context.Context, partition int, send sending, f func
 
 // now returns what time it is, as it was read by what was sent: what is expected, if the server's clock has jumped.
 func (c *clock) now(r reading, sent, answered time.Duration) int64 {
-	if !r.fell() && c.jumped(r, sent, answered) == 0 {
+	if !r.wentBack() && c.jumped(r, sent, answered) == 0 {
 		c.observe(r.now(), sent, answered)
 		return r.now()
 	}
@@ -106,8 +106,8 @@ func (c *clock) now(r reading, sent, answered time.Duration) int64 {
 	return r.now()
 }
 
-// records is what the store knows of the records of instances that this process holds. It may be wrong: whoever writes
-// compares. It saves reading what nobody else writes to.
+// records is what the store knows of the records of instances that this process holds. It may be outdated: every
+// write compares. It saves reading what hardly anybody else writes.
 type records struct {
 	mu  sync.Mutex
 	all map[store.Instance]*ownRecord
@@ -167,6 +167,6 @@ func integer(v any) int64 {
 
 // number reads what a script has written.
 func number(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64) // what is none counts as 0
+	n, _ := strconv.ParseInt(text, 10, 64) // anything else counts as 0
 	return n
 }

@@ -19,7 +19,7 @@ type script struct {
 // scripts are all of them. Apply has two forms: that for what only goes on with what is there, or makes room, also runs when
 // memory is full.
 type scripts struct {
-	apply, applyFull, renew, forget, adopt, page, probe, hold, vouch script
+	apply, applyFull, renew, forget, adopt, page, probe, correct, confirm script
 }
 
 // full is what a script begins with that also runs when memory is full; the others need room.
@@ -29,7 +29,7 @@ func newScripts() scripts {
 	return scripts{
 		apply: newScript("apply", room), applyFull: newScript("apply", full), renew: newScript("renew", full),
 		forget: newScript("forget", full), adopt: newScript("adopt", full),
-		page: newScript("page", full), probe: newScript("probe", full), hold: newScript("hold", full), vouch: newScript("vouch", full),
+		page: newScript("page", full), probe: newScript("probe", full), correct: newScript("correct", full), confirm: newScript("confirm", full),
 	}
 }
 
@@ -42,7 +42,7 @@ func newScript(name, first string) script {
 // stops says whether a script stops at once if the partition has lost writes. The others decide themselves.
 func stops(name string) string {
 	switch name {
-	case "adopt", "apply", "renew", "vouch":
+	case "adopt", "apply", "renew", "confirm":
 		return "false"
 	}
 	return "true"

@@ -43,7 +43,7 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 		s.repair(b, &found[n], now, done.Adopted, &done.Repaired)
 	}
 	if done.Adopted {
-		done.Repaired = nil // nobody knows whose mistakes they are
+		done.Repaired = nil // the loss explains them
 	}
 	if _, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b); err != nil {
 		return done, err
@@ -99,7 +99,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 			all[n].kept = newKept(values[0], values[1])
 		}
 		for set, of := range scores {
-			if of.Val()[n] != 0 { // which is no time
+			if of.Val()[n] != 0 { // 0 is for a member that is not there
 				all[n].at[set] = map[string]float64{members[n]: of.Val()[n]}
 			}
 		}
@@ -205,7 +205,7 @@ func (s *Store) Drift(ctx context.Context, c store.Drift) (store.Drifted, error)
 	}
 	entries, records := r.list(1), r.list(2)
 	if len(r.values) != 5 || len(entries) != 2*len(records) {
-		return store.Drifted{}, fmt.Errorf("%v is no answer of page", r.values)
+		return store.Drifted{}, fmt.Errorf("%v is not an answer of page", r.values)
 	}
 	var found store.Drifted
 	for n, record := range records {

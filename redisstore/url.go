@@ -26,7 +26,7 @@ const urlForm = "redis://[USER:PASSWORD@]HOST:PORT[/DB]"
 // maxDatabase is more than any server has.
 const maxDatabase = 1 << 16
 
-// URLError is a URL that no server can be meant by: whoever wrote it has to write another one.
+// URLError is a URL that cannot name a server.
 type URLError struct{ Reason error }
 
 func (e *URLError) Error() string { return e.Reason.Error() }
@@ -106,7 +106,7 @@ func (c *Config) take(query url.Values) error {
 	return nil
 }
 
-// unreadable tells that a URL cannot be read. Why is left out if there may be a password in it: the reason quotes what it
+// unreadable returns the error of a URL that cannot be read. Why is left out if there may be a password in it: the reason quotes what it
 // stumbles over.
 func unreadable(rawURL string, err error) error {
 	shown := errors.MaskURL(rawURL)
@@ -144,8 +144,8 @@ func connect(rawURL string, c Config) (redis.UniversalClient, Config, error) {
 // probeWithin is how long a server is listened to that may speak another language.
 const probeWithin = time.Second
 
-// mismatched tells whether the server is spoken to in the wrong way: encrypted or not. Both wait for the other, so that
-// nothing else would tell for long.
+// mismatched reports whether one side encrypts and the other does not. Both then wait for each other, so that
+// without this check the call would hang.
 func mismatched(ctx context.Context, client redis.UniversalClient) error {
 	address, encrypted := addressOf(client), encrypts(client)
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
@@ -173,7 +173,7 @@ func encrypts(client redis.UniversalClient) bool {
 	return client.(*redis.Client).Options().TLSConfig != nil
 }
 
-// speaksPlain reports whether a server answers what is not encrypted.
+// speaksPlain reports whether a server answers without encryption.
 func speaksPlain(ctx context.Context, address string) bool {
 	connection, err := dial(ctx, address)
 	if err != nil {

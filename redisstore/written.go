@@ -64,20 +64,20 @@ func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []
 		return err
 	}
 	answered := s.uptime()
-	var vouched []int
+	var confirmed []int
 	for i, p := range partitions {
 		at, clock := newReading(server, times[i]), &s.clocks[p]
-		if clock.jumped(at, sent, answered) != 0 || at.fell() || at.seq < seen[i] {
-			all[p].Writes = -1 // Poll sets it right, or tells
+		if clock.jumped(at, sent, answered) != 0 || at.wentBack() || at.seq < seen[i] {
+			all[p].Writes = -1 // Poll sets it right, or reports it
 			continue
 		}
-		if clock.vouches(at, sent) {
-			vouched = append(vouched, p)
+		if clock.confirms(at, sent) {
+			confirmed = append(confirmed, p)
 		}
 		clock.observe(at.now(), sent, answered)
 		all[p] = store.Written{Writes: at.seq, At: store.Moment(at.now()), Lease: store.Moment(firstLease(leases[i]))}
 	}
-	return s.vouch(ctx, n, vouched)
+	return s.confirm(ctx, n, confirmed)
 }
 
 // times returns a server's time, what the keys of some of its partitions say of theirs, and of leases.
@@ -112,14 +112,14 @@ func (s *Store) times(ctx context.Context, n *node, partitions []int) (server in
 	return now.Val().UnixMilli(), times, leases, nil
 }
 
-// vouch notes that time goes on as expected in some partitions of a server.
-func (s *Store) vouch(ctx context.Context, n *node, partitions []int) error {
+// confirm notes that time goes on as expected in some partitions of a server.
+func (s *Store) confirm(ctx context.Context, n *node, partitions []int) error {
 	if len(partitions) == 0 {
 		return nil
 	}
 	if !n.spread.Load() {
 		for _, p := range partitions {
-			if _, err := s.call(ctx, &s.scripts.hold, p, "the clock", []any{s.keys.partitions[p].time}, 0, 0); err != nil {
+			if _, err := s.call(ctx, &s.scripts.correct, p, "the clock", []any{s.keys.partitions[p].time}, 0, 0); err != nil {
 				return err
 			}
 		}
@@ -130,6 +130,6 @@ func (s *Store) vouch(ctx context.Context, n *node, partitions []int) error {
 	for i, p := range partitions {
 		keys[i], args[i] = s.keys.partitions[p].time, s.clocks[p].expected(now)
 	}
-	_, err := s.call(ctx, &s.scripts.vouch, partitions[0], "the clock", keys, args...)
+	_, err := s.call(ctx, &s.scripts.confirm, partitions[0], "the clock", keys, args...)
 	return err
 }

@@ -95,8 +95,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestWrittenVouches: who only asks what was written vouches for the time of all partitions, as who polls does.
-func TestWrittenVouches(t *testing.T) {
+// TestWrittenConfirms: asking what was written confirms the time of all partitions, as polling does.
+func TestWrittenConfirms(t *testing.T) {
 	var stopped, alive uptime
 	j := newJumping(t, redisstore.Config{Uptime: stopped.read})
 	other := j.another(redisstore.Config{Uptime: alive.read})

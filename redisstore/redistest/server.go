@@ -104,7 +104,7 @@ func (s *Server) Run() {
 func (s *Server) Kill() {
 	if s.command.Process != nil {
 		s.command.Process.Kill() // it may be gone
-		s.command.Wait()         // that it was killed is no news
+		s.command.Wait()         // it was killed on purpose
 	}
 }
 

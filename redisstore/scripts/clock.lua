@@ -1,6 +1,6 @@
 -- What all scripts share; it stands before each of them.
 -- Every script gets the key of the partition's time as KEYS[1], and as the first arguments the highest seq that the caller has
--- seen of the partition, an echo that tells its reply from others, and what time the caller expects it to be or 0.
+-- seen of the partition, an echo by which its reply is recognised, and what time the caller expects it to be or 0.
 -- Every reply is "code now seq echo", or an array that begins so. apply gets and replies all this several times.
 
 local ARGS = 4 -- where a script's own arguments begin

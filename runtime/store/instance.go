@@ -38,10 +38,10 @@ func (i Instance) Check() error {
 		return err
 	}
 	if i.Namespace == "" || strings.ContainsAny(i.Namespace, "/{} \t\r\n") {
-		return fmt.Errorf("%q is no namespace", i.Namespace)
+		return fmt.Errorf("%q is not a namespace: it must not be empty, and must not contain slashes, braces or spaces", i.Namespace)
 	}
 	if !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
-		return fmt.Errorf("%q is no instance id: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
+		return fmt.Errorf("%q is not an instance id: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ type Lifecycle struct {
 }
 
 // Quarantined is the Reason of an instance whose work does not go on because it has killed its owners. Its time does: it
-// can be claimed, and an owner that finds this Reason does nothing but end it if its time is over, or tell when to look
+// can be claimed, and an owner that finds this Reason only ends it if its time is over, or says when to look
 // again (Execution.confine).
 const Quarantined = "quarantined"
 
@@ -117,13 +117,13 @@ func (r *Lifecycle) String() string {
 func ParseLifecycle(s string) (Lifecycle, error) {
 	fields := strings.Split(s, " ")
 	if len(fields) != recordFields {
-		return Lifecycle{}, fmt.Errorf("%q is no record of an instance: it has %d fields instead of %d", s, len(fields), recordFields)
+		return Lifecycle{}, fmt.Errorf("%q is not a record of an instance: it has %d fields instead of %d", s, len(fields), recordFields)
 	}
 	var bad error
 	number := func(i int) int64 {
 		n, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil && bad == nil {
-			bad = fmt.Errorf("%q is no record of an instance: field %d is no number", s, i+1)
+			bad = fmt.Errorf("%q is not a record of an instance: field %d is not a number", s, i+1)
 		}
 		return n
 	}

@@ -15,7 +15,7 @@ const (
 // Sets returns all sets.
 func Sets() []Set { return []Set{SetNew, SetBegun, SetWaiting, SetHeld, SetClosed} }
 
-// Never is the place of what no time moves. It is behind all others.
+// Never is the place of what no time moves. It comes after all others.
 const Never = 1 << 53
 
 // Place is where a run stands.

@@ -15,7 +15,7 @@ import (
 
 // Store keeps instances. Each method is one transition: atomic, durable when it returns, and safe to repeat. A
 // transition that does not happen is a *Refusal; any other error leaves open whether it has happened, and the same
-// call with the same operation tells.
+// call with the same operation finds out.
 //
 // The store's clock decides every deadline and lease (docs/engine.md, Time). Nothing that a caller says of the time
 // can make something expire.
@@ -31,8 +31,8 @@ type Store interface {
 	// of the same version must have another Next; what is overtaken so is refused as a Conflict.
 	Commit(context.Context, Commit) (Committed, error)
 	// Renew prolongs the leases of a worker, in all the partitions in which it holds instances. A partition that is not in
-	// the answer knows of no lease of the worker any more: what it held there others have, or may take. A lease that has
-	// ended, and of which nobody has taken anything, goes on.
+	// the answer has no lease of the worker any more: others have what it held there, or may take it. A lease that has
+	// ended goes on if nobody has taken anything from the worker.
 	Renew(context.Context, Renew) ([]Renewed, error)
 	// Promote makes instances ready whose time has come: a wake-up, the end of their owner's lease, an owner that lets a
 	// deadline pass or gives them up. Instances whose time has not come are passed over.
@@ -66,15 +66,15 @@ type Catalog interface {
 type Reader interface {
 	// Poll returns what there is to do in a partition, at most n of each kind; what may be removed only if asked for.
 	Poll(ctx context.Context, partition, n int, expired bool) (Work, error)
-	// Written returns of each partition how often it was written to: while that is what Poll has told, there is nothing
-	// else to do than what it has told. It costs little, however many partitions there are.
+	// Written returns how often each partition was written to. While the number is that of the last Poll, there is
+	// nothing new to do. It costs little, however many partitions there are.
 	Written(ctx context.Context) ([]Written, error)
 	// Drift counts what Scrub would have to repair in a partition: entries of its indexes that are lost, stand twice, or
 	// stand elsewhere than their instances say. It costs little, however many instances there are.
 	Drift(context.Context, Drift) (Drifted, error)
 	// HeldBy returns the instances of a partition that a worker holds.
 	HeldBy(ctx context.Context, partition int, worker string) ([]Held, error)
-	// Outbox returns at most n entries of a partition's outbox, in their order, behind the one with the given ID; an empty
+	// Outbox returns at most n entries of a partition's outbox, in their order, after the one with the given ID; an empty
 	// one begins at the beginning.
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
 	// Load returns an instance; an unknown one is refused as NoSuch.
@@ -113,7 +113,7 @@ type Layout struct {
 // Schema is the version of what stores hold. A store of another version is refused.
 const Schema = 1
 
-// DefaultPartitions is how many partitions a deployment has unless told otherwise.
+// DefaultPartitions is how many partitions a deployment has by default.
 const DefaultPartitions = 64
 
 // Token is the right to write to an instance. Both parts are compared for equality on every write: after lost writes
@@ -247,7 +247,7 @@ const HangTolerance = 2 * time.Second
 const MaxDeaths = 5
 
 // MaxLosses is how many there may be before nothing looks after an instance any more, not even at its deadline: all the
-// owners that were only to tell when it ends were lost too.
+// owners that only had to end it in time were lost too.
 const MaxLosses = 2 * MaxDeaths
 
 // Delivery is a message on its way to an instance.
@@ -296,7 +296,7 @@ type Scrub struct {
 	Cursor    string
 	N         int
 	// Adopt takes the partition as it is: nobody's token counts any more. With Loss it does so only if the partition has
-	// lost writes and nobody has adopted it since; the answer tells.
+	// lost writes and nobody has adopted it since; Scrubbed.Adopted says whether.
 	Adopt, Loss bool
 }
 
@@ -388,11 +388,11 @@ type Statistics struct {
 func ParseEntry(stored []byte) (StoredEntry, error) {
 	parts := bytes.SplitN(stored, []byte{' '}, 4)
 	if len(parts) != 4 {
-		return StoredEntry{}, fmt.Errorf("%q is no entry of a history", stored)
+		return StoredEntry{}, fmt.Errorf("%q is not an entry of a history", stored)
 	}
 	at, err := strconv.ParseInt(string(parts[0]), 10, 64)
 	if err != nil {
-		return StoredEntry{}, fmt.Errorf("%q is no entry of a history", stored)
+		return StoredEntry{}, fmt.Errorf("%q is not an entry of a history", stored)
 	}
 	epoch, err := strconv.ParseInt(string(parts[1]), 10, 64)
 	return StoredEntry{At: Moment(at), Token: Token{epoch, string(parts[2])}, Data: parts[3]}, err

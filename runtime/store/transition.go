@@ -91,7 +91,7 @@ var workerName = regexp.MustCompile(`^[A-Za-z0-9]+$`)
 // Check reports what is wrong with a claim.
 func (c *Claim) Check() error {
 	if !workerName.MatchString(c.Worker) {
-		return fmt.Errorf("%q is no name of a worker: it must be letters and digits", c.Worker)
+		return fmt.Errorf("%q is not the name of a worker: it must be letters and digits", c.Worker)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (c *Claim) Transition(r *Lifecycle, now int64) (Change, Code) {
 	}
 	change := Change{From: r, To: to, NotBefore: now, WithMail: true}
 	if r.Mail > 0 {
-		change.Notice = NoticeRemoved // the claim tells of them
+		change.Notice = NoticeRemoved // the claim returns them
 	}
 	return change, ""
 }

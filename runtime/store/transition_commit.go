@@ -43,7 +43,7 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 	if c.Status.Final() && r.neverStarts(c.At) {
 		r.Started = 0
 	}
-	if len(c.Entries) > 0 && r.Version > 0 { // that it has begun is no progress
+	if len(c.Entries) > 0 && r.Version > 0 { // the first commit, that it has begun, does not count as progress
 		r.Deaths = 0
 	}
 	released := c.Reason == Quarantined && r.Reason != Quarantined // by a command, meanwhile

@@ -1,4 +1,4 @@
--- hold sets a partition's time right after the server's clock has jumped ahead, and notes what time it is.
+-- correct sets a partition's time right after the server's clock has jumped ahead, and notes what time it is.
 -- KEYS: time
 -- ARGV: ..., by how much it is ahead in ms, the offset that the caller has seen
 -- Reply: OK, 1 if it was set right; another caller may have done it before

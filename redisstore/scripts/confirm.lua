@@ -1,4 +1,4 @@
--- vouch notes what time it is in several partitions. One that was never written to has none.
+-- confirm notes what time it is in several partitions. One that was never written to has none.
 -- KEYS: time of each
 -- ARGV: ..., what time it is expected to be in each
 -- Reply: OK
