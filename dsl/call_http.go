@@ -47,7 +47,7 @@ func parseCallHTTP(p *parser, o *object, base TaskBase) Task {
 	}
 	o.require("method")
 	if o.value("uri") != nil && o.value("endpoint") != nil {
-		o.report("SW124", "uri", "`uri` stands for `endpoint`, which is here too")
+		o.report("SW124", "uri", "`uri` is the old name of `endpoint`, which is here too")
 	} else if o.value("uri") != nil { // older form, still on published pages (semantics 1.7b)
 		p.add(Diagnostic{
 			Code: "SW117", Message: "`uri` is `endpoint` now", Pointer: o.at.Key("uri"), Range: p.src.RangeOf(o.key("uri")),

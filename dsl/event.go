@@ -60,7 +60,7 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	case until == nil:
 	case inUntil && until.Kind == yaml.ScalarNode && source.Data(until) == false: // which the schema allows
 	case inUntil:
-		s.report("SW124", "until", "what ends a strategy has no `until` of its own")
+		s.report("SW124", "until", "a strategy inside `until` has no `until` of its own")
 	case e.Mode == "": // reported
 	case e.Mode != "any":
 		s.report("SW124", "until", "`until` goes with `any` only")

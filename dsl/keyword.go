@@ -137,7 +137,7 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 	names := keywordNames()
 	key, value, _ := p.src.find(at)
 	d := Diagnostic{
-		Code: "SW115", Message: fmt.Sprintf("nothing tells what the task `%s` does", name), Pointer: at, Range: p.src.RangeOf(key),
+		Code: "SW115", Message: fmt.Sprintf("the task `%s` has no keyword that says what it does", name), Pointer: at, Range: p.src.RangeOf(key),
 		Expected: names, Help: "a task has one of: " + strings.Join(names, " "),
 	}
 	for i := 0; value == n && i+1 < len(n.Content); i += 2 {

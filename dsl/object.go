@@ -130,7 +130,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 
 // reportEmpty reports a property without a value: it counts as absent, which is seldom meant.
 func (o *object) reportEmpty(key *yaml.Node) {
-	o.p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, as if it were not there", key.Value), Pointer: o.at.Key(key.Value),
+	o.p.add(Diagnostic{Code: "SW131", Message: fmt.Sprintf("`%s` has no value, so it counts as absent", key.Value), Pointer: o.at.Key(key.Value),
 		Range: o.p.src.RangeOf(key), Help: "give it a value, leave it out, or write `null` if that is meant"})
 }
 
@@ -248,7 +248,7 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 			continue
 		}
 		d := Diagnostic{
-			Code: "SW128", Message: fmt.Sprintf("`%s` means nothing in %s", key.Value, what), Pointer: at.Key(key.Value),
+			Code: "SW128", Message: fmt.Sprintf("`%s` has no meaning in %s", key.Value, what), Pointer: at.Key(key.Value),
 			Range: p.src.RangeOf(key), Expected: known, Help: "known: " + strings.Join(known, " "),
 		}
 		if member := memberWith(key.Value, known); member != "" {

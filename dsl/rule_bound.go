@@ -103,7 +103,7 @@ func checkRaces(c *checker) {
 			if effect := effectOf(b); effect != nil {
 				c.add(Diagnostic{Code: "SW309", Pointer: effect.Base().Pointer, Range: c.w.Source.Key(effect.Base().Pointer),
 					Message: fmt.Sprintf("when another branch wins the race, `%s` may be half done, or done", effect.Base().Name),
-					Help:    "let branches that compete only read, or take back what the losers have done"})
+					Help:    "only read in branches that compete, or undo what the losing ones have done"})
 			}
 		}
 		return true

@@ -116,7 +116,7 @@ func (c *checker) expectsTimeout(try *TryTask, f *ErrorFilter) {
 	switch {
 	case try.Timeout != nil:
 		d.Code, d.Message = "SW304", "this catch never matches: the try's own timeout is raised outside of it"
-		d.Related = related(c.w.Source.Key(try.Timeout.Pointer), "this timeout goes to the next try outside")
+		d.Related = related(c.w.Source.Key(try.Timeout.Pointer), "this timeout is raised outside the try")
 		d.Help = "move the timeout to a task inside the try, or catch it one level up"
 	case c.w.Timeout != nil:
 		d.Code, d.Message = "SW303", "this catch never matches: only the workflow has a timeout, and nothing inside it can catch that"

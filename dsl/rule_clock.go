@@ -12,7 +12,7 @@ func checkClock(c *checker) {
 		if !facts.Impure || !slices.Contains(conditionProperties(), e.property) {
 			return
 		}
-		d := Diagnostic{Code: "SW506", Pointer: e.at, Message: fmt.Sprintf("a condition that depends on the clock is asked anew whenever `%s` is", e.property),
+		d := Diagnostic{Code: "SW506", Pointer: e.at, Message: fmt.Sprintf("`%s` depends on the clock: its result may differ when a step is repeated after a crash", e.property),
 			Help: "set the time in a task before, and compare with that; or use a timeout"}
 		for _, f := range facts.Functions {
 			if slices.Contains([]string{"now", "localtime", "strflocaltime"}, f.Name) {

@@ -15,7 +15,7 @@ func checkComparedTypes(c *checker) {
 		if m := standardURI.FindStringIndex(e.text); m != nil {
 			c.add(Diagnostic{Code: "SW406", Pointer: e.at, Range: c.w.Source.Within(e.at, m[0], m[1]),
 				Message: "as text, an error type is only equal to the spelling that the engine is set to raise",
-				Help:    "filter by `errors: {with: {type: ...}}`, which knows all spellings, or compare the status"})
+				Help:    "filter by `errors: {with: {type: ...}}`, which matches all spellings, or compare the status"})
 		}
 	}
 }

@@ -72,11 +72,11 @@ func (e expressionText) kept(v Name) (d Diagnostic, kept bool) {
 	d.Help = "use secrets where they are sent: in calls and authentication policies"
 	switch {
 	case e.property == propertyEmit:
-		d.Message, d.Help = fmt.Sprintf("`$%s` in an event, which others read: emitting it fails", v.Name), "leave it out: who needs a secret has it from its own store"
+		d.Message, d.Help = fmt.Sprintf("`$%s` in an event, which others read: emitting it fails", v.Name), "leave it out: whoever needs the secret gets it from a store of its own"
 	case e.property == propertyRunInput:
 		d.Message, d.Help = fmt.Sprintf("`$%s` in the input of another run, which others read: starting it fails", v.Name), "declare the secret in use.secrets of that workflow"
 	case e.property == propertyRunArguments:
-		d.Message, d.Help = fmt.Sprintf("`$%s` among the arguments of a process, which everybody on the machine can read", v.Name), "hand it over in `environment` or `stdin`"
+		d.Message, d.Help = fmt.Sprintf("`$%s` among the arguments of a process, which everybody on the machine can read", v.Name), "pass it in `environment` or `stdin`"
 	case e.property == propertyInputFrom && e.isSent(): // the task only sends it
 		return d, false
 	case slices.Contains(keptProperties(), e.property):

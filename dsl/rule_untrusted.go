@@ -20,7 +20,7 @@ func checkUntrusted(c *checker) {
 			c.add(Diagnostic{Code: "SW603", Pointer: e.at, Message: "data becomes part of a program here, and can run anything",
 				Help: "pass data by `arguments`, `environment` or `stdin`; in a shell, `@sh` quotes it"})
 		case e.property == propertyEndpoint && !fixedHost.MatchString(e.text):
-			c.addAs(SeverityInfo, Diagnostic{Code: "SW603", Pointer: e.at, Message: "data tells which host is called here",
+			c.addAs(SeverityInfo, Diagnostic{Code: "SW603", Pointer: e.at, Message: "data decides here which host is called",
 				Help: "if the data comes from outside, write scheme and host literally: https://example.com/{id}"})
 		}
 	})

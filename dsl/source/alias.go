@@ -64,7 +64,7 @@ func hasMerge(n *yaml.Node) bool {
 func (e *expander) node(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		if e.open[n.Alias] {
-			e.refuse(n, fmt.Sprintf("the alias `*%s` stands inside of what it stands for, which has no end", n.Value))
+			e.refuse(n, fmt.Sprintf("the alias `*%s` stands inside its own value, which has no end", n.Value))
 			return nil
 		}
 		return e.node(n.Alias)

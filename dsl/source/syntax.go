@@ -134,7 +134,7 @@ func explanations() []explanation {
 		{[]string{"<document start>"}, "text stands after the end of the document", "a file holds one workflow: remove what follows the line `...`"},
 		{[]string{"tag", "'!'", "'>'", "URI escaped"}, "this is not a tag", "put text that begins with ! in quotes"},
 		{[]string{"alphabetic or numeric"}, "an anchor or alias needs a name", "put text that begins with & or * in quotes"},
-		{[]string{"invalid Unicode"}, "this escape is half of a character, or none", `write one escape of eight digits, such as \U0001F600`},
+		{[]string{"invalid Unicode"}, "this escape is half of a character, or not a character", `write one escape of eight digits, such as \U0001F600`},
 		{[]string{"incompatible"}, "this version of YAML is not known", "write `%YAML 1.2`, or leave the line out"},
 		{[]string{"directive", "%", "version number", "non-alphabetical", "expected whitespace"}, "this is not a directive",
 			"put text that begins with % in quotes; of directives, %YAML and %TAG are known"},
@@ -215,7 +215,7 @@ func (t *Tree) surplusColon(e syntaxError) (int, string, string) {
 	}
 	before := t.before(line)
 	if before > 0 && !bytes.Contains(t.content(before), []byte(":")) {
-		return t.startOf(before), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
+		return t.startOf(before), "a colon is missing after the key", "write `key:`, and its value after it or indented below"
 	}
 	if before > 0 && gluedColon.Match(t.content(before)) {
 		return t.missingColon(t.startOf(before))
@@ -229,7 +229,7 @@ func (t *Tree) missingColon(offset int) (int, string, string) {
 	if gluedColon.Match(t.content(line)) {
 		return t.startOf(line), "a space is missing after the colon", "write `key: value`"
 	}
-	return t.startOf(line), "a colon is missing after the key", "write `key:`, and its value behind it or indented below"
+	return t.startOf(line), "a colon is missing after the key", "write `key:`, and its value after it or indented below"
 }
 
 // misplaced explains a problem where the next key or item is expected.
@@ -254,5 +254,5 @@ func (t *Tree) misplaced(e syntaxError, structure *structure) (int, string, stri
 	case problem.Column == context.Column:
 		return e.problem, "a key stands among the items of a list", "begin the item with `- `, or indent the key as its own level"
 	}
-	return e.problem, "the line is indented unlike its neighbours", "indent the properties of an object, and the items of a list, equally"
+	return e.problem, "the line is not indented like the lines around it", "indent the properties of an object, and the items of a list, equally"
 }
