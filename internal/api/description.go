@@ -35,7 +35,7 @@ type Task struct {
 	Attempt   int    `json:"attempt,omitempty"`
 }
 
-// Deadline is a deadline in force, and what its passing leads to.
+// Deadline is an active deadline, and what its passing leads to.
 type Deadline struct {
 	Kind        string  `json:"kind"`
 	Pointer     string  `json:"pointer,omitempty"` // of the scope; absent for the workflow
@@ -105,7 +105,7 @@ func newTask(d *client.Description, t interpreter.OpenTask) Task {
 	return task
 }
 
-// NewDeadline returns the JSON of a deadline in force.
+// NewDeadline returns the JSON of an active deadline.
 func NewDeadline(in client.DescribedDeadline) Deadline {
 	d := Deadline{
 		Kind: in.Kind, Pointer: string(in.Pointer), StartedAt: Time(in.StartedAt), At: Time(in.At), LeftSeconds: in.Left.Seconds(),

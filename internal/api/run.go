@@ -1,6 +1,6 @@
 // Package api is the JSON that programs see: runs, their history and deadlines, errors, and diagnostics. The command prints it
-// with -o json, and an HTTP server answers with the same. It only says what is there in the shapes that spec and docs promise; it
-// reads no store, and knows neither flags nor terminals.
+// with -o json, and an HTTP server answers with the same. It only gives what is known the
+// shapes that the documentation promises; it reads no store, and knows neither flags nor terminals.
 package api
 
 import (

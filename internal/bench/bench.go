@@ -19,7 +19,7 @@ type Config struct {
 	Store       *swrun.Store
 	Client      *client.Client // of Store
 	Size        float64        // 1 is the full size of the scenarios
-	Concurrency int            // runs in hand at a time
+	Concurrency int            // runs in progress at a time
 	Stderr      io.Writer
 }
 
@@ -36,9 +36,9 @@ func Scenarios() []Scenario {
 		{"http", "2 000 runs of ten HTTP calls, one worker, beside the same requests without workflows", (*benchmark).http},
 		{"timers", "10 000 runs that sleep to moments spread over 10 s, and 100 000 that wake in one millisecond", (*benchmark).timers},
 		{"timeouts", "2 000 timeouts of 2 s on a task that blocks 60 s, 500 a second", (*benchmark).timeouts},
-		{"sleepers", "what 100 000 sleeping runs take of the store's and the worker's memory, and how fast they are started, ended and removed", (*benchmark).sleepers},
+		{"sleepers", "how much memory of store and worker 100 000 sleeping runs take, and how fast they are started, ended and removed", (*benchmark).sleepers},
 		{"long", "one run of 10 000 durable steps: what a step takes at the end and at the beginning", (*benchmark).long},
-		{"idle", "what a worker costs that has nothing to do, with 1 000 sleeping runs: the store's operations and its own CPU", (*benchmark).idle},
+		{"idle", "what a worker with nothing to do costs while 1 000 runs sleep: the store's operations and its own CPU", (*benchmark).idle},
 		{"crash", "throughput with the only worker killed in the middle, and another a second later", (*benchmark).crash},
 	}
 }

@@ -15,7 +15,7 @@ import (
 const WorkerVariable = "SWRUN_BENCH_WORKER"
 
 // ErrEmbedded is why crash cannot be measured.
-var ErrEmbedded = errors.New("an embedded store has one process, which cannot be killed and measure")
+var ErrEmbedded = errors.New("an embedded store is open in one process only, which cannot be killed and go on measuring")
 
 func (b *benchmark) crash(ctx context.Context) (*Measured, error) {
 	if b.Store.Local() {

@@ -22,7 +22,7 @@ func (b *benchmark) startServer() (address string, stop func(), err error) {
 	}
 	c := exec.Command(self, "bench", "http")
 	c.Env, c.Stderr = append(os.Environ(), ServerVariable+"=1"), b.Stderr
-	life, err := c.StdinPipe() // whose end, however this process ends, is the server's
+	life, err := c.StdinPipe() // the server ends when it is closed, however this process ends
 	if err != nil {
 		return "", nil, err
 	}

@@ -30,8 +30,7 @@ func (b *benchmark) raw(ctx context.Context) (float64, error) {
 	return s.RawRate(ctx, bytes.Repeat([]byte("x"), 1000), time.Duration(float64(time.Second)*min(1, max(b.Size, 0.1))))
 }
 
-// rested waits, ten seconds at most, while the store's server writes all that it holds anew: that is left from what was
-// measured before.
+// rested waits up to ten seconds while the store's server rewrites its file, which it does because of what was measured before.
 func (b *benchmark) rested(ctx context.Context) error {
 	for range 100 {
 		if facts, err := b.facts(ctx); err != nil || !facts.Saving {

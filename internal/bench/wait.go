@@ -67,7 +67,7 @@ func (b *benchmark) progress(ctx context.Context, n int, limit time.Duration, le
 			last, changed = now, time.Now()
 		}
 		if time.Since(changed) > limit {
-			return fmt.Errorf("of %s %d left, and none is done within %s", terminal.Counted(n, "run"), now, limit)
+			return fmt.Errorf("%d of %s are left, and none was done within %s", now, terminal.Counted(n, "run"), limit)
 		}
 		if err := ctx.Err(); err != nil {
 			return err

@@ -1,5 +1,5 @@
-// Package describe words for people what is known of runs in a store: what one waits for and what happens next, its deadlines, and its history line by line. It
-// words what package client has found out, and asks no store itself.
+// Package describe describes runs in a store for people: what a run waits for, what happens next, its deadlines, and its history line
+// by line. It formats what package client has found out, and reads no store itself.
 package describe
 
 import (

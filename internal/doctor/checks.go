@@ -1,6 +1,6 @@
 package doctor
 
-// Check is one thing that is looked at, with its story.
+// Check is one thing that doctor looks at, with its explanation.
 type Check struct{ Code, Title, Story string }
 
 // Checks returns all of them, sorted by code.

@@ -1,5 +1,5 @@
 // Package doctor looks at a store and says what it needs: durability, room, clocks, workers. It reads, and changes nothing; the command
-// doctor prints what it finds, and explain the stories of its checks.
+// doctor prints what it finds, and the command explain explains each check.
 package doctor
 
 import (
@@ -89,12 +89,12 @@ func health(ctx context.Context, s *swrun.Store) Finding {
 		all.Losses += st.Losses
 		all.Jumps += st.Jumps
 	}
-	what := fmt.Sprintf("runs: %d ready, %d waiting or in hand, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
+	what := fmt.Sprintf("runs: %d ready, %d waiting or held by workers, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
 	switch {
 	case all.Losses > 0:
 		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, terminal.Counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
 	case all.Jumps > 0:
-		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "time went on in the store; see why the server's clock is set"}
+		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "the store's time went on evenly all the same; find out what sets the server's clock"}
 	case all.Repairs > 0:
 		return Finding{"SD006", Warning, fmt.Sprintf("%s; %s of indexes", what, terminal.Counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
 	}

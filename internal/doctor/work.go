@@ -102,5 +102,5 @@ func present(ctx context.Context, s *swrun.Store) Finding {
 	case live == 0:
 		return Finding{"SD010", OK, where + ", and no run waits for one", ""}
 	}
-	return Finding{"SD010", Warning, fmt.Sprintf("%s, and nothing moves %s on", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
+	return Finding{"SD010", Warning, fmt.Sprintf("%s, and nothing advances %s", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
 }

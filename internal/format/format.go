@@ -1,5 +1,5 @@
 // Package format formats documents: two spaces per level, everything else as its author wrote it. It never changes what a document says,
-// and leaves one alone that it could not keep.
+// and leaves one as it is if formatting would change that.
 package format
 
 import (
@@ -87,7 +87,7 @@ func settled(text, formatted []byte, block blockStyle) error {
 		return err
 	}
 	if !bytes.Equal(again, formatted) {
-		return fmt.Errorf("its layout does not come to rest")
+		return fmt.Errorf("formatting it twice gives two different texts")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package graph draws workflows: as an outline of tasks that stand in each other, and as boxes and arrows in Mermaid and DOT. It shows what
+// Package graph draws workflows: as an outline of nested tasks, and as boxes and arrows in Mermaid and DOT. It shows what
 // a document says, and knows nothing of runs.
 package graph
 

@@ -12,7 +12,7 @@ func CollectLess() { pace(0) }
 // defaultPace is how much garbage, in percent of what lives, may gather at most.
 const defaultPace = 400
 
-// littleHeap is how much has to live, in bytes, before less garbage may gather: large answers would cost five times their
+// littleHeap is how many bytes of live data there must be before less garbage may gather: large answers would cost five times their
 // size.
 const littleHeap = 64 << 20
 

@@ -23,7 +23,7 @@ type lines struct {
 	now     func() time.Time
 }
 
-// heartbeat is how long lines keeps silent at most.
+// heartbeat is the longest time between two lines.
 const heartbeat = 30 * time.Second
 
 func newLines(w io.Writer, s Run, now func() time.Time) *lines {

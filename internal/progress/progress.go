@@ -1,6 +1,6 @@
 // Package progress shows a run while it goes on: as a tree that is drawn again and again on a terminal, as lines for logs, or as the
 // lifecycle events of the specification. The command shows on standard error what this makes of a run's history; nothing here
-// changes or stops a run, not even if nobody can see it.
+// changes or stops a run, even if its output cannot be written.
 package progress
 
 import (

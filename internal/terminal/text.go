@@ -16,7 +16,7 @@ import (
 )
 
 // Printable returns s with everything escaped that could drive a terminal or break a line: control characters,
-// bytes that are no UTF-8, and characters that change the direction of text.
+// bytes that are not UTF-8, and characters that change the direction of text.
 func Printable(s string) string {
 	if isPrintable(s) {
 		return s
@@ -98,7 +98,7 @@ func Counted[N int | int64](n N, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Elapsed shows how long something took, or has left: 3ms, 1.5s, 4m47s, 30d. What is less than nothing is nothing.
+// Elapsed shows how long something took, or has left: 3ms, 1.5s, 4m47s, 30d. A negative time counts as zero.
 func Elapsed(d time.Duration) string { return duration.FormatRough(max(d, 0)) }
 
 // Duration shows a duration of the document.
