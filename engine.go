@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
@@ -129,7 +130,9 @@ type NotDeployedError struct {
 	err      error
 }
 
-func (e *NotDeployedError) Error() string { return "the workflow " + e.Workflow + " is not deployed" }
+func (e *NotDeployedError) Error() string {
+	return "the workflow " + shorten.To(e.Workflow, maxListed) + " is not deployed"
+}
 
 // Unwrap returns the store's refusal.
 func (e *NotDeployedError) Unwrap() error { return e.err }

@@ -2,6 +2,7 @@ package swrun_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/swrun/swrun"
@@ -53,6 +54,23 @@ func TestRefusals(t *testing.T) {
 			if got != c.want {
 				t.Errorf("%s, %s: %q, want %q", at, c.name, got, c.want)
 			}
+		}
+	}
+}
+
+// TestLongNames: what nobody could have named is refused in a few words.
+func TestLongNames(t *testing.T) {
+	engine := mustEngine(t, "memory:", swrun.EngineConfig{})
+	long := strings.Repeat("x", 1<<20)
+	for name, err := range map[string]error{
+		"a run":               second(engine.Run("demo", long).Await(t.Context())),
+		"a namespace":         engine.Run(long, "x").Retry(t.Context()),
+		"a workflow":          second(engine.Start(t.Context(), "demo/"+long, nil, swrun.StartOptions{})),
+		"not a workflow":      second(engine.Start(t.Context(), long, nil, swrun.StartOptions{})),
+		"a control character": second(engine.Start(t.Context(), "demo/\x00", nil, swrun.StartOptions{})),
+	} {
+		if err == nil || len(err.Error()) > 1000 || strings.ContainsRune(err.Error(), 0) {
+			t.Errorf("%s: %.100v", name, err)
 		}
 	}
 }

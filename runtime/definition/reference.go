@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Reference names a workflow.
@@ -21,8 +22,8 @@ func (r Reference) String() string { return r.Namespace + "/" + r.Name + ":" + r
 
 // ParseReference reads namespace/name or namespace/name:version; without a version it is latest.
 func ParseReference(s string) (Reference, error) {
-	if strings.ContainsFunc(s, unicode.IsSpace) {
-		return Reference{}, fmt.Errorf("%q names no workflow: it has a space", s)
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return Reference{}, fmt.Errorf("%q does not name a workflow: it has a space or a control character", shorten.To(s, maxName))
 	}
 	name, version, ok := strings.Cut(s, ":")
 	if !ok {
@@ -30,10 +31,13 @@ func ParseReference(s string) (Reference, error) {
 	}
 	namespace, name, ok := strings.Cut(name, "/")
 	if !ok || namespace == "" || name == "" || version == "" {
-		return Reference{}, fmt.Errorf("%q names no workflow: it must be namespace/name or namespace/name:version", s)
+		return Reference{}, fmt.Errorf("%q does not name a workflow: it must be namespace/name or namespace/name:version", shorten.To(s, maxName))
 	}
 	return Reference{namespace, name, version}, nil
 }
+
+// maxName is how many bytes of a name stand in an error.
+const maxName = 200
 
 // Latest is the version that stands for the highest one.
 const Latest = "latest"

@@ -41,7 +41,7 @@ func (i Instance) Check() error {
 		return fmt.Errorf("%q is not a namespace: it must not be empty, and must not contain slashes, braces or spaces", i.Namespace)
 	}
 	if !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
-		return fmt.Errorf("%q is not an instance id: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
+		return fmt.Errorf("%q is not the id of a run: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Code is why a store refuses a transition. Nothing has been written then.
@@ -33,10 +34,14 @@ type Refusal struct {
 	At     time.Time // by the store's clock, if it is known
 }
 
+// maxDetail is how many bytes of a detail stand in the sentence of a refusal: whoever asks may use a name that no run could have.
+const maxDetail = 400
+
 // Error returns a sentence about what was asked for.
 func (r *Refusal) Error() string {
+	detail := shorten.To(r.Detail, maxDetail)
 	if r.Reason != "" {
-		return r.Detail + " " + r.Reason
+		return detail + " " + r.Reason
 	}
 	sentence := map[Code]string{
 		Fenced: "%s was taken over by another worker", Closed: "%s has ended", TimedOut: "the time of %s is over",
@@ -44,7 +49,7 @@ func (r *Refusal) Error() string {
 		Guard: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
 		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", TooMany: "too many runs of the family of %s have started today",
 	}[r.Code]
-	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), r.Detail)
+	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), detail)
 }
 
 // Is makes errors.Is find refusals by their code alone.
