@@ -72,7 +72,7 @@ func (s *Store) newNode(client *redis.Client) *node {
 
 // send sends requests, as many at once as have come, until the channel is closed.
 func (n *node) send() {
-	batch := make([]*request, 0, maxBatch)
+	batch, args := make([]*request, 0, maxBatch), make([]any, 0, 2*maxRunArguments)
 	for first := range n.requests {
 		batch = append(batch[:0], first)
 	gather:
@@ -87,21 +87,22 @@ func (n *node) send() {
 				break gather
 			}
 		}
-		n.answer(batch)
+		n.answer(batch, args)
 		for _, r := range batch {
 			close(r.done)
 		}
 	}
 }
 
-// answer sends requests, some of them again in another way, until each has its reply or error.
-func (n *node) answer(requests []*request) {
+// answer sends requests, some of them again in another way, until each has its reply or error. Args is room for what is sent.
+func (n *node) answer(requests []*request, args []any) {
 	for len(requests) > 0 {
 		scripts, plain := divided(stillWanted(requests))
-		runs := n.runsFor(scripts)
+		runs := n.runsFor(scripts, args)
 		n.pipeline(runs, plain)
 		requests = nil
 		for _, r := range runs {
+			clear(r.args) // values may be large, and args stays
 			if !n.distribute(r) {
 				requests = append(requests, r.requests...)
 			}
@@ -138,8 +139,8 @@ type run struct {
 	cmd      *redis.Cmd
 }
 
-// runsFor returns the runs that answer the requests: neighbours share one if they may.
-func (n *node) runsFor(requests []*request) []*run {
+// runsFor returns the runs that answer the requests: neighbours share one if they may. Their arguments are appended to args.
+func (n *node) runsFor(requests []*request, args []any) []*run {
 	slices.SortFunc(requests, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(a.s.sha, b.s.sha), cmp.Compare(a.partition, b.partition))
 	})
@@ -147,7 +148,8 @@ func (n *node) runsFor(requests []*request) []*run {
 	runs := make([]*run, 0, len(requests))
 	for len(requests) > 0 {
 		k := n.fitting(requests)
-		runs = append(runs, newRun(requests[:k]))
+		one := newRun(requests[:k], args)
+		runs, args = append(runs, one), one.args[len(one.args):]
 		requests = requests[k:]
 	}
 	return runs
@@ -185,18 +187,19 @@ func sizeOf(args []any) (bytes int) {
 // argsOfClock is how many arguments scripts/clock.lua asks for.
 const argsOfClock = 3
 
-// newRun returns the run that answers requests: with the keys and arguments of all of them, one after the other.
-func newRun(requests []*request) *run {
+// newRun returns the run that answers requests: with the keys and arguments of all of them, one after the other,
+// appended to args, which has none.
+func newRun(requests []*request, args []any) *run {
 	first := requests[0]
 	command, named := "evalsha", first.s.sha
 	if first.whole {
 		command, named = "eval", first.s.source
 	}
-	keys, size := 0, 3
+	keys := 0
 	for _, r := range requests {
-		keys, size = keys+len(r.keys), size+r.size()
+		keys += len(r.keys)
 	}
-	args := append(make([]any, 0, size), command, named, keys)
+	args = append(args, command, named, keys)
 	for _, r := range requests {
 		args = append(args, r.keys...)
 	}

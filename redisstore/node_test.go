@@ -84,7 +84,7 @@ func TestWhatOneRunTakes(t *testing.T) {
 		n := &node{complete: func([]*request) {}}
 		n.spread.Store(!c.apart)
 		answered := 0
-		runs := n.runsFor(c.requests)
+		runs := n.runsFor(c.requests, nil)
 		for _, r := range runs {
 			answered += len(r.requests)
 		}
