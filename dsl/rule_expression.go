@@ -59,14 +59,13 @@ func endsBefore(text string) bool {
 	return delimited && end >= 0 && end < len(source)-1
 }
 
-// startsWithVariable matches code that begins with a variable of the shell, such as ${HOME} or ${CC:-gcc}.
-var startsWithVariable = regexp.MustCompile(`^\s*\$\{([A-Za-z_]\w*)[}:?+=#%/^,-]`)
+// startsWithVariable matches code that begins with a variable of the shell, such as ${HOME}, ${CC:-gcc} or ${1}.
+var startsWithVariable = regexp.MustCompile(`^\s*(\$\{[\w#@*!?][^}]*\})`)
 
 // shellVariable adds help to d if the expression is probably code that begins with a variable of the shell.
 func shellVariable(d Diagnostic, e expressionText) Diagnostic {
 	if m := startsWithVariable.FindStringSubmatch(e.text); m != nil && e.property == propertyCode {
-		d.Label = ""
-		d.Help = fmt.Sprintf("text from `${` to `}` is an expression; write a variable of the shell as `$%s`, or in quotes as `\"${%s}\"`", m[1], m[1])
+		d.Help = fmt.Sprintf("text from `${` to `}` is an expression; write a variable of the shell at the beginning in quotes: `\"%s\"`", oneLine(m[1]))
 	}
 	return d
 }
