@@ -5,7 +5,7 @@ import "fmt"
 // HeldError says that another process has a store's file.
 type HeldError struct {
 	Path string
-	By   string // which process, if it told
+	By   string // the process that has it, if that is known
 }
 
 func (e *HeldError) Error() string {

@@ -32,9 +32,9 @@ type group struct {
 	writing bool
 	writers sync.WaitGroup
 
-	// These belong to who writes.
-	full  *WriteError // what the disk has said
-	needs int64       // bytes that it has to have then
+	// Only the goroutine that writes uses these.
+	full  *WriteError // why the last write failed, if the disk was full
+	needs int64       // bytes that must be free before the next write
 	again time.Time   // when it is tried again
 }
 
@@ -178,7 +178,7 @@ func (g *group) tryRoom() error {
 	return errors.Join(err, file.Close())
 }
 
-// isFull reports whether a disk takes no more, or a limit of the process (ulimit -f) allows no more. bbolt returns some errors as text only.
+// isFull reports whether a disk is full, or a limit of the process (ulimit -f) is reached. bbolt returns some errors as text only.
 func isFull(err error) bool {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if err != nil && (errors.Is(err, full) || strings.Contains(err.Error(), full.Error())) {

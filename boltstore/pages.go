@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/errors"
 )
 
-// This file follows the pages of a bbolt file before bbolt does. bbolt maps the file and trusts it: what is damaged ends
+// This file checks the pages of a file before bbolt reads them. bbolt maps the file and trusts it: what is damaged ends
 // the process, also from a goroutine of bbolt's own that nobody else can guard. So everything that bbolt follows is
 // checked here first: pages, what they point to, and the order of keys. What the values say is left to those who read
 // them.
@@ -32,7 +32,7 @@ const (
 
 var order = binary.NativeEndian
 
-// meta is what a bbolt file says of itself.
+// meta is the header of a bbolt file.
 type meta struct {
 	pageSize             int64
 	root, freelist, high uint64 // pages; high is the first that is not in use
@@ -73,7 +73,7 @@ func checkPages(file io.ReaderAt, size, pageSize int64) error {
 	}
 	switch {
 	case c.pageSize == 0:
-		return errors.New("what it says of itself cannot be read")
+		return errors.New("its header cannot be read")
 	case int64(c.high) < 0 || int64(c.high) > size/pageSize:
 		return fmt.Errorf("it is cut short: %d bytes of %d are there", size, int64(c.high)*pageSize)
 	}

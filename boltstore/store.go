@@ -69,7 +69,7 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 
 func ownerOf(path string) string { return path + ".owner" }
 
-// openFile lets bbolt open a file. file is the file, also if bbolt does not come to an end with it.
+// openFile lets bbolt open a file. file is the file, also if bbolt cannot open it.
 func openFile(path string, wait time.Duration, readOnly bool) (db *bbolt.DB, file *os.File, err error) {
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 		Timeout: wait, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly,

@@ -28,7 +28,7 @@ func ctkPending() []string {
 }
 
 // TestCTK runs the specification's features unmodified. Their hosts are answered by a local stand-in. The runner's own
-// summary, which counts what is skipped as passed, is dropped; the test tells its own.
+// summary, which counts skipped scenarios as passed, is dropped; the test logs its own.
 func TestCTK(t *testing.T) {
 	if _, err := os.Stat(ctkFolder); err != nil {
 		t.Skip("the specification's features are not beside the checkout (" + ctkFolder + ")")

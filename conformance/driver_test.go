@@ -23,21 +23,21 @@ type driver struct {
 	// between replaces the state after each step; nil keeps it.
 	between func(*interpreter.Program, *interpreter.State) *interpreter.State
 	cancel  time.Time // when the run is cancelled from outside; zero for never
-	nudge   bool      // wake instances needlessly
-	pause   bool      // suspend instances while something happens
+	nudge   bool      // wake runs needlessly
+	pause   bool      // suspend runs while something happens
 	reverse bool      // of the effects in flight the newest ends first
-	history bool      // keep the entries of each instance's history
+	history bool      // keep the entries of each run's history
 
-	live     []*instance
-	all      []*instance
+	live     []*caseRun
+	all      []*caseRun
 	inFlight []effectInFlight // effects to perform, in order
 	children int
 
 	cancelled bool // the run was cancelled before it ended
 }
 
-// instance is one workflow instance of a case.
-type instance struct {
+// caseRun is one run of a case.
+type caseRun struct {
 	program *interpreter.Program
 	state   *interpreter.State
 	again   bool
@@ -57,17 +57,17 @@ type step struct {
 
 // effectInFlight is an effect on its way.
 type effectInFlight struct {
-	instance *instance
+	run *caseRun
 	effect   interpreter.Effect
-	child    *instance // what performs it, for run.workflow
+	child    *caseRun // what performs it, for run.workflow
 }
 
 func newDriver(t *testing.T, c testCase) *driver {
 	return &driver{t: t, c: c, outside: newOutside(c.files), now: epoch()}
 }
 
-// run runs the case to its end and returns its instances, the case's own first.
-func (d *driver) run() []*instance {
+// run runs the case to its end and returns its runs, the case's own first.
+func (d *driver) run() []*caseRun {
 	d.t.Helper()
 	root := d.start(d.c.mustProgram(d.t, d.outside), "case", nil)
 	d.step(root, interpreter.Start{Input: d.c.input(d.t)})
@@ -118,7 +118,7 @@ func (d *driver) advance() {
 	d.now = wake
 }
 
-// nudgeAll wakes every instance before its time.
+// nudgeAll wakes every run before its time.
 func (d *driver) nudgeAll() {
 	for _, i := range d.live {
 		if !i.again {
@@ -143,9 +143,9 @@ func (d *driver) nextToEnd() int {
 	return -1
 }
 
-// due reports whether an instance has something to do by now.
+// due reports whether a run has something to do by now.
 func (d *driver) due() bool {
-	return slices.ContainsFunc(d.live, func(i *instance) bool {
+	return slices.ContainsFunc(d.live, func(i *caseRun) bool {
 		next := i.state.NextWake()
 		return !next.IsZero() && !d.now.Before(next)
 	})
@@ -156,13 +156,13 @@ func (d *driver) ends(f effectInFlight) bool {
 	return f.child == nil && !slices.Contains(d.c.lines("endless.txt"), string(f.effect.Request.Path))
 }
 
-func (d *driver) start(p *interpreter.Program, id string, parent *effectInFlight) *instance {
-	i := &instance{program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent}
+func (d *driver) start(p *interpreter.Program, id string, parent *effectInFlight) *caseRun {
+	i := &caseRun{program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent}
 	d.live, d.all = append(d.live, i), append(d.all, i)
 	return i
 }
 
-func (d *driver) step(i *instance, ev interpreter.Event) {
+func (d *driver) step(i *caseRun, ev interpreter.Event) {
 	d.t.Helper()
 	_, cancels := ev.(interpreter.Cancel)
 	if !d.pause || cancels || i.again {
@@ -176,7 +176,7 @@ func (d *driver) step(i *instance, ev interpreter.Event) {
 	}
 }
 
-func (d *driver) take(i *instance, ev interpreter.Event) {
+func (d *driver) take(i *caseRun, ev interpreter.Event) {
 	d.t.Helper()
 	result := interpreter.Step(i.program, i.state, ev, d.now)
 	i.again = result.Again
@@ -192,15 +192,15 @@ func (d *driver) take(i *instance, ev interpreter.Event) {
 		d.drop(i, id)
 	}
 	for _, e := range result.Effects {
-		d.inFlight = append(d.inFlight, effectInFlight{instance: i, effect: e})
+		d.inFlight = append(d.inFlight, effectInFlight{run: i, effect: e})
 	}
 	if i.state.Status.Final() {
 		d.end(i)
 	}
 }
 
-// keep adds a step to the history of its instance.
-func (d *driver) keep(i *instance, e interpreter.HistoryStep, withheld bool) {
+// keep adds a step to the history of its run.
+func (d *driver) keep(i *caseRun, e interpreter.HistoryStep, withheld bool) {
 	d.t.Helper()
 	if withheld {
 		state, err := i.state.Snapshot()
@@ -215,8 +215,8 @@ func (d *driver) keep(i *instance, e interpreter.HistoryStep, withheld bool) {
 }
 
 // drop takes an effect back, and with it the child that performs it.
-func (d *driver) drop(i *instance, id interpreter.EffectID) {
-	at := slices.IndexFunc(d.inFlight, func(f effectInFlight) bool { return f.instance == i && f.effect.ID == id })
+func (d *driver) drop(i *caseRun, id interpreter.EffectID) {
+	at := slices.IndexFunc(d.inFlight, func(f effectInFlight) bool { return f.run == i && f.effect.ID == id })
 	if at < 0 {
 		d.t.Errorf("an effect is cancelled that is not in flight: %d", id)
 		return
@@ -229,16 +229,16 @@ func (d *driver) drop(i *instance, id interpreter.EffectID) {
 	}
 }
 
-// end takes an instance out of the run and tells its parent.
-func (d *driver) end(i *instance) {
-	d.live = slices.DeleteFunc(d.live, func(other *instance) bool { return other == i })
+// end takes a run out of the run and tells its parent.
+func (d *driver) end(i *caseRun) {
+	d.live = slices.DeleteFunc(d.live, func(other *caseRun) bool { return other == i })
 	if i.parent == nil {
 		return
 	}
 	d.inFlight = slices.DeleteFunc(d.inFlight, func(f effectInFlight) bool { return f.child == i })
 	ev := interpreter.Finished{Effect: i.parent.effect.ID}
 	ev.Result, ev.Error = execution.NewOutcome(i.state, d.now).Result()
-	d.step(i.parent.instance, ev)
+	d.step(i.parent.run, ev)
 }
 
 func (d *driver) perform(f effectInFlight) {
@@ -247,16 +247,16 @@ func (d *driver) perform(f effectInFlight) {
 		d.performWorkflow(f)
 		return
 	}
-	result, err := f.instance.program.Performer(f.effect.Kind)(context.Background(), f.effect.Request)
+	result, err := f.run.program.Performer(f.effect.Kind)(context.Background(), f.effect.Request)
 	fault := errors.AsError(err)
 	if err != nil && fault == nil {
 		d.t.Fatal(err)
 	}
-	if f.instance.state.Status.Final() && !f.effect.Detached {
+	if f.run.state.Status.Final() && !f.effect.Detached {
 		d.t.Errorf("the effect of %s goes on after the run has ended", f.effect.Request.Path)
 	}
 	if !f.effect.Detached {
-		d.step(f.instance, interpreter.Finished{Effect: f.effect.ID, Result: result, Error: fault})
+		d.step(f.run, interpreter.Finished{Effect: f.effect.ID, Result: result, Error: fault})
 	}
 }
 
@@ -271,7 +271,7 @@ func (d *driver) performWorkflow(f effectInFlight) {
 	}
 	p, unknown := d.c.workflows(d.outside)(request.Namespace, request.Name, request.Version)
 	if unknown != nil {
-		d.step(f.instance, interpreter.Finished{Effect: f.effect.ID, Error: unknown})
+		d.step(f.run, interpreter.Finished{Effect: f.effect.ID, Error: unknown})
 		return
 	}
 	d.children++
@@ -284,10 +284,10 @@ func (d *driver) performWorkflow(f effectInFlight) {
 		f.child = child
 		d.inFlight = append(d.inFlight, f)
 	}
-	d.step(child, interpreter.Start{Input: request.Input.V, Depth: f.instance.state.Depth + 1})
+	d.step(child, interpreter.Start{Input: request.Input.V, Depth: f.run.state.Depth + 1})
 }
 
-// ending returns what the case's own instance came to.
+// ending returns what the case's own run came to.
 func (d *driver) ending() ending {
 	root := d.all[0]
 	last := root.steps[len(root.steps)-1]

@@ -15,7 +15,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// data are the places where text is data, which may be empty: all else that is text must say something.
+// data are the places where text is data, which may be empty: any other text must say something.
 var data = regexp.MustCompile(`/(set|as|headers|query|body|environment|ports|volumes|metadata|tags|parameters|variables|payload|data|input|options)(/|$)|` +
 	`/with/(extra|a)$|/callGRPC/with/arguments/|/(stdin|username|password)$|/arguments/\d+$|/schema/document|/callFunction/with/`)
 

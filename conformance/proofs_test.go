@@ -40,13 +40,13 @@ func TestProofs(t *testing.T) {
 }
 
 // verifyAgain runs the case a second time.
-func verifyAgain(t *testing.T, c testCase, want []*instance) {
+func verifyAgain(t *testing.T, c testCase, want []*caseRun) {
 	t.Helper()
 	compareRuns(t, "run again", want, newDriver(t, c).run())
 }
 
 // verifyStored runs the case with nothing surviving a step but its JSON.
-func verifyStored(t *testing.T, c testCase, want []*instance) {
+func verifyStored(t *testing.T, c testCase, want []*caseRun) {
 	t.Helper()
 	d := newDriver(t, c)
 	d.between = mustStoreEach(t)
@@ -104,7 +104,7 @@ func mustStore(t *testing.T, s *interpreter.State, stored *interpreter.StoredSta
 
 // verifyNudged runs the case with needless wake-ups after every step and half-way to each point of time: they change
 // nothing.
-func verifyNudged(t *testing.T, c testCase, want []*instance) {
+func verifyNudged(t *testing.T, c testCase, want []*caseRun) {
 	t.Helper()
 	d := newDriver(t, c)
 	d.nudge = true
@@ -141,7 +141,7 @@ func (e ending) outcome() ending {
 }
 
 // verifyHidden looks for what must not be stored in everything that is.
-func verifyHidden(t *testing.T, c testCase, all []*instance) {
+func verifyHidden(t *testing.T, c testCase, all []*caseRun) {
 	t.Helper()
 	for _, text := range c.lines("hidden.txt") {
 		for _, i := range all {
@@ -170,7 +170,7 @@ func verifyFolded(t *testing.T, c testCase) {
 			entries = append(entries, stored)
 			records = append(records, stored.Events...)
 		}
-		compareRecords(t, "stored history", i, &instance{records: records})
+		compareRecords(t, "stored history", i, &caseRun{records: records})
 		s := interpreter.NewState(i.state.Namespace, i.state.ID)
 		start := i.steps[0].event.(interpreter.Start)
 		folded, err := interpreter.Replay(i.program, s, start, entries)
@@ -204,10 +204,10 @@ func mustStoreEntry(t *testing.T, e interpreter.HistoryStep) interpreter.History
 }
 
 // verifyReplayed gives the events of a run to a new state: no effect is performed.
-func verifyReplayed(t *testing.T, want *instance) {
+func verifyReplayed(t *testing.T, want *caseRun) {
 	t.Helper()
 	s := interpreter.NewState(want.program.Workflow.Document.Namespace, want.state.ID)
-	got := &instance{}
+	got := &caseRun{}
 	for _, recorded := range want.steps {
 		result := interpreter.Step(want.program, s, recorded.event, recorded.now)
 		got.records = append(got.records, result.History...)
@@ -216,24 +216,24 @@ func verifyReplayed(t *testing.T, want *instance) {
 	compareInstances(t, "replayed", want, got)
 }
 
-func compareRuns(t *testing.T, how string, want, got []*instance) {
+func compareRuns(t *testing.T, how string, want, got []*caseRun) {
 	t.Helper()
 	if len(want) != len(got) {
-		t.Fatalf("%s: %d instances, want %d", how, len(got), len(want))
+		t.Fatalf("%s: %d runs, want %d", how, len(got), len(want))
 	}
 	for i := range want {
 		compareInstances(t, how, want[i], got[i])
 	}
 }
 
-func compareRecords(t *testing.T, how string, want, got *instance) {
+func compareRecords(t *testing.T, how string, want, got *caseRun) {
 	t.Helper()
 	if diff := cmp.Diff(mustDecode(t, mustJSON(t, want.records)), mustDecode(t, mustJSON(t, got.records))); diff != "" {
 		t.Errorf("%s: records (-want +got):\n%s", how, diff)
 	}
 }
 
-func compareInstances(t *testing.T, how string, want, got *instance) {
+func compareInstances(t *testing.T, how string, want, got *caseRun) {
 	t.Helper()
 	compareRecords(t, how, want, got)
 	if diff := cmp.Diff(states(want), states(got)); diff != "" {
@@ -241,7 +241,7 @@ func compareInstances(t *testing.T, how string, want, got *instance) {
 	}
 }
 
-func states(i *instance) []string {
+func states(i *caseRun) []string {
 	var all []string
 	for _, s := range i.steps {
 		all = append(all, s.now.Format(time.RFC3339Nano)+" "+s.state)
@@ -286,7 +286,7 @@ func endsWell(s *interpreter.State) bool {
 	return s.Status == interpreter.StatusCancelled && s.Output == nil && s.Fault == nil
 }
 
-func moments(instances []*instance) map[time.Time]bool {
+func moments(instances []*caseRun) map[time.Time]bool {
 	all := map[time.Time]bool{}
 	for _, i := range instances {
 		for _, s := range i.steps {
@@ -297,7 +297,7 @@ func moments(instances []*instance) map[time.Time]bool {
 }
 
 // verifyBalanced checks that every task that started has come to one end, and that nothing happens after the end.
-func verifyBalanced(t *testing.T, i *instance) {
+func verifyBalanced(t *testing.T, i *caseRun) {
 	t.Helper()
 	open := map[interpreter.Path]int{}
 	for n, r := range i.records {
@@ -317,6 +317,6 @@ func verifyBalanced(t *testing.T, i *instance) {
 		}
 	}
 	if !i.state.Status.Final() {
-		t.Errorf("the instance %s is %s", i.state.ID, i.state.Status)
+		t.Errorf("the run %s is %s", i.state.ID, i.state.Status)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/swrun/swrun/runtime/effect"
 )
 
-func (l *local) perform(ctx context.Context, i *instance, e interpreter.Effect) {
+func (l *local) perform(ctx context.Context, i *familyRun, e interpreter.Effect) {
 	if e.Route == interpreter.RouteChild {
 		l.performWorkflow(ctx, i, e)
 		return
 	}
 	wait, done := l.turn(e)
-	a := effect.New(&localEffect{local: l, instance: i, done: done}, l.memory, e, i.program.Performer(e.Kind))
+	a := effect.New(&localEffect{local: l, run: i, done: done}, l.memory, e, i.program.Performer(e.Kind))
 	if !e.Detached {
 		i.cancels[e.ID] = a.Cancel
 	}
@@ -34,7 +34,7 @@ func (l *local) perform(ctx context.Context, i *instance, e interpreter.Effect) 
 // localEffect is an effect of a run in memory.
 type localEffect struct {
 	local    *local
-	instance *instance
+	run *familyRun
 	done     func() // lets the next one begin
 }
 
@@ -43,7 +43,7 @@ func (d *localEffect) Log() *slog.Logger { return d.local.Log }
 func (d *localEffect) Abandoned(*effect.Attempt) { d.local.inFlight.Done() }
 
 func (d *localEffect) Ended(a *effect.Attempt, result any, err error) {
-	f := finishedEffect{instance: d.instance, attempt: a, event: interpreter.Finished{Effect: a.Effect().ID, Result: result}}
+	f := finishedEffect{run: d.run, attempt: a, event: interpreter.Finished{Effect: a.Effect().ID, Result: result}}
 	if f.event.Error = errors.AsError(err); err != nil && f.event.Error == nil && !a.Cancelled() {
 		f.host = err
 	}
@@ -67,7 +67,7 @@ func (l *local) turn(e interpreter.Effect) (wait, done func()) {
 }
 
 // performWorkflow starts another workflow as a run of the same family, on the same clock.
-func (l *local) performWorkflow(ctx context.Context, i *instance, e interpreter.Effect) {
+func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter.Effect) {
 	request, err := interpreter.ReadChildRequest(e.Request.Body)
 	if err != nil {
 		l.reply(i, e, err)
@@ -80,9 +80,9 @@ func (l *local) performWorkflow(ctx context.Context, i *instance, e interpreter.
 	}
 	var parent *waiting
 	if !e.Detached {
-		parent = &waiting{instance: i, effect: e.ID}
+		parent = &waiting{run: i, effect: e.ID}
 	}
-	if err := (limits.Set{}).Check(limits.Workflows, len(l.instances)+1); err != nil {
+	if err := (limits.Set{}).Check(limits.Workflows, len(l.runs)+1); err != nil {
 		l.abort(err)
 		return
 	}
@@ -102,7 +102,7 @@ func (l *local) find(namespace, name, version string) (*interpreter.Program, *er
 }
 
 // reply answers an effect that cannot be performed at all.
-func (l *local) reply(i *instance, e interpreter.Effect, err *errors.Error) {
+func (l *local) reply(i *familyRun, e interpreter.Effect, err *errors.Error) {
 	if !e.Detached {
 		l.post(i, interpreter.Finished{Effect: e.ID, Error: err})
 	}

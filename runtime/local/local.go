@@ -75,7 +75,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 type local struct {
 	Config
 	clock     *clock
-	instances []*instance              // that have not ended
+	runs []*familyRun             // that have not ended
 	pending   []delivery               // events to step next
 	attempts  map[*effect.Attempt]bool // whose ends have not been received
 	finished  chan finishedEffect
@@ -88,8 +88,8 @@ type local struct {
 	published chan struct{} // closed when the event emitted last is out; nil before the first
 }
 
-// instance is one run of the family.
-type instance struct {
+// familyRun is one run of the family.
+type familyRun struct {
 	program *interpreter.Program
 	state   *interpreter.State
 	cancels map[interpreter.EffectID]context.CancelCauseFunc
@@ -101,40 +101,40 @@ type instance struct {
 
 // waiting is a task that waits for a child workflow.
 type waiting struct {
-	instance *instance
+	run *familyRun
 	effect   interpreter.EffectID
 }
 
 // delivery is an event on its way to a run.
 type delivery struct {
-	instance *instance
+	run *familyRun
 	event    interpreter.Event
 }
 
 type finishedEffect struct {
-	instance *instance
+	run *familyRun
 	event    interpreter.Finished
 	attempt  *effect.Attempt // holds memory until the run has taken in the result
 	host     error
 }
 
-func (l *local) start(p *interpreter.Program, id string, parent *waiting) *instance {
-	i := &instance{
+func (l *local) start(p *interpreter.Program, id string, parent *waiting) *familyRun {
+	i := &familyRun{
 		program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent,
 		cancels: map[interpreter.EffectID]context.CancelCauseFunc{},
 	}
-	l.instances = append(l.instances, i)
+	l.runs = append(l.runs, i)
 	return i
 }
 
 // post has i step with ev as soon as what is going on is done.
-func (l *local) post(i *instance, ev interpreter.Event) {
+func (l *local) post(i *familyRun, ev interpreter.Event) {
 	l.pending = append(l.pending, delivery{i, ev})
 }
 
 // drive steps the runs until all have ended.
 func (l *local) drive(ctx context.Context) error {
-	for len(l.instances) > 0 {
+	for len(l.runs) > 0 {
 		if ctx.Err() != nil {
 			l.cancelAll(ctx)
 			return nil
@@ -151,7 +151,7 @@ func (l *local) drive(ctx context.Context) error {
 
 // stepReady steps what has work to do now, and reports whether there was anything.
 func (l *local) stepReady(ctx context.Context) bool {
-	for _, i := range l.instances {
+	for _, i := range l.runs {
 		wake := i.state.NextWake()
 		if i.again || !wake.IsZero() && !l.clock.now().Before(wake) {
 			l.post(i, interpreter.Due{})
@@ -160,8 +160,8 @@ func (l *local) stepReady(ctx context.Context) bool {
 	ready := l.pending
 	l.pending = nil
 	for _, d := range ready {
-		if !d.instance.state.Status.Final() {
-			l.step(ctx, d.instance, d.event)
+		if !d.run.state.Status.Final() {
+			l.step(ctx, d.run, d.event)
 		}
 	}
 	return len(ready) > 0
@@ -217,7 +217,7 @@ func (l *local) count(tasks int) {
 }
 
 func (l *local) nextWake() (next time.Time) {
-	for _, i := range l.instances {
+	for _, i := range l.runs {
 		if wake := i.state.NextWake(); !wake.IsZero() && (next.IsZero() || wake.Before(next)) {
 			next = wake
 		}
@@ -231,15 +231,15 @@ func (l *local) receive(f finishedEffect) error {
 	if f.host != nil {
 		return f.host
 	}
-	delete(f.instance.cancels, f.event.Effect)
+	delete(f.run.cancels, f.event.Effect)
 	if !f.attempt.Effect().Detached {
-		l.post(f.instance, f.event)
+		l.post(f.run, f.event)
 	}
 	return nil
 }
 
 // step advances a run and starts its effects.
-func (l *local) step(ctx context.Context, i *instance, ev interpreter.Event) {
+func (l *local) step(ctx context.Context, i *familyRun, ev interpreter.Event) {
 	result := interpreter.Step(i.program, i.state, ev, l.clock.now())
 	i.again = result.Again
 	if i.observe != nil {
@@ -263,10 +263,10 @@ func (l *local) step(ctx context.Context, i *instance, ev interpreter.Event) {
 }
 
 // end takes a run out of the family and answers its parent.
-func (l *local) end(i *instance) {
-	for at, other := range l.instances {
+func (l *local) end(i *familyRun) {
+	for at, other := range l.runs {
 		if other == i {
-			l.instances = append(l.instances[:at], l.instances[at+1:]...)
+			l.runs = append(l.runs[:at], l.runs[at+1:]...)
 			break
 		}
 	}
@@ -276,8 +276,8 @@ func (l *local) end(i *instance) {
 	}
 	event := interpreter.Finished{Effect: i.parent.effect}
 	event.Result, event.Error = execution.NewOutcome(i.state, i.endedAt).Result()
-	delete(i.parent.instance.cancels, i.parent.effect)
-	l.post(i.parent.instance, event)
+	delete(i.parent.run.cancels, i.parent.effect)
+	l.post(i.parent.run, event)
 }
 
 // abort ends the run, and everything that it has started, with an error that nothing in it can catch.
@@ -286,7 +286,7 @@ func (l *local) abort(why *errors.Error) {
 		return
 	}
 	l.aborted = true
-	for _, i := range slices.Clone(l.instances) {
+	for _, i := range slices.Clone(l.runs) {
 		l.post(i, interpreter.Abort{Error: why})
 	}
 }
@@ -294,8 +294,8 @@ func (l *local) abort(why *errors.Error) {
 // cancelAll cancels the runs and their effects, since ctx has ended.
 func (l *local) cancelAll(ctx context.Context) {
 	cause := context.Cause(ctx)
-	for len(l.instances) > 0 {
-		l.step(ctx, l.instances[0], interpreter.Cancel{Reason: cause.Error()})
+	for len(l.runs) > 0 {
+		l.step(ctx, l.runs[0], interpreter.Cancel{Reason: cause.Error()})
 	}
 	l.stop(cause)
 }
