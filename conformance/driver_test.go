@@ -57,9 +57,9 @@ type step struct {
 
 // effectInFlight is an effect on its way.
 type effectInFlight struct {
-	run *caseRun
-	effect   interpreter.Effect
-	child    *caseRun // what performs it, for run.workflow
+	run    *caseRun
+	effect interpreter.Effect
+	child  *caseRun // what performs it, for run.workflow
 }
 
 func newDriver(t *testing.T, c testCase) *driver {

@@ -33,9 +33,9 @@ func (l *local) perform(ctx context.Context, i *familyRun, e interpreter.Effect)
 
 // localEffect is an effect of a run in memory.
 type localEffect struct {
-	local    *local
-	run *familyRun
-	done     func() // lets the next one begin
+	local *local
+	run   *familyRun
+	done  func() // lets the next one begin
 }
 
 func (d *localEffect) Log() *slog.Logger { return d.local.Log }

@@ -75,7 +75,7 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 type local struct {
 	Config
 	clock     *clock
-	runs []*familyRun             // that have not ended
+	runs      []*familyRun             // that have not ended
 	pending   []delivery               // events to step next
 	attempts  map[*effect.Attempt]bool // whose ends have not been received
 	finished  chan finishedEffect
@@ -101,21 +101,21 @@ type familyRun struct {
 
 // waiting is a task that waits for a child workflow.
 type waiting struct {
-	run *familyRun
-	effect   interpreter.EffectID
+	run    *familyRun
+	effect interpreter.EffectID
 }
 
 // delivery is an event on its way to a run.
 type delivery struct {
-	run *familyRun
-	event    interpreter.Event
+	run   *familyRun
+	event interpreter.Event
 }
 
 type finishedEffect struct {
-	run *familyRun
-	event    interpreter.Finished
-	attempt  *effect.Attempt // holds memory until the run has taken in the result
-	host     error
+	run     *familyRun
+	event   interpreter.Finished
+	attempt *effect.Attempt // holds memory until the run has taken in the result
+	host    error
 }
 
 func (l *local) start(p *interpreter.Program, id string, parent *waiting) *familyRun {
