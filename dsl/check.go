@@ -2,7 +2,6 @@ package dsl
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -10,38 +9,6 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/suggest"
 )
-
-// Facts are what an analysis of an expression finds, without evaluating it.
-type Facts struct {
-	Variables []Name     // $names that it does not bind itself
-	Functions []Name     // functions that it calls and does not define itself
-	Fields    [][]string // plain paths that it reads from its input: .a.b is [a b]
-	Impure    bool       // its value depends on the clock
-}
-
-// Name is a name in an expression.
-type Name struct {
-	Name   string   // of a variable without $
-	Offset int      // in bytes into the source, or -1
-	Arity  int      // of a function
-	Known  bool     // of a function: it exists and may be called
-	Reason string   // why a function that is not known cannot be called, if there is more to say
-	Path   []string // of a variable: the plain path read from it
-}
-
-// Analyzer analyzes expressions for Check. Its errors are *ExpressionError.
-type Analyzer interface {
-	Analyze(source string) (Facts, error)
-	Functions() []string // that may be called, for suggestions
-}
-
-// ExpressionError is a syntax error of an expression.
-type ExpressionError struct {
-	Offset, Length int // in bytes into the source
-	Message        string
-}
-
-func (e *ExpressionError) Error() string { return e.Message }
 
 // Check applies the rules to a document that Parse has read, without running it. It finds references to names that do not exist,
 // timeouts that cannot fire, catches that cannot match, expressions that are not jq, and more. The diagnostics are sorted by
@@ -149,21 +116,6 @@ func names(l TaskList) []string {
 		all[i] = t.Base().Name
 	}
 	return all
-}
-
-// checkEvaluate: SW801, expressions in another language.
-func checkEvaluate(c *checker) {
-	if d, unsupported := c.w.Evaluate.Unsupported(); unsupported {
-		c.add(d)
-	}
-}
-
-// checkSchedule: SW804, a schedule, which is valid but has no effect yet.
-func checkSchedule(c *checker) {
-	if c.w.Schedule != nil && !slices.ContainsFunc(c.w.Source.errorPointers, func(at Pointer) bool { return within(at, "/schedule") }) {
-		c.add(Diagnostic{Code: "SW804", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "running on a schedule is not supported yet",
-			Help: "`swrun run` runs the workflow once"})
-	}
 }
 
 // suppress removes the diagnostics that the document asks to ignore: `# swrun:ignore CODE reason` on the line or the one above it.
