@@ -9,7 +9,7 @@
 --   key, number of arguments, arguments; checks: name, number of the key, an argument. Otherwise the only keys are instance and history.
 -- Reply: that of each change: OK, and the number of messages if there are any; CHANGED, and the record and the number of messages as they are;
 --   ROLLED_BACK, GUARD, TIMED_OUT; what a check answers; DAMAGED, and a key that is not what it should be
-local KEYS, ARGV, call, pcall = KEYS, ARGV, redis.call, redis.pcall
+local KEYS, ARGV, call, pcall, tonumber, type, unpack = KEYS, ARGV, redis.call, redis.pcall, tonumber, type, unpack
 local k, a = 1, 1 -- where keys and arguments of the next begin
 local lost, written = false, false -- of the partition: writes; if something has to be noted
 local replies = {}

@@ -48,7 +48,7 @@ local function enter(key, expected, kept)
 end
 
 local function head(code)
-  return format('%s %s %d %s', code, moment, seq, ECHO)
+  return code .. ' ' .. moment .. ' ' .. seq .. ' ' .. ECHO
 end
 
 local function reply(code, ...)
