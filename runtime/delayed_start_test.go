@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -157,7 +158,7 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// TestCommandsBeforeTheStart: what is cancelled or suspended before a worker takes it starts no task.
+// TestCommandsBeforeTheStart: what is cancelled or suspended before a worker takes it starts no task. History says what came first.
 func TestCommandsBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -184,6 +185,9 @@ func TestCommandsBeforeTheStart(t *testing.T) {
 		}
 		if o := h.wait(suspended); o.Status != interpreter.StatusCompleted {
 			t.Errorf("got %+v", o)
+		}
+		if got := h.records(suspended)[:3]; !slices.Equal(got, []string{"workflow.suspended", "workflow.started", "workflow.resumed"}) {
+			t.Errorf("its history begins with %q", got)
 		}
 	})
 }

@@ -75,6 +75,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 		Changes: changes, Entries: x.batch.encoded, Payloads: x.batch.apart, Records: x.batch.events, Read: x.batch.read,
 		Status: x.state.Phase(), Wake: x.wake(), Deadline: x.state.NextDeadline(), Release: release,
 	}
+	c.AwaitsSlot = x.awaitsSlot()
 	if x.state.Status == interpreter.StatusPending {
 		c.Deadline = store.Moment(x.stored.Deadline)
 	}

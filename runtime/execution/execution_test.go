@@ -28,6 +28,12 @@ const loadWithin = 8 * time.Second
 // take returns the execution of a run that its first owner has claimed, and whose program is not loaded.
 func take(t *testing.T) *driven {
 	t.Helper()
+	return takeAfter(t, 0)
+}
+
+// takeAfter is take, after some owners of the run were lost.
+func takeAfter(t *testing.T, deaths int64) *driven {
+	t.Helper()
 	d := &driven{T: t, now: time.UnixMilli(1_800_000_000_000).UTC()}
 	invocation, err := json.Marshal(execution.Invocation{Workflow: definition.Reference{Namespace: "test", Name: "a", Version: "0.1.0"}})
 	if err != nil {
@@ -35,7 +41,7 @@ func take(t *testing.T) *driven {
 	}
 	claimed := store.Claimed{
 		Instance: store.Instance{Namespace: "test", ID: "a"}, Token: store.Token{Epoch: 1, Nonce: "n"}, At: d.now,
-		Loaded: store.Loaded{Lifecycle: store.Lifecycle{Status: interpreter.StatusRunning, Started: store.Millis(d.now), Version: 1}, Invocation: invocation},
+		Loaded: store.Loaded{Lifecycle: store.Lifecycle{Status: interpreter.StatusRunning, Started: store.Millis(d.now), Deaths: deaths}, Invocation: invocation},
 	}
 	config := execution.Config{
 		Clock: func() time.Time { return d.now }, LoadWithin: loadWithin, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond,
@@ -50,6 +56,13 @@ func take(t *testing.T) *driven {
 func load(t *testing.T, document string) *driven {
 	t.Helper()
 	d := take(t)
+	d.load(document)
+	return d
+}
+
+func (d *driven) load(document string) {
+	t := d.T
+	t.Helper()
 	w, found := dsl.Parse("test.yaml", []byte("document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n"+document))
 	if err := found.Err(); err != nil {
 		t.Fatal(err)
@@ -61,7 +74,6 @@ func load(t *testing.T, document string) *driven {
 	if err := d.Loaded(p); err != nil {
 		t.Fatal(err)
 	}
-	return d
 }
 
 // pass lets time pass.
@@ -271,4 +283,65 @@ func TestCommitsAreNotAnswered(t *testing.T) {
 			t.Errorf("after %d times done is %v: %v", times, a.Done, a.Failed)
 		}
 	}
+}
+
+// TestOwnersThatOnlyWaitForASlot: once an owner was lost, it is stored that the next one only waits for a slot, so that its loss
+// is not counted; and stored that it does more, before it does.
+func TestOwnersThatOnlyWaitForASlot(t *testing.T) {
+	const document = "do: [{a: {call: http, with: {method: get, endpoint: 'http://test/'}}}]"
+	waiting := func(t *testing.T, deaths int64) *driven {
+		d := takeAfter(t, deaths)
+		d.load(document)
+		if deaths > 0 {
+			d.store() // the start: its deadlines
+		}
+		if d.NoSlot(1); !d.Actions().AskSlot || len(d.Actions().Perform) > 0 {
+			t.Fatalf("it does not wait: %+v", d.Actions())
+		}
+		return d
+	}
+	t.Run("nobody was lost", func(t *testing.T) {
+		d := waiting(t, 0)
+		if c := d.Actions().Commit; c != nil {
+			t.Errorf("stored is %+v", c)
+		}
+		if d.SlotFree(); len(d.Actions().Perform) != 1 {
+			t.Errorf("performed are %+v", d.Actions().Perform)
+		}
+	})
+	t.Run("somebody was lost", func(t *testing.T) {
+		d := waiting(t, 1)
+		if c := d.store(); !c.AwaitsSlot {
+			t.Errorf("stored is %+v", c)
+		}
+		if d.NoSlot(1); d.Actions().Commit != nil {
+			t.Errorf("it is stored again")
+		}
+		if d.SlotFree(); len(d.Actions().Perform) > 0 {
+			t.Error("it performs before its owner counts")
+		}
+		if c := d.store(); c.AwaitsSlot || len(d.Actions().Perform) != 1 {
+			t.Errorf("stored is %+v, performed are %+v", c, d.Actions().Perform)
+		}
+	})
+	t.Run("the slot is free before it is stored", func(t *testing.T) {
+		d := waiting(t, 1)
+		d.SlotFree()
+		if first := d.store(); !first.AwaitsSlot || len(d.Actions().Perform) > 0 {
+			t.Errorf("stored is %+v, performed are %+v", first, d.Actions().Perform)
+		}
+		if second := d.store(); second.AwaitsSlot || len(d.Actions().Perform) != 1 {
+			t.Errorf("stored is %+v, performed are %+v", second, d.Actions().Perform)
+		}
+	})
+	t.Run("it drains meanwhile", func(t *testing.T) {
+		d := waiting(t, 1)
+		d.store()
+		d.SlotFree()
+		d.Drain()
+		d.store()
+		if c := d.store(); !c.Release || !c.Ready || c.AwaitsSlot || len(d.Actions().Perform) > 0 {
+			t.Errorf("stored is %+v, performed are %+v", c, d.Actions().Perform)
+		}
+	})
 }

@@ -27,6 +27,10 @@ const (
 // SlotFree reports that the owner has taken a slot for this execution.
 func (x *Execution) SlotFree() {
 	x.slots.taken, x.slots.handOverAt = true, time.Time{}
+	if x.stored.AwaitsSlot || x.actions.Commit != nil && x.actions.Commit.AwaitsSlot {
+		x.advance()
+		return
+	}
 	for _, e := range x.slots.waiting {
 		if x.state.Awaits(e.ID) {
 			x.actions.Perform = append(x.actions.Perform, e)
@@ -38,10 +42,39 @@ func (x *Execution) SlotFree() {
 	x.advance()
 }
 
+// beginWaiting lets effects begin that have waited for the slot. It has to be stored before that the owner does more than wait: from
+// then on its loss counts.
+func (x *Execution) beginWaiting() {
+	if !x.slots.taken {
+		return
+	}
+	for _, e := range x.slots.waiting {
+		delete(x.inFlight, e.ID)
+		if x.state.Awaits(e.ID) {
+			x.batch.effects, x.batch.firm = append(x.batch.effects, e), true
+		}
+	}
+	x.slots.waiting = nil
+}
+
+// awaitsSlot reports whether the owner has nothing to do for the run but to wait for a slot.
+func (x *Execution) awaitsSlot() bool {
+	return x.needsSlot() && !x.slots.handOverAt.IsZero() && len(x.inFlight) == len(x.slots.waiting) &&
+		len(x.queue)+len(x.batch.effects) == 0 && !x.again
+}
+
+// isBlameless reports whether it has to be stored that the owner only waits: an earlier one was lost, and another loss would count.
+func (x *Execution) isBlameless() bool {
+	return x.stored.Deaths > 0 && !x.stored.AwaitsSlot && x.awaitsSlot()
+}
+
 // NoSlot reports that no slot is free, and how many executions of the owner wait for one. Timers go on meanwhile.
 func (x *Execution) NoSlot(waiting int) {
 	if x.needsSlot() && x.slots.handOverAt.IsZero() {
 		x.slots.handOverAt = x.Clock().Add(max(minSlotWait, time.Duration(waiting)*perWaiting))
+		if x.isBlameless() {
+			x.advance()
+		}
 	}
 }
 

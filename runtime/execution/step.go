@@ -38,6 +38,7 @@ func (x *Execution) advance() {
 		x.step(interpreter.Due{})
 	}
 	x.limit()
+	x.beginWaiting()
 	x.beginDeferred()
 	x.decide(now)
 }

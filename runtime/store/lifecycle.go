@@ -24,11 +24,13 @@ type Lifecycle struct {
 	Begun    bool   // while it may be claimed: it comes before all that is new
 	Read     int64  // messages that were ever consumed
 	Deaths   int64  // owners lost since the last progress
-	Created  int64
-	Started  int64 // when its first owner took it; before that, when it may be taken; 0 if it has ended before
-	Closed   int64
-	Records  int64 // of history
-	Entries  int64 // of history
+	// AwaitsSlot says that the owner does nothing for the run but wait for a slot: the loss of such an owner is not counted.
+	AwaitsSlot bool
+	Created    int64
+	Started    int64 // when its first owner took it; before that, when it may be taken; 0 if it has ended before
+	Closed     int64
+	Records    int64 // of history
+	Entries    int64 // of history
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 
@@ -77,7 +79,7 @@ func Millis(t time.Time) int64 {
 }
 
 // recordFields is how many fields a stored record has.
-const recordFields = 17
+const recordFields = 18
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
@@ -89,6 +91,13 @@ func (r *Lifecycle) String() string {
 		b = append(append(b, s...), ' ')
 	}
 	number := func(n int64) { b = append(strconv.AppendInt(b, n, 10), ' ') }
+	flag := func(is bool) {
+		if is {
+			number(1)
+		} else {
+			number(0)
+		}
+	}
 	text(string(r.Status))
 	text(r.Reason)
 	number(r.Epoch)
@@ -98,13 +107,10 @@ func (r *Lifecycle) String() string {
 	number(r.Wake)
 	number(r.Deadline)
 	number(r.Ready)
-	if r.Begun {
-		number(1)
-	} else {
-		number(0)
-	}
+	flag(r.Begun)
 	number(r.Read)
 	number(r.Deaths)
+	flag(r.AwaitsSlot)
 	number(r.Created)
 	number(r.Started)
 	number(r.Closed)
@@ -136,7 +142,7 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	r := Lifecycle{
 		Status: interpreter.Status(text(0)), Reason: text(1), Epoch: number(2), Nonce: text(3), Owner: text(4),
 		Version: number(5), Wake: number(6), Deadline: number(7), Ready: number(8), Begun: number(9) != 0, Read: number(10),
-		Deaths: number(11), Created: number(12), Started: number(13), Closed: number(14), Records: number(15), Entries: number(16),
+		Deaths: number(11), AwaitsSlot: number(12) != 0, Created: number(13), Started: number(14), Closed: number(15), Records: number(16), Entries: number(17),
 	}
 	return r, bad
 }

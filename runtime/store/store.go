@@ -195,7 +195,9 @@ type Commit struct {
 	Wake     time.Time          // when the instance wants to be looked at; zero for never
 	Deadline time.Time          // the earliest deadline in force; zero for none
 	Release  bool               // gives the token back; a closed instance is released always
-	Ready    bool               // with Release: there is more to do at once
+	// AwaitsSlot says that the owner does nothing from now on but wait for a slot: if it is lost, the instance is not to blame.
+	AwaitsSlot bool
+	Ready      bool // with Release: there is more to do at once
 }
 
 // Committed is the answer to Commit.

@@ -134,7 +134,7 @@ func (c *Promote) Transition(r *Lifecycle, now int64) (Change, Code) {
 	}
 	change := Change{From: r, To: *r, NotBefore: now, Ended: r.Held() && c.Worker == "" && now < r.hangs()}
 	to := &change.To
-	to.Owner = ""
+	to.Owner, to.AwaitsSlot = "", false
 	if died {
 		if to.Deaths++; to.Deaths >= MaxDeaths {
 			to.Reason = Quarantined
@@ -164,7 +164,7 @@ func (c *Promote) due(r *Lifecycle, now int64) (at int64, died bool) {
 	case at == 0: // its owner has no lease any more, and nobody knows since when
 		at = now
 	}
-	return at, r.Held()
+	return at, r.Held() && !r.AwaitsSlot
 }
 
 // Transition puts the message into the inbox of the run.
@@ -235,7 +235,7 @@ func (adoption) Transition(r *Lifecycle, now int64) (Change, Code) {
 	change := Change{From: r, To: *r}
 	if r.Held() {
 		to := &change.To
-		to.Owner = ""
+		to.Owner, to.AwaitsSlot = "", false
 		if to.wake(now); to.Reason == Quarantined { // it has to be looked at again
 			to.Ready, to.Begun = now, true
 		}

@@ -54,7 +54,7 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 	if r.Status = c.Status; !released {
 		r.Reason = c.Reason
 	}
-	r.Wake, r.Deadline = Millis(c.Wake), Millis(c.Deadline)
+	r.Wake, r.Deadline, r.AwaitsSlot = Millis(c.Wake), Millis(c.Deadline), c.AwaitsSlot && !c.Releases()
 	switch {
 	case r.Status.Final():
 		r.Owner, r.Closed = "", c.At.UnixMilli()

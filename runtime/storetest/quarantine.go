@@ -29,6 +29,27 @@ func quarantine(s *suite) {
 	}
 }
 
+// lostWhileWaitingForASlot: a run is not to blame for owners that did nothing for it, and is for those that did.
+func lostWhileWaitingForASlot(s *suite) {
+	i := s.start("a")
+	s.die(i, 1)
+	for range store.MaxDeaths {
+		c := commit(s.claim(i))
+		c.AwaitsSlot = true
+		_, err := s.Commit(s.ctx(), c)
+		s.must(err)
+		s.Advance(lease + time.Millisecond)
+		s.promote(i)
+	}
+	if r := s.load(i).Lifecycle; r.Deaths != 1 || r.Reason != "" {
+		s.Errorf("the record is %+v", r)
+	}
+	s.die(i, 1)
+	if r := s.load(i).Lifecycle; r.Deaths != 2 {
+		s.Errorf("the record is %+v", r)
+	}
+}
+
 // park claims what is quarantined, and gives it back to be looked at again at a time.
 func (s *suite) park(i store.Instance, wake time.Time) {
 	s.Helper()

@@ -70,6 +70,7 @@ func cases() []testCase {
 		{"a hung owner is revoked", hungOwner},
 		{"an overdue instance leaves its owner time", overdueOwner},
 		{"five deaths quarantine", quarantine},
+		{"owners that only waited for a slot are not counted", lostWhileWaitingForASlot},
 		{"what is quarantined is looked at when it ends", quarantinedEnds},
 		{"what is released while somebody looks at it goes on", releasedMeanwhile},
 		{"what kills also those who only look at it is left alone", quarantinedForGood},
