@@ -22,13 +22,13 @@ func TestBench(t *testing.T) {
 	scenarios := 0
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); scenarios++ {
 		var m struct {
-			Scenario                           string
-			Instances, Lost, Duplicates, Early int
+			Scenario                      string
+			Runs, Lost, Duplicates, Early int
 		}
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			t.Fatalf("%v in %s", err, lines.Bytes())
 		}
-		if m.Instances == 0 || m.Lost != 0 || m.Duplicates != 0 || m.Early != 0 {
+		if m.Runs == 0 || m.Lost != 0 || m.Duplicates != 0 || m.Early != 0 {
 			t.Errorf("%s", lines.Bytes())
 		}
 	}
