@@ -89,7 +89,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	} {
 		started := time.Now()
 		_, found := dsl.Parse("aliases.yaml", []byte(text))
-		if took := time.Since(started); took > 5*time.Second { // only finds a hang: it is no measure of speed
+		if took := time.Since(started); took > 5*time.Second { // only finds a hang, and does not measure speed
 			t.Errorf("%s took %v", name, took)
 		}
 		if found.Err() == nil || found[0].Code != "SW104" {

@@ -141,7 +141,7 @@ func deliberate(m mutation, ds dsl.Diagnostics) bool {
 	if ds.Err() == nil {
 		return lenient.MatchString(string(m.at) + " " + m.what)
 	}
-	if m.what == becomesNull && strings.HasSuffix(string(m.at), "/schema/document") { // it is no schema
+	if m.what == becomesNull && strings.HasSuffix(string(m.at), "/schema/document") { // it is not a schema
 		return true
 	}
 	if len(ds.Errors()) == 1 && ds.Errors()[0].Message == "an event to emit needs `with`" { // an event has a type

@@ -44,7 +44,7 @@ do:
 	}
 }
 
-// TestPlacesInJSON finds keys and values of a JSON document, through escapes that are no YAML.
+// TestPlacesInJSON finds keys and values of a JSON document, through escapes that YAML does not have.
 func TestPlacesInJSON(t *testing.T) {
 	const text = "{\"document\": {\"dsl\": \"1.0.3\"},\r\n \"do\": [\r\n  {\"gr\\u00fc\\ud83d\\ude00\": {\"set\": {\"a\": \"x\\ud83d\\ude00y\\/z\", \"n\": -1.50, \"b\": [true, null]}}}]}"
 	task := dsl.Pointer("/do/0/grü😀")

@@ -72,7 +72,7 @@ func partsIn(v reflect.Value, found map[string][]Pointer) {
 	switch part := v.Interface().(type) {
 	case Value:
 		add("value", part.Pointer, part.Data != nil)
-		return // its data is no part of the tree
+		return // its data is not a part of the tree
 	case Expression:
 		add("value", part.Pointer, part.Text != "")
 	case Duration:

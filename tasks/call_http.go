@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -70,7 +71,7 @@ func (c *callHTTPBody) prepare(s *interpreter.Scope) (*httpRequest, *errors.Erro
 	}
 	r := &httpRequest{Format: c.format, Redirect: c.redirect}
 	if !isToken(method) {
-		return nil, s.WithExpression(errors.Expressionf("the method must be a word such as GET, got %s", quote(method)), c.method)
+		return nil, s.WithExpression(errors.Expressionf("the method must be a word such as GET, got %s", shorten.Quoted(method)), c.method)
 	}
 	r.Method = strings.ToUpper(method)
 	if r.URI, err = c.uri.expand(s, input); err != nil {

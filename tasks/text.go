@@ -1,12 +1,10 @@
 package tasks
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
-	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -33,10 +31,4 @@ func asText(v any, what string) (string, *errors.Error) {
 		return "", errors.Expressionf("%s must not be empty", what)
 	}
 	return text, nil
-}
-
-// quote shows a text in a message, cut to a size that is read.
-func quote(text string) string {
-	const most = 100
-	return strconv.Quote(shorten.To(text, most))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -71,7 +72,7 @@ func (u *uri) expand(s *interpreter.Scope, input any) (string, *errors.Error) {
 		return "", err
 	}
 	if !isHTTP(text) {
-		unfit := errors.Expressionf("the endpoint must be a URL such as https://example.com/path, got %s", quote(withoutQuery(text)))
+		unfit := errors.Expressionf("the endpoint must be a URL such as https://example.com/path, got %s", shorten.Quoted(withoutQuery(text)))
 		if u.expression != nil {
 			unfit = s.WithExpression(unfit, u.expression)
 		}
@@ -128,12 +129,12 @@ func (u *uri) substitutions(input any) (stduritemplate.Substitutions, *errors.Er
 		default:
 			text := stringify(v)
 			if !variable.inQuery && (strings.TrimSpace(text) == "" || text == "." || text == "..") {
-				problem = "is " + quote(text)
+				problem = "is " + shorten.Quoted(text)
 			}
 			values[variable.name] = text
 		}
 		if problem != "" {
-			return nil, errors.Expressionf("the variable %q of the URI template %s %s", variable.name, quote(withoutUser(u.template)), problem).
+			return nil, errors.Expressionf("the variable %q of the URI template %s %s", variable.name, shorten.Quoted(withoutUser(u.template)), problem).
 				With("variable", variable.name)
 		}
 	}
