@@ -24,7 +24,7 @@ func overSize() map[string]string {
 		"redisstore/apply.go: write":      "the parts of a change that the script gets",
 		"redisstore/call.go: call":        "a script, its partition and subject, and its arguments",
 		"redisstore/call.go: repeat":      "the same, and the number of answers",
-		"redisstore/open.go: open":        "reads or writes the layout, one field after another",
+		"redisstore/open.go: open":        "checks the server, one thing after another",
 		"redisstore/operation.go: commit": "one check after another",
 		"redisstore/poll.go: poll":        "reads one answer after another",
 		"redisstore/raw.go: raw":          "the parts of a request",
