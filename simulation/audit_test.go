@@ -197,7 +197,7 @@ func (w *world) auditInstance(item store.Listed) {
 	w.auditState(item, entries)
 }
 
-// auditEvents checks that history events are numbered without gaps, that there is one end and nothing behind it, and that
+// auditEvents checks that history events are numbered without gaps, that there is one end with nothing after it, and that
 // owners follow each other (I1, I2, I3).
 func (w *world) auditEvents(i store.Instance, stored store.Lifecycle, entries []client.HistoryEntry) {
 	seq, ended := 0, false

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how an owner looks for work, claims it, and relays what leaves instances.
+// An owner's work in a partition: it polls, claims, and relays what leaves runs.
 
 // poll looks for work in every partition.
 func (o *owner) poll() {

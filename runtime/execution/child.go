@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how runs start others and end them, and how they answer the run that has started them.
+// Child runs: how a run starts and ends them, and how it answers its own parent.
 
 // child is an effect that another instance performs.
 type child struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how an execution has stored what has happened, and what the answer leads to.
+// Commits: what they contain, and what their answers lead to.
 
 // batch is what has happened since the last commit.
 type batch struct {
@@ -37,7 +37,7 @@ const (
 	// maxUnanswered is after how many unanswered attempts, about a minute, the execution fails although its lease is renewed.
 	// If the commit itself is the cause, the run ends in quarantine.
 	maxUnanswered = 30
-	// maxUnansweredLeaving is the same while the owner leaves.
+	// maxUnansweredLeaving replaces maxUnanswered while the owner leaves.
 	maxUnansweredLeaving = 2
 	// maxBatch and maxBatchBytes are how many events, and how many bytes, may wait for a commit while pure work goes on.
 	maxBatch      = 2000
@@ -105,7 +105,7 @@ func (x *Execution) reason() string {
 	return string(x.state.Status)
 }
 
-// Committed handles the answer to the commit. An error that is no refusal leaves open whether it has happened: it is sent
+// Committed handles the answer to the commit. After an error that is not a refusal it is unknown whether it has happened: it is sent
 // again for a while.
 func (x *Execution) Committed(c store.Committed, err error) {
 	refusal := store.RefusedAs(err)

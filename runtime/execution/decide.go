@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how an execution decides, after it has stepped, what its driver has to do.
+// After a step: what the driver has to do next.
 
 // decide finds out what is next.
 func (x *Execution) decide(now time.Time) {

@@ -96,14 +96,14 @@ func New(c Config, claimed store.Claimed) (*Execution, error) {
 	return x, nil
 }
 
-// Actions returns what there is to do.
+// Actions returns what the driver has to do.
 func (x *Execution) Actions() *Actions {
 	x.actions.AskSlot = x.needsSlot()
 	x.actions.CallAt = x.nextCall()
 	return &x.actions
 }
 
-// nextCall returns when time changes what there is to do.
+// nextCall returns when the driver has to call TimePassed.
 func (x *Execution) nextCall() time.Time {
 	if handOver := x.slots.handOverAt; !handOver.IsZero() && (x.callAt.IsZero() || handOver.Before(x.callAt)) {
 		return handOver

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how an instance is taken up: its program is loaded, and its state is restored.
+// The beginning of an execution: the program is loaded, and the state is restored.
 
 // loading is what an execution has before its program is loaded.
 type loading struct {
@@ -45,7 +45,7 @@ func (x *Execution) Loaded(p *interpreter.Program) error {
 	return nil
 }
 
-// NotLoaded reports why the program could not be loaded. That the store could not be asked is no fault of the instance.
+// NotLoaded reports why the program could not be loaded. If the store could not be asked, the run is not to blame.
 func (x *Execution) NotLoaded(err error) {
 	x.loading.failure = err
 	if !errors.As(err, new(*definition.UnavailableError)) {

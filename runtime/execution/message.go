@@ -53,7 +53,7 @@ func (m Message) event() (interpreter.Event, error) {
 	case interpreter.EventResume:
 		return interpreter.Resume{Reason: m.Reason}, nil
 	}
-	return nil, fmt.Errorf("read a message: %q is no type of message", m.Type)
+	return nil, fmt.Errorf("read a message: %q is not a type of message", m.Type)
 }
 
 // Outgoing is an entry of an outbox: one of its members is set. Stores keep it as JSON.

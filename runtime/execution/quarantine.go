@@ -40,7 +40,7 @@ func (x *Execution) confine() {
 func (x *Execution) terms() (end, first time.Time, event interpreter.Event) {
 	if x.state.Status == interpreter.StatusPending {
 		start := x.invocation.Start(x.program, x.stored)
-		// A timeout whose expression fails is no deadline: the run would fault, but that is work.
+		// A timeout whose expression fails has no deadline. The run would fault, but that is work.
 		begun, _ := interpreter.StateAtStart(x.program, x.instance.Namespace, x.instance.ID, start)
 		return begun.NextDeadline(), begun.NextDeadline(), start
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// This file is how effects wait for a slot, and how an execution ends because its owner has none or stops.
+// Slots: how effects wait for one, and how an execution ends because its owner has none, or stops.
 
 // slots is what an execution knows of the slot that it needs to perform effects. Once it has one, it keeps it until it is over.
 type slots struct {

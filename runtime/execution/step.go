@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how an execution steps its run: what comes in, and what the steps ask for.
+// Steps: the events that are stepped, and what the steps ask for.
 
 // advance steps what is there and decides what to do about it. While a commit is on its way, everything waits.
 func (x *Execution) advance() {

@@ -14,7 +14,7 @@ func newContact(c Config) contact {
 	return contact{longest: max(c.Length/2, c.Poll+c.Poll/2), toRenew: c.Length / 2}
 }
 
-// left returns how long it takes, if there is no break, until the workers whose leases have ended are certainly dead.
+// left returns how much longer the store has to answer without a break before workers whose leases have ended are certainly dead.
 func (c *contact) left(now time.Time) time.Duration {
 	if c.last.IsZero() || now.Sub(c.last) > c.longest {
 		return c.toRenew
@@ -22,7 +22,7 @@ func (c *contact) left(now time.Time) time.Duration {
 	return max(0, c.toRenew-now.Sub(c.since))
 }
 
-// Answered reports that the store has told what was written.
+// Answered reports that the store has answered what was written.
 func (l *Leases[R]) Answered(now time.Time) {
 	c := &l.contact
 	if c.last.IsZero() || now.Sub(c.last) > c.longest {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/effect"
 )
 
-// This file is how an executor takes slots, makes attempts to perform effects, and takes in their ends.
+// The slots and the effects of an executor.
 
 // ending is how an attempt has ended, or why its performer has failed as such.
 type ending struct {
@@ -18,7 +18,7 @@ type ending struct {
 	failed  error
 }
 
-// ask takes a slot if the execution asks for one and one is free now, and reports whether it did.
+// ask takes a slot if the execution asks for one and one is free now. It reports whether it took one.
 func (x *executor) ask(asks bool) bool {
 	slots := x.partition.w.slots
 	switch {
@@ -36,7 +36,7 @@ func (x *executor) ask(asks bool) bool {
 	return false
 }
 
-// freeSlot returns where to wait for a slot; nil if none is needed.
+// freeSlot returns the channel to wait on for a slot; nil if the execution needs none.
 func (x *executor) freeSlot() chan<- struct{} {
 	if !x.execution.Actions().AskSlot || !x.execution.CanPerform() {
 		return nil
@@ -101,7 +101,7 @@ func (x *executor) Ended(a *attempt, result any, err error) {
 		return
 	}
 	end := ending{attempt: a, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
-	if err != nil && end.Error == nil { // which is no matter of the workflow
+	if err != nil && end.Error == nil { // the workflow cannot catch it
 		end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)
 	}
 	select {

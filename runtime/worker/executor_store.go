@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is how an executor stores what its execution has decided, and reads what is stored.
+// The calls of an executor to the store.
 
 // load loads the program that the instance runs.
 func (x *executor) load(ctx context.Context, digest string) error {
@@ -33,7 +33,7 @@ func (x *executor) commit(ctx context.Context, c *store.Commit) {
 	if c.Releases() {
 		x.releasing(true)
 	}
-	done, err := x.partition.w.c.Store.Commit(ctx, *c) // which ends when the lease cannot be trusted any more
+	done, err := x.partition.w.c.Store.Commit(ctx, *c) // ctx ends when the run is lost
 	var refusal *store.Refusal
 	switch {
 	case err == nil:

@@ -169,7 +169,7 @@ func (x *executor) releasing(is bool) {
 }
 
 // trust waits until the lease can be trusted: this process may have stood still, or the store may be out of reach. It reports
-// false if there is no waiting for it any more.
+// false if the run is lost.
 func (x *executor) trust(ctx context.Context) bool {
 	p, w := x.partition, x.partition.w
 	for {

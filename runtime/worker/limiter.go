@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// limiter bounds how many instances are taken at a time.
+// limiter bounds how many runs are held at a time.
 type limiter struct {
 	slots   chan struct{}
 	turn    chan struct{} // to acquire several

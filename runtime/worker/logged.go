@@ -17,8 +17,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file is what a worker says of its work: one line for each start, end, fault, timeout and quarantine, and what it
-// waits for when it stops. Errors in history have their secrets hidden already.
+// The log of a worker has one line for each start, end, fault, timeout and quarantine, and says what the worker waits for when it
+// stops. Errors in history have their secrets hidden already.
 
 // logClaimed logs that workers were lost before this one took the instance.
 func (x *executor) logClaimed(r *store.Lifecycle) {

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// partition is a worker's view of one partition: it looks for what there is to do.
+// partition is a worker's view of one partition. It looks for work there.
 type partition struct {
 	w        *Worker
 	n        int
@@ -26,8 +26,8 @@ type partition struct {
 	expiry time.Time               // when the first instance may be removed, the same
 	writes int64                   // to the partition when it was polled last; see Written
 	ends   time.Time               // when the first lease ends, by the store's clock; zero for never
-	rest   bool                    // the last poll has left nothing behind
-	left   map[store.Instance]bool // to others, for a moment
+	rest   bool                    // the last poll found nothing to do
+	left   map[store.Instance]bool // runs that other workers may claim first, for a moment
 }
 
 const (
@@ -56,7 +56,7 @@ func (p *partition) run(ctx context.Context) {
 	}
 }
 
-// failed records that the store could not be worked with. If it has lost writes, nothing that is held counts any more.
+// failed handles an error of the store. If the store has lost writes, the runs that are held cannot be relied on any more.
 func (p *partition) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -93,11 +93,11 @@ func (p *partition) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// restPolls is how many times longer a partition rests in which there is nothing to do: the worker looks after all of
-// them together for what is written (see Worker.watch).
+// restPolls is how many times longer the pause between two polls is in a partition without work. Worker.watch asks for all of
+// them together what was written.
 const restPolls = 60
 
-// await waits until something is to be expected. Leases that were to end may have been renewed meanwhile.
+// await waits until there may be something to do. A lease that was about to end may have been renewed meanwhile.
 func (p *partition) await(ctx context.Context) {
 	poll := p.w.c.Poll
 	p.mu.Lock()
@@ -113,7 +113,7 @@ func (p *partition) await(ctx context.Context) {
 	}
 }
 
-// idle returns how long nothing is to be expected, at most until last.
+// idle returns how long there is certainly nothing to do, at most until last.
 func (p *partition) idle(last time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +168,7 @@ func (p *partition) expect(at time.Time) (earlier bool) {
 	return earlier
 }
 
-// work does what there is to do, and reports whether there may be more at once.
+// work polls once and does what the poll has found. It reports whether there may be more to do at once.
 func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool, err error) {
 	from := p.w.c.Store
 	n := batchSize
@@ -207,7 +207,7 @@ func (p *partition) promote(ctx context.Context, work store.Work) ([]store.Insta
 	return request.Instances, err
 }
 
-// leaveFor is how long an instance is left to other workers, who get a hint at once that there is one.
+// leaveFor is how long a run is left to other workers. They get a hint at once that it is ready.
 const leaveFor = 200 * time.Millisecond
 
 // leave leaves an instance to other workers for a moment.
@@ -235,7 +235,7 @@ func (p *partition) notLeft(all []store.Instance) []store.Instance {
 	return slices.DeleteFunc(all, func(i store.Instance) bool { return p.left[i] })
 }
 
-// begin takes new instances, which may have to wait for a slot: nothing else waits for them.
+// begin claims new runs beside the rest of the work: they may have to wait for a slot.
 func (p *partition) begin(ctx context.Context, instances []store.Instance, aside *sync.WaitGroup) {
 	if len(instances) == 0 || !p.starting.TryLock() {
 		return
@@ -259,7 +259,7 @@ func (w *Worker) chosen(all []store.Instance) []store.Instance {
 	return slices.DeleteFunc(all, func(i store.Instance) bool { return !w.c.Only(i) })
 }
 
-// polled records what there is to do.
+// polled records what a poll has found.
 func (p *partition) polled(work store.Work) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,7 +304,7 @@ func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instanc
 	return nil
 }
 
-// take claims instances, and has those run that it gets: it returns how many.
+// take claims runs and executes those that it gets. It returns how many these are.
 func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance) (taken int, err error) {
 	claim := lease.Claim[*executor]{Asked: p.claiming(some), Sent: p.w.c.Now(), Got: map[store.Instance]*executor{}}
 	// The answer is awaited also while the worker stops, so that what is claimed can be handed over.

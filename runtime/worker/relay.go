@@ -14,8 +14,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// relay delivers entries of the partition's outbox, in order, and deletes them. What fails stays and is tried again; the
-// entries behind it that go elsewhere do not wait for it, however many fail.
+// relay delivers entries of the partition's outbox, in order, and deletes them. An entry that fails stays and is tried again;
+// later entries to other destinations do not wait for it, however many fail.
 func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
 	stuck := map[string]bool{}
 	for len(entries) > 0 && ctx.Err() == nil {
@@ -35,7 +35,7 @@ func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
 	}
 }
 
-// relayAll delivers some entries; stuck are the destinations at which something waits.
+// relayAll delivers some entries. Stuck are the destinations to which a delivery has failed.
 func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuck map[string]bool) error {
 	var done []string
 	for _, e := range entries {

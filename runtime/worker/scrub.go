@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file finds what is wrong in the indexes of a store. Nothing relies on it: a wrong index is the sign of a bug or of
+// Scrubbing finds what is wrong in the indexes of a store. Nothing relies on it: a wrong index is the sign of a bug or of
 // a hand that has changed the store.
 
 const (

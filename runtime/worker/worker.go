@@ -201,7 +201,7 @@ func (w *Worker) listen(ctx context.Context) {
 	}
 }
 
-// watch asks the store what was written, for all partitions with one call: what nobody gave a hint of is seen so.
+// watch asks the store, with one call for all partitions, what was written. It notices changes of which no hint came.
 func (w *Worker) watch(ctx context.Context) {
 	for sleep(ctx, w.c.Poll-rand.N(w.c.Poll/4)) {
 		all, err := w.c.Store.Written(ctx)
