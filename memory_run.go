@@ -60,6 +60,7 @@ func (r Result) Err() error {
 // Run runs the workflow in memory to its end, with an input of any Go type that encoding/json would write; nil is an empty object. As
 // there, a []byte becomes text in base64; a json.RawMessage stays the JSON that it is.
 // When ctx ends, the run is cancelled, and Run returns once everything that it has started has stopped.
+// Run compiles the document each time, since that depends on the Host; an Engine compiles a document that is deployed once.
 //
 // The error says why there is no output: a dsl.Diagnostics for a document that cannot run here, an *InputError, an *errors.Error
 // for a run that has faulted, ErrCancelled, and anything else for a failure of this program. The result of a run that has ended is
