@@ -65,7 +65,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestRoughSpansHaveTwoUnitsAtMost(t *testing.T) {
+func TestFormatRough(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"0s": 0, "1ms": 1, "3ms": 2700 * time.Microsecond, "1s": 999_700 * time.Microsecond, "1.5s": 1490 * time.Millisecond, "1m": 59_960 * time.Millisecond,
 		"4m47s": 4*time.Minute + 47_300*time.Millisecond, "1h": time.Hour - 400*time.Millisecond, "2h30m": 150*time.Minute + 20*time.Second, "1d": day - 1, "2d4h": 52*time.Hour + 20*time.Minute,
