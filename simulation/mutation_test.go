@@ -21,7 +21,7 @@ func mutations() []mutation {
 	return []mutation{
 		{"effects do not wait for a slot", "execution/decide.go", "case x.slots.taken:", "case true:"},
 		{"an execution waits for a slot for ever", "execution/slots.go", "x.slots.handOverAt = x.Clock().Add(", "_ = x.Clock().Add("},
-		{"what waits for a slot is stored as begun", "execution/step.go", "		x.state.DeferEffect(e.ID)\n", ""},
+		{"what waits for a slot is stored as begun", "execution/slots.go", "	x.state.DeferEffect(e.ID)\n	x.slots.deferred", "	x.slots.deferred"},
 		{"an execution that leaves keeps what is in flight", "execution/slots.go", "	x.cancelAll(always)\n}\n\n// withdraw", "}\n\n// withdraw"},
 		{"a lost lease stops nothing", "execution/execution.go", "	x.fail(why)\n", ""},
 		{"an end that was not stored is forgotten", "execution/commit.go", "	x.queue = append(x.queue, x.ended...)\n", ""},
