@@ -159,15 +159,18 @@ func (b *batch) command(name string, key int, args []any) {
 	}
 }
 
-// write writes what the script does for a change of an instance. Text is the record as it was stored, becomes what it is to be.
-func (s *Store) write(b *batch, to *subject, c *store.Change, text, becomes string) {
-	b.begin(to, text)
+// rewrite is the record of an instance as it is stored, and as it is to be.
+type rewrite struct{ from, to string }
+
+// write writes what the script does for a change of an instance.
+func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
+	b.begin(to, record.from)
 	b.args[b.arg+argNotBefore], b.args[b.arg+argBefore] = c.NotBefore, c.Before
 	if c.WithMail {
 		b.args[b.arg+argMail] = c.From.Mail
 	}
-	if becomes != text {
-		b.set(fieldRecord, becomes)
+	if record.to != record.from {
+		b.set(fieldRecord, record.to)
 	}
 	s.writeState(b, to, c)
 	b.move(to, c)
@@ -286,7 +289,7 @@ func (b *batch) messages(to *subject, of *store.Change) {
 func (s *Store) apply(ctx context.Context, script *script, partition int, name string, b *batch) ([]reply, error) {
 	b.end()
 	b.args[0] = b.changes
-	return s.repeat(ctx, script, partition, name, b.changes, b.keys, b.args)
+	return s.repeat(ctx, &call{script: script, partition: partition, subject: name, keys: b.keys, args: b.args, answers: b.changes})
 }
 
 // applyAll is apply for as many changes as there are, perhaps none.

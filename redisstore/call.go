@@ -30,31 +30,40 @@ func (r reply) list(n int) []any {
 	return all
 }
 
-// call runs a script of a partition with keys and arguments. Its error is a *store.Refusal, or leaves open whether the
-// script has run.
-func (s *Store) call(ctx context.Context, c *script, partition int, subject string, keys []any, args ...any) (reply, error) {
-	all, err := s.repeat(ctx, c, partition, subject, 1, keys, args)
+// call is what a script is asked to do.
+type call struct {
+	script     *script
+	partition  int
+	subject    string // in errors
+	keys, args []any  // without the arguments of scripts/clock.lua
+	answers    int    // that it gets: of a script that answers several requests, one for each change
+}
+
+// call runs a script that has one answer. Its error is a *store.Refusal, or leaves open whether the script has run.
+func (s *Store) call(ctx context.Context, c call) (reply, error) {
+	c.answers = 1
+	all, err := s.repeat(ctx, &c)
 	if err != nil {
 		return reply{}, err
 	}
-	return all[0], refusal(all[0], subject)
+	return all[0], refusal(all[0], c.subject)
 }
 
-// repeat runs a script of a partition, and repeats the same while it is not answered for a reason that may pass. It has so
-// many answers. An error leaves open whether the script has run.
-func (s *Store) repeat(ctx context.Context, c *script, partition int, subject string, answers int, keys, args []any) ([]reply, error) {
+// repeat runs a script, and repeats the same while it is not answered for a reason that may pass. An error leaves open whether
+// the script has run.
+func (s *Store) repeat(ctx context.Context, c *call) ([]reply, error) {
 	for failures := 1; ; failures++ {
-		n, err := s.node(ctx, partition)
+		n, err := s.node(ctx, c.partition)
 		var all []reply
 		if err == nil {
-			all, err = s.try(ctx, n, &request{ctx: ctx, partition: partition, s: c, keys: keys, args: args, answers: answers})
+			all, err = s.try(ctx, n, &request{ctx: ctx, call: c})
 		}
 		if err == nil {
 			n.outage.ended(s.uptime)
 			return all, nil
 		}
 		if ctx.Err() != nil || !s.passes(ctx, err) {
-			return nil, fmt.Errorf("%s %s: %w", c.name, subject, err)
+			return nil, fmt.Errorf("%s %s: %w", c.script.name, c.subject, err)
 		}
 		s.failed(n, err)
 		pause(ctx, failures)

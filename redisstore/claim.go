@@ -13,10 +13,10 @@ import (
 // candidate is an instance that somebody wants to claim, as it was read.
 type candidate struct {
 	*subject
-	loaded        store.Loaded
-	inbox         []store.Message
-	change        store.Change
-	text, becomes string // of the record
+	loaded store.Loaded
+	inbox  []store.Message
+	change store.Change
+	record rewrite
 }
 
 // Claim implements store.Store. It reads the instances, and then takes those that have not changed since.
@@ -74,7 +74,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 			continue // its record cannot be read, as Load and Scrub report; the others can be claimed
 		}
 		to := s.subject(i, store.Token{Epoch: change.To.Epoch, Nonce: change.To.Nonce})
-		all = append(all, &candidate{subject: to, loaded: l, change: change, text: values[fieldRecord], becomes: change.To.String()})
+		all = append(all, &candidate{subject: to, loaded: l, change: change, record: rewrite{values[fieldRecord], change.To.String()}})
 	}
 	return all, now, s.readInboxes(ctx, c.Partition, all)
 }
@@ -107,7 +107,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 	b := s.newBatch(c.Partition, len(candidates))
 	for _, one := range candidates {
 		if !one.change.Done {
-			s.write(b, one.subject, &one.change, one.text, one.becomes)
+			s.write(b, one.subject, &one.change, one.record)
 		}
 	}
 	answers, err := s.applyAll(ctx, script, c.Partition, b)
@@ -126,7 +126,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		}
 		one.loaded.Lifecycle = one.change.To
 		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
-		s.records.keep(ownRecord{one.subject, token, one.change.To, one.becomes})
+		s.records.keep(ownRecord{one.subject, token, one.change.To, one.record.to})
 		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: store.Moment(now)})
 	}
 	return claimed, nil
@@ -134,7 +134,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 
 // isTaken reports whether the claim has happened before, and only its answer was lost.
 func (c *candidate) isTaken(r reply) bool {
-	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.becomes && integer(r.values[1]) == c.change.To.Mail
+	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.record.to && integer(r.values[1]) == c.change.To.Mail
 }
 
 // putAway moves an instance whose record cannot be read to where nothing is ever due. Scrub reports it.

@@ -78,7 +78,9 @@ func (s *Store) renew(ctx context.Context, c store.Renew, partitions []int) (ren
 		k := &s.keys.partitions[p]
 		keys, args = append(keys, k.time, k.leases), append(args, s.clocks[p].expected(sent))
 	}
-	r, err := s.call(ctx, &s.scripts.renew, partitions[0], fmt.Sprintf("leases in %d partitions", len(partitions)), keys, args...)
+	r, err := s.call(ctx, call{
+		script: &s.scripts.renew, partition: partitions[0], subject: fmt.Sprintf("leases in %d partitions", len(partitions)), keys: keys, args: args,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +155,7 @@ func (s *Store) forgetLeases(ctx context.Context, partition int, workers []strin
 		}
 	}
 	if len(args) > 1 {
-		_, err = s.call(ctx, &s.scripts.forget, partition, "leases", []any{k.time, k.leases}, args...)
+		_, err = s.call(ctx, call{script: &s.scripts.forget, partition: partition, subject: "leases", keys: []any{k.time, k.leases}, args: args})
 	}
 	return err
 }

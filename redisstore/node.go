@@ -17,14 +17,10 @@ import (
 
 // request is what one caller wants of a script, or of plain commands.
 type request struct {
-	ctx       context.Context // of who waits for it: what is queued after its end is not sent
-	commands  []redis.Cmder   // instead of a script; what follows is about scripts, but for err and done
-	partition int
-	s         *script
-	keys      []any // of the script
-	args      []any // of the script, but for what scripts/clock.lua asks for: seen, echo, expected
-	answers   int   // that it gets: of a script that answers several requests, one for each change
-	echo      string
+	ctx      context.Context // of who waits for it: what is queued after its end is not sent
+	commands []redis.Cmder   // instead of a script; what follows is about scripts, but for err and done
+	*call
+	echo string
 
 	sent           time.Duration // by this machine's uptime
 	seen, expected any           // see scripts/clock.lua
@@ -113,11 +109,11 @@ func (n *node) answer(requests []*request, args []any) {
 // divided returns the requests of scripts, and those of plain commands.
 func divided(requests []*request) (scripts, plain []*request) {
 	for _, r := range requests {
-		if r.s == nil {
+		if r.call == nil {
 			plain = append(plain, r)
 		}
 	}
-	return slices.DeleteFunc(requests, func(r *request) bool { return r.s == nil }), plain
+	return slices.DeleteFunc(requests, func(r *request) bool { return r.call == nil }), plain
 }
 
 // stillWanted returns the requests that somebody waits for. What nobody waits for must not happen late: an
@@ -142,7 +138,7 @@ type run struct {
 // runsFor returns the runs that answer the requests: neighbours share one if they may. Their arguments are appended to args.
 func (n *node) runsFor(requests []*request, args []any) []*run {
 	slices.SortFunc(requests, func(a, b *request) int {
-		return cmp.Or(cmp.Compare(a.s.sha, b.s.sha), cmp.Compare(a.partition, b.partition))
+		return cmp.Or(cmp.Compare(a.script.sha, b.script.sha), cmp.Compare(a.partition, b.partition))
 	})
 	n.complete(requests)
 	runs := make([]*run, 0, len(requests))
@@ -158,13 +154,13 @@ func (n *node) runsFor(requests []*request, args []any) []*run {
 // fitting returns how many of the requests, from the first on, one run may answer.
 func (n *node) fitting(requests []*request) int {
 	first, args, bytes := requests[0], 0, 0
-	if !first.s.several || first.alone {
+	if !first.script.several || first.alone {
 		return 1
 	}
 	spread := n.spread.Load()
 	for k, r := range requests {
 		args, bytes = args+r.size(), bytes+sizeOf(r.args)
-		differs := r.s != first.s || r.whole != first.whole || r.alone || !spread && r.partition != first.partition
+		differs := r.script != first.script || r.whole != first.whole || r.alone || !spread && r.partition != first.partition
 		if k > 0 && (differs || args > maxRunArguments || bytes > maxRunBytes) {
 			return k
 		}
@@ -191,9 +187,9 @@ const argsOfClock = 3
 // appended to args, which has none.
 func newRun(requests []*request, args []any) *run {
 	first := requests[0]
-	command, named := "evalsha", first.s.sha
+	command, named := "evalsha", first.script.sha
 	if first.whole {
-		command, named = "eval", first.s.source
+		command, named = "eval", first.script.source
 	}
 	keys := 0
 	for _, r := range requests {
@@ -257,10 +253,10 @@ func (n *node) distribute(r *run) bool {
 			one.alone, one.whole = true, false
 		}
 		return false
-	case first.s.several && err == nil && len(all) != r.answers():
-		err = fmt.Errorf("%v is not a reply of %s", reply, first.s.name)
+	case first.script.several && err == nil && len(all) != r.answers():
+		err = fmt.Errorf("%v is not a reply of %s", reply, first.script.name)
 	}
-	if !first.s.several {
+	if !first.script.several {
 		all = []any{reply}
 	}
 	for _, one := range r.requests {

@@ -119,7 +119,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 // probe finds out whether the user may do all that the scripts do.
 func (s *Store) probe(ctx context.Context) error {
 	k := &s.keys.partitions[0]
-	r, err := s.call(ctx, &s.scripts.probe, 0, "of permissions", []any{k.time, k.prefix + "probe"}, s.keys.hints())
+	r, err := s.call(ctx, call{script: &s.scripts.probe, subject: "of permissions", keys: []any{k.time, k.prefix + "probe"}, args: []any{s.keys.hints()}})
 	if r.code == "DENIED" {
 		return fmt.Errorf("the server's user may not do what is needed: allow it, see ACL SETUSER (%v)", r.values[0])
 	}

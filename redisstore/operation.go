@@ -45,7 +45,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 		}
 		change, _ := c.Transition(nil, now) // which nothing forbids
 		b := s.newBatch(to.partition, 1)
-		s.write(b, to, &change, noRecord, change.To.String())
+		s.write(b, to, &change, rewrite{noRecord, change.To.String()})
 		if c.FamilyMax > 0 {
 			key := to.keys.family(c.Family, c.Day(now))
 			b.check(string(store.TooMany), key, c.FamilyMax)
@@ -141,7 +141,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, know
 		}
 		text := change.To.String()
 		b := s.newBatch(own.partition, 1)
-		s.write(b, own.subject, &change, stored, text)
+		s.write(b, own.subject, &change, rewrite{stored, text})
 		answer, err := s.send(ctx, &s.scripts.applyFull, own.subject, b)
 		switch {
 		case err != nil:
@@ -222,7 +222,7 @@ func (s *Store) message(ctx context.Context, script *script, i store.Instance, i
 			return s.unlessSeen(ctx, to, id, &store.Refusal{Code: code, Detail: to.name, At: store.Moment(now)})
 		}
 		b := s.newBatch(to.partition, 1)
-		s.write(b, to, &change, r.text, change.To.String())
+		s.write(b, to, &change, rewrite{r.text, change.To.String()})
 		answer, err := s.send(ctx, script, to, b)
 		switch {
 		case err != nil:

@@ -23,7 +23,7 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store
 	wrong := off != 0 || at.wentBack()
 	if wrong || s.clocks[partition].confirms(at, sent) {
 		// What is sent is a difference, and not a time: it may be long on its way.
-		if _, err := s.call(ctx, &s.scripts.correct, partition, "the clock", []any{s.keys.partitions[partition].time}, off, at.offset); err != nil {
+		if err := s.correct(ctx, partition, off, at.offset); err != nil {
 			return store.Work{}, err
 		}
 	}

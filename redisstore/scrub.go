@@ -23,7 +23,10 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 	var done store.Scrubbed
 	k := &s.keys.partitions[c.Partition]
 	if c.Adopt {
-		r, err := s.call(ctx, &s.scripts.adopt, c.Partition, "partition", []any{k.time, k.meta, k.leases}, flag(c.Loss), rand.Uint64())
+		r, err := s.call(ctx, call{
+			script: &s.scripts.adopt, partition: c.Partition, subject: "partition",
+			keys: []any{k.time, k.meta, k.leases}, args: []any{flag(c.Loss), rand.Uint64()},
+		})
 		if err != nil {
 			return done, err
 		}
@@ -199,7 +202,9 @@ func (s *Store) Drift(ctx context.Context, c store.Drift) (store.Drifted, error)
 	for _, set := range store.Sets() {
 		keys = append(keys, k.sets[set])
 	}
-	r, err := s.call(ctx, &s.scripts.page, c.Partition, "partition", keys, c.Compared, c.N, k.instances())
+	r, err := s.call(ctx, call{
+		script: &s.scripts.page, partition: c.Partition, subject: "partition", keys: keys, args: []any{c.Compared, c.N, k.instances()},
+	})
 	if err != nil {
 		return store.Drifted{}, err
 	}

@@ -119,7 +119,7 @@ func (s *Store) confirm(ctx context.Context, n *node, partitions []int) error {
 	}
 	if !n.spread.Load() {
 		for _, p := range partitions {
-			if _, err := s.call(ctx, &s.scripts.correct, p, "the clock", []any{s.keys.partitions[p].time}, 0, 0); err != nil {
+			if err := s.correct(ctx, p, 0, 0); err != nil {
 				return err
 			}
 		}
@@ -130,6 +130,15 @@ func (s *Store) confirm(ctx context.Context, n *node, partitions []int) error {
 	for i, p := range partitions {
 		keys[i], args[i] = s.keys.partitions[p].time, s.clocks[p].expected(now)
 	}
-	_, err := s.call(ctx, &s.scripts.confirm, partitions[0], "the clock", keys, args...)
+	_, err := s.call(ctx, call{script: &s.scripts.confirm, partition: partitions[0], subject: "the clock", keys: keys, args: args})
+	return err
+}
+
+// correct sets a partition's time right after the server's clock has jumped by off milliseconds, while the offset is the one
+// that was seen, and notes what time it is.
+func (s *Store) correct(ctx context.Context, partition int, off, offset int64) error {
+	_, err := s.call(ctx, call{
+		script: &s.scripts.correct, partition: partition, subject: "the clock", keys: []any{s.keys.partitions[partition].time}, args: []any{off, offset},
+	})
 	return err
 }
