@@ -92,15 +92,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	if err := facts.check(c.Require); err != nil {
 		return nil, err
 	}
-	if c.Uptime == nil {
-		c.Uptime = uptime
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, works: c.IsWorker}
-	s.cluster, _ = client.(*redis.ClusterClient)
-	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
+	s := newStore(client, c)
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
@@ -114,6 +106,20 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 		return nil, err
 	}
 	return s, nil
+}
+
+// newStore returns a store whose layout has still to be fixed or checked.
+func newStore(client redis.UniversalClient, c Config) *Store {
+	if c.Uptime == nil {
+		c.Uptime = uptime
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, works: c.IsWorker}
+	s.cluster, _ = client.(*redis.ClusterClient)
+	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
+	return s
 }
 
 // probe finds out whether the user may do all that the scripts do.

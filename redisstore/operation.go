@@ -120,9 +120,8 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, er
 // commit makes a commit happen, beginning with the record that is known, if one is.
 func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, known bool) (store.Committed, error) {
 	for range maxAttempts {
-		fresh, now := !known, c.At.UnixMilli()
-		from, stored := &own.lifecycle, own.text
-		if fresh {
+		from, stored, now := &own.lifecycle, own.text, c.At.UnixMilli()
+		if !known {
 			is, at, err := s.lookAt(ctx, own.subject)
 			if err != nil {
 				return store.Committed{}, err
@@ -131,33 +130,41 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, know
 		}
 		change, code := c.Transition(from, now)
 		switch {
-		case code != "" && !fresh:
-			known = false // what is known may be wrong
+		case code != "" && known:
+			known = false // what is known may be outdated
 			continue
 		case code != "":
 			return store.Committed{At: store.Moment(now)}, &store.Refusal{Code: code, Detail: own.name, At: store.Moment(now)}
 		case change.Done:
 			return store.Committed{At: store.Moment(now), Mail: change.To.Unread()}, nil
 		}
-		text := change.To.String()
-		b := s.newBatch(own.partition, 1)
-		s.write(b, own.subject, &change, rewrite{stored, text})
-		answer, err := s.send(ctx, &s.scripts.applyFull, own.subject, b)
-		switch {
-		case err != nil:
-			return store.Committed{}, err
-		case answer.code == "CHANGED":
+		own.token = c.Token
+		answer, err := s.commitChange(ctx, &own, stored, &change)
+		if err == nil && answer.code == "CHANGED" {
 			known = own.take(answer)
 			continue
-		case answer.code != "OK":
-			return store.Committed{At: answer.at}, refusal(answer, own.name)
 		}
-		own.token, own.lifecycle, own.text = c.Token, change.To, text
-		own.lifecycle.Mail = max(own.lifecycle.Mail, answer.mail())
-		s.records.keep(own)
-		return store.Committed{At: answer.at, Mail: own.lifecycle.Unread()}, nil
+		return store.Committed{At: answer.at, Mail: err == nil && own.lifecycle.Unread()}, err
 	}
 	return store.Committed{}, errUnsettled(own.subject)
+}
+
+// commitChange sends the change of a commit to a record that is stored as a text. If it happens, own is the record then. The
+// answer may be CHANGED.
+func (s *Store) commitChange(ctx context.Context, own *ownRecord, stored string, change *store.Change) (reply, error) {
+	text := change.To.String()
+	b := s.newBatch(own.partition, 1)
+	s.write(b, own.subject, change, rewrite{stored, text})
+	answer, err := s.send(ctx, &s.scripts.applyFull, own.subject, b)
+	if err != nil || answer.code == "CHANGED" {
+		return answer, err
+	}
+	if answer.code == "OK" {
+		own.lifecycle, own.text = change.To, text
+		own.lifecycle.Mail = max(own.lifecycle.Mail, answer.mail())
+		s.records.keep(*own)
+	}
+	return answer, refusal(answer, own.name)
 }
 
 // mail returns how many messages were delivered to the instance, from an answer OK.

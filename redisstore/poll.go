@@ -37,43 +37,56 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store
 	return w, nil
 }
 
+// polled is what a poll reads.
+type polled struct {
+	now    *redis.TimeCmd
+	texts  *redis.SliceCmd // of the time and the leases
+	sets   map[store.Set]*redis.ZSliceCmd
+	outbox *redis.XMessageSliceCmd
+}
+
+// read reads up to n of each kind.
+func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, n int, expired bool) {
+	r.now, r.texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // first: what is written meanwhile counts as not seen
+	r.sets = map[store.Set]*redis.ZSliceCmd{}
+	for _, set := range store.Sets() {
+		if set != store.SetClosed || expired {
+			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
+		}
+	}
+	r.outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
+}
+
 // poll also returns what the time is made of.
 func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w store.Work, at reading, err error) {
-	k := &s.keys.partitions[partition]
-	sets := map[store.Set]*redis.ZSliceCmd{}
-	var outbox *redis.XMessageSliceCmd
-	var now *redis.TimeCmd
-	var texts *redis.SliceCmd
+	var r polled
 	seen := s.seen[partition].Load() // before it is asked
-	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
-		now, texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // first: what is written meanwhile counts as not seen
-		for _, set := range store.Sets() {
-			if set != store.SetClosed || expired {
-				sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
-			}
-		}
-		outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
-	})
+	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) { r.read(ctx, p, &s.keys.partitions[partition], n, expired) })
 	if err != nil {
 		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
-	at = newReading(now.Val().UnixMilli(), texts.Val()[0])
+	at = newReading(r.now.Val().UnixMilli(), r.texts.Val()[0])
 	if at.seq < seen {
 		return w, at, &store.Refusal{Code: store.RolledBack, Detail: fmt.Sprintf("partition %d", partition)}
 	}
 	w.At, w.Writes = store.Moment(at.now()), at.seq
-	w.Begun, _ = members(sets[store.SetBegun].Val(), n)
-	w.New, _ = members(sets[store.SetNew].Val(), n)
-	addDue(&w, sets[store.SetWaiting].Val(), n)
-	addDue(&w, sets[store.SetHeld].Val(), n)
+	w.Begun, _ = members(r.sets[store.SetBegun].Val(), n)
+	w.New, _ = members(r.sets[store.SetNew].Val(), n)
+	addDue(&w, r.sets[store.SetWaiting].Val(), n)
+	addDue(&w, r.sets[store.SetHeld].Val(), n)
 	if expired {
-		w.Expired, w.Closed = members(sets[store.SetClosed].Val(), n)
+		w.Expired, w.Closed = members(r.sets[store.SetClosed].Val(), n)
 	}
-	w.Outbox = outgoing(partition, outbox.Val())
-	leases, _ := texts.Val()[1].(string)
+	w.Outbox = outgoing(partition, r.outbox.Val())
+	leases, _ := r.texts.Val()[1].(string)
+	return w, at, s.addLeases(ctx, &w, partition, n, parseLeases(leases))
+}
+
+// addLeases adds to the work the leases of workers, and up to n runs of those whose leases have ended.
+func (s *Store) addLeases(ctx context.Context, w *store.Work, partition, n int, leases map[string]int64) error {
 	var ended []string
-	for worker, ends := range parseLeases(leases) {
-		if ends <= at.now() {
+	for worker, ends := range leases {
+		if ends <= w.At.UnixMilli() {
 			ended = append(ended, worker)
 		} else if first := store.Moment(ends); w.Lease.IsZero() || first.Before(w.Lease) {
 			w.Lease = first
@@ -83,7 +96,7 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	for _, lease := range leased {
 		w.AddEnded(lease.Worker, lease.Instances)
 	}
-	return w, at, err
+	return err
 }
 
 // addDue adds to the work what is due of the first members of a set, up to n in all.

@@ -37,7 +37,7 @@ func (s *Store) RawRate(ctx context.Context, data []byte, lasting time.Duration)
 	total := 0
 	for side := range senders {
 		group.Go(func() {
-			done, err := raw(ctx, client, sha, fmt.Sprintf("%s%d:", prefix, side), data, began.Add(lasting))
+			done, err := (&rawSide{client, sha, fmt.Sprintf("%s%d:", prefix, side), data}).run(ctx, began.Add(lasting))
 			mu.Lock()
 			total += done
 			mu.Unlock()
@@ -56,12 +56,19 @@ func (s *Store) RawRate(ctx context.Context, data []byte, lasting time.Duration)
 
 const rawKeys = 100 // hashes and lists of each side
 
-func raw(ctx context.Context, client *redis.Client, sha, prefix string, data []byte, until time.Time) (done int, err error) {
+// rawSide runs scripts one pipeline after another.
+type rawSide struct {
+	client      *redis.Client
+	sha, prefix string
+	data        []byte
+}
+
+func (r *rawSide) run(ctx context.Context, until time.Time) (done int, err error) {
 	for time.Now().Before(until) {
-		pipe := client.Pipeline()
+		pipe := r.client.Pipeline()
 		for n := range rawKeys {
-			keys := []string{fmt.Sprintf("%sh%d", prefix, n), fmt.Sprintf("%sl%d", prefix, n), prefix + "z"}
-			pipe.EvalSha(ctx, sha, keys, data)
+			keys := []string{fmt.Sprintf("%sh%d", r.prefix, n), fmt.Sprintf("%sl%d", r.prefix, n), r.prefix + "z"}
+			pipe.EvalSha(ctx, r.sha, keys, r.data)
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return done, err
