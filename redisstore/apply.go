@@ -31,39 +31,44 @@ func (s *Store) subject(i store.Instance, t store.Token) *subject {
 // batch is changes of instances of one partition on their way to scripts/apply.lua, written as the script reads them. Begin
 // begins a change; then come its fields, its entries of history, and its checks and commands.
 type batch struct {
-	keys, args []any // of the script; the first argument is how many changes there are
+	keys, args []any // of the script
 	changes    int
 
 	// Of the change that is being written:
 
 	open     bool // there is one
 	key, arg int  // where its keys and arguments begin
-	counts   [counted]int
+	shape    shape
 	commands int   // where the arguments of its commands begin
 	checks   []any // which come after its commands
+
+	last      shape // of the change before it, which ends the request unless another one follows
+	lastShape int   // where that stands
 }
 
-// What is counted of a change.
-const (
-	countSets    = iota // fields and values to set
-	countUnsets         // fields to delete
-	countEntries        // of history
-	countCommands
-	counted
-)
-
-// What a change's arguments begin with; the counts follow.
+// What a change's arguments begin with.
 const (
 	argRecord = iota
-	argMail
+	argShape
 	argNotBefore
-	argBefore
-	argCounts
+)
+
+// shape says which arguments a change has: see scripts/apply.lua.
+type shape int64
+
+// What is counted, and what there is or not.
+const (
+	oneSet      shape = 1 // field or value
+	oneUnset          = oneSet << 10
+	oneEntry          = oneUnset << 10
+	hasCommands       = oneEntry << 20
+	expectsMail       = hasCommands << 1
+	hasBefore         = expectsMail << 1
+	isFollowed        = hasBefore << 1
 )
 
 const (
 	anyRecord = "*" // is expected
-	anyNumber = "*"
 	noRecord  = ""
 	// maxArguments is how many arguments one command gets: the script unpacks them onto a stack.
 	maxArguments = 500
@@ -71,7 +76,7 @@ const (
 
 // newBatch returns a batch with room for n changes.
 func (s *Store) newBatch(partition, n int) *batch {
-	b := &batch{keys: make([]any, 1, 1+4*n), args: make([]any, 1, 1+24*n)}
+	b := &batch{keys: make([]any, 1, 1+4*n), args: make([]any, 0, 20*n)}
 	b.keys[0] = s.keys.partitions[partition].timeKey
 	return b
 }
@@ -79,10 +84,26 @@ func (s *Store) newBatch(partition, n int) *batch {
 // begin begins a change of an instance whose record is expected to be this.
 func (b *batch) begin(to *subject, record any) {
 	b.end()
+	if b.changes > 0 {
+		b.args[b.lastShape] = int64(b.last | isFollowed)
+	}
 	b.changes++
 	b.open, b.key, b.arg = true, len(b.keys), len(b.args)
 	b.keys = append(b.keys, to.hash, to.history)
-	b.args = append(b.args, record, anyNumber, 0, 0, 0, 0, 0, 0)
+	b.args = append(b.args, record, 0, 0)
+}
+
+// within says when a change may happen, and how many messages are expected if that matters. It comes after begin.
+func (b *batch) within(c *store.Change) {
+	b.args[b.arg+argNotBefore] = c.NotBefore
+	if c.WithMail {
+		b.args = append(b.args, c.From.Mail)
+		b.shape |= expectsMail
+	}
+	if c.Before != 0 {
+		b.args = append(b.args, c.Before)
+		b.shape |= hasBefore
+	}
 }
 
 // end completes the change that is being written, if there is one.
@@ -90,22 +111,25 @@ func (b *batch) end() {
 	if !b.open {
 		return
 	}
-	for n, count := range b.counts {
-		b.args[b.arg+argCounts+n] = count
-	}
-	if b.counts[countCommands] > 0 {
+	if b.shape&hasCommands != 0 {
 		b.args = append(b.args, b.checks...)
 		b.args[b.commands], b.args[b.commands+1] = len(b.keys)-b.key, len(b.args)-b.commands-2
 		b.args[b.commands+2] = len(b.checks) / argsPerCheck
 	}
-	b.open, b.counts, b.checks = false, [counted]int{}, nil
+	b.last, b.lastShape = b.shape, b.arg+argShape
+	b.args[b.lastShape] = int64(b.shape)
+	b.open, b.shape, b.checks = false, 0, nil
 }
 
 // dropEmpty drops the change that is being written if it does nothing.
 func (b *batch) dropEmpty() {
-	if b.counts == [counted]int{} {
-		b.keys, b.args = b.keys[:b.key], b.args[:b.arg]
-		b.open, b.changes = false, b.changes-1
+	if b.shape != 0 {
+		return
+	}
+	b.keys, b.args = b.keys[:b.key], b.args[:b.arg]
+	b.open, b.changes = false, b.changes-1
+	if b.changes > 0 {
+		b.args[b.lastShape] = int64(b.last)
 	}
 }
 
@@ -114,19 +138,19 @@ const argsPerCheck = 3
 // set sets a field of the instance's hash.
 func (b *batch) set(field, value any) {
 	b.args = append(b.args, field, value)
-	b.counts[countSets] += 2
+	b.shape += 2 * oneSet
 }
 
 // unset deletes a field of the instance's hash. It comes after those that are set.
 func (b *batch) unset(field any) {
 	b.args = append(b.args, field)
-	b.counts[countUnsets]++
+	b.shape += oneUnset
 }
 
 // entry appends an entry to the instance's history. It comes after the fields.
 func (b *batch) entry(to *subject, entry []byte) {
 	b.args = append(b.args, append(append(make([]byte, 0, len(to.stamp)+len(entry)), to.stamp...), entry...))
-	b.counts[countEntries]++
+	b.shape += oneEntry
 }
 
 // check lets the change happen only if something holds, which the script knows by its name. Only changes with commands have
@@ -147,7 +171,8 @@ func (b *batch) onInstance(name string, args ...any) { b.command(name, 1, args) 
 
 // command adds commands of the same name for a key, as many as it takes for all the arguments.
 func (b *batch) command(name string, key int, args []any) {
-	if b.counts[countCommands] == 0 {
+	if b.shape&hasCommands == 0 {
+		b.shape |= hasCommands
 		b.commands = len(b.args)
 		b.args = append(b.args, 0, 0, 0)
 	}
@@ -155,7 +180,6 @@ func (b *batch) command(name string, key int, args []any) {
 		some := args[:min(len(args), maxArguments)]
 		args = args[len(some):]
 		b.args = append(append(b.args, name, key, len(some)), some...)
-		b.counts[countCommands]++
 	}
 }
 
@@ -165,10 +189,7 @@ type rewrite struct{ from, to string }
 // write writes what the script does for a change of an instance.
 func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
 	b.begin(to, record.from)
-	b.args[b.arg+argNotBefore], b.args[b.arg+argBefore] = c.NotBefore, c.Before
-	if c.WithMail {
-		b.args[b.arg+argMail] = c.From.Mail
-	}
+	b.within(c)
 	if record.to != record.from {
 		b.set(fieldRecord, record.to)
 	}
@@ -288,7 +309,6 @@ func (b *batch) messages(to *subject, of *store.Change) {
 // to each. Each answer is for the caller to judge; an error leaves open what has happened.
 func (s *Store) apply(ctx context.Context, script *script, partition int, name string, b *batch) ([]reply, error) {
 	b.end()
-	b.args[0] = b.changes
 	return s.repeat(ctx, &call{script: script, partition: partition, subject: name, keys: b.keys, args: b.args, answers: b.changes})
 }
 

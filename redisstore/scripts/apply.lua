@@ -1,12 +1,14 @@
 -- apply stores changes of instances, each if its instance is still what the change was made of (store.Change). What a change
 -- is, is decided before: this only compares, and writes.
 -- KEYS: of each request: time; then of each of its changes: instance, history, and what its checks and commands name
--- ARGV: of each request: what every script gets, number of changes; then of each:
---   the record that is expected, nothing for an instance that is not there, * for any; the number of messages that is expected, * for any;
---   the time that must have come, the time that must not have come or 0;
---   numbers of fields and values to set, of fields to delete, of entries of history without their time, and of commands; then all but these.
---   If there are commands: numbers of all keys of the change and of the arguments that follow, number of checks; commands: name, number of the
+-- ARGV: of each request: what every script gets; then of each of its changes:
+--   the record that is expected, nothing for an instance that is not there, * for any; its shape; the time that must have come;
+--   the number of messages that is expected, the time that must not have come: both only if the shape says so;
+--   fields and values to set, fields to delete, entries of history without their time;
+--   if there are commands: numbers of all keys of the change and of the arguments that follow, number of checks; commands: name, number of the
 --   key, number of arguments, arguments; checks: name, number of the key, an argument. Otherwise the only keys are instance and history.
+-- A shape is one number of ten bits each for how many fields and values are set and fields deleted, twenty bits for how many entries there
+--   are, and one bit each for: there are commands; messages are expected; there is a time that must not have come; another change follows.
 -- Reply: that of each change: OK, and the number of messages if there are any; CHANGED, and the record and the number of messages as they are;
 --   ROLLED_BACK, GUARD, TIMED_OUT; what a check answers; DAMAGED, and a key that is not what it should be
 local KEYS, ARGV, call, pcall, tonumber, type, unpack = KEYS, ARGV, redis.call, redis.pcall, tonumber, type, unpack
@@ -69,8 +71,8 @@ local types = {
 local fitting = {} -- keys that are what they should be, or are not there
 
 -- misfit returns the key of a command that is not what it should be.
-local function misfit(from, count)
-  for _ = 1, count do
+local function misfit(from, to)
+  while from <= to do
     local want, key = types[ARGV[from]], KEYS[k + ARGV[from + 1]]
     if want and not fitting[key] then
       local is = call('TYPE', key).ok
@@ -81,8 +83,8 @@ local function misfit(from, count)
   end
 end
 
-local function run(from, count)
-  for _ = 1, count do
+local function run(from, to)
+  while from <= to do
     local name, at, last = ARGV[from], k + ARGV[from + 1], from + 2 + ARGV[from + 2]
     if own[name] then
       own[name](KEYS[at], KEYS[k + 1], from + 3, at)
@@ -101,43 +103,67 @@ local function failed(from, count)
   end
 end
 
--- obstacle makes the checks and, before the fields and entries are written, finds out whether the commands can be run. It returns
--- what is in the way: an answer and a key.
-local function obstacle(from, count)
-  local compared = tonumber(ARGV[from + 2])
-  local no = failed(from + 2 + ARGV[from + 1] - 3 * compared, compared)
+-- obstacle makes the checks of a change whose commands and checks begin at from and end before to. Before the fields and
+-- entries are written, it finds out whether the commands can be run. It returns what is in the way: an answer and a key.
+local function obstacle(from, checks)
+  local compared = tonumber(ARGV[from - 1])
+  local no = failed(checks, compared)
   if no then return no end
-  local key = misfit(from + 3, count)
+  local key = misfit(from, checks - 1)
   if key then return 'DAMAGED', key end
 end
 
--- change makes the change whose arguments begin at a, up to rest, where those of its commands are.
-local function change(set, rest, commands)
+-- change makes the change whose arguments begin at a: fields at set and unset, entries at entry, and what follows at rest. Mail and
+-- before are nil if they do not matter; commands and checks say where they begin, nil if there are none.
+local function change(mail, before, set, unset, entry, rest, commands, checks)
   if lost then return head('ROLLED_BACK') end
-  local instance, expected, mail, before = KEYS[k + 1], ARGV[a], ARGV[a + 1], ARGV[a + 3]
+  local instance, expected = KEYS[k + 1], ARGV[a]
   local is, many
   if expected ~= '*' then
     local fields = pcall('HMGET', instance, 'k', 'm')
     if fields.err then return {head('DAMAGED'), instance} end
     is, many = fields[1] or '', fields[2]
-    if is ~= expected or mail ~= '*' and (many or '0') ~= mail then return {head('CHANGED'), is, many or '0'} end
+    if is ~= expected or mail and (many or '0') ~= mail then return {head('CHANGED'), is, many or '0'} end
   end
   if tonumber(ARGV[a + 2]) > now then return head('GUARD') end
-  if before ~= '0' and now >= tonumber(before) then return head('TIMED_OUT') end
-  if commands > 0 then
-    local no, key = obstacle(rest, commands)
+  if before and now >= tonumber(before) then return head('TIMED_OUT') end
+  if commands then
+    local no, key = obstacle(commands, checks)
     if no then return {head(no), key or is or '', many or '0'} end
   end
-  local unset = set + ARGV[a + 4]
-  local entry = unset + ARGV[a + 5]
   for n = entry, rest - 1 do -- before all else: if the first goes well, everything does
     if type(pcall('RPUSH', KEYS[k + 2], moment .. ARGV[n])) == 'table' then return {head('DAMAGED'), KEYS[k + 2]} end
   end
   if unset > set then call('HSET', instance, unpack(ARGV, set, unset - 1)) end
   if entry > unset then call('HDEL', instance, unpack(ARGV, unset, entry - 1)) end
-  if commands > 0 then run(rest + 3, commands) end
+  if commands then run(commands, checks - 1) end
   seq, written = seq + 1, true
   return many and {head('OK'), many} or head('OK')
+end
+
+-- next makes the change whose arguments begin at a, goes on to the one after it, and reports whether that is of the same request.
+local function next()
+  local shape = tonumber(ARGV[a + 1])
+  local sets = shape % 1024
+  shape = (shape - sets) / 1024
+  local unsets = shape % 1024
+  shape = (shape - unsets) / 1024
+  local entries = shape % 1048576
+  local flags = (shape - entries) / 1048576
+  local set, mail, before, commands, checks = a + 3
+  if flags % 4 >= 2 then mail, set = ARGV[set], set + 1 end
+  if flags % 8 >= 4 then before, set = ARGV[set], set + 1 end
+  local unset = set + sets
+  local entry = unset + unsets
+  local rest = entry + entries
+  local nextKey, nextArgument = k + 2, rest
+  if flags % 2 == 1 then
+    nextKey, nextArgument = k + ARGV[rest], rest + 2 + ARGV[rest + 1]
+    commands, checks = rest + 3, nextArgument - 3 * ARGV[rest + 2]
+  end
+  replies[#replies + 1] = change(mail, before, set, unset, entry, rest, commands, checks)
+  k, a = nextKey, nextArgument
+  return flags >= 8
 end
 
 while a <= #ARGV do
@@ -146,18 +172,8 @@ while a <= #ARGV do
     enter(KEYS[k], tonumber(ARGV[a + 2]))
   end
   lost, ECHO = seq < tonumber(ARGV[a]), ARGV[a + 1]
-  local changes = tonumber(ARGV[a + 3])
-  a = a + 4
-  for _ = 1, changes do
-    local set, commands = a + 8, tonumber(ARGV[a + 7])
-    local rest = set + ARGV[a + 4] + ARGV[a + 5] + ARGV[a + 6]
-    replies[#replies + 1] = change(set, rest, commands)
-    if commands > 0 then
-      k, a = k + ARGV[rest], rest + 2 + ARGV[rest + 1]
-    else
-      k, a = k + 2, rest
-    end
-  end
+  a = a + 3
+  repeat until not next()
   k = k + 1
 end
 leave()
