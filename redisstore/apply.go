@@ -10,7 +10,7 @@ import (
 
 // This file writes changes as scripts/apply.lua reads them.
 
-// subject is what all requests about an instance in the hands of an owner share, made once.
+// subject is what all requests about a run in the hands of an owner share, made once.
 type subject struct {
 	partition     int
 	keys          *partitionKeys
@@ -28,7 +28,7 @@ func (s *Store) subject(i store.Instance, t store.Token) *subject {
 	}
 }
 
-// batch is changes of instances of one partition on their way to scripts/apply.lua, written as the script reads them. Begin
+// batch is changes of runs of one partition on their way to scripts/apply.lua, written as the script reads them. Begin
 // begins a change; then come its fields, its entries of history, and its checks and commands.
 type batch struct {
 	keys, args []any // of the script
@@ -81,7 +81,7 @@ func (s *Store) newBatch(partition, n int) *batch {
 	return b
 }
 
-// begin begins a change of an instance whose record is expected to be this.
+// begin begins a change of a run whose record is expected to be this.
 func (b *batch) begin(to *subject, record any) {
 	b.end()
 	if b.changes > 0 {
@@ -135,19 +135,19 @@ func (b *batch) dropEmpty() {
 
 const argsPerCheck = 3
 
-// set sets a field of the instance's hash.
+// set sets a field of the run's hash.
 func (b *batch) set(field, value any) {
 	b.args = append(b.args, field, value)
 	b.shape += 2 * oneSet
 }
 
-// unset deletes a field of the instance's hash. It comes after those that are set.
+// unset deletes a field of the run's hash. It comes after those that are set.
 func (b *batch) unset(field any) {
 	b.args = append(b.args, field)
 	b.shape += oneUnset
 }
 
-// entry appends an entry to the instance's history. It comes after the fields.
+// entry appends an entry to the run's history. It comes after the fields.
 func (b *batch) entry(to *subject, entry []byte) {
 	b.args = append(b.args, append(append(make([]byte, 0, len(to.stamp)+len(entry)), to.stamp...), entry...))
 	b.shape += oneEntry
@@ -166,7 +166,7 @@ func (b *batch) do(name string, key any, args ...any) {
 	b.command(name, len(b.keys)-b.key, args)
 }
 
-// onInstance adds a command for the instance's own key.
+// onInstance adds a command for the run's own key.
 func (b *batch) onInstance(name string, args ...any) { b.command(name, 1, args) }
 
 // command adds commands of the same name for a key, as many as it takes for all the arguments.
@@ -183,10 +183,10 @@ func (b *batch) command(name string, key int, args []any) {
 	}
 }
 
-// rewrite is the record of an instance as it is stored, and as it is to be.
+// rewrite is the record of a run as it is stored, and as it is to be.
 type rewrite struct{ from, to string }
 
-// write writes what the script does for a change of an instance.
+// write writes what the script does for a change of a run.
 func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
 	b.begin(to, record.from)
 	b.within(c)
@@ -208,7 +208,7 @@ func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
 // maxFrames is how many frames are set, and how many are deleted, without a command of their own.
 const maxFrames = maxArguments/2 - 8
 
-// writeState writes what changes of the instance's state, and its new history. What is too much for one command is written
+// writeState writes what changes of the run's state, and its new history. What is too much for one command is written
 // by several.
 func (s *Store) writeState(b *batch, to *subject, c *store.Change) {
 	if c.From == nil {
@@ -246,7 +246,7 @@ func (s *Store) writeState(b *batch, to *subject, c *store.Change) {
 	}
 }
 
-// move puts the instance where its record says, and prolongs its owner's lease.
+// move puts the run where its record says, and prolongs its owner's lease.
 func (b *batch) move(to *subject, of *store.Change) {
 	k, at := to.keys, of.To.Place()
 	if of.From == nil {
@@ -269,7 +269,7 @@ func (b *batch) move(to *subject, of *store.Change) {
 	}
 }
 
-// apart writes what is kept apart from the instance.
+// apart writes what is kept apart from the run.
 func (b *batch) apart(to *subject, of *store.Change) {
 	for ref, data := range of.Payloads {
 		b.do("HSET", to.keys.payloads(to.instance), ref, data)
@@ -305,7 +305,7 @@ func (b *batch) messages(to *subject, of *store.Change) {
 	}
 }
 
-// apply sends changes of instances of one partition, which the script looks at one after the other, and returns the answer
+// apply sends changes of runs of one partition, which the script looks at one after the other, and returns the answer
 // to each. Each answer is for the caller to judge; an error leaves open what has happened.
 func (s *Store) apply(ctx context.Context, script *script, partition int, name string, b *batch) ([]reply, error) {
 	b.end()

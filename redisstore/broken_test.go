@@ -65,7 +65,7 @@ func TestLossOfAnIdlePartition(t *testing.T) {
 	}
 }
 
-// TestRemovedMeanwhile: an instance that was removed after it was listed is no sign of a damage, and stands nowhere.
+// TestRemovedMeanwhile: a run that was removed after it was listed is no sign of a damage, and stands nowhere.
 func TestRemovedMeanwhile(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	i := j.start("a")[0]
@@ -125,7 +125,7 @@ func TestMessagesToACorruptInstance(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits: what is still queued when its caller goes is not done later. An instance would be claimed for nobody.
+// TestNobodyWaits: what is still queued when its caller goes is not done later. A run would be claimed for nobody.
 func TestNobodyWaits(t *testing.T) {
 	j := newJumping(t, redisstore.Config{})
 	i := j.start("a")[0]

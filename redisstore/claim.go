@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// candidate is an instance that somebody wants to claim, as it was read.
+// candidate is a run that somebody wants to claim, as it was read.
 type candidate struct {
 	*subject
 	loaded store.Loaded
@@ -19,7 +19,7 @@ type candidate struct {
 	record rewrite
 }
 
-// Claim implements store.Store. It reads the instances, and then takes those that have not changed since.
+// Claim implements store.Store. It reads the runs, and then takes those that have not changed since.
 func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, erro
 // outOfMemory is what servers say whose memory is full.
 const outOfMemory = "OOM"
 
-// candidates reads the instances that can be claimed, and what time it is. What cannot be read is put away.
+// candidates reads the runs that can be claimed, and what time it is. What cannot be read is put away.
 func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidate, now int64, err error) {
 	k := &s.keys.partitions[c.Partition]
 	fields := make([]*redis.MapStringStringCmd, len(c.Instances))
@@ -137,7 +137,7 @@ func (c *candidate) isTaken(r reply) bool {
 	return r.code == "CHANGED" && len(r.values) == 2 && r.values[0] == c.record.to && integer(r.values[1]) == c.change.To.Mail
 }
 
-// putAway moves an instance whose record cannot be read to where nothing is ever due. Scrub reports it.
+// putAway moves a run whose record cannot be read to where nothing is ever due. Scrub reports it.
 // One that has been removed meanwhile stands nowhere.
 func (s *Store) putAway(ctx context.Context, partition int, i store.Instance) error {
 	to, k := s.subject(i, store.Token{}), &s.keys.partitions[partition]

@@ -5,7 +5,7 @@
 //
 // # Layout
 //
-// D is the name of the deployment, p the number of a partition, i an instance as namespace/id. All keys of a partition
+// D is the name of the deployment, p the number of a partition, i a run as namespace/id. All keys of a partition
 // carry one hash tag, so that a script can change all of them at once, also in a Cluster.
 //
 //	swrun:{D}:layout         string  JSON: deployment, number of partitions, schema; written once
@@ -13,22 +13,22 @@
 //	swrun:{D:p}:time         string  time of the last write, number of writes, offset, and how often the clock has jumped
 //	swrun:{D:p}:leases       string  workers, and until when the lease of each lasts, in ms
 //	swrun:{D:p}:meta         hash    repairs, losses: what went wrong so far; adopted: the last loss that was accepted
-//	swrun:{D:p}:new          zset    instances that may be claimed and have not begun, by the time since when
-//	swrun:{D:p}:begun        zset    instances that may be claimed before those, by the time since when
-//	swrun:{D:p}:waiting      zset    instances that wait for a time, in ms; +inf for never
-//	swrun:{D:p}:held         zset    instances that a worker holds, each with its name, by the time when it counts as hanging
-//	swrun:{D:p}:closed       zset    instances that have ended, by time in ms
-//	swrun:{D:p}:notices      set     instances with messages that their workers may not know of
-//	swrun:{D:p}:index        stream  every instance in the order of creation
-//	swrun:{D:p}:outbox       stream  what has to be brought to other instances
+//	swrun:{D:p}:new          zset    runs that may be claimed and have not begun, by the time since when
+//	swrun:{D:p}:begun        zset    runs that may be claimed before those, by the time since when
+//	swrun:{D:p}:waiting      zset    runs that wait for a time, in ms; +inf for never
+//	swrun:{D:p}:held         zset    runs that a worker holds, each with its name, by the time when it counts as hanging
+//	swrun:{D:p}:closed       zset    runs that have ended, by time in ms
+//	swrun:{D:p}:notices      set     runs with messages that their workers may not know of
+//	swrun:{D:p}:index        stream  every run in the order of creation
+//	swrun:{D:p}:outbox       stream  what has to be brought to other runs
 //	swrun:{D:p}:seen         zset    ids of the messages and commands of the last day, by time in ms
 //	swrun:{D:p}:i:i          hash    k: record, m: number of messages, l: entry of index, s: info, h: head, c: context, f<n>: frame n
 //	swrun:{D:p}:h:i          list    history: time, epoch, nonce and data of each entry
 //	swrun:{D:p}:n:i          list    inbox
 //	swrun:{D:p}:p:i          hash    data that is kept apart, by reference
-//	swrun:{D:p}:f:d:i        string  how many instances i has led to on the day d
+//	swrun:{D:p}:f:d:i        string  how many runs i has led to on the day d
 //
-// An instance stands in exactly one of new, begun, waiting, held and closed; which one follows from its record, which is the
+// A run stands in exactly one of new, begun, waiting, held and closed; which one follows from its record, which is the
 // truth (store.Lifecycle). Nothing but f:d:i has a TTL. Hints are published on the channel swrun:{D}:hints as
 // "p" or "p i". Nothing is published on swrun:{D}:workers: who listens there is a worker.
 //

@@ -13,7 +13,7 @@ import (
 // hint is what a script publishes about a partition.
 func hint(partition int) string { return strconv.Itoa(partition) }
 
-// mailHint is what a script publishes when an instance gets a message.
+// mailHint is what a script publishes when a run gets a message.
 func mailHint(partition int, i store.Instance) string {
 	return strconv.Itoa(partition) + " " + i.String()
 }

@@ -53,7 +53,7 @@ func (p *partitionKeys) family(i store.Instance, day int64) string {
 	return p.prefix + "f:" + strconv.FormatInt(day, 10) + ":" + i.String()
 }
 
-// The fields of an instance's hash.
+// The fields of a run's hash.
 const (
 	fieldRecord  = "k"
 	fieldMail    = "m"
@@ -64,7 +64,7 @@ const (
 	fieldFrame   = "f"
 )
 
-// member returns what stands for an instance at a place.
+// member returns what stands for a run at a place.
 func member(i store.Instance, at store.Place) string {
 	if at.Set == store.SetHeld {
 		return i.String() + " " + at.Owner
@@ -86,7 +86,7 @@ func instanceOf(member string) store.Instance {
 	return i
 }
 
-// holdingOf reads a member of the set of what is held: the instance, and who holds it.
+// holdingOf reads a member of the set of what is held: the run, and who holds it.
 func holdingOf(member string) (store.Instance, string) {
 	name, owner, _ := strings.Cut(member, " ")
 	namespace, id, _ := strings.Cut(name, "/")

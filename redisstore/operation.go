@@ -10,13 +10,13 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// This file makes the operations happen that concern one instance: it reads the record, unless it knows it, asks for the
+// This file makes the operations happen that concern one run: it reads the record, unless it knows it, asks for the
 // change, and sends it. If the record was another one, it begins again with that.
 
 // maxAttempts is how often an operation is tried, each time with the record from the answer to the last attempt.
 const maxAttempts = 1000
 
-// send sends the change of an instance. The answer is OK or a refusal.
+// send sends the change of a run. The answer is OK or a refusal.
 func (s *Store) send(ctx context.Context, script *script, to *subject, b *batch) (reply, error) {
 	answers, err := s.apply(ctx, script, to.partition, to.name, b)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 
 const day = 24 * 60 * 60 * 1000 // in ms
 
-// startedAgain compares a start with that of the instance that is there.
+// startedAgain compares a start with that of the run that is there.
 func (s *Store) startedAgain(ctx context.Context, to *subject, c *store.Start) (store.Started, error) {
 	var info *redis.StringCmd
 	now, err := s.timed(ctx, to.partition, func(p redis.Pipeliner) { info = p.HGet(ctx, to.keys.instance(c.Instance), fieldInfo) })
@@ -167,7 +167,7 @@ func (s *Store) commitChange(ctx context.Context, own *ownRecord, stored string,
 	return answer, refusal(answer, own.name)
 }
 
-// mail returns how many messages were delivered to the instance, from an answer OK.
+// mail returns how many messages were delivered to the run, from an answer OK.
 func (r reply) mail() int64 {
 	if len(r.values) == 0 {
 		return 0
@@ -188,7 +188,7 @@ func (own *ownRecord) take(r reply) bool {
 	return true
 }
 
-// lookAt reads the record of one instance. Its error is a refusal if it cannot be read.
+// lookAt reads the record of one run. Its error is a refusal if it cannot be read.
 func (s *Store) lookAt(ctx context.Context, to *subject) (kept, int64, error) {
 	all, now, err := s.look(ctx, to.partition, to.instance)
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Store) Command(ctx context.Context, c store.Command) error {
 	return s.message(ctx, script, c.To, c.ID, &c)
 }
 
-// message makes an operation happen once that brings a message to an instance.
+// message makes an operation happen once that brings a message to a run.
 func (s *Store) message(ctx context.Context, script *script, i store.Instance, id string, op store.Operation) error {
 	to := s.subject(i, store.Token{})
 	for range maxAttempts {

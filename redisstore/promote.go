@@ -30,7 +30,7 @@ func (s *Store) Promote(ctx context.Context, c store.Promote) (done store.Promot
 	return done, err
 }
 
-// promote makes some of the instances ready, and returns how many have become so.
+// promote makes some of the runs ready, and returns how many have become so.
 func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store.Instance) (ready int, err error) {
 	all, now, err := s.look(ctx, c.Partition, instances...)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 	return removed, err
 }
 
-// removal deletes an instance, and its entry among all.
+// removal deletes a run, and its entry among all.
 func (s *Store) removal(b *batch, i store.Instance, is *kept, entry string) {
 	to, at := s.subject(i, store.Token{}), is.lifecycle.Place()
 	k := to.keys

@@ -77,7 +77,7 @@ func firstError(commands []redis.Cmder, otherwise error) error {
 	return otherwise
 }
 
-// readLoaded reads the fields of an instance's hash.
+// readLoaded reads the fields of a run's hash.
 func readLoaded(fields map[string]string) (store.Loaded, error) {
 	l := store.Loaded{State: interpreter.StoredState{Frames: map[interpreter.FrameKey][]byte{}}}
 	var err error

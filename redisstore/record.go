@@ -12,9 +12,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// kept is the record of an instance as it was read.
+// kept is the record of a run as it was read.
 type kept struct {
-	lifecycle *store.Lifecycle // nil if there is no such instance
+	lifecycle *store.Lifecycle // nil if there is no such run
 	text      string           // of the record, as it is stored
 	damaged   error            // why it cannot be read
 }
@@ -30,7 +30,7 @@ func newKept(record, mail any) kept {
 	return kept{lifecycle: &r, text: text, damaged: err}
 }
 
-// refusal returns why nothing can be done with an instance.
+// refusal returns why nothing can be done with a run.
 func (k *kept) refusal(name string) error {
 	if k.damaged != nil {
 		return store.Refuse(store.Corrupt, time.Time{}, "%s: %s", name, k.damaged)
@@ -38,7 +38,7 @@ func (k *kept) refusal(name string) error {
 	return nil
 }
 
-// look reads the records of instances of a partition. It returns them in the same order, with the leases of their owners, and
+// look reads the records of runs of a partition. It returns them in the same order, with the leases of their owners, and
 // what time it is there.
 func (s *Store) look(ctx context.Context, partition int, instances ...store.Instance) ([]kept, int64, error) {
 	k := &s.keys.partitions[partition]
@@ -106,7 +106,7 @@ func (c *clock) now(r reading, sent, answered time.Duration) int64 {
 	return r.now()
 }
 
-// records is what the store knows of the records of instances that this process holds. It may be outdated: every
+// records is what the store knows of the records of runs that this process holds. It may be outdated: every
 // write compares. It saves reading what hardly anybody else writes.
 type records struct {
 	mu  sync.Mutex
@@ -121,10 +121,10 @@ type ownRecord struct {
 	text      string
 }
 
-// maxRecords bounds the records of instances whose owners have gone without a word.
+// maxRecords bounds the records of runs whose owners have gone without a word.
 const maxRecords = 100_000
 
-// of returns the record of an instance that is held with a token; its subject is nil if it is not known.
+// of returns the record of a run that is held with a token; its subject is nil if it is not known.
 func (r *records) of(i store.Instance, t store.Token) ownRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// entry is an instance's place in the list of all.
+// entry is a run's place in the list of all.
 type entry struct {
 	id       string
 	instance store.Instance
@@ -59,7 +59,7 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 	})
 }
 
-// standing is an instance, and where it stands.
+// standing is a run, and where it stands.
 type standing struct {
 	entry
 	kept
@@ -67,7 +67,7 @@ type standing struct {
 	at     map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 
-// standings reads where instances stand, and their records, at one moment; and what time it is.
+// standings reads where runs stand, and their records, at one moment; and what time it is.
 func (s *Store) standings(ctx context.Context, partition int, entries []entry) ([]standing, int64, error) {
 	if len(entries) == 0 {
 		now, err := s.time(ctx, partition)
@@ -120,7 +120,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	return all, now, nil
 }
 
-// repair puts an instance where its record says, if it stands elsewhere, and takes it from its owner if the
+// repair puts a run where its record says, if it stands elsewhere, and takes it from its owner if the
 // partition is adopted. It appends what was wrong to problems.
 func (s *Store) repair(b *batch, is *standing, now int64, adopted bool, problems *[]string) {
 	name := is.instance.String()
@@ -172,7 +172,7 @@ func scoreOf(at store.Place) float64 {
 	return float64(at.At)
 }
 
-// scan returns instances of a partition in the order of creation.
+// scan returns runs of a partition in the order of creation.
 func (s *Store) scan(ctx context.Context, partition int, cursor string, n int) (all []entry, next string, err error) {
 	from := "-"
 	if cursor != "" {

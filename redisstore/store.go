@@ -86,7 +86,7 @@ func (s *Store) node(ctx context.Context, partition int) (*node, error) {
 	return n, nil
 }
 
-// of returns the partition of an instance, and its keys.
+// of returns the partition of a run, and its keys.
 func (s *Store) of(i store.Instance) (int, *partitionKeys) {
 	p := i.Partition(s.layout.Partitions)
 	return p, &s.keys.partitions[p]

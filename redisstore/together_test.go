@@ -47,7 +47,7 @@ func TestCommitsTogetherOnCluster(t *testing.T) {
 	commitTogether(t, url, cluster, servers)
 }
 
-// commitTogether commits to many instances at once while the servers stand still, so that all but the first wait for each
+// commitTogether commits to many runs at once while the servers stand still, so that all but the first wait for each
 // other.
 func commitTogether(t *testing.T, url string, client redis.UniversalClient, servers []*redis.Client) {
 	s := mustOpen(t, url, redisstore.Config{Deployment: "D", Partitions: partitions})
@@ -101,7 +101,7 @@ func TestCommitsTogetherWhereServersAreSeparate(t *testing.T) {
 	commitTogether(t, server.URL(), client, []*redis.Client{client})
 }
 
-// runTogether commits to all instances at once, and returns how many runs of scripts that took.
+// runTogether commits to all runs at once, and returns how many runs of scripts that took.
 func runTogether(t *testing.T, s *redisstore.Store, servers []*redis.Client, all []*together) (runs int) {
 	t.Helper()
 	for _, c := range servers {
@@ -142,10 +142,10 @@ type together struct {
 type togetherKind struct {
 	name   string
 	change func(*store.Commit) // what is special about the commit; nil for nothing
-	before func(key string)    // what happens to the instance before; nil for nothing
+	before func(key string)    // what happens to the run before; nil for nothing
 	want   store.Code          // what the commit is refused as; empty if it is not
 	fails  bool                // it fails as such
-	status interpreter.Status  // of the instance afterwards
+	status interpreter.Status  // of the run afterwards
 }
 
 func togetherKinds(t *testing.T, client redis.UniversalClient) []togetherKind {
@@ -183,7 +183,7 @@ func damage(t *testing.T, client redis.UniversalClient) togetherKind {
 	}}
 }
 
-// newTogether starts and claims an instance, and prepares a commit to it.
+// newTogether starts and claims a run, and prepares a commit to it.
 func newTogether(t *testing.T, s *redisstore.Store, n int, kind togetherKind) *together {
 	t.Helper()
 	i := instance(fmt.Sprintf("i%d", n))

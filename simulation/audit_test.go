@@ -154,7 +154,7 @@ func (w *world) promote(request store.Promote) error {
 	return err
 }
 
-// killed reports whether an instance has killed an owner.
+// killed reports whether a run has killed an owner.
 func (w *world) killed(i store.Instance) bool {
 	return slices.ContainsFunc(w.calls, func(c call) bool { return c.instance == i && c.killed > 0 })
 }

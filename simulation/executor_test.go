@@ -18,7 +18,7 @@ type executor struct {
 	*execution.Execution
 	busy       bool // an operation is on its way
 	mail       bool // there may be mail
-	revoked    bool // others have the instance
+	revoked    bool // others have the run
 	drained    bool // it knows that the owner drains
 	left       bool // it knows that the owner leaves
 	slotted    bool
@@ -28,7 +28,7 @@ type executor struct {
 	calling    time.Time
 }
 
-// newExecutor returns the executor of an instance that was claimed; nil if that is a problem.
+// newExecutor returns the executor of a run that was claimed; nil if that is a problem.
 func (o *owner) newExecutor(c store.Claimed, slotted bool) *executor {
 	config := execution.Config{
 		Clock: o.estimate, LoadWithin: time.Second, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond, Idle: o.slots == 0,
@@ -41,7 +41,7 @@ func (o *owner) newExecutor(c store.Claimed, slotted bool) *executor {
 	return &executor{Execution: made, slotted: slotted, performing: map[interpreter.EffectID]bool{}}
 }
 
-// execute drives the execution of an instance.
+// execute drives the execution of a run.
 func (o *owner) execute(x *executor) {
 	o.executors = append(o.executors, x)
 	o.w.note("owner %d takes %s, epoch %d", o.n, x.Instance().ID, x.Token().Epoch)
@@ -193,7 +193,7 @@ func (o *owner) perform(x *executor, e interpreter.Effect) {
 	})
 }
 
-// load loads the program that an instance runs. Sometimes the store cannot be asked.
+// load loads the program of a run. Sometimes the store cannot be asked.
 func (o *owner) load(x *executor, digest string) {
 	if !o.w.faulty || o.w.rng.Float64() >= 0.1 {
 		if err := x.Loaded(o.w.program(digest)); err != nil {
@@ -240,7 +240,7 @@ func (o *owner) commit(x *executor, c *store.Commit) {
 	})
 }
 
-// claimAgain asks for an instance as it is stored, if it is still held.
+// claimAgain asks for a run as it is stored, if it is still held.
 func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 	x.busy = true
 	var claimed []store.Claimed
@@ -271,7 +271,7 @@ func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 	})
 }
 
-// performAll cancels and performs effects, and leaves the instance to other owners for a moment if it is for them.
+// performAll cancels and performs effects, and leaves the run to other owners for a moment if it is for them.
 func (o *owner) performAll(x *executor, a *execution.Actions) {
 	for _, id := range a.Cancel {
 		delete(x.performing, id)

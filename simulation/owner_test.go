@@ -7,7 +7,7 @@ import (
 	"github.com/swrun/swrun/runtime/lease"
 )
 
-// owner does in the simulation what a worker.Worker does with goroutines: it claims instances, renews their leases, relays
+// owner does in the simulation what a worker.Worker does with goroutines: it claims runs, renews their leases, relays
 // what leaves them, and drives their executions with a limited number of slots.
 type owner struct {
 	w         *world
@@ -19,7 +19,7 @@ type owner struct {
 	clock     lease.Clock   // its estimate of the store's
 	leases    *lease.Leases[*executor]
 	executors []*executor
-	left      map[string]time.Duration // instances that are left to other owners, and until when
+	left      map[string]time.Duration // runs that are left to other owners, and until when
 	slots     int                      // none if it performs nothing
 	taken     int                      // of the slots
 	polling   bool

@@ -51,7 +51,7 @@ func (o *owner) promote(p int, work store.Work) {
 	o.call("promote", func() error { return o.w.promote(request) }, func(error) { o.claim(p, slices.Concat(request.Instances, work.Begun), false) })
 }
 
-// claim takes instances; what is new comes with a slot each.
+// claim takes runs; what is new comes with a slot each.
 func (o *owner) claim(p int, ready []store.Instance, slotted bool) {
 	ready = slices.DeleteFunc(slices.Clone(ready), func(i store.Instance) bool { return !slotted && o.w.now < o.left[i.ID] })
 	if len(ready) == 0 || o.draining {
@@ -98,7 +98,7 @@ func (o *owner) release(slots int) {
 	}
 }
 
-// relay brings what leaves instances to where it belongs.
+// relay brings what leaves runs to where it belongs.
 func (o *owner) relay(p int, entries []store.Outgoing) {
 	if len(entries) == 0 {
 		return

@@ -18,7 +18,7 @@ type workload struct {
 	pause  bool   // it may be suspended for a while
 }
 
-// run is one instance of a workload.
+// run is one run of a workload.
 type run struct {
 	kind      workload
 	id        string

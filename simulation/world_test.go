@@ -246,7 +246,7 @@ func (w *world) pause(r *run) {
 	w.after(to, "resume", give("resume", w.client.Resume))
 }
 
-// over reports whether every instance has ended and nothing is on its way.
+// over reports whether every run has ended and nothing is on its way.
 func (w *world) over() bool {
 	if w.faulty {
 		return false

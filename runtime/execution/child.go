@@ -14,13 +14,13 @@ import (
 
 // Child runs: how a run starts and ends them, and how it answers its own parent.
 
-// child is an effect that another instance performs.
+// child is an effect that another run performs.
 type child struct {
 	instance store.Instance
 	close    string
 }
 
-// answer is the message to the parent about how the instance has ended.
+// answer is the message to the parent about how the run has ended.
 func (x *Execution) answer() Outgoing {
 	m := Message{Type: interpreter.EventFinished, Effect: x.invocation.Parent.Effect}
 	result, err := x.Outcome().Result()
@@ -84,7 +84,7 @@ func ChildID(parent store.Instance, path interpreter.Path) string {
 
 const childSuffix = 12
 
-// childPrefix is what the ids of an instance's children begin with, and those of their children.
+// childPrefix is what the ids of a run's children begin with, and those of their children.
 func childPrefix(parent store.Instance) string {
 	return strings.TrimRight(parent.ID[:min(len(parent.ID), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
 }

@@ -32,7 +32,7 @@ type batch struct {
 }
 
 const (
-	// maxRefused is how often a commit may be refused while the owner leaves, before the instance is left to its lease.
+	// maxRefused is how often a commit may be refused while the owner leaves, before the run is left to its lease.
 	maxRefused = 5
 	// maxUnanswered is after how many unanswered attempts, about a minute, the execution fails although its lease is renewed.
 	// If the commit itself is the cause, the run ends in quarantine.
@@ -94,7 +94,7 @@ func (x *Execution) parks() bool {
 	return x.state.Phase() == interpreter.StatusWaiting && len(x.queue) == 0 && unstarted == 0 && !x.again
 }
 
-// reason returns why the instance is closed (promises.md 203).
+// reason returns why the run is closed (promises.md 203).
 func (x *Execution) reason() string {
 	switch {
 	case x.state.TimedOut:
@@ -152,7 +152,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	x.advance()
 }
 
-// Reloaded handles the instance as it is stored, and steps again what has happened since.
+// Reloaded handles the run as it is stored, and steps again what has happened since.
 func (x *Execution) Reloaded(c store.Claimed) error {
 	x.ended = x.batch.results
 	x.actions.Reload = false
@@ -165,7 +165,7 @@ func (x *Execution) Reloaded(c store.Claimed) error {
 	return nil
 }
 
-// changes returns what is to be stored of the state. A state that has become too large ends the instance, and is not
+// changes returns what is to be stored of the state. A state that has become too large ends the run, and is not
 // stored itself.
 func (x *Execution) changes() (interpreter.Changes, error) {
 	changes, err := x.state.TakeChanges()

@@ -47,7 +47,7 @@ func (x *Execution) hasDetached() bool {
 	return slices.ContainsFunc(x.batch.effects, func(e interpreter.Effect) bool { return e.Detached })
 }
 
-// releaseLater gives the instance back as it is stored, but not at once: it would be taken again.
+// releaseLater gives the run back as it is stored, but not at once: it would be taken again.
 func (x *Execution) releaseLater(now time.Time) {
 	if x.releaseAt.IsZero() {
 		x.releaseAt = now.Add(store.HangTolerance / 2) // its owner must not seem to hang
@@ -73,7 +73,7 @@ func (x *Execution) wait(wake, now time.Time) {
 	}
 }
 
-// soon reports whether a wait is so short that the instance stays in memory.
+// soon reports whether a wait is so short that the run stays in memory.
 func (x *Execution) soon(wake, now time.Time) bool {
 	return !wake.IsZero() && wake.Sub(now) < x.ParkAfter && !x.draining
 }

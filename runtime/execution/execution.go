@@ -12,7 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Execution is an instance in the hands of an owner. Its driver reports what has happened by calling one of its methods, and
+// Execution is a run in the hands of an owner. Its driver reports what has happened by calling one of its methods, and
 // then does what Actions says. It is not safe for use by several goroutines.
 //
 // The rule that makes it safe: nothing starts before all that it depends on is stored. The one exception is what
@@ -31,7 +31,7 @@ type Execution struct {
 	unanswered int   // times that the commit on its way was not answered
 
 	queue         []interpreter.Event // that have not been stepped yet
-	ended         []interpreter.Event // while the instance is reloaded: ends of effects that are not stored
+	ended         []interpreter.Event // while the run is reloaded: ends of effects that are not stored
 	inFlight      map[interpreter.EffectID]bool
 	children      map[interpreter.EffectID]child
 	batch         batch
@@ -54,8 +54,8 @@ type Execution struct {
 type Config struct {
 	// Clock estimates the time by the store's clock, in whole milliseconds. It never goes back and is never ahead.
 	Clock           func() time.Time
-	LoadWithin      time.Duration // how long an instance is held without its program being loaded
-	ParkAfter       time.Duration // how short a wait has to be for the instance to stay in memory
+	LoadWithin      time.Duration // how long a run is held without its program being loaded
+	ParkAfter       time.Duration // how short a wait has to be for the run to stay in memory
 	CheckpointAfter time.Duration // how long an effect may be in flight before it is stored
 	Limits          limits.Set
 	// Idle says that the owner performs nothing. What somebody has to perform once it is stored is not stored.
@@ -68,11 +68,11 @@ type Actions struct {
 	Cancel  []interpreter.EffectID    // effects in flight that nobody waits for any more
 	Perform []interpreter.Effect      // their ends go to Finished, but for those that are detached
 	AskSlot bool                      // a slot to perform effects; the answer goes to SlotFree or NoSlot
-	Yield   bool                      // the instance is for another owner: not to be claimed again for a moment
+	Yield   bool                      // the run is for another owner: not to be claimed again for a moment
 	Done    bool                      // the execution is over, and so is its use of a slot; nothing else counts
-	Failed  error                     // why, if it could not go on: the instance is left to its lease
+	Failed  error                     // why, if it could not go on: the run is left to its lease
 	Load    string                    // the digest of the definition to load; the answer goes to Loaded or NotLoaded
-	Reload  bool                      // the instance as it is stored now, for Reloaded
+	Reload  bool                      // the run as it is stored now, for Reloaded
 	Commit  *store.Commit             // to be stored; the answer goes to Committed. While it is there it is to be sent again
 	History []interpreter.HistoryStep // what Commit adds to history, for those who watch
 	Fetch   bool                      // the messages of the inbox, for Fetched
@@ -82,7 +82,7 @@ type Actions struct {
 // ErrLeaseLost is why an execution fails whose owner cannot rely on its lease any more.
 var ErrLeaseLost = errors.New("the lease is lost")
 
-// New returns the execution of an instance that was claimed.
+// New returns the execution of a run that was claimed.
 func New(c Config, claimed store.Claimed) (*Execution, error) {
 	invocation, err := ParseInvocation(claimed.Invocation)
 	if err != nil {
@@ -172,7 +172,7 @@ func (x *Execution) LeaseLost(why error) {
 	x.fail(why)
 }
 
-// fail ends the execution without giving the instance back: nobody knows what it would do next.
+// fail ends the execution without giving the run back: nobody knows what it would do next.
 func (x *Execution) fail(err error) {
 	x.actions.Done, x.actions.Failed = true, err
 }

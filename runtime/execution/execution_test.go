@@ -137,7 +137,7 @@ func TestEffectsWaitForASlot(t *testing.T) {
 	}
 }
 
-// TestWithoutASlot: the instance goes to another owner, and later the more executions wait.
+// TestWithoutASlot: the run goes to another owner, and later the more executions wait.
 func TestWithoutASlot(t *testing.T) {
 	for waiting, after := range map[int]time.Duration{0: 5 * time.Second, 100: 5 * time.Second, 200: 10 * time.Second} {
 		d := load(t, "do: [{a: "+called+"}]")
@@ -198,7 +198,7 @@ func TestDrain(t *testing.T) {
 	d.store()
 }
 
-// TestLeave: what is in flight is cancelled, and the instance is handed over as it is.
+// TestLeave: what is in flight is cancelled, and the run is handed over as it is.
 func TestLeave(t *testing.T) {
 	d := load(t, "do: [{a: "+called+"}]")
 	d.SlotFree()
@@ -238,7 +238,7 @@ func TestCancelledIsNotInFlight(t *testing.T) {
 	}
 }
 
-// TestNotLoaded: a store that cannot be asked is asked again for a while, and then the instance is given back.
+// TestNotLoaded: a store that cannot be asked is asked again for a while, and then the run is given back.
 func TestNotLoaded(t *testing.T) {
 	unavailable := &definition.UnavailableError{Digest: "d", Err: errors.New("no answer")}
 	d := take(t)

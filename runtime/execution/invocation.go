@@ -14,10 +14,10 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Invocation is what is fixed when an instance starts. Stores keep it as JSON.
+// Invocation is what is fixed when a run starts. Stores keep it as JSON.
 type Invocation struct {
 	Workflow    definition.Reference `json:"w"`
-	Definition  string               `json:"d"` // digest of the definition that the instance is pinned to
+	Definition  string               `json:"d"` // digest of the definition that the run is pinned to
 	Input       interpreter.Value    `json:"i"`
 	BusinessKey string               `json:"k,omitempty"`
 	Labels      map[string]string    `json:"l,omitempty"`
@@ -25,17 +25,17 @@ type Invocation struct {
 	ExecutionTimeout time.Duration `json:"x,omitempty"` // replaces the document's timeout
 	RunTimeout       time.Duration `json:"r,omitempty"` // replaces the document's metadata.swrun.runTimeout
 	Deadline         time.Time     `json:"e,omitzero"`  // replaces the document's timeout
-	// TimeoutsFromAccept counts the timeouts from when the start was accepted, and not from when a worker takes the instance.
+	// TimeoutsFromAccept counts the timeouts from when the start was accepted, and not from when a worker takes the run.
 	TimeoutsFromAccept bool    `json:"a,omitempty"`
 	Parent             *Parent `json:"p,omitempty"`
-	// Origin is the instance that has started it and does not wait for it.
+	// Origin is the run that has started it and does not wait for it.
 	Origin *store.Instance `json:"o,omitempty"`
 	Depth  int             `json:"n,omitempty"` // how many workflows have started one another before it
 	// Family is the first of those; nil if there is none.
 	Family *store.Instance `json:"f,omitempty"`
 }
 
-// Starter returns the instance that has started it; ok is false if it was somebody else.
+// Starter returns the run that has started it; ok is false if it was somebody else.
 func (i *Invocation) Starter() (starter store.Instance, ok bool) {
 	switch {
 	case i.Parent != nil:
@@ -46,7 +46,7 @@ func (i *Invocation) Starter() (starter store.Instance, ok bool) {
 	return store.Instance{}, false
 }
 
-// Plain reports whether the instance was started with nothing but an input, and by nobody else's instance.
+// Plain reports whether the run was started with nothing but an input, and by nobody else's instance.
 func (i *Invocation) Plain() bool {
 	_, started := i.Starter()
 	return !started && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.TimeoutsFromAccept
@@ -101,7 +101,7 @@ func share(n, partitions int) int {
 	return min(n, int(math.Ceil(even+6*math.Sqrt(even)))+1)
 }
 
-// Start returns the event with which the instance begins. Timeouts of one that has ended before its time never counted.
+// Start returns the event with which the run begins. Timeouts of one that has ended before its time never counted.
 func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interpreter.Start {
 	accepted := r.CreatedAt()
 	ev := interpreter.Start{

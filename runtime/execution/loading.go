@@ -14,7 +14,7 @@ import (
 // loading is what an execution has before its program is loaded.
 type loading struct {
 	claimed store.Claimed
-	until   time.Time // when the instance is given back if its program is not there by then
+	until   time.Time // when the run is given back if its program is not there by then
 	failure error     // why it is given back
 }
 
@@ -29,7 +29,7 @@ func (x *Execution) load(claimed store.Claimed) {
 	x.actions.Load, x.callAt = x.invocation.Definition, until
 }
 
-// Loaded reports the program that the instance runs.
+// Loaded reports the program of the run.
 func (x *Execution) Loaded(p *interpreter.Program) error {
 	claimed := x.loading.claimed
 	x.program, x.loading = p, loading{}
@@ -55,7 +55,7 @@ func (x *Execution) NotLoaded(err error) {
 	x.advance()
 }
 
-// giveBackUnloaded gives the instance back if its program cannot be awaited any longer.
+// giveBackUnloaded gives the run back if its program cannot be awaited any longer.
 func (x *Execution) giveBackUnloaded() {
 	now := x.Clock()
 	if x.loading.failure == nil || now.Before(x.loading.until) && !x.leaving {
@@ -118,7 +118,7 @@ func (x *Execution) receive(inbox []store.Message) error {
 // received is an event that came as a message: it is consumed when it is stepped.
 type received struct{ interpreter.Event }
 
-// resume prepares the effects that were in flight when an earlier owner lost the instance.
+// resume prepares the effects that were in flight when an earlier owner lost the run.
 func (x *Execution) resume() {
 	goesOn := func(id interpreter.EffectID) bool { return x.inFlight[id] || x.hasEnded(id) }
 	for _, i := range interpreter.Interrupted(x.program, x.state, goesOn) {

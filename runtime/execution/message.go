@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Message is what an instance finds in its inbox. Stores keep it as JSON.
+// Message is what a run finds in its inbox. Stores keep it as JSON.
 type Message struct {
 	Type   string               `json:"type"` // finished, cancel, suspend or resume
 	Effect interpreter.EffectID `json:"effect,omitempty"`
@@ -37,7 +37,7 @@ func parseMessage(data store.Message) (Message, error) {
 	return m, nil
 }
 
-// event returns what the message means to the instance.
+// event returns what the message means to the run.
 func (m Message) event() (interpreter.Event, error) {
 	switch m.Type {
 	case interpreter.EventFinished:
@@ -74,7 +74,7 @@ type ChildStart struct {
 	Family   store.Instance       `json:"family"`
 }
 
-// OutgoingMessage is a message to another instance; with a verb it is a command.
+// OutgoingMessage is a message to another run; with a verb it is a command.
 type OutgoingMessage struct {
 	To      store.Instance `json:"to"`
 	Verb    store.Verb     `json:"verb,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 func (x *Execution) quarantined() bool { return x.stored.Reason == store.Quarantined }
 
-// confine ends the instance if a deadline has passed that ends it whatever its expressions say: one of the workflow's own,
+// confine ends the run if a deadline has passed that ends it whatever its expressions say: one of the workflow's own,
 // or one of a task around which no try could take the timeout. Any other deadline leads to work, and is decided when the
 // instance is released. Until then it is given back, to be looked at when it ends.
 func (x *Execution) confine() {
@@ -36,7 +36,7 @@ func (x *Execution) confine() {
 	x.commit(true)
 }
 
-// terms returns when the instance ends at the latest, when its first deadline passes, and the event with which it is stepped then.
+// terms returns when the run ends at the latest, when its first deadline passes, and the event with which it is stepped then.
 func (x *Execution) terms() (end, first time.Time, event interpreter.Event) {
 	if x.state.Status == interpreter.StatusPending {
 		start := x.invocation.Start(x.program, x.stored)

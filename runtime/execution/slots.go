@@ -83,7 +83,7 @@ func (x *Execution) needsSlot() bool {
 	return !x.slots.taken && (len(x.slots.waiting) > 0 || len(x.slots.deferred) > 0 && !x.draining)
 }
 
-// checkSlot hands the instance over if an effect has waited too long for a slot.
+// checkSlot hands the run over if an effect has waited too long for a slot.
 func (x *Execution) checkSlot() {
 	switch {
 	case !x.needsSlot():
@@ -124,7 +124,7 @@ func (x *Execution) Drain() {
 	x.advance()
 }
 
-// Leave reports that the owner is about to go: the instance is handed over as it is.
+// Leave reports that the owner is about to go: the run is handed over as it is.
 func (x *Execution) Leave() {
 	x.handOver()
 	x.advance()

@@ -43,7 +43,7 @@ func (x *Execution) advance() {
 	x.decide(now)
 }
 
-// limit ends an instance whose history has become too long: most likely a loop that nothing ends.
+// limit ends a run whose history has become too long: most likely a loop that nothing ends.
 func (x *Execution) limit() {
 	if x.state.Status.Final() {
 		return

@@ -78,7 +78,7 @@ func (l *Leases[R]) Failed(partition int, i store.Instance, run R, now time.Time
 	}
 }
 
-// Run returns what executes an instance of a partition, if the worker holds it.
+// Run returns what executes a run of a partition, if the worker holds it.
 func (l *Leases[R]) Run(partition int, i store.Instance) (run R, held bool) {
 	h := l.partitions[partition].held[i]
 	if h == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Instance names a workflow instance of a deployment. IDs are unique within a namespace.
+// Instance names a run of a deployment. IDs are unique within a namespace.
 type Instance struct {
 	Namespace string
 	ID        string
@@ -18,7 +18,7 @@ type Instance struct {
 // String returns namespace/id.
 func (i Instance) String() string { return i.Namespace + "/" + i.ID }
 
-// instanceID is what an instance may be called. It stands in keys of the store, in URLs and in file names.
+// instanceID is what a run may be called. It stands in keys of the store, in URLs and in file names.
 var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 
 // CheckSize reports a name that is too long.
@@ -46,7 +46,7 @@ func (i Instance) Check() error {
 	return nil
 }
 
-// Partition returns which of n partitions the instance belongs to.
+// Partition returns which of n partitions the run belongs to.
 func (i Instance) Partition(n int) int {
 	h := fnv.New64a()
 	h.Write([]byte(i.Namespace))

@@ -18,7 +18,7 @@ type Lifecycle struct {
 	Nonce    string
 	Owner    string // the worker that holds the token; empty for nobody
 	Version  int64  // grows with each commit
-	Wake     int64  // when the instance wants to be looked at
+	Wake     int64  // when the run wants to be looked at
 	Deadline int64  // the earliest deadline in force
 	Ready    int64  // since when it may be claimed; 0 if it may not
 	Begun    bool   // while it may be claimed: it comes before all that is new
@@ -38,7 +38,7 @@ type Lifecycle struct {
 	Lease int64 // until when the owner's lease lasts; 0 if it has none any more
 }
 
-// Quarantined is the Reason of an instance whose work does not go on because it has killed its owners. Its time does: it
+// Quarantined is the Reason of a run whose work does not go on because it has killed its owners. Its time does: it
 // can be claimed, and an owner that finds this Reason only ends it if its time is over, or says when to look
 // again (Execution.confine).
 const Quarantined = "quarantined"
@@ -49,12 +49,12 @@ func (r *Lifecycle) Held() bool { return r.Owner != "" }
 // Unread reports whether there are messages that no owner has consumed.
 func (r *Lifecycle) Unread() bool { return r.Mail > r.Read }
 
-// Expires reports whether an instance that nobody has started is over at a time.
+// Expires reports whether a run that nobody has started is over at a time.
 func (r *Lifecycle) Expires(at time.Time) bool {
 	return r.Status == interpreter.StatusPending && r.Deadline != 0 && r.Deadline <= at.UnixMilli()
 }
 
-// CreatedAt returns when the instance was created.
+// CreatedAt returns when the run was created.
 func (r *Lifecycle) CreatedAt() time.Time { return Moment(r.Created) }
 
 // Moment returns the time of a Lifecycle's field; the zero time for 0.

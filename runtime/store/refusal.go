@@ -15,7 +15,7 @@ type Code string
 // The codes (docs/engine.md, Refusals).
 const (
 	Fenced     Code = "FENCED"      // the token does not count any more
-	Closed     Code = "CLOSED"      // the instance has ended
+	Closed     Code = "CLOSED"      // the run has ended
 	TimedOut   Code = "TIMED_OUT"   // a deadline has passed, so that what happened comes too late
 	Conflict   Code = "CONFLICT"    // something else is there under that name, or the state forbids it
 	Limit      Code = "LIMIT"       // something would become too large
@@ -23,7 +23,7 @@ const (
 	RolledBack Code = "ROLLED_BACK" // the store has lost writes
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
 	Corrupt    Code = "CORRUPT"     // what is there cannot be read
-	TooMany    Code = "TOO_MANY"    // the family of an instance has started as many in a day as it may
+	TooMany    Code = "TOO_MANY"    // the family of a run has started as many in a day as it may
 )
 
 // Refusal is a transition that a store has not made.

@@ -13,39 +13,39 @@ import (
 	"github.com/swrun/swrun/interpreter"
 )
 
-// Store keeps instances. Each method is one transition: atomic, durable when it returns, and safe to repeat. A
+// Store keeps runs. Each method is one transition: atomic, durable when it returns, and safe to repeat. A
 // transition that does not happen is a *Refusal; any other error leaves open whether it has happened, and the same
 // call with the same operation finds out.
 //
 // The store's clock decides every deadline and lease (docs/engine.md, Time). Nothing that a caller says of the time
 // can make something expire.
 type Store interface {
-	// Start creates an instance that no one has started before. Starting it again with the same Invocation returns what the
+	// Start creates a run that no one has started before. Starting it again with the same Invocation returns what the
 	// first start returned, with Again set; with another one it is refused as a Conflict.
 	Start(context.Context, Start) (Started, error)
-	// Claim takes instances that are ready, and returns their whole state. The nonce is the operation: claiming again
-	// with the same one returns what is still held by it. Instances that cannot be claimed are left out.
+	// Claim takes runs that are ready, and returns their whole state. The nonce is the operation: claiming again
+	// with the same one returns what is still held by it. Runs that cannot be claimed are left out.
 	Claim(context.Context, Claim) ([]Claimed, error)
 	// Commit stores what steps have changed. Next is the operation: the second commit of the same token to the same Next
 	// is answered like the first. A commit that was refused may still be on its way a second time, so that another one
 	// of the same version must have another Next; what is overtaken so is refused as a Conflict.
 	Commit(context.Context, Commit) (Committed, error)
-	// Renew prolongs the leases of a worker, in all the partitions in which it holds instances. A partition that is not in
+	// Renew prolongs the leases of a worker, in all the partitions in which it holds runs. A partition that is not in
 	// the answer has no lease of the worker any more: others have what it held there, or may take it. A lease that has
 	// ended goes on if nobody has taken anything from the worker.
 	Renew(context.Context, Renew) ([]Renewed, error)
-	// Promote makes instances ready whose time has come: a wake-up, the end of their owner's lease, an owner that lets a
-	// deadline pass or gives them up. Instances whose time has not come are passed over.
+	// Promote makes runs ready whose time has come: a wake-up, the end of their owner's lease, an owner that lets a
+	// deadline pass or gives them up. Runs whose time has not come are passed over.
 	Promote(context.Context, Promote) (Promoted, error)
-	// Deliver puts a message into an instance's inbox. ID is the operation; it is remembered for a day.
+	// Deliver puts a message into a run's inbox. ID is the operation; it is remembered for a day.
 	Deliver(context.Context, Delivery) error
-	// Command puts an operator's command into an instance's inbox if its state allows it. ID is the operation.
+	// Command puts an operator's command into a run's inbox if its state allows it. ID is the operation.
 	Command(context.Context, Command) error
 	// Relay deletes outbox entries that have been delivered.
 	Relay(ctx context.Context, partition int, entries []string) error
-	// Scrub compares some instances with the indexes of their partition and repairs what differs.
+	// Scrub compares some runs with the indexes of their partition and repairs what differs.
 	Scrub(context.Context, Scrub) (Scrubbed, error)
-	// Remove deletes instances that ended at least Age ago; others are left alone.
+	// Remove deletes runs that ended at least Age ago; others are left alone.
 	Remove(context.Context, Remove) (removed int, err error)
 
 	Reader
@@ -70,25 +70,25 @@ type Reader interface {
 	// nothing new to do. It costs little, however many partitions there are.
 	Written(ctx context.Context) ([]Written, error)
 	// Drift counts what Scrub would have to repair in a partition: entries of its indexes that are lost, stand twice, or
-	// stand elsewhere than their instances say. It costs little, however many instances there are.
+	// stand elsewhere than their runs say. It costs little, however many runs there are.
 	Drift(context.Context, Drift) (Drifted, error)
-	// HeldBy returns the instances of a partition that a worker holds.
+	// HeldBy returns the runs of a partition that a worker holds.
 	HeldBy(ctx context.Context, partition int, worker string) ([]Held, error)
 	// Outbox returns at most n entries of a partition's outbox, in their order, after the one with the given ID; an empty
 	// one begins at the beginning.
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
-	// Load returns an instance; an unknown one is refused as NoSuch.
+	// Load returns a run; an unknown one is refused as NoSuch.
 	Load(context.Context, Instance) (Loaded, error)
-	// List returns instances of a partition, newest first, before a cursor that an earlier call returned; an empty
+	// List returns runs of a partition, newest first, before a cursor that an earlier call returned; an empty
 	// cursor starts, and is returned at the end.
 	List(ctx context.Context, partition int, cursor string, n int) (Page, error)
-	// Upcoming returns the instances that wait for a time before one, and all that may be claimed or somebody holds.
+	// Upcoming returns the runs that wait for a time before one, and all that may be claimed or somebody holds.
 	Upcoming(ctx context.Context, partition int, until time.Time) ([]Instance, error)
-	// History returns entries of an instance from the given position on, which counts from 0.
+	// History returns entries of a run from the given position on, which counts from 0.
 	History(ctx context.Context, i Instance, from, n int) ([]StoredEntry, error)
-	// Payload returns data of an instance that is kept apart.
+	// Payload returns data of a run that is kept apart.
 	Payload(ctx context.Context, i Instance, ref string) ([]byte, error)
-	// Statistics counts a partition's instances.
+	// Statistics counts a partition's runs.
 	Statistics(ctx context.Context, partition int) (Statistics, error)
 	// Layout returns what was fixed when the deployment was made.
 	Layout() Layout
@@ -116,7 +116,7 @@ const Schema = 1
 // DefaultPartitions is how many partitions a deployment has by default.
 const DefaultPartitions = 64
 
-// Token is the right to write to an instance. Both parts are compared for equality on every write: after lost writes
+// Token is the right to write to a run. Both parts are compared for equality on every write: after lost writes
 // the same epoch may be handed out twice.
 type Token struct {
 	Epoch int64
@@ -127,23 +127,23 @@ type Token struct {
 type Start struct {
 	Instance   Instance
 	Invocation []byte        // everything that makes this start what it is; opaque to the store
-	Delay      time.Duration // before the instance is ready
-	Deadline   time.Time     // when the instance ends in any case; zero for never
+	Delay      time.Duration // before the run is ready
+	Deadline   time.Time     // when the run ends in any case; zero for never
 	Timeout    time.Duration // after which it ends in any case, from now on; 0 for never
 	Urgent     bool          // its time runs already, so that it is as urgent as what has begun
-	// Family is the instance that has led to this one, and FamilyMax how many of its family may start in a partition
-	// within a day; 0 for an instance that leads its own. One more is refused as TooMany.
+	// Family is the run that has led to this one, and FamilyMax how many of its family may start in a partition
+	// within a day; 0 for a run that leads its own. One more is refused as TooMany.
 	Family    Instance
 	FamilyMax int
 }
 
 // Started is the answer to Start.
 type Started struct {
-	Again bool // the instance was there already
+	Again bool // the run was there already
 	At    time.Time
 }
 
-// Claim asks for instances of one partition.
+// Claim asks for runs of one partition.
 type Claim struct {
 	Partition int
 	Instances []Instance
@@ -152,7 +152,7 @@ type Claim struct {
 	Lease     time.Duration // how long that of the worker lasts in the partition, from now on
 }
 
-// Claimed is an instance in the hands of a worker.
+// Claimed is a run in the hands of a worker.
 type Claimed struct {
 	Instance Instance
 	Token    Token
@@ -161,14 +161,14 @@ type Claimed struct {
 	At    time.Time // by the store's clock
 }
 
-// Loaded is an instance as it is stored.
+// Loaded is a run as it is stored.
 type Loaded struct {
 	Lifecycle  Lifecycle
 	Invocation []byte
 	State      interpreter.StoredState
 }
 
-// Message is something in an instance's inbox; opaque to the store.
+// Message is something in a run's inbox; opaque to the store.
 type Message []byte
 
 // Commit is what steps have changed, and what is next.
@@ -190,12 +190,12 @@ type Commit struct {
 	Outbox   [][]byte
 	Read     int // messages of the inbox that the steps have consumed
 
-	Status   interpreter.Status // the instance's phase now
+	Status   interpreter.Status // the run's phase now
 	Reason   string             // why it is closed; empty otherwise
-	Wake     time.Time          // when the instance wants to be looked at; zero for never
+	Wake     time.Time          // when the run wants to be looked at; zero for never
 	Deadline time.Time          // the earliest deadline in force; zero for none
 	Release  bool               // gives the token back; a closed instance is released always
-	// AwaitsSlot says that the owner does nothing from now on but wait for a slot: if it is lost, the instance is not to blame.
+	// AwaitsSlot says that the owner does nothing from now on but wait for a slot: if it is lost, the run is not to blame.
 	AwaitsSlot bool
 	Ready      bool // with Release: there is more to do at once
 }
@@ -219,7 +219,7 @@ type Renewed struct {
 	At        time.Time
 }
 
-// Held is an instance that a worker holds.
+// Held is a run that a worker holds.
 type Held struct {
 	Instance Instance
 	Notice   bool // there are messages that the worker may not know of
@@ -230,36 +230,36 @@ type Promote struct {
 	Partition int
 	Instances []Instance
 	Gone      []string // workers whose leases are forgotten, if they have ended and nothing is held by them
-	// Worker gives the instances up, those of them that it holds; empty for those whose time has come. Died says that it was
-	// the instance that kept the worker from going on, and counts as the loss of an owner.
+	// Worker gives the runs up, those of them that it holds; empty for those whose time has come. Died says that it was
+	// the run that kept the worker from going on, and counts as the loss of an owner.
 	Worker string
 	Died   bool
 }
 
 // Promoted is the answer to Promote.
 type Promoted struct {
-	Ready int // instances that became ready
+	Ready int // runs that became ready
 	At    time.Time
 }
 
 // HangTolerance is how long an owner may let a wake-up or deadline pass before the run is taken from it.
 const HangTolerance = 2 * time.Second
 
-// MaxDeaths is how many owners may be lost at one step before the instance is quarantined.
+// MaxDeaths is how many owners may be lost at one step before the run is quarantined.
 const MaxDeaths = 5
 
-// MaxLosses is how many there may be before nothing looks after an instance any more, not even at its deadline: all the
+// MaxLosses is how many there may be before nothing looks after a run any more, not even at its deadline: all the
 // owners that only had to end it in time were lost too.
 const MaxLosses = 2 * MaxDeaths
 
-// Delivery is a message on its way to an instance.
+// Delivery is a message on its way to a run.
 type Delivery struct {
 	To      Instance
 	ID      string
 	Message Message
 }
 
-// Command is what an operator wants of an instance.
+// Command is what an operator wants of a run.
 type Command struct {
 	To      Instance
 	ID      string
@@ -272,14 +272,14 @@ type Verb string
 
 // The verbs.
 const (
-	VerbCancel    Verb = "cancel"    // refused for closed instances
+	VerbCancel    Verb = "cancel"    // refused for closed runs
 	VerbTerminate Verb = "terminate" // the same
 	VerbSuspend   Verb = "suspend"   // the same
 	VerbResume    Verb = "resume"    // the same
-	VerbRetry     Verb = "retry"     // refused for instances that are not quarantined; it leaves no message
+	VerbRetry     Verb = "retry"     // refused for runs that are not quarantined; it leaves no message
 )
 
-// Drift asks to compare the entries of a partition's indexes with its instances, N of them at a time.
+// Drift asks to compare the entries of a partition's indexes with its runs, N of them at a time.
 type Drift struct {
 	Partition int
 	Compared  int // before; what is lost is counted at 0
@@ -292,7 +292,7 @@ type Drifted struct {
 	Compared int // for the next call; 0 at the end
 }
 
-// Scrub asks to compare the instances of a partition from a cursor on.
+// Scrub asks to compare the runs of a partition from a cursor on.
 type Scrub struct {
 	Partition int
 	Cursor    string
@@ -310,7 +310,7 @@ type Scrubbed struct {
 	Adopted  bool
 }
 
-// Remove names closed instances of one partition.
+// Remove names closed runs of one partition.
 type Remove struct {
 	Partition int
 	Instances []Instance
@@ -363,7 +363,7 @@ type Page struct {
 	Cursor string // for the next call; empty at the end
 }
 
-// Listed is an instance in a list.
+// Listed is a run in a list.
 type Listed struct {
 	Instance   Instance
 	Lifecycle  Lifecycle
@@ -377,7 +377,7 @@ type StoredEntry struct {
 	Data  []byte
 }
 
-// Statistics counts a partition's instances.
+// Statistics counts a partition's runs.
 type Statistics struct {
 	Ready, Waiting, Closed, Outbox int64
 	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.

@@ -251,5 +251,5 @@ func (c *Remove) Removes(r *Lifecycle, now int64) bool {
 // Remembered is how long stores remember that operations were done.
 const Remembered = 24 * time.Hour
 
-// Day returns the number of the day on which the instance counts for its family.
+// Day returns the number of the day on which the run counts for its family.
 func (c *Start) Day(now int64) int64 { return now / (24 * time.Hour).Milliseconds() }

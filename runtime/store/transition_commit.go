@@ -76,12 +76,12 @@ func (c *Commit) before(r *Lifecycle) int64 {
 	return guard
 }
 
-// neverStarts reports whether an instance that ends at a time has not been started before, and is not.
+// neverStarts reports whether a run that ends at a time has not been started before, and is not.
 func (r *Lifecycle) neverStarts(at time.Time) bool {
 	return r.Expires(at) || r.Status == interpreter.StatusPending && r.Started > at.UnixMilli()
 }
 
-// GiveBack returns the commit that lets go of an instance as it is stored.
+// GiveBack returns the commit that lets go of a run as it is stored.
 func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,

@@ -14,15 +14,15 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// executor drives the execution of an instance that the worker has claimed: it reports what has happened, and does what the
+// executor drives the execution of a run that the worker has claimed: it reports what has happened, and does what the
 // execution asks for.
 type executor struct {
 	partition *partition
 	instance  store.Instance
 	token     store.Token
 	execution *execution.Execution
-	revoke    context.CancelCauseFunc // the instance is lost
-	over      <-chan struct{}         // closed when the instance is lost, or its execution is over
+	revoke    context.CancelCauseFunc // the run is lost
+	over      <-chan struct{}         // closed when the run is lost, or its execution is over
 	stopping  <-chan struct{}         // closed when the worker drains, and then when it leaves
 	mail      chan struct{}
 	alarm     *time.Timer // made once it is needed
@@ -42,7 +42,7 @@ type executor struct {
 
 type attempt = effect.Attempt
 
-// newExecutor returns the executor of an instance that was claimed, and what executes it, with the values of ctx.
+// newExecutor returns the executor of a run that was claimed, and what executes it, with the values of ctx.
 func (p *partition) newExecutor(ctx context.Context, c store.Claimed, slotted bool) (x *executor, execute func()) {
 	x = &executor{
 		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
@@ -59,7 +59,7 @@ func (x *executor) execute(ctx context.Context, c store.Claimed) {
 	defer x.close(ctx)
 	log := x.Log()
 	defer func() {
-		if v := recover(); v != nil { // the instance is given up, and quarantined if this goes on
+		if v := recover(); v != nil { // the run is given up, and quarantined if this goes on
 			x.unregister(true)
 			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
 		}
@@ -89,7 +89,7 @@ func (x *executor) close(ctx context.Context) {
 	}
 }
 
-// loadWithin is how long an instance is held without its program being loaded.
+// loadWithin is how long a run is held without its program being loaded.
 const loadWithin = 8 * time.Second
 
 // run drives the execution until it is over.

@@ -62,7 +62,7 @@ func (x *executor) perform(ctx context.Context, e interpreter.Effect) {
 	w := x.partition.w
 	a := effect.New(x, w.memory, e, x.execution.Program().Performer(e.Kind))
 	w.attempts.begin(a, x.instance, w.c.Now())
-	if e.Detached { // it goes on without the instance
+	if e.Detached { // it goes on without the run
 		w.detached.Add(1)
 		go func() {
 			if a.Perform(ctx) {
@@ -92,7 +92,7 @@ func (x *executor) performEach(ctx context.Context, a *attempt) {
 	}
 }
 
-// Ended hands the end of an attempt to the goroutine of the executor, if the instance waits for it.
+// Ended hands the end of an attempt to the goroutine of the executor, if the run waits for it.
 func (x *executor) Ended(a *attempt, result any, err error) {
 	defer x.partition.w.attempts.end(a)
 	e := a.Effect()

@@ -11,7 +11,7 @@ import (
 
 // The calls of an executor to the store.
 
-// load loads the program that the instance runs.
+// load loads the program of the run.
 func (x *executor) load(ctx context.Context, digest string) error {
 	call, cancel := context.WithTimeout(ctx, store.HangTolerance/4) // short, so that a stopping worker is noticed
 	p, err := x.partition.w.programs.Program(call, digest)
@@ -105,7 +105,7 @@ func (x *executor) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// claimAgain returns the instance as it is stored, if it is still held.
+// claimAgain returns the run as it is stored, if it is still held.
 func (x *executor) claimAgain(ctx context.Context) (store.Claimed, error) {
 	for failures := 1; ; failures++ {
 		call, cancel := context.WithTimeout(ctx, x.partition.w.c.Lease)

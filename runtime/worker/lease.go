@@ -128,7 +128,7 @@ func (p *partition) compare(ctx context.Context) {
 	}
 }
 
-// executorOf returns what executes an instance here; nil if nothing does.
+// executorOf returns what executes a run here; nil if nothing does.
 func (w *Worker) executorOf(i store.Instance) *executor {
 	w.leases.Lock()
 	defer w.leases.Unlock()
@@ -148,7 +148,7 @@ func (p *partition) promotion(work store.Work) store.Promote {
 	return request
 }
 
-// unregister reports that nothing executes the instance here any more; failed says that it could not go on.
+// unregister reports that nothing executes the run here any more; failed says that it could not go on.
 func (x *executor) unregister(failed bool) {
 	w := x.partition.w
 	w.leases.Lock()
@@ -160,7 +160,7 @@ func (x *executor) unregister(failed bool) {
 	}
 }
 
-// releasing reports whether a commit is on its way that gives the instance back.
+// releasing reports whether a commit is on its way that gives the run back.
 func (x *executor) releasing(is bool) {
 	w := x.partition.w
 	w.leases.Lock()
@@ -202,7 +202,7 @@ func (p *partition) claimed(claim lease.Claim[*executor]) {
 	revokeAll(lost)
 }
 
-// claiming returns which instances may be claimed.
+// claiming returns which runs may be claimed.
 func (p *partition) claiming(instances []store.Instance) []store.Instance {
 	p.w.leases.Lock()
 	defer p.w.leases.Unlock()

@@ -20,7 +20,7 @@ import (
 // The log of a worker has one line for each start, end, fault, timeout and quarantine, and says what the worker waits for when it
 // stops. Errors in history have their secrets hidden already.
 
-// logClaimed logs that workers were lost before this one took the instance.
+// logClaimed logs that workers were lost before this one took the run.
 func (x *executor) logClaimed(r *store.Lifecycle) {
 	log := x.Log()
 	switch {

@@ -33,7 +33,7 @@ type partition struct {
 const (
 	batchSize = 100 // of what a partition is asked for at a time
 	claimSize = 32
-	// chosenSize is the same for a worker that runs only some instances, which others may stand before.
+	// chosenSize is the same for a worker that runs only some runs, which others may stand before.
 	chosenSize = 10_000
 )
 
@@ -210,7 +210,7 @@ func (p *partition) promote(ctx context.Context, work store.Work) ([]store.Insta
 // leaveFor is how long a run is left to other workers. They get a hint at once that it is ready.
 const leaveFor = 200 * time.Millisecond
 
-// leave leaves an instance to other workers for a moment.
+// leave leaves a run to other workers for a moment.
 func (p *partition) leave(i store.Instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,7 +251,7 @@ func (p *partition) begin(ctx context.Context, instances []store.Instance, aside
 	})
 }
 
-// chosen returns the instances that the worker runs.
+// chosen returns the runs that the worker runs.
 func (w *Worker) chosen(all []store.Instance) []store.Instance {
 	if w.c.Only == nil {
 		return all
@@ -270,7 +270,7 @@ func (p *partition) polled(work store.Work) {
 	}
 }
 
-// expire removes instances that have ended long enough ago.
+// expire removes runs that have ended long enough ago.
 func (p *partition) expire(ctx context.Context, work store.Work) error {
 	keep := p.w.c.Retention
 	if keep == 0 || len(work.Expired) == 0 || work.At.Sub(work.Closed) < keep {
@@ -286,7 +286,7 @@ func (p *partition) expire(ctx context.Context, work store.Work) error {
 	return err
 }
 
-// claim takes instances as far as the limiter has slots for them.
+// claim takes runs as far as the limiter has slots for them.
 func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instance) error {
 	for len(ready) > 0 {
 		n := l.acquire(ctx, min(len(ready), claimSize))

@@ -72,7 +72,7 @@ func destination(e store.Outgoing) string {
 	return "events"
 }
 
-// Relay delivers what leaves an instance: messages, starts of children, events.
+// Relay delivers what leaves a run: messages, starts of children, events.
 type Relay struct {
 	Store store.Store
 	// Publish sends an emitted event. Nil drops events: nobody listens.

@@ -15,11 +15,11 @@ const (
 	// checkEvery is how often the indexes of each partition are checked, which costs little. A minute after an entry has
 	// become wrong it is right again.
 	checkEvery = 40 * time.Second
-	// checkPage is how many entries are compared with their instances at a time: that takes the store a millisecond or two.
+	// checkPage is how many entries are compared with their runs at a time: that takes the store a millisecond or two.
 	checkPage = 1000
-	// checkPause is the shortest time between two of these pages: what many instances cost does not grow beyond that.
+	// checkPause is the shortest time between two of these pages: what many runs cost does not grow beyond that.
 	checkPause = 300 * time.Millisecond
-	// sweepPause is the shortest time between two pages of instances that are compared one by one.
+	// sweepPause is the shortest time between two pages of runs that are compared one by one.
 	sweepPause = 20 * time.Second
 )
 
@@ -55,7 +55,7 @@ func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
 	}
 }
 
-// sweep compares all instances with the indexes, a few at a time. Where it begins is chance.
+// sweep compares all runs with the indexes, a few at a time. Where it begins is chance.
 func (w *Worker) sweep(ctx context.Context) {
 	for n := rand.IntN(len(w.partitions)); sleep(ctx, w.c.Scrubbing/time.Duration(len(w.partitions))); n++ {
 		w.partitions[n%len(w.partitions)].scrub(ctx, store.Scrub{}, sweepPause)
@@ -68,7 +68,7 @@ func (p *partition) adopt(ctx context.Context) {
 	p.scrub(ctx, store.Scrub{Adopt: true, Loss: true}, 0)
 }
 
-// scrub compares the partition's instances with its indexes, with a time between the pages.
+// scrub compares the partition's runs with its indexes, with a time between the pages.
 func (p *partition) scrub(ctx context.Context, request store.Scrub, between time.Duration) {
 	for request.Partition, request.N = p.n, batchSize; ; {
 		done, err := p.w.c.Store.Scrub(ctx, request)

@@ -1,4 +1,4 @@
-// Package worker runs the instances of a store: it polls partitions, claims what is ready, drives an execution.Execution for
+// Package worker runs the runs of a store: it polls partitions, claims what is ready, drives an execution.Execution for
 // each claimed instance, performs its effects, and relays what leaves it. The commands that host workflows use it. It never
 // decides what a run does next: the execution does.
 package worker
@@ -34,38 +34,38 @@ type Config struct {
 	Store   store.Store
 	Compile definition.Compile
 
-	Concurrency     int           // instances that perform something at a time; default DefaultConcurrency; negative for none at all
+	Concurrency     int           // runs that perform something at a time; default DefaultConcurrency; negative for none at all
 	Name            string        // of letters and digits; no other worker, nor another life of this one, has it; default random
 	Lease           time.Duration // how long the work of a worker that has died lies idle; default DefaultLease
 	Poll            time.Duration // how long a change without a hint may go unnoticed; default 1 s
 	ParkAfter       time.Duration // shorter waits stay in memory; default DefaultParkAfter
 	CheckpointAfter time.Duration // default 50 ms: effects that take longer are stored as being in flight
 	Drain           time.Duration // for effects in flight when the worker stops; default DefaultDrain
-	Retention       time.Duration // of instances that have ended; default 0 keeps them
-	Scrubbing       time.Duration // default 10 min: how often every instance is compared with the indexes, at most 20 a second
+	Retention       time.Duration // of runs that have ended; default 0 keeps them
+	Scrubbing       time.Duration // default 10 min: how often every run is compared with the indexes, at most 20 a second
 	Limits          limits.Set    // of a history and a state; those of tasks are Compile's
 	Memory          int64         // bytes that everything effects read, and its values, may take; default 1 GiB
 
-	// Only chooses the instances that this worker runs; nil chooses all.
+	// Only chooses the runs that this worker runs; nil chooses all.
 	Only func(store.Instance) bool
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
-	// Observe is called with the history events of each commit of an instance, in order, once they are stored.
+	// Observe is called with the history events of each commit of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
 	Log     *slog.Logger     // default discards
 	Now     func() time.Time // default time.Now; only differences of it count
 	Nonce   func() string    // default random
 }
 
-// Worker runs the instances of a store. Any number of workers may share a store, and each may end at any moment.
+// Worker runs the runs of a store. Any number of workers may share a store, and each may end at any moment.
 type Worker struct {
 	c          Config
 	relay      Relay
 	programs   *definition.Programs
 	partitions []*partition
 	memory     *effect.Memory
-	slots      *limiter // for instances that are new or perform something
-	begun      *limiter // for instances that have begun: their deadlines do not wait for a slot
+	slots      *limiter // for runs that are new or perform something
+	begun      *limiter // for runs that have begun: their deadlines do not wait for a slot
 	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	attempts   attempts
@@ -75,7 +75,7 @@ type Worker struct {
 	leases leases
 }
 
-// maxBegun bounds the memory for instances that have begun and wait for a slot.
+// maxBegun bounds the memory for runs that have begun and wait for a slot.
 const maxBegun = 10_000
 
 // errShutdown cancels detached effects when a worker stops.
@@ -137,7 +137,7 @@ func New(c Config) *Worker {
 // Name returns the name under which the worker holds runs.
 func (w *Worker) Name() string { return w.c.Name }
 
-// Run works until ctx ends, and then hands over what it holds: idle instances at once, the others when their effects
+// Run works until ctx ends, and then hands over what it holds: idle runs at once, the others when their effects
 // have ended or Drain is over. What goes wrong meanwhile is logged and tried again.
 func (w *Worker) Run(ctx context.Context) {
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
