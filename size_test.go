@@ -21,17 +21,10 @@ func overSize() map[string]string {
 	return map[string]string{
 		"process/engine.go: rejection": "the JavaScript engine calls it, and gives it six arguments",
 
-		"redisstore/apply.go: write":      "the parts of a change that the script gets",
-		"redisstore/call.go: call":        "a script, its partition and subject, and its arguments",
-		"redisstore/call.go: repeat":      "the same, and the number of answers",
-		"redisstore/open.go: open":        "checks the server, one thing after another",
-		"redisstore/operation.go: commit": "one check after another",
-		"redisstore/poll.go: poll":        "reads one answer after another",
-		"redisstore/raw.go: raw":          "the parts of a request",
-		"redisstore/read.go: List":        "one page, with the runs that were removed meanwhile",
-		"redisstore/scrub.go: repair":     "one kind of damage after another",
-		"redisstore/scrub.go: standings":  "reads one answer after another",
-		"runtime/store/store.go":          "the whole contract of a store",
+		"redisstore/read.go: List":       "one page, with the runs that were removed meanwhile",
+		"redisstore/scrub.go: repair":    "one kind of damage after another",
+		"redisstore/scrub.go: standings": "reads one answer after another",
+		"runtime/store/store.go":         "the whole contract of a store",
 	}
 }
 
