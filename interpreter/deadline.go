@@ -144,7 +144,7 @@ func LatestEnd(p *Program, s *State) time.Time {
 	end := earliest(s.Deadlines)
 	for _, f := range s.frames {
 		for _, d := range f.common().Deadlines {
-			if earlier(end, d.At) != end && m.endsRun(f, d) {
+			if Earlier(end, d.At) != end && m.endsRun(f, d) {
 				end = d.At
 			}
 		}
@@ -210,13 +210,13 @@ func firstPassed(all []Deadline, now time.Time) int {
 // earliest returns the time of the earliest deadline; zero if there is none.
 func earliest(all []Deadline) (first time.Time) {
 	for _, d := range all {
-		first = earlier(first, d.At)
+		first = Earlier(first, d.At)
 	}
 	return first
 }
 
-// earlier returns the earlier of two times; zero stands for never.
-func earlier(a, b time.Time) time.Time {
+// Earlier returns the earlier of two times; zero stands for never.
+func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

@@ -93,9 +93,9 @@ func (m *machine) newRequest(f *taskFrame, body []byte, attempt int) Request {
 
 // nextDeadline returns the earliest deadline of f and of the scopes around it.
 func (m *machine) nextDeadline(f *taskFrame) time.Time {
-	first := earlier(earliest(m.s.Deadlines), earliest(f.Deadlines))
+	first := Earlier(earliest(m.s.Deadlines), earliest(f.Deadlines))
 	for around := m.s.frame(f.Parent); around != nil; around = m.s.frame(around.common().Parent) {
-		first = earlier(first, earliest(around.common().Deadlines))
+		first = Earlier(first, earliest(around.common().Deadlines))
 	}
 	return first
 }

@@ -171,7 +171,7 @@ func (s *State) isWaiting() bool {
 func (s *State) NextDeadline() time.Time {
 	first := earliest(s.Deadlines)
 	for _, f := range s.frames {
-		first = earlier(first, earliest(f.common().Deadlines))
+		first = Earlier(first, earliest(f.common().Deadlines))
 	}
 	return first
 }
@@ -184,7 +184,7 @@ func (s *State) NextWake() time.Time {
 	next := s.NextDeadline()
 	for f := range s.tasks() {
 		if !s.Suspended {
-			next = earlier(next, f.WakeAt)
+			next = Earlier(next, f.WakeAt)
 		}
 	}
 	return next

@@ -95,13 +95,13 @@ func (b *batch) begin(to *subject, record any) {
 
 // within says when a change may happen, and how many messages are expected if that matters. It comes after begin.
 func (b *batch) within(c *store.Change) {
-	b.args[b.arg+argNotBefore] = c.NotBefore
+	b.args[b.arg+argNotBefore] = store.Millis(c.NotBefore)
 	if c.WithMail {
 		b.args = append(b.args, c.From.Mail)
 		b.shape |= expectsMail
 	}
-	if c.Before != 0 {
-		b.args = append(b.args, c.Before)
+	if !c.Before.IsZero() {
+		b.args = append(b.args, store.Millis(c.Before))
 		b.shape |= hasBefore
 	}
 }
@@ -261,8 +261,8 @@ func (b *batch) move(to *subject, of *store.Change) {
 	if from != at {
 		b.do("ZADD", k.sets[at.Set], score(at), member(to.instance, at))
 	}
-	if of.To.Held() && of.To.Lease > of.From.Lease {
-		b.do("LEASE", k.leases, of.To.Owner, of.To.Lease)
+	if of.To.Held() && of.To.Lease.After(of.From.Lease) {
+		b.do("LEASE", k.leases, of.To.Owner, store.Millis(of.To.Lease))
 	}
 	if of.Ended {
 		b.check("CHANGED", k.leases, of.From.Owner)

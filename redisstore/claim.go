@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -49,7 +50,7 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) ([]store.Claimed, erro
 const outOfMemory = "OOM"
 
 // candidates reads the runs that can be claimed, and what time it is. What cannot be read is put away.
-func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidate, now int64, err error) {
+func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidate, now time.Time, err error) {
 	k := &s.keys.partitions[c.Partition]
 	fields := make([]*redis.MapStringStringCmd, len(c.Instances))
 	now, err = s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
@@ -58,14 +59,14 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		}
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("read %d instances: %w", len(c.Instances), err)
+		return nil, time.Time{}, fmt.Errorf("read %d instances: %w", len(c.Instances), err)
 	}
 	for n, i := range c.Instances {
 		values := fields[n].Val()
 		l, err := readLoaded(values)
 		if len(values) == 0 || l.Lifecycle.Status == "" {
 			if err := s.putAway(ctx, c.Partition, i); err != nil {
-				return nil, 0, err
+				return nil, time.Time{}, err
 			}
 			continue
 		}
@@ -103,7 +104,7 @@ func (s *Store) readInboxes(ctx context.Context, partition int, candidates []*ca
 }
 
 // take makes the claims happen, and returns those that did.
-func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candidates []*candidate, now int64) (claimed []store.Claimed, err error) {
+func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candidates []*candidate, now time.Time) (claimed []store.Claimed, err error) {
 	b := s.newBatch(c.Partition, len(candidates))
 	for _, one := range candidates {
 		if !one.change.Done {
@@ -127,7 +128,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		one.loaded.Lifecycle = one.change.To
 		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
 		s.records.keep(ownRecord{one.subject, token, one.change.To, one.record.to})
-		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: store.Moment(now)})
+		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: now})
 	}
 	return claimed, nil
 }

@@ -74,10 +74,10 @@ func member(i store.Instance, at store.Place) string {
 
 // score returns the score of a place.
 func score(at store.Place) string {
-	if at.At == store.Never {
+	if at.At.IsZero() {
 		return "+inf"
 	}
-	return strconv.FormatInt(at.At, 10)
+	return strconv.FormatInt(store.Millis(at.At), 10)
 }
 
 // instanceOf reads a member of a set.

@@ -5,31 +5,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // parseLeases reads until when the leases of workers last, as scripts/apply.lua keeps them: a worker, and a time in ms.
-func parseLeases(text string) map[string]int64 {
+func parseLeases(text string) map[string]time.Time {
 	words := strings.Fields(text)
-	all := make(map[string]int64, len(words)/2)
+	all := make(map[string]time.Time, len(words)/2)
 	for n := 0; n+1 < len(words); n += 2 {
-		all[words[n]] = number(words[n+1])
+		all[words[n]] = store.Moment(number(words[n+1]))
 	}
 	return all
 }
 
-// firstLease returns when the first lease ends; 0 if there is none.
-func firstLease(text string) (first int64) {
-	if text == "" {
-		return 0
-	}
+// firstLease returns when the first lease ends; zero if there is none.
+func firstLease(text string) (first time.Time) {
 	for _, at := range parseLeases(text) {
-		if first == 0 || at < first {
-			first = at
-		}
+		first = interpreter.Earlier(first, at)
 	}
 	return first
 }

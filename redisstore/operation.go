@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -58,9 +59,9 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 			return store.Started{}, err
 		case r.code == "CHANGED":
 			return s.startedAgain(ctx, to, &c)
-		case r.code == string(store.TooMany) && c.Day(store.Millis(r.at)) != c.Day(now): // it was another day than this process knew
+		case r.code == string(store.TooMany) && c.Day(r.at) != c.Day(now): // it was another day than this process knew
 		case r.code != string(store.Guard):
-			return store.Started{At: store.Moment(now)}, refusal(r, to.name)
+			return store.Started{At: now}, refusal(r, to.name)
 		}
 	}
 	return store.Started{}, errUnsettled(to)
@@ -75,7 +76,7 @@ func (s *Store) startedAgain(ctx context.Context, to *subject, c *store.Start) (
 	if err != nil {
 		return store.Started{}, err
 	}
-	started := store.Started{Again: info.Err() == nil && info.Val() == string(c.Invocation), At: store.Moment(now)}
+	started := store.Started{Again: info.Err() == nil && info.Val() == string(c.Invocation), At: now}
 	if !started.Again {
 		return started, &store.Refusal{Code: store.Conflict, Detail: to.name, At: started.At}
 	}
@@ -96,9 +97,9 @@ func (s *Store) room(ctx context.Context, partition int, i store.Instance) error
 }
 
 // time returns what time it is in a partition.
-func (s *Store) time(ctx context.Context, partition int) (int64, error) {
+func (s *Store) time(ctx context.Context, partition int) (time.Time, error) {
 	if at := s.clocks[partition].expected(s.uptime()); at != 0 {
-		return at, nil
+		return store.Moment(at), nil
 	}
 	return s.timed(ctx, partition, func(redis.Pipeliner) {})
 }
@@ -120,7 +121,7 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, er
 // commit makes a commit happen, beginning with the record that is known, if one is.
 func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, known bool) (store.Committed, error) {
 	for range maxAttempts {
-		from, stored, now := &own.lifecycle, own.text, c.At.UnixMilli()
+		from, stored, now := &own.lifecycle, own.text, c.At
 		if !known {
 			is, at, err := s.lookAt(ctx, own.subject)
 			if err != nil {
@@ -134,9 +135,9 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, know
 			known = false // what is known may be outdated
 			continue
 		case code != "":
-			return store.Committed{At: store.Moment(now)}, &store.Refusal{Code: code, Detail: own.name, At: store.Moment(now)}
+			return store.Committed{At: now}, &store.Refusal{Code: code, Detail: own.name, At: now}
 		case change.Done:
-			return store.Committed{At: store.Moment(now), Mail: change.To.Unread()}, nil
+			return store.Committed{At: now, Mail: change.To.Unread()}, nil
 		}
 		own.token = c.Token
 		answer, err := s.commitChange(ctx, &own, stored, &change)
@@ -189,10 +190,10 @@ func (own *ownRecord) take(r reply) bool {
 }
 
 // lookAt reads the record of one run. Its error is a refusal if it cannot be read.
-func (s *Store) lookAt(ctx context.Context, to *subject) (kept, int64, error) {
+func (s *Store) lookAt(ctx context.Context, to *subject) (kept, time.Time, error) {
 	all, now, err := s.look(ctx, to.partition, to.instance)
 	if err != nil {
-		return kept{}, 0, fmt.Errorf("read %s: %w", to.name, err)
+		return kept{}, time.Time{}, fmt.Errorf("read %s: %w", to.name, err)
 	}
 	return all[0], now, all[0].refusal(to.name)
 }
@@ -226,7 +227,7 @@ func (s *Store) message(ctx context.Context, script *script, i store.Instance, i
 		}
 		change, code := op.Transition(r.lifecycle, now)
 		if code != "" {
-			return s.unlessSeen(ctx, to, id, &store.Refusal{Code: code, Detail: to.name, At: store.Moment(now)})
+			return s.unlessSeen(ctx, to, id, &store.Refusal{Code: code, Detail: to.name, At: now})
 		}
 		b := s.newBatch(to.partition, 1)
 		s.write(b, to, &change, rewrite{r.text, change.To.String()})

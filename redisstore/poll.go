@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -83,13 +84,13 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 }
 
 // addLeases adds to the work the leases of workers, and up to n runs of those whose leases have ended.
-func (s *Store) addLeases(ctx context.Context, w *store.Work, partition, n int, leases map[string]int64) error {
+func (s *Store) addLeases(ctx context.Context, w *store.Work, partition, n int, leases map[string]time.Time) error {
 	var ended []string
 	for worker, ends := range leases {
-		if ends <= w.At.UnixMilli() {
+		if !ends.After(w.At) {
 			ended = append(ended, worker)
-		} else if first := store.Moment(ends); w.Lease.IsZero() || first.Before(w.Lease) {
-			w.Lease = first
+		} else {
+			w.Lease = interpreter.Earlier(w.Lease, ends)
 		}
 	}
 	leased, err := s.ended(ctx, partition, n, ended)
@@ -106,9 +107,7 @@ func addDue(w *store.Work, all []redis.Z, n int) {
 			return
 		}
 		if at := store.Moment(int64(z.Score)); at.After(w.At) || len(w.Due) >= n {
-			if w.Next.IsZero() || at.Before(w.Next) {
-				w.Next = at
-			}
+			w.Next = interpreter.Earlier(w.Next, at)
 			return
 		}
 		w.Due = append(w.Due, instanceOf(z.Member.(string)))

@@ -25,8 +25,7 @@ func (s *Store) Promote(ctx context.Context, c store.Promote) (done store.Promot
 	if err := s.forgetLeases(ctx, c.Partition, c.Gone); err != nil {
 		return done, err
 	}
-	at, err := s.time(ctx, c.Partition)
-	done.At = store.Moment(at)
+	done.At, err = s.time(ctx, c.Partition)
 	return done, err
 }
 
@@ -58,7 +57,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 		switch {
 		case r.code == string(store.RolledBack):
 			return ready, refusal(r, "partition")
-		case r.code == "OK" && becomes[n].Ready != 0:
+		case r.code == "OK" && !becomes[n].Ready.IsZero():
 			ready++
 		}
 	}

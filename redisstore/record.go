@@ -40,7 +40,7 @@ func (k *kept) refusal(name string) error {
 
 // look reads the records of runs of a partition. It returns them in the same order, with the leases of their owners, and
 // what time it is there.
-func (s *Store) look(ctx context.Context, partition int, instances ...store.Instance) ([]kept, int64, error) {
+func (s *Store) look(ctx context.Context, partition int, instances ...store.Instance) ([]kept, time.Time, error) {
 	k := &s.keys.partitions[partition]
 	fields := make([]*redis.SliceCmd, len(instances))
 	there := make([]*redis.IntCmd, len(instances))
@@ -53,7 +53,7 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 		}
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, time.Time{}, err
 	}
 	all, lasting := make([]kept, len(instances)), parseLeases(leases.Val())
 	for n := range all {
@@ -73,11 +73,11 @@ func (s *Store) look(ctx context.Context, partition int, instances ...store.Inst
 
 // timed reads something of a partition, and what time it is there. What is not of the type that is asked for is an error of
 // the command alone.
-func (s *Store) timed(ctx context.Context, partition int, f func(redis.Pipeliner)) (int64, error) {
+func (s *Store) timed(ctx context.Context, partition int, f func(redis.Pipeliner)) (time.Time, error) {
 	return s.timedIn(ctx, partition, s.sharedPipeline, f)
 }
 
-func (s *Store) timedIn(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) (int64, error) {
+func (s *Store) timedIn(ctx context.Context, partition int, send sending, f func(redis.Pipeliner)) (time.Time, error) {
 	sent := s.uptime()
 	var server *redis.TimeCmd
 	var times *redis.StringCmd
@@ -89,9 +89,10 @@ func (s *Store) timedIn(ctx context.Context, partition int, send sending, f func
 		err = nil
 	}
 	if err != nil {
-		return 0, err
+		return time.Time{}, err
 	}
-	return s.clocks[partition].now(newReading(server.Val().UnixMilli(), times.Val()), sent, s.uptime()), nil
+	at := newReading(server.Val().UnixMilli(), times.Val())
+	return store.Moment(s.clocks[partition].now(at, sent, s.uptime())), nil
 }
 
 // now returns what time it is, as it was read by what was sent: what is expected, if the server's clock has jumped.

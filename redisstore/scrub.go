@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -52,7 +53,7 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 		return done, err
 	}
 	return done, s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) {
-		p.ZRemRangeByScore(ctx, k.seen, "-inf", "("+strconv.FormatInt(now-store.Remembered.Milliseconds(), 10))
+		p.ZRemRangeByScore(ctx, k.seen, "-inf", "("+strconv.FormatInt(store.Millis(now.Add(-store.Remembered)), 10))
 		if n := len(done.Repaired); n > 0 {
 			p.HIncrBy(ctx, k.meta, "repairs", int64(n))
 		}
@@ -68,7 +69,7 @@ type standing struct {
 }
 
 // standings reads where runs stand, and their records, at one moment; and what time it is.
-func (s *Store) standings(ctx context.Context, partition int, entries []entry) ([]standing, int64, error) {
+func (s *Store) standings(ctx context.Context, partition int, entries []entry) ([]standing, time.Time, error) {
 	if len(entries) == 0 {
 		now, err := s.time(ctx, partition)
 		return nil, now, err
@@ -92,7 +93,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 		listed = p.XRange(ctx, k.index, entries[0].id, entries[len(entries)-1].id)
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("compare partition %d: %w", partition, err)
+		return nil, time.Time{}, fmt.Errorf("compare partition %d: %w", partition, err)
 	}
 	all, by := make([]standing, len(entries)), map[string]*standing{}
 	for n, e := range entries {
@@ -122,7 +123,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 
 // repair puts a run where its record says, if it stands elsewhere, and takes it from its owner if the
 // partition is adopted. It appends what was wrong to problems.
-func (s *Store) repair(b *batch, is *standing, now int64, adopted bool, problems *[]string) {
+func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool, problems *[]string) {
 	name := is.instance.String()
 	if is.lifecycle == nil || is.damaged != nil {
 		if is.listed { // otherwise it has been removed meanwhile
@@ -166,10 +167,10 @@ func (s *Store) repair(b *batch, is *standing, now int64, adopted bool, problems
 
 // scoreOf returns the score of a place as it is read.
 func scoreOf(at store.Place) float64 {
-	if at.At == store.Never {
+	if at.At.IsZero() {
 		return math.Inf(1)
 	}
-	return float64(at.At)
+	return float64(store.Millis(at.At))
 }
 
 // scan returns runs of a partition in the order of creation.

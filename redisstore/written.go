@@ -75,7 +75,7 @@ func (s *Store) writtenAt(ctx context.Context, n *node, partitions []int, all []
 			confirmed = append(confirmed, p)
 		}
 		clock.observe(at.now(), sent, answered)
-		all[p] = store.Written{Writes: at.seq, At: store.Moment(at.now()), Lease: store.Moment(firstLease(leases[i]))}
+		all[p] = store.Written{Writes: at.seq, At: store.Moment(at.now()), Lease: firstLease(leases[i])}
 	}
 	return s.confirm(ctx, n, confirmed)
 }

@@ -51,7 +51,7 @@ func TestNeverStarted(t *testing.T) {
 		defer h.work(worker.Config{})()
 		i := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: time.Hour, Deadline: time.Now().Add(time.Minute)})
 		o := h.wait(i)
-		if !o.StartedAt.IsZero() || !o.TimedOut || h.record(i).Started != 0 {
+		if !o.StartedAt.IsZero() || !o.TimedOut || !h.record(i).Started.IsZero() {
 			t.Errorf("got %+v, and the record %+v", o, h.record(i))
 		}
 		if o.Fault.Detail != "the workflow did not finish by 2000-01-01T00:01:00Z" {

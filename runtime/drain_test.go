@@ -93,7 +93,7 @@ func TestAtMostOnceIsHandedOver(t *testing.T) {
 				i := h.start("do: [{f: {fork: {branches: [{l: "+task+"}, {o: {do: [{w: {wait: PT5S}}, {b: {run: {shell: {command: x}}, "+once+"}}]}}]}}}]", client.StartOptions{})
 				stop := h.work(worker.Config{Drain: 2 * time.Second})
 				time.Sleep(time.Second)
-				time.Sleep(time.Until(store.Moment(h.record(i).Wake)) - 2*time.Second)
+				time.Sleep(time.Until(h.record(i).Wake) - 2*time.Second)
 				stop()
 				defer h.work(worker.Config{})()
 				if o := h.wait(i); performed.Load() != 1 || o.Status != interpreter.StatusCompleted {
@@ -153,7 +153,7 @@ func TestDrainIsQuiet(t *testing.T) {
 		i := h.start("do: [{f: {fork: {branches: [{long: "+task+"}, {two: {do: [{a: "+task+"}, {b: "+task+"}]}}]}}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		stop()
-		if r := h.record(i); r.Version > 5 || performed.Load() != 2 || r.Ready == 0 {
+		if r := h.record(i); r.Version > 5 || performed.Load() != 2 || r.Ready.IsZero() {
 			t.Errorf("%d effects were performed; the record is %+v", performed.Load(), r)
 		}
 		defer h.work(worker.Config{})()

@@ -54,7 +54,7 @@ func TestQuarantineStopsWorkNotTime(t *testing.T) {
 				defer h.work(worker.Config{})()
 				i := h.start(c.document, c.options)
 				time.Sleep(20 * time.Minute)
-				if r := h.record(i); r.Reason != store.Quarantined || r.Held() || r.Ready != 0 {
+				if r := h.record(i); r.Reason != store.Quarantined || r.Held() || !r.Ready.IsZero() {
 					t.Fatalf("the record is %+v", r)
 				}
 				kills := killed.Load()

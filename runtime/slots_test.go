@@ -96,7 +96,7 @@ func TestDeadlinesGoOnWithoutASlot(t *testing.T) {
 			t.Errorf("it is described so: %+v, %v", d, err)
 		}
 		r := h.record(i)
-		if all := strings.Join(h.records(i), " "); r.Deadline != 0 || !strings.Contains(all, "task.faulted") {
+		if all := strings.Join(h.records(i), " "); !r.Deadline.IsZero() || !strings.Contains(all, "task.faulted") {
 			t.Errorf("the record is %+v, the history %s", r, all)
 		}
 	})

@@ -139,9 +139,9 @@ func (w *world) promote(request store.Promote) error {
 		if l, err := w.memory.Load(context.Background(), i); err != nil || !was.Held() || l.Lifecycle.Held() {
 			continue
 		}
-		now := epoch().Add(w.now).UnixMilli()
-		ended := was.Lease <= now
-		if hangs := was.Wake != 0 && was.Wake+store.HangTolerance.Milliseconds() <= now; w.peaceful() && ended && !hangs && request.Worker == "" && !w.killed(i) {
+		now := epoch().Add(w.now)
+		ended := !was.Lease.After(now)
+		if hangs := !was.Wake.IsZero() && !was.Wake.Add(store.HangTolerance).After(now); w.peaceful() && ended && !hangs && request.Worker == "" && !w.killed(i) {
 			w.problem("I14: %s was taken from %s, which has not died", i, was.Owner)
 		}
 		if ended {

@@ -85,7 +85,7 @@ func (s *faultyStore) Commit(ctx context.Context, c store.Commit) (store.Committ
 	case code == store.Fenced && s.anyToken:
 		c.Token, c.Version, c.Next = store.Token{Epoch: r.Epoch, Nonce: r.Nonce}, r.Version, r.Version+1
 	case code == store.TimedOut && s.lenient,
-		code == store.TimedOut && s.equal && (s.now().Equal(c.Guard) || s.now().Equal(store.Moment(r.Deadline))):
+		code == store.TimedOut && s.equal && (s.now().Equal(c.Guard) || s.now().Equal(r.Deadline)):
 		c.At, c.Guard = s.now(), time.Time{}
 	case code == store.Guard && s.ahead:
 		c.At = s.now()

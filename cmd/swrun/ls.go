@@ -134,7 +134,7 @@ func (o *operation) table(ctx context.Context, found []client.Found) error {
 		if d, err := o.client.Describe(ctx, r.Instance); err == nil {
 			at, next = describe.Where(d), describe.Next(d)
 		}
-		w.Row(r.Instance.ID, r.Invocation.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Lifecycle.CreatedAt())), next)
+		w.Row(r.Instance.ID, r.Invocation.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Lifecycle.Created)), next)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -54,8 +54,8 @@ type Run struct {
 func NewRun(i store.Instance, r store.Lifecycle, info *execution.Invocation, status string) Run {
 	run := Run{
 		Started: NewStarted(i), Workflow: info.Workflow.String(), Status: status, Definition: info.Definition, Records: r.Records,
-		BusinessKey: info.BusinessKey, Labels: info.Labels, CreatedAt: Time(r.CreatedAt()), ClosedAt: Time(store.Moment(r.Closed)),
-		NextWakeAt: Time(store.Moment(r.Wake)), DeadlineAt: Time(store.Moment(r.Deadline)), WorkersLost: int(r.Deaths),
+		BusinessKey: info.BusinessKey, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
+		NextWakeAt: Time(r.Wake), DeadlineAt: Time(r.Deadline), WorkersLost: int(r.Deaths),
 	}
 	if r.Status.Final() {
 		run.ClosedReason = r.Reason
@@ -64,9 +64,9 @@ func NewRun(i store.Instance, r store.Lifecycle, info *execution.Invocation, sta
 		run.Parent = info.Parent.Instance.String()
 	}
 	if r.Status != interpreter.StatusPending {
-		run.StartedAt = Time(store.Moment(r.Started))
-	} else if r.Started > 0 {
-		run.StartsAt = Time(store.Moment(r.Started))
+		run.StartedAt = Time(r.Started)
+	} else {
+		run.StartsAt = Time(r.Started)
 	}
 	if info.ExecutionTimeout > 0 {
 		run.ExecutionTimeoutSeconds = seconds(info.ExecutionTimeout)
@@ -75,7 +75,7 @@ func NewRun(i store.Instance, r store.Lifecycle, info *execution.Invocation, sta
 		run.RunTimeoutSeconds = seconds(info.RunTimeout)
 	}
 	if r.Held() {
-		run.Worker, run.HeldUntil = r.Owner, Time(store.Moment(r.Lease))
+		run.Worker, run.HeldUntil = r.Owner, Time(r.Lease)
 	}
 	return run
 }

@@ -55,7 +55,7 @@ func Run(d, source *client.Description, driver string) string {
 
 // start describes how the run was started.
 func start(line func(name, format string, args ...any), d *client.Description) {
-	line("Created:", "%s", api.Time(d.Lifecycle.CreatedAt().Truncate(time.Millisecond)))
+	line("Created:", "%s", api.Time(d.Lifecycle.Created))
 	if d.Invocation.BusinessKey != "" {
 		line("Key:", "%s", d.Invocation.BusinessKey)
 	}
@@ -109,7 +109,7 @@ func workerText(d *client.Description) string {
 }
 
 func presence(d *client.Description) string {
-	lease := store.Moment(d.Lifecycle.Lease)
+	lease := d.Lifecycle.Lease
 	switch {
 	case lease.IsZero():
 		return "gone: its lease has ended"

@@ -20,7 +20,7 @@ func TestWorkerIsNamed(t *testing.T) {
 		return &client.Description{
 			Instance: store.Instance{Namespace: "demo", ID: "r"}, Invocation: &execution.Invocation{}, At: now, Gone: gone,
 			State: interpreter.NewState("demo", "r"), Status: "running",
-			Lifecycle: store.Lifecycle{Status: interpreter.StatusRunning, Owner: "WORKER7", Lease: store.Millis(lease)},
+			Lifecycle: store.Lifecycle{Status: interpreter.StatusRunning, Owner: "WORKER7", Lease: lease},
 		}
 	}
 	for name, c := range map[string]struct {

@@ -45,10 +45,10 @@ func Next(d *client.Description) string {
 		all = append(all, "nothing until swrun resume"+said)
 	case d.Gone:
 		all = append(all, "its worker is gone")
-	case d.Lifecycle.Ready != 0:
+	case !d.Lifecycle.Ready.IsZero():
 		all = append(all, "waits for a worker")
 	}
-	if starts := store.Moment(d.Lifecycle.Started); d.Lifecycle.Status == interpreter.StatusPending && starts.After(d.At) {
+	if starts := d.Lifecycle.Started; d.Lifecycle.Status == interpreter.StatusPending && starts.After(d.At) {
 		all = append(all, "starts "+client.Due(starts.Sub(d.At)))
 	}
 	all = append(all, due(d)...)

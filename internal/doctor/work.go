@@ -44,8 +44,9 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 			if err != nil {
 				return l, err
 			}
-			by := work.At.Sub(waitsSince(&loaded.Lifecycle))
-			if by < lateAfter {
+			since := waitsSince(&loaded.Lifecycle)
+			by := work.At.Sub(since)
+			if since.IsZero() || by < lateAfter { // it has been taken meanwhile, or waits
 				continue
 			}
 			if l.runs++; by > l.longest {
@@ -56,12 +57,12 @@ func overdue(ctx context.Context, s *swrun.Store) (l late, err error) {
 	return l, nil
 }
 
-// waitsSince returns since when somebody should take a run.
+// waitsSince returns since when somebody should take a run; zero if nobody should.
 func waitsSince(r *store.Lifecycle) time.Time {
-	if r.Ready != 0 {
-		return store.Moment(r.Ready)
+	if !r.Ready.IsZero() {
+		return r.Ready
 	}
-	return store.Moment(r.Due())
+	return r.Due()
 }
 
 // workers reports runs that no worker takes, and whether there is a worker.

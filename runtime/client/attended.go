@@ -19,7 +19,7 @@ func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 
 // gone reports whether the worker that holds a run has not renewed its lease in time, or cannot be there.
 func (d *Description) gone(alone bool) bool {
-	return d.Lifecycle.Held() && (alone || !store.Moment(d.Lifecycle.Lease).After(d.At))
+	return d.Lifecycle.Held() && (alone || !d.Lifecycle.Lease.After(d.At))
 }
 
 // unclaimed is how long a run is ready before a description says since when.
@@ -29,8 +29,8 @@ const unclaimed = 5 * time.Second
 func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Lifecycle.Ready
-	if waits := d.At.Sub(store.Moment(since)); since > 0 && waits >= unclaimed {
-		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(store.Moment(since)), duration.FormatRough(waits))
+	if waits := d.At.Sub(since); !since.IsZero() && waits >= unclaimed {
+		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(since), duration.FormatRough(waits))
 	}
 	return text + "."
 }

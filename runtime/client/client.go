@@ -199,8 +199,7 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.
 	if err != nil {
 		return 0, err
 	}
-	accepted := store.Millis(work.At)
-	start := info.Start(p, store.Lifecycle{Created: accepted, Started: accepted})
+	start := info.Start(p, store.Lifecycle{Created: work.At, Started: work.At})
 	begun, _ := interpreter.StateAtStart(p, i.Namespace, i.ID, start) // a timeout whose expression fails is none yet: the run will say why
 	for _, d := range begun.Deadlines {
 		if length := d.At.Sub(d.StartedAt); !d.Fixed && (shortest == 0 || length < shortest) {
@@ -271,7 +270,7 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}
-	return execution.NewOutcome(s, store.Moment(l.Lifecycle.Closed)), true, nil
+	return execution.NewOutcome(s, l.Lifecycle.Closed), true, nil
 }
 
 // Wait returns how a run ends. It looks at intervals, at first short ones: hints are about what is ready, and on

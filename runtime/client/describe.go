@@ -143,13 +143,13 @@ func (d *Description) why() string {
 	r := &d.Lifecycle
 	switch {
 	case r.Status.Final():
-		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(store.Moment(r.Closed)), because(d.Reason))
+		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(r.Closed), because(d.Reason))
 	case d.Status == store.Quarantined:
 		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.currentTasks())
 	case d.State.Suspended:
 		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
-	case r.Status == interpreter.StatusPending && store.Moment(r.Started).After(d.At):
-		return fmt.Sprintf("it starts at %s, %s.", clockTime(store.Moment(r.Started)), d.in(store.Moment(r.Started)))
+	case r.Status == interpreter.StatusPending && r.Started.After(d.At):
+		return fmt.Sprintf("it starts at %s, %s.", clockTime(r.Started), d.in(r.Started))
 	case len(d.OpenTasks) == 0:
 		return d.waitsForWorker()
 	case len(d.OpenTasks) == 1:

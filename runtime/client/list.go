@@ -107,7 +107,7 @@ func (f *feed) fill(ctx context.Context) error {
 	return nil
 }
 
-func (f *feed) head() time.Time { return f.items[0].Lifecycle.CreatedAt() }
+func (f *feed) head() time.Time { return f.items[0].Lifecycle.Created }
 
 // Upcoming calls yield with each run that has a deadline before a time, in no order.
 func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store.Instance) error) error {
@@ -118,7 +118,7 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store
 		}
 		for _, i := range instances {
 			l, err := c.store.Load(ctx, i)
-			if store.RefusedAs(err) == store.NoSuch || err == nil && (l.Lifecycle.Deadline == 0 || store.Moment(l.Lifecycle.Deadline).After(until)) {
+			if store.RefusedAs(err) == store.NoSuch || err == nil && (l.Lifecycle.Deadline.IsZero() || l.Lifecycle.Deadline.After(until)) {
 				continue
 			}
 			if err == nil {

@@ -34,9 +34,9 @@ func notQuarantined(i store.Instance, r *store.Lifecycle) error {
 	if r.Reason != store.Quarantined {
 		return nil
 	}
-	e := &QuarantinedError{Instance: i, settled: r.Ready == 0 && !r.Held()}
-	if e.settled && r.Wake != 0 {
-		e.Ends = store.Moment(r.Wake)
+	e := &QuarantinedError{Instance: i, settled: r.Ready.IsZero() && !r.Held()}
+	if e.settled {
+		e.Ends = r.Wake
 	}
 	return e
 }

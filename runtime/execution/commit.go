@@ -77,7 +77,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 	}
 	c.AwaitsSlot = x.awaitsSlot()
 	if x.state.Status == interpreter.StatusPending {
-		c.Deadline = store.Moment(x.stored.Deadline)
+		c.Deadline = x.stored.Deadline
 	}
 	if x.state.Status.Final() {
 		c.Reason = x.reason()

@@ -67,8 +67,8 @@ func (x *Execution) wait(wake, now time.Time) {
 		checkpoint := x.batch.begun.Add(x.CheckpointAfter)
 		if !now.Before(checkpoint) {
 			x.commit(false)
-		} else if wake.IsZero() || checkpoint.Before(wake) {
-			x.callAt = checkpoint
+		} else {
+			x.callAt = interpreter.Earlier(wake, checkpoint)
 		}
 	}
 }
@@ -83,11 +83,7 @@ func (x *Execution) wake() time.Time {
 	if x.state.Status != interpreter.StatusPending {
 		return x.state.NextWake()
 	}
-	wake := store.Moment(x.stored.Started)
-	if deadline := store.Moment(x.stored.Deadline); !deadline.IsZero() && deadline.Before(wake) {
-		wake = deadline
-	}
-	return wake
+	return interpreter.Earlier(x.stored.Started, x.stored.Deadline)
 }
 
 // begin starts the effects of the batch that may be started; over says that the execution ends.

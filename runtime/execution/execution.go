@@ -105,10 +105,7 @@ func (x *Execution) Actions() *Actions {
 
 // nextCall returns when the driver has to call TimePassed.
 func (x *Execution) nextCall() time.Time {
-	if handOver := x.slots.handOverAt; !handOver.IsZero() && (x.callAt.IsZero() || handOver.Before(x.callAt)) {
-		return handOver
-	}
-	return x.callAt
+	return interpreter.Earlier(x.callAt, x.slots.handOverAt)
 }
 
 // Instance returns what is executed.

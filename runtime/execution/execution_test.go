@@ -41,7 +41,7 @@ func takeAfter(t *testing.T, deaths int64) *driven {
 	}
 	claimed := store.Claimed{
 		Instance: store.Instance{Namespace: "test", ID: "a"}, Token: store.Token{Epoch: 1, Nonce: "n"}, At: d.now,
-		Loaded: store.Loaded{Lifecycle: store.Lifecycle{Status: interpreter.StatusRunning, Started: store.Millis(d.now), Deaths: deaths}, Invocation: invocation},
+		Loaded: store.Loaded{Lifecycle: store.Lifecycle{Status: interpreter.StatusRunning, Started: d.now, Deaths: deaths}, Invocation: invocation},
 	}
 	config := execution.Config{
 		Clock: func() time.Time { return d.now }, LoadWithin: loadWithin, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond,

@@ -81,8 +81,8 @@ func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, parti
 		return store.Start{}, fmt.Errorf("write what is fixed about the instance: %w", err)
 	}
 	deadline := i.Deadline
-	if i.Parent != nil && (deadline.IsZero() || !i.Parent.Deadline.IsZero() && i.Parent.Deadline.Before(deadline)) {
-		deadline = i.Parent.Deadline
+	if i.Parent != nil {
+		deadline = interpreter.Earlier(deadline, i.Parent.Deadline)
 	}
 	start := store.Start{Instance: instance, Invocation: data, Deadline: deadline, Urgent: i.TimeoutsFromAccept || !deadline.IsZero()}
 	if i.Family != nil {
@@ -103,9 +103,9 @@ func share(n, partitions int) int {
 
 // Start returns the event with which the run begins. Timeouts of one that has ended before its time never counted.
 func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interpreter.Start {
-	accepted := r.CreatedAt()
+	accepted := r.Created
 	ev := interpreter.Start{
-		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), StartedAt: store.Moment(r.Started), Depth: i.Depth,
+		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), StartedAt: r.Started, Depth: i.Depth,
 	}
 	from := ev.StartedAt
 	if i.TimeoutsFromAccept {

@@ -22,7 +22,7 @@ type loading struct {
 // so long that the owner seems to hang.
 func (x *Execution) load(claimed store.Claimed) {
 	until := x.Clock().Add(x.LoadWithin)
-	if wake := store.Moment(claimed.Lifecycle.Wake); !wake.IsZero() && wake.Add(store.HangTolerance/2).Before(until) {
+	if wake := claimed.Lifecycle.Wake; !wake.IsZero() && wake.Add(store.HangTolerance/2).Before(until) {
 		until = wake.Add(store.HangTolerance / 2)
 	}
 	x.loading = loading{claimed: claimed, until: until}
@@ -95,7 +95,7 @@ func (x *Execution) restore(c store.Claimed) (err error) {
 // starts reports whether the time of a delayed start has come, or will never come.
 func (x *Execution) starts() bool {
 	now := x.Clock()
-	return !now.Before(store.Moment(x.stored.Started)) || x.stored.Deadline != 0 && !now.Before(store.Moment(x.stored.Deadline))
+	return !now.Before(x.stored.Started) || !x.stored.Deadline.IsZero() && !now.Before(x.stored.Deadline)
 }
 
 // receive queues messages that have not been stepped.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // Steps: the events that are stepped, and what the steps ask for.
@@ -86,8 +85,8 @@ func (x *Execution) step(ev interpreter.Event) {
 	if x.batch.begun.IsZero() {
 		x.batch.begun = now
 	}
-	if d := x.state.NextDeadline(); at.Before(d) && (x.batch.guard.IsZero() || d.Before(x.batch.guard)) {
-		x.batch.guard = d
+	if d := x.state.NextDeadline(); at.Before(d) {
+		x.batch.guard = interpreter.Earlier(x.batch.guard, d)
 	}
 	result := interpreter.Step(x.program, x.state, ev, at)
 	x.batch.at, x.again = at, result.Again
@@ -106,7 +105,7 @@ func (x *Execution) startTime(now time.Time) time.Time {
 	if x.quarantined() {
 		return now
 	}
-	if at := store.Moment(x.stored.Started); x.stored.Status != interpreter.StatusPending && !now.Before(at) {
+	if at := x.stored.Started; x.stored.Status != interpreter.StatusPending && !now.Before(at) {
 		return at
 	}
 	return now

@@ -38,8 +38,8 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	}
 	p.Put(p.key(i, "record"), []byte(to.String()))
 	p.Put(p.placeKey(i, to.Place()), []byte(to.Owner))
-	if to.Held() && to.Lease > p.counter("lease/"+to.Owner) {
-		p.setCounter("lease/"+to.Owner, to.Lease)
+	if to.Held() && to.Lease.After(p.lease(to.Owner)) {
+		p.setLease(to.Owner, to.Lease)
 	}
 	p.putState(i, c.State)
 	p.putEntries(i, c)
@@ -57,7 +57,7 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 
 func (p *partition) putEntries(i store.Instance, c *store.Change) {
 	for n, data := range c.Entries {
-		entry := fmt.Appendf(nil, "%d %d %s ", p.now, c.To.Epoch, c.To.Nonce)
+		entry := fmt.Appendf(nil, "%d %d %s ", store.Millis(p.now), c.To.Epoch, c.To.Nonce)
 		p.Put(p.key(i, "history/"+number(c.From.Entries+int64(n)+1)), append(entry, data...))
 	}
 }
@@ -99,8 +99,9 @@ func (p *partition) seen(id string) bool {
 
 // remember notes that an operation has been done.
 func (p *partition) remember(id string) {
-	p.Put(p.prefix+"seen/"+id, strconv.AppendInt(nil, p.now, 10))
-	p.Put(p.prefix+"seen-at/"+number(p.now)+"/"+id, nil)
+	now := store.Millis(p.now)
+	p.Put(p.prefix+"seen/"+id, strconv.AppendInt(nil, now, 10))
+	p.Put(p.prefix+"seen-at/"+number(now)+"/"+id, nil)
 	p.forget(2) // so that there are never more than come in a day
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -48,24 +49,34 @@ func parseNumber(s string) int64 {
 // setPrefix returns what the keys of a set begin with.
 func (p *partition) setPrefix(s store.Set) string { return p.prefix + string(s) + "/" }
 
+// never stands in the key of a run that no time moves: it comes after all times.
+const never = 1 << 53
+
 // placeKey returns the key of a run at a place.
 func (p *partition) placeKey(i store.Instance, at store.Place) string {
-	return p.setPrefix(at.Set) + number(at.At) + "/" + i.String()
+	ms := int64(never)
+	if !at.At.IsZero() {
+		ms = store.Millis(at.At)
+	}
+	return p.setPrefix(at.Set) + number(ms) + "/" + i.String()
 }
 
 // indexKey returns the key of a run in the order of creation.
-func (p *partition) indexKey(i store.Instance, created int64) string {
-	return p.prefix + "index/" + number(created) + "/" + i.String()
+func (p *partition) indexKey(i store.Instance, created time.Time) string {
+	return p.prefix + "index/" + number(store.Millis(created)) + "/" + i.String()
 }
 
 func (p *partition) key(i store.Instance, part string) string {
 	return p.prefix + "i/" + i.String() + "/" + part
 }
 
-// indexed reads the number and the run of a key of a set.
-func indexed(key, prefix string) (int64, store.Instance) {
+// indexed reads the time, zero for never, and the run of a key of a set.
+func indexed(key, prefix string) (at time.Time, i store.Instance) {
 	n, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-	return parseNumber(n), instanceOf(rest)
+	if ms := parseNumber(n); ms != never {
+		at = store.Moment(ms)
+	}
+	return at, instanceOf(rest)
 }
 
 // instanceOf reads what Instance.String has written into a key.

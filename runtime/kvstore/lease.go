@@ -3,6 +3,7 @@ package kvstore
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -13,11 +14,14 @@ func (s *Store) Renew(_ context.Context, c store.Renew) (renewed []store.Renewed
 		renewed = nil
 		for _, n := range c.Partitions {
 			p := s.partition(tx, n)
-			name := "lease/" + c.Worker
-			if ends := p.counter(name); ends != 0 {
-				p.setCounter(name, max(ends, p.now+c.Lease.Milliseconds()))
-				renewed = append(renewed, store.Renewed{Partition: n, At: store.Moment(p.now)})
+			ends := p.lease(c.Worker)
+			if ends.IsZero() {
+				continue
 			}
+			if renewal := p.now.Add(c.Lease.Truncate(time.Millisecond)); renewal.After(ends) {
+				p.setLease(c.Worker, renewal)
+			}
+			renewed = append(renewed, store.Renewed{Partition: n, At: p.now})
 		}
 		return nil
 	})
@@ -53,19 +57,26 @@ func (p *partition) heldBy(worker string, n int) (all []store.Instance) {
 	return all
 }
 
+// lease returns when the lease of a worker ends, or has ended; zero if it has none.
+func (p *partition) lease(worker string) time.Time { return store.Moment(p.counter("lease/" + worker)) }
+
+func (p *partition) setLease(worker string, ends time.Time) {
+	p.setCounter("lease/"+worker, store.Millis(ends))
+}
+
 // leases calls f with each lease, and when it ends.
-func (p *partition) leases(f func(worker string, ends int64)) {
+func (p *partition) leases(f func(worker string, ends time.Time)) {
 	prefix := p.prefix + "lease/"
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		worker := strings.TrimPrefix(key, prefix)
-		f(worker, p.counter("lease/"+worker))
+		f(worker, p.lease(worker))
 		return true
 	})
 }
 
 // forgetLease forgets the lease of a worker, if it has ended and the worker holds nothing.
 func (p *partition) forgetLease(worker string) {
-	if name := "lease/" + worker; p.counter(name) <= p.now && len(p.heldBy(worker, 1)) == 0 {
-		p.Delete(p.prefix + name)
+	if !p.lease(worker).After(p.now) && len(p.heldBy(worker, 1)) == 0 {
+		p.Delete(p.prefix + "lease/" + worker)
 	}
 }

@@ -3,6 +3,7 @@ package kvstore
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
@@ -12,8 +13,8 @@ import (
 type partition struct {
 	Tx
 	prefix string
-	now    int64
-	offset int64 // what makes now of the clock
+	now    time.Time
+	offset int64 // in milliseconds: what makes now of the clock
 	fell   bool  // the clock has just been found to have gone back
 }
 
@@ -29,12 +30,12 @@ func (p *partition) readTime(clock int64) {
 	} else if p.fell = clock+p.offset < written-back; p.fell {
 		p.offset = written - clock
 	}
-	p.now = max(clock+p.offset, written)
+	p.now = store.Moment(max(clock+p.offset, written))
 }
 
 // keepTime notes the time with what is written.
 func (p *partition) keepTime() {
-	p.setCounter("clock", p.now)
+	p.setCounter("clock", store.Millis(p.now))
 	if p.offset != p.counter("offset") {
 		p.setCounter("offset", p.offset)
 	}
@@ -68,12 +69,12 @@ func (p *partition) record(i store.Instance) (*store.Lifecycle, error) {
 	}
 	r, err := store.ParseLifecycle(string(value))
 	if err != nil {
-		return nil, store.Refuse(store.Corrupt, store.Moment(p.now), "run %s: %s", i, err)
+		return nil, store.Refuse(store.Corrupt, p.now, "run %s: %s", i, err)
 	}
 	mail, _ := p.Get(p.key(i, "mail"))
 	r.Mail, _ = strconv.ParseInt(string(mail), 10, 64) // absent is 0
 	if r.Held() {
-		r.Lease = p.counter("lease/" + r.Owner)
+		r.Lease = p.lease(r.Owner)
 	}
 	return &r, nil
 }
@@ -95,12 +96,12 @@ func (p *partition) putAway(i store.Instance) {
 		}
 	}
 	if _, ok := p.Get(p.key(i, "record")); ok {
-		p.Put(p.placeKey(i, store.Place{Set: store.SetWaiting, At: store.Never}), nil)
+		p.Put(p.placeKey(i, store.Place{Set: store.SetWaiting}), nil)
 	}
 }
 
 func (p *partition) refuse(code store.Code, i store.Instance) error {
-	return store.Refuse(code, store.Moment(p.now), "run %s", i)
+	return store.Refuse(code, p.now, "run %s", i)
 }
 
 // load returns everything of a run but inbox, history and payloads.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -28,21 +29,13 @@ func (s *Store) Written(context.Context) (all []store.Written, err error) {
 	err = s.db.View(func(tx Tx) error {
 		for n := range s.writes {
 			p := s.partition(tx, n)
-			w := store.Written{Writes: s.writes[n].Load(), At: store.Moment(p.now)}
-			p.leases(func(_ string, ends int64) { w.Lease = earlier(w.Lease, store.Moment(ends)) })
+			w := store.Written{Writes: s.writes[n].Load(), At: p.now}
+			p.leases(func(_ string, ends time.Time) { w.Lease = interpreter.Earlier(w.Lease, ends) })
 			all = append(all, w)
 		}
 		return nil
 	})
 	return all, err
-}
-
-// earlier returns the earlier of two times that are not zero.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // Drift implements store.Reader. A record and its index are changed in one transaction, and comparing them would mean
@@ -52,21 +45,21 @@ func (s *Store) Drift(context.Context, store.Drift) (store.Drifted, error) {
 }
 
 func (p *partition) poll(of, n int, expired bool) store.Work {
-	w := store.Work{At: store.Moment(p.now), Begun: p.first(store.SetBegun, n), New: p.first(store.SetNew, n)}
+	w := store.Work{At: p.now, Begun: p.first(store.SetBegun, n), New: p.first(store.SetNew, n)}
 	for _, set := range []store.Set{store.SetWaiting, store.SetHeld} {
 		p.due(set, n, &w)
 	}
-	p.leases(func(worker string, ends int64) {
-		if ends > p.now {
-			w.Lease = earlier(w.Lease, store.Moment(ends))
+	p.leases(func(worker string, ends time.Time) {
+		if ends.After(p.now) {
+			w.Lease = interpreter.Earlier(w.Lease, ends)
 		} else {
 			w.AddEnded(worker, p.heldBy(worker, n))
 		}
 	})
 	if expired {
 		w.Expired = p.first(store.SetClosed, n)
-		p.scan(store.SetClosed, func(at int64, _ store.Instance) bool {
-			w.Closed = store.Moment(at)
+		p.scan(store.SetClosed, func(at time.Time, _ store.Instance) bool {
+			w.Closed = at
 			return false
 		})
 	}
@@ -76,11 +69,11 @@ func (p *partition) poll(of, n int, expired bool) store.Work {
 
 // due adds to the work what is due in a set, as long as that is less than n.
 func (p *partition) due(set store.Set, n int, w *store.Work) {
-	p.scan(set, func(at int64, i store.Instance) bool {
+	p.scan(set, func(at time.Time, i store.Instance) bool {
 		switch {
-		case at == store.Never:
-		case at > p.now || len(w.Due) >= n:
-			w.Next = earlier(w.Next, store.Moment(at))
+		case at.IsZero():
+		case at.After(p.now) || len(w.Due) >= n:
+			w.Next = interpreter.Earlier(w.Next, at)
 		default:
 			w.Due = append(w.Due, i)
 			return true
@@ -113,7 +106,7 @@ func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []st
 
 // first returns the first runs of a set.
 func (p *partition) first(set store.Set, n int) (all []store.Instance) {
-	p.scan(set, func(_ int64, i store.Instance) bool {
+	p.scan(set, func(_ time.Time, i store.Instance) bool {
 		if len(all) < n {
 			all = append(all, i)
 		}
@@ -123,7 +116,7 @@ func (p *partition) first(set store.Set, n int) (all []store.Instance) {
 }
 
 // scan calls f with the runs of a set, in its order, until f returns false.
-func (p *partition) scan(set store.Set, f func(int64, store.Instance) bool) {
+func (p *partition) scan(set store.Set, f func(time.Time, store.Instance) bool) {
 	prefix := p.setPrefix(set)
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool { return f(indexed(key, prefix)) })
 }
@@ -183,11 +176,12 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []store.Instance, err error) {
 	err = s.view(of, func(p *partition) error {
 		all = slices.Concat(p.first(store.SetNew, math.MaxInt), p.first(store.SetBegun, math.MaxInt), p.first(store.SetHeld, math.MaxInt))
-		p.scan(store.SetWaiting, func(at int64, i store.Instance) bool {
-			if at <= until.UnixMilli() {
-				all = append(all, i)
+		p.scan(store.SetWaiting, func(at time.Time, i store.Instance) bool {
+			if at.IsZero() || at.After(until) {
+				return false
 			}
-			return at <= until.UnixMilli()
+			all = append(all, i)
+			return true
 		})
 		return nil
 	})
@@ -229,7 +223,7 @@ func (s *Store) Payload(_ context.Context, i store.Instance, ref string) (data [
 	err = s.view(s.of(i), func(p *partition) error {
 		value, ok := p.Get(p.key(i, "payload/"+ref))
 		if !ok {
-			return store.Refuse(store.NoSuch, store.Moment(p.now), "payload %s of run %s", ref, i)
+			return store.Refuse(store.NoSuch, p.now, "payload %s of run %s", ref, i)
 		}
 		data = clone(value)
 		return nil
@@ -242,7 +236,7 @@ func (s *Store) Definition(_ context.Context, key string) (data []byte, err erro
 	err = s.view(0, func(p *partition) error {
 		value, ok := p.Get(definitionPrefix + key)
 		if !ok {
-			return store.Refuse(store.NoSuch, store.Moment(p.now), "definition %s", key)
+			return store.Refuse(store.NoSuch, p.now, "definition %s", key)
 		}
 		data = clone(value)
 		return nil
@@ -267,7 +261,7 @@ func (s *Store) Define(_ context.Context, key string, data []byte) error {
 	return s.update(0, func(p *partition) error {
 		kept, ok := p.Get(definitionPrefix + key)
 		if ok && string(kept) != string(data) {
-			return store.Refuse(store.Conflict, store.Moment(p.now), "definition %s", key)
+			return store.Refuse(store.Conflict, p.now, "definition %s", key)
 		}
 		p.Put(definitionPrefix+key, data)
 		return nil

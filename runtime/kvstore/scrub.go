@@ -65,7 +65,7 @@ func (p *partition) forget(n int) {
 	var old []string
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 		at, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		if p.now-parseNumber(at) < store.Remembered.Milliseconds() || len(old) == n {
+		if p.now.Sub(store.Moment(parseNumber(at))) < store.Remembered || len(old) == n {
 			return false
 		}
 		old = append(old, key)

@@ -88,7 +88,7 @@ func (s *Store) Start(_ context.Context, c store.Start) (started store.Started, 
 	}
 	n := s.of(i)
 	err = s.update(n, func(p *partition) error {
-		started = store.Started{At: store.Moment(p.now)}
+		started = store.Started{At: p.now}
 		if info, ok := p.Get(p.key(i, "info")); ok {
 			started.Again = string(info) == string(c.Invocation)
 			if !started.Again {
@@ -128,7 +128,7 @@ func (s *Store) Claim(_ context.Context, c store.Claim) (claimed []store.Claimed
 			r := change.To
 			claimed = append(claimed, store.Claimed{
 				Instance: i, Token: store.Token{Epoch: r.Epoch, Nonce: r.Nonce}, Loaded: p.load(i, r), Inbox: p.inbox(i),
-				At: store.Moment(p.now),
+				At: p.now,
 			})
 		}
 		return nil
@@ -142,7 +142,7 @@ func (s *Store) Commit(_ context.Context, c store.Commit) (done store.Committed,
 	hints := false
 	err = s.update(n, func(p *partition) error {
 		change, err := p.transition(c.Instance, &c)
-		done, hints = store.Committed{At: store.Moment(p.now), Mail: change.To.Unread()}, !change.Done && change.Hints()
+		done, hints = store.Committed{At: p.now, Mail: change.To.Unread()}, !change.Done && change.Hints()
 		return err
 	})
 	if err == nil && hints {
@@ -154,14 +154,14 @@ func (s *Store) Commit(_ context.Context, c store.Commit) (done store.Committed,
 // Promote implements store.Store.
 func (s *Store) Promote(_ context.Context, c store.Promote) (done store.Promoted, err error) {
 	err = s.update(c.Partition, func(p *partition) error {
-		done = store.Promoted{At: store.Moment(p.now)}
+		done = store.Promoted{At: p.now}
 		for _, i := range c.Instances {
 			change, err := p.transition(i, &c)
 			switch store.RefusedAs(err) {
 			case store.NoSuch, store.Corrupt:
 				p.putAway(i)
 			case "":
-				if change.To.Ready != 0 {
+				if !change.To.Ready.IsZero() {
 					done.Ready++
 				}
 			}

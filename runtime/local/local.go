@@ -218,9 +218,7 @@ func (l *local) count(tasks int) {
 
 func (l *local) nextWake() (next time.Time) {
 	for _, i := range l.runs {
-		if wake := i.state.NextWake(); !wake.IsZero() && (next.IsZero() || wake.Before(next)) {
-			next = wake
-		}
+		next = interpreter.Earlier(next, i.state.NextWake())
 	}
 	return next
 }

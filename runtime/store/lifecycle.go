@@ -10,32 +10,33 @@ import (
 )
 
 // Lifecycle is what a store has to know of a run: who may write to it, and when it has to be looked at. Times are
-// milliseconds since 1970 by the store's clock; 0 is never. What operations make of it is in the files transition*.go.
+// whole milliseconds in UTC by the store's clock, so that == compares them; the zero time is never. What operations make of
+// it is in the files transition*.go.
 type Lifecycle struct {
 	Status   interpreter.Status // the phase at the last commit
 	Reason   string             // why it is closed: completed, faulted, timed_out, cancelled, terminated; or Quarantined
 	Epoch    int64
 	Nonce    string
-	Owner    string // the worker that holds the token; empty for nobody
-	Version  int64  // grows with each commit
-	Wake     int64  // when the run wants to be looked at
-	Deadline int64  // the earliest deadline in force
-	Ready    int64  // since when it may be claimed; 0 if it may not
-	Begun    bool   // while it may be claimed: it comes before all that is new
-	Read     int64  // messages that were ever consumed
-	Deaths   int64  // owners lost since the last progress
+	Owner    string    // the worker that holds the token; empty for nobody
+	Version  int64     // grows with each commit
+	Wake     time.Time // when the run wants to be looked at
+	Deadline time.Time // the earliest deadline in force
+	Ready    time.Time // since when it may be claimed; zero if it may not
+	Begun    bool      // while it may be claimed: it comes before all that is new
+	Read     int64     // messages that were ever consumed
+	Deaths   int64     // owners lost since the last progress
 	// AwaitsSlot says that the owner does nothing for the run but wait for a slot: the loss of such an owner is not counted.
 	AwaitsSlot bool
-	Created    int64
-	Started    int64 // when its first owner took it; before that, when it may be taken; 0 if it has ended before
-	Closed     int64
+	Created    time.Time
+	Started    time.Time // when its first owner took it; before that, when it may be taken; zero if it has ended before
+	Closed     time.Time
 	Records    int64 // of history
 	Entries    int64 // of history
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 
-	Mail  int64 // messages that were ever delivered
-	Lease int64 // until when the owner's lease lasts; 0 if it has none any more
+	Mail  int64     // messages that were ever delivered
+	Lease time.Time // until when the owner's lease lasts; zero if it has none any more
 }
 
 // Quarantined is the Reason of a run whose work does not go on because it has killed its owners. Its time does: it
@@ -51,13 +52,13 @@ func (r *Lifecycle) Unread() bool { return r.Mail > r.Read }
 
 // Expires reports whether a run that nobody has started is over at a time.
 func (r *Lifecycle) Expires(at time.Time) bool {
-	return r.Status == interpreter.StatusPending && r.Deadline != 0 && r.Deadline <= at.UnixMilli()
+	return r.Status == interpreter.StatusPending && reached(r.Deadline, at)
 }
 
-// CreatedAt returns when the run was created.
-func (r *Lifecycle) CreatedAt() time.Time { return Moment(r.Created) }
+// reached reports whether it is a time already; the zero time is never reached.
+func reached(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
-// Moment returns the time of a Lifecycle's field; the zero time for 0.
+// Moment returns the time that a store keeps as milliseconds since 1970; the zero time for 0.
 func Moment(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
@@ -65,8 +66,8 @@ func Moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Millis returns the field of a Lifecycle for a time; a time within a millisecond counts as its end, so that nothing is
-// early.
+// Millis returns the milliseconds that a store keeps for a time, 0 for the zero time; a time within a millisecond counts as
+// its end, so that nothing is early.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -77,6 +78,9 @@ func Millis(t time.Time) int64 {
 	}
 	return ms
 }
+
+// millisecondOf returns the beginning of the millisecond that a time is in.
+func millisecondOf(t time.Time) time.Time { return Moment(t.UnixMilli()) }
 
 // recordFields is how many fields a stored record has.
 const recordFields = 18
@@ -91,6 +95,7 @@ func (r *Lifecycle) String() string {
 		b = append(append(b, s...), ' ')
 	}
 	number := func(n int64) { b = append(strconv.AppendInt(b, n, 10), ' ') }
+	moment := func(t time.Time) { number(Millis(t)) }
 	flag := func(is bool) {
 		if is {
 			number(1)
@@ -104,16 +109,16 @@ func (r *Lifecycle) String() string {
 	text(r.Nonce)
 	text(r.Owner)
 	number(r.Version)
-	number(r.Wake)
-	number(r.Deadline)
-	number(r.Ready)
+	moment(r.Wake)
+	moment(r.Deadline)
+	moment(r.Ready)
 	flag(r.Begun)
 	number(r.Read)
 	number(r.Deaths)
 	flag(r.AwaitsSlot)
-	number(r.Created)
-	number(r.Started)
-	number(r.Closed)
+	moment(r.Created)
+	moment(r.Started)
+	moment(r.Closed)
 	number(r.Records)
 	number(r.Entries)
 	return string(b[:len(b)-1])
@@ -133,6 +138,7 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 		}
 		return n
 	}
+	moment := func(i int) time.Time { return Moment(number(i)) }
 	text := func(i int) string {
 		if fields[i] == "-" {
 			return ""
@@ -141,8 +147,8 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	}
 	r := Lifecycle{
 		Status: interpreter.Status(text(0)), Reason: text(1), Epoch: number(2), Nonce: text(3), Owner: text(4),
-		Version: number(5), Wake: number(6), Deadline: number(7), Ready: number(8), Begun: number(9) != 0, Read: number(10),
-		Deaths: number(11), AwaitsSlot: number(12) != 0, Created: number(13), Started: number(14), Closed: number(15), Records: number(16), Entries: number(17),
+		Version: number(5), Wake: moment(6), Deadline: moment(7), Ready: moment(8), Begun: number(9) != 0, Read: number(10),
+		Deaths: number(11), AwaitsSlot: number(12) != 0, Created: moment(13), Started: moment(14), Closed: moment(15), Records: number(16), Entries: number(17),
 	}
 	return r, bad
 }

@@ -1,9 +1,15 @@
 package store
 
+import (
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+)
+
 // Set is one of the sets of a partition. A run stands in exactly one of them, which follows from its record alone.
 type Set string
 
-// The sets, each ordered by a time in milliseconds.
+// The sets, each ordered by a time.
 const (
 	SetNew     Set = "new"     // may be claimed: since when
 	SetBegun   Set = "begun"   // may be claimed, before all that is new: since when
@@ -15,14 +21,11 @@ const (
 // Sets returns all sets.
 func Sets() []Set { return []Set{SetNew, SetBegun, SetWaiting, SetHeld, SetClosed} }
 
-// Never is the place of what no time moves. It comes after all others.
-const Never = 1 << 53
-
 // Place is where a run stands.
 type Place struct {
 	Set   Set
-	At    int64  // its order in the set, in milliseconds
-	Owner string // who holds it, in SetHeld
+	At    time.Time // its order in the set; zero, which comes after all others, for what no time moves
+	Owner string    // who holds it, in SetHeld
 }
 
 // Place returns where the run stands.
@@ -32,32 +35,27 @@ func (r *Lifecycle) Place() Place {
 		return Place{Set: SetClosed, At: r.Closed}
 	case r.Held():
 		return Place{Set: SetHeld, At: r.hangs(), Owner: r.Owner}
-	case r.Ready != 0 && r.Begun:
+	case !r.Ready.IsZero() && r.Begun:
 		return Place{Set: SetBegun, At: r.Ready}
-	case r.Ready != 0:
+	case !r.Ready.IsZero():
 		return Place{Set: SetNew, At: r.Ready}
-	case r.Wake != 0:
-		return Place{Set: SetWaiting, At: r.Wake}
 	}
-	return Place{Set: SetWaiting, At: Never}
+	return Place{Set: SetWaiting, At: r.Wake}
 }
 
-// Due returns when somebody has to look at a run that is not ready, Never for never: an owner looks itself, unless it is
+// Due returns when somebody has to look at a run that is not ready, zero for never: an owner looks itself, unless it is
 // dead or hangs.
-func (r *Lifecycle) Due() int64 {
-	switch {
-	case r.Held():
-		return min(r.hangs(), r.Lease)
-	case r.Wake == 0:
-		return Never
+func (r *Lifecycle) Due() time.Time {
+	if r.Held() {
+		return interpreter.Earlier(r.hangs(), r.Lease)
 	}
 	return r.Wake
 }
 
 // hangs returns when the owner of a run counts as hanging: it has let a wake-up pass.
-func (r *Lifecycle) hangs() int64 {
-	if r.Wake == 0 {
-		return Never
+func (r *Lifecycle) hangs() time.Time {
+	if r.Wake.IsZero() {
+		return time.Time{}
 	}
-	return r.Wake + HangTolerance.Milliseconds()
+	return r.Wake.Add(HangTolerance)
 }

@@ -15,7 +15,7 @@ import (
 type Operation interface {
 	// Transition returns what the operation makes of a run at a time of the store's clock, or why it does not happen; r is
 	// nil if there is no such run.
-	Transition(r *Lifecycle, now int64) (Change, Code)
+	Transition(r *Lifecycle, now time.Time) (Change, Code)
 }
 
 // Change is what a transition makes of a run. A store writes all of it or nothing.
@@ -24,8 +24,8 @@ type Change struct {
 	To   Lifecycle  // with a Lease, if the owner's lease in the partition is to last so long
 	Done bool       // the operation was done before: nothing is to be written
 
-	NotBefore int64 // the store's clock must have reached this: it is refused as Guard otherwise; 0 for any time
-	Before    int64 // and must not have reached this: it is refused as TimedOut otherwise; 0 for any time
+	NotBefore time.Time // the store's clock must have reached this: it is refused as Guard otherwise; zero for any time
+	Before    time.Time // and must not have reached this: it is refused as TimedOut otherwise; zero for any time
 	// WithMail says that the number of messages decides as well: there must be as many as From says.
 	WithMail bool
 	// Ended says that the lease of the owner in From has ended, and that it must still be so.
@@ -53,11 +53,11 @@ const (
 )
 
 // Check returns why a change cannot be made at a time of the store's clock; empty if it can.
-func (c *Change) Check(now int64) Code {
+func (c *Change) Check(now time.Time) Code {
 	switch {
-	case now < c.NotBefore:
+	case now.Before(c.NotBefore):
 		return Guard
-	case c.Before != 0 && now >= c.Before: // equality is a timeout
+	case reached(c.Before, now): // equality is a timeout
 		return TimedOut
 	}
 	return ""
@@ -65,25 +65,28 @@ func (c *Change) Check(now int64) Code {
 
 // Hints reports whether the change makes work for somebody at once.
 func (c *Change) Hints() bool {
-	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || c.To.Ready != 0 && c.To.Ready != c.From.Ready
+	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || !c.To.Ready.IsZero() && c.To.Ready != c.From.Ready
 }
 
 // Transition creates the run.
-func (c *Start) Transition(r *Lifecycle, now int64) (Change, Code) {
+func (c *Start) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	if r != nil {
 		return Change{From: r, To: *r, Done: true}, ""
 	}
-	to := Lifecycle{Status: interpreter.StatusPending, Created: now, Started: now + c.Delay.Milliseconds(), Deadline: Millis(c.Deadline)}
-	if end := now + c.Timeout.Milliseconds(); c.Timeout > 0 && (to.Deadline == 0 || end < to.Deadline) {
-		to.Deadline = end
+	to := Lifecycle{Status: interpreter.StatusPending, Created: now, Started: later(now, c.Delay), Deadline: Moment(Millis(c.Deadline))}
+	if c.Timeout > 0 {
+		to.Deadline = interpreter.Earlier(to.Deadline, later(now, c.Timeout))
 	}
 	if c.Delay <= 0 {
 		to.Ready, to.Begun = now, c.Urgent
-	} else if to.Wake = to.Started; to.Deadline != 0 {
-		to.Wake = min(to.Wake, to.Deadline)
+	} else {
+		to.Wake = interpreter.Earlier(to.Started, to.Deadline)
 	}
 	return Change{To: to, NotBefore: now, Invocation: c.Invocation}, ""
 }
+
+// later returns the time that is whole milliseconds after another.
+func later(t time.Time, d time.Duration) time.Time { return t.Add(d.Truncate(time.Millisecond)) }
 
 // workerName is what a worker may be called: it stands in keys and patterns of stores.
 var workerName = regexp.MustCompile(`^[A-Za-z0-9]+$`)
@@ -97,23 +100,23 @@ func (c *Claim) Check() error {
 }
 
 // Transition gives the run to the worker that claims it.
-func (c *Claim) Transition(r *Lifecycle, now int64) (Change, Code) {
+func (c *Claim) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	switch {
 	case r == nil:
 		return Change{}, NoSuch
 	case r.Held() && r.Nonce == c.Nonce:
 		return Change{From: r, To: *r, Done: true}, ""
-	case r.Status.Final(), r.Held(), r.Ready == 0:
+	case r.Status.Final(), r.Held(), r.Ready.IsZero():
 		return Change{}, Conflict
 	}
 	to := *r
 	to.Epoch++
-	to.Nonce, to.Owner, to.Lease, to.Ready, to.Begun = c.Nonce, c.Worker, now+c.Lease.Milliseconds(), 0, false
-	if r.Status == interpreter.StatusPending && r.Started <= now && (r.Deadline == 0 || now < r.Deadline) {
-		to.Status, to.Started, to.Wake = interpreter.StatusRunning, now, 0
+	to.Nonce, to.Owner, to.Lease, to.Ready, to.Begun = c.Nonce, c.Worker, later(now, c.Lease), time.Time{}, false
+	if r.Status == interpreter.StatusPending && !now.Before(r.Started) && !reached(r.Deadline, now) {
+		to.Status, to.Started, to.Wake = interpreter.StatusRunning, now, time.Time{}
 	}
-	if to.Wake != 0 { // the new owner does not count as hanging yet, however overdue the run is
-		to.Wake = max(to.Wake, now)
+	if reached(to.Wake, now) { // the new owner does not count as hanging yet, however overdue the run is
+		to.Wake = now
 	}
 	change := Change{From: r, To: to, NotBefore: now, WithMail: true}
 	if r.Mail > 0 {
@@ -124,15 +127,15 @@ func (c *Claim) Transition(r *Lifecycle, now int64) (Change, Code) {
 
 // Transition makes the run ready if its time has come: it wants to be looked at, its owner's lease has ended, or its owner
 // hangs or gives it up.
-func (c *Promote) Transition(r *Lifecycle, now int64) (Change, Code) {
+func (c *Promote) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	if r == nil {
 		return Change{}, NoSuch
 	}
 	at, died := c.due(r, now)
-	if at == 0 {
+	if at.IsZero() {
 		return Change{}, Conflict
 	}
-	change := Change{From: r, To: *r, NotBefore: now, Ended: r.Held() && c.Worker == "" && now < r.hangs()}
+	change := Change{From: r, To: *r, NotBefore: now, Ended: r.Held() && c.Worker == "" && !reached(r.hangs(), now)}
 	to := &change.To
 	to.Owner, to.AwaitsSlot = "", false
 	if died {
@@ -143,32 +146,31 @@ func (c *Promote) Transition(r *Lifecycle, now int64) (Change, Code) {
 	if to.Deaths < MaxLosses {
 		to.Ready, to.Begun = at, true
 	} else {
-		to.Wake = 0
+		to.Wake = time.Time{}
 	}
 	return change, ""
 }
 
-// due returns since when a run should be ready, 0 if its time has not come, and whether its owner was lost.
-func (c *Promote) due(r *Lifecycle, now int64) (at int64, died bool) {
+// due returns since when a run should be ready, zero if its time has not come, and whether its owner was lost.
+func (c *Promote) due(r *Lifecycle, now time.Time) (at time.Time, died bool) {
 	switch {
-	case r.Status.Final(), r.Ready != 0:
-		return 0, false
+	case r.Status.Final(), !r.Ready.IsZero():
+		return time.Time{}, false
 	case c.Worker != "" && r.Owner == c.Worker:
 		return now, c.Died
 	case c.Worker != "":
-		return 0, false
+		return time.Time{}, false
+	case r.Held() && r.Lease.IsZero(): // its owner has no lease any more, and nobody knows since when
+		return now, !r.AwaitsSlot
 	}
-	switch at = r.Due(); {
-	case at > now:
-		return 0, false
-	case at == 0: // its owner has no lease any more, and nobody knows since when
-		at = now
+	if at = r.Due(); !reached(at, now) {
+		return time.Time{}, false
 	}
 	return at, r.Held() && !r.AwaitsSlot
 }
 
 // Transition puts the message into the inbox of the run.
-func (d *Delivery) Transition(r *Lifecycle, now int64) (Change, Code) {
+func (d *Delivery) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	switch {
 	case r == nil:
 		return Change{}, NoSuch
@@ -193,7 +195,7 @@ func (c *Change) receive(m Message) {
 }
 
 // Transition carries out what the store does of a command, and leaves the rest to the run's owner.
-func (c *Command) Transition(r *Lifecycle, now int64) (Change, Code) {
+func (c *Command) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	switch {
 	case r == nil:
 		return Change{}, NoSuch
@@ -215,8 +217,8 @@ func (c *Command) Transition(r *Lifecycle, now int64) (Change, Code) {
 
 // wake makes a run ready, before all that is new, unless somebody holds it, who gets a notice, or it is quarantined:
 // messages do not end that.
-func (r *Lifecycle) wake(now int64) {
-	if !r.Held() && (r.Ready == 0 || !r.Begun) && r.Reason != Quarantined {
+func (r *Lifecycle) wake(now time.Time) {
+	if !r.Held() && (r.Ready.IsZero() || !r.Begun) && r.Reason != Quarantined {
 		r.Ready, r.Begun = now, true
 	}
 }
@@ -228,7 +230,7 @@ type adoption struct{}
 // be relied on.
 func Adoption() Operation { return adoption{} }
 
-func (adoption) Transition(r *Lifecycle, now int64) (Change, Code) {
+func (adoption) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	if r == nil {
 		return Change{}, NoSuch
 	}
@@ -244,12 +246,12 @@ func (adoption) Transition(r *Lifecycle, now int64) (Change, Code) {
 }
 
 // Removes reports whether Remove deletes a run.
-func (c *Remove) Removes(r *Lifecycle, now int64) bool {
-	return r.Status.Final() && now-r.Closed >= c.Age.Milliseconds()
+func (c *Remove) Removes(r *Lifecycle, now time.Time) bool {
+	return r.Status.Final() && now.Sub(r.Closed) >= c.Age
 }
 
 // Remembered is how long stores remember that operations were done.
 const Remembered = 24 * time.Hour
 
 // Day returns the number of the day on which the run counts for its family.
-func (c *Start) Day(now int64) int64 { return now / (24 * time.Hour).Milliseconds() }
+func (c *Start) Day(now time.Time) int64 { return now.Unix() / int64((24 * time.Hour).Seconds()) }

@@ -7,7 +7,7 @@ import (
 )
 
 // Transition stores what the run's owner has done.
-func (c *Commit) Transition(r *Lifecycle, _ int64) (Change, Code) {
+func (c *Commit) Transition(r *Lifecycle, _ time.Time) (Change, Code) {
 	if r == nil {
 		return Change{}, NoSuch
 	}
@@ -26,7 +26,7 @@ func (c *Commit) Transition(r *Lifecycle, _ int64) (Change, Code) {
 	}
 	over := c.Releases()
 	change := Change{
-		From: r, To: c.After(*r), NotBefore: c.At.UnixMilli(), Before: c.before(r), WithMail: over || c.Read > 0,
+		From: r, To: c.After(*r), NotBefore: millisecondOf(c.At), Before: c.before(r), WithMail: over || c.Read > 0,
 		State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Consumed: c.Read,
 	}
 	if change.WithMail && r.Mail > 0 && !(change.To.Held() && change.To.Unread()) {
@@ -41,7 +41,7 @@ func (c *Commit) Releases() bool { return c.Release || c.Status.Final() }
 // After returns the record after the commit. What happens then, happens at the time of the steps.
 func (c *Commit) After(r Lifecycle) Lifecycle {
 	if c.Status.Final() && r.neverStarts(c.At) {
-		r.Started = 0
+		r.Started = time.Time{}
 	}
 	if len(c.Entries) > 0 && r.Version > 0 { // the first commit, that it has begun, does not count as progress
 		r.Deaths = 0
@@ -54,37 +54,37 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 	if r.Status = c.Status; !released {
 		r.Reason = c.Reason
 	}
-	r.Wake, r.Deadline, r.AwaitsSlot = Millis(c.Wake), Millis(c.Deadline), c.AwaitsSlot && !c.Releases()
+	r.Wake, r.Deadline, r.AwaitsSlot = Moment(Millis(c.Wake)), Moment(Millis(c.Deadline)), c.AwaitsSlot && !c.Releases()
 	switch {
 	case r.Status.Final():
-		r.Owner, r.Closed = "", c.At.UnixMilli()
+		r.Owner, r.Closed = "", millisecondOf(c.At)
 	case c.Release:
 		r.Owner = ""
 		if c.Ready || released || r.Unread() && r.Reason != Quarantined {
-			r.Ready, r.Begun = c.At.UnixMilli(), true
+			r.Ready, r.Begun = millisecondOf(c.At), true
 		}
 	}
 	return r
 }
 
-// before returns the earliest deadline that the commit must come before; 0 for none.
-func (c *Commit) before(r *Lifecycle) int64 {
-	guard := Millis(c.Guard)
-	if r.Deadline > c.At.UnixMilli() && (guard == 0 || r.Deadline < guard) {
-		guard = r.Deadline
+// before returns the earliest deadline that the commit must come before; zero for none.
+func (c *Commit) before(r *Lifecycle) time.Time {
+	guard := Moment(Millis(c.Guard))
+	if r.Deadline.After(c.At) {
+		guard = interpreter.Earlier(guard, r.Deadline)
 	}
 	return guard
 }
 
 // neverStarts reports whether a run that ends at a time has not been started before, and is not.
 func (r *Lifecycle) neverStarts(at time.Time) bool {
-	return r.Expires(at) || r.Status == interpreter.StatusPending && r.Started > at.UnixMilli()
+	return r.Expires(at) || r.Status == interpreter.StatusPending && r.Started.After(at)
 }
 
 // GiveBack returns the commit that lets go of a run as it is stored.
 func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
-		Wake: Moment(r.Wake), Deadline: Moment(r.Deadline), Release: true, Ready: true,
+		Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
 	}
 }

@@ -36,7 +36,7 @@ func parse(t *testing.T, text string) *store.Lifecycle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Mail, r.Lease = mail, lease
+	r.Mail, r.Lease = mail, store.Moment(lease)
 	return &r
 }
 
@@ -153,19 +153,19 @@ const (
 
 // outcome tells what an operation makes of a run, and checks it by the clock.
 func outcome(op store.Operation, r *store.Lifecycle) string {
-	change, code := op.Transition(r, now)
+	change, code := op.Transition(r, store.Moment(now))
 	if code == "" && change.Done {
 		return "done"
 	}
 	if code == "" {
-		code = change.Check(now)
+		code = change.Check(store.Moment(now))
 	}
 	if code != "" {
 		return string(code)
 	}
 	place, at := change.To.Place(), "never"
-	if place.At != store.Never {
-		at = fmt.Sprint(place.At)
+	if !place.At.IsZero() {
+		at = fmt.Sprint(store.Millis(place.At))
 	}
 	return fmt.Sprintf("%s in %s at %s", change.To.String(), place.Set, at)
 }

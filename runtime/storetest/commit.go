@@ -116,7 +116,7 @@ func commitClosed(s *suite) {
 	_, err = s.Commit(s.ctx(), done)
 	s.refused(err, store.Closed)
 	r := s.load(i).Lifecycle
-	if r.Status != interpreter.StatusCompleted || r.Closed == 0 || r.Held() || r.Reason != "completed" {
+	if r.Status != interpreter.StatusCompleted || r.Closed.IsZero() || r.Held() || r.Reason != "completed" {
 		s.Errorf("the record is %+v", r)
 	}
 	if w := s.poll(i); contains(ready(w), i) || contains(w.Due, i) || !contains(w.Expired, i) {
@@ -198,7 +198,7 @@ func release(s *suite) {
 	_, err := s.Commit(s.ctx(), c)
 	s.must(err)
 	r := s.load(i).Lifecycle
-	if r.Held() || r.Ready != 0 {
+	if r.Held() || !r.Ready.IsZero() {
 		s.Errorf("the record is %+v", r)
 	}
 	s.Advance(time.Hour)

@@ -25,7 +25,7 @@ func list(s *suite) {
 		s.must(err)
 		for _, item := range page.Items {
 			got = append(got, item.Instance)
-			if item.Lifecycle.Status != interpreter.StatusPending || len(item.Invocation) == 0 || item.Lifecycle.CreatedAt().IsZero() {
+			if item.Lifecycle.Status != interpreter.StatusPending || len(item.Invocation) == 0 || item.Lifecycle.Created.IsZero() {
 				s.Errorf("listed %+v", item)
 			}
 		}

@@ -41,7 +41,7 @@ func renew(s *suite) {
 		s.Error("renewed what the worker does not have")
 	}
 	c := s.claim(i)
-	if l := s.load(i).Lifecycle; l.Owner != worker || store.Moment(l.Lease).Sub(c.At.Add(lease)).Abs() > margin {
+	if l := s.load(i).Lifecycle; l.Owner != worker || l.Lease.Sub(c.At.Add(lease)).Abs() > margin {
 		s.Errorf("the record is %+v", l)
 	}
 	s.Advance(lease / 2)

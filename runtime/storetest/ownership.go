@@ -64,7 +64,7 @@ func startLater(s *suite) {
 	if p := s.promote(i); p.Ready != 1 {
 		s.Errorf("promoted %+v", p)
 	}
-	if c := s.claim(i); c.Lifecycle.Started < store.Millis(started.At.Add(time.Minute)) || c.Lifecycle.Status != interpreter.StatusRunning {
+	if c := s.claim(i); c.Lifecycle.Started.Before(started.At.Add(time.Minute)) || c.Lifecycle.Status != interpreter.StatusRunning {
 		s.Errorf("claimed as %+v", c.Lifecycle)
 	}
 }
@@ -77,7 +77,7 @@ func deadlineBeforeStart(s *suite) {
 	s.must(err)
 	s.Advance(2 * time.Minute)
 	s.promote(b)
-	if c := s.claim(b); c.Lifecycle.Status != interpreter.StatusPending || c.Lifecycle.Deadline != store.Millis(now.Add(time.Minute)) {
+	if c := s.claim(b); c.Lifecycle.Status != interpreter.StatusPending || !c.Lifecycle.Deadline.Equal(now.Add(time.Minute)) {
 		s.Errorf("claimed as %+v", c.Lifecycle)
 	}
 }
@@ -123,7 +123,7 @@ func claimStarts(s *suite) {
 	i := s.start("a")
 	s.Advance(time.Second)
 	c := s.claim(i)
-	if c.Lifecycle.Started != store.Millis(c.At) || c.Lifecycle.Status != interpreter.StatusRunning {
+	if !c.Lifecycle.Started.Equal(c.At) || c.Lifecycle.Status != interpreter.StatusRunning {
 		s.Errorf("claimed at %s as %+v", c.At, c.Lifecycle)
 	}
 	s.Advance(lease + time.Millisecond)
@@ -220,7 +220,7 @@ func endsBeforeStart(s *suite) {
 		c.Status, c.Reason = interpreter.StatusFaulted, "timed_out"
 		_, err = s.Commit(s.ctx(), c)
 		s.must(err)
-		if r := s.load(i).Lifecycle; r.Started != 0 || r.Closed == 0 {
+		if r := s.load(i).Lifecycle; !r.Started.IsZero() || r.Closed.IsZero() {
 			s.Errorf("%s: the record is %+v", name, r)
 		}
 	}

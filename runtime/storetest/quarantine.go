@@ -90,7 +90,7 @@ func quarantinedEnds(s *suite) {
 	c.Status, c.Reason = interpreter.StatusFaulted, "timed_out"
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
-	if r := s.load(i).Lifecycle; r.Reason != "timed_out" || r.Closed == 0 {
+	if r := s.load(i).Lifecycle; r.Reason != "timed_out" || r.Closed.IsZero() {
 		s.Errorf("the record is %+v", r)
 	}
 }
