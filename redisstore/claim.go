@@ -127,7 +127,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		}
 		one.loaded.Lifecycle = one.change.To
 		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
-		s.records.keep(ownRecord{one.subject, token, one.change.To, one.record.to})
+		s.records.keep(&ownRecord{one.subject, token, one.change.To, one.record.to})
 		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: now})
 	}
 	return claimed, nil

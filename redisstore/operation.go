@@ -106,20 +106,20 @@ func (s *Store) time(ctx context.Context, partition int) (time.Time, error) {
 
 // Commit implements store.Store.
 func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
-	own := s.records.of(c.Instance, c.Token)
-	known := own.subject != nil
+	own := s.records.remove(c.Instance, c.Token)
+	known := own != nil
 	if !known {
-		own.subject = s.subject(c.Instance, c.Token)
+		own = &ownRecord{subject: s.subject(c.Instance, c.Token), token: c.Token}
 	}
 	done, err := s.commit(ctx, &c, own, known)
-	if err != nil || c.Release || c.Status.Final() {
-		s.records.forget(c.Instance)
+	if err == nil && !c.Releases() {
+		s.records.keep(own)
 	}
 	return done, err
 }
 
-// commit makes a commit happen, beginning with the record that is known, if one is.
-func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, known bool) (store.Committed, error) {
+// commit makes a commit happen, beginning with the record that is known, if one is. If it happens, own is the record then.
+func (s *Store) commit(ctx context.Context, c *store.Commit, own *ownRecord, known bool) (store.Committed, error) {
 	for range maxAttempts {
 		from, stored, now := &own.lifecycle, own.text, c.At
 		if !known {
@@ -137,10 +137,10 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own ownRecord, know
 		case code != "":
 			return store.Committed{At: now}, &store.Refusal{Code: code, Detail: own.name, At: now}
 		case change.Done:
+			own.lifecycle, own.text = *from, stored
 			return store.Committed{At: now, Mail: change.To.Unread()}, nil
 		}
-		own.token = c.Token
-		answer, err := s.commitChange(ctx, &own, stored, &change)
+		answer, err := s.commitChange(ctx, own, stored, &change)
 		if err == nil && answer.code == "CHANGED" {
 			known = own.take(answer)
 			continue
@@ -163,7 +163,6 @@ func (s *Store) commitChange(ctx context.Context, own *ownRecord, stored string,
 	if answer.code == "OK" {
 		own.lifecycle, own.text = change.To, text
 		own.lifecycle.Mail = max(own.lifecycle.Mail, answer.mail())
-		s.records.keep(*own)
 	}
 	return answer, refusal(answer, own.name)
 }

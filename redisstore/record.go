@@ -125,35 +125,27 @@ type ownRecord struct {
 // maxRecords bounds the records of runs whose owners have gone without a word.
 const maxRecords = 100_000
 
-// of returns the record of a run that is held with a token; its subject is nil if it is not known.
-func (r *records) of(i store.Instance, t store.Token) ownRecord {
+// remove removes the record of a run, and returns it if the run is held with a token; nil if that is not known. The caller
+// has it alone, until it keeps it again.
+func (r *records) remove(i store.Instance, t store.Token) *ownRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if own := r.all[i]; own != nil && own.token == t {
-		return *own
+	own := r.all[i]
+	delete(r.all, i)
+	if own == nil || own.token != t {
+		return nil
 	}
-	return ownRecord{}
+	return own
 }
 
 // keep notes a record that has been stored.
-func (r *records) keep(own ownRecord) {
+func (r *records) keep(own *ownRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.all == nil || len(r.all) >= maxRecords {
 		r.all = map[store.Instance]*ownRecord{}
 	}
-	if is := r.all[own.instance]; is != nil {
-		*is = own
-		return
-	}
-	kept := own // which is the only copy on the heap
-	r.all[own.instance] = &kept
-}
-
-func (r *records) forget(i store.Instance) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.all, i)
+	r.all[own.instance] = own
 }
 
 func integer(v any) int64 {
