@@ -88,6 +88,10 @@ func TestTransitions(t *testing.T) {
 		{"commit", held, commit(func(c *store.Commit) { c.Entries, c.Records = make([][]byte, 1), 2 }), "running - 1 n w 4 0 0 0 0 0 0 0 900000 900000 0 6 3 in held at never"},
 		{"commit without progress", held, commit(func(*store.Commit) {}), "running - 1 n w 4 0 0 0 0 0 2 0 900000 900000 0 4 2 in held at never"},
 		{"commit a wait", held, commit(func(c *store.Commit) { c.Wake = store.Moment(1005000) }), "running - 1 n w 4 1005000 0 0 0 0 2 0 900000 900000 0 4 2 in held at 1007000"},
+		{"commit a wait within a millisecond", held, commit(func(c *store.Commit) { c.Wake = store.Moment(1005000).Add(1) }), "running - 1 n w 4 1005001 0 0 0 0 2 0 900000 900000 0 4 2 in held at 1007001"},
+		{"end within a millisecond", held, commit(func(c *store.Commit) {
+			c.At, c.Status, c.Reason = c.At.Add(time.Millisecond-1), interpreter.StatusCompleted, "completed"
+		}), "completed completed 1 n - 4 0 0 0 0 0 2 0 900000 900000 1000000 4 2 in closed at 1000000"},
 		{"commit that it waits for a slot", held, commit(func(c *store.Commit) { c.AwaitsSlot = true }), "running - 1 n w 4 0 0 0 0 0 2 1 900000 900000 0 4 2 in held at never"},
 		{"release while it waits for a slot", held, commit(func(c *store.Commit) { c.AwaitsSlot, c.Release = true, true }), "running - 1 n - 4 0 0 0 0 0 2 0 900000 900000 0 4 2 in waiting at never"},
 		{"release", held, commit(func(c *store.Commit) { c.Release, c.Wake = true, store.Moment(1005000) }), "running - 1 n - 4 1005000 0 0 0 0 2 0 900000 900000 0 4 2 in waiting at 1005000"},
