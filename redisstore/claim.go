@@ -116,6 +116,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		return nil, err
 	}
 	for _, one := range candidates {
+		at := now
 		if !one.change.Done {
 			r := answers[0]
 			if answers = answers[1:]; r.code == string(store.RolledBack) {
@@ -124,11 +125,12 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 			if r.code != "OK" && !one.isTaken(r) {
 				continue
 			}
+			at = r.at // the owner before may have committed after the time was read
 		}
 		one.loaded.Lifecycle = one.change.To
 		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
 		s.records.keep(&ownRecord{one.subject, token, one.change.To, one.record.to})
-		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: now})
+		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: at})
 	}
 	return claimed, nil
 }

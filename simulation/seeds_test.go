@@ -10,7 +10,8 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 2000, "how many seeds to play")
+	seeds = flag.Uint64("seeds", 2000, "the last seed to play")
+	from  = flag.Uint64("from", 1, "the first seed to play")
 	seed  = flag.Uint64("seed", 0, "play this one only")
 	trace = flag.Bool("trace", false, "with -seed: print everything that happens")
 )
@@ -28,7 +29,7 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
-	found := search(bug{}, 1, *seeds)
+	found := search(bug{}, *from, *seeds)
 	if found == nil {
 		return
 	}
