@@ -38,6 +38,9 @@ func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store
 	return w, nil
 }
 
+// fewDue is how many runs a poll expects to be due of those that wait or are held. If there are more, it reads these sets again.
+const fewDue = 4
+
 // polled is what a poll reads.
 type polled struct {
 	now    *redis.TimeCmd
@@ -51,7 +54,10 @@ func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, 
 	r.now, r.texts = p.Time(ctx), p.MGet(ctx, k.time, k.leases) // first: what is written meanwhile counts as not seen
 	r.sets = map[store.Set]*redis.ZSliceCmd{}
 	for _, set := range store.Sets() {
-		if set != store.SetClosed || expired {
+		switch {
+		case set == store.SetWaiting || set == store.SetHeld:
+			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(min(n, fewDue)))
+		case set != store.SetClosed || expired:
 			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
 		}
 	}
@@ -73,14 +79,37 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	w.At, w.Writes = store.Moment(at.now()), at.seq
 	w.Begun, _ = members(r.sets[store.SetBegun].Val(), n)
 	w.New, _ = members(r.sets[store.SetNew].Val(), n)
-	addDue(&w, r.sets[store.SetWaiting].Val(), n)
-	addDue(&w, r.sets[store.SetHeld].Val(), n)
 	if expired {
 		w.Expired, w.Closed = members(r.sets[store.SetClosed].Val(), n)
 	}
 	w.Outbox = outgoing(partition, r.outbox.Val())
+	if err := s.addAllDue(ctx, &w, &r, partition, n); err != nil {
+		return w, at, err
+	}
 	leases, _ := r.texts.Val()[1].(string)
 	return w, at, s.addLeases(ctx, &w, partition, n, parseLeases(leases))
+}
+
+// addAllDue adds to the work up to n runs that are due.
+func (s *Store) addAllDue(ctx context.Context, w *store.Work, r *polled, partition, n int) error {
+	waiting, held := r.sets[store.SetWaiting], r.sets[store.SetHeld]
+	if mayGoOn(waiting.Val(), w.At) || mayGoOn(held.Val(), w.At) {
+		k := &s.keys.partitions[partition]
+		err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+			waiting, held = p.ZRangeWithScores(ctx, k.sets[store.SetWaiting], 0, int64(n)), p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, int64(n))
+		})
+		if err != nil {
+			return fmt.Errorf("poll partition %d: %w", partition, err)
+		}
+	}
+	addDue(w, waiting.Val(), n)
+	addDue(w, held.Val(), n)
+	return nil
+}
+
+// mayGoOn reports whether all of the first members of a set are due, so that those after them may be due too.
+func mayGoOn(first []redis.Z, now time.Time) bool {
+	return len(first) > fewDue && int64(first[fewDue].Score) <= now.UnixMilli() && !math.IsInf(first[fewDue].Score, 1)
 }
 
 // addLeases adds to the work the leases of workers, and up to n runs of those whose leases have ended.
