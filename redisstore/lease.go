@@ -131,28 +131,28 @@ func (s *Store) ended(ctx context.Context, partition, n int, workers []string) (
 	return holdings(workers, held.Val(), n), nil
 }
 
-// forgetLeases forgets the leases of some workers, if they have ended and the workers hold nothing.
-func (s *Store) forgetLeases(ctx context.Context, partition int, workers []string) error {
-	if len(workers) == 0 {
+// forgetLeases forgets leases as store.Promote says.
+func (s *Store) forgetLeases(ctx context.Context, c *store.Promote) error {
+	if len(c.Gone) == 0 {
 		return nil
 	}
-	k := &s.keys.partitions[partition]
+	k := &s.keys.partitions[c.Partition]
 	var leases *redis.StringCmd
 	var held *redis.StringSliceCmd
-	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+	err := s.exchange(ctx, c.Partition, s.sharedPipeline, func(p redis.Pipeliner) {
 		leases, held = p.Get(ctx, k.leases), p.ZRange(ctx, k.sets[store.SetHeld], 0, -1) // in this order: a claim changes the first
 	})
 	if err != nil {
-		return fmt.Errorf("ask what is held in partition %d: %w", partition, err)
+		return fmt.Errorf("ask what is held in partition %d: %w", c.Partition, err)
 	}
-	args := []any{leases.Val()}
-	for _, lease := range holdings(workers, held.Val(), 1) {
+	args := []any{leases.Val(), c.Worker}
+	for _, lease := range holdings(c.Gone, held.Val(), 1) {
 		if len(lease.Instances) == 0 {
 			args = append(args, lease.Worker)
 		}
 	}
-	if len(args) > 1 {
-		_, err = s.call(ctx, call{script: &s.scripts.forget, partition: partition, subject: "leases", keys: []any{k.time, k.leases}, args: args})
+	if len(args) > 2 {
+		_, err = s.call(ctx, call{script: &s.scripts.forget, partition: c.Partition, subject: "leases", keys: []any{k.time, k.leases}, args: args})
 	}
 	return err
 }

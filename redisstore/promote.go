@@ -22,7 +22,7 @@ func (s *Store) Promote(ctx context.Context, c store.Promote) (done store.Promot
 		}
 		done.Ready += ready
 	}
-	if err := s.forgetLeases(ctx, c.Partition, c.Gone); err != nil {
+	if err := s.forgetLeases(ctx, &c); err != nil {
 		return done, err
 	}
 	done.At, err = s.time(ctx, c.Partition)

@@ -74,9 +74,9 @@ func (p *partition) leases(f func(worker string, ends time.Time)) {
 	})
 }
 
-// forgetLease forgets the lease of a worker, if it has ended and the worker holds nothing.
-func (p *partition) forgetLease(worker string) {
-	if !p.lease(worker).After(p.now) && len(p.heldBy(worker, 1)) == 0 {
+// forgetLease forgets the lease of a worker that holds nothing, if it has ended or the worker itself asks for it.
+func (p *partition) forgetLease(worker string, asks bool) {
+	if (asks || !p.lease(worker).After(p.now)) && len(p.heldBy(worker, 1)) == 0 {
 		p.Delete(p.prefix + "lease/" + worker)
 	}
 }

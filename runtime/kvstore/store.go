@@ -167,7 +167,7 @@ func (s *Store) Promote(_ context.Context, c store.Promote) (done store.Promoted
 			}
 		}
 		for _, worker := range c.Gone {
-			p.forgetLease(worker)
+			p.forgetLease(worker, worker == c.Worker)
 		}
 		return nil
 	})

@@ -78,6 +78,16 @@ func (l *Leases[R]) Drain() { l.draining = true }
 // Leave reports that the worker waits for nothing any more.
 func (l *Leases[R]) Leave() { l.leaving = true }
 
+// Leased returns the partitions in which the worker has had a lease.
+func (l *Leases[R]) Leased() (partitions []int) {
+	for n := range l.partitions {
+		if !l.partitions[n].asked.IsZero() {
+			partitions = append(partitions, n)
+		}
+	}
+	return partitions
+}
+
 // Trust says how far a worker may rely on its lease.
 type Trust int
 

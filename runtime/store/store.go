@@ -229,7 +229,8 @@ type Held struct {
 type Promote struct {
 	Partition int
 	Instances []Instance
-	Gone      []string // workers whose leases are forgotten, if they have ended and nothing is held by them
+	// Gone are workers whose leases are forgotten if nothing is held by them, and the lease has ended or is that of Worker.
+	Gone []string
 	// Worker gives the runs up, those of them that it holds; empty for those whose time has come. Died says that it was
 	// the run that kept the worker from going on, and counts as the loss of an owner.
 	Worker string

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -104,6 +105,32 @@ func renewLate(s *suite) {
 	s.must(err)
 	if !s.renew(i, worker) {
 		s.Error("not renewed once more")
+	}
+}
+
+// ownLease: a worker that stops has its lease forgotten before it ends, unless it still holds something.
+func ownLease(s *suite) {
+	i := s.start("a")
+	c := s.claim(i)
+	forget := func(asks string) {
+		_, err := s.Promote(s.ctx(), store.Promote{Partition: s.partition(i), Worker: asks, Gone: []string{worker}})
+		s.must(err)
+	}
+	forget(worker)
+	if !s.renew(i, worker) {
+		s.Error("the lease of a worker that holds a run is forgotten")
+	}
+	over := commit(c)
+	over.Status = interpreter.StatusCompleted
+	_, err := s.Commit(s.ctx(), over)
+	s.must(err)
+	forget("other")
+	if !s.renew(i, worker) {
+		s.Error("a lease that lasts is forgotten because another worker asks for it")
+	}
+	forget(worker)
+	if s.renew(i, worker) {
+		s.Error("the lease is not forgotten")
 	}
 }
 

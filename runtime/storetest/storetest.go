@@ -62,6 +62,7 @@ func cases() []testCase {
 		{"renew many partitions", renewMany},
 		{"renew a lease that has ended", renewLate},
 		{"renew after others have taken everything", renewLost},
+		{"a worker that stops has its lease forgotten", ownLease},
 		{"held by a worker", heldBy},
 		{"a lease ends", leaseEnds},
 		{"a lease ends in its own time", leasesApart},

@@ -159,6 +159,22 @@ func (w *Worker) Run(ctx context.Context) {
 	renewals.Wait()
 	w.attempts.cancel(errShutdown) // those that are detached
 	w.detached.Wait()
+	w.forgetLeases(context.WithoutCancel(ctx))
+}
+
+// forgetLeases has the store forget the leases of a worker that has handed over everything, so that nobody waits for their end.
+// If that does not succeed, other workers have them forgotten.
+func (w *Worker) forgetLeases(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, w.c.Lease/3)
+	defer cancel()
+	w.leases.Lock()
+	partitions := w.leases.Leased()
+	w.leases.Unlock()
+	for _, n := range partitions {
+		if _, err := w.c.Store.Promote(ctx, store.Promote{Partition: n, Worker: w.c.Name, Gone: []string{w.c.Name}}); err != nil {
+			return
+		}
+	}
 }
 
 // drain waits until everything is handed over and what is in flight has ended, or the time for that is over.
