@@ -24,7 +24,7 @@ func mutations() []mutation {
 		{"effects do not wait for a slot", "execution/decide.go", "case x.slots.taken:", "case true:", 0},
 		{"an execution waits for a slot for ever", "execution/slots.go", "x.slots.handOverAt = x.Clock().Add(", "_ = x.Clock().Add(", 0},
 		{"what waits for a slot is stored as begun", "execution/slots.go", "	x.state.DeferEffect(e.ID)\n	x.slots.deferred", "	x.slots.deferred", 0},
-		{"an execution that leaves keeps what is in flight", "execution/slots.go", "	x.cancelAll(always)\n}\n\n// withdraw", "}\n\n// withdraw", 2600},
+		{"an execution that leaves keeps what is in flight", "execution/slots.go", "	x.cancelAll(always)\n}\n\n// withdraw", "}\n\n// withdraw", 4300},
 		{"a lost lease stops nothing", "execution/execution.go", "	x.fail(why)\n", "", 0},
 		{"an end that was not stored is forgotten", "execution/commit.go", "	x.queue = append(x.queue, x.ended...)\n", "", 0},
 		{"messages are not consumed", "execution/step.go", "		x.batch.read++\n", "", 0},
@@ -35,7 +35,7 @@ func mutations() []mutation {
 		{"nothing is given up", "lease/comparison.go", "range unknown {", "range unknown[:0] {", 0},
 		{"a run that fails is given up as if it had not", "lease/comparison.go", "case !hasFailed:", "case true, hasFailed:", 0},
 		{"after an outage, runs are taken from the living", "lease/contact.go", "return max(0, c.toRenew-now.Sub(c.since))", "return 0", 0},
-		{"a claim without an answer is never looked for", "lease/holding.go", "p.doubted = p.doubted || !c.Answered", "", 4300},
+		{"a claim without an answer is never looked for", "lease/holding.go", "p.doubted = p.doubted || !c.Answered", "", 2400},
 	}
 }
 
