@@ -191,7 +191,7 @@ const maxPanic = 500
 func withoutPanic(log *slog.Logger, what string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%s panicked: %s", what, shorten.To(fmt.Sprint(v), maxPanic))
+			err = fmt.Errorf("%s panicked: %s", what, shorten.To(strings.Join(strings.Fields(fmt.Sprint(v)), " "), maxPanic))
 			log.Error("a function of the program panicked", "function", what, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()

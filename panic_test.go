@@ -37,6 +37,7 @@ func TestPanicsOfPerformers(t *testing.T) {
 		"a wrong index":  {func(_ context.Context, c swrun.Call) (any, error) { return []int{}[c.Attempt], nil }, "index out of range"},
 		"a nil map":      {func(context.Context, swrun.Call) (any, error) { var m map[string]int; m["a"]++; return m, nil }, "nil map"},
 		"large":          {func(context.Context, swrun.Call) (any, error) { panic(strings.Repeat("x", 1<<20)) }, "panicked: xxx"},
+		"several lines":  {func(context.Context, swrun.Call) (any, error) { panic("first\n\tsecond\r\nthird") }, "panicked: first second third"},
 		"a value itself": {func(context.Context, swrun.Call) (any, error) { panic(panickingText{}) }, "while it is shown"},
 		"in its result":  {func(context.Context, swrun.Call) (any, error) { return panickingJSON{}, nil }, "while it is written"},
 	} {
