@@ -143,10 +143,11 @@ func (w *Worker) Run(ctx context.Context) {
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var loops, renewals sync.WaitGroup
+	hints := w.c.Store.Hints(ctx) // before the first poll, so that nothing happens between the two without notice
 	for _, p := range w.partitions {
 		loops.Go(func() { p.run(ctx) })
 	}
-	loops.Go(func() { w.listen(ctx) })
+	loops.Go(func() { w.listen(hints) })
 	loops.Go(func() { w.watch(ctx) })
 	loops.Go(func() { w.check(ctx) })
 	loops.Go(func() { w.sweep(ctx) })
@@ -205,9 +206,9 @@ func (w *Worker) drain() {
 	}
 }
 
-// listen passes on hints.
-func (w *Worker) listen(ctx context.Context) {
-	for hint := range w.c.Store.Hints(ctx) {
+// listen passes on hints, until there are no more.
+func (w *Worker) listen(hints <-chan store.Hint) {
+	for hint := range hints {
 		if hint.Partition >= 0 && hint.Partition < len(w.partitions) {
 			w.partitions[hint.Partition].nudge()
 		}
