@@ -154,7 +154,7 @@ func (d *durable) claim(partition int, ready []store.Instance) {
 		if d.lost > lost {
 			return // and with it the rest of what was claimed
 		}
-		x, err := execution.New(d.config(), c)
+		x, err := execution.New(d.config(), &c)
 		d.must(err)
 		h := &executor{Execution: x}
 		d.held = append(d.held, h)
@@ -207,7 +207,7 @@ func (d *durable) act(h *executor) {
 	}
 }
 
-func (d *durable) again(h *executor) store.Claimed {
+func (d *durable) again(h *executor) *store.Claimed {
 	i := h.Instance()
 	claimed, err := d.bench.store.Claim(d.t.Context(), store.Claim{
 		Partition: i.Partition(d.bench.store.Layout().Partitions), Instances: []store.Instance{i}, Worker: d.worker(), Nonce: h.Token().Nonce, Lease: leaseTime,
@@ -216,7 +216,7 @@ func (d *durable) again(h *executor) store.Claimed {
 	if len(claimed) != 1 {
 		d.t.Fatalf("%s is not held any more", i)
 	}
-	return claimed[0]
+	return &claimed[0]
 }
 
 // commit stores what an execution has decided, and reports whether the worker was lost at it.

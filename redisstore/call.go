@@ -175,7 +175,7 @@ func (s *Store) read(r *request, answered any) (reply, error) {
 			break
 		}
 	}
-	s.clocks[r.partition].observe(now, r.sent, s.uptime())
+	s.clocks[r.partition].observe(now, r.sent, r.answered)
 	return reply{code: code, at: store.Moment(now), values: values}, nil
 }
 

@@ -16,7 +16,7 @@ type candidate struct {
 	*subject
 	loaded store.Loaded
 	inbox  []store.Message
-	change store.Change
+	change *store.Change
 	record rewrite
 }
 
@@ -108,7 +108,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 	b := s.newBatch(c.Partition, len(candidates))
 	for _, one := range candidates {
 		if !one.change.Done {
-			s.write(b, one.subject, &one.change, one.record)
+			s.write(b, one.subject, one.change, one.record)
 		}
 	}
 	answers, err := s.applyAll(ctx, script, c.Partition, b)
@@ -129,7 +129,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		}
 		one.loaded.Lifecycle = one.change.To
 		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
-		s.records.keep(&ownRecord{one.subject, token, one.change.To, one.record.to})
+		s.records.keep(&ownRecord{subject: one.subject, token: token, lifecycle: one.change.To, text: one.record.to})
 		claimed = append(claimed, store.Claimed{Instance: one.instance, Token: token, Loaded: one.loaded, Inbox: one.inbox, At: at})
 	}
 	return claimed, nil

@@ -22,7 +22,7 @@ type request struct {
 	*call
 	echo string
 
-	sent           time.Duration // by this machine's uptime
+	sent, answered time.Duration // by this machine's uptime
 	seen, expected any           // see scripts/clock.lua
 	whole          bool          // the server does not know the script
 	alone          bool          // it is not to share a run
@@ -84,7 +84,9 @@ func (n *node) send() {
 			}
 		}
 		n.answer(batch, args)
+		answered := n.uptime()
 		for _, r := range batch {
+			r.answered = answered
 			close(r.done)
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 		}
 		change, _ := c.Transition(nil, now) // which nothing forbids
 		b := s.newBatch(to.partition, 1)
-		s.write(b, to, &change, rewrite{noRecord, change.To.String()})
+		s.write(b, to, change, rewrite{noRecord, change.To.String()})
 		if c.FamilyMax > 0 {
 			key := to.keys.family(c.Family, c.Day(now))
 			b.check(string(store.TooMany), key, c.FamilyMax)
@@ -106,7 +106,7 @@ func (s *Store) time(ctx context.Context, partition int) (time.Time, error) {
 
 // Commit implements store.Store.
 func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, error) {
-	own := s.records.remove(c.Instance, c.Token)
+	own := s.records.take(c.Instance, c.Token)
 	known := own != nil
 	if !known {
 		own = &ownRecord{subject: s.subject(c.Instance, c.Token), token: c.Token}
@@ -114,6 +114,8 @@ func (s *Store) Commit(ctx context.Context, c store.Commit) (store.Committed, er
 	done, err := s.commit(ctx, &c, own, known)
 	if err == nil && !c.Releases() {
 		s.records.keep(own)
+	} else {
+		s.records.remove(own)
 	}
 	return done, err
 }
@@ -140,7 +142,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own *ownRecord, kno
 			own.lifecycle, own.text = *from, stored
 			return store.Committed{At: now, Mail: change.To.Unread()}, nil
 		}
-		answer, err := s.commitChange(ctx, own, stored, &change)
+		answer, err := s.commitChange(ctx, own, stored, change)
 		if err == nil && answer.code == "CHANGED" {
 			known = own.take(answer)
 			continue
@@ -229,7 +231,7 @@ func (s *Store) message(ctx context.Context, script *script, i store.Instance, i
 			return s.unlessSeen(ctx, to, id, &store.Refusal{Code: code, Detail: to.name, At: now})
 		}
 		b := s.newBatch(to.partition, 1)
-		s.write(b, to, &change, rewrite{r.text, change.To.String()})
+		s.write(b, to, change, rewrite{r.text, change.To.String()})
 		answer, err := s.send(ctx, script, to, b)
 		switch {
 		case err != nil:

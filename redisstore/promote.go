@@ -45,7 +45,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 			continue
 		}
 		if change, code := c.Transition(all[n].lifecycle, now); code == "" {
-			s.write(b, s.subject(i, store.Token{}), &change, rewrite{all[n].text, change.To.String()})
+			s.write(b, s.subject(i, store.Token{}), change, rewrite{all[n].text, change.To.String()})
 			becomes = append(becomes, change.To)
 		}
 	}

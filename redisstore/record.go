@@ -118,6 +118,7 @@ type records struct {
 type ownRecord struct {
 	*subject
 	token     store.Token
+	taken     bool // by an operation on its way; records.mu guards it
 	lifecycle store.Lifecycle
 	text      string
 }
@@ -125,16 +126,16 @@ type ownRecord struct {
 // maxRecords bounds the records of runs whose owners have gone without a word.
 const maxRecords = 100_000
 
-// remove removes the record of a run, and returns it if the run is held with a token; nil if that is not known. The caller
-// has it alone, until it keeps it again.
-func (r *records) remove(i store.Instance, t store.Token) *ownRecord {
+// take returns the record of a run if it is held with a token; nil if that is not known. The caller has it alone, until it
+// keeps or removes it.
+func (r *records) take(i store.Instance, t store.Token) *ownRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := r.all[i]
-	delete(r.all, i)
-	if own == nil || own.token != t {
+	if own == nil || own.token != t || own.taken {
 		return nil
 	}
+	own.taken = true
 	return own
 }
 
@@ -142,10 +143,23 @@ func (r *records) remove(i store.Instance, t store.Token) *ownRecord {
 func (r *records) keep(own *ownRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	own.taken = false
+	if r.all[own.instance] == own {
+		return
+	}
 	if r.all == nil || len(r.all) >= maxRecords {
 		r.all = map[store.Instance]*ownRecord{}
 	}
 	r.all[own.instance] = own
+}
+
+// remove removes a record, unless there is another one of the run by now.
+func (r *records) remove(own *ownRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all[own.instance] == own {
+		delete(r.all, own.instance)
+	}
 }
 
 func integer(v any) int64 {

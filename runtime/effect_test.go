@@ -158,14 +158,14 @@ func TestAtMostOnce(t *testing.T) {
 func TestResultIsSteppedAgain(t *testing.T) {
 	h := newHost(t)
 	i := h.start("do: [{a: {run: {shell: {command: x}}, metadata: {swrun: {delivery: at-most-once}}}}]", client.StartOptions{})
-	claim := func() store.Claimed {
+	claim := func() *store.Claimed {
 		claimed, err := h.store.Claim(t.Context(), store.Claim{
 			Partition: i.Partition(2), Instances: []store.Instance{i}, Worker: "w", Nonce: "n", Lease: time.Hour,
 		})
 		if err != nil || len(claimed) != 1 {
 			t.Fatal(claimed, err)
 		}
-		return claimed[0]
+		return &claimed[0]
 	}
 	c := claim()
 	s, err := execution.New(execution.Config{Clock: func() time.Time { return c.At }, CheckpointAfter: time.Second}, c)

@@ -29,7 +29,7 @@ type executor struct {
 }
 
 // newExecutor returns the executor of a run that was claimed; nil if that is a problem.
-func (o *owner) newExecutor(c store.Claimed, slotted bool) *executor {
+func (o *owner) newExecutor(c *store.Claimed, slotted bool) *executor {
 	config := execution.Config{
 		Clock: o.estimate, LoadWithin: time.Second, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond, Idle: o.slots == 0,
 	}
@@ -70,7 +70,7 @@ func (o *owner) act(x *executor) {
 			o.commit(x, a.Commit)
 		case a.Fetch:
 			a.Fetch = false
-			o.claimAgain(x, func(c store.Claimed) error { return x.Fetched(c.Inbox) })
+			o.claimAgain(x, func(c *store.Claimed) error { return x.Fetched(c.Inbox) })
 		case len(x.ended) > 0:
 			ev := x.ended[0]
 			x.ended = x.ended[1:]
@@ -241,7 +241,7 @@ func (o *owner) commit(x *executor, c *store.Commit) {
 }
 
 // claimAgain asks for a run as it is stored, if it is still held.
-func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
+func (o *owner) claimAgain(x *executor, then func(*store.Claimed) error) {
 	x.busy = true
 	var claimed []store.Claimed
 	o.call("claim again", func() (err error) {
@@ -263,7 +263,7 @@ func (o *owner) claimAgain(x *executor, then func(store.Claimed) error) {
 			return
 		}
 		o.clock.Update(claimed[0].At, o.now())
-		if err := then(claimed[0]); err != nil {
+		if err := then(&claimed[0]); err != nil {
 			o.w.problem("%s: %s", x.Instance(), err)
 			return
 		}

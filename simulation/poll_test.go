@@ -76,7 +76,7 @@ func (o *owner) claim(p int, ready []store.Instance, slotted bool) {
 		claim := lease.Claim[*executor]{Asked: ready, Sent: sent, Answered: err == nil, Got: map[store.Instance]*executor{}}
 		for _, c := range claimed {
 			o.clock.Update(c.At, o.now())
-			claim.Got[c.Instance] = o.newExecutor(c, slotted)
+			claim.Got[c.Instance] = o.newExecutor(&c, slotted)
 		}
 		revokeAll(o.leases.Claimed(p, claim, o.now()))
 		if slotted {

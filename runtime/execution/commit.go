@@ -153,7 +153,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 }
 
 // Reloaded handles the run as it is stored, and steps again what has happened since.
-func (x *Execution) Reloaded(c store.Claimed) error {
+func (x *Execution) Reloaded(c *store.Claimed) error {
 	x.ended = x.batch.results
 	x.actions.Reload = false
 	if err := x.restore(c); err != nil {

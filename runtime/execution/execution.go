@@ -83,7 +83,7 @@ type Actions struct {
 var ErrLeaseLost = errors.New("the lease is lost")
 
 // New returns the execution of a run that was claimed.
-func New(c Config, claimed store.Claimed) (*Execution, error) {
+func New(c Config, claimed *store.Claimed) (*Execution, error) {
 	invocation, err := ParseInvocation(claimed.Invocation)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func takeAfter(t *testing.T, deaths int64) *driven {
 	config := execution.Config{
 		Clock: func() time.Time { return d.now }, LoadWithin: loadWithin, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond,
 	}
-	if d.Execution, err = execution.New(config, claimed); err != nil {
+	if d.Execution, err = execution.New(config, &claimed); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -13,14 +13,14 @@ import (
 
 // loading is what an execution has before its program is loaded.
 type loading struct {
-	claimed store.Claimed
+	claimed *store.Claimed
 	until   time.Time // when the run is given back if its program is not there by then
 	failure error     // why it is given back
 }
 
 // load asks for the program of a claimed instance. As long as the store cannot be asked, it is asked again, but not for
 // so long that the owner seems to hang.
-func (x *Execution) load(claimed store.Claimed) {
+func (x *Execution) load(claimed *store.Claimed) {
 	until := x.Clock().Add(x.LoadWithin)
 	if wake := claimed.Lifecycle.Wake; !wake.IsZero() && wake.Add(store.HangTolerance/2).Before(until) {
 		until = wake.Add(store.HangTolerance / 2)
@@ -66,7 +66,7 @@ func (x *Execution) giveBackUnloaded() {
 }
 
 // restore makes the execution's state of what is stored.
-func (x *Execution) restore(c store.Claimed) (err error) {
+func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.stored, x.batch, x.queue, x.slots.deferred = c.Lifecycle, batch{}, nil, nil
 	x.children = map[interpreter.EffectID]child{}
 	if c.State.Head == nil {

@@ -9,20 +9,20 @@ import (
 )
 
 // transition makes an operation of a run happen. Its error is a refusal that comes before the first write.
-func (p *partition) transition(i store.Instance, op store.Operation) (store.Change, error) {
+func (p *partition) transition(i store.Instance, op store.Operation) (*store.Change, error) {
 	r, err := p.record(i)
 	if err != nil {
-		return store.Change{}, err
+		return nil, err
 	}
 	change, code := op.Transition(r, p.now)
 	if code == "" && !change.Done {
 		code = change.Check(p.now)
 	}
 	if code != "" {
-		return change, p.refuse(code, i)
+		return nil, p.refuse(code, i)
 	}
 	if !change.Done {
-		p.write(i, &change)
+		p.write(i, change)
 	}
 	return change, nil
 }

@@ -49,7 +49,7 @@ func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 	}
 	if adopt {
 		change, _ := store.Adoption().Transition(r, p.now) // it is there
-		p.write(i, &change)
+		p.write(i, change)
 		r = &change.To
 	}
 	place := p.placeKey(i, r.Place())

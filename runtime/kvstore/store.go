@@ -141,9 +141,13 @@ func (s *Store) Commit(_ context.Context, c store.Commit) (done store.Committed,
 	n := s.of(c.Instance)
 	hints := false
 	err = s.update(n, func(p *partition) error {
+		done.At = p.now
 		change, err := p.transition(c.Instance, &c)
-		done, hints = store.Committed{At: p.now, Mail: change.To.Unread()}, !change.Done && change.Hints()
-		return err
+		if err != nil {
+			return err
+		}
+		done.Mail, hints = change.To.Unread(), !change.Done && change.Hints()
+		return nil
 	})
 	if err == nil && hints {
 		s.hints.send(store.Hint{Partition: n})

@@ -73,7 +73,7 @@ func Millis(t time.Time) int64 {
 		return 0
 	}
 	ms := t.UnixMilli()
-	if t.After(time.UnixMilli(ms)) {
+	if t.Nanosecond()%int(time.Millisecond) != 0 {
 		ms++
 	}
 	return ms
@@ -87,41 +87,48 @@ const recordFields = 18
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
-	b := make([]byte, 0, 160)
-	text := func(s string) {
-		if s == "" {
-			s = "-"
-		}
-		b = append(append(b, s...), ' ')
-	}
-	number := func(n int64) { b = append(strconv.AppendInt(b, n, 10), ' ') }
-	moment := func(t time.Time) { number(Millis(t)) }
-	flag := func(is bool) {
-		if is {
-			number(1)
-		} else {
-			number(0)
-		}
-	}
-	text(string(r.Status))
-	text(r.Reason)
-	number(r.Epoch)
-	text(r.Nonce)
-	text(r.Owner)
-	number(r.Version)
-	moment(r.Wake)
-	moment(r.Deadline)
-	moment(r.Ready)
-	flag(r.Begun)
-	number(r.Read)
-	number(r.Deaths)
-	flag(r.AwaitsSlot)
-	moment(r.Created)
-	moment(r.Started)
-	moment(r.Closed)
-	number(r.Records)
-	number(r.Entries)
+	b := record(make([]byte, 0, 160))
+	b.text(string(r.Status))
+	b.text(r.Reason)
+	b.number(r.Epoch)
+	b.text(r.Nonce)
+	b.text(r.Owner)
+	b.number(r.Version)
+	b.moment(r.Wake)
+	b.moment(r.Deadline)
+	b.moment(r.Ready)
+	b.flag(r.Begun)
+	b.number(r.Read)
+	b.number(r.Deaths)
+	b.flag(r.AwaitsSlot)
+	b.moment(r.Created)
+	b.moment(r.Started)
+	b.moment(r.Closed)
+	b.number(r.Records)
+	b.number(r.Entries)
 	return string(b[:len(b)-1])
+}
+
+// record is the fields of a Lifecycle as text, each with a space after it.
+type record []byte
+
+func (b *record) text(s string) {
+	if s == "" {
+		s = "-"
+	}
+	*b = append(append(*b, s...), ' ')
+}
+
+func (b *record) number(n int64) { *b = append(strconv.AppendInt(*b, n, 10), ' ') }
+
+func (b *record) moment(t time.Time) { b.number(Millis(t)) }
+
+func (b *record) flag(is bool) {
+	if is {
+		b.number(1)
+	} else {
+		b.number(0)
+	}
 }
 
 // ParseLifecycle reads what String returns.

@@ -15,7 +15,7 @@ import (
 type Operation interface {
 	// Transition returns what the operation makes of a run at a time of the store's clock, or why it does not happen; r is
 	// nil if there is no such run.
-	Transition(r *Lifecycle, now time.Time) (Change, Code)
+	Transition(r *Lifecycle, now time.Time) (*Change, Code)
 }
 
 // Change is what a transition makes of a run. A store writes all of it or nothing.
@@ -69,9 +69,9 @@ func (c *Change) Hints() bool {
 }
 
 // Transition creates the run.
-func (c *Start) Transition(r *Lifecycle, now time.Time) (Change, Code) {
+func (c *Start) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	if r != nil {
-		return Change{From: r, To: *r, Done: true}, ""
+		return &Change{From: r, To: *r, Done: true}, ""
 	}
 	to := Lifecycle{Status: interpreter.StatusPending, Created: now, Started: later(now, c.Delay), Deadline: Moment(Millis(c.Deadline))}
 	if c.Timeout > 0 {
@@ -82,7 +82,7 @@ func (c *Start) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	} else {
 		to.Wake = interpreter.Earlier(to.Started, to.Deadline)
 	}
-	return Change{To: to, NotBefore: now, Invocation: c.Invocation}, ""
+	return &Change{To: to, NotBefore: now, Invocation: c.Invocation}, ""
 }
 
 // later returns the time that is whole milliseconds after another.
@@ -100,14 +100,14 @@ func (c *Claim) Check() error {
 }
 
 // Transition gives the run to the worker that claims it.
-func (c *Claim) Transition(r *Lifecycle, now time.Time) (Change, Code) {
+func (c *Claim) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	switch {
 	case r == nil:
-		return Change{}, NoSuch
+		return nil, NoSuch
 	case r.Held() && r.Nonce == c.Nonce:
-		return Change{From: r, To: *r, Done: true}, ""
+		return &Change{From: r, To: *r, Done: true}, ""
 	case r.Status.Final(), r.Held(), r.Ready.IsZero():
-		return Change{}, Conflict
+		return nil, Conflict
 	}
 	to := *r
 	to.Epoch++
@@ -118,7 +118,7 @@ func (c *Claim) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 	if reached(to.Wake, now) { // the new owner does not count as hanging yet, however overdue the run is
 		to.Wake = now
 	}
-	change := Change{From: r, To: to, NotBefore: now, WithMail: true}
+	change := &Change{From: r, To: to, NotBefore: now, WithMail: true}
 	if r.Mail > 0 {
 		change.Notice = NoticeRemoved // the claim returns them
 	}
@@ -127,15 +127,15 @@ func (c *Claim) Transition(r *Lifecycle, now time.Time) (Change, Code) {
 
 // Transition makes the run ready if its time has come: it wants to be looked at, its owner's lease has ended, or its owner
 // hangs or gives it up.
-func (c *Promote) Transition(r *Lifecycle, now time.Time) (Change, Code) {
+func (c *Promote) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	if r == nil {
-		return Change{}, NoSuch
+		return nil, NoSuch
 	}
 	at, died := c.due(r, now)
 	if at.IsZero() {
-		return Change{}, Conflict
+		return nil, Conflict
 	}
-	change := Change{From: r, To: *r, NotBefore: now, Ended: r.Held() && c.Worker == "" && !reached(r.hangs(), now)}
+	change := &Change{From: r, To: *r, NotBefore: now, Ended: r.Held() && c.Worker == "" && !reached(r.hangs(), now)}
 	to := &change.To
 	to.Owner, to.AwaitsSlot = "", false
 	if died {
@@ -170,14 +170,14 @@ func (c *Promote) due(r *Lifecycle, now time.Time) (at time.Time, died bool) {
 }
 
 // Transition puts the message into the inbox of the run.
-func (d *Delivery) Transition(r *Lifecycle, now time.Time) (Change, Code) {
+func (d *Delivery) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	switch {
 	case r == nil:
-		return Change{}, NoSuch
+		return nil, NoSuch
 	case r.Status.Final():
-		return Change{}, Closed
+		return nil, Closed
 	}
-	change := Change{From: r, To: *r, ID: d.ID}
+	change := &Change{From: r, To: *r, ID: d.ID}
 	change.receive(d.Message)
 	change.To.wake(now)
 	return change, ""
@@ -195,16 +195,16 @@ func (c *Change) receive(m Message) {
 }
 
 // Transition carries out what the store does of a command, and leaves the rest to the run's owner.
-func (c *Command) Transition(r *Lifecycle, now time.Time) (Change, Code) {
+func (c *Command) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	switch {
 	case r == nil:
-		return Change{}, NoSuch
+		return nil, NoSuch
 	case r.Status.Final():
-		return Change{}, Closed
+		return nil, Closed
 	case c.Verb == VerbRetry && r.Reason != Quarantined:
-		return Change{}, Conflict
+		return nil, Conflict
 	}
-	change := Change{From: r, To: *r, ID: c.ID}
+	change := &Change{From: r, To: *r, ID: c.ID}
 	if c.Verb != VerbSuspend && c.Verb != VerbResume && r.Reason == Quarantined {
 		change.To.Reason, change.To.Deaths = "", 0
 	}
@@ -230,11 +230,11 @@ type adoption struct{}
 // be relied on.
 func Adoption() Operation { return adoption{} }
 
-func (adoption) Transition(r *Lifecycle, now time.Time) (Change, Code) {
+func (adoption) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	if r == nil {
-		return Change{}, NoSuch
+		return nil, NoSuch
 	}
-	change := Change{From: r, To: *r}
+	change := &Change{From: r, To: *r}
 	if r.Held() {
 		to := &change.To
 		to.Owner, to.AwaitsSlot = "", false

@@ -7,25 +7,25 @@ import (
 )
 
 // Transition stores what the run's owner has done.
-func (c *Commit) Transition(r *Lifecycle, _ time.Time) (Change, Code) {
+func (c *Commit) Transition(r *Lifecycle, _ time.Time) (*Change, Code) {
 	if r == nil {
-		return Change{}, NoSuch
+		return nil, NoSuch
 	}
 	mine := r.Epoch == c.Token.Epoch && r.Nonce == c.Token.Nonce
 	switch {
 	case mine && r.Version == c.Next:
-		return Change{From: r, To: *r, Done: true}, ""
+		return &Change{From: r, To: *r, Done: true}, ""
 	case r.Status.Final():
-		return Change{}, Closed
+		return nil, Closed
 	case !mine || !r.Held():
-		return Change{}, Fenced
+		return nil, Fenced
 	case r.Version > c.Version:
-		return Change{}, Conflict
+		return nil, Conflict
 	case r.Version < c.Version:
-		return Change{}, RolledBack
+		return nil, RolledBack
 	}
 	over := c.Releases()
-	change := Change{
+	change := &Change{
 		From: r, To: c.After(*r), NotBefore: millisecondOf(c.At), Before: c.before(r), WithMail: over || c.Read > 0,
 		State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Consumed: c.Read,
 	}

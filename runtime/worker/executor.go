@@ -43,7 +43,7 @@ type executor struct {
 type attempt = effect.Attempt
 
 // newExecutor returns the executor of a run that was claimed, and what executes it, with the values of ctx.
-func (p *partition) newExecutor(ctx context.Context, c store.Claimed, slotted bool) (x *executor, execute func()) {
+func (p *partition) newExecutor(ctx context.Context, c *store.Claimed, slotted bool) (x *executor, execute func()) {
 	x = &executor{
 		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
 		attempts: map[interpreter.EffectID]*attempt{}, ended: make(chan ending), idle: make(chan *attempt),
@@ -55,7 +55,7 @@ func (p *partition) newExecutor(ctx context.Context, c store.Claimed, slotted bo
 }
 
 // execute runs the claimed instance until it waits, ends or is lost, which ends ctx.
-func (x *executor) execute(ctx context.Context, c store.Claimed) {
+func (x *executor) execute(ctx context.Context, c *store.Claimed) {
 	defer x.close(ctx)
 	log := x.Log()
 	defer func() {
@@ -93,7 +93,7 @@ func (x *executor) close(ctx context.Context) {
 const loadWithin = 8 * time.Second
 
 // run drives the execution until it is over.
-func (x *executor) run(ctx context.Context, c store.Claimed) (err error) {
+func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	w := x.partition.w
 	config := execution.Config{
 		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,

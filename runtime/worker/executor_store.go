@@ -106,7 +106,7 @@ func (x *executor) wait(ctx context.Context, d time.Duration) {
 }
 
 // claimAgain returns the run as it is stored, if it is still held.
-func (x *executor) claimAgain(ctx context.Context) (store.Claimed, error) {
+func (x *executor) claimAgain(ctx context.Context) (*store.Claimed, error) {
 	for failures := 1; ; failures++ {
 		call, cancel := context.WithTimeout(ctx, x.partition.w.c.Lease)
 		claimed, err := x.partition.w.c.Store.Claim(call, store.Claim{
@@ -115,12 +115,12 @@ func (x *executor) claimAgain(ctx context.Context) (store.Claimed, error) {
 		cancel()
 		switch {
 		case err == nil && (len(claimed) == 0 || claimed[0].Token != x.token):
-			return store.Claimed{}, execution.ErrLeaseLost
+			return nil, execution.ErrLeaseLost
 		case err == nil:
 			x.partition.clock.update(claimed[0].At)
-			return claimed[0], nil
+			return &claimed[0], nil
 		case context.Cause(ctx) != nil:
-			return store.Claimed{}, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		x.wait(ctx, backoff(failures))
 	}

@@ -318,7 +318,8 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance)
 		return 0, err
 	}
 	var executions []func()
-	for _, c := range claimed {
+	for n := range claimed {
+		c := &claimed[n]
 		p.clock.update(c.At)
 		x, execute := p.newExecutor(ctx, c, l == p.w.slots)
 		claim.Got[c.Instance], executions = x, append(executions, execute)
