@@ -78,12 +78,13 @@ func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	all := make([]reply, len(r.replies))
-	for i, answered := range r.replies {
-		var err error
-		if all[i], err = s.read(r, answered); err != nil {
+	all := r.room[:0]
+	for _, answered := range r.replies {
+		one, err := s.read(r, answered)
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, one)
 	}
 	return all, nil
 }
@@ -108,15 +109,28 @@ func (s *Store) enqueue(ctx context.Context, n *node, r *request) error {
 		s.closing.RUnlock()
 		return redis.ErrClosed
 	}
-	select {
-	case n.requests <- r:
-		s.closing.RUnlock()
-	case <-ctx.Done():
-		s.closing.RUnlock()
-		return context.Cause(ctx)
+	err := n.queue(ctx, r)
+	s.closing.RUnlock()
+	if err != nil {
+		return err
 	}
 	select {
 	case <-r.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// queue puts a request into the queue of the node, for which ctx may have to wait.
+func (n *node) queue(ctx context.Context, r *request) error {
+	select {
+	case n.requests <- r:
+		return nil
+	default:
+	}
+	select {
+	case n.requests <- r:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -27,6 +27,7 @@ type request struct {
 	whole          bool          // the server does not know the script
 	alone          bool          // it is not to share a run
 	replies        []any
+	room           [1]reply // for what they say: most requests get one
 	err            error
 	done           chan struct{}
 }

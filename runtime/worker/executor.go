@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -56,12 +57,12 @@ func (p *partition) newExecutor(ctx context.Context, c *store.Claimed, slotted b
 
 // execute runs the claimed instance until it waits, ends or is lost, which ends ctx.
 func (x *executor) execute(ctx context.Context, c *store.Claimed) {
+	growStack()
 	defer x.close(ctx)
-	log := x.Log()
 	defer func() {
 		if v := recover(); v != nil { // the run is given up, and quarantined if this goes on
 			x.unregister(true)
-			log.Error("run an instance", "panic", v, "stack", string(debug.Stack()))
+			x.Log().Error("run an instance", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
 	err := x.run(ctx, c)
@@ -69,10 +70,22 @@ func (x *executor) execute(ctx context.Context, c *store.Claimed) {
 	switch {
 	case err == nil:
 	case errors.Is(err, execution.ErrLeaseLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
-		log.Info("an instance was taken over", "reason", err)
+		x.Log().Info("an instance was taken over", "reason", err)
 	default:
-		log.Error("run an instance", "error", err)
+		x.Log().Error("run an instance", "error", err)
 	}
+}
+
+// stackSize is about what a run takes of its goroutine's stack.
+const stackSize = 8 << 10
+
+// growStack makes the stack of a goroutine large enough at once. Later, when many calls are on it, that takes longer, and
+// happens twice.
+//
+//go:noinline
+func growStack() {
+	var room [stackSize]byte
+	runtime.KeepAlive(&room)
 }
 
 // close ends what is in flight, and gives back what the executor has taken.
