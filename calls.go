@@ -184,14 +184,11 @@ func (c calls) perform(ctx context.Context, r interpreter.Request) (output any, 
 	return output, nil
 }
 
-// maxPanic is how many bytes of a panic's value stand in an error.
-const maxPanic = 500
-
 // withoutPanic calls a function of the program. A panic becomes an error of one line; its stack is logged.
 func withoutPanic(log *slog.Logger, what string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%s panicked: %s", what, shorten.To(strings.Join(strings.Fields(fmt.Sprint(v)), " "), maxPanic))
+			err = fmt.Errorf("%s panicked: %s", what, shorten.Panic(v))
 			log.Error("a function of the program panicked", "function", what, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()

@@ -3,6 +3,7 @@
 package shorten
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -13,6 +14,12 @@ func To(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// Panic returns what a recovered panic says, as one line of a length that is read.
+func Panic(recovered any) string {
+	const most = 500
+	return To(strings.Join(strings.Fields(fmt.Sprint(recovered)), " "), most)
 }
 
 // Quoted returns a text in quotes, cut to a length that is read.

@@ -1,6 +1,8 @@
 package shorten_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/swrun/swrun/internal/shorten"
@@ -22,6 +24,23 @@ func TestTo(t *testing.T) {
 	} {
 		if got := shorten.To(c.text, c.most); got != c.want {
 			t.Errorf("To(%q, %d) = %q", c.text, c.most, got)
+		}
+	}
+}
+
+// TestPanic: whatever a panic says becomes one line.
+func TestPanic(t *testing.T) {
+	for _, c := range []struct {
+		recovered any
+		want      string
+	}{
+		{"first\n\tsecond\r\nthird", "first second third"},
+		{errors.New("broken"), "broken"},
+		{nil, "<nil>"},
+		{strings.Repeat("x", 501), strings.Repeat("x", 500) + "…"},
+	} {
+		if got := shorten.Panic(c.recovered); got != c.want {
+			t.Errorf("Panic(%q) = %q", c.recovered, got)
 		}
 	}
 }

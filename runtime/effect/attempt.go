@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -68,8 +69,8 @@ func (a *Attempt) cause() error {
 // FreeMemory gives back what the attempt has reserved: its result is stored, or nobody needs it.
 func (a *Attempt) FreeMemory() { a.memory.end() }
 
-// Perform performs the effect until it ends, with the values of ctx: the attempt ends when it is cancelled, and not with ctx. If it is given up meanwhile, the calling goroutine is the only one that nobody
-// waits for any more, and Perform returns false once it returns.
+// Perform performs the effect until it ends, with the values of ctx. The attempt ends when it is cancelled, and not with ctx. If it
+// is given up, nobody waits for the calling goroutine any more, and Perform returns false when the effect has ended after all.
 func (a *Attempt) Perform(ctx context.Context) (ended bool) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -95,7 +96,8 @@ func (a *Attempt) begin(cancel context.CancelCauseFunc) error {
 	return a.reason
 }
 
-// Cancel asks the attempt to end. If it goes on for too long after that, it is given up: an effect that ignores its cancellation holds up nobody.
+// Cancel asks the attempt to end. If it goes on for too long after that, it is given up: an effect that ignores its cancellation
+// holds up nobody.
 func (a *Attempt) Cancel(why error) {
 	a.mu.Lock()
 	if a.reason == nil {
@@ -147,7 +149,7 @@ func (a *Attempt) end(result any, err error) bool {
 func (a *Attempt) contained(ctx context.Context) (result any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%s panicked: %v", a.effect.Kind.Words(), v)
+			err = fmt.Errorf("%s panicked: %s", a.effect.Kind.Words(), shorten.Panic(v))
 			a.driver.Log().Error("an effect panicked", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "stack", string(debug.Stack()))
 		}
 	}()
