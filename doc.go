@@ -32,17 +32,18 @@
 //	err = engine.Deploy(ctx, quote)
 //	run, err := engine.Start(ctx, "demo/quote", Order{Item: "tea"}, swrun.StartOptions{ID: "order-7"})
 //
+//	working, stop := context.WithCancel(ctx)
 //	worked := make(chan error, 1)
-//	go func() { worked <- engine.Work(ctx) }() // until ctx ends
+//	go func() { worked <- engine.Work(working) }()
 //	result, err := run.Await(ctx)
-//	stop()         // cancels ctx
+//	stop()         // what Work is doing
 //	err = <-worked // why the store cannot be relied on; nil once everything is handed over
 //
 // Start stores the run, and returns; Await looks at the store until the run has ended. Neither of them works on the run: as long as no
 // process calls Work on the store, Await waits until its context ends.
 //
 // A process may be killed at any moment. Who works on the store next goes on with its runs: what was stored has happened, timers and
-// deadlines have kept running, and a step whose result was not stored is performed again. Run has the commands: Cancel, Terminate,
+// deadlines have kept running, and a task whose result was not stored is performed again. Run has the commands: Cancel, Terminate,
 // Suspend, Resume, Retry; Run.Describe tells what a run waits for, until when, and what happens then. The program in examples/durable
 // does all this; a test kills it.
 //
@@ -54,7 +55,7 @@
 //	do:
 //	  - pay: {call: charge@default, with: {amount: 30}}
 //
-//	Host{Calls: map[string]swrun.Performer{"charge@default": charge}}
+//	swrun.Host{Calls: map[string]swrun.Performer{"charge@default": charge}}
 //
 //	func charge(ctx context.Context, c swrun.Call) (any, error)
 //
@@ -85,5 +86,6 @@
 // Effects happen at least once, not exactly once: see Call.Key, and `metadata: {swrun: {delivery: at-most-once}}`. A file belongs to one
 // process at a time. What a Redis has confirmed is as durable as the Redis is: StoreConfig.Require refuses one that is not enough. The
 // zero Host trusts documents with the whole network; for those of strangers there is NetworkPublic. Tasks that this version does not run
-// (listen, schedules, and the protocols without a performer) are refused before anything has run.
+// (listen, and the protocols without a performer) are refused before anything has run. A schedule is a warning: nothing starts the
+// workflow by itself.
 package swrun

@@ -55,7 +55,7 @@ func layers() map[string][]string {
 		"runtime/definition":   {"dsl", "interpreter", "internal/shorten", "runtime/store"},
 		"runtime/execution":    {"errors", "limits", "dsl", "interpreter", "runtime/definition", "runtime/store"},
 		"runtime/lease":        {"runtime/store"},
-		"runtime/effect":       {"errors", "interpreter"},
+		"runtime/effect":       {"errors", "internal/shorten", "interpreter"},
 		"runtime/local":        {"errors", "limits", "interpreter", "runtime/effect", "runtime/execution"},
 		"runtime/client":       {"errors", "internal/duration", "limits", "dsl", "interpreter", "runtime/definition", "runtime/execution", "runtime/store"},
 		"runtime/worker":       {"errors", "internal/duration", "internal/shorten", "limits", "interpreter", "runtime/definition", "runtime/effect", "runtime/execution", "runtime/lease", "runtime/store"},

@@ -1,4 +1,4 @@
-// Package redisstore keeps runs in Redis: one server, Sentinel or Cluster. The transitions of a run are those of package
+// Package redisstore keeps runs in Redis: one server or a Cluster. The transitions of a run are those of package
 // store, in Go; what they come to is written by one script, apply, if the run is still what it was made of, and at the right
 // time. So a write costs one exchange with the server, or two if nothing is known of the run. What waits while other
 // exchanges are on their way is written by the same run of the script (docs/decisions/0010).

@@ -50,7 +50,7 @@ func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 	}
 }
 
-// tryBody runs its list, retries it as the policy says, and then turns to catch.do (semantics section 7, runTry).
+// tryBody runs its list, retries it as the policy says, and then turns to catch.do (semantics section 7).
 type tryBody struct {
 	try, do          *interpreter.List // do is nil if absent
 	as               string
