@@ -47,15 +47,6 @@ type calls struct {
 	elsewhere bool
 }
 
-// protocol returns which protocol a kind of task calls; empty if it calls none.
-func protocol(k dsl.Kind) string {
-	name, ok := strings.CutPrefix(string(k), "call_")
-	if !ok || k == dsl.KindCallFunction {
-		return ""
-	}
-	return name
-}
-
 // orElsewhere returns calls for what is stored: other processes may have the performers that are missing here.
 func (c calls) orElsewhere() calls {
 	c.elsewhere = true
@@ -71,11 +62,10 @@ func isDefaultFunction(name string) bool {
 // check refuses names that no call could have.
 func (c calls) check() error {
 	for _, name := range slices.Sorted(maps.Keys(c.performers)) {
-		isProtocol := slices.ContainsFunc(dsl.Kinds(), func(k dsl.Kind) bool { return name != "" && protocol(k) == name })
 		switch {
 		case c.performers[name] == nil:
 			return &OptionError{"Calls", fmt.Sprintf("the performer of %q is nil", name)}
-		case !isProtocol && !isDefaultFunction(name):
+		case !slices.Contains(dsl.CallProtocols(), name) && !isDefaultFunction(name):
 			return &OptionError{"Calls", fmt.Sprintf("%q is neither a protocol nor a function of the default catalog, such as charge@default", name)}
 		}
 	}
@@ -85,7 +75,7 @@ func (c calls) check() error {
 // replace puts the calls that are performed in Go among the kinds of tasks, in the place of those that are performed otherwise.
 func (c calls) replace(kinds []interpreter.Kind) []interpreter.Kind {
 	for _, kind := range dsl.Kinds() {
-		name := protocol(kind)
+		name := kind.CallProtocol()
 		isKind := func(k interpreter.Kind) bool { return k.Kind == kind }
 		if name == "" || c.performers[name] == nil && (slices.ContainsFunc(kinds, isKind) || !c.elsewhere) {
 			continue

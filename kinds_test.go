@@ -49,8 +49,7 @@ func TestFilesOfAKind(t *testing.T) {
 			continue
 		}
 		for _, file := range named[stem] {
-			pattern := strings.NewReplacer(stem, "call_NAME", "dsl/run.go", "dsl/call.go").Replace(file)
-			if !slices.Contains(listed, pattern) && !slices.Contains(otherFiles()[stem], file) {
+			if !slices.Contains(listed[group], strings.ReplaceAll(file, stem, group+"_NAME")) && !slices.Contains(otherFiles()[stem], file) {
 				t.Errorf("%s names the kind %s: ask the task for its traits instead, or add the file to the list in CONTRIBUTING.md", file, stem)
 			}
 		}
@@ -62,34 +61,56 @@ func TestFilesOfAKind(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreListed: each file that CONTRIBUTING.md lists is there for each kind of call that runs.
+// TestFilesThatAreListed: each file that CONTRIBUTING.md lists is there for each kind of call and of run that runs.
 func TestFilesThatAreListed(t *testing.T) {
+	listed := mustListedFiles(t)
 	for _, kind := range tasks.All(tasks.Config{}) {
-		stem := string(kind.Kind)
-		if !strings.HasPrefix(stem, "call_") {
+		group, name, _ := strings.Cut(string(kind.Kind), "_")
+		if name == "" {
 			continue
 		}
-		for _, file := range mustListedFiles(t) {
-			if file = strings.ReplaceAll(file, "call_NAME", stem); !exists(file) {
+		for _, file := range listed[group] {
+			if file = strings.ReplaceAll(file, "NAME", name); !exists(file) {
 				t.Errorf("%s is missing: CONTRIBUTING.md says what it holds", file)
 			}
 		}
 	}
 }
 
-// mustListedFiles returns the files in the list for adding a kind of call, with call_NAME for its stem.
-func mustListedFiles(t *testing.T) []string {
+// mustListedFiles returns the files in the lists for adding a kind of call, with call_NAME for its stem, and of run, with run_NAME.
+func mustListedFiles(t *testing.T) map[string][]string {
 	t.Helper()
-	_, section, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "## Adding a kind of call\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var listed []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(section, -1) {
-		listed = append(listed, m[1])
+	forCalls, forRuns, _ := strings.Cut(section(t, "Adding a kind of call or of run"), "\nA kind of run")
+	calls, runs := mustRows(t, forCalls), mustRows(t, forRuns)
+	if len(calls) < 10 {
+		t.Fatalf("only %q are listed", calls)
 	}
-	if len(listed) < 10 {
-		t.Fatalf("only %q are listed", listed)
+	for _, file := range calls {
+		if ofAllRuns := strings.NewReplacer("call_NAME.yaml", "run.yaml", "call_NAME.txt", "run.txt", "/call.go", "/run.go").Replace(file); ofAllRuns == file || !slices.Contains(runs, ofAllRuns) {
+			runs = append(runs, strings.ReplaceAll(file, "call_NAME", "run_NAME"))
+		}
 	}
-	return listed
+	return map[string][]string{"call": calls, "run": runs}
+}
+
+// section returns the text below a heading of CONTRIBUTING.md.
+func section(t *testing.T, heading string) string {
+	t.Helper()
+	_, text, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n## "+heading+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+// mustRows returns the files that tables list.
+func mustRows(t *testing.T, tables string) (files []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(tables, -1) {
+		files = append(files, m[1])
+	}
+	if len(files) == 0 {
+		t.Fatalf("no files are listed in %q", tables)
+	}
+	return files
 }
 
 // TestNoSwitchesOverKinds: what rules, compilers and drawings need to know of a kind they ask of the task.
@@ -150,17 +171,18 @@ func mustParsedFiles(t *testing.T) map[string]*ast.File {
 func kindNames(t *testing.T) map[string]string {
 	t.Helper()
 	stems := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\tKind(\w+) +Kind = "(\w+)"`).FindAllStringSubmatch(read(t, "dsl/task.go"), -1) {
-		name, stem := m[1], m[2]
+	constants := regexp.MustCompile(`(?m)^const Kind(\w+) Kind = "(\w+)"`)
+	for _, kind := range dsl.Kinds() {
+		stem := string(kind)
+		m := constants.FindStringSubmatch(read(t, "dsl/"+stem+".go"))
+		if m == nil || m[2] != stem {
+			t.Fatalf("dsl/%s.go has no constant for its kind", stem)
+		}
+		name := m[1]
 		stems["dsl.Kind"+name], stems["dsl."+name+"Task"] = stem, stem
 		if strings.Contains(stem, "_") {
 			stems["dsl."+name], stems["dsl.parse"+name] = stem, stem
 			stems["tasks."+strings.ToLower(name[:1])+name[1:]] = stem
-		}
-	}
-	for _, kind := range dsl.Kinds() {
-		if !slices.Contains(slices.Collect(maps.Values(stems)), string(kind)) {
-			t.Fatalf("dsl/task.go has no constant for the kind %s", kind)
 		}
 	}
 	return stems

@@ -192,7 +192,7 @@ func edges(property string) []string {
 	case "name", "namespace":
 		return []string{"a-b", "a_b", "-a", "a-", "a" + strings.Repeat("b", 62), "a" + strings.Repeat("b", 63)}
 	case "call":
-		return append(protocols(), "f:1.0.0@main")
+		return append(dsl.CallProtocols(), "f:1.0.0@main")
 	case "cleanup":
 		return []string{"always", "never", "eventually"}
 	case "extend":
@@ -205,16 +205,6 @@ func edges(property string) []string {
 		return []string{"a.b", "a_b", "-a", "localhost"}
 	}
 	return nil
-}
-
-// protocols returns what calls call, besides functions.
-func protocols() (all []string) {
-	for _, kind := range dsl.Kinds() {
-		if name, isCall := strings.CutPrefix(string(kind), "call_"); isCall && kind != dsl.KindCallFunction {
-			all = append(all, name)
-		}
-	}
-	return all
 }
 
 func (w *mutator) changeValue(n *yaml.Node, i int, at []string) {

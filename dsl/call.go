@@ -2,27 +2,68 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// callProtocols returns what decodes the arguments of a call, by its protocol.
-func callProtocols() map[string]func(*parser, *object, TaskBase) Task {
-	return map[string]func(*parser, *object, TaskBase) Task{
-		"a2a": parseCallA2A, "asyncapi": parseCallAsyncAPI, "grpc": parseCallGRPC, "http": parseCallHTTP, "mcp": parseCallMCP,
-		"openapi": parseCallOpenAPI,
+// protocolCall is a kind of call that speaks a protocol.
+type protocolCall struct {
+	kind     Kind
+	protocol string // what `call` says
+	parse    func(p *parser, arguments *object, base TaskBase) Task
+}
+
+// protocolCalls returns the kinds of calls but one: any other call is of a function.
+func protocolCalls() []protocolCall {
+	return []protocolCall{
+		{KindCallA2A, "a2a", parseCallA2A},
+		{KindCallAsyncAPI, "asyncapi", parseCallAsyncAPI},
+		{KindCallGRPC, "grpc", parseCallGRPC},
+		{KindCallHTTP, "http", parseCallHTTP},
+		{KindCallMCP, "mcp", parseCallMCP},
+		{KindCallOpenAPI, "openapi", parseCallOpenAPI},
 	}
+}
+
+// callKinds returns all kinds of calls.
+func callKinds() []Kind {
+	kinds := []Kind{KindCallFunction}
+	for _, call := range protocolCalls() {
+		kinds = append(kinds, call.kind)
+	}
+	return kinds
+}
+
+// CallProtocols returns what `call` says for each kind of call that speaks a protocol.
+func CallProtocols() []string {
+	var names []string
+	for _, call := range protocolCalls() {
+		names = append(names, call.protocol)
+	}
+	return names
+}
+
+// CallProtocol returns what `call` says for tasks of the kind; empty for a call of a function, and for a kind that is no call.
+func (k Kind) CallProtocol() string {
+	for _, call := range protocolCalls() {
+		if call.kind == k {
+			return call.protocol
+		}
+	}
+	return ""
 }
 
 // parseCall decodes a call by the protocol that it names; any other name is that of a function.
 func parseCall(p *parser, o *object, base TaskBase) Task {
-	called := o.value("call").Value // parseCallFunction reports a value that is not text
-	parse := callProtocols()[called]
-	if parse == nil {
+	called, all := o.value("call").Value, protocolCalls() // parseCallFunction reports a value that is not text
+	i := slices.IndexFunc(all, func(c protocolCall) bool { return c.protocol == called })
+	if i < 0 {
 		return parseCallFunction(p, o, base)
 	}
+	parse := all[i].parse
 	o.require("with")
 	with := o.value("with")
 	if with == nil {

@@ -1,5 +1,8 @@
 package dsl
 
+// KindCallA2A is the kind of CallA2A.
+const KindCallA2A Kind = "call_a2a"
+
 // CallA2A calls an agent by the A2A protocol.
 type CallA2A struct {
 	TaskBase

@@ -8,6 +8,9 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
+// KindCallAsyncAPI is the kind of CallAsyncAPI.
+const KindCallAsyncAPI Kind = "call_asyncapi"
+
 // CallAsyncAPI publishes to or consumes from a channel that an AsyncAPI document describes.
 type CallAsyncAPI struct {
 	TaskBase

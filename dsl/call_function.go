@@ -2,6 +2,9 @@ package dsl
 
 import "strings"
 
+// KindCallFunction is the kind of CallFunction.
+const KindCallFunction Kind = "call_function"
+
 // CallFunction calls a function of use.functions or of a catalog.
 type CallFunction struct {
 	TaskBase

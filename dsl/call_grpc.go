@@ -7,6 +7,9 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
+// KindCallGRPC is the kind of CallGRPC.
+const KindCallGRPC Kind = "call_grpc"
+
 // CallGRPC calls a gRPC method.
 type CallGRPC struct {
 	TaskBase

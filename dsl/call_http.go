@@ -11,6 +11,9 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
+// KindCallHTTP is the kind of CallHTTP.
+const KindCallHTTP Kind = "call_http"
+
 // CallHTTP sends an HTTP request.
 type CallHTTP struct {
 	TaskBase

@@ -2,6 +2,9 @@ package dsl
 
 import "gopkg.in/yaml.v3"
 
+// KindCallMCP is the kind of CallMCP.
+const KindCallMCP Kind = "call_mcp"
+
 // CallMCP calls a server by the Model Context Protocol.
 type CallMCP struct {
 	TaskBase

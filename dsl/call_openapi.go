@@ -1,5 +1,8 @@
 package dsl
 
+// KindCallOpenAPI is the kind of CallOpenAPI.
+const KindCallOpenAPI Kind = "call_openapi"
+
 // CallOpenAPI calls an operation that an OpenAPI document describes.
 type CallOpenAPI struct {
 	TaskBase

@@ -2,6 +2,9 @@ package dsl
 
 import "time"
 
+// KindDo is the kind of DoTask.
+const KindDo Kind = "do"
+
 // DoTask runs a list of tasks one after the other.
 type DoTask struct {
 	TaskBase

@@ -10,6 +10,9 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 )
 
+// KindEmit is the kind of EmitTask.
+const KindEmit Kind = "emit"
+
 // EmitTask publishes an event.
 type EmitTask struct {
 	TaskBase

@@ -9,6 +9,9 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
+// KindFor is the kind of ForTask.
+const KindFor Kind = "for"
+
 // ForTask runs a list of tasks once for every item of a collection.
 type ForTask struct {
 	TaskBase

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// KindFork is the kind of ForkTask.
+const KindFork Kind = "fork"
+
 // ForkTask runs branches at the same time.
 type ForkTask struct {
 	TaskBase

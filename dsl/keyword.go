@@ -10,27 +10,28 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// keyword is a property that makes a task one of its kind.
+// keyword is a property that says which kind a task is.
 type keyword struct {
 	name  string
+	kind  Kind     // empty if the value of the keyword says which of several kinds it is
 	also  []string // further properties beside the keyword
 	parse func(*parser, *object, TaskBase) Task
 }
 
 func keywords() []keyword {
 	return []keyword{
-		{"call", []string{"with"}, parseCall},
-		{"do", nil, parseDo},
-		{"emit", nil, parseEmit},
-		{"for", []string{"while", "do"}, parseFor},
-		{"fork", nil, parseFork},
-		{"listen", []string{"foreach"}, parseListen},
-		{"raise", nil, parseRaise},
-		{"run", nil, parseRun},
-		{"set", nil, parseSet},
-		{"switch", nil, parseSwitch},
-		{"try", []string{"catch"}, parseTry},
-		{"wait", nil, parseWait},
+		{"call", "", []string{"with"}, parseCall},
+		{"do", KindDo, nil, parseDo},
+		{"emit", KindEmit, nil, parseEmit},
+		{"for", KindFor, []string{"while", "do"}, parseFor},
+		{"fork", KindFork, nil, parseFork},
+		{"listen", KindListen, []string{"foreach"}, parseListen},
+		{"raise", KindRaise, nil, parseRaise},
+		{"run", "", nil, parseRun},
+		{"set", KindSet, nil, parseSet},
+		{"switch", KindSwitch, nil, parseSwitch},
+		{"try", KindTry, []string{"catch"}, parseTry},
+		{"wait", KindWait, nil, parseWait},
 	}
 }
 

@@ -1,5 +1,8 @@
 package dsl
 
+// KindListen is the kind of ListenTask.
+const KindListen Kind = "listen"
+
 // ListenTask waits for events.
 type ListenTask struct {
 	TaskBase

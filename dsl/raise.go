@@ -5,6 +5,9 @@ import (
 	"github.com/swrun/swrun/internal/delimited"
 )
 
+// KindRaise is the kind of RaiseTask.
+const KindRaise Kind = "raise"
+
 // RaiseTask raises an error.
 type RaiseTask struct {
 	TaskBase

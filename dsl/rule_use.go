@@ -36,7 +36,7 @@ func checkReferences(c *checker) {
 		case "catalogs":
 			d = c.catalog(d, r.Name, defined[r.Section])
 		case "functions":
-			d = c.withSuggestion(d, append(defined[r.Section], sortedKeys(callProtocols())...))
+			d = c.withSuggestion(d, append(defined[r.Section], CallProtocols()...))
 		default:
 			d = c.withSuggestion(d, defined[r.Section])
 		}

@@ -1,6 +1,8 @@
 package dsl
 
 import (
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
@@ -20,24 +22,38 @@ type Process struct {
 	Environment Value // an object
 }
 
-// parseRun decodes a `run` task: of a container, a script, a shell command or a workflow.
-func parseRun(p *parser, o *object, base TaskBase) Task {
-	n := o.value("run")
-	r := p.object(n, o.at.Key("run"), "`run`", "container", "script", "shell", "workflow", "await", "return")
-	run := RunBase{Detached: !r.booleanOr("await", true), Return: r.enum("return", "stdout", "stderr", "code", "all", "none")}
-	kind := ""
-	if n.Kind == yaml.MappingNode {
-		kind = r.exactlyOne("container", "script", "shell", "workflow")
+// runKind is a kind of `run` task.
+type runKind struct {
+	kind  Kind
+	key   string // the property of `run` that says what to run
+	parse func(p *parser, run *object, base TaskBase, shared RunBase) Task
+}
+
+// runKinds returns the kinds of `run` tasks.
+func runKinds() []runKind {
+	return []runKind{
+		{KindRunContainer, "container", parseRunContainer},
+		{KindRunScript, "script", parseRunScript},
+		{KindRunShell, "shell", parseRunShell},
+		{KindRunWorkflow, "workflow", parseRunWorkflow},
 	}
-	switch kind {
-	case "container":
-		return parseRunContainer(p, r, base, run)
-	case "script":
-		return parseRunScript(p, r, base, run)
-	case "shell":
-		return parseRunShell(p, r, base, run)
-	case "workflow":
-		return parseRunWorkflow(p, r, base, run)
+}
+
+// parseRun decodes a `run` task, whose kind is the property that `run` has.
+func parseRun(p *parser, o *object, base TaskBase) Task {
+	kinds := runKinds()
+	var keys []string
+	for _, k := range kinds {
+		keys = append(keys, k.key)
+	}
+	n := o.value("run")
+	r := p.object(n, o.at.Key("run"), "`run`", append(keys, "await", "return")...)
+	shared := RunBase{Detached: !r.booleanOr("await", true), Return: r.enum("return", "stdout", "stderr", "code", "all", "none")}
+	if n.Kind == yaml.MappingNode {
+		key := r.exactlyOne(keys...)
+		if i := slices.Index(keys, key); i >= 0 {
+			return kinds[i].parse(p, r, base, shared)
+		}
 	}
 	return &DoTask{TaskBase: base} // it is not known what to run
 }

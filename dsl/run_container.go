@@ -2,6 +2,9 @@ package dsl
 
 import "gopkg.in/yaml.v3"
 
+// KindRunContainer is the kind of RunContainer.
+const KindRunContainer Kind = "run_container"
+
 // RunContainer runs a container.
 type RunContainer struct {
 	TaskBase

@@ -1,5 +1,8 @@
 package dsl
 
+// KindRunScript is the kind of RunScript.
+const KindRunScript Kind = "run_script"
+
 // RunScript runs a script.
 type RunScript struct {
 	TaskBase

@@ -1,5 +1,8 @@
 package dsl
 
+// KindRunShell is the kind of RunShell.
+const KindRunShell Kind = "run_shell"
+
 // RunShell runs a shell command.
 type RunShell struct {
 	TaskBase

@@ -1,5 +1,8 @@
 package dsl
 
+// KindRunWorkflow is the kind of RunWorkflow.
+const KindRunWorkflow Kind = "run_workflow"
+
 // RunWorkflow runs another workflow.
 type RunWorkflow struct {
 	TaskBase

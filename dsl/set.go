@@ -6,6 +6,9 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
+// KindSet is the kind of SetTask.
+const KindSet Kind = "set"
+
 // SetTask replaces the data.
 type SetTask struct {
 	TaskBase

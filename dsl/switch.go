@@ -2,6 +2,9 @@ package dsl
 
 import "gopkg.in/yaml.v3"
 
+// KindSwitch is the kind of SwitchTask.
+const KindSwitch Kind = "switch"
+
 // SwitchTask chooses where the flow goes on.
 type SwitchTask struct {
 	TaskBase

@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -8,39 +9,19 @@ import (
 // Kind is a kind of task. Its text is the name of its files in every package, such as call_http.
 type Kind string
 
-// The kinds of tasks.
-const (
-	KindCallA2A      Kind = "call_a2a"
-	KindCallAsyncAPI Kind = "call_asyncapi"
-	KindCallFunction Kind = "call_function"
-	KindCallGRPC     Kind = "call_grpc"
-	KindCallHTTP     Kind = "call_http"
-	KindCallMCP      Kind = "call_mcp"
-	KindCallOpenAPI  Kind = "call_openapi"
-	KindDo           Kind = "do"
-	KindEmit         Kind = "emit"
-	KindFor          Kind = "for"
-	KindFork         Kind = "fork"
-	KindListen       Kind = "listen"
-	KindRaise        Kind = "raise"
-	KindRunContainer Kind = "run_container"
-	KindRunScript    Kind = "run_script"
-	KindRunShell     Kind = "run_shell"
-	KindRunWorkflow  Kind = "run_workflow"
-	KindSet          Kind = "set"
-	KindSwitch       Kind = "switch"
-	KindTry          Kind = "try"
-	KindWait         Kind = "wait"
-)
-
 // Kinds returns every kind of task, sorted.
 func Kinds() []Kind {
-	return []Kind{
-		KindCallA2A, KindCallAsyncAPI, KindCallFunction, KindCallGRPC, KindCallHTTP, KindCallMCP, KindCallOpenAPI,
-		KindDo, KindEmit, KindFor, KindFork, KindListen, KindRaise,
-		KindRunContainer, KindRunScript, KindRunShell, KindRunWorkflow,
-		KindSet, KindSwitch, KindTry, KindWait,
+	kinds := callKinds()
+	for _, run := range runKinds() {
+		kinds = append(kinds, run.kind)
 	}
+	for _, k := range keywords() {
+		if k.kind != "" {
+			kinds = append(kinds, k.kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 // Words returns the kind as people write it: call http.

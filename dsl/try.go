@@ -2,6 +2,9 @@ package dsl
 
 import "github.com/swrun/swrun/dsl/source"
 
+// KindTry is the kind of TryTask.
+const KindTry Kind = "try"
+
 // TryTask handles the errors of its tasks.
 type TryTask struct {
 	TaskBase

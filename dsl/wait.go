@@ -2,6 +2,9 @@ package dsl
 
 import "time"
 
+// KindWait is the kind of WaitTask.
+const KindWait Kind = "wait"
+
 // WaitTask pauses.
 type WaitTask struct {
 	TaskBase
