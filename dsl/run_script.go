@@ -8,7 +8,7 @@ type RunScript struct {
 	TaskBase
 	RunBase
 	Process
-	Language string            // js or python
+	Language string            // as it is written, such as js
 	Code     Value             // text
 	Source   *ExternalResource // nil if Code is given
 }

@@ -18,8 +18,6 @@ type Config struct {
 	JS        string              // what runs JavaScript: "" is the embedded QuickJS, "node" is Node from PATH
 	KillAfter time.Duration       // between SIGTERM and SIGKILL of a process whose task has ended; 2 s unless set
 
-	python func() (string, error) // finds the host's Python, once
-
 	// Publish receives the events that tasks emit; nil drops them.
 	Publish func(ctx context.Context, event map[string]any) error
 }

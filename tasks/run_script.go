@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,19 +15,55 @@ import (
 )
 
 func runScript(c Config) interpreter.Kind {
-	c.python = sync.OnceValues(findPython)
-	return interpreter.Kind{Kind: dsl.KindRunScript, Compile: compileRunScript, Perform: c.performScript}
+	s := scripts{c, sync.OnceValues(findPython)}
+	return interpreter.Kind{Kind: dsl.KindRunScript, Compile: compileRunScript, Perform: s.perform}
+}
+
+// scripts runs scripts of all languages.
+type scripts struct {
+	Config
+	python func() (string, error) // finds the host's Python, once
+}
+
+// language is a language of scripts.
+type language struct {
+	names []string // what documents call it; the first one is its own
+	run   func(scripts, context.Context, scriptRequest) (ended, error)
+}
+
+func languages() []language {
+	return []language{
+		{[]string{"js", "javascript"}, scripts.runJS},
+		{[]string{"python"}, scripts.runPython},
+	}
+}
+
+// languageOf returns the language that documents call by a name.
+func languageOf(name string) (language, bool) {
+	all := languages()
+	i := slices.IndexFunc(all, func(l language) bool { return slices.Contains(l.names, name) })
+	if i < 0 {
+		return language{}, false
+	}
+	return all[i], true
+}
+
+func languageNames() []string {
+	var names []string
+	for _, l := range languages() {
+		names = append(names, l.names[0])
+	}
+	return names
 }
 
 func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.RunScript)
-	body := &runScriptBody{processBody: compileProcess(b, task.RunBase, task.Process), language: task.Language}
-	switch task.Language {
-	case "js", "javascript":
-		body.language = "js"
-	case "python":
-	default:
-		b.Report("SW801", task.Pointer.Key("run").Key("script").Key("language"), fmt.Sprintf("scripts in `%s` cannot run: use js or python", task.Language))
+	body := &runScriptBody{processBody: compileProcess(b, task.RunBase, task.Process)}
+	if l, ok := languageOf(task.Language); ok {
+		body.language = l.names[0]
+	} else {
+		b.Report("SW801", task.Pointer.Key("run").Key("script").Key("language"),
+			fmt.Sprintf("scripts in `%s` cannot run: use %s", task.Language, strings.Join(languageNames(), " or ")))
 	}
 	if task.Source == nil {
 		body.code = b.Value(task.Code)
@@ -107,19 +144,19 @@ func (r *runScriptBody) Finish(s *interpreter.Scope, result any) interpreter.Nex
 	return r.finish(s, result)
 }
 
-func (c Config) performScript(ctx context.Context, r interpreter.Request) (any, error) {
+func (s scripts) perform(ctx context.Context, r interpreter.Request) (any, error) {
 	var request scriptRequest
 	if err := json.Unmarshal(r.Body, &request); err != nil {
 		return nil, err
 	}
-	if c.Processes == nil {
+	if s.Processes == nil {
 		return nil, errNoProcesses()
 	}
 	if request.Source != "" {
-		if c.Load == nil {
+		if s.Load == nil {
 			return nil, interpreter.FailLoad(request.Source, errors.New("external resources are not available here"))
 		}
-		code, err := c.Load(ctx, request.Source)
+		code, err := s.Load(ctx, request.Source)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -130,8 +167,11 @@ func (c Config) performScript(ctx context.Context, r interpreter.Request) (any, 
 			return nil, interpreter.FailLoad(request.Source, errors.New("the script is empty"))
 		}
 	}
-	run := map[string]func(context.Context, scriptRequest) (ended, error){"js": c.runJS, "python": c.runPython}[request.Language]
-	end, err := run(ctx, request)
+	l, ok := languageOf(request.Language)
+	if !ok {
+		return nil, fmt.Errorf("no language of scripts is called %q", request.Language)
+	}
+	end, err := l.run(s, ctx, request)
 	if err != nil {
 		return nil, err
 	}

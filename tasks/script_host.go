@@ -37,9 +37,9 @@ func findPython() (string, error) {
 }
 
 // runJS runs a script in the embedded engine, or by the host's Node.
-func (c Config) runJS(ctx context.Context, r scriptRequest) (ended, error) {
-	if c.JS == "node" {
-		return c.runNode(ctx, r)
+func (s scripts) runJS(ctx context.Context, r scriptRequest) (ended, error) {
+	if s.JS == "node" {
+		return s.runNode(ctx, r)
 	}
 	globals, err := r.globals()
 	if err != nil {
@@ -49,37 +49,37 @@ func (c Config) runJS(ctx context.Context, r scriptRequest) (ended, error) {
 	if r.Stdin != nil {
 		j.Stdin = []byte(*r.Stdin)
 	}
-	return c.run(ctx, "the script", j)
+	return s.run(ctx, "the script", j)
 }
 
 // runPython runs a script by the host's Python.
-func (c Config) runPython(ctx context.Context, r scriptRequest) (ended, error) {
-	interpreter, err := c.python()
+func (s scripts) runPython(ctx context.Context, r scriptRequest) (ended, error) {
+	interpreter, err := s.python()
 	if err != nil {
 		return ended{}, err
 	}
 	argv := []string{interpreter, "-I", "-B", "-c", pythonMain, process.Folder + "/script.py", process.Folder + "/globals.json"}
-	return c.withFiles(ctx, argv, map[string]string{"script.py": r.Code}, r)
+	return s.withFiles(ctx, argv, map[string]string{"script.py": r.Code}, r)
 }
 
 // runNode runs a script by the host's Node.
-func (c Config) runNode(ctx context.Context, r scriptRequest) (ended, error) {
+func (s scripts) runNode(ctx context.Context, r scriptRequest) (ended, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return ended{}, errors.Configurationf("running scripts by Node needs node on PATH: install it, or leave --js out")
 	}
 	argv := []string{node, "--import", process.Folder + "/main.mjs", process.Folder + "/script.mjs"}
-	return c.withFiles(ctx, argv, map[string]string{"script.mjs": r.Code, "main.mjs": nodeMain}, r)
+	return s.withFiles(ctx, argv, map[string]string{"script.mjs": r.Code, "main.mjs": nodeMain}, r)
 }
 
 // withFiles runs a script that finds its code and its globals in files.
-func (c Config) withFiles(ctx context.Context, argv []string, files map[string]string, r scriptRequest) (ended, error) {
+func (s scripts) withFiles(ctx context.Context, argv []string, files map[string]string, r scriptRequest) (ended, error) {
 	globals, err := r.globals()
 	if err != nil {
 		return ended{}, err
 	}
 	files["globals.json"] = string(globals)
-	return c.execute(ctx, append(argv, r.Arguments...), files, r.processRequest)
+	return s.execute(ctx, append(argv, r.Arguments...), files, r.processRequest)
 }
 
 // globals returns the variables that a map of arguments makes, as a JSON object.
