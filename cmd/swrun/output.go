@@ -1,219 +1,116 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"gopkg.in/yaml.v3"
 
-	"github.com/swrun/swrun/expr"
-	"github.com/swrun/swrun/internal/delimited"
-	"github.com/swrun/swrun/internal/jsonvalue"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
 )
 
-// outputForms are the values of -o where data is printed.
-func outputForms() []string { return []string{"json", "yaml"} }
-
-// outputFlags say in which form data is printed, and what of it.
-type outputFlags struct {
-	output, jq string
-	raw        bool
-	forms      []string    // that -o may be; none for verbs that print no data
-	chosen     *pflag.Flag // -o
+func (p *program) outputCommand() *cobra.Command {
+	f := &operateFlags{}
+	var wait, run string
+	cmd := &cobra.Command{
+		Use: "output RUN", Short: "Print the output of a run that has completed",
+		Example: `  swrun output order-7
+  swrun output order-7 --wait
+  swrun output order-7 --wait 30s`,
+		Long: "Exit 0: completed, 10: faulted, 11: cancelled, 124: timed out, 8: it has not ended yet.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if wait == always && len(args) == 2 {
+				wait, args = spanAmong(args)
+			}
+			if err := exactly("a run")(cmd, args); err != nil {
+				return err
+			}
+			run = args[0]
+			return nil
+		},
+		RunE: verb(func([]string) error {
+			span := asLongAsItTakes
+			if wait != always {
+				var err error
+				if span, err = parseSpan("--wait", wait); err != nil {
+					return err
+				}
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.result(ctx, run, span) })
+		}),
+	}
+	f.add(cmd, "json", "yaml")
+	f.within(cmd)
+	cmd.Flags().StringVar(&wait, "wait", "", "wait for the run to end, for example 30s; by itself as long as it takes")
+	cmd.Flags().Lookup("wait").NoOptDefVal = always
+	return cmd
 }
 
-func (f *outputFlags) add(cmd *cobra.Command, forms ...string) {
-	f.forms = forms
-	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "output", "o", forms[0], "form of what is printed: "+strings.Join(forms, ", "))
-	flags.StringVar(&f.jq, "jq", "", "jq expression that reshapes JSON and YAML; each of its outputs is printed")
-	flags.BoolVarP(&f.raw, "raw-output", "r", false, "print text as it is, without quotes")
-	f.chosen = flags.Lookup("output")
-	completeValues(cmd, "output", forms)
-}
+// always is --wait by itself. What may follow it is then an argument, as pflag has it.
+const always = "always"
 
-// printer checks the flags and returns what prints in the form that they say.
-func (f *outputFlags) printer(p *program) (*printer, error) {
-	if len(f.forms) == 0 {
-		return &printer{w: p.out, form: "json"}, nil
-	}
-	if err := oneOf("-o", f.output, f.forms...); err != nil {
-		return nil, err
-	}
-	q, err := compileOutputs("--jq", f.jq, p.now)
-	if err != nil {
-		return nil, err
-	}
-	if reshaped := q != nil || f.raw; reshaped && !slices.Contains([]string{"json", "yaml", "ndjson"}, f.output) {
-		if f.chosen.Changed {
-			return nil, usagef("leave out -o, or choose json", "--jq and -r are for JSON and YAML, not for -o %s", f.output)
-		}
-		f.output = "json" // which is what there is to reshape
-	}
-	return &printer{w: p.out, form: f.output, raw: f.raw, pretty: p.outTTY, query: q}, nil
-}
+const asLongAsItTakes = 100 * 365 * 24 * time.Hour
 
-// printer prints data in one form.
-type printer struct {
-	w       io.Writer
-	form    string // json, yaml or ndjson
-	raw     bool   // text without quotes
-	pretty  bool   // JSON on several lines, as somebody reads it
-	query   *query // what to print of it
-	mask    *mask  // what it must not say; nil for nothing
-	printed bool
-}
-
-// print prints what --jq makes of data: each of its outputs as a document of its own.
-func (p *printer) print(v any) error {
-	outputs, err := p.query.outputs(v)
-	if err != nil {
-		return err
-	}
-	for _, v := range outputs {
-		if err := p.document(v); err != nil {
-			return err
+// spanAmong returns which of two arguments is the span of --wait, and the other one.
+func spanAmong(args []string) (wait string, rest []string) {
+	if _, err := parseSpan("--wait", args[1]); err != nil {
+		if _, err := parseSpan("--wait", args[0]); err == nil {
+			return args[0], args[1:]
 		}
 	}
-	return nil
+	return args[1], args[:1]
 }
 
-func (p *printer) document(v any) error {
-	v = p.mask.Value(v)
-	if text, ok := v.(string); ok && p.raw {
-		return write(p.w, text+"\n")
+func (o *operation) result(ctx context.Context, name string, wait time.Duration) error {
+	i, err := o.lookUp(ctx, name)
+	if err != nil {
+		return err
 	}
-	if p.form == "yaml" && p.printed {
-		if err := write(p.w, "---\n"); err != nil {
-			return err
+	outcome, err := o.awaited(ctx, i, wait)
+	if err != nil {
+		return err
+	}
+	if code := outcomeExit(outcome, true, nil); code != exitOK {
+		return endedOtherwise(i, outcome, code)
+	}
+	return o.print(outcome.Output)
+}
+
+// awaited returns how a run has ended; if it has not within a time, that is exit 8.
+func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Duration) (execution.Outcome, error) {
+	outcome, done, err := o.client.Outcome(ctx, i)
+	var stuck *client.QuarantinedError
+	if waits := wait > 0 && !o.store.Local(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
+		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
+	} else if done || err != nil {
+		return outcome, err
+	}
+	if wait > 0 && o.store.Local() {
+		return outcome, &exitError{
+			code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nobody can work on it while this holds %s", i, o.store),
+			hint: "swrun run DOCUMENT --id " + i.ID + " goes on with it, swrun worker with all runs of this store",
 		}
 	}
-	p.printed = true
-	if p.form == "json" && p.pretty {
-		return writePretty(p.w, v)
-	}
-	return writeOutput(p.w, v, p.form)
-}
-
-func writePretty(w io.Writer, v any) error {
-	line, err := encoded(v)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, line, "", "  "); err != nil {
-		return err
-	}
-	return write(w, b.String()+"\n")
-}
-
-func encoded(v any) ([]byte, error) {
-	line, err := expr.Encode(v)
-	if err != nil {
-		return nil, fmt.Errorf("the output cannot be written as JSON: %w", err)
-	}
-	return line, nil
-}
-
-// writeOutput prints data as one document; JSON stands on one line.
-func writeOutput(w io.Writer, v any, form string) error {
-	line, err := encoded(v)
-	if err != nil {
-		return err
-	}
-	if form == "yaml" {
-		return writeYAML(w, line)
-	}
-	return write(w, string(line)+"\n")
-}
-
-// writeYAML prints JSON text as YAML: the detour gives both forms the same numbers and order.
-func writeYAML(w io.Writer, text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var v any
-	if err := decoder.Decode(&v); err != nil {
-		return err
-	}
-	encoder := yaml.NewEncoder(w)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(yamlNode(v)); err != nil {
-		return err
-	}
-	return encoder.Close()
-}
-
-// yamlNode keeps numbers as they are written, which yaml.v3 would print as text.
-func yamlNode(v any) any {
-	return jsonvalue.Map(v, func(leaf any) any {
-		if n, ok := leaf.(json.Number); ok {
-			return &yaml.Node{Kind: yaml.ScalarNode, Tag: numberTag(n), Value: n.String()}
+	if wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		outcome, err = o.client.Wait(waiting, i)
+		if err == nil || waiting.Err() == nil || ctx.Err() != nil { // what it was doing when its time was over may fail in its own way
+			return outcome, err
 		}
-		return leaf
-	})
+	}
+	return outcome, &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + " shows what it waits for"}
 }
 
-func numberTag(n json.Number) string {
-	if _, err := n.Int64(); err == nil {
-		return "!!int"
+func endedOtherwise(i store.Instance, o execution.Outcome, code int) error {
+	message := fmt.Sprintf("%s is %s", i, o.Status)
+	if o.Fault != nil {
+		message += ": " + o.Fault.Error()
 	}
-	return "!!float"
+	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + " shows how it came to that"}
 }
-
-// query is a compiled --jq.
-type query struct {
-	code *expr.Code
-	now  func() time.Time
-}
-
-func compileQuery(flag, source string, now func() time.Time) (*query, error) {
-	if source == "" {
-		return nil, nil
-	}
-	code, err := expr.Compile(source)
-	if err != nil {
-		return nil, syntaxUsage(flag, source, err)
-	}
-	for _, name := range code.Variables() {
-		return nil, usagef("only the input is known here", "%s uses $%s, which does not exist here", flag, name)
-	}
-	return &query{code: code, now: now}, nil
-}
-
-// compileOutputs is compileQuery for a query whose outputs are taken one by one.
-func compileOutputs(flag, source string, now func() time.Time) (*query, error) {
-	q, err := compileQuery(flag, source, now) // by itself, so that a mistake is shown where it stands
-	if q == nil || err != nil {
-		return nil, err
-	}
-	return compileQuery(flag, "["+delimited.Inside(source)+"\n]", now) // the line break ends a comment
-}
-
-// apply returns what q makes of v.
-func (q *query) apply(v any) (any, error) { return q.code.Eval(q, v) }
-
-// outputs returns each output of q for v. A nil query leaves v as it is.
-func (q *query) outputs(v any) ([]any, error) {
-	if q == nil {
-		return []any{v}, nil
-	}
-	all, err := q.apply(v)
-	if err != nil {
-		return nil, err
-	}
-	list, _ := all.([]any) // it is compiled to one
-	return list, nil
-}
-
-// Variable knows no variable: compileQuery has refused all.
-func (q *query) Variable(string) any { return nil }
-
-// Now is the clock of jq's now.
-func (q *query) Now() time.Time { return q.now() }
