@@ -147,7 +147,7 @@ func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartO
 	if err != nil {
 		return nil, err
 	}
-	data, err := dataOf(input)
+	data, err := inputOf(input)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartO
 // tasks run: they are looked for among the other documents, and then in the folder of the document. If there is a run of the same id,
 // document, input and options already, StartDocument returns that run.
 func (e *Engine) StartDocument(ctx context.Context, d *Document, input any, o StartOptions, others ...*Document) (*Run, error) {
-	data, err := dataOf(input)
+	data, err := inputOf(input)
 	if err != nil {
 		return nil, err
 	}

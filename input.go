@@ -2,6 +2,8 @@ package swrun
 
 import (
 	"cmp"
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"reflect"
@@ -38,6 +40,55 @@ func dataOf(v any) (any, error) {
 		return nil, &InputError{string(at), err}
 	}
 	return jsonvalue.Map(data, func(leaf any) any { return leaf }), nil
+}
+
+// inputOf converts the input of a run as dataOf does. It also refuses what encoding/json would change without a word: text that is not
+// UTF-8, and JSON (json.RawMessage) in which an object has one name twice.
+func inputOf(v any) (any, error) {
+	data, err := dataOf(v)
+	if err != nil {
+		return nil, err
+	}
+	if at, err := altered(reflect.ValueOf(v), ""); err != nil {
+		return nil, &InputError{string(at), err}
+	}
+	return data, nil
+}
+
+// altered returns the first part of a value that encoding/json would not write as it is. It looks into values that dataOf has taken, so
+// that they have an end.
+func altered(v reflect.Value, at dsl.Pointer) (dsl.Pointer, error) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return "", nil
+		}
+		v = v.Elem()
+	}
+	switch {
+	case !v.IsValid():
+		return "", nil
+	case v.Type() == reflect.TypeFor[json.RawMessage]() && v.Len() > 0:
+		_, err := jsonvalue.DecodeStrict(v.Bytes())
+		return at, err
+	case v.Kind() == reflect.String:
+		return at, jsonvalue.CheckUTF8([]byte(v.String()))
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8, writesItself(v.Type()), v.CanAddr() && writesItself(v.Addr().Type()):
+		return "", nil
+	}
+	for name, part := range parts(v) {
+		if err := jsonvalue.CheckUTF8([]byte(name)); err != nil {
+			return at, fmt.Errorf("the name %q: %w", name, err)
+		}
+		if in, err := altered(part, at.Key(name)); err != nil {
+			return in, err
+		}
+	}
+	return "", nil
+}
+
+// writesItself reports whether encoding/json leaves it to values of a type how they are written.
+func writesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // misfitDepth bounds how deep misfit looks: what is nested without end has no innermost part.

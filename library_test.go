@@ -70,6 +70,13 @@ func TestInputs(t *testing.T) {
 		"a map in itself":    {nested, nil, ""},
 		"a name to escape":   {map[string]any{"a/b": math.Inf(1)}, nil, "/a~1b"},
 		"JSON that is wrong": {map[string]any{"r": json.RawMessage(`{`)}, nil, "/r"},
+		"a name twice":       {struct{ R json.RawMessage }{json.RawMessage(`{"a":1,"a":2}`)}, nil, "/R"},
+		"half a character":   {json.RawMessage(`"\ud800"`), nil, ""},
+		"JSON in Latin-1":    {&[]any{json.RawMessage("\"\xfc\"")}, nil, "/0"},
+		"text in Latin-1":    {map[string]any{"a": []string{"b", "\xfc"}}, nil, "/a/1"},
+		"a name in Latin-1":  {map[string]any{"a": map[string]any{"\xfc": 1}}, nil, "/a"},
+		"a nil inside":       {map[string]any{"a": none, "b": []any(nil), "c": json.RawMessage(nil)}, map[string]any{"a": nil, "b": nil, "c": nil}, ""},
+		"bytes of no text":   {[]byte{0xfc}, "/A==", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result, err := echo.Run(t.Context(), c.input, swrun.RunConfig{})

@@ -76,7 +76,7 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	data, err := dataOf(input)
+	data, err := inputOf(input)
 	if err != nil {
 		return Result{}, err
 	}

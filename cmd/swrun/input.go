@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
-	"io"
-	"path/filepath"
 	"regexp"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/limits"
@@ -20,7 +15,11 @@ import (
 
 const inputHint = `forms: -i '{"a":1}', -i @file.json, -i @file.yaml, -i -, -i a=text, -i a:=3`
 
+// assignment matches how a form begins that gives one value a name.
 var assignment = regexp.MustCompile(`^([A-Za-z_$][A-Za-z0-9_.$-]*)(:?=)`)
+
+// otherAssignment matches what begins like an assignment to a name that assignment does not take.
+var otherAssignment = regexp.MustCompile(`^([^-{\["=:][^{\["=:]*):?=`)
 
 // readInput merges the values of -i in order; without any, the input is absent, which is nil. The limit of an input is one of
 // each text too, so that no more than that is read of a file or a stream.
@@ -58,24 +57,34 @@ func readInputForm(s streams, form string, b bound) (any, error) {
 	if m := assignment.FindStringSubmatch(form); m != nil {
 		return assigned(m[1], m[2], form[len(m[0]):])
 	}
-	v, err := expr.Decode([]byte(form))
+	if m := otherAssignment.FindStringSubmatch(form); m != nil {
+		return nil, usagef(`any name can stand in JSON, for example -i '{"first name": "Ada"}'`,
+			"-i %s: a name before = begins with a letter of A to Z, _ or $, and goes on with these, digits, . and -", shownForm(form))
+	}
+	v, err := jsonvalue.DecodeStrict([]byte(form))
 	if err != nil {
-		return nil, usagef(inputHint, "-i %s is neither JSON nor name=value: %s", shorten.To(terminal.Printable(form), 60), err)
+		return nil, usagef(inputHint, "-i %s is neither JSON nor name=value: %s", shownForm(form), err)
 	}
 	return v, nil
 }
 
 func assigned(name, operator, text string) (any, error) {
+	form := name + operator + text
 	if operator == "=" {
+		if err := jsonvalue.CheckUTF8([]byte(form)); err != nil {
+			return nil, usagef("save what it comes from as UTF-8", "-i %s cannot be used: %s", shownForm(form), err)
+		}
 		return map[string]any{name: text}, nil
 	}
-	v, err := expr.Decode([]byte(text))
+	v, err := jsonvalue.DecodeStrict([]byte(text))
 	if err != nil {
-		return nil, usagef("text is set with "+name+"=...; := takes JSON", "-i %s:=%s is not JSON: %s",
-			name, shorten.To(terminal.Printable(text), 60), err)
+		return nil, usagef("text is set with "+name+"=...; := takes JSON", "-i %s is not JSON after :=: %s", shownForm(form), err)
 	}
 	return map[string]any{name: v}, nil
 }
+
+// shownForm is a value of -i as messages quote it.
+func shownForm(form string) string { return shorten.To(terminal.Printable(form), 60) }
 
 // typedInput returns the first of the forms that gives as text what is also a number, a boolean or null, as JSON: amount:=10 for
 // amount=10. It is empty if there is none.
@@ -133,58 +142,4 @@ func decodeInput(name string, text []byte) (any, error) {
 		return nil, usagef(inputHint, "%s is not a valid input: %s", name, err)
 	}
 	return v, nil
-}
-
-// decodeData reads one JSON or YAML value into the types of expr.Decode. A file called *.json must be JSON.
-func decodeData(name string, text []byte) (any, error) {
-	v, err := expr.Decode(text)
-	if err == nil || strings.EqualFold(filepath.Ext(name), ".json") {
-		return v, err
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var node yaml.Node
-	if err := decoder.Decode(&node); err == io.EOF {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	if err := decoder.Decode(new(yaml.Node)); err != io.EOF {
-		return nil, fmt.Errorf("it holds more than one YAML document")
-	}
-	plainTimes(&node)
-	if err := node.Decode(&v); err != nil {
-		return nil, err
-	}
-	return expr.Normalize(textKeys(v))
-}
-
-// plainTimes has dates read as text, as JSON has no dates.
-func plainTimes(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" {
-		n.Tag = "!!str"
-	}
-	for _, child := range n.Content {
-		plainTimes(child)
-	}
-}
-
-// textKeys turns the keys that YAML allows and JSON does not, such as numbers, into text.
-func textKeys(v any) any {
-	switch v := v.(type) {
-	case map[any]any:
-		object := make(map[string]any, len(v))
-		for key, member := range v {
-			object[fmt.Sprint(key)] = textKeys(member)
-		}
-		return object
-	case map[string]any:
-		for key, member := range v {
-			v[key] = textKeys(member)
-		}
-	case []any:
-		for i, item := range v {
-			v[i] = textKeys(item)
-		}
-	}
-	return v
 }

@@ -18,6 +18,11 @@ import (
 func TestReadInput(t *testing.T) {
 	yamlFile := mustWriteFile(t, "in.yaml", "a: {b: 1, d: 2026-01-02}\n1: one\n")
 	jsonFile := mustWriteFile(t, "in.json", `{"a":{"c":12345678901234567890}}`)
+	bomFile := mustWriteFile(t, "bom.json", "\ufeff{\"a\":1}")
+	latinFile := mustWriteFile(t, "latin.json", "{\n\"big\":\"\xfc\"}")
+	twiceFile := mustWriteFile(t, "twice.json", `{"a":1,"a":2}`)
+	emptyFile := mustWriteFile(t, "empty.json", " \n")
+	numbersFile := mustWriteFile(t, "numbers.yml", "a: [123456789012345678901234567890, 0.10, 1_000, 0777]\n0x10: &x {b: 1, c: 2}\nd: {<<: *x, b: 3}\n")
 	for _, c := range []struct {
 		name  string
 		stdin string
@@ -40,6 +45,32 @@ func TestReadInput(t *testing.T) {
 		{"a file that is not there", "", []string{"@nowhere.json"}, "the input cannot be read"},
 		{"neither json nor name=value", "", []string{"{a"}, "-i {a is neither JSON nor name=value"},
 		{"no json after :=", "", []string{"a:=x"}, "-i a:=x is not JSON"},
+		{"a byte order mark", "\ufeff[1]", []string{"@" + bomFile, "-"}, `[1]`},
+		{"numbers of yaml", "", []string{"@" + numbersFile},
+			`{"0x10":{"b":1,"c":2},"a":[123456789012345678901234567890,0.1,"1_000",777],"d":{"b":3,"c":2}}`},
+		{"a surrogate pair in yaml", `a: "\ud83d\ude00"`, []string{"-"}, `{"a":"😀"}`},
+		{"Latin-1", "", []string{"{\"big\":\"\xfc\"}"}, `-i {"big":"\xfc"} is neither JSON nor name=value: line 1, column 9: the byte 0xfc is not UTF-8`},
+		{"Latin-1 in a file", "", []string{"@" + latinFile}, latinFile + " is not a valid input: line 2, column 8: the byte 0xfc is not UTF-8"},
+		{"Latin-1 in yaml", "a: \xfc", []string{"-"}, "standard input is not a valid input: line 1, column 4: the byte 0xfc is not UTF-8"},
+		{"Latin-1 in text", "", []string{"big=\xfc"}, `-i big=\xfc cannot be used: line 1, column 5: the byte 0xfc is not UTF-8`},
+		{"Latin-1 after :=", "", []string{"big:=\"\xfc\""}, `-i big:="\xfc" is not JSON after :=: line 1, column 2: the byte 0xfc is not UTF-8`},
+		{"half a character", "", []string{`{"a":"\ud800"}`}, `-i {"a":"\ud800"} is neither JSON nor name=value: line 1, column 7: \ud800 is half of a character`},
+		{"half a character in yaml", `a: "\ud800"`, []string{"-"}, "standard input is not a valid input: yaml: found invalid Unicode"},
+		{"a name twice", "", []string{"@" + twiceFile}, twiceFile + ` is not a valid input: line 1, column 8: the name "a" stands twice in one object`},
+		{"a name twice in standard input", `{"a":1,"a":2}`, []string{"-"}, "standard input is not a valid input: line 1, column 8: the name"},
+		{"a key twice in yaml", "1: a\n\"1\": b\n", []string{"-"}, `standard input is not a valid input: line 2: the key "1" stands twice in one object`},
+		{"a key that is no text", "? [a]\n: b\n", []string{"-"}, "standard input is not a valid input: line 1: a key must be text"},
+		{"a tag", "a: !!binary aGk=\n", []string{"-"}, "standard input is not a valid input: line 1: the tag !!binary is not allowed"},
+		{"no number in json", "a: [.inf]\n", []string{"-"}, "standard input is not a valid input: line 1: .inf is not a number in JSON"},
+		{"an alias in itself", "a: &a [*a]\n", []string{"-"}, "standard input is not a valid input: yaml: anchor 'a' value contains itself"},
+		{"empty standard input", "", []string{"-"}, "standard input is not a valid input: it is empty"},
+		{"an empty file", "", []string{"@" + emptyFile}, emptyFile + " is not a valid input: it is empty"},
+		{"only a comment", "# nothing\n", []string{"-"}, "standard input is not a valid input: it is empty"},
+		{"a name that is not allowed", "", []string{"ü=3"}, "-i ü=3: a name before = begins with a letter"},
+		{"a number as name", "", []string{"1=2"}, "-i 1=2: a name before = begins with a letter"},
+		{"a name with a space", "", []string{"first name:=1"}, "-i first name:=1: a name before = begins with a letter"},
+		{"json that is wrong, with =", "", []string{`{"a": "b=c"`}, `-i {"a": "b=c" is neither JSON nor name=value: line 1, column 12`},
+		{"a whole character", "", []string{"ü"}, "-i ü is neither JSON nor name=value: line 1, column 1: invalid JSON: invalid character 'ü'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v, err := readInput(streams{in: strings.NewReader(c.stdin)}, c.forms, nil)

@@ -11,6 +11,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Decode reads one JSON value. Anything after the value is an error. The value does not share memory with data.
@@ -23,20 +24,46 @@ func Decode(data []byte) (any, error) {
 	return v, nil
 }
 
+// syntaxError says what is wrong with a text that is not JSON, and where.
+type syntaxError struct {
+	message string
+	offset  int // of the character that is wrong, in bytes
+}
+
+func (e *syntaxError) Error() string { return "invalid JSON: " + e.message }
+
 // mistake returns the error for invalid JSON. It asks encoding/json, which describes errors in full.
-func mistake(data []byte) error {
+func mistake(data []byte) *syntaxError {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	var v json.RawMessage
-	if err := decoder.Decode(&v); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("invalid JSON: the text ends too early")
-		}
-		return fmt.Errorf("invalid JSON: %w", err)
+	err := decoder.Decode(&v)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &syntaxError{"the text ends too early", len(data)}
+	case errors.As(err, &syntax):
+		at := min(max(int(syntax.Offset)-1, 0), len(data))
+		return &syntaxError{wholeCharacter(syntax.Error(), data[at:]), at}
+	case err != nil:
+		return &syntaxError{err.Error(), 0}
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("invalid JSON: more text follows the value, at byte %d", decoder.InputOffset())
+		return &syntaxError{"more text follows the value", int(decoder.InputOffset())}
 	}
-	return errors.New("invalid JSON")
+	return &syntaxError{"it cannot be read", 0}
+}
+
+// wholeCharacter puts the character that text begins with in place of its first byte, which is what encoding/json quotes.
+func wholeCharacter(message string, text []byte) string {
+	if len(text) == 0 || text[0] < utf8.RuneSelf {
+		return message
+	}
+	whole, size := utf8.DecodeRune(text)
+	quoted := strconv.QuoteRune(whole)
+	if whole == utf8.RuneError && size == 1 {
+		quoted = fmt.Sprintf("0x%02x", text[0])
+	}
+	return strings.Replace(message, strconv.QuoteRune(rune(text[0])), quoted, 1)
 }
 
 // Number returns n as an int or a float64 if one of them holds it exactly, otherwise n.

@@ -92,3 +92,39 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// TestDecodeStrict: nothing of a text is changed or left out, and what is refused is shown.
+func TestDecodeStrict(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\"big\":\"\xfc\"}":              "line 1, column 9: the byte 0xfc is not UTF-8",
+		"{\n \"ü\xe2\x82\": 1}":           "line 2, column 4: the byte 0xe2 is not UTF-8",
+		"\xff\xfe{\x00}\x00":              "line 1, column 1: the byte 0xff is not UTF-8",
+		`["ü", "a\ud800b"]`:               `line 1, column 9: \ud800 is half of a character; the other half is missing`,
+		`["\uDC00"]`:                      `line 1, column 3: \uDC00 is half of a character; the other half is missing`,
+		`["\ud800\ud800\udc00"]`:          `line 1, column 3: \ud800 is half of a character; the other half is missing`,
+		`{"\ud83d\u0041": 1}`:             `line 1, column 3: \ud83d is half of a character; the other half is missing`,
+		`"\ud83d"`:                        `line 1, column 2: \ud83d is half of a character; the other half is missing`,
+		"{\"a\": 1,\n  \"a\": 2}":         `line 2, column 3: the name "a" stands twice in one object`,
+		`[{"b": {"a":1, "\u0061":2}}]`:    `line 1, column 16: the name "\u0061" stands twice in one object`,
+		`{"": 1, "" : 2}`:                 `line 1, column 9: the name "" stands twice in one object`,
+		`{"a": [}`:                        "line 1, column 8: invalid JSON: invalid character '}' looking for beginning of value",
+		"{\"a\":\n ü}":                    "line 2, column 2: invalid JSON: invalid character 'ü' looking for beginning of value",
+		`{"a": `:                          "line 1, column 7: invalid JSON: the text ends too early",
+		``:                                "line 1, column 1: invalid JSON: the text ends too early",
+		`{"a":1} x`:                       "line 1, column 9: invalid JSON: more text follows the value",
+		`"\\ud800 \ud83d\ude00 \\"`:       "",
+		`{"a":"a","b":{"a":":","b":":"}}`: "",
+		`[{"a":1},{"a":1},["a","a"]]`:     "",
+		"\"\ufffd\\ufffd\"":               "",
+		` null `:                          "",
+	} {
+		got, err := jsonvalue.DecodeStrict([]byte(text))
+		if want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%q: got %v and the error %v, want %s", text, got, err, want)
+		}
+		plain, _ := jsonvalue.Decode([]byte(text))
+		if want == "" && (err != nil || !reflect.DeepEqual(got, plain)) {
+			t.Errorf("%q: got %v and the error %v, want %v", text, got, err, plain)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/jsonvalue"
+)
+
+// This file decodes data that people write in files: inputs, events, secrets.
+
+const byteOrderMark = "\ufeff"
+
+// decodeData reads one JSON or YAML value into the types of expr.Decode. A file called *.json must be JSON. Scalars of YAML mean what
+// they mean in a document.
+func decodeData(name string, text []byte) (any, error) {
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, fmt.Errorf("it is empty")
+	}
+	if err := jsonvalue.CheckUTF8(text); err != nil {
+		return nil, err
+	}
+	_, notJSON := expr.Decode(text)
+	if notJSON == nil || strings.EqualFold(filepath.Ext(name), ".json") {
+		return jsonvalue.DecodeStrict(text)
+	}
+	return decodeYAML(text)
+}
+
+func decodeYAML(text []byte) (any, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	err := decoder.Decode(&document)
+	if joined, ok := source.JoinSurrogates(text, err); ok {
+		decoder = yaml.NewDecoder(bytes.NewReader(joined))
+		err = decoder.Decode(&document)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("it is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("it holds more than one YAML document")
+	}
+	if err := checkYAML(&document); err != nil {
+		return nil, err
+	}
+	var bounded any // the library refuses aliases whose value has no end, or is far larger than the text
+	if err := document.Decode(&bounded); err != nil {
+		return nil, err
+	}
+	return yamlData(document.Content[0]), nil
+}
+
+// checkYAML refuses what JSON does not have.
+func checkYAML(n *yaml.Node) error {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str":
+		return fmt.Errorf("line %d: the tag %s is not allowed: data holds JSON values only", n.Line, n.Tag)
+	case n.Kind == yaml.ScalarNode && source.TypeOf(n) == source.NotANumber:
+		return fmt.Errorf("line %d: %s is not a number in JSON", n.Line, n.Value)
+	}
+	known := map[string]bool{}
+	for i, part := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && !isMergeKey(part) {
+			key := resolved(part)
+			if key.Kind != yaml.ScalarNode {
+				return fmt.Errorf("line %d: a key must be text, as in JSON", part.Line)
+			}
+			if known[key.Value] {
+				return fmt.Errorf("line %d: the key %q stands twice in one object", part.Line, key.Value)
+			}
+			known[key.Value] = true
+			continue
+		}
+		if err := checkYAML(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// yamlData returns the data of a node; keys are text as they are written.
+func yamlData(n *yaml.Node) any {
+	n = resolved(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		return yamlObject(n)
+	case yaml.SequenceNode:
+		items := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			items[i] = yamlData(item)
+		}
+		return items
+	}
+	return source.Data(n)
+}
+
+// yamlObject returns the data of a mapping. Its own members win over those that a merge key adds, and of these the first.
+func yamlObject(n *yaml.Node) map[string]any {
+	object := make(map[string]any, len(n.Content)/2)
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		switch key, value := n.Content[i], resolved(n.Content[i+1]); {
+		case !isMergeKey(key):
+			object[resolved(key).Value] = yamlData(value)
+		case value.Kind == yaml.SequenceNode:
+			merged = append(merged, value.Content...)
+		default:
+			merged = append(merged, value)
+		}
+	}
+	for _, from := range merged {
+		for name, member := range yamlObject(resolved(from)) {
+			if _, known := object[name]; !known {
+				object[name] = member
+			}
+		}
+	}
+	return object
+}
+
+func isMergeKey(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge" }
+
+// resolved returns the node that an alias stands for, and any other node as it is.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
