@@ -306,10 +306,15 @@ func (b *batch) messages(to *subject, of *store.Change) {
 }
 
 // apply sends changes of runs of one partition, which the script looks at one after the other, and returns the answer
-// to each. Each answer is for the caller to judge; an error leaves open what has happened.
+// to each. Each answer is for the caller to judge. That the partition has lost writes is a refusal of all; any other error leaves
+// open what has happened.
 func (s *Store) apply(ctx context.Context, script *script, partition int, name string, b *batch) ([]reply, error) {
 	b.end()
-	return s.repeat(ctx, &call{script: script, partition: partition, subject: name, keys: b.keys, args: b.args, answers: b.changes})
+	answers, err := s.repeat(ctx, &call{script: script, partition: partition, subject: name, keys: b.keys, args: b.args, answers: b.changes})
+	if err == nil && answers[0].code == string(store.RolledBack) { // and so are the others
+		return nil, refusal(answers[0], name)
+	}
+	return answers, err
 }
 
 // applyAll is apply for as many changes as there are, perhaps none.

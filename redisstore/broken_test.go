@@ -44,6 +44,9 @@ func TestClosedStore(t *testing.T) {
 	if _, err := s.Load(context.Background(), instance("a")); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("reading: %v", err)
 	}
+	if _, err := s.Payload(context.Background(), instance("a"), "ref"); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("reading a payload: %v", err)
+	}
 	if err := s.Relay(context.Background(), 0, []string{"0:1-1"}); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("writing: %v", err)
 	}

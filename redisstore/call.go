@@ -78,7 +78,7 @@ func (s *Store) try(ctx context.Context, n *node, r *request) ([]reply, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	all := r.room[:0]
+	all := r.first[:0]
 	for _, answered := range r.replies {
 		one, err := s.read(r, answered)
 		if err != nil {

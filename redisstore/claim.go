@@ -64,15 +64,15 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 	for n, i := range c.Instances {
 		values := fields[n].Val()
 		l, err := readLoaded(values)
-		if len(values) == 0 || l.Lifecycle.Status == "" {
+		if err != nil || l.Lifecycle.Status == "" { // Load and Scrub report it
 			if err := s.putAway(ctx, c.Partition, i); err != nil {
 				return nil, time.Time{}, err
 			}
 			continue
 		}
 		change, code := c.Transition(&l.Lifecycle, now)
-		if err != nil || code != "" {
-			continue // its record cannot be read, as Load and Scrub report; the others can be claimed
+		if code != "" {
+			continue // it is not there to be claimed
 		}
 		to := s.subject(i, store.Token{Epoch: change.To.Epoch, Nonce: change.To.Nonce})
 		all = append(all, &candidate{subject: to, loaded: l, change: change, record: rewrite{values[fieldRecord], change.To.String()}})
@@ -119,10 +119,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 		at := now
 		if !one.change.Done {
 			r := answers[0]
-			if answers = answers[1:]; r.code == string(store.RolledBack) {
-				return nil, refusal(r, one.name)
-			}
-			if r.code != "OK" && !one.isTaken(r) {
+			if answers = answers[1:]; r.code != "OK" && !one.isTaken(r) {
 				continue
 			}
 			at = r.at // the owner before may have committed after the time was read

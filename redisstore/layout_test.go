@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -258,18 +259,42 @@ func TestCorruptRecordsStayApart(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close() // the server is gone then
 	fill(t, s)
-	if err := client.HSet(t.Context(), "swrun:{D:0}:i:test/c", "k", "nonsense").Err(); err != nil {
+	record := client.HGet(t.Context(), "swrun:{D:0}:i:test/c", "k").Val()
+	for n, damaged := range []string{"nonsense", strings.Replace(record, " 0 ", " x ", 1)} {
+		if err := client.HSet(t.Context(), "swrun:{D:0}:i:test/c", "k", damaged).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.ZAdd(t.Context(), "swrun:{D:0}:new", redis.Z{Score: 1, Member: "test/c"}).Err(); err != nil {
+			t.Fatal(err)
+		}
+		work, err := s.Poll(t.Context(), 0, 10, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claimed, err := s.Claim(t.Context(), store.Claim{Instances: work.New, Worker: "w", Nonce: "n", Lease: time.Hour})
+		if err != nil || len(claimed) != 1-n {
+			t.Errorf("of %v, claimed %v, %v", work.New, claimed, err)
+		}
+		if work, err := s.Poll(t.Context(), 0, 10, false); err != nil || len(work.New) != 0 {
+			t.Errorf("still new are %v, %v", work.New, err)
+		}
+	}
+}
+
+// TestHeldWithoutALease: a run whose owner has no lease is taken from it, since nobody would see the lease end.
+func TestHeldWithoutALease(t *testing.T) {
+	server := redistest.Start(t)
+	s := mustOpen(t, server.URL(), redisstore.Config{Deployment: "D", Partitions: 1})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close() // the server is gone then
+	fill(t, s)
+	if err := client.Del(t.Context(), "swrun:{D:0}:leases").Err(); err != nil {
 		t.Fatal(err)
 	}
-	work, err := s.Poll(t.Context(), 0, 10, false)
-	if err != nil {
-		t.Fatal(err)
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 100}); err != nil || !strings.Contains(strings.Join(done.Repaired, "\n"), "test/a: was held by w, which has no lease") {
+		t.Errorf("repaired %q, %v", done.Repaired, err)
 	}
-	claimed, err := s.Claim(t.Context(), store.Claim{Instances: work.New, Worker: "w", Nonce: "n", Lease: time.Hour})
-	if err != nil || len(claimed) != 1 || claimed[0].Instance.ID != "d" {
-		t.Errorf("claimed %v, %v", claimed, err)
-	}
-	if work, err := s.Poll(t.Context(), 0, 10, false); err != nil || len(work.New) != 0 {
-		t.Errorf("still new are %v, %v", work.New, err)
+	if work, err := s.Poll(t.Context(), 0, 10, false); err != nil || !slices.Contains(work.Begun, instance("a")) {
+		t.Errorf("ready are %v, %v", work.Begun, err)
 	}
 }

@@ -137,15 +137,15 @@ func (s *Store) forgetLeases(ctx context.Context, c *store.Promote) error {
 		return nil
 	}
 	k := &s.keys.partitions[c.Partition]
-	var leases *redis.StringCmd
+	var times *redis.StringCmd
 	var held *redis.StringSliceCmd
 	err := s.exchange(ctx, c.Partition, s.sharedPipeline, func(p redis.Pipeliner) {
-		leases, held = p.Get(ctx, k.leases), p.ZRange(ctx, k.sets[store.SetHeld], 0, -1) // in this order: a claim changes the first
+		times, held = p.Get(ctx, k.time), p.ZRange(ctx, k.sets[store.SetHeld], 0, -1) // in this order: a claim changes the first
 	})
 	if err != nil {
 		return fmt.Errorf("ask what is held in partition %d: %w", c.Partition, err)
 	}
-	args := []any{leases.Val(), c.Worker}
+	args := []any{newReading(0, times.Val()).seq, c.Worker}
 	for _, lease := range holdings(c.Gone, held.Val(), 1) {
 		if len(lease.Instances) == 0 {
 			args = append(args, lease.Worker)

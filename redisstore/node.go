@@ -27,7 +27,7 @@ type request struct {
 	whole          bool          // the server does not know the script
 	alone          bool          // it is not to share a run
 	replies        []any
-	room           [1]reply // for what they say: most requests get one
+	first          [1]reply // room for what they say: most requests get one
 	err            error
 	done           chan struct{}
 }
@@ -90,6 +90,7 @@ func (n *node) send() {
 			r.answered = answered
 			close(r.done)
 		}
+		clear(batch) // requests may be large
 	}
 }
 
@@ -296,15 +297,22 @@ func isOfScript(err error) bool {
 // askEvery is how old knowledge of a server's memory may be.
 const askEvery = 5 * time.Second
 
-// isFull reports whether the server's memory is to be left to what is under way.
+// isFull reports whether the server's memory is to be left to what is under way. What is known counts if the server cannot be
+// asked now.
 func (n *node) isFull(ctx context.Context, now time.Duration) bool {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.asked == 0 || now-n.asked > askEvery {
-		n.asked = now
-		facts, err := inspect(ctx, n.client)
-		n.full = err == nil && facts.Used() > Full
+	full, known := n.full, n.asked != 0 && now-n.asked <= askEvery
+	n.mu.Unlock()
+	if known {
+		return full
 	}
+	facts, err := inspect(ctx, n.client)
+	if err != nil {
+		return full
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.full, n.asked = facts.Used() > Full, now
 	return n.full
 }
 

@@ -144,7 +144,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit, own *ownRecord, kno
 		}
 		answer, err := s.commitChange(ctx, own, stored, change)
 		if err == nil && answer.code == "CHANGED" {
-			known = own.take(answer)
+			known = own.learn(answer)
 			continue
 		}
 		return store.Committed{At: answer.at, Mail: err == nil && own.lifecycle.Unread()}, err
@@ -177,8 +177,8 @@ func (r reply) mail() int64 {
 	return integer(r.values[0])
 }
 
-// take takes the record from an answer that it has changed, if it can be read.
-func (own *ownRecord) take(r reply) bool {
+// learn takes the record from an answer that it has changed, if it can be read.
+func (own *ownRecord) learn(r reply) bool {
 	if len(r.values) != 2 {
 		return false
 	}
@@ -271,6 +271,6 @@ func (s *Store) Relay(ctx context.Context, partition int, entries []string) erro
 	b := s.newBatch(partition, 1)
 	b.begin(&subject{hash: k.outbox, history: k.outbox}, anyRecord)
 	b.onInstance("XDEL", ids...)
-	_, err := s.apply(ctx, &s.scripts.applyFull, partition, "outbox", b)
+	_, err := s.send(ctx, &s.scripts.applyFull, &subject{partition: partition, name: "outbox"}, b)
 	return err
 }

@@ -54,10 +54,7 @@ func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store
 		return 0, err
 	}
 	for n, r := range answers {
-		switch {
-		case r.code == string(store.RolledBack):
-			return ready, refusal(r, "partition")
-		case r.code == "OK" && !becomes[n].Ready.IsZero():
+		if r.code == "OK" && !becomes[n].Ready.IsZero() {
 			ready++
 		}
 	}
@@ -98,9 +95,6 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 	}
 	answers, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b)
 	for _, r := range answers {
-		if r.code == string(store.RolledBack) {
-			return removed, refusal(r, "partition")
-		}
 		if r.code == "OK" {
 			removed++
 		}

@@ -53,7 +53,7 @@ func (s *Store) ownPipeline(pipe func(*redis.Client) redis.Pipeliner) sending {
 	}
 }
 
-// sharedPipeline sends commands that have short answers in the next pipeline of the node, with what others want.
+// sharedPipeline sends commands in the next pipeline of the node, with what others want, who wait for these answers too.
 func (s *Store) sharedPipeline(ctx context.Context, n *node, f func(redis.Pipeliner)) error {
 	p := n.client.Pipeline()
 	f(p)
@@ -218,11 +218,11 @@ func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]by
 	p, k := s.of(i)
 	var data *redis.StringCmd
 	err := s.pipelined(ctx, p, func(p redis.Pipeliner) { data = p.HGet(ctx, k.payloads(i), ref) })
-	if errors.Is(data.Err(), redis.Nil) {
-		return nil, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("payload %s of run %s", ref, i)}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read a payload of %s: %w", i, err)
+	}
+	if errors.Is(data.Err(), redis.Nil) {
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("payload %s of run %s", ref, i)}
 	}
 	return data.Bytes()
 }

@@ -139,12 +139,12 @@ func (r *records) take(i store.Instance, t store.Token) *ownRecord {
 	return own
 }
 
-// keep notes a record that has been stored.
+// keep notes a record that has been stored, unless the run has a later owner by now.
 func (r *records) keep(own *ownRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own.taken = false
-	if r.all[own.instance] == own {
+	if other := r.all[own.instance]; other == own || other != nil && other.token.Epoch > own.token.Epoch {
 		return
 	}
 	if r.all == nil || len(r.all) >= maxRecords {
@@ -153,11 +153,11 @@ func (r *records) keep(own *ownRecord) {
 	r.all[own.instance] = own
 }
 
-// remove removes a record, unless there is another one of the run by now.
+// remove removes the record of a run, unless the run has another owner by now.
 func (r *records) remove(own *ownRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all[own.instance] == own {
+	if other := r.all[own.instance]; other != nil && other.token == own.token {
 		delete(r.all, own.instance)
 	}
 }

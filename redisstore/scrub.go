@@ -38,19 +38,12 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 		return done, err
 	}
 	done.Cursor, done.Compared = cursor, len(entries)
-	found, now, err := s.standings(ctx, c.Partition, entries)
+	now, err := s.repairAll(ctx, c.Partition, entries, &done)
 	if err != nil {
 		return done, err
 	}
-	b := s.newBatch(c.Partition, len(found))
-	for n := range found {
-		s.repair(b, &found[n], now, done.Adopted, &done.Repaired)
-	}
 	if done.Adopted {
 		done.Repaired = nil // the loss explains them
-	}
-	if _, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b); err != nil {
-		return done, err
 	}
 	return done, s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) {
 		p.ZRemRangeByScore(ctx, k.seen, "-inf", "("+strconv.FormatInt(store.Millis(now.Add(-store.Remembered)), 10))
@@ -60,12 +53,51 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 	})
 }
 
+// repairAll repairs what is wrong with some runs, and returns what time it is. Those that change meanwhile are looked at again if the
+// partition is adopted: none of them may keep its owner.
+func (s *Store) repairAll(ctx context.Context, partition int, entries []entry, done *store.Scrubbed) (time.Time, error) {
+	for range maxAttempts {
+		found, now, err := s.standings(ctx, partition, entries)
+		if err != nil {
+			return now, err
+		}
+		b := s.newBatch(partition, len(found))
+		var changes []*standing
+		for n := range found {
+			is, before := &found[n], b.changes
+			if s.repair(b, is, now, done.Adopted); b.changes > before {
+				changes = append(changes, is)
+			} else {
+				done.Repaired = append(done.Repaired, is.problems...)
+			}
+		}
+		answers, err := s.applyAll(ctx, &s.scripts.applyFull, partition, b)
+		if err != nil {
+			return now, err
+		}
+		entries = nil
+		for n, r := range answers {
+			switch {
+			case r.code == "OK":
+				done.Repaired = append(done.Repaired, changes[n].problems...)
+			case r.code == "CHANGED" && done.Adopted:
+				entries = append(entries, changes[n].entry)
+			}
+		}
+		if len(entries) == 0 {
+			return now, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("adopt partition %d: its runs change again and again", partition)
+}
+
 // standing is a run, and where it stands.
 type standing struct {
 	entry
 	kept
-	listed bool                             // it is among all still
-	at     map[store.Set]map[string]float64 // its members of each set, and their scores
+	problems []string
+	listed   bool                             // it is among all still
+	at       map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 
 // standings reads where runs stand, and their records, at one moment; and what time it is.
@@ -79,6 +111,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	scores := map[store.Set]*redis.FloatSliceCmd{}
 	var listed *redis.XMessageSliceCmd
 	var held *redis.ZSliceCmd
+	var leases *redis.StringCmd
 	now, err := s.timedIn(ctx, partition, s.ownPipeline((*redis.Client).TxPipeline), func(p redis.Pipeliner) {
 		for n, e := range entries {
 			members[n] = e.instance.String()
@@ -89,18 +122,21 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 				scores[set] = p.ZMScore(ctx, k.sets[set], members...)
 			}
 		}
-		held = p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, -1)
+		held, leases = p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, -1), p.Get(ctx, k.leases)
 		listed = p.XRange(ctx, k.index, entries[0].id, entries[len(entries)-1].id)
 	})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("compare partition %d: %w", partition, err)
 	}
-	all, by := make([]standing, len(entries)), map[string]*standing{}
+	all, by, lasting := make([]standing, len(entries)), map[string]*standing{}, parseLeases(leases.Val())
 	for n, e := range entries {
 		all[n] = standing{entry: e, at: map[store.Set]map[string]float64{store.SetHeld: {}}}
 		by[e.id], by[members[n]] = &all[n], &all[n]
 		if values := records[n].Val(); len(values) == 2 {
 			all[n].kept = newKept(values[0], values[1])
+		}
+		if r := all[n].lifecycle; r != nil {
+			r.Lease = lasting[r.Owner]
 		}
 		for set, of := range scores {
 			if of.Val()[n] != 0 { // 0 is for a member that is not there
@@ -121,15 +157,23 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	return all, now, nil
 }
 
+// wrong notes something that is wrong with a run.
+func (is *standing) wrong(what string) {
+	is.problems = append(is.problems, is.instance.String()+": "+what)
+}
+
 // repair puts a run where its record says, if it stands elsewhere, and takes it from its owner if the
-// partition is adopted. It appends what was wrong to problems.
-func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool, problems *[]string) {
-	name := is.instance.String()
+// partition is adopted, or if the owner has no lease, which nobody would see end.
+func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 	if is.lifecycle == nil || is.damaged != nil {
 		if is.listed { // otherwise it has been removed meanwhile
-			*problems = append(*problems, name+": its record cannot be read")
+			is.wrong("its record cannot be read")
 		}
 		return
+	}
+	if is.lifecycle.Held() && is.lifecycle.Lease.IsZero() {
+		adopted = true
+		is.wrong("was held by " + is.lifecycle.Owner + ", which has no lease")
 	}
 	subject := s.subject(is.instance, store.Token{})
 	k := subject.keys
@@ -148,7 +192,7 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool, prob
 			switch {
 			case set != place.Set || m != right:
 				b.do("ZREM", k.sets[set], m)
-				*problems = append(*problems, name+": stood in "+string(set))
+				is.wrong("stood in " + string(set))
 			case score == scoreOf(place):
 				found = true
 			}
@@ -157,9 +201,9 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool, prob
 	if !found {
 		b.do("ZADD", k.sets[place.Set], score(place), right)
 		if _, misplaced := is.at[place.Set][right]; misplaced {
-			*problems = append(*problems, name+": stood at a wrong place in "+string(place.Set))
+			is.wrong("stood at a wrong place in " + string(place.Set))
 		} else {
-			*problems = append(*problems, name+": was missing in "+string(place.Set))
+			is.wrong("was missing in " + string(place.Set))
 		}
 	}
 	b.dropEmpty()

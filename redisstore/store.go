@@ -53,7 +53,8 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	hurry := time.AfterFunc(closeWithin, func() { s.client.Close() }) // then nothing is waited for any more
 	defer hurry.Stop()
-	for _, n := range s.nodes {
+	for client, n := range s.nodes {
+		delete(s.nodes, client) // failed does not shut it again
 		n.shut()
 		n.senders.Wait()
 	}

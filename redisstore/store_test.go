@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -117,7 +118,12 @@ func TestRoomForWhatIsUnderWay(t *testing.T) {
 		}
 	}
 	s = fill(0.9)
-	if err := start(s, "c"); store.RefusedAs(err) != store.Limit {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Start(ended, store.Start{Instance: store.Instance{Namespace: "test", ID: "c"}, Invocation: []byte("{}")}); err == nil {
+		t.Error("a start succeeds whose caller has gone")
+	}
+	if err := start(s, "c"); store.RefusedAs(err) != store.Limit { // whoever asked before
 		t.Errorf("got %v", err)
 	}
 	if err := start(s, "a"); err != nil {

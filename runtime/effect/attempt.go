@@ -150,7 +150,7 @@ func (a *Attempt) contained(ctx context.Context) (result any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s panicked: %s", a.effect.Kind.Words(), shorten.Panic(v))
-			a.driver.Log().Error("an effect panicked", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "stack", string(debug.Stack()))
+			a.driver.Log().Error("an effect panicked", "kind", string(a.effect.Kind), "task", a.effect.Request.Path, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()
 	return a.perform(ctx, a.effect.Request)

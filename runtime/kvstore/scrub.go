@@ -47,6 +47,10 @@ func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: its record cannot be read", i))
 		return
 	}
+	if r.Held() && p.lease(r.Owner).IsZero() { // nobody would see it end
+		adopt = true
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was held by %s, which has no lease", i, r.Owner))
+	}
 	if adopt {
 		change, _ := store.Adoption().Transition(r, p.now) // it is there
 		p.write(i, change)

@@ -43,13 +43,18 @@ func (p *partition) run(ctx context.Context) {
 	var aside sync.WaitGroup
 	defer aside.Wait()
 	for ctx.Err() == nil {
-		more, err := p.work(ctx, &aside)
+		found, done, err := p.work(ctx, &aside)
 		switch {
 		case err != nil:
 			failures++
 			p.failed(ctx, err)
 			p.pause(ctx, backoff(failures))
-		case !more:
+		case found && done == 0: // others were faster, or something is wrong with what was found
+			failures++
+			p.pause(ctx, p.idle(p.w.c.Now().Add(backoff(failures))))
+		case found:
+			failures = 0
+		default:
 			failures = 0
 			p.await(ctx)
 		}
@@ -168,8 +173,9 @@ func (p *partition) expect(at time.Time) (earlier bool) {
 	return earlier
 }
 
-// work polls once and does what the poll has found. It reports whether there may be more to do at once.
-func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool, err error) {
+// work polls once and does what the poll has found. It reports whether that was anything to do at once, and how many runs it has
+// moved.
+func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (found bool, done int, err error) {
 	from := p.w.c.Store
 	n := batchSize
 	if p.w.c.Only != nil {
@@ -177,7 +183,7 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 	}
 	work, err := from.Poll(ctx, p.n, n, p.w.c.Retention > 0)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	p.clock.update(work.At)
 	p.polled(work)
@@ -187,24 +193,26 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (more bool,
 			p.relay(ctx, work.Outbox)
 		})
 	}
-	due, err := p.promote(ctx, work)
+	due, ready, err := p.promote(ctx, work)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	p.begin(ctx, p.w.chosen(work.New), aside)
 	begun := slices.Concat(due, p.notLeft(p.w.chosen(work.Begun)))
-	return len(begun) > 0, errors.Join(p.claim(ctx, p.w.begun, begun), p.expire(ctx, work))
+	taken, err := p.claim(ctx, p.w.begun, begun)
+	return len(begun) > 0, ready + taken, errors.Join(err, p.expire(ctx, work))
 }
 
-// promote makes ready what is due and what others held whose leases have ended, and returns it.
-func (p *partition) promote(ctx context.Context, work store.Work) ([]store.Instance, error) {
+// promote makes ready what is due and what others held whose leases have ended. It returns what that was, and how many of it
+// have become ready.
+func (p *partition) promote(ctx context.Context, work store.Work) (due []store.Instance, ready int, err error) {
 	request := p.promotion(work)
 	if len(request.Instances)+len(request.Gone) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	promoted, err := p.w.c.Store.Promote(ctx, request)
 	p.clock.update(promoted.At)
-	return request.Instances, err
+	return request.Instances, promoted.Ready, err
 }
 
 // leaveFor is how long a run is left to other workers. They get a hint at once that it is ready.
@@ -241,13 +249,14 @@ func (p *partition) begin(ctx context.Context, instances []store.Instance, aside
 		return
 	}
 	aside.Go(func() {
-		err := p.claim(ctx, p.w.slots, instances)
+		taken, err := p.claim(ctx, p.w.slots, instances)
 		p.starting.Unlock()
 		if err != nil {
 			p.failed(ctx, err)
-			p.pause(ctx, backoff(1))
 		}
-		p.nudge()
+		if taken > 0 { // there may be more; what cannot be claimed waits for the next poll
+			p.nudge()
+		}
 	})
 }
 
@@ -264,6 +273,9 @@ func (p *partition) polled(work store.Work) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next, p.writes, p.expiry, p.ends = work.Next, work.Writes, time.Time{}, work.Lease
+	if !p.next.After(work.At) { // it is more than a poll returns
+		p.next = time.Time{}
+	}
 	p.rest = len(work.Begun)+len(work.New)+len(work.Due)+len(work.Ended)+len(work.Outbox) == 0
 	if keep := p.w.c.Retention; keep > 0 && len(work.Expired) > 0 {
 		p.expiry = work.Closed.Add(keep)
@@ -286,22 +298,22 @@ func (p *partition) expire(ctx context.Context, work store.Work) error {
 	return err
 }
 
-// claim takes runs as far as the limiter has slots for them.
-func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instance) error {
+// claim takes runs as far as the limiter has slots for them, and returns how many it got.
+func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instance) (taken int, err error) {
 	for len(ready) > 0 {
 		n := l.acquire(ctx, min(len(ready), claimSize))
 		if n == 0 {
-			return nil
+			return taken, nil
 		}
 		some := ready[:n]
 		ready = ready[n:]
-		taken, err := p.take(ctx, l, some)
-		l.release(n - taken)
-		if err != nil {
-			return err
+		got, err := p.take(ctx, l, some)
+		l.release(n - got)
+		if taken += got; err != nil {
+			return taken, err
 		}
 	}
-	return nil
+	return taken, nil
 }
 
 // take claims runs and executes those that it gets. It returns how many these are.

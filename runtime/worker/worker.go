@@ -143,7 +143,7 @@ func (w *Worker) Run(ctx context.Context) {
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var loops, renewals sync.WaitGroup
-	hints := w.c.Store.Hints(ctx) // before the first poll, so that nothing happens between the two without notice
+	hints := w.c.Store.Hints(ctx) // before the first poll, so that little happens between the two without notice
 	for _, p := range w.partitions {
 		loops.Go(func() { p.run(ctx) })
 	}
@@ -172,7 +172,8 @@ func (w *Worker) forgetLeases(ctx context.Context) {
 	partitions := w.leases.Leased()
 	w.leases.Unlock()
 	for _, n := range partitions {
-		if _, err := w.c.Store.Promote(ctx, store.Promote{Partition: n, Worker: w.c.Name, Gone: []string{w.c.Name}}); err != nil {
+		_, err := w.c.Store.Promote(ctx, store.Promote{Partition: n, Worker: w.c.Name, Gone: []string{w.c.Name}})
+		if err != nil && store.RefusedAs(err) == "" {
 			return
 		}
 	}
