@@ -42,6 +42,8 @@ const closeWithin = time.Second
 
 // Close lets go of all connections. What is on its way is answered before, unless the server is silent.
 func (s *Store) Close() error {
+	hurry := time.AfterFunc(closeWithin, func() { s.client.Close() }) // then nothing is waited for any more
+	defer hurry.Stop()
 	s.closing.Lock()
 	closed := s.closed
 	s.closed = true
@@ -51,8 +53,6 @@ func (s *Store) Close() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	hurry := time.AfterFunc(closeWithin, func() { s.client.Close() }) // then nothing is waited for any more
-	defer hurry.Stop()
 	for client, n := range s.nodes {
 		delete(s.nodes, client) // failed does not shut it again
 		n.shut()
