@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/redisstore/redistest"
 )
 
 // TestReadme runs what the README shows: its commands print what stands below them, and the document is the example's.
@@ -43,35 +46,65 @@ func TestReadme(t *testing.T) {
 	if ci := mustReadFile(t, ".ci/run"); !strings.Contains(ci, "\n"+setUp[1][1]+"\n") {
 		t.Errorf(".ci/run does not run %q", setUp[1][1])
 	}
-	inGo := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(text)
-	if inGo == nil || !strings.Contains(strings.ReplaceAll(mustReadFile(t, "example_test.go"), "\n\t", "\n"), inGo[1]) {
-		t.Error("the Go program is not that of an example")
+	programs := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(text, -1)
+	for _, program := range programs {
+		if !strings.Contains(strings.ReplaceAll(mustReadFile(t, "example_test.go"), "\n\t", "\n"), program[1]) {
+			t.Errorf("no example has %s", program[1])
+		}
+	}
+	if len(programs) < 2 {
+		t.Errorf("only %d Go programs", len(programs))
 	}
 	if !strings.Contains(text, "```yaml\n"+mustReadFile(t, "examples/quote.yaml")+"```") {
 		t.Error("the document is not that of examples/quote.yaml")
 	}
 }
 
-// TestReadmeCommands gives the commands that the README only names, each verb and flag of them, to a store that cannot be
-// opened: none of them may be wrong use.
+// TestReadmeCommands runs the commands for Redis that the README shows, one after the other, on a real server.
 func TestReadmeCommands(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "swrun")
 	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
 		t.Fatalf("%s\n%s", err, out)
 	}
-	lines := regexp.MustCompile(`(?m)^    swrun (\S+)([^#\n]*)`).FindAllStringSubmatch(mustReadFile(t, "README.md"), -1)
+	text, server := mustReadFile(t, "README.md"), redistest.Start(t)
+	if !strings.Contains(text, "    export SWRUN_STORE=redis://localhost:6379\n") {
+		t.Error("the README does not say where the store is")
+	}
+	swrun := func(args ...string) *exec.Cmd {
+		command := exec.CommandContext(t.Context(), binary, args...)
+		command.Env = append(os.Environ(), "SWRUN_STORE="+server.URL())
+		return command
+	}
+	lines := regexp.MustCompile(`(?m)^    swrun (\S+)([^#\n]*)`).FindAllStringSubmatch(text, -1)
 	if len(lines) < 7 {
 		t.Fatalf("only %d commands", len(lines))
 	}
-	const wrongUse, notFound, noStore = 2, 5, 7
+	const refused = 6 // what the run does not allow once it has ended
 	for _, line := range lines {
 		for verb := range strings.SplitSeq(line[1], "|") {
-			command := exec.Command(binary, append([]string{verb}, strings.Fields(strings.ReplaceAll(line[2], "redis://localhost:6379", "file:/dev/null/none"))...)...)
-			command.Env = append(os.Environ(), "SWRUN_STORE=file:/dev/null/none")
-			out, err := command.CombinedOutput()
-			if code := command.ProcessState.ExitCode(); code != notFound && code != noStore {
-				t.Errorf("swrun %s%s ends with %d (wrong use is %d), %v: %s", verb, line[2], code, wrongUse, err, out)
+			command := swrun(append([]string{verb}, strings.Fields(line[2])...)...)
+			if verb == "worker" {
+				stop := inBackground(t, command)
+				defer stop()
+				continue
 			}
+			out, err := command.CombinedOutput()
+			if code := command.ProcessState.ExitCode(); code != 0 && !(code == refused && strings.Contains(line[1], "|")) {
+				t.Errorf("swrun %s%s ends with %d, %v: %s", verb, line[2], code, err, out)
+			}
+		}
+	}
+}
+
+// inBackground starts a command, and returns what ends it and waits for it.
+func inBackground(t *testing.T, command *exec.Cmd) (stop func()) {
+	t.Helper()
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(command.Process.Signal(os.Interrupt), command.Wait()); err != nil {
+			t.Errorf("%s: %s", command, err)
 		}
 	}
 }
