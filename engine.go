@@ -76,7 +76,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 		return nil, err
 	}
 	return &Engine{store: s, config: c, env: e, client: client.New(client.Config{
-		Store: s, Compile: e.compile, Alone: s.local, Limits: c.Host.Limits,
+		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits,
 	})}, nil
 }
 
@@ -242,6 +242,7 @@ func (e *Engine) work(ctx context.Context, c worker.Config, ends func(error) boo
 	if err := e.store.takeOver(ctx); err != nil {
 		return err
 	}
+	defer e.store.engaged(c.Only == nil)()
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/boltstore"
@@ -39,6 +40,8 @@ type Store struct {
 	local  bool
 	failed chan error
 	close  func() error
+
+	workers, drivers atomic.Int64 // of a local store: the engines that work on all its runs, and those that work on any
 }
 
 // OpenStore opens the store that a URL names:
@@ -168,6 +171,25 @@ func (s *Store) URL() string { return s.url }
 
 // Local reports whether only this process has the store, so that nobody else can work on its runs.
 func (s *Store) Local() bool { return s.local }
+
+// Workers returns how many processes work on all runs of the store now (StoreConfig.IsWorker on a Redis), and how many work on any of
+// them. For a store that only this process has, they are the engines of this process.
+func (s *Store) Workers(ctx context.Context) (workers, drivers int64, err error) {
+	if redis, ok := s.Store.(*redisstore.Store); ok {
+		return redis.Workers(ctx)
+	}
+	return s.workers.Load(), s.drivers.Load(), nil
+}
+
+// engaged counts an engine that works on the store until the function that it returns is called.
+func (s *Store) engaged(onAll bool) (done func()) {
+	s.drivers.Add(1)
+	if !onAll {
+		return func() { s.drivers.Add(-1) }
+	}
+	s.workers.Add(1)
+	return func() { s.workers.Add(-1); s.drivers.Add(-1) }
+}
 
 // Close lets go of the store.
 func (s *Store) Close() error { return s.close() }

@@ -8,23 +8,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Workers returns how many processes run whatever there is (Config.IsWorker). One that drives a single run is none.
-func (s *Store) Workers(ctx context.Context) (int64, error) {
-	channel := s.keys.workers()
-	var all atomic.Int64
+// Workers returns how many processes run whatever there is (Config.IsWorker), and how many drive runs at all: those, and processes
+// that drive only runs of their own. The server notices at once that a process has gone whose connection has ended.
+func (s *Store) Workers(ctx context.Context) (workers, drivers int64, err error) {
+	all, listening := s.keys.workers(), s.keys.hints()
+	var countWorkers, countDrivers atomic.Int64
 	count := func(ctx context.Context, server *redis.Client) error {
-		listeners, err := server.PubSubNumSub(ctx, channel).Result()
-		all.Add(listeners[channel])
+		listeners, err := server.PubSubNumSub(ctx, all, listening).Result()
+		countWorkers.Add(listeners[all])
+		countDrivers.Add(listeners[listening])
 		return err
 	}
-	var err error
 	if s.cluster != nil {
 		err = s.cluster.ForEachShard(ctx, count) // a listener is connected to one of them
 	} else {
 		err = count(ctx, s.client.(*redis.Client))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count the workers: %w", err)
+		return 0, 0, fmt.Errorf("count the workers: %w", err)
 	}
-	return all.Load(), nil
+	return countWorkers.Load(), countDrivers.Load(), nil
 }

@@ -112,7 +112,11 @@ func TestReasonsAreDescribed(t *testing.T) {
 
 func (h *host) described(i store.Instance, alone bool) *client.Description {
 	h.Helper()
-	d, err := client.New(client.Config{Store: h.store, Compile: h.compile, Alone: alone}).Describe(h.Context(), i)
+	c := client.Config{Store: h.store, Compile: h.compile}
+	if alone {
+		c.Workers = func(context.Context) (workers, drivers int64, err error) { return 0, 0, nil }
+	}
+	d, err := client.New(c).Describe(h.Context(), i)
 	h.must(err)
 	return d
 }

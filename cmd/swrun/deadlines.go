@@ -76,10 +76,10 @@ func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 	slices.SortStableFunc(all, func(a, b upcoming) int {
 		return cmp.Or(a.in.At.Compare(b.in.At), cmp.Compare(a.run.Instance.String(), b.run.Instance.String()))
 	})
-	return o.printDeadlines(all)
+	return o.printDeadlines(ctx, all)
 }
 
-func (o *operation) printDeadlines(all []upcoming) error {
+func (o *operation) printDeadlines(ctx context.Context, all []upcoming) error {
 	if o.flags.output == "human" {
 		w := terminal.NewTable(o.out, append([]string{"RUN"}, describe.DeadlineColumns()...)...)
 		for _, u := range all {
@@ -88,7 +88,7 @@ func (o *operation) printDeadlines(all []upcoming) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return o.reportUnworked(len(all) > 0)
+		return o.reportUnworked(ctx, len(all) > 0)
 	}
 	values := []api.UpcomingDeadline{}
 	for _, u := range all {

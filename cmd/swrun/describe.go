@@ -48,20 +48,28 @@ func (o *operation) describe(ctx context.Context, name string) error {
 	return write(o.out, o.outStyle().Text(describe.Run(d, source, o.driver(d))))
 }
 
-// driver returns which command continues a run of an embedded store, which nobody can use while this command has it open. It is empty for
-// other stores, and for a run that has ended.
+// noWorker says that no worker is there, and which command is one. Nobody can use an embedded store while this command has it open.
+func (o *operation) noWorker() string {
+	lead := "no worker is connected to " + o.store.String()
+	if o.store.Local() {
+		lead = "nothing drives this store now"
+	}
+	return lead + ": swrun worker" + o.storeFlag() + " drives all of its runs"
+}
+
+// driver returns which command continues a run that no worker is there for. It is empty for other runs, and for one that a worker alone
+// does not help.
 func (o *operation) driver(d *client.Description) string {
-	if !o.store.Local() || d.Lifecycle.Status.Final() || d.Status == store.Quarantined {
+	if !d.NoWorker || d.Status == store.Quarantined {
 		return ""
 	}
-	store := o.storeFlag()
-	text := "nothing drives this store now: swrun worker" + store + " drives all of its runs"
+	text := o.noWorker()
 	if d.Invocation.Plain() {
 		file := d.Program.Workflow.Source.File
 		if !isFile(file) {
 			file = "DOCUMENT" // it was another folder's, or has moved
 		}
-		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.Instance.ID, store)
+		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.Instance.ID, o.storeFlag())
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -59,9 +60,27 @@ func (o *operation) history(ctx context.Context, name string, follow bool) error
 }
 
 func (o *operation) read(ctx context.Context, i store.Instance, follow bool, each func(client.HistoryEntry) error) error {
-	if follow {
-		return o.client.Follow(ctx, i, 0, each)
+	if !follow || o.store.Local() {
+		_, err := o.client.History(ctx, i, 0, each)
+		if err == nil && follow {
+			err = o.endedHere(ctx, i)
+		}
+		return err
 	}
-	_, err := o.client.History(ctx, i, 0, each)
+	var watching sync.WaitGroup
+	working, cancel := context.WithCancel(ctx)
+	watching.Go(func() { o.watchWorkers(working, i) })
+	err := o.client.Follow(ctx, i, 0, each)
+	cancel()
+	watching.Wait()
 	return err
+}
+
+// endedHere returns an error for a run of an embedded store that has not ended: nothing goes on while this command has the store.
+func (o *operation) endedHere(ctx context.Context, i store.Instance) error {
+	_, done, err := o.client.Outcome(ctx, i)
+	if done || err != nil {
+		return err
+	}
+	return o.unattended(i)
 }

@@ -139,15 +139,18 @@ func (o *operation) table(ctx context.Context, found []client.Found) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return o.reportUnworked(slices.ContainsFunc(found, func(r client.Found) bool { return !r.Lifecycle.Status.Final() }))
+	return o.reportUnworked(ctx, slices.ContainsFunc(found, func(r client.Found) bool { return !r.Lifecycle.Status.Final() }))
 }
 
-// reportUnworked says on standard error that unfinished runs of an embedded store do not go on by themselves.
-func (o *operation) reportUnworked(open bool) error {
-	if !open || !o.store.Local() {
+// reportUnworked says on standard error that unfinished runs do not go on, if no worker is there.
+func (o *operation) reportUnworked(ctx context.Context, open bool) error {
+	if !open {
+		return nil
+	}
+	if workers, _, err := o.store.Workers(ctx); err != nil || workers > 0 { // where they cannot be counted, doctor says why
 		return nil
 	}
 	l := o.errStyle()
-	_, err := fmt.Fprintln(o.err, l.Dim(l.Text("nothing drives this store now: swrun worker"+o.storeFlag()+" drives all of its runs, swrun describe RUN shows more")))
+	_, err := fmt.Fprintln(o.err, l.Dim(l.Text(o.noWorker()+", swrun describe RUN shows more")))
 	return err
 }

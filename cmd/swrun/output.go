@@ -2,16 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/swrun/swrun/errors"
-	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/execution"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) outputCommand() *cobra.Command {
@@ -79,38 +72,4 @@ func (o *operation) result(ctx context.Context, name string, wait time.Duration)
 		return endedOtherwise(i, outcome, code)
 	}
 	return o.print(outcome.Output)
-}
-
-// awaited returns how a run has ended; if it has not within a time, that is exit 8.
-func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Duration) (execution.Outcome, error) {
-	outcome, done, err := o.client.Outcome(ctx, i)
-	var stuck *client.QuarantinedError
-	if waits := wait > 0 && !o.store.Local(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
-		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
-	} else if done || err != nil {
-		return outcome, err
-	}
-	if wait > 0 && o.store.Local() {
-		return outcome, &exitError{
-			code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nobody can work on it while this holds %s", i, o.store),
-			hint: "swrun run DOCUMENT --id " + i.ID + " goes on with it, swrun worker with all runs of this store",
-		}
-	}
-	if wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		outcome, err = o.client.Wait(waiting, i)
-		if err == nil || waiting.Err() == nil || ctx.Err() != nil { // what it was doing when its time was over may fail in its own way
-			return outcome, err
-		}
-	}
-	return outcome, &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + " shows what it waits for"}
-}
-
-func endedOtherwise(i store.Instance, o execution.Outcome, code int) error {
-	message := fmt.Sprintf("%s is %s", i, o.Status)
-	if o.Fault != nil {
-		message += ": " + o.Fault.Error()
-	}
-	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + " shows how it came to that"}
 }

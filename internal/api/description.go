@@ -14,6 +14,7 @@ type Description struct {
 	Run
 	Reason     string     `json:"reason,omitempty"`
 	WorkerGone bool       `json:"workerGone,omitempty"`
+	NoWorker   bool       `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
 	Why        string     `json:"why,omitempty"`
 	Then       string     `json:"then,omitempty"`
 	Input      any        `json:"input"`
@@ -73,7 +74,7 @@ type Failure struct {
 // NewDescription returns the JSON of a description. Source describes the run that its error comes from: itself, or a child's child.
 func NewDescription(d, source *client.Description) Description {
 	described := Description{
-		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, WorkerGone: d.Gone, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
+		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
 		Failure: failure(d, source),
 	}
 	described.lengths(d.RunDeadlines)

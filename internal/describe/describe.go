@@ -114,7 +114,7 @@ func presence(d *client.Description) string {
 	case lease.IsZero():
 		return "gone: its lease has ended"
 	case d.Gone && lease.After(d.At):
-		return "gone: no other process has the store open"
+		return "gone: nothing works on the store now"
 	case d.Gone:
 		return fmt.Sprintf("gone: it last renewed its lease before %s, and the lease ended %s ago", api.Time(lease), terminal.Elapsed(d.At.Sub(lease)))
 	}

@@ -30,7 +30,7 @@ func TestWorkerIsNamed(t *testing.T) {
 		"there":          {held(now.Add(time.Second), false), `(?m)^Worker: +WORKER7, has it until 2027-`},
 		"its lease over": {held(now.Add(-time.Second), true), `(?m)^Worker: +WORKER7, gone: it last renewed its lease before .* 1s ago$`},
 		"no lease":       {held(time.Time{}, true), `(?m)^Worker: +WORKER7, gone: its lease has ended$`},
-		"another file":   {held(now.Add(time.Second), true), `(?m)^Worker: +WORKER7, gone: no other process has the store open$`},
+		"another file":   {held(now.Add(time.Second), true), `(?m)^Worker: +WORKER7, gone: nothing works on the store now$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := describe.Run(c.d, c.d, ""); !regexp.MustCompile(c.want).MatchString(got) {

@@ -17,9 +17,30 @@ import (
 // attended reports whether the worker that holds the run is there, as far as the store knows.
 func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 
-// gone reports whether the worker that holds a run has not renewed its lease in time, or cannot be there.
-func (d *Description) gone(alone bool) bool {
-	return d.Lifecycle.Held() && (alone || !d.Lifecycle.Lease.After(d.At))
+// attend finds out whether a worker is there: whether the one that holds the run has not renewed its lease in time or cannot be there,
+// and whether any other would take the run. As long as that is not known, there is one.
+func (c *Client) attend(ctx context.Context, d *Description) {
+	workers, drivers := int64(1), int64(1)
+	if c.workers != nil {
+		if w, all, err := c.workers(ctx); err == nil {
+			workers, drivers = w, max(w, all)
+		}
+	}
+	d.Gone = d.Lifecycle.Held() && (drivers == 0 || !d.Lifecycle.Lease.After(d.At))
+	if workers == 0 && !d.Lifecycle.Status.Final() && !d.attended() {
+		d.NoWorker, d.mayBeDriven = true, drivers > 0
+	}
+}
+
+// lacksWorker says that no worker is there, and that the run does not go on for that reason.
+func (d *Description) lacksWorker() string {
+	switch {
+	case !d.NoWorker:
+		return ""
+	case d.mayBeDriven:
+		return " No worker is there to go on with it, unless a process drives this run alone."
+	}
+	return " No worker is there to go on with it."
 }
 
 // unclaimed is how long a run is ready before a description says since when.
@@ -30,7 +51,10 @@ func (d *Description) waitsForWorker() string {
 	text := "it is ready and waits for a worker to take it"
 	since := d.Lifecycle.Ready
 	if waits := d.At.Sub(since); !since.IsZero() && waits >= unclaimed {
-		text += fmt.Sprintf(", since %s, for %s: no worker has a free slot, or none is there", clockTime(since), duration.FormatRough(waits))
+		text += fmt.Sprintf(", since %s, for %s", clockTime(since), duration.FormatRough(waits))
+		if !d.NoWorker {
+			text += ": no worker has a free slot, or none is there"
+		}
 	}
 	return text + "."
 }

@@ -24,8 +24,8 @@ type Config struct {
 	Store   store.Store
 	Compile definition.Compile // needed for Describe, and for starts whose timeouts count from when they are accepted
 	Nonce   func() string      // default random; ids of commands
-	// Alone says that no worker can be at work on the store while this client has it, as on an embedded one.
-	Alone bool
+	// Workers returns how many processes work on all runs of the store, and how many on any; nil if that is not known.
+	Workers func(context.Context) (workers, drivers int64, err error)
 	// Limits are those of a start.
 	Limits limits.Set
 }
@@ -34,7 +34,7 @@ type Config struct {
 type Client struct {
 	store    store.Store
 	nonce    func() string
-	alone    bool
+	workers  func(context.Context) (workers, drivers int64, err error)
 	limits   limits.Set
 	programs *definition.Programs
 }
@@ -44,7 +44,7 @@ func New(c Config) *Client {
 	if c.Nonce == nil {
 		c.Nonce = rand.Text
 	}
-	return &Client{store: c.Store, nonce: c.Nonce, alone: c.Alone, limits: c.Limits, programs: definition.NewPrograms(c.Store, c.Compile)}
+	return &Client{store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, programs: definition.NewPrograms(c.Store, c.Compile)}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is

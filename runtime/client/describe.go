@@ -28,6 +28,8 @@ type Description struct {
 	OpenTasks    []interpreter.OpenTask
 	Deadlines    []DescribedDeadline
 	Gone         bool   // the worker that held it is gone, and no other one has taken it over
+	NoWorker     bool   // it has not ended, and no worker is there to take it
+	mayBeDriven  bool   // NoWorker, but some process drives runs of its own, which this may be one of
 	Reason       string // that was given when it was cancelled or suspended
 	Why          string // what it waits for, until when, and whether anything else can move it
 	Then         string // what happens when the first deadline passes; empty if there is none
@@ -73,14 +75,14 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 		d.Status = store.Quarantined
 	}
 	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
-	d.Gone = d.gone(c.alone)
+	c.attend(ctx, d)
 	if d.Reason, err = c.statedReason(ctx, d); err != nil {
 		return nil, err
 	}
 	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
-	d.Why, d.Then = d.why()+d.needsPerformers()+d.mail(), d.then()
+	d.Why, d.Then = d.why()+d.lacksWorker()+d.needsPerformers()+d.mail(), d.then()
 	return d, nil
 }
 
@@ -187,10 +189,13 @@ func (d *Description) currentTasks() string {
 
 func (d *Description) single(o interpreter.OpenTask) string {
 	text := d.waitsFor(o) + "."
-	if !o.Until.IsZero() {
-		text += " Nothing else can move it but a command."
+	switch {
+	case o.Until.IsZero() || d.NoWorker:
+		return text
+	case !o.Until.After(d.At):
+		return text + " A worker goes on with it as soon as it takes the run."
 	}
-	return text
+	return text + " Nothing else can move it but a command."
 }
 
 func (d *Description) waitsFor(o interpreter.OpenTask) string {
@@ -254,6 +259,9 @@ func (d *Description) then() string {
 	}
 	if !first.At.After(d.At) {
 		return fmt.Sprintf("It is %s (%s): as soon as a worker takes the run, %s, and %s.", d.in(first.At), clockTime(first.At), scope, outcome)
+	}
+	if d.NoWorker {
+		scope += " as soon as a worker takes the run"
 	}
 	return fmt.Sprintf("If nothing happens by %s, %s, %s, and %s.", clockTime(first.At), d.in(first.At), scope, outcome)
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file waits for the end of runs, for output, wait and history.
+
+// awaited returns how a run has ended; if it has not within a time, that is exit 8.
+func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Duration) (execution.Outcome, error) {
+	outcome, done, err := o.client.Outcome(ctx, i)
+	var stuck *client.QuarantinedError
+	if waits := wait > 0 && !o.store.Local(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
+		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
+	} else if done || err != nil {
+		return outcome, err
+	}
+	if wait > 0 && o.store.Local() {
+		return outcome, o.unattended(i)
+	}
+	if wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		var watching sync.WaitGroup
+		watching.Go(func() { o.watchWorkers(waiting, i) })
+		outcome, err = o.client.Wait(waiting, i)
+		over := waiting.Err() != nil && ctx.Err() == nil // then what it was doing may fail in its own way
+		cancel()
+		watching.Wait()
+		if err == nil || !over {
+			return outcome, err
+		}
+	}
+	return outcome, o.unfinished(ctx, i)
+}
+
+// unattended is the error of waiting for a run of an embedded store, which only one process at a time can have.
+func (o *operation) unattended(i store.Instance) error {
+	store := o.storeFlag()
+	return &exitError{
+		code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nothing can work on it while this command has %s open", i, o.store),
+		hint: "swrun run DOCUMENT --id " + i.ID + store + " goes on with it, swrun worker" + store + " with all runs of this store",
+	}
+}
+
+// unfinished is the error of a run that has not ended. It says so if the reason is that no worker is there.
+func (o *operation) unfinished(ctx context.Context, i store.Instance) error {
+	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + o.storeFlag() + " shows what it waits for"}
+	if o.lacksWorker(ctx, i) {
+		e.message += "; " + o.noWorker()
+	}
+	return e
+}
+
+// lacksWorker reports whether it is known that no worker is there for a run.
+func (o *operation) lacksWorker(ctx context.Context, i store.Instance) bool {
+	d, err := o.client.Describe(ctx, i)
+	return err == nil && d.NoWorker
+}
+
+// watchEvery is how often who waits for a run looks whether a worker is there.
+const watchEvery = time.Second
+
+// watchWorkers says once, as soon as no worker is there for a run, that the run is not going on. It returns when ctx ends.
+func (o *operation) watchWorkers(ctx context.Context, i store.Instance) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for !o.lacksWorker(ctx, i) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+	if ctx.Err() == nil {
+		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("%s does not go on: %s; it is waited for", i, o.noWorker())))
+	}
+}
+
+func endedOtherwise(i store.Instance, o execution.Outcome, code int) error {
+	message := fmt.Sprintf("%s is %s", i, o.Status)
+	if o.Fault != nil {
+		message += ": " + o.Fault.Error()
+	}
+	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + " shows how it came to that"}
+}

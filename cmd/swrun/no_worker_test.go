@@ -1,0 +1,112 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+const halfMinuteText = `document: {dsl: 1.0.3, namespace: demo, name: half, version: 0.1.0}
+timeout: {after: PT1H}
+do: [{a: {wait: PT30M}}]
+`
+
+// stderr runs a command, checks its exit code, and returns what it prints on standard error.
+func (h *hosted) stderr(want int, args ...string) string {
+	h.Helper()
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	c.now = time.Now
+	if code := run(args, c.streams); code != want {
+		h.Fatalf("swrun %s ended with %d, not %d: %s", strings.Join(args, " "), code, want, c.stderr.String())
+	}
+	return c.stderr.String()
+}
+
+// contains checks that a text has parts, and that it has none of those that begin with an exclamation mark.
+func contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		part, absent := strings.CutPrefix(part, "!")
+		if strings.Contains(text, part) == absent {
+			t.Errorf("contains %q: %t, want the opposite:\n%s", part, absent, text)
+		}
+	}
+}
+
+// followed follows a run's history until something is on standard error, and returns that.
+func (h *hosted) followed(id string) string {
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	signals := make(chan os.Signal, 1)
+	said := &firstWrite{done: func() { signals <- os.Interrupt }}
+	c.now, c.err, c.signals = time.Now, said, func() (<-chan os.Signal, func()) { return signals, func() {} }
+	if code := run([]string{"history", id, "--follow"}, c.streams); code != exitInterrupt {
+		h.Errorf("swrun history --follow ended with %d", code)
+	}
+	return said.text
+}
+
+// firstWrite keeps what is written first, and then calls done.
+type firstWrite struct {
+	once sync.Once
+	text string
+	done func()
+}
+
+func (w *firstWrite) Write(text []byte) (int, error) {
+	w.once.Do(func() { w.text = string(text); w.done() })
+	return len(text), nil
+}
+
+// TestMissingWorkerIsReported: on a Redis that no worker is connected to, each verb about unfinished runs says so, and none promises that
+// something happens by itself.
+func TestMissingWorkerIsReported(t *testing.T) {
+	h := newHosted(t)
+	stop := working(t, capture(map[string]string{"SWRUN_STORE": h.url}))
+	h.exits(exitOK, "deploy", mustWriteFile(t, "half.yaml", halfMinuteText))
+	h.exits(exitOK, "start", "demo/half", "--id", "d-1")
+	h.until("waiting for the timer of /do/0/a (half.yaml:3)", "describe", "d-1")
+	contains(t, h.exits(exitOK, "describe", "d-1"), "Nothing else can move it but a command.", "!To go on:", "!No worker")
+	contains(t, h.stderr(exitOK, "ls"), "!worker")
+	contains(t, h.stderr(exitWaited, "wait", "d-1", "--timeout", "10ms"), "has not ended yet", "!worker")
+
+	stop()
+	h.until("To go on:", "describe", "d-1")
+	gone := "no worker is connected to " + h.url + ": swrun worker drives all of its runs"
+	contains(t, h.exits(exitOK, "describe", "d-1"), "waiting for the timer", "!Nothing else can move", "No worker is there to go on with it.",
+		"To go on:  "+gone, "the workflow's timeout (half.yaml:2) fires as soon as a worker takes the run")
+	contains(t, h.exits(exitOK, "describe", "d-1", "-o", "json", "--jq", ".noWorker"), "true")
+	contains(t, h.stderr(exitOK, "ls"), gone)
+	contains(t, h.stderr(exitOK, "deadlines", "--within", "2h"), gone)
+	contains(t, h.stderr(exitOK, "ls", "-o", "json"), "!worker")
+	contains(t, h.stderr(exitWaited, "wait", "d-1", "--timeout", "2s"), "demo/d-1 does not go on: "+gone, "has not ended yet; "+gone)
+	contains(t, h.stderr(exitWaited, "output", "d-1"), "has not ended yet; "+gone)
+	contains(t, h.stderr(exitWaited, "output", "d-1", "--wait", "2s"), "demo/d-1 does not go on: "+gone, "has not ended yet; "+gone)
+	contains(t, h.followed("d-1"), "demo/d-1 does not go on: "+gone)
+	contains(t, h.exits(exitOK, "describe", "d-1", "--store", h.url), "swrun worker --store "+h.url+" drives all of its runs")
+}
+
+// TestWorkerIsGoneWithItsConnection: a worker that was killed is known to be gone before its lease ends.
+func TestWorkerIsGoneWithItsConnection(t *testing.T) {
+	h := newHosted(t)
+	h.exits(exitOK, "deploy", mustWriteFile(t, "half.yaml", halfMinuteText))
+	h.exits(exitOK, "start", "demo/half", "--id", "d-2")
+	s, err := swrun.OpenStore(t.Context(), h.url, swrun.StoreConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	i := store.Instance{Namespace: "demo", ID: "d-2"}
+	claimed, err := s.Claim(t.Context(), store.Claim{
+		Partition: i.Partition(s.Layout().Partitions), Instances: []store.Instance{i}, Worker: "KILLED", Nonce: "n", Lease: time.Hour,
+	})
+	if err != nil || len(claimed) != 1 {
+		t.Fatal(err, claimed)
+	}
+	contains(t, h.exits(exitOK, "describe", "d-2"), "Worker:    KILLED, gone: nothing works on the store now", "No worker is there")
+	contains(t, h.exits(exitOK, "ls"), "its worker is gone")
+}
