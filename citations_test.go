@@ -182,6 +182,12 @@ func promises(t *testing.T) map[string][]string {
 // prose returns the files that cite something, by their path from here.
 func prose(t *testing.T) map[string]string {
 	t.Helper()
+	return texts(t, ".go", ".md", ".lua", ".txtar")
+}
+
+// texts returns the files of some extensions.
+func texts(t *testing.T, extensions ...string) map[string]string {
+	t.Helper()
 	files := map[string]string{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -190,7 +196,7 @@ func prose(t *testing.T) map[string]string {
 			}
 			return err
 		}
-		if slices.Contains([]string{".go", ".md", ".lua", ".txtar"}, path.Ext(name)) {
+		if slices.Contains(extensions, path.Ext(name)) {
 			files[filepath.ToSlash(name)] = read(t, name)
 		}
 		return nil

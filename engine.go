@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/shorten"
@@ -227,7 +226,6 @@ func (e *Engine) Run(namespace, id string) *Run {
 // ended or Drain is over. It may be killed at any moment instead; whoever works next goes on. The error says that the store
 // cannot be relied on any more.
 func (e *Engine) Work(ctx context.Context) error {
-	isDamage := func(err error) bool { return errors.As(err, new(*boltstore.DamagedError)) } // a disk that is full may have room again
 	return e.work(ctx, e.workerConfig(), isDamage)
 }
 

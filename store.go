@@ -208,6 +208,9 @@ func (s *Store) failure(ctx context.Context, ends func(error) bool) error {
 	}
 }
 
+// isDamage reports whether an error is that of a store which will not be well again; a disk that is full may have room again.
+func isDamage(err error) bool { return errors.As(err, new(*boltstore.DamagedError)) }
+
 // takeOver frees what a process has held that was killed: only one process at a time has such a store, so that nobody else can
 // hold anything.
 func (s *Store) takeOver(ctx context.Context) error {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/redact/redacttest"
 	"github.com/swrun/swrun/redisstore/redistest"
@@ -29,7 +30,20 @@ type canaryCage struct {
 	folder  string   // values a project, with its store and the documents
 	names   []string // values the documents
 	search  redacttest.Search
-	secrets string // the file
+	secrets string          // the file
+	given   map[string]bool // the verbs
+}
+
+// verbsWithoutSecrets returns the verbs that are not asked for secrets, since they have none to show.
+func verbsWithoutSecrets() []string {
+	return []string{
+		"cancel", "terminate", "suspend", "resume", "retry", "delete", // ids
+		"serve",                                // does what deploy and worker do
+		"bench",                                // workflows of its own
+		"init", "schema", "version", "explain", // nothing of a document
+		"fmt",  // a document, which has the names of its secrets only
+		"expr", // an expression of the one who asks
+	}
 }
 
 func newCanaryCage(t *testing.T, secrets map[string]any) *canaryCage {
@@ -40,7 +54,7 @@ func newCanaryCage(t *testing.T, secrets map[string]any) *canaryCage {
 	}
 	c := &canaryCage{
 		T: t, echo: newEcho(t), folder: t.TempDir(), search: redacttest.For(secrets), secrets: mustWriteFile(t, "secrets.json", string(text)),
-		redis: redistest.Start(t, redacttest.Redis()...),
+		redis: redistest.Start(t, redacttest.Redis()...), given: map[string]bool{"worker": true},
 	}
 	return c
 }
@@ -79,6 +93,15 @@ func (c *canaryCage) runAll() {
 	}
 	c.search.AbsentBelow(c, c.folder)
 	c.searchRedis()
+	for _, verb := range verbsWithoutSecrets() {
+		if c.given[verb] {
+			c.Errorf("%s is asked for secrets all the same", verb)
+		}
+		c.given[verb] = true
+	}
+	if missing := missingVerbs(c.given, func(*cobra.Command) bool { return true }); len(missing) > 0 {
+		c.Errorf("not asked: %q", missing)
+	}
 }
 
 // hosted runs the documents on a worker that logs everything.
@@ -104,7 +127,7 @@ func (c *canaryCage) hosted() {
 	c.search.Absent(c, "the log of the worker", log.stdout.String()+log.stderr.String())
 }
 
-// Style asks every verb about a run.
+// look asks every verb about a run that shows something of it.
 func (c *canaryCage) look(store, id string) {
 	c.Helper()
 	for _, args := range [][]string{
@@ -121,6 +144,7 @@ func (c *canaryCage) swrun(store string, args ...string) {
 	if store != "" {
 		env["SWRUN_STORE"] = store
 	}
+	c.given[args[0]] = true
 	out := capture(env)
 	out.now = time.Now
 	switch code := run(args, out.streams); code {

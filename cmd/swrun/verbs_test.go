@@ -1,0 +1,74 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// verbs returns all verbs of swrun but help and completion, which cobra makes.
+func verbs() map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	for _, verb := range (&program{streams: capture(nil).streams}).root().Commands() {
+		if name := verb.Name(); name != "help" && name != "completion" {
+			all[name] = verb
+		}
+	}
+	return all
+}
+
+// TestVerbsHaveTheirFiles: a verb is made in the file of its name; those that send a command are made from one table.
+func TestVerbsHaveTheirFiles(t *testing.T) {
+	for verb := range verbs() {
+		if slices.ContainsFunc(commandVerbs(), func(v commandVerb) bool { return v.use == verb }) {
+			continue
+		}
+		code, err := os.ReadFile(verb + ".go")
+		if err != nil || !strings.Contains(string(code), "\nfunc (p *program) "+verb+"Command()") {
+			t.Errorf("%s.go does not make the verb %s", verb, verb)
+		}
+	}
+}
+
+// TestVerbsAreInScripts: what each verb prints, and how it ends, is in a script.
+func TestVerbsAreInScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]bool{}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^(?:exits \d+|!? ?exec) swrun (\w+)`).FindAllSubmatch(text, -1) {
+			given[string(m[1])] = true
+		}
+	}
+	for verb := range verbs() {
+		if !given[verb] {
+			t.Errorf("no script gives %s", verb)
+		}
+	}
+}
+
+// missingVerbs returns the verbs for which wanted holds and that were not given, sorted.
+func missingVerbs(given map[string]bool, wanted func(*cobra.Command) bool) (missing []string) {
+	all := verbs()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if wanted(all[name]) && !given[name] {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// opensStore reports whether a verb has --store.
+func opensStore(verb *cobra.Command) bool { return verb.Flags().Lookup("store") != nil }
