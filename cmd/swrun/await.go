@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/faultreport"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -45,7 +46,7 @@ func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Dur
 
 // unattended is the error of waiting for a run of an embedded store, which only one process at a time can have.
 func (o *operation) unattended(i store.Instance) error {
-	store := o.storeFlag()
+	store := o.flags.storeFlag()
 	return &exitError{
 		code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nothing can work on it while this command has %s open", i, o.store),
 		hint: "swrun run DOCUMENT --id " + i.ID + store + " goes on with it, swrun worker" + store + " with all runs of this store",
@@ -54,7 +55,7 @@ func (o *operation) unattended(i store.Instance) error {
 
 // unfinished is the error of a run that has not ended. It says so if the reason is that no worker is there.
 func (o *operation) unfinished(ctx context.Context, i store.Instance) error {
-	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + o.storeFlag() + " shows what it waits for"}
+	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + o.flags.storeFlag() + " shows what it waits for"}
 	if o.lacksWorker(ctx, i) {
 		e.message += "; " + o.noWorker()
 	}
@@ -86,10 +87,40 @@ func (o *operation) watchWorkers(ctx context.Context, i store.Instance) {
 	}
 }
 
-func endedOtherwise(i store.Instance, o execution.Outcome, code int) error {
-	message := fmt.Sprintf("%s is %s", i, o.Status)
-	if o.Fault != nil {
-		message += ": " + o.Fault.Error()
+// endedOtherwise is the error of a run that has ended, but has no output.
+func (o *operation) endedOtherwise(i store.Instance, outcome execution.Outcome, code int) error {
+	message := fmt.Sprintf("%s is %s", i, outcome.Status)
+	if outcome.Fault != nil {
+		message += ": " + outcome.Fault.Error()
 	}
-	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + " shows how it came to that"}
+	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + o.flags.storeFlag() + " shows how it came to that"}
+}
+
+// exitOf returns the code for how a run has ended: the one that swrun run --id ends with, too.
+func (o *operation) exitOf(ctx context.Context, i store.Instance, outcome execution.Outcome) (int, error) {
+	code := outcomeExit(outcome, false, nil)
+	if code != exitInput {
+		return code, nil
+	}
+	started, err := o.tasksStarted(ctx, i)
+	return outcomeExit(outcome, started, nil), err
+}
+
+// tasksStarted reports whether a run has come as far as its tasks.
+func (o *operation) tasksStarted(ctx context.Context, i store.Instance) (bool, error) {
+	history := faultreport.NewHistory()
+	known := errors.New("a task has started")
+	_, err := o.client.History(ctx, i, 0, func(e client.HistoryEntry) error {
+		for _, r := range e.Events {
+			history.Observe(r)
+		}
+		if history.TasksStarted() {
+			return known // the rest of it need not be read
+		}
+		return nil
+	})
+	if errors.Is(err, known) {
+		err = nil
+	}
+	return history.TasksStarted(), err
 }

@@ -54,7 +54,7 @@ func (o *operation) noWorker() string {
 	if o.store.Local() {
 		lead = "nothing drives this store now"
 	}
-	return lead + ": swrun worker" + o.storeFlag() + " drives all of its runs"
+	return lead + ": swrun worker" + o.flags.storeFlag() + " drives all of its runs"
 }
 
 // driver returns which command continues a run that no worker is there for. It is empty for other runs, and for one that a worker alone
@@ -69,7 +69,7 @@ func (o *operation) driver(d *client.Description) string {
 		if !isFile(file) {
 			file = "DOCUMENT" // it was another folder's, or has moved
 		}
-		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.Instance.ID, o.storeFlag())
+		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.Instance.ID, o.flags.storeFlag())
 	}
 	return text
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
-	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -53,14 +52,6 @@ type operation struct {
 	client *client.Client
 
 	printer *printer
-}
-
-// storeFlag is what another command needs to find the same store: nothing, unless --store was given.
-func (o *operation) storeFlag() string {
-	if o.flags.url == "" {
-		return ""
-	}
-	return " --store " + terminal.ShellWord(o.store.String())
 }
 
 // operate opens the store for what do does with it.

@@ -15,7 +15,7 @@ func (p *program) outputCommand() *cobra.Command {
 		Example: `  swrun output order-7
   swrun output order-7 --wait
   swrun output order-7 --wait 30s`,
-		Long: "Exit 0: completed, 10: faulted, 11: cancelled, 124: timed out, 8: it has not ended yet.",
+		Long: "Exit 0: completed, 4: its input was refused, 10: faulted, 11: cancelled, 124: timed out, 8: it has not ended yet.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if wait == always && len(args) == 2 {
 				wait, args = spanAmong(args)
@@ -68,8 +68,12 @@ func (o *operation) result(ctx context.Context, name string, wait time.Duration)
 	if err != nil {
 		return err
 	}
-	if code := outcomeExit(outcome, true, nil); code != exitOK {
-		return endedOtherwise(i, outcome, code)
+	code, err := o.exitOf(ctx, i, outcome)
+	if err != nil {
+		return err
+	}
+	if code != exitOK {
+		return o.endedOtherwise(i, outcome, code)
 	}
 	return o.print(outcome.Output)
 }

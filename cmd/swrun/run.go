@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -90,6 +91,10 @@ type job struct {
 	mask      *mask
 	view      *progress.View // how the run is shown, once it runs
 	history   *faultreport.History
+
+	// Of a run in a store:
+	kept        string    // what other commands name it by
+	endedBefore time.Time // when it ended, if that was before the command began
 }
 
 // publish shows the events that the workflow emits; they go nowhere else.
@@ -203,7 +208,7 @@ func (j *job) end(result swrun.Result, signal os.Signal) error {
 	}
 	report := faultreport.Report{
 		Workflow: j.document.Workflow, ID: j.id, Outcome: outcome, History: j.history, Exit: code, InputRejected: code == exitInput, TypedInput: typedInput(j.flags.inputs),
-		Documents: j.documents.Workflow,
+		Documents: j.documents.Workflow, Kept: j.kept, EndedBefore: j.endedBefore,
 	}
 	if signal != nil {
 		report.Signal = signal.String()

@@ -9,7 +9,10 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -86,11 +89,12 @@ func (r *durableRun) begin(ctx context.Context) error {
 		if exists.OtherDocument {
 			what = "another document, or another version of this one"
 		}
-		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s with %s", exists.Run, what), hint: "choose another --id, or swrun describe " + exists.Run.ID}
+		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s with %s", exists.Run, what), hint: "choose another --id, or swrun describe " + exists.Run.ID + r.flags.store.storeFlag()}
 	case err != nil:
 		return refusalError(err)
 	}
 	r.id = r.Instance.ID
+	r.kept = terminal.ShellWord(r.id) + r.flags.store.storeFlag()
 	return r.reportResumed(ctx)
 }
 
@@ -114,14 +118,24 @@ func (r *durableRun) takeInput(ctx context.Context) error {
 	return err
 }
 
-// reportResumed says on a terminal that the run has been in progress before.
+// reportResumed finds out whether the run has ended before, and says on a terminal that it has been in progress or has completed. The
+// report of any other end says so itself.
 func (r *durableRun) reportResumed(ctx context.Context) error {
 	l, err := r.store.Load(ctx, r.Instance)
-	if err != nil || l.Lifecycle.Entries == 0 || l.Lifecycle.Status.Final() || !r.job.program.errTTY {
+	if err != nil || l.Lifecycle.Entries == 0 {
 		return err
 	}
+	text := fmt.Sprintf("↻ %s goes on where it was; its timers and deadlines kept running", r.Instance.ID)
+	if l.Lifecycle.Status.Final() {
+		r.endedBefore = l.Lifecycle.Closed
+		text = fmt.Sprintf("nothing has run now: %s ended before, at %s", r.Instance.ID, api.Time(l.Lifecycle.Closed.Truncate(time.Second)))
+	}
+	failed := l.Lifecycle.Status.Final() && l.Lifecycle.Status != interpreter.StatusCompleted
+	if failed || !r.job.program.errTTY || r.flags.progress == progress.JSON {
+		return nil
+	}
 	look := r.program.errStyle()
-	_, err = fmt.Fprintln(r.program.err, look.Text(fmt.Sprintf("↻ %s goes on where it was; its timers and deadlines kept running", r.Instance.ID)))
+	_, err = fmt.Fprintln(r.program.err, look.Text(text))
 	return err
 }
 
@@ -214,9 +228,7 @@ func (r *durableRun) await(ctx context.Context, ended <-chan error, stop func())
 // reportKept says how the run goes on.
 func (p *program) reportKept(i store.Instance, f *runFlags, d *swrun.Document, s os.Signal) error {
 	again := fmt.Sprintf("swrun run %s --id %s", terminal.ShellWord(d.File), i.ID)
-	if f.store.url != "" {
-		again += " --store " + terminal.ShellWord(errors.MaskURL(f.store.url))
-	}
+	again += f.store.storeFlag()
 	l := p.errStyle()
 	fmt.Fprintln(p.err, l.Text(fmt.Sprintf("the run %s is kept, and its deadlines go on; to go on: %s", i.ID, terminal.Printable(again))))
 	return quietExit(signalExit(s))

@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -82,6 +83,14 @@ func projectFolder() (folder, mark string) {
 			return working, ""
 		}
 	}
+}
+
+// storeFlag is what another command needs to find the same store: nothing, unless --store was given.
+func (f *storeFlags) storeFlag() string {
+	if f.url == "" {
+		return ""
+	}
+	return " --store " + terminal.ShellWord(errors.MaskURL(f.url))
 }
 
 // openedStore is a store that has to be closed.

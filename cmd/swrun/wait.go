@@ -46,7 +46,11 @@ func (o *operation) wait(ctx context.Context, names []string, timeout time.Durat
 			return err
 		}
 		fmt.Fprintf(o.out, "%s %s\n", i.ID, outcome.Status)
-		if code := outcomeExit(outcome, true, nil); code != exitOK && first == nil {
+		code, err := o.exitOf(ctx, i, outcome)
+		if err != nil {
+			return err
+		}
+		if code != exitOK && first == nil {
 			first = quietExit(code)
 		}
 	}

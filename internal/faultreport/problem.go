@@ -5,9 +5,9 @@ import "github.com/swrun/swrun/internal/api"
 // Problem returns the fault as RFC 9457 JSON, with what is known beside it.
 func (r Report) Problem() map[string]any {
 	if r.Outcome.Fault == nil {
-		return map[string]any{
+		return r.dated(map[string]any{
 			"type": "about:blank", "title": "Cancelled", "status": 499, "detail": "the run was cancelled from outside", "run": r.ID, "exit": r.Exit,
-		}
+		})
 	}
 	problem, _ := api.Error(r.Outcome.Fault).(map[string]any)
 	source := r.Workflow.Source
@@ -25,6 +25,14 @@ func (r Report) Problem() map[string]any {
 	}
 	if catches != nil {
 		problem["consideredCatches"] = catches
+	}
+	return r.dated(problem)
+}
+
+// dated adds when a run has ended before, so that nothing has run now.
+func (r Report) dated(problem map[string]any) map[string]any {
+	if !r.EndedBefore.IsZero() {
+		problem["endedBefore"] = api.Time(r.EndedBefore)
 	}
 	return problem
 }

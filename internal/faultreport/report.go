@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -32,6 +33,10 @@ type Report struct {
 	// have been written as JSON, as it is written then.
 	InputRejected bool
 	TypedInput    string
+	// Kept is what other commands name the run by, with the flag of its store if they need it; empty for a run in memory.
+	Kept string
+	// EndedBefore is when the run ended, if that was before the command began, so that nothing has run now.
+	EndedBefore time.Time
 	// Documents returns the workflow that a reference means, if it could be read; nil knows none.
 	Documents func(definition.Reference) *dsl.Workflow
 }
@@ -58,6 +63,7 @@ func (r Report) Text(l terminal.Style) string {
 			b.WriteString("  " + l.Text(text) + "\n")
 		}
 	}
+	line(r.before())
 	line(r.title())
 	line(r.where())
 	sent, got := r.exchange()
@@ -93,8 +99,22 @@ func (r Report) stopped(l terminal.Style) string {
 	}
 	text := fmt.Sprintf("%s %s %s after %s   run %s · exit %d", l.Sign("⊘"), r.name(), what,
 		terminal.Elapsed(r.Outcome.EndedAt.Sub(r.Outcome.StartedAt)), terminal.Printable(r.ID), r.Exit)
-	again := "  a run in memory cannot be kept; to start over: swrun run " + terminal.ShellWord(r.Workflow.Source.File)
-	return l.Yellow(l.Text(text)) + "\n" + l.Text(again) + "\n"
+	again := "a run in memory cannot be kept; to start over: swrun run " + terminal.ShellWord(r.Workflow.Source.File)
+	if r.Kept != "" {
+		again = "next: swrun history " + r.Kept
+	}
+	if before := r.before(); before != "" {
+		again = before + "\n  " + again
+	}
+	return l.Yellow(l.Text(text)) + "\n" + l.Text("  "+again) + "\n"
+}
+
+// before says that the run has ended before, and that nothing has run now.
+func (r Report) before() string {
+	if r.EndedBefore.IsZero() {
+		return ""
+	}
+	return "nothing has run now: this run ended before, at " + api.Time(r.EndedBefore.Truncate(time.Second))
 }
 
 // labelled aligns the text after names of different lengths.
@@ -207,17 +227,44 @@ func (r Report) next() string {
 	name := errors.StandardName(r.Outcome.Fault.Type)
 	file := terminal.ShellWord(r.Workflow.Source.File)
 	if r.InputRejected {
-		if r.TypedInput != "" {
-			return "name=value is text; for a number, a boolean or null write -i " + terminal.ShellWord(r.TypedInput)
-		}
-		return "give another input with -i (or -i @file), or change input.schema in " + file
+		return r.otherInput(file)
 	}
-	if name == "authorization" && len(r.Workflow.Use.Secrets) > 0 {
-		return "provide secrets with SWRUN_SECRET_<NAME> or --secrets FILE   ·   swrun explain authorization"
+	var parts []string
+	secrets := name == "authorization" && len(r.Workflow.Use.Secrets) > 0
+	if secrets {
+		parts = append(parts, "provide secrets with SWRUN_SECRET_<NAME> or --secrets FILE"+r.toAnother())
 	}
-	parts := []string{"swrun run --progress lines " + file, "swrun lint " + file}
+	switch {
+	case r.Kept != "": // to run it again would repeat its effects as another run
+		parts = append(parts, "swrun history "+r.Kept, "swrun describe "+r.Kept)
+	case !secrets:
+		parts = append(parts, "swrun run --progress lines "+file)
+	}
+	if !secrets {
+		parts = append(parts, "swrun lint "+file)
+	}
 	if name != "" {
 		parts = append(parts, "swrun explain "+name)
 	}
 	return strings.Join(parts, "   ·   ")
+}
+
+// otherInput says what to do about an input that is refused.
+func (r Report) otherInput(file string) string {
+	text := "give another input with -i (or -i @file)" + r.toAnother() + ", or change input.schema in " + file
+	if r.TypedInput != "" {
+		text = "name=value is text; for a number, a boolean or null write -i " + terminal.ShellWord(r.TypedInput) + r.toAnother()
+	}
+	if r.Kept != "" {
+		text += "   ·   swrun delete " + r.Kept + " frees the id"
+	}
+	return text
+}
+
+// toAnother says that a run that is kept has ended and stays so: what it needed is for another one.
+func (r Report) toAnother() string {
+	if r.Kept == "" {
+		return ""
+	}
+	return " to a run with another --id"
 }
