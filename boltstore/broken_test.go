@@ -1,6 +1,7 @@
 package boltstore_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,9 @@ func TestCorruptRecord(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	within(t, path, func(b *bbolt.Bucket) error { return b.Put([]byte("p/0000/i/test/b/record"), []byte("nonsense")) })
+	within(t, path, func(b *bbolt.Bucket) error {
+		return errors.Join(b.Put([]byte("p/0000/i/test/b/record"), []byte("nonsense")), b.Put([]byte("p/0000/quarantined/test/a"), nil))
+	})
 	s = mustOpen(t, path, boltstore.Config{Partitions: 1})
 	listed := 0
 	for cursor := ""; ; {
@@ -71,8 +74,11 @@ func TestCorruptRecord(t *testing.T) {
 	if _, err := s.Load(t.Context(), all[1]); store.RefusedAs(err) != store.Corrupt {
 		t.Errorf("loading it: %v", err)
 	}
-	if done, err := s.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 1 {
+	if done, err := s.Scrub(t.Context(), store.Scrub{N: 10}); err != nil || len(done.Repaired) != 2 {
 		t.Errorf("Scrub reports %v, %v", done.Repaired, err)
+	}
+	if st, err := s.Statistics(t.Context(), 0); err != nil || st.Quarantined != 0 {
+		t.Errorf("after Scrub, counted %+v, %v", st, err)
 	}
 	if n, err := s.Remove(t.Context(), store.Remove{Instances: all}); n != 2 || err != nil {
 		t.Errorf("removed %d, %v", n, err)

@@ -267,6 +267,18 @@ func (b *batch) move(to *subject, of *store.Change) {
 	if of.Ended {
 		b.check("CHANGED", k.leases, of.From.Owner)
 	}
+	if of.ChangesQuarantine() {
+		b.countQuarantined(to, &of.To)
+	}
+}
+
+// countQuarantined counts a run among those that are quarantined if it is, and takes it out of them otherwise.
+func (b *batch) countQuarantined(to *subject, r *store.Lifecycle) {
+	command := "SREM"
+	if r.Reason == store.Quarantined {
+		command = "SADD"
+	}
+	b.do(command, to.keys.quarantined, to.instance.String())
 }
 
 // apart writes what is kept apart from the run.

@@ -18,6 +18,7 @@
 //	swrun:{D:p}:waiting      zset    runs that wait for a time, in ms; +inf for never
 //	swrun:{D:p}:held         zset    runs that a worker holds, each with its name, by the time when it counts as hanging
 //	swrun:{D:p}:closed       zset    runs that have ended, by time in ms
+//	swrun:{D:p}:quarantined  set     runs that are quarantined, wherever they stand
 //	swrun:{D:p}:notices      set     runs with messages that their workers may not know of
 //	swrun:{D:p}:index        stream  every run in the order of creation
 //	swrun:{D:p}:outbox       stream  what has to be brought to other runs

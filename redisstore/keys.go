@@ -20,6 +20,7 @@ type partitionKeys struct {
 	prefix                                           string
 	timeKey                                          any // time, as an argument
 	time, meta, leases, notices, index, outbox, seen string
+	quarantined                                      string
 	sets                                             map[store.Set]string
 }
 
@@ -29,7 +30,8 @@ func newKeys(l store.Layout) keys {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
 		of := partitionKeys{
 			prefix: prefix, timeKey: prefix + "time", time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
-			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", sets: map[store.Set]string{},
+			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", quarantined: prefix + "quarantined",
+			sets: map[store.Set]string{},
 		}
 		for _, set := range store.Sets() {
 			of.sets[set] = prefix + string(set)

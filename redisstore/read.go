@@ -113,7 +113,7 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 		fields, leases = p.HGetAll(ctx, k.instance(i)), p.Get(ctx, k.leases)
 	})
 	if err != nil {
-		return store.Loaded{}, fmt.Errorf("load instance %s: %w", i, err)
+		return store.Loaded{}, fmt.Errorf("load run %s: %w", i, err)
 	}
 	if len(fields.Val()) == 0 {
 		return store.Loaded{}, &store.Refusal{Code: store.NoSuch, Detail: "run " + i.String()}
@@ -231,7 +231,7 @@ func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]by
 func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics, error) {
 	k := &s.keys.partitions[partition]
 	sizes := map[store.Set]*redis.IntCmd{}
-	var outbox *redis.IntCmd
+	var outbox, quarantined *redis.IntCmd
 	var meta *redis.SliceCmd
 	var times *redis.StringCmd
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
@@ -239,14 +239,14 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 			sizes[set] = p.ZCard(ctx, k.sets[set])
 		}
 		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses")
-		times = p.Get(ctx, k.time)
+		quarantined, times = p.SCard(ctx, k.quarantined), p.Get(ctx, k.time)
 	})
 	if err != nil {
 		return store.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
 	}
 	return store.Statistics{
 		Ready: sizes[store.SetNew].Val() + sizes[store.SetBegun].Val(), Waiting: sizes[store.SetWaiting].Val() + sizes[store.SetHeld].Val(),
-		Closed: sizes[store.SetClosed].Val(), Outbox: outbox.Val(),
+		Closed: sizes[store.SetClosed].Val(), Outbox: outbox.Val(), Quarantined: quarantined.Val(),
 		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: newReading(0, times.Val()).jumps,
 	}, nil
 }

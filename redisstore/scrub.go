@@ -95,9 +95,10 @@ func (s *Store) repairAll(ctx context.Context, partition int, entries []entry, d
 type standing struct {
 	entry
 	kept
-	problems []string
-	listed   bool                             // it is among all still
-	at       map[store.Set]map[string]float64 // its members of each set, and their scores
+	problems    []string
+	listed      bool                             // it is among all still
+	quarantined bool                             // it is counted so
+	at          map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 
 // standings reads where runs stand, and their records, at one moment; and what time it is.
@@ -108,6 +109,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	}
 	k := &s.keys.partitions[partition]
 	records, members := make([]*redis.SliceCmd, len(entries)), make([]string, len(entries))
+	quarantined := make([]*redis.BoolCmd, len(entries))
 	scores := map[store.Set]*redis.FloatSliceCmd{}
 	var listed *redis.XMessageSliceCmd
 	var held *redis.ZSliceCmd
@@ -116,6 +118,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 		for n, e := range entries {
 			members[n] = e.instance.String()
 			records[n] = p.HMGet(ctx, k.instance(e.instance), fieldRecord, fieldMail)
+			quarantined[n] = p.SIsMember(ctx, k.quarantined, members[n])
 		}
 		for _, set := range store.Sets() {
 			if set != store.SetHeld {
@@ -130,7 +133,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	}
 	all, by, lasting := make([]standing, len(entries)), map[string]*standing{}, parseLeases(leases.Val())
 	for n, e := range entries {
-		all[n] = standing{entry: e, at: map[store.Set]map[string]float64{store.SetHeld: {}}}
+		all[n] = standing{entry: e, quarantined: quarantined[n].Val(), at: map[store.Set]map[string]float64{store.SetHeld: {}}}
 		by[e.id], by[members[n]] = &all[n], &all[n]
 		if values := records[n].Val(); len(values) == 2 {
 			all[n].kept = newKept(values[0], values[1])
@@ -184,6 +187,10 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 		if to = change.To; to.String() != is.text {
 			b.onInstance("HSET", fieldRecord, to.String())
 		}
+	}
+	if is.quarantined != (to.Reason == store.Quarantined) {
+		b.countQuarantined(subject, &to)
+		is.wrong("whether it is quarantined was counted wrongly")
 	}
 	place, found := to.Place(), false
 	right := member(is.instance, place)

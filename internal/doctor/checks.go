@@ -26,5 +26,7 @@ func Checks() []Check {
 			"A run whose timer, deadline or start has come is taken by a worker within milliseconds. One that has waited for more than five\nseconds has none, or none with room. Its deadlines are kept: what happens after them comes too late, whenever it is taken."},
 		{"SD010", "whether there is a worker",
 			"Runs go on only while a worker runs: swrun worker or serve, or swrun run --id for its own run. On Redis those are counted that\nlisten for work; a local file is open in one process only, which is doctor now."},
+		{"SD011", "whether runs are quarantined",
+			"A run that has lost its worker again and again at one step is quarantined: its work stops, so that it cannot take down more\nworkers, and only its deadlines are kept. It stays so until somebody releases it. swrun ls --status quarantined lists such runs,\nswrun describe shows the step. Mend what kills the workers, often a lack of memory; then swrun retry lets the run go on."},
 	}
 }

@@ -40,8 +40,12 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Findin
 		found = append(found, exposure(facts, s.URL())...)
 	}
 	found = append(found, clocks(ctx, s, now)...)
-	found = append(found, health(ctx, s))
-	return append(found, workers(ctx, s)...)
+	counted, err := count(ctx, s)
+	if err != nil {
+		return append(found, Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"})
+	}
+	found = append(found, health(&counted), quarantined(&counted))
+	return append(found, workers(ctx, s, &counted)...)
 }
 
 // Layout says how a store is laid out.
@@ -73,22 +77,27 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding
 	return []Finding{answer, {"SD004", OK, "the store's clock agrees with this machine's", ""}}
 }
 
-// health reports what the store has counted of itself.
-func health(ctx context.Context, s *swrun.Store) Finding {
-	var all store.Statistics
+// count returns what all partitions of the store have counted together.
+func count(ctx context.Context, s *swrun.Store) (all store.Statistics, err error) {
 	for p := range s.Layout().Partitions {
 		st, err := s.Statistics(ctx, p)
 		if err != nil {
-			return Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"}
+			return all, err
 		}
 		all.Ready += st.Ready
 		all.Waiting += st.Waiting
 		all.Closed += st.Closed
+		all.Quarantined += st.Quarantined
 		all.Outbox += st.Outbox
 		all.Repairs += st.Repairs
 		all.Losses += st.Losses
 		all.Jumps += st.Jumps
 	}
+	return all, nil
+}
+
+// health reports what the store has counted of itself.
+func health(all *store.Statistics) Finding {
 	what := fmt.Sprintf("runs: %d ready, %d waiting or held by workers, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
 	switch {
 	case all.Losses > 0:
@@ -99,4 +108,13 @@ func health(ctx context.Context, s *swrun.Store) Finding {
 		return Finding{"SD006", Warning, fmt.Sprintf("%s; %s of indexes", what, terminal.Counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
 	}
 	return Finding{"SD006", OK, what, ""}
+}
+
+// quarantined reports runs that wait for somebody to release them.
+func quarantined(all *store.Statistics) Finding {
+	if all.Quarantined == 0 {
+		return Finding{"SD011", OK, "no run is quarantined", ""}
+	}
+	return Finding{"SD011", Warning, fmt.Sprintf("quarantined: %s, which lost worker after worker at one step", terminal.Counted(all.Quarantined, "run")),
+		"swrun ls --status quarantined lists them; mend what ends their workers, then let them go on: swrun retry"}
 }

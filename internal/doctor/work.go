@@ -66,7 +66,7 @@ func waitsSince(r *store.Lifecycle) time.Time {
 }
 
 // workers reports runs that no worker takes, and whether there is a worker.
-func workers(ctx context.Context, s *swrun.Store) []Finding {
+func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []Finding {
 	l, err := overdue(ctx, s)
 	if err != nil {
 		return []Finding{{"SD009", Error, err.Error(), "see whether the server is overloaded"}}
@@ -76,19 +76,11 @@ func workers(ctx context.Context, s *swrun.Store) []Finding {
 		lateness = Finding{"SD009", Warning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
 			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
 	}
-	return []Finding{lateness, present(ctx, s)}
+	return []Finding{lateness, present(ctx, s, counted.Ready+counted.Waiting)}
 }
 
-// present reports whether there is a worker, if one is needed.
-func present(ctx context.Context, s *swrun.Store) Finding {
-	var live int64
-	for p := range s.Layout().Partitions {
-		st, err := s.Statistics(ctx, p)
-		if err != nil {
-			return Finding{"SD010", Error, err.Error(), "see whether the server is overloaded"}
-		}
-		live += st.Ready + st.Waiting
-	}
+// present reports whether there is a worker, if unfinished runs need one.
+func present(ctx context.Context, s *swrun.Store, live int64) Finding {
 	connected, where := int64(0), "no other process has the store open"
 	if redis, ok := s.Store.(*redisstore.Store); ok {
 		var err error

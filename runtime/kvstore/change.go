@@ -38,6 +38,9 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	}
 	p.Put(p.key(i, "record"), []byte(to.String()))
 	p.Put(p.placeKey(i, to.Place()), []byte(to.Owner))
+	if c.ChangesQuarantine() {
+		p.countQuarantined(i, &to)
+	}
 	if to.Held() && to.Lease.After(p.lease(to.Owner)) {
 		p.setLease(to.Owner, to.Lease)
 	}
@@ -52,6 +55,15 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	p.putMessages(i, c)
 	if c.ID != "" {
 		p.remember(c.ID)
+	}
+}
+
+// countQuarantined counts a run among those that are quarantined if it is, and takes it out of them otherwise.
+func (p *partition) countQuarantined(i store.Instance, r *store.Lifecycle) {
+	if r.Reason == store.Quarantined {
+		p.Put(p.quarantinedKey(i), nil)
+	} else {
+		p.Delete(p.quarantinedKey(i))
 	}
 }
 

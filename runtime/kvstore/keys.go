@@ -17,6 +17,7 @@ import (
 //	repairs                how often Scrub had to repair something
 //	outbox-last            number of the newest outbox entry
 //	<set>/<time>/<i>       where runs stand: new, begun, waiting, held, closed (store.Place); the value is the owner
+//	quarantined/<i>        runs that are quarantined, wherever they stand
 //	lease/<worker>         until when the worker's lease lasts
 //	index/<time>/<i>       every run, in the order of creation
 //	outbox/<number>        what has to be brought to other runs
@@ -59,6 +60,11 @@ func (p *partition) placeKey(i store.Instance, at store.Place) string {
 		ms = store.Millis(at.At)
 	}
 	return p.setPrefix(at.Set) + number(ms) + "/" + i.String()
+}
+
+// quarantinedKey returns the key by which a run is counted among those that are quarantined.
+func (p *partition) quarantinedKey(i store.Instance) string {
+	return p.prefix + "quarantined/" + i.String()
 }
 
 // indexKey returns the key of a run in the order of creation.

@@ -274,6 +274,7 @@ func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err 
 		st.Repairs, st.Jumps = p.counter("repairs"), p.counter("jumps")
 		for name, count := range map[string]*int64{
 			"new": &st.Ready, "begun": &st.Ready, "waiting": &st.Waiting, "held": &st.Waiting, "closed": &st.Closed, "outbox": &st.Outbox,
+			"quarantined": &st.Quarantined,
 		} {
 			prefix := p.prefix + name + "/"
 			p.Scan(prefix, prefix, func(string, []byte) bool {

@@ -56,6 +56,10 @@ func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 		p.write(i, change)
 		r = &change.To
 	}
+	if _, counted := p.Get(p.quarantinedKey(i)); counted != (r.Reason == store.Quarantined) {
+		p.countQuarantined(i, r)
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: whether it is quarantined was counted wrongly", i))
+	}
 	place := p.placeKey(i, r.Place())
 	if _, ok := p.Get(place); !ok {
 		p.Put(place, []byte(r.Owner))

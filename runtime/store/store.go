@@ -381,6 +381,7 @@ type StoredEntry struct {
 // Statistics counts a partition's runs.
 type Statistics struct {
 	Ready, Waiting, Closed, Outbox int64
+	Quarantined                    int64 // runs that stay as they are until somebody releases them; they are among those that wait
 	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.
 	Repairs int64
 	Losses  int64 // how often the partition was found to have lost writes

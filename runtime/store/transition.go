@@ -63,6 +63,11 @@ func (c *Change) Check(now time.Time) Code {
 	return ""
 }
 
+// ChangesQuarantine reports whether the run comes into quarantine or out of it.
+func (c *Change) ChangesQuarantine() bool {
+	return c.From != nil && (c.From.Reason == Quarantined) != (c.To.Reason == Quarantined)
+}
+
 // Hints reports whether the change makes work for somebody at once.
 func (c *Change) Hints() bool {
 	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || !c.To.Ready.IsZero() && c.To.Ready != c.From.Ready

@@ -9,7 +9,10 @@ import (
 
 func quarantine(s *suite) {
 	i := s.start("a")
-	s.die(i, store.MaxDeaths)
+	s.die(i, store.MaxDeaths-1)
+	s.quarantined(i, 0)
+	s.die(i, 1)
+	s.quarantined(i, 1)
 	s.park(i, time.Time{})
 	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
 		s.Fatal("claimed although nothing is due")
@@ -23,6 +26,7 @@ func quarantine(s *suite) {
 		s.Error("a message wakes what is quarantined")
 	}
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry}))
+	s.quarantined(i, 0)
 	c := s.claim(i)
 	if c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 || len(c.Inbox) != 2 {
 		s.Errorf("claimed %+v", c)
@@ -74,6 +78,7 @@ func quarantinedEnds(s *suite) {
 	end := s.poll(i).At.Add(time.Minute)
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
 	s.park(i, end)
+	s.quarantined(i, 1)
 	if w := s.poll(i); contains(ready(w), i) || !w.Next.Equal(end) {
 		s.Errorf("the work is %+v", w)
 	}
@@ -93,6 +98,19 @@ func quarantinedEnds(s *suite) {
 	if r := s.load(i).Lifecycle; r.Reason != "timed_out" || r.Closed.IsZero() {
 		s.Errorf("the record is %+v", r)
 	}
+	s.quarantined(i, 0)
+}
+
+// quarantined checks how many runs of the partition of i count as quarantined, and that scrubbing finds nothing wrong with that.
+func (s *suite) quarantined(i store.Instance, want int64) {
+	s.Helper()
+	st, err := s.Statistics(s.ctx(), s.partition(i))
+	s.must(err)
+	done, err := s.Store.Scrub(s.ctx(), store.Scrub{Partition: s.partition(i), N: 100})
+	s.must(err)
+	if st.Quarantined != want || len(done.Repaired) > 0 {
+		s.Errorf("%d runs are quarantined, want %d; repaired %q", st.Quarantined, want, done.Repaired)
+	}
 }
 
 func releasedMeanwhile(s *suite) {
@@ -102,6 +120,7 @@ func releasedMeanwhile(s *suite) {
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry}))
 	_, err := s.Commit(s.ctx(), parked(claimed, time.Time{}))
 	s.must(err)
+	s.quarantined(i, 0)
 	if c := s.claim(i); c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 {
 		s.Errorf("claimed %+v", c.Lifecycle)
 	}
@@ -110,6 +129,7 @@ func releasedMeanwhile(s *suite) {
 func quarantinedForGood(s *suite) {
 	i := s.start("a")
 	s.die(i, store.MaxLosses)
+	s.quarantined(i, 1)
 	if w := s.poll(i); contains(ready(w), i) || len(w.Due) > 0 || !w.Next.IsZero() {
 		s.Errorf("there is work: %+v", w)
 	}
