@@ -119,29 +119,6 @@ func TestContributingIsTrue(t *testing.T) {
 	}
 }
 
-// TestAlarmsAreLogged: the lines of the log that docs/operating.md explains are written by the code.
-func TestAlarmsAreLogged(t *testing.T) {
-	var code strings.Builder
-	for file, text := range prose(t) {
-		if path.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") {
-			code.WriteString(text)
-		}
-	}
-	_, alarms, _ := strings.Cut(read(t, "docs/operating.md"), "## What alarms mean")
-	alarms, _, _ = strings.Cut(alarms, "## ")
-	rows := regexp.MustCompile("(?m)^\\| (`.*?`) \\| ").FindAllStringSubmatch(alarms, -1)
-	if len(rows) < 10 {
-		t.Errorf("only %d alarms", len(rows))
-	}
-	for _, row := range rows {
-		for _, message := range quoted.FindAllStringSubmatch(row[1], -1) {
-			if !strings.Contains(code.String(), `"`+message[1]) {
-				t.Errorf("nothing logs %q", message[1])
-			}
-		}
-	}
-}
-
 // semanticsEntries returns the numbers that docs/semantics.md explains.
 func semanticsEntries(t *testing.T) map[string]bool {
 	t.Helper()

@@ -27,7 +27,7 @@ type StoreConfig struct {
 	Existing bool
 	// IsWorker says that this process works on all runs of the store. A Redis counts such processes as its workers.
 	IsWorker bool
-	// Log gets a warning when a Redis does not answer; default discards. The Redis client writes lines of its own to standard error:
+	// Log says that a Redis does not answer (ERROR), and that it answers again (INFO); default discards. The Redis client writes lines of its own to standard error:
 	// redis.SetLogger of github.com/redis/go-redis/v9 changes that for the whole program.
 	Log *slog.Logger
 	Now func() time.Time // the clock of stores in memory and in a file; default time.Now
@@ -91,7 +91,7 @@ const slowStore = 700 * time.Millisecond
 
 func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 	slow := time.AfterFunc(slowStore, func() {
-		c.Log.Warn(fmt.Sprintf("the store %s does not answer yet; it is waited for", errors.MaskURL(at)))
+		c.Log.Error("the store does not answer yet; it is waited for", "store", errors.MaskURL(at))
 	})
 	defer slow.Stop()
 	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log, IsWorker: c.IsWorker})

@@ -59,7 +59,7 @@ func (s *Store) candidates(ctx context.Context, c *store.Claim) (all []*candidat
 		}
 	})
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("read %d instances: %w", len(c.Instances), err)
+		return nil, time.Time{}, fmt.Errorf("read %d runs: %w", len(c.Instances), err)
 	}
 	for n, i := range c.Instances {
 		values := fields[n].Val()

@@ -46,7 +46,7 @@ func (o *outage) began(now time.Duration, err error) {
 		o.since = now
 	} else if now-o.since > o.worth(now, outageAfter) && !o.told {
 		o.told = true
-		o.log.Warn("the store does not answer; it is asked again and again", "error", err)
+		o.log.Error("the store does not answer; it is asked again and again", "error", err)
 	}
 }
 
@@ -64,7 +64,7 @@ func (o *outage) awaits(now func() time.Duration) (answered func() bool) {
 		}
 		if !o.told {
 			o.told = true
-			o.log.Warn("the store does not answer; it is waited for", "error", "no answer for "+after.String())
+			o.log.Error("the store does not answer; it is waited for", "error", "no answer for "+after.String())
 		}
 	}).Stop
 }

@@ -33,7 +33,7 @@ func (s *Store) Promote(ctx context.Context, c store.Promote) (done store.Promot
 func (s *Store) promote(ctx context.Context, c *store.Promote, instances []store.Instance) (ready int, err error) {
 	all, now, err := s.look(ctx, c.Partition, instances...)
 	if err != nil {
-		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
+		return 0, fmt.Errorf("read %d runs: %w", len(instances), err)
 	}
 	b := s.newBatch(c.Partition, len(instances))
 	var becomes []store.Lifecycle
@@ -75,7 +75,7 @@ func (s *Store) Remove(ctx context.Context, c store.Remove) (removed int, err er
 func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.Instance) (removed int, err error) {
 	all, now, err := s.look(ctx, c.Partition, instances...)
 	if err != nil {
-		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
+		return 0, fmt.Errorf("read %d runs: %w", len(instances), err)
 	}
 	k := &s.keys.partitions[c.Partition]
 	entries := make([]*redis.StringCmd, len(instances))
@@ -85,7 +85,7 @@ func (s *Store) remove(ctx context.Context, c *store.Remove, instances []store.I
 		}
 	})
 	if err != nil {
-		return 0, fmt.Errorf("read %d instances: %w", len(instances), err)
+		return 0, fmt.Errorf("read %d runs: %w", len(instances), err)
 	}
 	b := s.newBatch(c.Partition, len(instances))
 	for n, i := range instances {

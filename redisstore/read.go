@@ -95,7 +95,7 @@ func readLoaded(fields map[string]string) (store.Loaded, error) {
 		default:
 			key, bad := strconv.Atoi(strings.TrimPrefix(name, fieldFrame))
 			if bad != nil {
-				return l, fmt.Errorf("%q is not a field of an instance", name)
+				return l, fmt.Errorf("%q is not a field of a run", name)
 			}
 			l.State.Frames[interpreter.FrameKey(key)] = []byte(value)
 		}

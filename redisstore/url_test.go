@@ -117,13 +117,13 @@ func TestSilenceIsTold(t *testing.T) {
 			_, err := s.Load(t.Context(), store.Instance{Namespace: "test", ID: "a"})
 			done <- err
 		}()
-		if text := <-told; !strings.Contains(text, "does not answer") || !strings.Contains(text, "no answer for "+after) {
+		if text := <-told; !strings.Contains(text, `level=ERROR msg="the store does not answer`) || !strings.Contains(text, "no answer for "+after) {
 			t.Errorf("told %s", text)
 		}
 		if err := syscall.Kill(server.Process(), syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		if text := <-told; !strings.Contains(text, "answers again") {
+		if text := <-told; !strings.Contains(text, `level=INFO msg="the store answers again"`) {
 			t.Errorf("told %s", text)
 		}
 		if err := <-done; store.RefusedAs(err) != store.NoSuch {

@@ -40,13 +40,19 @@ func (l *logText) logger() *slog.Logger {
 	}}))
 }
 
-// has reports that exactly one line fits a pattern.
+// has reports that exactly one line of level INFO fits a pattern.
 func (l *logText) has(t *testing.T, pattern string) {
+	t.Helper()
+	l.hasAt(t, slog.LevelInfo, pattern)
+}
+
+// hasAt reports that exactly one line of a level fits a pattern.
+func (l *logText) hasAt(t *testing.T, level slog.Level, pattern string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := len(regexp.MustCompile("(?m)^level=(INFO|WARN) msg="+pattern+"$").FindAllString(l.text.String(), -1)); n != 1 {
-		t.Errorf("%d lines fit %s:\n%s", n, pattern, l.text.String())
+	if n := len(regexp.MustCompile("(?m)^level="+level.String()+" msg="+pattern+"$").FindAllString(l.text.String(), -1)); n != 1 {
+		t.Errorf("%d lines of %s fit %s:\n%s", n, level, pattern, l.text.String())
 	}
 }
 
@@ -112,9 +118,9 @@ func TestAWorkerThatStopsLogsWhatItWaitsFor(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		log.has(t, `"the worker stops, and waits for what is in progress" inProgress=13 drain=20s`)
-		log.has(t, `"and for others" more=3`)
+		log.has(t, `"the worker waits for more effects" more=3`)
 		log.has(t, `"the drain time is over: what is in progress is given up, and another worker performs it again" inProgress=13`)
-		if n := strings.Count(log.text.String(), `msg="waits for" run=test/`); n != 10 || !strings.Contains(log.text.String(), `kind="run shell" task=/do/0/a for=5s`) {
+		if n := strings.Count(log.text.String(), `msg="the worker waits for an effect" run=test/`); n != 10 || !strings.Contains(log.text.String(), `kind="run shell" task=/do/0/a for=5s`) {
 			t.Errorf("%d effects are named:\n%s", n, log.text.String())
 		}
 		idle := &logText{}
@@ -137,6 +143,17 @@ func TestQuarantineIsLogged(t *testing.T) {
 		}
 		defer h.work(worker.Config{Log: log.logger()})()
 		time.Sleep(5 * time.Second)
-		log.has(t, `"a run is quarantined: .*" run=test/deadly workersLost=\d+`)
+		log.hasAt(t, slog.LevelError, `"a run is quarantined: .*" run=test/deadly workersLost=\d+`)
+	})
+}
+
+// TestStartsThatNobodyWaitsForAreLogged if they are refused: no run says so.
+func TestStartsThatNobodyWaitsForAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, log := newHost(t), &logText{}
+		defer h.work(worker.Config{Log: log.logger()})()
+		h.wait(h.start("do: [{a: {run: {workflow: {namespace: test, name: none, version: latest}, await: false}}}]", client.StartOptions{ID: "parent"}))
+		time.Sleep(time.Second)
+		log.hasAt(t, slog.LevelError, `"a run cannot be started" workflow=test/none:latest by=test/parent error=".*the workflow test/none:latest is not deployed here"`)
 	})
 }

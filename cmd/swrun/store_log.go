@@ -19,7 +19,7 @@ func (l storeLog) Handle(_ context.Context, r slog.Record) error {
 	line := r.Message
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
-		case "error":
+		case "error", "store":
 			line += ": " + a.Value.String()
 		case "after":
 			line += ", after " + a.Value.String()

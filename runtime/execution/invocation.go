@@ -63,7 +63,7 @@ type Parent struct {
 func ParseInvocation(data []byte) (*Invocation, error) {
 	i := new(Invocation)
 	if err := json.Unmarshal(data, i); err != nil {
-		return nil, fmt.Errorf("read what is fixed about the instance: %w", err)
+		return nil, fmt.Errorf("read how the run was started: %w", err)
 	}
 	return i, nil
 }
@@ -78,7 +78,7 @@ func digest(data []byte) string {
 func (i *Invocation) StartRequest(instance store.Instance, set limits.Set, partitions int) (store.Start, error) {
 	data, err := json.Marshal(i)
 	if err != nil {
-		return store.Start{}, fmt.Errorf("write what is fixed about the instance: %w", err)
+		return store.Start{}, fmt.Errorf("write how the run was started: %w", err)
 	}
 	deadline := i.Deadline
 	if i.Parent != nil {

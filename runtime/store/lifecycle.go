@@ -135,13 +135,13 @@ func (b *record) flag(is bool) {
 func ParseLifecycle(s string) (Lifecycle, error) {
 	fields := strings.Split(s, " ")
 	if len(fields) != recordFields {
-		return Lifecycle{}, fmt.Errorf("%q is not a record of an instance: it has %d fields instead of %d", s, len(fields), recordFields)
+		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(fields), recordFields)
 	}
 	var bad error
 	number := func(i int) int64 {
 		n, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil && bad == nil {
-			bad = fmt.Errorf("%q is not a record of an instance: field %d is not a number", s, i+1)
+			bad = fmt.Errorf("%q is not the record of a run: field %d is not a number", s, i+1)
 		}
 		return n
 	}

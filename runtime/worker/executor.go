@@ -55,14 +55,14 @@ func (p *partition) newExecutor(ctx context.Context, c *store.Claimed, slotted b
 	return x, func() { x.execute(ctx, c) }
 }
 
-// execute runs the claimed instance until it waits, ends or is lost, which ends ctx.
+// execute runs the claimed run until it waits, ends or is lost, which ends ctx.
 func (x *executor) execute(ctx context.Context, c *store.Claimed) {
 	growStack()
 	defer x.close(ctx)
 	defer func() {
 		if v := recover(); v != nil { // the run is given up, and quarantined if this goes on
 			x.unregister(true)
-			x.Log().Error("run an instance", "panic", v, "stack", string(debug.Stack()))
+			x.Log().Error("a run could not be worked on", "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
 	err := x.run(ctx, c)
@@ -70,9 +70,9 @@ func (x *executor) execute(ctx context.Context, c *store.Claimed) {
 	switch {
 	case err == nil:
 	case errors.Is(err, execution.ErrLeaseLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
-		x.Log().Info("an instance was taken over", "reason", err)
+		x.Log().Info("this worker has lost a run", "reason", err)
 	default:
-		x.Log().Error("run an instance", "error", err)
+		x.Log().Error("a run could not be worked on", "error", err)
 	}
 }
 

@@ -51,7 +51,7 @@ func (x *executor) commit(ctx context.Context, c *store.Commit) {
 	}
 	if ctx.Err() == nil {
 		x.failures++
-		x.Log().Warn("commit", "error", err)
+		x.Log().Warn("a commit was not stored; it is tried again", "error", err)
 		x.wait(ctx, backoff(x.failures))
 	}
 }

@@ -63,7 +63,7 @@ func (w *Worker) prolong(ctx context.Context) {
 	if err != nil {
 		w.unreachable()
 		if ctx.Err() == nil {
-			w.c.Log.Warn("renew leases", "partitions", len(request.Partitions), "error", err)
+			w.c.Log.Warn("leases were not renewed; it is tried again", "partitions", len(request.Partitions), "error", err)
 		}
 		return // the next round tries again
 	}

@@ -25,7 +25,7 @@ func (x *executor) logClaimed(r *store.Lifecycle) {
 	log := x.Log()
 	switch {
 	case r.Reason == store.Quarantined:
-		log.Warn("a run is quarantined: only its deadlines are kept until it is released (swrun retry)", "workersLost", r.Deaths)
+		log.Error("a run is quarantined: only its deadlines are kept until it is released (swrun retry)", "workersLost", r.Deaths)
 	case r.Deaths > 0:
 		log.Info("a run is taken over from a worker that was lost", "workersLost", r.Deaths, "quarantinedAt", store.MaxDeaths)
 	}
@@ -150,11 +150,11 @@ func (w *Worker) logStopping() {
 	}
 	w.c.Log.Info("the worker stops, and waits for what is in progress", "inProgress", len(all), "drain", duration.Format(w.c.Drain))
 	for _, f := range all[:min(len(all), namedAttempts)] {
-		w.c.Log.Info("waits for", "run", f.run.String(), "kind", f.effect.Kind.Words(), "task", string(f.effect.Request.Path),
+		w.c.Log.Info("the worker waits for an effect", "run", f.run.String(), "kind", f.effect.Kind.Words(), "task", string(f.effect.Request.Path),
 			"for", duration.FormatRough(w.c.Now().Sub(f.since)))
 	}
 	if more := len(all) - namedAttempts; more > 0 {
-		w.c.Log.Info("and for others", "more", more)
+		w.c.Log.Info("the worker waits for more effects", "more", more)
 	}
 }
 

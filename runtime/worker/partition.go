@@ -72,7 +72,7 @@ func (p *partition) failed(ctx context.Context, err error) {
 		return
 	}
 	p.w.unreachable()
-	p.w.c.Log.Warn("work on a partition", "partition", p.n, "error", err)
+	p.w.c.Log.Warn("a partition could not be worked on; it is tried again", "partition", p.n, "error", err)
 }
 
 // backoff returns how long to wait after some failures in a row.

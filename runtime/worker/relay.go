@@ -21,7 +21,7 @@ func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
 	for len(entries) > 0 && ctx.Err() == nil {
 		before := len(stuck)
 		if err := p.relayAll(ctx, entries, stuck); err != nil {
-			p.w.c.Log.Warn("relay", "partition", p.n, "error", err)
+			p.outboxFailed(ctx, err)
 			return
 		}
 		if len(entries) < batchSize || before == 0 && len(stuck) == 0 {
@@ -29,9 +29,16 @@ func (p *partition) relay(ctx context.Context, entries []store.Outgoing) {
 		}
 		var err error
 		if entries, err = p.w.c.Store.Outbox(ctx, p.n, entries[len(entries)-1].ID, batchSize); err != nil {
-			p.w.c.Log.Warn("relay", "partition", p.n, "error", err)
+			p.outboxFailed(ctx, err)
 			return
 		}
+	}
+}
+
+// outboxFailed logs an error of the store about the outbox, which the next look at the partition finds as it is.
+func (p *partition) outboxFailed(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		p.w.c.Log.Warn("an outbox could not be read or emptied; it is tried again", "partition", p.n, "error", err)
 	}
 }
 
@@ -44,7 +51,9 @@ func (p *partition) relayAll(ctx context.Context, entries []store.Outgoing, stuc
 			continue
 		}
 		if err := p.w.relay.Deliver(ctx, e); err != nil {
-			p.w.c.Log.Warn("relay", "partition", p.n, "entry", e.ID, "error", err)
+			if ctx.Err() == nil {
+				p.w.c.Log.Warn("a message was not delivered; it is tried again", "partition", p.n, "to", to, "entry", e.ID, "error", err)
+			}
 			stuck[to] = true
 			continue
 		}
@@ -141,7 +150,7 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 		if theirs, err := r.started(ctx, child, c); theirs || err != nil {
 			return err
 		}
-		return r.failStart(ctx, id, c, errors.Configurationf("there is another instance called %s", c.ID))
+		return r.failStart(ctx, id, c, errors.Configurationf("there is another run called %s", c.ID))
 	}
 	return err
 }
@@ -163,7 +172,7 @@ func (r *Relay) started(ctx context.Context, child store.Instance, c *execution.
 func (r *Relay) failStart(ctx context.Context, id string, c *execution.ChildStart, why *errors.Error) error {
 	if c.Parent == nil { // and nobody waits for it
 		if r.Log != nil {
-			r.Log.Warn("a run cannot be started", "workflow", c.Workflow.String(), "by", c.Origin.String(), "error", why.Error())
+			r.Log.Error("a run cannot be started", "workflow", c.Workflow.String(), "by", c.Origin.String(), "error", why.Error())
 		}
 		return nil
 	}

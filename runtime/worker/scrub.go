@@ -44,7 +44,7 @@ func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
 		found, err := p.w.c.Store.Drift(ctx, request)
 		if err != nil {
 			if ctx.Err() == nil {
-				p.w.c.Log.Warn("check the indexes of a partition", "partition", p.n, "error", err)
+				p.w.c.Log.Warn("the indexes of a partition could not be checked; it is tried again", "partition", p.n, "error", err)
 			}
 			return expected
 		}
@@ -74,7 +74,7 @@ func (p *partition) scrub(ctx context.Context, request store.Scrub, between time
 		done, err := p.w.c.Store.Scrub(ctx, request)
 		if err != nil {
 			if ctx.Err() == nil {
-				p.w.c.Log.Warn("scrub a partition", "partition", p.n, "error", err)
+				p.w.c.Log.Warn("the indexes of a partition could not be compared with its runs; it is tried again", "partition", p.n, "error", err)
 			}
 			return
 		}

@@ -225,7 +225,7 @@ func (w *Worker) watch(ctx context.Context) {
 		all, err := w.c.Store.Written(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
-				w.c.Log.Warn("ask the store what was written", "error", err)
+				w.c.Log.Warn("the store could not be asked what has changed; it is asked again", "error", err)
 			}
 			continue
 		}
