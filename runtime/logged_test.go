@@ -90,6 +90,10 @@ func TestWorkersLogWhatHappens(t *testing.T) {
 		time.Sleep(time.Minute)
 		h.must(h.client.Cancel(t.Context(), i, "enough"))
 		h.wait(i)
+		delayed := h.start("do: [{a: {set: {x: 1}}}]", client.StartOptions{ID: "delayed", Delay: time.Hour})
+		h.must(h.client.Cancel(t.Context(), delayed, "too late"))
+		h.wait(delayed)
+		h.wait(h.start("do: [{a: {set: {x: 1}}}]", client.StartOptions{ID: "expired", Delay: time.Hour, Deadline: time.Now().Add(time.Minute)}))
 		for _, pattern := range []string{
 			`"a run has started" run=test/late workflow=test/a:0.1.0`,
 			`"a task has timed out" run=test/late task=/do/0/a/try/0/b error=".*" caughtBy=/do/0/a`,
@@ -99,6 +103,8 @@ func TestWorkersLogWhatHappens(t *testing.T) {
 			`"a run has ended: faulted" run=test/bad .* error=".*nobody is there.*"`,
 			`"a run has ended: timed out" run=test/out .* took=1s error=".*"`,
 			`"a run has ended: cancelled" run=test/gone .* took=1m.*`,
+			`"a run has ended: cancelled" run=test/delayed records=\d+`,
+			`"a run has ended: timed out" run=test/expired records=\d+ error=".*"`,
 		} {
 			log.has(t, pattern)
 		}

@@ -54,7 +54,7 @@ func (r Report) Text(l terminal.Style) string {
 	if fault == nil {
 		return r.stopped(l)
 	}
-	head := fmt.Sprintf("%s %s faulted in %s", l.Sign("✖"), l.Text(r.name()), terminal.Elapsed(r.Outcome.EndedAt.Sub(r.Outcome.StartedAt)))
+	head := fmt.Sprintf("%s %s faulted in %s", l.Sign("✖"), l.Text(r.name()), terminal.Elapsed(r.Outcome.Took()))
 	tail := fmt.Sprintf("run %s · exit %d", terminal.Printable(r.ID), r.Exit)
 	var b strings.Builder
 	b.WriteString(l.Paint("1;31", head) + strings.Repeat(" ", max(2, headWidth-terminal.Width(head))) + l.Dim(l.Text(tail)) + "\n")
@@ -98,7 +98,7 @@ func (r Report) stopped(l terminal.Style) string {
 		what = "was interrupted (" + r.Signal + ")"
 	}
 	text := fmt.Sprintf("%s %s %s after %s   run %s · exit %d", l.Sign("⊘"), r.name(), what,
-		terminal.Elapsed(r.Outcome.EndedAt.Sub(r.Outcome.StartedAt)), terminal.Printable(r.ID), r.Exit)
+		terminal.Elapsed(r.Outcome.Took()), terminal.Printable(r.ID), r.Exit)
 	again := "a run in memory cannot be kept; to start over: swrun run " + terminal.ShellWord(r.Workflow.Source.File)
 	if r.Kept != "" {
 		again = "next: swrun history " + r.Kept

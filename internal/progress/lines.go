@@ -106,6 +106,6 @@ func (l *lines) innermost() []string {
 
 func (l *lines) end(o execution.Outcome, _ bool) {
 	l.write(o.EndedAt, "run.ended", []string{
-		l.run.name(), "run=" + terminal.Printable(l.run.ID), "status=" + string(o.Status), "elapsed=" + terminal.Elapsed(o.EndedAt.Sub(o.StartedAt)),
+		l.run.name(), "run=" + terminal.Printable(l.run.ID), "status=" + string(o.Status), "elapsed=" + terminal.Elapsed(o.Took()),
 	})
 }

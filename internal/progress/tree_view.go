@@ -107,7 +107,7 @@ func (v *treeView) end(o execution.Outcome, failed bool) {
 	if failed {
 		return
 	}
-	line := v.look.Green(v.look.Sign("✔")) + " completed in " + terminal.Elapsed(o.EndedAt.Sub(o.StartedAt))
+	line := v.look.Green(v.look.Sign("✔")) + " completed in " + terminal.Elapsed(o.Took())
 	if v.tree.caught > 0 {
 		line += "   (" + terminal.Counted(v.tree.caught, "error") + " caught)"
 	}

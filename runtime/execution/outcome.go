@@ -14,7 +14,7 @@ type Outcome struct {
 	Output    any                // if completed
 	Fault     *errors.Error      // if faulted
 	TimedOut  bool               // faulted because a deadline of its own has passed
-	StartedAt time.Time          // on the run's clock
+	StartedAt time.Time          // on the run's clock; zero if no worker has taken it
 	EndedAt   time.Time          // on the run's clock
 }
 
@@ -23,6 +23,14 @@ func NewOutcome(s *interpreter.State, endedAt time.Time) Outcome {
 	return Outcome{
 		ID: s.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut, StartedAt: s.StartedAt, EndedAt: endedAt,
 	}
+}
+
+// Took returns how long the run was in progress. It is 0 if the run ended before a worker took it.
+func (o Outcome) Took() time.Duration {
+	if o.StartedAt.IsZero() {
+		return 0
+	}
+	return o.EndedAt.Sub(o.StartedAt)
 }
 
 // Result returns what a task that waits for the run gets.

@@ -49,7 +49,10 @@ func (x *executor) logStored(c *store.Commit) {
 		return
 	}
 	outcome := x.execution.Outcome()
-	fields := []any{"records", x.execution.Events(), "took", duration.FormatRough(c.At.Sub(outcome.StartedAt))}
+	fields := []any{"records", x.execution.Events()}
+	if !outcome.StartedAt.IsZero() { // it has been in progress
+		fields = append(fields, "took", duration.FormatRough(outcome.Took()))
+	}
 	if outcome.Fault != nil {
 		fields = append(fields, "error", inLog(outcome.Fault))
 	}
