@@ -87,7 +87,7 @@ func compileRules() []Rule {
 		{"SW801", SeverityError, "not supported yet", "The document is valid, but this version of swrun cannot run this part of it."},
 		{"SW802", SeverityError, "an external resource cannot be read", "A literal URI is read when the document is loaded, so that a run never depends on what the URI holds later."},
 		{"SW803", SeverityError, "not a usable schema", "Schemas are JSON Schema. Patterns must not look ahead or behind, and a schema must not refer to others outside it."},
-		{"SW804", SeverityWarning, "a schedule that has no effect yet", "The schedule is valid, but this version of swrun starts nothing by itself: `swrun run` runs the workflow once, now."},
+		{"SW804", SeverityWarning, "a schedule that has no effect yet", "The schedule is valid, but this version of swrun starts nothing by itself: `swrun run` runs the workflow once, now, and so does `swrun start` where it is deployed."},
 		{"SW805", SeverityInfo, "a resource that is not fetched", "validate and lint read nothing from the network unless --fetch asks for it, so that a check never waits for a server, and contacts none. `swrun run` and `swrun deploy` read every literal URI, and check what it holds."},
 	}
 }

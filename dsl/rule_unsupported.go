@@ -13,7 +13,7 @@ func checkEvaluate(c *checker) {
 func checkSchedule(c *checker) {
 	if c.w.Schedule != nil && !slices.ContainsFunc(c.w.Source.errorPointers, func(at Pointer) bool { return within(at, "/schedule") }) {
 		c.add(Diagnostic{Code: "SW804", Pointer: "/schedule", Range: c.w.Source.Key("/schedule"), Message: "running on a schedule is not supported yet",
-			Help: "`swrun run` runs the workflow once"})
+			Help: "nothing starts the workflow by itself: `swrun run`, or `swrun start` where it is deployed, runs it once"})
 	}
 }
 

@@ -64,10 +64,6 @@ func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 			return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + d.File + " a new version"}
 		}
 		fmt.Fprintf(o.out, "%s deployed\n", d)
-		if d.Workflow.Schedule != nil {
-			doc := d.Workflow.Document
-			fmt.Fprintf(o.err, "%s: schedules are not supported yet, so that nothing starts it by itself; swrun start %s/%s starts it once\n", d, doc.Namespace, doc.Name)
-		}
 	}
-	return nil
+	return o.warn(false, all...)
 }

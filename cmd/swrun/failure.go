@@ -87,12 +87,7 @@ func exitStatus(code int) int {
 }
 
 func (e *invalidError) text(l terminal.Style) string {
-	d := e.document
-	r := diagnostics.Report{Text: d.Text, Diagnostics: d.Diagnostics.Errors()}
-	if d.File != stdinName {
-		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.File)
-	}
-	return diagnostics.Human(r, l) + verdict(d, l)
+	return diagnostics.Human(reportOn(e.document, e.document.Diagnostics.Errors()), l) + verdict(e.document, l)
 }
 
 func (e *invalidError) problem() any {

@@ -118,6 +118,12 @@ func (p *program) runDocument(name string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.progress != progress.None {
+		asJSON := f.errors == "json" || f.progress == progress.JSON
+		if err := p.warn(asJSON, append([]*swrun.Document{d}, j.others...)...); err != nil {
+			return err
+		}
+	}
 	if f.durable() {
 		return j.runDurable()
 	}

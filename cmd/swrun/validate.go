@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,11 +122,35 @@ func (p *program) writeReport(documents []*swrun.Document, all dsl.Diagnostics, 
 
 func humanReport(d *swrun.Document, lowest dsl.Severity, l terminal.Style) string {
 	shown, hidden := visible(d.Diagnostics, lowest)
-	r := diagnostics.Report{Text: d.Text, Diagnostics: shown, Hidden: hidden}
+	r := reportOn(d, shown)
+	r.Hidden = hidden
+	return diagnostics.Human(r, l) + verdict(d, l)
+}
+
+// reportOn returns the report that shows some of what was found in a document.
+func reportOn(d *swrun.Document, shown dsl.Diagnostics) diagnostics.Report {
+	r := diagnostics.Report{Text: d.Text, Diagnostics: shown}
 	if d.File != stdinName {
 		r.FixCommand = "swrun lint --fix " + terminal.ShellWord(d.File)
 	}
-	return diagnostics.Human(r, l) + verdict(d, l)
+	return r
+}
+
+// warn shows the warnings of documents on standard error, to people or as the JSON of validate. Those about lengths of time
+// (SW301 to SW308) are left to validate: a timeout that ends a run is shown by the run, and often there to be tried out.
+func (p *program) warn(asJSON bool, documents ...*swrun.Document) error {
+	var all dsl.Diagnostics
+	var text strings.Builder
+	for _, d := range documents {
+		shown, _ := visible(d.Diagnostics, dsl.SeverityWarning)
+		shown = slices.DeleteFunc(shown, func(x dsl.Diagnostic) bool { return strings.HasPrefix(x.Code, "SW3") })
+		all = append(all, shown...)
+		text.WriteString(diagnostics.Human(reportOn(d, shown), p.errStyle()))
+	}
+	if asJSON && len(all) > 0 {
+		return api.Write(p.err, map[string]any{"diagnostics": api.Diagnostics(all)})
+	}
+	return write(p.err, text.String())
 }
 
 // verdict says that a document is valid, or is empty. A valid one may still be more than this build can run.
