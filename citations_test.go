@@ -108,13 +108,21 @@ func TestContributingIsTrue(t *testing.T) {
 			t.Errorf("%s is not there", file)
 		}
 	}
-	steps := regexp.MustCompile("`(\\w+)` in\\s+\\[[^]]*\\]\\(([^)]+)\\)").FindAllStringSubmatch(text, -1)
-	if len(steps) < 8 {
-		t.Errorf("only %d places of the tour are found", len(steps))
+	namesTheCode(t, "CONTRIBUTING.md", 8)
+	namesTheCode(t, "docs/engine.md", 6)
+}
+
+// namesTheCode checks that each file that a page says something is in declares it, and that there are at least so many.
+func namesTheCode(t *testing.T, page string, least int) {
+	t.Helper()
+	places := regexp.MustCompile("`(\\w+)` in\\s+\\[[^]]*\\]\\(([^)]+)\\)").FindAllStringSubmatch(read(t, page), -1)
+	if len(places) < least {
+		t.Errorf("%s names only %d places of the code", page, len(places))
 	}
-	for _, step := range steps {
-		if declares := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type )` + step[1] + `\b`); !declares.MatchString(read(t, step[2])) {
-			t.Errorf("%s does not declare %s", step[2], step[1])
+	for _, place := range places {
+		declares := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type )` + place[1] + `\b`)
+		if !declares.MatchString(read(t, path.Join(path.Dir(page), place[2]))) {
+			t.Errorf("%s: %s does not declare %s", page, place[2], place[1])
 		}
 	}
 }
