@@ -189,6 +189,23 @@ func (s *Store) Upcoming(ctx context.Context, partition int, until time.Time) (a
 	return all, err
 }
 
+// Inbox implements store.Reader.
+func (s *Store) Inbox(ctx context.Context, i store.Instance, n int) (all []store.Message, err error) {
+	p, k := s.of(i)
+	var stored *redis.StringSliceCmd
+	if n < 1 {
+		return nil, nil
+	}
+	err = s.pipelined(ctx, p, func(p redis.Pipeliner) { stored = p.LRange(ctx, k.inbox(i), 0, int64(n-1)) })
+	if err != nil {
+		return nil, fmt.Errorf("read the inbox of %s: %w", i, err)
+	}
+	for _, m := range stored.Val() {
+		all = append(all, store.Message(m))
+	}
+	return all, nil
+}
+
 // History implements store.Reader.
 func (s *Store) History(ctx context.Context, i store.Instance, from, n int) ([]store.StoredEntry, error) {
 	p, k := s.of(i)

@@ -90,6 +90,35 @@ func TestMissingWorkerIsReported(t *testing.T) {
 	contains(t, h.exits(exitOK, "describe", "d-1", "--store", h.url), "swrun worker --store "+h.url+" drives all of its runs")
 }
 
+// TestCommandsThatWaitAreNamed: without a worker, what was asked for is named, and what makes no sense any more is not offered.
+func TestCommandsThatWaitAreNamed(t *testing.T) {
+	h := newHosted(t)
+	h.exits(exitOK, "deploy", mustWriteFile(t, "half.yaml", halfMinuteText))
+	h.exits(exitOK, "start", "demo/half", "--id", "p-1")
+	none := "no worker is connected to " + h.url
+	h.exits(exitConflict, "delete", "p-1")
+	contains(t, h.stderr(exitConflict, "delete", "p-1"), "the run demo/p-1 is pending", "swrun cancel or terminate it first")
+	contains(t, h.stderr(exitOK, "suspend", "p-1"), none)
+	contains(t, h.exits(exitOK, "describe", "p-1"), "A suspend waits for a worker.", "You can:   resume · cancel · terminate")
+	h.exits(exitOK, "cancel", "p-1")
+	contains(t, h.exits(exitOK, "describe", "p-1"), "A suspend and a cancel wait for a worker.", "You can:   terminate · history")
+	contains(t, h.stderr(exitConflict, "delete", "p-1"), "the run demo/p-1 is pending: its cancel waits for a worker")
+	h.exits(exitOK, "cancel", "p-1")
+	h.exits(exitOK, "terminate", "p-1")
+	contains(t, h.exits(exitOK, "describe", "p-1"), "A suspend, 2 cancels and a terminate wait for a worker.", "You can:   history")
+	contains(t, h.exits(exitOK, "describe", "p-1", "-o", "json", "--jq", ".commands"), `["suspend","cancel","terminate"]`)
+	contains(t, h.stderr(exitConflict, "delete", "p-1"), "its terminate waits for a worker", none, "delete it when it has ended")
+	contains(t, h.exits(exitOK, "ls"), "waits for a worker to carry out: suspend, cancel, terminate")
+	for range 10 {
+		h.exits(exitOK, "resume", "p-1")
+	}
+	contains(t, h.exits(exitOK, "describe", "p-1"), "A suspend, 2 cancels, a terminate, 6 resumes and 4 more wait for a worker.")
+	h.work()
+	h.exits(exitCancelled, "wait", "p-1", "--timeout", "30s")
+	contains(t, h.exits(exitOK, "describe", "p-1"), "!for a worker")
+	h.exits(exitOK, "delete", "p-1")
+}
+
 // TestWorkerIsGoneWithItsConnection: a worker that was killed is known to be gone before its lease ends.
 func TestWorkerIsGoneWithItsConnection(t *testing.T) {
 	h := newHosted(t)

@@ -15,6 +15,7 @@ type Description struct {
 	Reason     string     `json:"reason,omitempty"`
 	WorkerGone bool       `json:"workerGone,omitempty"`
 	NoWorker   bool       `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
+	Commands   []string   `json:"commands,omitempty"` // that no worker has carried out yet
 	Why        string     `json:"why,omitempty"`
 	Then       string     `json:"then,omitempty"`
 	Input      any        `json:"input"`
@@ -76,6 +77,9 @@ func NewDescription(d, source *client.Description) Description {
 	described := Description{
 		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
 		Failure: failure(d, source),
+	}
+	for _, verb := range d.Commands {
+		described.Commands = append(described.Commands, string(verb))
 	}
 	described.lengths(d.RunDeadlines)
 	described.ends(d.State.Deadlines)

@@ -134,12 +134,27 @@ func possible(d *client.Description) []string {
 	switch {
 	case d.Lifecycle.Status.Final():
 		return []string{"output", "history", "delete"}
+	case slices.Contains(d.Commands, store.VerbTerminate):
+		return []string{"history"}
+	case slices.Contains(d.Commands, store.VerbCancel):
+		return []string{"terminate", "history"}
 	case d.Status == store.Quarantined:
 		return []string{"retry", "cancel", "terminate"}
-	case d.State.Suspended:
+	case suspends(d):
 		return []string{"resume", "cancel", "terminate"}
 	}
 	return []string{"cancel", "terminate", "suspend"}
+}
+
+// suspends reports whether a run is suspended, or will be when a worker carries out its commands.
+func suspends(d *client.Description) bool {
+	last := d.State.Suspended
+	for _, verb := range d.Commands {
+		if verb == store.VerbSuspend || verb == store.VerbResume {
+			last = verb == store.VerbSuspend
+		}
+	}
+	return last
 }
 
 func indented(row []string) []string {

@@ -43,6 +43,8 @@ func Next(d *client.Description) string {
 		all = append(all, "nothing until swrun retry")
 	case d.State.Suspended:
 		all = append(all, "nothing until swrun resume"+said)
+	case len(d.Commands) > 0:
+		all = append(all, "waits for a worker to carry out: "+commands(d))
 	case d.Gone:
 		all = append(all, "its worker is gone")
 	case !d.Lifecycle.Ready.IsZero():
@@ -56,6 +58,14 @@ func Next(d *client.Description) string {
 		return "-"
 	}
 	return strings.Join(all, " · ")
+}
+
+func commands(d *client.Description) string {
+	var all []string
+	for _, verb := range d.Commands {
+		all = append(all, string(verb))
+	}
+	return strings.Join(all, ", ")
 }
 
 // due says which timer, retry and deadline comes first.

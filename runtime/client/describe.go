@@ -27,12 +27,13 @@ type Description struct {
 	RunDeadlines []interpreter.Deadline // of the whole run, also those that are not active yet
 	OpenTasks    []interpreter.OpenTask
 	Deadlines    []DescribedDeadline
-	Gone         bool   // the worker that held it is gone, and no other one has taken it over
-	NoWorker     bool   // it has not ended, and no worker is there to take it
-	mayBeDriven  bool   // NoWorker, but some process drives runs of its own, which this may be one of
-	Reason       string // that was given when it was cancelled or suspended
-	Why          string // what it waits for, until when, and whether anything else can move it
-	Then         string // what happens when the first deadline passes; empty if there is none
+	Gone         bool         // the worker that held it is gone, and no other one has taken it over
+	Commands     []store.Verb // that were given to it and that no worker has carried out yet: each once, the last one last
+	NoWorker     bool         // it has not ended, and no worker is there to take it
+	mayBeDriven  bool         // NoWorker, but some process drives runs of its own, which this may be one of
+	Reason       string       // that was given when it was cancelled or suspended
+	Why          string       // what it waits for, until when, and whether anything else can move it
+	Then         string       // what happens when the first deadline passes; empty if there is none
 }
 
 // DescribedDeadline is an active deadline, and what its passing leads to.
@@ -79,10 +80,14 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if d.Reason, err = c.statedReason(ctx, d); err != nil {
 		return nil, err
 	}
+	unread, err := c.unread(ctx, d)
+	if err != nil {
+		return nil, err
+	}
 	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
-	d.Why, d.Then = d.why()+d.lacksWorker()+d.needsPerformers()+d.mail(), d.then()
+	d.Why, d.Then = d.why()+d.lacksWorker()+d.needsPerformers()+d.mail(unread), d.then()
 	return d, nil
 }
 
@@ -162,18 +167,6 @@ func (d *Description) why() string {
 		all = append(all, d.waitsFor(o))
 	}
 	return "it is in several places at once: " + strings.Join(all, "; ") + "."
-}
-
-// mail says how many messages wait for a worker.
-func (d *Description) mail() string {
-	n := d.Lifecycle.Mail - d.Lifecycle.Read
-	switch {
-	case d.Lifecycle.Status.Final() || d.attended() || n <= 0:
-		return ""
-	case n == 1:
-		return " A message to it waits for a worker."
-	}
-	return fmt.Sprintf(" %d messages to it wait for a worker.", n)
 }
 
 func (d *Description) currentTasks() string {

@@ -101,7 +101,7 @@ func (x *Execution) starts() bool {
 // receive queues messages that have not been stepped.
 func (x *Execution) receive(inbox []store.Message) error {
 	for _, data := range inbox[min(x.batch.read, len(inbox)):] {
-		m, err := parseMessage(data)
+		m, err := ParseMessage(data)
 		if err != nil {
 			return err
 		}

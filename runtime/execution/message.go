@@ -21,6 +21,7 @@ type Message struct {
 	Terminated bool `json:"terminated,omitempty"`
 }
 
+// Encode returns the message as stores keep it.
 func (m Message) Encode() (store.Message, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -29,7 +30,8 @@ func (m Message) Encode() (store.Message, error) {
 	return data, nil
 }
 
-func parseMessage(data store.Message) (Message, error) {
+// ParseMessage reads what Encode has written.
+func ParseMessage(data store.Message) (Message, error) {
 	var m Message
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("read a message: %w", err)

@@ -188,6 +188,15 @@ func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []stor
 	return all, err
 }
 
+// Inbox implements store.Reader.
+func (s *Store) Inbox(_ context.Context, i store.Instance, n int) (all []store.Message, err error) {
+	err = s.view(s.of(i), func(p *partition) error {
+		all = p.inbox(i)
+		return nil
+	})
+	return all[:min(n, len(all))], err
+}
+
 // History implements store.Reader.
 func (s *Store) History(_ context.Context, i store.Instance, from, n int) (all []store.StoredEntry, err error) {
 	err = s.view(s.of(i), func(p *partition) error {

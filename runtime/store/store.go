@@ -79,6 +79,8 @@ type Reader interface {
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
 	// Load returns a run; an unknown one is refused as NoSuch.
 	Load(context.Context, Instance) (Loaded, error)
+	// Inbox returns the first n messages of a run that no owner has consumed; none for a run that is not there.
+	Inbox(ctx context.Context, i Instance, n int) ([]Message, error)
 	// List returns runs of a partition, newest first, before a cursor that an earlier call returned; an empty
 	// cursor starts, and is returned at the end.
 	List(ctx context.Context, partition int, cursor string, n int) (Page, error)

@@ -52,10 +52,30 @@ func inboxOrder(s *suite) {
 	for n := range 12 {
 		s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: fmt.Sprint(n), Message: store.Message(fmt.Sprint(n))}))
 	}
-	for n, m := range s.claim(i).Inbox {
+	first, err := s.Store.Inbox(s.ctx(), i, 3)
+	s.must(err)
+	if got := fmt.Sprintf("%s", first); got != "[0 1 2]" {
+		s.Errorf("the first three messages are %s", got)
+	}
+	claimed := s.claim(i)
+	for n, m := range claimed.Inbox {
 		if string(m) != fmt.Sprint(n) {
 			s.Errorf("message %d is %q", n, m)
 		}
+	}
+	c := commit(claimed)
+	c.Read = 10
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	for n, want := range map[int]string{0: "[]", 1: "[10]", 100: "[10 11]"} {
+		left, err := s.Store.Inbox(s.ctx(), i, n)
+		s.must(err)
+		if got := fmt.Sprintf("%s", left); got != want {
+			s.Errorf("the first %d messages that are left are %s, not %s", n, got, want)
+		}
+	}
+	if none, err := s.Store.Inbox(s.ctx(), instance("nobody"), 5); err != nil || len(none) != 0 {
+		s.Errorf("the inbox of a run that is not there is %s, error %v", none, err)
 	}
 }
 

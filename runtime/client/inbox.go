@@ -1,0 +1,94 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file describes the messages to a run that wait for a worker.
+
+// unreadShown bounds how many messages a description reads: the result of a child may be large.
+const unreadShown = 10
+
+// unread returns the first messages that wait for a worker, unless the one that holds the run is about to read them. It notes the
+// commands among them.
+func (c *Client) unread(ctx context.Context, d *Description) ([]execution.Message, error) {
+	if d.Lifecycle.Status.Final() || d.attended() || !d.Lifecycle.Unread() {
+		return nil, nil
+	}
+	inbox, err := c.store.Inbox(ctx, d.Instance, unreadShown)
+	if err != nil {
+		return nil, err
+	}
+	var all []execution.Message
+	for _, data := range inbox {
+		m, err := execution.ParseMessage(data)
+		if err != nil {
+			return nil, err
+		}
+		if verb, ok := commandOf(m); ok {
+			isSame := func(earlier store.Verb) bool { return earlier == verb }
+			d.Commands = append(slices.DeleteFunc(d.Commands, isSame), verb)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// commandOf returns which command a message is, and whether it is one.
+func commandOf(m execution.Message) (store.Verb, bool) {
+	switch {
+	case m.Type == interpreter.EventCancel && m.Terminated:
+		return store.VerbTerminate, true
+	case m.Type == interpreter.EventCancel:
+		return store.VerbCancel, true
+	case m.Type == interpreter.EventSuspend:
+		return store.VerbSuspend, true
+	case m.Type == interpreter.EventResume:
+		return store.VerbResume, true
+	}
+	return "", false
+}
+
+// mail says which messages wait for a worker: a suspend and 2 cancels.
+func (d *Description) mail(unread []execution.Message) string {
+	if len(unread) == 0 {
+		return ""
+	}
+	var kinds []string
+	count := map[string]int{}
+	for _, m := range unread {
+		kind := "result"
+		if verb, ok := commandOf(m); ok {
+			kind = string(verb)
+		}
+		if count[kind]++; count[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	for n, kind := range kinds {
+		kinds[n] = "a " + kind
+		if count[kind] > 1 {
+			kinds[n] = fmt.Sprintf("%d %ss", count[kind], kind)
+		}
+	}
+	if more := int(d.Lifecycle.Mail-d.Lifecycle.Read) - len(unread); more > 0 {
+		kinds = append(kinds, fmt.Sprintf("%d more", more))
+	}
+	last := len(kinds) - 1
+	text := kinds[last]
+	if last > 0 {
+		text = strings.Join(kinds[:last], ", ") + " and " + text
+	}
+	verb := " wait"
+	if len(unread) == 1 {
+		verb = " waits"
+	}
+	return " " + strings.ToUpper(text[:1]) + text[1:] + verb + " for a worker."
+}
