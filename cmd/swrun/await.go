@@ -96,8 +96,8 @@ func (o *operation) endedOtherwise(i store.Instance, outcome execution.Outcome, 
 	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + o.flags.storeFlag() + " shows how it came to that"}
 }
 
-// exitOf returns the code for how a run has ended: the one that swrun run --id ends with, too.
-func (o *operation) exitOf(ctx context.Context, i store.Instance, outcome execution.Outcome) (int, error) {
+// codeOf returns the code for how a run has ended: the one that swrun run --id ends with, too.
+func (o *operation) codeOf(ctx context.Context, i store.Instance, outcome execution.Outcome) (int, error) {
 	code := outcomeExit(outcome, false, nil)
 	if code != exitInput {
 		return code, nil

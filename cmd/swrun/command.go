@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,11 +61,12 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.use, v.use, v.status),
 		Args:    chosen.arguments, RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				runs, err := o.selected(ctx, chosen, args, v.use)
+				runs, unknown, err := o.selected(ctx, chosen, args, v.use)
 				if err != nil {
 					return err
 				}
-				return o.send(ctx, v, runs, reason)
+				err = o.send(ctx, v, runs, reason)
+				return cmp.Or(unknown, err)
 			})
 		}),
 	}
@@ -84,30 +86,28 @@ const sendSize = 1000
 func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instance, reason string) error {
 	settles := v.ends && o.store.Local()
 	var first error
-	left := len(runs)
+	done, left := 0, len(runs)
 	for some := range slices.Chunk(runs, sendSize) {
 		refused := v.send(o.client, ctx, some, reason)
+		sent := accepted(some, refused)
 		if err := storeFailure(refused); err != nil {
-			done := accepted(some, refused)
-			return o.reportLeft(ctx, v, done, left-len(done), err)
+			return o.reportLeft(ctx, v, sent, left-len(sent), err)
 		}
-		left -= len(some)
+		done, left = done+len(sent), left-len(some)
 		if settles {
-			if err := o.settle(ctx, accepted(some, refused)); err != nil {
+			if err := o.settle(ctx, sent); err != nil {
 				return err
 			}
 		}
 		for n, i := range some {
 			if refused[n] == nil {
 				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
-			} else if err := o.refusal(ctx, v, i, refused[n]); first == nil {
-				first = err
 			} else {
-				fmt.Fprintf(o.err, "%s\n", terminal.Printable(err.Error()))
+				first = o.alsoFailed(first, o.refusal(ctx, v, i, refused[n]))
 			}
 		}
 	}
-	return first
+	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !settles && v.use != "delete"))
 }
 
 // storeFailure returns why the store takes no commands at all, if one of the errors says so. A refusal is about one run.
@@ -156,11 +156,30 @@ func (o *operation) refusal(ctx context.Context, v commandVerb, i store.Instance
 		return refusalError(err)
 	}
 	found := client.Found{Instance: i, Lifecycle: l.Lifecycle}
+	message := fmt.Sprintf("the run %s is %s", i, found.Status())
 	hint := "swrun " + v.use + " is for runs that are " + v.status
 	if v.use == "delete" {
 		hint = "swrun cancel or terminate it first"
+		if d, err := o.client.Describe(ctx, i); err == nil {
+			message, hint = o.notYetEnded(d, message, hint)
+		}
 	}
-	return &exitError{code: exitConflict, message: fmt.Sprintf("the run %s is %s", i, found.Status()), hint: hint}
+	return &exitError{code: exitConflict, message: message, hint: hint}
+}
+
+// notYetEnded says of a run that is to be deleted that it is about to end, if it is.
+func (o *operation) notYetEnded(d *client.Description, message, hint string) (string, string) {
+	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
+		if !slices.Contains(d.Commands, verb) {
+			continue
+		}
+		hint = "delete it when it has ended"
+		if d.NoWorker {
+			hint = o.noWorker() + "; " + hint
+		}
+		return fmt.Sprintf("%s: its %s waits for a worker", message, verb), hint
+	}
+	return message, hint
 }
 
 // settle ends the runs that were cancelled or terminated: an embedded store has no worker of its own.

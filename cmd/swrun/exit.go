@@ -79,6 +79,15 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.message }
 
+// exitOf returns how an error ends the program: as an internal one, unless it says otherwise.
+func exitOf(err error) *exitError {
+	var exit *exitError
+	if !errors.As(err, &exit) {
+		exit = &exitError{code: exitInternal, message: err.Error()}
+	}
+	return exit
+}
+
 func quietExit(code int) error { return &exitError{code: code} }
 
 func usagef(hint, format string, args ...any) error {

@@ -30,7 +30,6 @@ func (e *runError) Error() string { return "the run did not complete" }
 func (p *program) reportFailure(form string, err error) error {
 	var invalid *invalidError
 	var failed *runError
-	var exit *exitError
 	switch {
 	case err == nil:
 		return nil
@@ -42,9 +41,7 @@ func (p *program) reportFailure(form string, err error) error {
 	if form != "json" {
 		return err
 	}
-	if !errors.As(err, &exit) {
-		exit = &exitError{code: exitInternal, message: err.Error()}
-	}
+	exit := exitOf(err)
 	return p.printFailure(form, exit.code, "", map[string]any{
 		"type": "about:blank", "title": exitTitle(exit.code), "status": exitStatus(exit.code), "detail": exit.message, "exit": exit.code,
 	})

@@ -69,6 +69,9 @@ func (f *lsFlags) parse() (whereConditions, error) {
 	if f.filter.Status != "" {
 		err = oneOf("--status", f.filter.Status, statuses()...)
 	}
+	if f.filter.Workflow != "" && err == nil {
+		err = checkRunsOf("--workflow", f.filter.Workflow)
+	}
 	f.filter.Namespace, f.filter.Labels = f.namespace, labels
 	return chosen, cmp.Or(err, atLeast("--limit", f.limit, 1))
 }

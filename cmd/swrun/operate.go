@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,16 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 		}
 		return do(ctx, &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
 	})
+}
+
+// alsoFailed prints an error about one of several runs, and returns what the command ends with: the exit code of the first such error.
+func (o *operation) alsoFailed(first, err error) error {
+	if err == nil {
+		return first
+	}
+	exit := exitOf(err)
+	o.printExit(exit)
+	return cmp.Or(first, quietExit(exit.code))
 }
 
 // print prints data in the form that -o asks for.

@@ -68,7 +68,7 @@ func (o *operation) result(ctx context.Context, name string, wait time.Duration)
 	if err != nil {
 		return err
 	}
-	code, err := o.exitOf(ctx, i, outcome)
+	code, err := o.codeOf(ctx, i, outcome)
 	if err != nil {
 		return err
 	}

@@ -53,14 +53,20 @@ func run(args []string, s streams) (code int) {
 		// What cobra itself reports, before any verb has begun, is wrong use.
 		exit = &exitError{code: exitUsage, message: err.Error(), hint: "swrun --help lists the commands"}
 	}
-	if exit.message != "" {
-		l := p.errStyle()
-		fmt.Fprintln(s.err, l.Red("swrun:")+" "+l.Text(printableLines(p.secrets.Hide(exit.message))))
-		if exit.hint != "" {
-			fmt.Fprintln(s.err, "  "+l.Text(terminal.Printable(exit.hint)))
-		}
-	}
+	p.printExit(exit)
 	return exit.code
+}
+
+// printExit prints why a command ends, or what it could not do besides.
+func (p *program) printExit(exit *exitError) {
+	if exit.message == "" {
+		return
+	}
+	l := p.errStyle()
+	fmt.Fprintln(p.err, l.Red("swrun:")+" "+l.Text(printableLines(p.secrets.Hide(exit.message))))
+	if exit.hint != "" {
+		fmt.Fprintln(p.err, "  "+l.Text(terminal.Printable(exit.hint)))
+	}
 }
 
 func printableLines(s string) string {
@@ -323,10 +329,10 @@ func atLeastOne(name string) cobra.PositionalArgs {
 func verb(do func(args []string) error) func(*cobra.Command, []string) error {
 	return func(_ *cobra.Command, args []string) error {
 		err := do(args)
-		if err == nil || errors.As(err, new(*exitError)) {
-			return err
+		if err == nil {
+			return nil
 		}
-		return &exitError{code: exitInternal, message: err.Error()}
+		return exitOf(err)
 	}
 }
 

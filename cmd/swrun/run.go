@@ -28,7 +28,7 @@ type runFlags struct {
 }
 
 func (p *program) runCommand() *cobra.Command {
-	f := &runFlags{}
+	f := &runFlags{store: storeFlags{alone: true}}
 	cmd := &cobra.Command{
 		Use: "run DOC", Short: "Run a workflow and print its output",
 		Example: `  swrun run hello.yaml -i name=Ada

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
@@ -29,6 +30,24 @@ func (o *operation) instance(ctx context.Context, name string) (store.Instance, 
 		return store.Instance{}, err
 	}
 	return single(name, exact)
+}
+
+// named returns the runs with exactly the ids names. A name that means none or several is reported, and does not keep a
+// verb from the runs that are there: unknown is then what the verb ends with.
+func (o *operation) named(ctx context.Context, names []string) (all []store.Instance, unknown, err error) {
+	for _, name := range names {
+		i, err := o.instance(ctx, name)
+		var wrong *exitError
+		switch {
+		case errors.As(err, &wrong) && (wrong.code == exitNotFound || wrong.code == exitUsage):
+			unknown = o.alsoFailed(unknown, err)
+		case err != nil:
+			return nil, nil, err
+		default:
+			all = append(all, i)
+		}
+	}
+	return all, unknown, nil
 }
 
 // lookUp returns the run that a name means for a verb that only looks at it: the one with exactly this id or, if there is none, the

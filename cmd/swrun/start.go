@@ -93,11 +93,29 @@ func (f *startFlags) read() (client.StartOptions, error) {
 	return o, o.Check()
 }
 
-// parse returns what is to be started, and how; it refuses what cannot be before a store is opened.
-func (f *startFlags) parse(p *program, name string) (definition.Reference, client.StartOptions, error) {
+// parseWorkflow reads namespace/name or namespace/name:version.
+func parseWorkflow(name string) (definition.Reference, error) {
 	reference, err := definition.ParseReference(name)
 	if err != nil {
-		return reference, client.StartOptions{}, usagef("for example demo/order or demo/order:1.0.0", "%s", shorten.To(err.Error(), 200))
+		err = usagef("for example demo/order or demo/order:1.0.0", "%s", shorten.To(err.Error(), 200))
+	}
+	return reference, err
+}
+
+// checkRunsOf refuses what no run can be one of.
+func checkRunsOf(flag, workflow string) error {
+	_, err := parseWorkflow(workflow)
+	if err == nil && strings.HasSuffix(workflow, ":"+definition.Latest) {
+		err = usagef("name a version, or leave it out", "%s: a run is one of a version, and never of %s", flag, definition.Latest)
+	}
+	return err
+}
+
+// parse returns what is to be started, and how; it refuses what cannot be before a store is opened.
+func (f *startFlags) parse(p *program, name string) (definition.Reference, client.StartOptions, error) {
+	reference, err := parseWorkflow(name)
+	if err != nil {
+		return reference, client.StartOptions{}, err
 	}
 	options, err := f.read()
 	if err != nil {

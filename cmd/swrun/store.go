@@ -32,9 +32,10 @@ type storeFlags struct {
 	log     *slog.Logger // nil writes to standard error, for people
 	looks   bool         // it is only looked at, so that no file is made
 	works   bool         // whatever is in it is run
+	alone   bool         // no other command has to find what is in it: it may be in memory
 }
 
-const storeUsage = "where runs live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH, memory: (also SWRUN_STORE)"
+const storeUsage = "where runs live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH; for run and bench memory: (also SWRUN_STORE)"
 
 func (f *storeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "store", "", storeUsage)
@@ -116,6 +117,9 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 		f.log = slog.New(storeLog{p})
 	}
 	at, because := f.location(p)
+	if at == "memory:" && !f.alone {
+		return nil, usagef("name one that is kept, file:runs.db or redis://localhost:6379; a store in memory is for swrun run and bench", "%q, %s, is gone when the command ends", at, because)
+	}
 	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, IsWorker: f.works, Log: f.log, Now: p.now})
 	var wrong *swrun.StoreURLError
 	var missing *fs.PathError

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 func (p *program) waitCommand() *cobra.Command {
@@ -35,18 +38,21 @@ func (o *operation) wait(ctx context.Context, names []string, timeout time.Durat
 		timeout = asLongAsItTakes
 	}
 	deadline := o.now().Add(timeout)
-	var first error
-	for _, name := range names {
-		i, err := o.instance(ctx, name)
-		if err != nil {
-			return err
-		}
+	runs, first, err := o.named(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, i := range runs {
 		outcome, err := o.awaited(ctx, i, max(deadline.Sub(o.now()), time.Nanosecond))
+		if errors.As(err, new(*exitError)) || errors.As(err, new(*client.QuarantinedError)) { // the others may end all the same
+			first = o.alsoFailed(first, refusalError(err))
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(o.out, "%s %s\n", i.ID, outcome.Status)
-		code, err := o.exitOf(ctx, i, outcome)
+		code, err := o.codeOf(ctx, i, outcome)
 		if err != nil {
 			return err
 		}

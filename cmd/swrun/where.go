@@ -45,15 +45,18 @@ func parseWhere(text string) (whereConditions, error) {
 
 const labelField = "label." // and the label's name
 
-// check refuses fields that no run has, and statuses that no run can be in.
+// check refuses fields that no run has, and values that no run can have.
 func (c condition) check() error {
 	if !strings.HasPrefix(c.field, labelField) {
 		if err := oneOf("--where", c.field, "status", "workflow", "namespace", "id", "key", labelField+"NAME"); err != nil {
 			return err
 		}
 	}
-	if c.field == "status" && !strings.ContainsAny(c.value, "*?[") {
+	switch exact := !strings.ContainsAny(c.value, "*?["); {
+	case exact && c.field == "status":
 		return oneOf("--where status", c.value, statuses()...)
+	case exact && c.field == "workflow":
+		return checkRunsOf("--where workflow", c.value)
 	}
 	return nil
 }
@@ -112,28 +115,24 @@ func (f *selectFlags) add(cmd *cobra.Command) {
 
 // arguments requires runs by name or by --where, and not both.
 func (f *selectFlags) arguments(cmd *cobra.Command, args []string) error {
-	if (len(args) == 0) == (f.where == "") {
+	switch {
+	case len(args) == 0 && f.where == "":
 		return usagef("usage: "+cmd.UseLine(), "%s needs runs: their names, or --where", cmd.CommandPath())
+	case len(args) > 0 && f.where != "":
+		return usagef("leave out one of them", "%s takes either the names of runs or --where, not both", cmd.CommandPath())
 	}
 	return nil
 }
 
-// selected returns the runs that are named, or those that --where selects, which are counted and confirmed.
-func (o *operation) selected(ctx context.Context, f *selectFlags, names []string, verb string) ([]store.Instance, error) {
-	var all []store.Instance
+// selected returns the runs that are named, or those that --where selects, which are counted and confirmed. Unknown is as
+// named returns it.
+func (o *operation) selected(ctx context.Context, f *selectFlags, names []string, verb string) (all []store.Instance, unknown, err error) {
 	if f.where == "" {
-		for _, name := range names {
-			i, err := o.instance(ctx, name)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, i)
-		}
-		return all, nil
+		return o.named(ctx, names)
 	}
 	chosen, err := parseWhere(f.where)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = o.client.List(ctx, client.Filter{Namespace: o.flags.namespace}, func(r client.Found) bool {
 		if chosen.matches(r) {
@@ -142,14 +141,18 @@ func (o *operation) selected(ctx context.Context, f *selectFlags, names []string
 		return true
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return all, o.confirm(f, verb, len(all))
+	if len(all) == 0 {
+		_, err = fmt.Fprintln(o.err, o.errStyle().Text("there is nothing to "+verb+": no run fits --where "+terminal.ShellWord(f.where)))
+		return nil, nil, err
+	}
+	return all, nil, o.confirm(f, verb, len(all))
 }
 
 // confirm asks whether the verb is for so many runs. Without a terminal, --yes has to say so.
 func (o *operation) confirm(f *selectFlags, verb string, n int) error {
-	if f.yes || n == 0 {
+	if f.yes {
 		return nil
 	}
 	question := fmt.Sprintf("%s %s?", verb, terminal.Counted(n, "run"))
