@@ -60,7 +60,7 @@ func (s *Store) Start(ctx context.Context, c store.Start) (store.Started, error)
 		case r.code == "CHANGED":
 			return s.startedAgain(ctx, to, &c)
 		case r.code == string(store.TooMany) && c.Day(r.at) != c.Day(now): // it was another day than this process knew
-		case r.code != string(store.Guard):
+		case r.code != string(store.TooEarly):
 			return store.Started{At: now}, refusal(r, to.name)
 		}
 	}

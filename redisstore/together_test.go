@@ -159,7 +159,7 @@ func togetherKinds(t *testing.T, client redis.UniversalClient) []togetherKind {
 		{name: "end", status: interpreter.StatusCompleted, change: func(c *store.Commit) { c.Status = interpreter.StatusCompleted }},
 		{name: "timer", status: interpreter.StatusRunning, change: func(c *store.Commit) { c.Wake = c.At.Add(time.Second) }},
 		{name: "too late", want: store.TimedOut, status: interpreter.StatusRunning, change: func(c *store.Commit) { c.Guard = c.At }},
-		{name: "too early", want: store.Guard, status: interpreter.StatusRunning, change: func(c *store.Commit) { c.At = c.At.Add(time.Hour) }},
+		{name: "too early", want: store.TooEarly, status: interpreter.StatusRunning, change: func(c *store.Commit) { c.At = c.At.Add(time.Hour) }},
 		{name: "no version of this", want: store.Conflict, status: interpreter.StatusRunning, before: func(key string) {
 			record := client.HGet(t.Context(), key, "k").Val()
 			fields := strings.Fields(record)

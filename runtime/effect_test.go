@@ -182,7 +182,7 @@ func TestResultIsSteppedAgain(t *testing.T) {
 	done, err := h.store.Commit(t.Context(), *s.Actions().Commit)
 	s.Committed(done, err)
 	s.Finished(interpreter.Finished{Effect: s.Actions().Perform[0].ID, Result: "sent"})
-	s.Committed(store.Committed{}, store.Refuse(store.Guard, c.At, "the test"))
+	s.Committed(store.Committed{}, store.Refuse(store.TooEarly, c.At, "the test"))
 	if err := s.Reloaded(claim()); err != nil {
 		t.Fatal(err)
 	}

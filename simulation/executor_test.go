@@ -227,7 +227,7 @@ func (o *owner) commit(x *executor, c *store.Commit) {
 		case err == nil:
 			o.clock.Update(done.At, o.now())
 		case errors.As(err, &refusal):
-			if refusal.Code == store.Guard {
+			if refusal.Code == store.TooEarly {
 				o.clock.Reset(refusal.At, o.now())
 			}
 			o.clock.Update(refusal.At, o.now())

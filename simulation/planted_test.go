@@ -87,7 +87,7 @@ func (s *faultyStore) Commit(ctx context.Context, c store.Commit) (store.Committ
 	case code == store.TimedOut && s.lenient,
 		code == store.TimedOut && s.equal && (s.now().Equal(c.Guard) || s.now().Equal(r.Deadline)):
 		c.At, c.Guard = s.now(), time.Time{}
-	case code == store.Guard && s.ahead:
+	case code == store.TooEarly && s.ahead:
 		c.At = s.now()
 	case (code == store.Conflict || code == store.RolledBack) && s.anyVersion:
 		c.Version, c.Next = r.Version, r.Version+1

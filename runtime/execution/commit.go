@@ -118,7 +118,7 @@ func (x *Execution) Committed(c store.Committed, err error) {
 	switch {
 	case err == nil:
 		x.committed(sent, c.Mail)
-	case x.program != nil && (refusal == store.TimedOut || refusal == store.Guard || refusal == store.Conflict):
+	case x.program != nil && (refusal == store.TimedOut || refusal == store.TooEarly || refusal == store.Conflict):
 		x.actions.Reload = true // what has happened is stepped again, from what is stored now
 		x.refused++
 		if x.leaving && x.refused > maxRefused {

@@ -19,7 +19,7 @@ const (
 	TimedOut   Code = "TIMED_OUT"   // a deadline has passed, so that what happened comes too late
 	Conflict   Code = "CONFLICT"    // something else is there under that name, or the state forbids it
 	Limit      Code = "LIMIT"       // something would become too large
-	Guard      Code = "GUARD"       // the store's clock has not come that far, or has jumped
+	TooEarly   Code = "TOO_EARLY"   // the store's clock has not come that far, or has jumped
 	RolledBack Code = "ROLLED_BACK" // the store has lost writes
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
 	Corrupt    Code = "CORRUPT"     // what is there cannot be read
@@ -46,7 +46,7 @@ func (r *Refusal) Error() string {
 	sentence := map[Code]string{
 		Fenced: "%s was taken over by another worker", Closed: "%s has ended", TimedOut: "the time of %s is over",
 		Conflict: "%s is stored already, as something else or in another state", Limit: "a limit is reached: %s",
-		Guard: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
+		TooEarly: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
 		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", TooMany: "too many runs of the family of %s have started today",
 	}[r.Code]
 	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), detail)

@@ -24,7 +24,7 @@ type Change struct {
 	To   Lifecycle  // with a Lease, if the owner's lease in the partition is to last so long
 	Done bool       // the operation was done before: nothing is to be written
 
-	NotBefore time.Time // the store's clock must have reached this: it is refused as Guard otherwise; zero for any time
+	NotBefore time.Time // the store's clock must have reached this: it is refused as TooEarly otherwise; zero for any time
 	Before    time.Time // and must not have reached this: it is refused as TimedOut otherwise; zero for any time
 	// WithMail says that the number of messages decides as well: there must be as many as From says.
 	WithMail bool
@@ -56,7 +56,7 @@ const (
 func (c *Change) Check(now time.Time) Code {
 	switch {
 	case now.Before(c.NotBefore):
-		return Guard
+		return TooEarly
 	case reached(c.Before, now): // equality is a timeout
 		return TimedOut
 	}

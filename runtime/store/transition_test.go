@@ -104,7 +104,7 @@ func TestTransitions(t *testing.T) {
 		{"commit at the deadline", "running - 1 n w 3 1000000 1000000 0 0 0 0 0 900000 900000 0 4 2 0 1003000", commit(func(c *store.Commit) { c.At = store.Moment(999999) }), "TIMED_OUT"},
 		{"commit the timeout", "running - 1 n w 3 1000000 1000000 0 0 0 0 0 900000 900000 0 4 2 0 1003000", commit(func(*store.Commit) {}), "running - 1 n w 4 0 0 0 0 0 0 0 900000 900000 0 4 2 in held at never"},
 		{"commit behind a guard", held, commit(func(c *store.Commit) { c.Guard = store.Moment(now) }), "TIMED_OUT"},
-		{"commit from the future", held, commit(func(c *store.Commit) { c.At = store.Moment(now + 1) }), "GUARD"},
+		{"commit from the future", held, commit(func(c *store.Commit) { c.At = store.Moment(now + 1) }), "TOO_EARLY"},
 		{"commit again", held, commit(func(c *store.Commit) { c.Version, c.Next = 2, 3 }), "done"},
 		{"commit with an older version", held, commit(func(c *store.Commit) { c.Version = 2 }), "CONFLICT"},
 		{"commit with a newer version", held, commit(func(c *store.Commit) { c.Version = 4 }), "ROLLED_BACK"},

@@ -182,7 +182,7 @@ func commitGuard(s *suite) {
 	c := commit(s.claim(i))
 	c.At = c.At.Add(time.Hour)
 	_, err := s.Commit(s.ctx(), c)
-	s.refused(err, store.Guard)
+	s.refused(err, store.TooEarly)
 }
 
 func commitNoSuch(s *suite) {

@@ -78,7 +78,7 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 func (x *executor) refused(ctx context.Context, r *store.Refusal) {
 	x.refusals++
 	switch r.Code {
-	case store.Guard:
+	case store.TooEarly:
 		x.partition.clock.reset(r.At)
 		x.wait(ctx, min(time.Millisecond<<min(x.refusals, 8), 200*time.Millisecond))
 	case store.RolledBack:
