@@ -61,7 +61,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, Status: string(l.Lifecycle.Status), At: work.At}
+	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, Status: Found{Lifecycle: l.Lifecycle}.Status(), At: work.At}
 	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil {
 		return nil, err
 	}
@@ -71,9 +71,6 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 		return nil, err
 	} else {
 		d.RunDeadlines = d.State.Deadlines
-	}
-	if l.Lifecycle.Reason == store.Quarantined {
-		d.Status = store.Quarantined
 	}
 	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
 	c.attend(ctx, d)
