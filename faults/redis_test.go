@@ -304,7 +304,7 @@ func TestServerClockJumps(t *testing.T) {
 	w.redis.Jump(-time.Hour)
 	w.settle(time.Minute)
 	w.audit(interpreter.StatusCompleted, func(i store.Instance, entries []client.HistoryEntry) {
-		took := entries[len(entries)-1].CommittedAt.Sub(entries[0].CommittedAt)
+		took := entries[len(entries)-1].At.Sub(entries[0].At) // the first commit may come after the effects of the first step
 		if took < 8*time.Second || took > 50*time.Second {
 			t.Errorf("%s took %s", i, took)
 		}
