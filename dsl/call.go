@@ -63,18 +63,34 @@ func parseCall(p *parser, o *object, base TaskBase) Task {
 	if i < 0 {
 		return parseCallFunction(p, o, base)
 	}
-	parse := all[i].parse
+	return all[i].decode(p, o, base)
+}
+
+// decode decodes a call of the protocol.
+func (c protocolCall) decode(p *parser, o *object, base TaskBase) Task {
 	o.require("with")
 	with := o.value("with")
 	if with == nil {
-		return parse(p, &object{p: p, node: &yaml.Node{Kind: yaml.MappingNode}, at: o.at.Key("with"), broken: true}, base)
+		return c.parse(p, &object{p: p, node: &yaml.Node{Kind: yaml.MappingNode}, at: o.at.Key("with"), broken: true}, base)
 	}
-	w := &object{p: p, node: with, at: o.at.Key("with"), what: fmt.Sprintf("`with` of `call: %s`", called)}
+	w := &object{p: p, node: with, at: o.at.Key("with"), what: fmt.Sprintf("`with` of `call: %s`", c.protocol)}
 	if with.Kind != yaml.MappingNode {
 		p.wrongType(with, w.at, w.what+" must be an object")
 		w.node, w.broken = &yaml.Node{Kind: yaml.MappingNode}, true
 	}
-	return parse(p, w, base)
+	return c.parse(p, w, base)
+}
+
+// couldCall reports whether the task at a pointer has the arguments of a protocol.
+func (s *Source) couldCall(protocol string, task Pointer) bool {
+	_, n, exact := s.find(task)
+	i := slices.IndexFunc(protocolCalls(), func(c protocolCall) bool { return c.protocol == protocol })
+	if !exact || i < 0 {
+		return false
+	}
+	p := newParser(s)
+	protocolCalls()[i].decode(p, &object{p: p, node: n, at: task}, TaskBase{Pointer: task})
+	return p.found.Err() == nil
 }
 
 // serverCall returns the traits of a call that a server answers.

@@ -146,3 +146,19 @@ type noAnalyzer struct{}
 
 func (noAnalyzer) Analyze(string) (dsl.Facts, error) { return dsl.Facts{}, nil }
 func (noAnalyzer) Functions() []string               { return nil }
+
+// TestNullIsNotMadeText: null is absence, so that no edit puts it in quotes.
+func TestNullIsNotMadeText(t *testing.T) {
+	text, err := os.ReadFile("testdata/null.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, found := dsl.Parse("null.yaml", text)
+	for _, d := range found {
+		for _, e := range d.Fix {
+			if strings.Contains(e.NewText, "null") || strings.Contains(e.NewText, "~") {
+				t.Errorf("%v is repaired by %q", d, e.NewText)
+			}
+		}
+	}
+}

@@ -15,10 +15,7 @@ import (
 // as complete as the text allows, and all errors of its form, sorted by position.
 func Parse(file string, text []byte) (*Workflow, Diagnostics) {
 	tree, problems := source.Read(file, text)
-	p := &parser{src: &Source{Tree: tree}, severities: map[string]Severity{}, reportedEmpty: map[*yaml.Node]bool{}}
-	for _, r := range Rules() {
-		p.severities[r.Code] = r.Severity
-	}
+	p := newParser(&Source{Tree: tree})
 	for _, problem := range problems {
 		p.keep(Diagnostic{
 			Code: problem.Code, Message: problem.Message, Range: problem.Range, Pointer: pointerOf(problem.Path), Related: problem.Related, Help: problem.Help,
@@ -42,6 +39,14 @@ type parser struct {
 	found         Diagnostics
 	severities    map[string]Severity
 	reportedEmpty map[*yaml.Node]bool // the empty expressions that were reported: some values are read twice
+}
+
+func newParser(s *Source) *parser {
+	p := &parser{src: s, severities: map[string]Severity{}, reportedEmpty: map[*yaml.Node]bool{}}
+	for _, r := range Rules() {
+		p.severities[r.Code] = r.Severity
+	}
+	return p
 }
 
 // add reports d, with the alias by which its text is used.

@@ -43,7 +43,10 @@ func (p *parser) anyText(n *yaml.Node, at Pointer, name string) string {
 	d := Diagnostic{
 		Code: "SW108", Message: fmt.Sprintf("`%s` must be text, got %s", name, source.Describe(n)), Pointer: at, Range: p.src.RangeOf(n),
 	}
-	if n.Kind == yaml.ScalarNode && n.Value != "" {
+	switch {
+	case source.IsNull(n):
+		d.Help = "take it out, or write '' for empty text"
+	case n.Kind == yaml.ScalarNode:
 		d.Help = "put it in quotes"
 		d.Fix = p.src.ReplaceQuoted(n, n.Value)
 	}

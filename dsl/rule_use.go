@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl/source"
@@ -36,7 +37,7 @@ func checkReferences(c *checker) {
 		case "catalogs":
 			d = c.catalog(d, r.Name, defined[r.Section])
 		case "functions":
-			d = c.withSuggestion(d, append(defined[r.Section], CallProtocols()...))
+			d = c.function(d, defined[r.Section])
 		default:
 			d = c.withSuggestion(d, defined[r.Section])
 		}
@@ -53,6 +54,16 @@ func checkReferences(c *checker) {
 		}
 		c.add(d)
 	}
+}
+
+// function completes d, which is about a function that is not defined: it may be a misspelt protocol too, but surely only if the call
+// has its arguments.
+func (c *checker) function(d Diagnostic, defined []string) Diagnostic {
+	d = c.withSuggestion(d, slices.Concat(defined, CallProtocols()))
+	if len(d.Fix) == 1 && slices.Contains(CallProtocols(), d.Fix[0].NewText) {
+		d.Fix = onlyIf(c.w.Source.couldCall(d.Fix[0].NewText, Pointer(strings.TrimSuffix(string(d.Pointer), "/call"))), d.Fix)
+	}
+	return d
 }
 
 // catalog completes d, which is about the catalog in the name of a function: name:version@catalog.
