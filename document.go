@@ -3,8 +3,6 @@ package swrun
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,9 +24,6 @@ type Document struct {
 	Workflow    *dsl.Workflow
 	Diagnostics dsl.Diagnostics // errors, warnings and hints
 }
-
-// maxDocument is how many bytes of a file are read; dsl.Parse takes less.
-const maxDocument = 1 << 20
 
 // Load reads a document from a file, and checks it. A file that cannot be read is an *fs.PathError, and there is no document then. A
 // document with errors is returned with them: the error is a dsl.Diagnostics.
@@ -55,11 +50,7 @@ func readDocument(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
-	if err == nil && len(text) > maxDocument {
-		err = fmt.Errorf("%s is larger than any document: %d bytes", file, maxDocument)
-	}
-	return text, err
+	return dsl.ReadText(f)
 }
 
 // String returns namespace/name:version, or the file of a document that has no name.

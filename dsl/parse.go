@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +11,9 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/shorten"
 )
+
+// ReadText reads the text of a document. Of one that is too large it reads no more than Parse needs to say so.
+func ReadText(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, source.MaxSize+1)) }
 
 // Parse reads a workflow document, YAML or JSON, whose name file is only used in messages. It always returns a tree,
 // as complete as the text allows, and all errors of its form, sorted by position.

@@ -20,9 +20,9 @@ func (p *program) deployCommand() *cobra.Command {
 		Long: `A document is deployed under its namespace, name and version, with the external resources that it needs, and never
 changes afterwards: deploying another document under the same three is refused (exit 6).`,
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
-			all, err := readDocuments(p.streams, args)
+			all, err := p.readDocuments(args)
 			if err != nil {
-				return p.reportFailure("human", err)
+				return err
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deploy(ctx, all) })
 		}),
@@ -32,20 +32,19 @@ changes afterwards: deploying another document under the same three is refused (
 	return cmd
 }
 
-// readDocuments reads documents; if one of them is faulty, none is deployed.
-func readDocuments(s streams, names []string) ([]*swrun.Document, error) {
+// readDocuments reads documents, and prints what is wrong with each; if one of them is faulty, none is deployed.
+func (p *program) readDocuments(names []string) ([]*swrun.Document, error) {
 	all := make([]*swrun.Document, len(names))
+	faulty := failures{program: p}
 	for n, name := range names {
-		d, err := loadDocument(s, name)
+		d, err := loadDocument(p.streams, name)
 		if err == nil {
 			err = refused(d)
 		}
-		if err != nil {
-			return nil, err
-		}
+		faulty.add(err)
 		all[n] = d
 	}
-	return all, nil
+	return all, faulty.err
 }
 
 func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {

@@ -16,14 +16,14 @@ const stdinName = "<stdin>"
 
 func readDocument(s streams, name string) (string, []byte, error) {
 	if name == "-" {
-		text, err := readStdin(s, "the document -", bound{bytes: maxDocument})
+		text, err := readStdin(s, "the document -", dsl.ReadText)
 		return stdinName, text, err
 	}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return name, nil, usagef("name a file, for example "+filepath.Join(name, "workflow.yaml"), "%s is a folder", name)
 	}
-	text, err := readFile("the document", name, bound{bytes: maxDocument})
+	text, err := readWhole("the document", name, dsl.ReadText)
 	return name, text, err
 }
 

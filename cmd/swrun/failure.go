@@ -98,3 +98,23 @@ func (e *invalidError) problem() any {
 		"diagnostics": api.Diagnostics(errs),
 	}
 }
+
+// failures are the errors of several files. Each is printed as it is added, so that none keeps the others from being reported.
+type failures struct {
+	program *program
+	err     error // ends the program with the code of the first; nil if there is none
+}
+
+func (f *failures) add(err error) {
+	if err == nil {
+		return
+	}
+	var exit *exitError
+	if err = f.program.reportFailure("human", err); !errors.As(err, &exit) {
+		exit = &exitError{code: exitInternal, message: err.Error()}
+	}
+	f.program.printExit(exit)
+	if f.err == nil {
+		f.err = quietExit(exit.code)
+	}
+}

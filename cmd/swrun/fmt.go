@@ -39,34 +39,40 @@ type formatFlags struct{ check, stdout bool }
 
 func (p *program) formatAll(names []string, f formatFlags) error {
 	unformatted := false
+	failed := failures{program: p}
 	for _, name := range names {
-		file, text, err := readDocument(p.streams, name)
-		if err != nil {
-			return err
-		}
-		d := parseText(file, text)
-		if len(d.Diagnostics.Errors()) > 0 {
-			l := p.errStyle()
-			fmt.Fprint(p.err, diagnostics.Human(diagnostics.Report{Text: text, Diagnostics: d.Diagnostics.Errors()}, l))
-			return &exitError{code: exitInvalid, message: fmt.Sprintf("%s is not formatted: it is not valid", file)}
-		}
-		formatted, err := format.Document(file, text)
-		if err != nil {
-			return err
-		}
-		same := bytes.Equal(formatted, text)
-		if same && (f.check || !f.stdout && name != "-") {
-			continue
-		}
-		unformatted = unformatted || !same
-		if err := p.putFormatted(file, formatted, formatFlags{f.check, f.stdout || name == "-"}); err != nil {
-			return err
-		}
+		changed, err := p.formatOne(name, f)
+		failed.add(err)
+		unformatted = unformatted || changed
 	}
-	if f.check && unformatted {
+	if failed.err == nil && f.check && unformatted {
 		return quietExit(exitFindings)
 	}
-	return nil
+	return failed.err
+}
+
+// formatOne formats a document, and reports whether that changes it.
+func (p *program) formatOne(name string, f formatFlags) (changed bool, err error) {
+	file, text, err := readDocument(p.streams, name)
+	if err != nil {
+		return false, err
+	}
+	d := parseText(file, text)
+	if errs := d.Diagnostics.Errors(); len(errs) > 0 {
+		if err := write(p.err, diagnostics.Human(diagnostics.Report{Text: text, Diagnostics: errs}, p.errStyle())); err != nil {
+			return false, err
+		}
+		return false, &exitError{code: exitInvalid, message: fmt.Sprintf("%s is not formatted: it is not valid", file)}
+	}
+	formatted, err := format.Document(file, text)
+	if err != nil {
+		return false, err
+	}
+	same := bytes.Equal(formatted, text)
+	if same && (f.check || !f.stdout && name != "-") {
+		return false, nil
+	}
+	return !same, p.putFormatted(file, formatted, formatFlags{f.check, f.stdout || name == "-"})
 }
 
 // putFormatted hands out a text that had to be formatted, or is to be printed in any case.

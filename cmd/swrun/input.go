@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"regexp"
 	"strings"
 
@@ -42,7 +43,7 @@ func readInput(s streams, forms []string, bounds limits.Set) (any, error) {
 func readInputForm(s streams, form string, b bound) (any, error) {
 	switch {
 	case form == "-":
-		text, err := readStdin(s, "-i -", b)
+		text, err := readStdin(s, "-i -", func(r io.Reader) ([]byte, error) { return b.read(r, "standard input") })
 		if err != nil {
 			return nil, err
 		}
@@ -124,11 +125,11 @@ func merge(a, b any) any {
 	return merged
 }
 
-func readStdin(s streams, flag string, b bound) ([]byte, error) {
+func readStdin(s streams, flag string, read func(io.Reader) ([]byte, error)) ([]byte, error) {
 	if s.inTTY {
 		return nil, usagef("pipe something into swrun, or name a file", "%s reads standard input, which is a terminal", flag)
 	}
-	text, err := b.read(s.in, "standard input")
+	text, err := read(s.in)
 	if err != nil {
 		return nil, fileError("standard input", err)
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +25,12 @@ func (p *program) lintCommand() *cobra.Command {
 		Long: "Exit 0: nothing that keeps a document from running, 3: errors, 13: with --strict, warnings.",
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error {
+			var unfixed error
 			if fix {
-				if err := p.fix(args); err != nil {
-					return err
+				if slices.Contains(args, "-") {
+					return usagef("name a file", "--fix cannot change standard input")
 				}
+				unfixed = p.fix(args)
 			}
 			lowest := dsl.SeverityInfo
 			if f.hints {
@@ -34,9 +38,9 @@ func (p *program) lintCommand() *cobra.Command {
 			}
 			found, err := p.report(args, f, lowest)
 			if err == nil && strict && diagnostics.Count(found, dsl.SeverityWarning) > 0 {
-				return quietExit(exitFindings)
+				err = quietExit(exitFindings)
 			}
-			return err
+			return cmp.Or(unfixed, err)
 		}),
 	}
 	f.add(cmd)
@@ -45,25 +49,27 @@ func (p *program) lintCommand() *cobra.Command {
 	return cmd
 }
 
+// fix repairs documents. Those that cannot be read are left to the report.
 func (p *program) fix(names []string) error {
+	failed := failures{program: p}
 	for _, name := range names {
-		if name == "-" {
-			return usagef("name a file", "--fix cannot change standard input")
+		if file, text, err := readDocument(p.streams, name); err == nil {
+			failed.add(p.fixOne(file, text))
 		}
-		file, text, err := readDocument(p.streams, name)
-		if err != nil {
-			return err
-		}
-		fixed, n := diagnostics.Fix(text, func(text []byte) dsl.Diagnostics { return parseText(file, text).Diagnostics })
-		if n == 0 {
-			continue
-		}
-		if err := replaceFile(file, fixed); err != nil {
-			return err
-		}
-		fmt.Fprintf(p.err, "fixed %s in %s\n", terminal.Counted(n, "finding"), terminal.Printable(file))
 	}
-	return nil
+	return failed.err
+}
+
+func (p *program) fixOne(file string, text []byte) error {
+	fixed, n := diagnostics.Fix(text, func(text []byte) dsl.Diagnostics { return parseText(file, text).Diagnostics })
+	if n == 0 {
+		return nil
+	}
+	if err := replaceFile(file, fixed); err != nil {
+		return fileError(file+" cannot be written", err)
+	}
+	_, err := fmt.Fprintf(p.err, "fixed %s in %s\n", terminal.Counted(n, "finding"), terminal.Printable(file))
+	return err
 }
 
 // replaceFile writes a file as a whole or not at all. It keeps the file's permissions, and links that lead to it.

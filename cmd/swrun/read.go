@@ -15,21 +15,24 @@ type bound struct {
 	limit limits.Name // whose value it is; empty for a fixed one
 }
 
-// Fixed bounds, in bytes. A document may have less (dsl.Parse): one that is a little too large is shown as such.
+// Fixed bounds, in bytes. That of a document is dsl.ReadText's.
 const (
-	maxDocument = 1 << 20
-	maxSecrets  = 1 << 20 // each spelling of each is looked for in all that is printed
-	maxEvents   = 4 << 20
+	maxSecrets = 1 << 20 // each spelling of each is looked for in all that is printed
+	maxEvents  = 4 << 20
 )
 
 // readFile reads a file as a whole. Its size is not asked for: a device or a pipe has none.
 func readFile(what, name string, b bound) ([]byte, error) {
+	return readWhole(what, name, func(r io.Reader) ([]byte, error) { return b.read(r, name) })
+}
+
+func readWhole(what, name string, read func(io.Reader) ([]byte, error)) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, fileError(what+" cannot be read", err)
 	}
 	defer file.Close()
-	text, err := b.read(file, name)
+	text, err := read(file)
 	if err != nil {
 		return nil, fileError(what+" cannot be read", err)
 	}

@@ -23,9 +23,9 @@ func (p *program) serveCommand() *cobra.Command {
 			if err := f.logTo(p); err != nil {
 				return err
 			}
-			all, err := readFolders(p.streams, folders)
+			all, err := p.readFolders(folders)
 			if err != nil {
-				return p.reportFailure("human", err)
+				return err
 			}
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
 				if err := o.deploy(ctx, all); err != nil {
@@ -42,7 +42,7 @@ func (p *program) serveCommand() *cobra.Command {
 }
 
 // readFolders reads every workflow document in some folders.
-func readFolders(s streams, folders []string) ([]*swrun.Document, error) {
+func (p *program) readFolders(folders []string) ([]*swrun.Document, error) {
 	var files []string
 	for _, folder := range folders {
 		if isFile(folder) {
@@ -61,7 +61,7 @@ func readFolders(s streams, folders []string) ([]*swrun.Document, error) {
 			files = append(files, file)
 		}
 	}
-	return readDocuments(s, files)
+	return p.readDocuments(files)
 }
 
 // foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may
@@ -71,7 +71,7 @@ func foreign(file string) bool {
 		_, err := os.Stat(file)
 		return err == nil // what cannot be looked at is reported when it is deployed
 	}
-	text, err := readFile("the document", file, bound{bytes: maxDocument})
+	text, err := readWhole("the document", file, dsl.ReadText)
 	if err != nil {
 		return false
 	}

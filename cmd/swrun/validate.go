@@ -62,10 +62,12 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 	}
 	var all dsl.Diagnostics
 	var documents []*swrun.Document
+	unread := failures{program: p}
 	for _, name := range names {
 		d, err := p.checkDocument(name, f.fetch)
 		if err != nil {
-			return nil, err
+			unread.add(err)
+			continue
 		}
 		shown, _ := visible(d.Diagnostics, lowest)
 		all = append(all, shown...)
@@ -74,10 +76,10 @@ func (p *program) report(names []string, f reportFlags, lowest dsl.Severity) (ds
 	if err := p.writeReport(documents, all, f.output, lowest); err != nil {
 		return all, err
 	}
-	if code := documentExit(all); code != exitOK {
+	if code := documentExit(all); code != exitOK && unread.err == nil {
 		return all, quietExit(code)
 	}
-	return all, nil
+	return all, unread.err
 }
 
 // checkDocument reads a document and finds out all that is wrong with it, as far as that needs no secrets, and no network unless

@@ -33,7 +33,7 @@ type Problem struct {
 func Read(file string, text []byte) (*Tree, []Problem) {
 	r := &reader{Tree: newTree(file, text)}
 	if len(text) > MaxSize {
-		r.reportAt("SW104", 0, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(text), MaxSize))
+		r.reportAt("SW104", 0, fmt.Sprintf("the document has more than %d bytes", MaxSize))
 		return r.Tree, r.problems
 	}
 	body := text[r.lines[0]:]
