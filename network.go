@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"code.dny.dev/ssrf"
+
+	"github.com/swrun/swrun/tasks"
 )
 
 // The values of Host.Network besides prefixes. The address that is dialled counts: names that resolve to something else, and redirects,
@@ -23,9 +25,7 @@ func networkControl(policy string) (func(network, address string, c syscall.RawC
 	case "", NetworkAny:
 		return nil, nil
 	case NetworkDeny:
-		return func(_, address string, _ syscall.RawConn) error {
-			return fmt.Errorf("%s must not be called: the network policy is deny", address)
-		}, nil
+		return func(_, address string, _ syscall.RawConn) error { return notAllowed(address, policy) }, nil
 	}
 	options := []ssrf.Option{ssrf.WithAnyPort()}
 	var v4, v6 []netip.Prefix
@@ -46,8 +46,23 @@ func networkControl(policy string) (func(network, address string, c syscall.RawC
 	guard := ssrf.New(append(options, ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))...)
 	return func(network, address string, c syscall.RawConn) error {
 		if err := guard.Safe(network, address, c); err != nil {
-			return fmt.Errorf("%s must not be called: the network policy is %s", address, policy)
+			return notAllowed(address, policy)
 		}
 		return nil
 	}, nil
+}
+
+// notAllowed returns the error about an address, which says what would allow it.
+func notAllowed(address, policy string) error {
+	allowing := NetworkAny
+	if dialled, err := netip.ParseAddrPort(address); err == nil && policy != NetworkDeny {
+		host := dialled.Addr().Unmap().WithZone("")
+		prefix := netip.PrefixFrom(host, host.BitLen()).String()
+		if policy != NetworkPublic {
+			prefix = policy + "," + prefix
+		}
+		allowing += " or " + prefix
+	}
+	return &tasks.NotAllowedError{Detail: fmt.Sprintf("%s may not be called here: the network policy is %s; a worker allows it with --network %s, a Go program with Host.Network",
+		address, policy, allowing)}
 }

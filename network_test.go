@@ -6,7 +6,24 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/swrun/swrun/errors"
 )
+
+// TestACallThatIsNotAllowed is a mistake of the set-up, which no retry repairs.
+func TestACallThatIsNotAllowed(t *testing.T) {
+	d, err := Parse("", []byte("document: {dsl: 1.0.3, namespace: test, name: a, version: 1.0.0}\n"+
+		"do: [{a: {call: http, with: {method: get, endpoint: 'http://127.0.0.1:1/x?token=k'}}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Run(t.Context(), nil, RunConfig{Host: Host{Network: NetworkPublic}})
+	fault := errors.AsError(err)
+	want := "GET http://127.0.0.1:1/x: 127.0.0.1:1 may not be called here: the network policy is public; "
+	if fault == nil || !errors.Same(fault.Type, errors.Configuration) || !strings.HasPrefix(fault.Detail, want) || fault.Extensions["request"] == nil {
+		t.Errorf("got %v, want a configuration error: %s", err, want)
+	}
+}
 
 // TestNetworkPolicies holds the transport to the address that it dials, however that address is written or reached.
 func TestNetworkPolicies(t *testing.T) {
@@ -52,9 +69,24 @@ func TestNetworkPolicies(t *testing.T) {
 		if (err == nil) != c.allowed {
 			t.Errorf("%s with %s: %v", c.url, c.policy, err)
 		}
+		if err != nil && c.url != "http://0"+port && !strings.Contains(err.Error(), "; a worker allows it with --network any") {
+			t.Errorf("%s with %s: %v does not say what to do", c.url, c.policy, err)
+		}
 		if !c.allowed && !strings.HasSuffix(c.url, "/redirect") && reached.Load() != before {
 			t.Errorf("%s with %s was reached", c.url, c.policy)
 		}
+	}
+	for policy, want := range map[string]string{
+		NetworkDeny:   "--network any, ",
+		NetworkPublic: "--network any or 127.0.0.1/32, ",
+		"10.0.0.0/8":  "--network any or 10.0.0.0/8,127.0.0.1/32, ",
+	} {
+		if err := notAllowed("127.0.0.1:80", policy); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", policy, err, want)
+		}
+	}
+	if err := notAllowed("[fe80::1%eth0]:80", NetworkPublic); !strings.Contains(err.Error(), "any or fe80::1/128, ") {
+		t.Error(err)
 	}
 	if _, err := (Host{Network: "everything"}).environment(1); err == nil {
 		t.Error("a policy that does not exist was taken")

@@ -78,9 +78,12 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 		return nil, err
 	}
 	response, err := e.send(withCall(ctx), p.client)
+	var notAllowed *NotAllowedError
 	switch workflow := errors.AsError(err); {
 	case workflow != nil:
 		return nil, workflow.With("request", request.summary())
+	case errors.As(err, &notAllowed):
+		return nil, errors.Configurationf("%s %s: %s", request.Method, withoutQuery(request.URI), notAllowed.Detail).With("request", request.summary())
 	case err != nil:
 		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cut(cause(err))).With("request", request.summary())
 	}

@@ -19,6 +19,12 @@ type TransportConfig struct {
 	Connections int
 }
 
+// NotAllowedError is what Control returns for an address that may not be called here. A call of it fails with a configuration error:
+// trying again does not help.
+type NotAllowedError struct{ Detail string }
+
+func (e *NotAllowedError) Error() string { return e.Detail }
+
 // Limits of a connection. How long an answer takes is up to the task's timeout.
 const (
 	maxDial      = 30 * time.Second // until a server accepts

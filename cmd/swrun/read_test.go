@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/limits"
 )
 
@@ -46,8 +47,6 @@ func TestNoMoreIsReadThanMayBe(t *testing.T) {
 		{"an input that is a stream", "", input("-"), 4 << 20, "standard input is larger than 4 MiB (limit input)"},
 		{"an input with another limit", "input=1KiB", input("-"), 1 << 10, "standard input is larger than 1024 bytes (limit input)"},
 		{"an input", "", input("@" + file), 0, file + " is larger than 4 MiB (limit input)"},
-		{"a document that is a stream", "", func(p *program) error { _, _, err := readDocument(p.streams, "-"); return err }, 1 << 20, "standard input is larger than 1 MiB"},
-		{"a document", "", func(p *program) error { _, _, err := readDocument(p.streams, file); return err }, 0, file + " is larger than 1 MiB"},
 		{"events", "", func(p *program) error { _, err := readEvents([]string{file}); return err }, 0, file + " is larger than 4 MiB"},
 		{"secrets", "", func(p *program) error { _, err := readSecrets(p.env, file); return err }, 0, file + " is larger than 1 MiB"},
 	} {
@@ -61,6 +60,15 @@ func TestNoMoreIsReadThanMayBe(t *testing.T) {
 				t.Errorf("%d bytes were read, of at most %d", in.read, c.most)
 			}
 		})
+	}
+}
+
+// TestNoMoreOfADocumentIsRead than shows that it is too large.
+func TestNoMoreOfADocumentIsRead(t *testing.T) {
+	in := &endless{}
+	d, err := loadDocument(streams{in: in}, "-")
+	if err != nil || d.Diagnostics[0].Code != "SW104" || in.read != source.MaxSize+1 {
+		t.Errorf("%d bytes were read: %v, %v", in.read, err, d)
 	}
 }
 
