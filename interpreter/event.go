@@ -132,10 +132,18 @@ func (m *machine) handle(ev Event) {
 			m.fault(ev.Error.At("/"))
 		}
 	case Suspend:
-		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: ev.Reason})
+		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: given(ev.Reason)})
 	case Resume:
-		m.setSuspended(false, HistoryEvent{Type: WorkflowResumed, Data: ev.Reason})
+		m.setSuspended(false, HistoryEvent{Type: WorkflowResumed, Data: given(ev.Reason)})
 	}
+}
+
+// given returns the reason of a command as data; nothing if none was given.
+func given(reason string) any {
+	if reason == "" {
+		return nil
+	}
+	return reason
 }
 
 func (m *machine) setSuspended(suspended bool, e HistoryEvent) {
@@ -151,5 +159,5 @@ func (m *machine) cancelRun(ev Cancel) {
 	}
 	m.cancelAll()
 	m.s.Status, m.s.headChanged = StatusCancelled, true
-	m.record(HistoryEvent{Type: WorkflowCancelled, Data: ev.Reason})
+	m.record(HistoryEvent{Type: WorkflowCancelled, Data: given(ev.Reason)})
 }

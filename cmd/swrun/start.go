@@ -138,7 +138,7 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 	}
 	run, err := o.engine.Start(ctx, reference.String(), input, options)
 	if store.RefusedAs(err) == store.NoSuch {
-		return &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", strings.TrimSuffix(reference.String(), ":"+definition.Latest), o.store), hint: "swrun deploy DOC makes it known"}
+		return o.notDeployed(ctx, reference)
 	}
 	var exists *swrun.RunExistsError
 	if errors.As(err, &exists) {
@@ -152,4 +152,26 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 		return err
 	}
 	return o.print(api.NewStarted(run.Instance))
+}
+
+// maxVersions bounds how many versions a hint names.
+const maxVersions = 5
+
+// notDeployed is the error of a workflow that is not deployed. If other versions of it are, it names them.
+func (o *operation) notDeployed(ctx context.Context, r definition.Reference) error {
+	name := r.Namespace + "/" + r.Name
+	if r.Version != definition.Latest {
+		name = r.String()
+	}
+	e := &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", name, o.store), hint: "swrun deploy DOC makes it known"}
+	versions, err := definition.Versions(ctx, o.store, r)
+	if err != nil || len(versions) == 0 {
+		return e // what is wrong is said without them
+	}
+	shown := strings.Join(versions[:min(maxVersions, len(versions))], ", ")
+	if len(versions) > maxVersions {
+		shown += ", …"
+	}
+	e.hint = fmt.Sprintf("deployed versions of %s/%s: %s", r.Namespace, r.Name, shown)
+	return e
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -132,8 +133,10 @@ func leftOrOverdue(d time.Duration) string {
 // possible returns the verbs that the run's state allows.
 func possible(d *client.Description) []string {
 	switch {
-	case d.Lifecycle.Status.Final():
+	case d.Lifecycle.Status == interpreter.StatusCompleted:
 		return []string{"output", "history", "delete"}
+	case d.Lifecycle.Status.Final():
+		return []string{"history", "delete"}
 	case slices.Contains(d.Commands, store.VerbTerminate):
 		return []string{"history"}
 	case slices.Contains(d.Commands, store.VerbCancel):

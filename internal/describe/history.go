@@ -45,5 +45,5 @@ func HistoryLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 			words = append(words, terminal.Printable(shorten.To(string(data), 120)))
 		}
 	}
-	return strings.Join(words, " ") + "\n"
+	return strings.TrimRight(strings.Join(words, " "), " ") + "\n"
 }

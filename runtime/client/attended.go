@@ -88,8 +88,8 @@ func (c *Client) statedReason(ctx context.Context, d *Description) (reason strin
 	}
 	_, err = c.History(ctx, d.Instance, max(0, int(d.Lifecycle.Entries)-reasonWithin), func(e HistoryEntry) error {
 		for _, r := range e.Events {
-			if text, ok := r.Data.(string); ok && r.Type == about {
-				reason = text
+			if r.Type == about {
+				reason, _ = r.Data.(string) // none was given the last time, though one was before
 			}
 		}
 		return nil

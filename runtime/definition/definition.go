@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -134,21 +135,35 @@ func Resolve(ctx context.Context, c store.Catalog, r Reference) (Reference, stri
 }
 
 func latestVersion(ctx context.Context, c store.Catalog, r Reference) (string, error) {
-	keys, err := c.Definitions(ctx)
+	all, err := Versions(ctx, c, r)
+	if err == nil && (len(all) == 0 || !Later(all[0], "")) { // what is no version is never the latest
+		err = &store.Refusal{Code: store.NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
+	}
 	if err != nil {
 		return "", err
 	}
+	return all[0], nil
+}
+
+// Versions returns the deployed versions of the workflow that a reference names, the one that `latest` means first.
+func Versions(ctx context.Context, c store.Catalog, r Reference) (all []string, err error) {
+	keys, err := c.Definitions(ctx)
 	prefix := nameKey + r.Namespace + "/" + r.Name + ":"
-	latest := ""
 	for _, key := range keys {
-		if version, ok := strings.CutPrefix(key, prefix); ok && Later(version, latest) {
-			latest = version
+		if version, ok := strings.CutPrefix(key, prefix); ok {
+			all = append(all, version)
 		}
 	}
-	if latest == "" {
-		return "", &store.Refusal{Code: store.NoSuch, Detail: "workflow " + r.Namespace + "/" + r.Name}
-	}
-	return latest, nil
+	slices.SortStableFunc(all, func(a, b string) int {
+		switch {
+		case Later(a, b):
+			return -1
+		case Later(b, a):
+			return 1
+		}
+		return 0
+	})
+	return all, err
 }
 
 // Later reports whether `latest` means version a rather than b: releases come before pre-releases, and what is no
