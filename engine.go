@@ -226,21 +226,22 @@ func (e *Engine) Run(namespace, id string) *Run {
 // ended or Drain is over. It may be killed at any moment instead; whoever works next goes on. The error says that the store
 // cannot be relied on any more.
 func (e *Engine) Work(ctx context.Context) error {
-	return e.work(ctx, e.workerConfig(), isDamage)
+	return e.work(ctx, e.workerConfig(), nil, isDamage)
 }
 
 // WorkOn is Work for some runs and all that they start, and for nothing else. It ends with the first error of the store.
 func (e *Engine) WorkOn(ctx context.Context, runs ...*Run) error {
 	f, c := newFamily(e.store, runs), e.workerConfig()
 	c.Only = func(i store.Instance) bool { return f.has(ctx, i) }
-	return e.work(ctx, c, func(error) bool { return true })
+	return e.work(ctx, c, f.roots, func(error) bool { return true })
 }
 
-func (e *Engine) work(ctx context.Context, c worker.Config, ends func(error) bool) error {
+// work runs a worker: of all runs, or, if its configuration says which, of some and what they start.
+func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instance, ends func(error) bool) error {
 	if err := e.store.takeOver(ctx); err != nil {
 		return err
 	}
-	defer e.store.engaged(c.Only == nil)()
+	defer e.store.attend(ctx, c.Only == nil, some)()
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {

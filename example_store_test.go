@@ -129,13 +129,13 @@ func ExampleOpenStore() {
 	defer os.RemoveAll(folder)
 	store, err := swrun.OpenStore(ctx, "file:"+filepath.Join(folder, "runs.db"), swrun.StoreConfig{})
 	fmt.Println(strings.HasSuffix(store.URL(), "runs.db"), store.Local(), err)
-	workers, drivers, err := store.Workers(ctx) // nobody works on it yet
-	fmt.Println(workers, drivers, err)
+	workers, err := store.Workers(ctx) // nobody works on it yet
+	fmt.Println(workers, err)
 	fmt.Println(store.Close())
 	// Output:
 	// true is not a kind of store
 	// true true <nil>
-	// 0 0 <nil>
+	// 0 <nil>
 	// <nil>
 }
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/swrun/swrun/boltstore"
@@ -25,8 +25,6 @@ type StoreConfig struct {
 	Require redisstore.Durability
 	// Existing refuses a file that is not there (fs.ErrNotExist); otherwise it is made.
 	Existing bool
-	// IsWorker says that this process works on all runs of the store. A Redis counts such processes as its workers.
-	IsWorker bool
 	// Log says that a Redis does not answer (ERROR), and that it answers again (INFO); default discards. The Redis client writes lines of its own to standard error:
 	// redis.SetLogger of github.com/redis/go-redis/v9 changes that for the whole program.
 	Log *slog.Logger
@@ -41,7 +39,7 @@ type Store struct {
 	failed chan error
 	close  func() error
 
-	workers, drivers atomic.Int64 // of a local store: the engines that work on all its runs, and those that work on any
+	attended attended // of a local store
 }
 
 // OpenStore opens the store that a URL names:
@@ -94,7 +92,7 @@ func openRedis(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 		c.Log.Error("the store does not answer yet; it is waited for", "store", errors.MaskURL(at))
 	})
 	defer slow.Stop()
-	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log, IsWorker: c.IsWorker})
+	s, err := redisstore.Open(ctx, at, redisstore.Config{Require: c.Require, Log: c.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -172,23 +170,54 @@ func (s *Store) URL() string { return s.url }
 // Local reports whether only this process has the store, so that nobody else can work on its runs.
 func (s *Store) Local() bool { return s.local }
 
-// Workers returns how many processes work on all runs of the store now (StoreConfig.IsWorker on a Redis), and how many work on any of
-// them. For a store that only this process has, they are the engines of this process.
-func (s *Store) Workers(ctx context.Context) (workers, drivers int64, err error) {
+// Workers returns how many processes work on all runs of the store now, or on one of some runs. For a store that only this process
+// has, these are engines of this process.
+func (s *Store) Workers(ctx context.Context, runs ...store.Instance) (int64, error) {
 	if redis, ok := s.Store.(*redisstore.Store); ok {
-		return redis.Workers(ctx)
+		return redis.Workers(ctx, runs...)
 	}
-	return s.workers.Load(), s.drivers.Load(), nil
+	return s.attended.workers(runs), nil
 }
 
-// engaged counts an engine that works on the store until the function that it returns is called.
-func (s *Store) engaged(onAll bool) (done func()) {
-	s.drivers.Add(1)
-	if !onAll {
-		return func() { s.drivers.Add(-1) }
+// attend counts an engine among the workers until leave is called: among those of all runs, or of some.
+func (s *Store) attend(ctx context.Context, all bool, runs []store.Instance) (leave func()) {
+	if redis, ok := s.Store.(*redisstore.Store); ok {
+		return redis.Attend(ctx, all, runs)
 	}
-	s.workers.Add(1)
-	return func() { s.workers.Add(-1); s.drivers.Add(-1) }
+	if all {
+		runs = []store.Instance{{}}
+	}
+	s.attended.add(runs, 1)
+	return func() { s.attended.add(runs, -1) }
+}
+
+// attended counts the engines that work on the runs of a local store. Those that work on all of them count for the zero instance.
+type attended struct {
+	mu      sync.Mutex
+	engines map[store.Instance]int64
+}
+
+func (a *attended) add(runs []store.Instance, n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.engines == nil {
+		a.engines = map[store.Instance]int64{}
+	}
+	for _, i := range runs {
+		if a.engines[i] += n; a.engines[i] == 0 {
+			delete(a.engines, i)
+		}
+	}
+}
+
+func (a *attended) workers(runs []store.Instance) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.engines[store.Instance{}]
+	for _, i := range runs {
+		n += a.engines[i]
+	}
+	return n
 }
 
 // Close lets go of the store.

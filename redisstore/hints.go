@@ -21,11 +21,7 @@ func mailHint(partition int, i store.Instance) string {
 // Hints implements store.Reader.
 func (s *Store) Hints(ctx context.Context) <-chan store.Hint {
 	hints := make(chan store.Hint, 256)
-	channels := []string{s.keys.hints()}
-	if s.works {
-		channels = append(channels, s.keys.workers())
-	}
-	subscription := s.client.Subscribe(ctx, channels...)
+	subscription := s.client.Subscribe(ctx, s.keys.hints())
 	go func() {
 		defer close(hints)
 		defer subscription.Close() // its error is that it is closed already

@@ -24,8 +24,6 @@ type Config struct {
 	// Uptime is a clock that nobody can set and that goes on while the machine sleeps; default the system's.
 	Uptime func() time.Duration
 	Log    *slog.Logger // for outages of the server; default discards
-	// IsWorker says that hints are listened to in order to run whatever there is, which Workers counts.
-	IsWorker bool
 }
 
 // DefaultDeployment is what a deployment is called by default.
@@ -116,7 +114,7 @@ func newStore(client redis.UniversalClient, c Config) *Store {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, works: c.IsWorker}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
 	return s

@@ -24,7 +24,6 @@ type Store struct {
 	seen    []atomic.Int64 // highest seq of each partition
 	clocks  []clock        // of each partition
 	uptime  func() time.Duration
-	works   bool
 	frames  frameFields
 	log     *slog.Logger
 	records records

@@ -114,7 +114,7 @@ func (h *host) described(i store.Instance, alone bool) *client.Description {
 	h.Helper()
 	c := client.Config{Store: h.store, Compile: h.compile}
 	if alone {
-		c.Workers = func(context.Context) (workers, drivers int64, err error) { return 0, 0, nil }
+		c.Workers = func(context.Context, ...store.Instance) (int64, error) { return 0, nil }
 	}
 	d, err := client.New(c).Describe(h.Context(), i)
 	h.must(err)

@@ -150,7 +150,7 @@ func (o *operation) reportUnworked(ctx context.Context, open bool) error {
 	if !open {
 		return nil
 	}
-	if workers, _, err := o.store.Workers(ctx); err != nil || workers > 0 { // where they cannot be counted, doctor says why
+	if workers, err := o.store.Workers(ctx); err != nil || workers > 0 { // where they cannot be counted, doctor says why
 		return nil
 	}
 	l := o.errStyle()

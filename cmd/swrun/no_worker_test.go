@@ -90,6 +90,27 @@ func TestMissingWorkerIsReported(t *testing.T) {
 	contains(t, h.exits(exitOK, "describe", "d-1", "--store", h.url), "swrun worker --store "+h.url+" drives all of its runs")
 }
 
+// TestRunThatIsDrivenAloneHasAWorker, and other runs of the store have none.
+func TestRunThatIsDrivenAloneHasAWorker(t *testing.T) {
+	h := newHosted(t)
+	file := mustWriteFile(t, "half.yaml", halfMinuteText)
+	h.exits(exitOK, "deploy", file)
+	h.exits(exitOK, "start", "demo/half", "--id", "other")
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	signals := make(chan os.Signal, 1)
+	c.now, c.signals = time.Now, func() (<-chan os.Signal, func()) { return signals, func() {} }
+	var driving sync.WaitGroup
+	driving.Go(func() { run([]string{"run", file, "--id", "alone"}, c.streams) })
+	h.until("waiting for the timer", "describe", "alone")
+	contains(t, h.exits(exitOK, "describe", "alone"), "Nothing else can move it but a command.", "!No worker", "!To go on")
+	contains(t, h.stderr(exitWaited, "wait", "alone", "--timeout", "10ms"), "!worker")
+	contains(t, h.exits(exitOK, "describe", "other"), "No worker is there to go on with it.", "To go on:")
+	contains(t, h.stderr(exitOK, "ls"), "no worker is connected")
+	signals <- os.Interrupt
+	driving.Wait()
+	h.until("No worker is there to go on with it.", "describe", "alone")
+}
+
 // TestCommandsThatWaitAreNamed: without a worker, what was asked for is named, and what makes no sense any more is not offered.
 func TestCommandsThatWaitAreNamed(t *testing.T) {
 	h := newHosted(t)

@@ -36,7 +36,7 @@ func (p *program) serveCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd)
-	f.makes, f.works = true, true
+	f.makes = true
 	f.options(cmd)
 	return cmd
 }

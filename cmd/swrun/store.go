@@ -31,7 +31,6 @@ type storeFlags struct {
 	require string
 	log     *slog.Logger // nil writes to standard error, for people
 	looks   bool         // it is only looked at, so that no file is made
-	works   bool         // whatever is in it is run
 	alone   bool         // no other command has to find what is in it: it may be in memory
 }
 
@@ -120,7 +119,7 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 	if at == "memory:" && !f.alone {
 		return nil, usagef("name one that is kept, file:runs.db or redis://localhost:6379; a store in memory is for swrun run and bench", "%q, %s, is gone when the command ends", at, because)
 	}
-	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, IsWorker: f.works, Log: f.log, Now: p.now})
+	s, err := swrun.OpenStore(ctx, at, swrun.StoreConfig{Require: redisstore.Durability(f.require), Existing: f.looks, Log: f.log, Now: p.now})
 	var wrong *swrun.StoreURLError
 	var missing *fs.PathError
 	switch {

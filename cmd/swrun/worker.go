@@ -40,7 +40,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 		}),
 	}
 	f.add(cmd)
-	f.makes, f.works = true, true
+	f.makes = true
 	f.options(cmd)
 	return cmd
 }

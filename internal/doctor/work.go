@@ -84,7 +84,7 @@ func present(ctx context.Context, s *swrun.Store, live int64) Finding {
 	connected, where := int64(0), "no other process has the store open"
 	if redis, ok := s.Store.(*redisstore.Store); ok {
 		var err error
-		if connected, _, err = redis.Workers(ctx); err != nil {
+		if connected, err = redis.Workers(ctx); err != nil {
 			return Finding{"SD010", Warning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
 		}
 		where = "no worker is connected"

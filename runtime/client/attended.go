@@ -20,25 +20,23 @@ func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 // attend finds out whether a worker is there: whether the one that holds the run has not renewed its lease in time or cannot be there,
 // and whether any other would take the run. As long as that is not known, there is one.
 func (c *Client) attend(ctx context.Context, d *Description) {
-	workers, drivers := int64(1), int64(1)
+	isWorker := true
 	if c.workers != nil {
-		if w, all, err := c.workers(ctx); err == nil {
-			workers, drivers = w, max(w, all)
+		runs := []store.Instance{d.Instance}
+		if d.Invocation.Family != nil { // who works on a run works on all that it starts
+			runs = append(runs, *d.Invocation.Family)
 		}
+		n, err := c.workers(ctx, runs...)
+		isWorker = n > 0 || err != nil
 	}
-	d.Gone = d.Lifecycle.Held() && (drivers == 0 || !d.Lifecycle.Lease.After(d.At))
-	if workers == 0 && !d.Lifecycle.Status.Final() && !d.attended() {
-		d.NoWorker, d.mayBeDriven = true, drivers > 0
-	}
+	d.Gone = d.Lifecycle.Held() && (!isWorker || !d.Lifecycle.Lease.After(d.At))
+	d.NoWorker = !isWorker && !d.Lifecycle.Status.Final()
 }
 
 // lacksWorker says that no worker is there, and that the run does not go on for that reason.
 func (d *Description) lacksWorker() string {
-	switch {
-	case !d.NoWorker:
+	if !d.NoWorker {
 		return ""
-	case d.mayBeDriven:
-		return " No worker is there to go on with it, unless a process drives this run alone."
 	}
 	return " No worker is there to go on with it."
 }

@@ -24,8 +24,8 @@ type Config struct {
 	Store   store.Store
 	Compile definition.Compile // needed for Describe, and for starts whose timeouts count from when they are accepted
 	Nonce   func() string      // default random; ids of commands
-	// Workers returns how many processes work on all runs of the store, and how many on any; nil if that is not known.
-	Workers func(context.Context) (workers, drivers int64, err error)
+	// Workers returns how many processes work on all runs of the store, or on one of some; nil if that is not known.
+	Workers func(ctx context.Context, runs ...store.Instance) (int64, error)
 	// Limits are those of a start.
 	Limits limits.Set
 }
@@ -34,7 +34,7 @@ type Config struct {
 type Client struct {
 	store    store.Store
 	nonce    func() string
-	workers  func(context.Context) (workers, drivers int64, err error)
+	workers  func(ctx context.Context, runs ...store.Instance) (int64, error)
 	limits   limits.Set
 	programs *definition.Programs
 }

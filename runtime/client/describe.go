@@ -30,7 +30,6 @@ type Description struct {
 	Gone         bool         // the worker that held it is gone, and no other one has taken it over
 	Commands     []store.Verb // that were given to it and that no worker has carried out yet: each once, the last one last
 	NoWorker     bool         // it has not ended, and no worker is there to take it
-	mayBeDriven  bool         // NoWorker, but some process drives runs of its own, which this may be one of
 	Reason       string       // that was given when it was cancelled or suspended
 	Why          string       // what it waits for, until when, and whether anything else can move it
 	Then         string       // what happens when the first deadline passes; empty if there is none
