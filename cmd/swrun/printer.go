@@ -182,7 +182,7 @@ func compileQuery(flag, source string, now func() time.Time) (*query, error) {
 		return nil, syntaxUsage(flag, source, err)
 	}
 	for _, name := range code.Variables() {
-		return nil, usagef("only the input is known here", "%s uses $%s, which does not exist here", flag, name)
+		return nil, usagef("there are no variables here, and . is the value that it is evaluated for", "%s uses the variable $%s", flag, name)
 	}
 	return &query{code: code, now: now}, nil
 }

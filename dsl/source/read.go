@@ -184,7 +184,7 @@ func (s *sizeCheck) check(n *yaml.Node, depth int) bool {
 		s.report(n, fmt.Sprintf("the document has more than %d values", MaxNodes), "split it into several workflows")
 		return false
 	case depth > MaxDepth:
-		s.report(n, fmt.Sprintf("the document is nested deeper than %d levels", MaxDepth), "name the inner tasks under `use.functions`")
+		s.report(n, fmt.Sprintf("the document is nested deeper than %d levels", MaxDepth), "nest it less; tasks inside of others can be named under `use.functions`")
 		return false
 	case s.bytes > MaxSize:
 		s.report(n, fmt.Sprintf("the values of the document have more than %d bytes, aliases written out", MaxSize), "name what is used often under `use`")

@@ -52,7 +52,7 @@ func (b *benchmark) crash(ctx context.Context) (*Measured, error) {
 	}
 	var took []time.Duration
 	m.Lost, m.Duplicates, err = b.account(ctx, gaps(&took))
-	m.latencies(took)
+	m.durations(stepTook, took)
 	return m, err
 }
 

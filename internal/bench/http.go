@@ -60,7 +60,7 @@ func (b *benchmark) http(ctx context.Context) (*Measured, error) {
 	m.WorkerRSS = rss()
 	var gap []time.Duration
 	m.Lost, m.Duplicates, err = b.account(ctx, gaps(&gap))
-	m.latencies(gap)
+	m.durations(stepTook, gap)
 	return m, err
 }
 

@@ -37,7 +37,7 @@ func (b *benchmark) long(ctx context.Context) (*Measured, error) {
 		ends = append(ends, e.CommittedAt)
 		gap(e)
 	})
-	m.latencies(took)
+	m.durations(stepTook, took)
 	if tenth := len(ends) / 10; tenth > 0 {
 		first, last := ends[tenth].Sub(ends[0]), ends[len(ends)-1].Sub(ends[len(ends)-1-tenth])
 		m.GrowthPerStep = float64(last) / float64(max(first, time.Millisecond))

@@ -9,8 +9,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 )
 
-// Measured are the figures of a scenario. The percentiles are of lateness, from when something was due to when it was stored; in
-// scenarios where nothing is due, of how long a step took.
+// Measured are the figures of a scenario. The percentiles are of what percentilesOf says.
 type Measured struct {
 	Scenario         string  `json:"scenario"`
 	Runs             int     `json:"runs"`
@@ -29,6 +28,7 @@ type Measured struct {
 	RatioToRaw       float64 `json:"ratio_to_raw"`
 	GrowthPerStep    float64 `json:"cost_at_end_to_beginning,omitempty"`
 	Recovery         float64 `json:"recovery_seconds,omitempty"`
+	BurstLateness    float64 `json:"burst_late_seconds,omitempty"` // of the last of those that were due at once
 	CPUPerStep       float64 `json:"worker_cpu_us_per_step,omitempty"`
 	RawHTTPPerS      float64 `json:"raw_http_per_s,omitempty"`
 	RawHTTPCPU       float64 `json:"raw_http_cpu_us_per_request,omitempty"`
@@ -37,10 +37,19 @@ type Measured struct {
 	Removed          float64 `json:"removed_per_s,omitempty"`
 	StoreOpsPerS     float64 `json:"store_ops_per_s,omitempty"`
 	WorkerCPU        float64 `json:"worker_cpu_percent,omitempty"`
+
+	percentilesOf string // lateBy or stepTook
 }
 
-// latencies fills in the percentiles of some latenesses.
-func (m *Measured) latencies(all []time.Duration) {
+// What percentiles are of.
+const (
+	lateBy   = "late by" // from when something was due to when it was stored
+	stepTook = "a step took"
+)
+
+// durations fills in the percentiles of some durations.
+func (m *Measured) durations(of string, all []time.Duration) {
+	m.percentilesOf = of
 	if len(all) == 0 {
 		return
 	}
@@ -48,7 +57,7 @@ func (m *Measured) latencies(all []time.Duration) {
 	at := func(q float64) float64 { return milliseconds(all[min(len(all)-1, int(q*float64(len(all))))]) }
 	m.P50, m.P99, m.Max = at(0.5), at(0.99), milliseconds(all[len(all)-1])
 	for _, d := range all {
-		if d < 0 {
+		if of == lateBy && d < 0 {
 			m.Early++
 		}
 	}
@@ -77,7 +86,10 @@ func (m *Measured) String() string {
 			m.CPUPerStep, 100*m.RatioToRaw, m.RawHTTPPerS, m.RawHTTPCPU)
 	}
 	if m.Max > 0 {
-		fmt.Fprintf(&b, ", late by p50 %.1fms p99 %.1fms max %.1fms, early %d", m.P50, m.P99, m.Max, m.Early)
+		fmt.Fprintf(&b, ", %s p50 %.1fms p99 %.1fms max %.1fms", m.percentilesOf, m.P50, m.P99, m.Max)
+	}
+	if m.percentilesOf == lateBy {
+		fmt.Fprintf(&b, ", early %d", m.Early)
 	}
 	if m.RedisBytesPerRun > 0 {
 		fmt.Fprintf(&b, ", %.0f bytes a run", m.RedisBytesPerRun)
@@ -87,6 +99,9 @@ func (m *Measured) String() string {
 	}
 	if m.Recovery > 0 {
 		fmt.Fprintf(&b, ", recovered in %.2fs", m.Recovery)
+	}
+	if m.BurstLateness > 0 {
+		fmt.Fprintf(&b, ", the last of those due at once late by %.2fs", m.BurstLateness)
 	}
 	if m.Started > 0 {
 		fmt.Fprintf(&b, ", started %.0f/s, ended %.0f/s, removed %.0f/s", m.Started, m.Ended, m.Removed)

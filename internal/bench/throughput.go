@@ -64,7 +64,7 @@ func (b *benchmark) throughput(ctx context.Context) (*Measured, error) {
 	m.WorkerRSS = rss()
 	var took []time.Duration
 	m.Lost, m.Duplicates, err = b.account(ctx, gaps(&took))
-	m.latencies(took)
+	m.durations(stepTook, took)
 	return m, err
 }
 

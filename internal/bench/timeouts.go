@@ -39,7 +39,7 @@ func (b *benchmark) timeouts(ctx context.Context) (*Measured, error) {
 	}
 	var late []time.Duration
 	m.Lost, m.Duplicates, err = b.account(ctx, func(e client.HistoryEntry) { late = append(late, lateTimeouts(e)...) })
-	m.latencies(late)
+	m.durations(lateBy, late)
 	return m, err
 }
 

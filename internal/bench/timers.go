@@ -27,7 +27,7 @@ func (b *benchmark) timers(ctx context.Context) (*Measured, error) {
 	spread.Early += burst.Early
 	spread.Runs += burst.Runs
 	spread.Steps += burst.Steps
-	spread.Recovery = burst.Max / 1000 // until the last of those that were due at once was done
+	spread.BurstLateness = burst.Max / 1000
 	return spread, nil
 }
 
@@ -68,7 +68,7 @@ func (b *benchmark) sleepUntil(ctx context.Context, n int, over time.Duration) (
 	m.Lost, m.Duplicates, err = b.account(ctx, func(e client.HistoryEntry) {
 		late = append(late, lateness(e, due)...)
 	})
-	m.latencies(late)
+	m.durations(lateBy, late)
 	return m, err
 }
 
