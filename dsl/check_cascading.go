@@ -77,11 +77,15 @@ func (m parseError) surrounds(own Pointer) bool {
 	return m.task == "" || within(own, m.task) || within(m.task, own)
 }
 
-// isUnknownSection reports whether the error is a property of the workflow that does not exist: it may have been `use`.
+// isUnknownSection reports whether the error is a property of the workflow that does not exist, and may have been `use`.
 func (m parseError) isUnknownSection() bool {
 	tokens := m.at.Tokens()
-	known := []string{"document", "input", "do", "timeout", "output", "schedule", "evaluate"}
-	return len(tokens) == 1 && !slices.Contains(known, tokens[0])
+	others := []string{"document", "input", "do", "timeout", "output", "schedule", "evaluate"}
+	if len(tokens) != 1 || slices.Contains(others, tokens[0]) {
+		return false
+	}
+	meant := otherKeyFor(tokens[0], append(others, "use"))
+	return meant == "use" || meant == ""
 }
 
 // mayBind reports whether the error stands where a task binds variables, or is a property that the task does not have.

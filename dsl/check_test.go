@@ -63,6 +63,19 @@ do:
 do:
   - a: { call: nofunction, timeout: nope, then: nowhere }
 `, []string{"SW203", "SW203", "SW201"}},
+		{"undefined names are reported beside a misspelt timeout of the workflow", `timout: { after: PT1S }
+do:
+  - a: { raise: { error: nope } }
+  - b: { call: nofunction }
+`, []string{"SW203", "SW203"}},
+		{"a misspelt use leaves names undefined", `uses: { errors: {} }
+do:
+  - a: { raise: { error: nope } }
+`, nil},
+		{"a section under another name leaves names undefined", `definitions: { errors: {} }
+do:
+  - a: { raise: { error: nope } }
+`, nil},
 		{"a misspelt each leaves a variable unbound", `do:
   - a: { for: { eachh: x, in: '[]' }, do: [{ b: { set: { y: $x } } }] }
 `, nil},

@@ -70,7 +70,7 @@ func (c *callHTTPBody) prepare(s *interpreter.Scope) (*httpRequest, *errors.Erro
 		return nil, err
 	}
 	r := &httpRequest{Format: c.format, Redirect: c.redirect}
-	if !isToken(method) {
+	if !dsl.IsToken(method) {
 		return nil, s.WithExpression(errors.Expressionf("the method must be a word such as GET, got %s", shorten.Quoted(method)), c.method)
 	}
 	r.Method = strings.ToUpper(method)
@@ -88,13 +88,6 @@ func (c *callHTTPBody) prepare(s *interpreter.Scope) (*httpRequest, *errors.Erro
 	}
 	r.Authentication, err = c.authentication.prepare(s, input)
 	return r, err
-}
-
-// isToken reports whether s is a token of RFC 9110.
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-	})
 }
 
 func (c *callHTTPBody) prepareHeaders(s *interpreter.Scope, input any) (map[string]string, *errors.Error) {
@@ -125,7 +118,7 @@ func checkHeader(name, text string, twice bool) *errors.Error {
 	switch {
 	case twice:
 		return errors.Expressionf("the header %q is given twice: upper and lower case make no difference", name)
-	case !isToken(name) || strings.ContainsFunc(text, isControl):
+	case !dsl.IsToken(name) || strings.ContainsFunc(text, isControl):
 		return errors.Expressionf("the header %q cannot be sent: its name or value holds characters that are not allowed", name)
 	case name == "Host" && !isHost(text):
 		return errors.Expressionf("the header %q must be a host with or without a port", name)
