@@ -36,8 +36,9 @@ func (p *program) runCommand() *cobra.Command {
   swrun run order.yaml --id order-7`,
 		Long: `DOC is a file, or - for standard input. Standard output gets the workflow's output and nothing else.
 Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input, 6: --id is another run,
-10: faulted, 124: timed out, 130: interrupted. With --id the run is kept in a store, by default
-.swrun/store.db of the project; killed and run again, it goes on where it was. Other documents in DOC's folder are found by run.workflow tasks.`,
+10: faulted, 124: timed out, 130: interrupted. With --id the run is kept in a store, that of --store or SWRUN_STORE, by default
+.swrun/store.db of the project; killed and run again, it goes on where it was. --store alone keeps it under a new id;
+SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by run.workflow tasks.`,
 		Args: exactly("a document"), ValidArgsFunction: documentArgs,
 		RunE: verb(func(args []string) error { return p.reportFailure(f.errors, p.runDocument(args[0], f)) }),
 	}
@@ -54,6 +55,7 @@ Exit 0: completed, 3: the document is invalid, 4: input.schema refuses the input
 	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; the same command continues it")
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.store.add(cmd)
+	flags.Lookup("store").Usage = "keep the run here, without --id under a new id: " + storeForms + " or memory: (with --id also SWRUN_STORE)"
 	completeValues(cmd, "errors", []string{"human", "json"})
 	completeValues(cmd, "progress", progress.Modes())
 	completeValues(cmd, "clock", []string{"real", "virtual"})

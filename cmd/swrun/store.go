@@ -34,7 +34,10 @@ type storeFlags struct {
 	alone   bool         // no other command has to find what is in it: it may be in memory
 }
 
-const storeUsage = "where runs live: redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH; for run and bench memory: (also SWRUN_STORE)"
+const (
+	storeForms = "redis://, rediss:// or redis+cluster://HOST:PORT, file:PATH"
+	storeUsage = "where runs live: " + storeForms + "; for run and bench memory: (also SWRUN_STORE)"
+)
 
 func (f *storeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "store", "", storeUsage)
