@@ -18,7 +18,7 @@ import (
 
 // awaited returns how a run has ended; if it has not within a time, that is exit 8.
 func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Duration) (execution.Outcome, error) {
-	outcome, done, err := o.client.Outcome(ctx, i)
+	outcome, done, err := o.ended(ctx, i, wait)
 	var stuck *client.QuarantinedError
 	if waits := wait > 0 && !o.store.Local(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
 		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
@@ -44,6 +44,20 @@ func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Dur
 	return outcome, o.unfinished(ctx, i)
 }
 
+// ended returns how a run has ended, if it has. A store that does not answer keeps who waits no longer than the time that is given.
+func (o *operation) ended(ctx context.Context, i store.Instance, wait time.Duration) (execution.Outcome, bool, error) {
+	if wait == 0 {
+		return o.client.Outcome(ctx, i)
+	}
+	asking, stop := context.WithTimeout(ctx, max(wait, answerWithin))
+	defer stop()
+	outcome, done, err := o.client.Outcome(asking, i)
+	if err != nil && asking.Err() != nil && ctx.Err() == nil {
+		err = o.unfinished(ctx, i)
+	}
+	return outcome, done, err
+}
+
 // unattended is the error of waiting for a run of an embedded store, which only one process at a time can have.
 func (o *operation) unattended(i store.Instance) error {
 	store := o.flags.storeFlag()
@@ -55,6 +69,8 @@ func (o *operation) unattended(i store.Instance) error {
 
 // unfinished is the error of a run that has not ended. It says so if the reason is that no worker is there.
 func (o *operation) unfinished(ctx context.Context, i store.Instance) error {
+	ctx, done := context.WithTimeout(ctx, answerWithin) // a store that does not answer keeps nobody waiting
+	defer done()
 	e := &exitError{code: exitWaited, message: fmt.Sprintf("%s has not ended yet", i), hint: "swrun describe " + i.ID + o.flags.storeFlag() + " shows what it waits for"}
 	if o.lacksWorker(ctx, i) {
 		e.message += "; " + o.noWorker()

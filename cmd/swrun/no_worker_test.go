@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/redisstore/redistest"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -109,6 +110,21 @@ func TestRunThatIsDrivenAloneHasAWorker(t *testing.T) {
 	signals <- os.Interrupt
 	driving.Wait()
 	h.until("No worker is there to go on with it.", "describe", "alone")
+}
+
+// TestTimeoutOfWaitHoldsWithoutTheStore: it ends although the store has stopped answering meanwhile.
+func TestTimeoutOfWaitHoldsWithoutTheStore(t *testing.T) {
+	server := redistest.Start(t)
+	h := &hosted{t, server.URL()}
+	h.exits(exitOK, "deploy", mustWriteFile(t, "half.yaml", halfMinuteText))
+	h.exits(exitOK, "start", "demo/half", "--id", "d-3")
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	said := &firstWrite{done: server.Kill}
+	c.now, c.err = time.Now, said
+	if code := run([]string{"wait", "d-3", "demo/d-3", "--timeout", "1s"}, c.streams); code != exitWaited {
+		t.Errorf("it ended with %d", code)
+	}
+	contains(t, said.text, "demo/d-3 does not go on")
 }
 
 // TestCommandsThatWaitAreNamed: without a worker, what was asked for is named, and what makes no sense any more is not offered.
