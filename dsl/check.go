@@ -27,7 +27,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkExpressions, checkLookalikes, checkInputFields, checkClock,
 		checkSecrets, checkUntrusted,
 		checkCorrelations, checkScheduleEvents,
-		checkEndpoints, checkHTTPNames, checkEvaluate, checkFormats, checkSchedule,
+		checkRequests, checkEvaluate, checkFormats, checkSchedule,
 	} {
 		rule(c)
 	}
