@@ -219,3 +219,10 @@ func usingSecrets(names ...string) *dsl.Workflow {
 	w, _ := dsl.Parse("w.yaml", []byte("use: {secrets: ["+strings.Join(names, ", ")+"]}")) // what else it lacks does not matter
 	return w
 }
+
+func TestExpressionsThatAreNotUTF8AreRefused(t *testing.T) {
+	_, err := compileQuery("--jq", "\"\xfc\"", time.Now)
+	if err == nil || err.Error() != "--jq is not a valid expression: line 1, column 2: the byte 0xfc is not UTF-8" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -177,6 +177,9 @@ func compileQuery(flag, source string, now func() time.Time) (*query, error) {
 	if source == "" {
 		return nil, nil
 	}
+	if err := jsonvalue.CheckUTF8([]byte(source)); err != nil {
+		return nil, usagef("", "%s is not a valid expression: %s", flag, err)
+	}
 	code, err := expr.Compile(source)
 	if err != nil {
 		return nil, syntaxUsage(flag, source, err)
