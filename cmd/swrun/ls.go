@@ -71,6 +71,9 @@ func (f *lsFlags) parse() (whereConditions, error) {
 	}
 	if f.filter.Workflow != "" && err == nil {
 		err = checkRunsOf("--workflow", f.filter.Workflow)
+		if err == nil && strings.ContainsAny(f.filter.Workflow, "*?[") {
+			err = usagef("--where 'workflow=demo/*' takes patterns", "--workflow takes one workflow, got %q", f.filter.Workflow)
+		}
 	}
 	f.filter.Namespace, f.filter.Labels = f.namespace, labels
 	return chosen, cmp.Or(err, atLeast("--limit", f.limit, 1))
