@@ -56,7 +56,7 @@ func (s *Store) repeat(ctx context.Context, c *call) ([]reply, error) {
 		n, err := s.node(ctx, c.partition)
 		var all []reply
 		if err == nil {
-			all, err = s.try(ctx, n, &request{ctx: ctx, call: c})
+			all, err = s.try(ctx, n, &request{unwanted: ctx.Done(), call: c})
 		}
 		if err == nil {
 			n.outage.ended(s.uptime)

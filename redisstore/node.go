@@ -17,7 +17,7 @@ import (
 
 // request is what one caller wants of a script, or of plain commands.
 type request struct {
-	ctx      context.Context // of who waits for it: what is queued after its end is not sent
+	unwanted <-chan struct{} // closed when nobody waits for it any more: what is queued is not sent then
 	commands []redis.Cmder   // instead of a script; what follows is about scripts, but for err and done
 	*call
 	echo string
@@ -125,7 +125,10 @@ func divided(requests []*request) (scripts, plain []*request) {
 func stillWanted(requests []*request) []*request {
 	wanted := make([]*request, 0, len(requests))
 	for _, r := range requests {
-		if r.err = r.ctx.Err(); r.err == nil {
+		select {
+		case <-r.unwanted:
+			r.err = context.Canceled // which nobody reads
+		default:
 			wanted = append(wanted, r)
 		}
 	}

@@ -29,7 +29,7 @@ func TestNodeThatLeaves(t *testing.T) {
 	s.mu.Lock()
 	s.nodes[gone] = n
 	s.mu.Unlock()
-	r := &request{ctx: t.Context(), call: &call{script: &s.scripts.page}, done: make(chan struct{})}
+	r := &request{call: &call{script: &s.scripts.page}, done: make(chan struct{})}
 	go s.enqueue(t.Context(), n, r)
 	<-dialing
 	gone.Close() // as go-redis does with the client of a server that has left
@@ -56,7 +56,7 @@ func TestNodeThatLeaves(t *testing.T) {
 func TestWhatOneRunTakes(t *testing.T) {
 	scripts := newScripts()
 	of := func(s *script, partition, bytes, more int) *request {
-		return &request{ctx: t.Context(), call: &call{partition: partition, script: s, args: append(make([]any, more), make([]byte, bytes))}}
+		return &request{call: &call{partition: partition, script: s, args: append(make([]any, more), make([]byte, bytes))}}
 	}
 	small := func(partition int) *request { return of(&scripts.apply, partition, 100, 0) }
 	large := func() *request { return of(&scripts.apply, 0, maxRunBytes*2/3, 0) }

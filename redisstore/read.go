@@ -57,7 +57,7 @@ func (s *Store) ownPipeline(pipe func(*redis.Client) redis.Pipeliner) sending {
 func (s *Store) sharedPipeline(ctx context.Context, n *node, f func(redis.Pipeliner)) error {
 	p := n.client.Pipeline()
 	f(p)
-	r := &request{ctx: ctx, commands: p.Cmds(), done: make(chan struct{})}
+	r := &request{unwanted: ctx.Done(), commands: p.Cmds(), done: make(chan struct{})}
 	if err := s.enqueue(ctx, n, r); err != nil {
 		return err
 	}
