@@ -91,7 +91,7 @@ func (e *environment) config(base string, load interpreter.Loader, performed cal
 	}
 	return interpreter.Config{
 		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits,
-		Runtime: map[string]any{"name": "swrun", "version": Version(), "metadata": map[string]any{}},
+		Runtime: map[string]any{"name": "swrun", "version": Version()},
 	}
 }
 

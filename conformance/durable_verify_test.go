@@ -97,9 +97,9 @@ func (d *durable) verifyInstance(i store.Instance) {
 		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Lifecycle)
 	}
 	program := d.program(info.Definition)
-	folded, err := interpreter.Replay(program, interpreter.NewState(i.Namespace, i.ID), info.Start(program, l.Lifecycle), entries)
+	folded, err := interpreter.Replay(program, info.NewState(i), info.Start(program, l.Lifecycle), entries)
 	d.must(err)
-	stored, err := interpreter.Restore(program, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State)
+	stored, err := interpreter.Restore(program, info.NewState(i), info.Input.V, l.State)
 	d.must(err)
 	if diff := cmp.Diff(mustJSON(d.t, stored), mustJSON(d.t, folded)); diff != "" {
 		d.t.Errorf("%s: the history does not make the state (-want +got):\n%s", i, diff)

@@ -87,7 +87,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body) // a broken body shows in the answer
 	headers := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		if name == "Content-Type" || strings.HasPrefix(name, "X-") && name != "X-Swrun-Attempt" {
+		if name == "Content-Type" || name == "Swrun-Deadline" || strings.HasPrefix(name, "X-") && name != "X-Swrun-Attempt" {
 			headers[name] = strings.Join(r.Header[name], ", ")
 		}
 	}

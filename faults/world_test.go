@@ -307,11 +307,11 @@ func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpret
 		w.Fatal(err)
 	}
 	p := w.program(info)
-	folded, err := interpreter.Replay(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), entries)
+	folded, err := interpreter.Replay(p, info.NewState(i), info.Start(p, l.Lifecycle), entries)
 	if err != nil {
 		w.Fatal(err)
 	}
-	stored, err := interpreter.Restore(p, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State)
+	stored, err := interpreter.Restore(p, info.NewState(i), info.Input.V, l.State)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -184,10 +184,9 @@ func ActiveDeadlines(p *Program, s *State) []ActiveDeadline {
 	return all
 }
 
-// StateAtStart returns the state of a run that has begun and has not done anything yet: its deadlines are active. The error
-// says why the workflow's timeout cannot be evaluated.
-func StateAtStart(p *Program, namespace, id string, ev Start) (*State, *errors.Error) {
-	s := NewState(namespace, id)
+// StateAtStart turns the state of a run that has not started into that of one that has begun and has not done anything yet: its
+// deadlines are active. The error says why the workflow's timeout cannot be evaluated.
+func StateAtStart(p *Program, s *State, ev Start) (*State, *errors.Error) {
 	m := &machine{p: p, s: s, now: ev.StartedAt}
 	m.scope.m, s.redact = m, p.redactions()
 	ev.Input = s.redact.EscapeReferences(ev.Input)

@@ -98,7 +98,9 @@ func Replay(p *Program, s *State, start Start, steps []HistoryStep) (*State, err
 			continue
 		}
 		var err error
-		if s, err = Restore(p, NewState(s.Namespace, s.ID), start.Input, *e.State); err != nil {
+		fresh := NewState(s.Namespace, s.ID)
+		fresh.Metadata = s.Metadata
+		if s, err = Restore(p, fresh, start.Input, *e.State); err != nil {
 			return nil, err
 		}
 	}

@@ -31,6 +31,7 @@ func (s Status) Final() bool {
 // State is a run as data. It belongs to one driver at a time; Step changes it in place. The workflow's data in it is shared
 // and never written to.
 type State struct {
+	Metadata  Metadata // is never stored: whoever restores the state knows how the run was started
 	ID        string
 	Namespace string
 	Status    Status // pending, running or final; Phase tells more

@@ -64,6 +64,7 @@ type machine struct {
 	recordedBytes int // bytes of the step's history events and requests so far
 
 	workflowValue map[string]any // $workflow, once it is used
+	runtimeValue  map[string]any // $runtime, the same
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is not an error
 	work          int            // units of work so far
 	expired       *errors.Error  // the timeout error of the deadline that has passed, as it is being passed on

@@ -32,7 +32,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	t.Run("state", func(t *testing.T) {
 		s := &State{}
 		fill(t, reflect.ValueOf(s).Elem(), []string{
-			"ID", "Namespace", "Input", "Context", "frames", // stored elsewhere
+			"ID", "Namespace", "Metadata", "Input", "Context", "frames", // stored elsewhere
 			"queued", "headChanged", "contextChanged", "ended", "free", "lastKey", "sizes", "redact", // of the state in memory
 		})
 		s.Status = StatusCompleted

@@ -49,7 +49,7 @@ func (s *Scope) Variable(name string) any {
 	case "workflow":
 		return s.m.workflow()
 	case "runtime":
-		return s.m.p.runtimeValue()
+		return s.m.runtime()
 	}
 	return nil
 }
@@ -128,11 +128,16 @@ func (m *machine) workflow() any {
 	return m.workflowValue
 }
 
-func (p *Program) runtimeValue() any {
-	if p.config.Runtime == nil {
+// runtime is $runtime: what the host says of itself, and how the run was started.
+func (m *machine) runtime() any {
+	if m.p.config.Runtime == nil {
 		return nil
 	}
-	return p.config.Runtime
+	if m.runtimeValue == nil {
+		m.runtimeValue = maps.Clone(m.p.config.Runtime)
+		m.runtimeValue["metadata"] = m.s.redact.EscapeReferences(m.s.metadata())
+	}
+	return m.runtimeValue
 }
 
 // timeValue is the DSL's date and time descriptor.

@@ -58,7 +58,7 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		folded, err := interpreter.Replay(d.Program, interpreter.NewState(i.Namespace, i.ID), info.Start(d.Program, l.Lifecycle), entries)
+		folded, err := interpreter.Replay(d.Program, info.NewState(i), info.Start(d.Program, l.Lifecycle), entries)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 			kinds = append(kinds, k)
 		}
 	}
-	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits})
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits, Runtime: map[string]any{"name": "swrun"}})
 	return p, found.Err()
 }
 

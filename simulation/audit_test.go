@@ -300,7 +300,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 		plain[n] = e.HistoryStep
 	}
 	p := w.program(info.Definition)
-	folded, err := interpreter.Replay(p, interpreter.NewState(i.Namespace, i.ID), info.Start(p, l.Lifecycle), plain)
+	folded, err := interpreter.Replay(p, info.NewState(i), info.Start(p, l.Lifecycle), plain)
 	if err != nil {
 		w.problem("I2: the history of %s does not fold: %s", i, err)
 		return
@@ -308,7 +308,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 	if l.State.Head == nil {
 		return // it has not begun
 	}
-	stored, err := interpreter.Restore(p, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State)
+	stored, err := interpreter.Restore(p, info.NewState(i), info.Input.V, l.State)
 	if err != nil {
 		w.problem("I2: the state of %s cannot be read: %s", i, err)
 		return

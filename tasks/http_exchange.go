@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-resty/resty/v2"
 	"github.com/icholy/digest"
@@ -46,9 +47,13 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 		method: request.Method, uri: request.URI, url: u, host: cmp.Or(request.Headers["Host"], u.Host), body: request.Body,
 		redirect: request.Redirect, origin: originOf(u), private: r.ReadsSecret || request.Authentication != nil || u.User != nil,
 	}
-	values := [...]string{userAgent, r.Key, strconv.Itoa(r.Attempt)}
+	values := [...]string{userAgent, r.Key, strconv.Itoa(r.Attempt), ""}
 	e.header = make(http.Header, len(request.Headers)+len(values)+1)
 	e.header["User-Agent"], e.header["Idempotency-Key"], e.header["X-Swrun-Attempt"] = values[0:1:1], values[1:2:2], values[2:3:3]
+	if !r.Deadline.IsZero() {
+		values[3] = r.Deadline.UTC().Format(time.RFC3339Nano)
+		e.header["Swrun-Deadline"] = values[3:4:4]
+	}
 	for name, value := range request.Headers {
 		e.header[name] = []string{value}
 		e.private = e.private || isCredential(name)

@@ -200,7 +200,7 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.
 		return 0, err
 	}
 	start := info.Start(p, store.Lifecycle{Created: work.At, Started: work.At})
-	begun, _ := interpreter.StateAtStart(p, i.Namespace, i.ID, start) // a timeout whose expression fails is none yet: the run will say why
+	begun, _ := interpreter.StateAtStart(p, info.NewState(i), start) // a timeout whose expression fails is none yet: the run will say why
 	for _, d := range begun.Deadlines {
 		if length := d.At.Sub(d.StartedAt); !d.Fixed && (shortest == 0 || length < shortest) {
 			shortest = max(length, time.Millisecond)
@@ -266,7 +266,7 @@ func (c *Client) Outcome(ctx context.Context, i store.Instance) (o execution.Out
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}
-	s, err := interpreter.Restore(nil, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State)
+	s, err := interpreter.Restore(nil, info.NewState(i), info.Input.V, l.State)
 	if err != nil {
 		return execution.Outcome{}, false, err
 	}

@@ -66,7 +66,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	}
 	if l.State.Head == nil {
 		d.State, d.RunDeadlines = d.begun()
-	} else if d.State, err = interpreter.Restore(nil, interpreter.NewState(i.Namespace, i.ID), info.Input.V, l.State); err != nil {
+	} else if d.State, err = interpreter.Restore(nil, info.NewState(i), info.Input.V, l.State); err != nil {
 		return nil, err
 	} else {
 		d.RunDeadlines = d.State.Deadlines
@@ -91,7 +91,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 // run that no worker has taken are active only if they count from when it was accepted.
 func (d *Description) begun() (*interpreter.State, []interpreter.Deadline) {
 	// A timeout whose expression fails is left out: the run will say why.
-	s, _ := interpreter.StateAtStart(d.Program, d.Instance.Namespace, d.Instance.ID, d.Invocation.Start(d.Program, d.Lifecycle))
+	s, _ := interpreter.StateAtStart(d.Program, d.Invocation.NewState(d.Instance), d.Invocation.Start(d.Program, d.Lifecycle))
 	all := s.Deadlines
 	if d.Lifecycle.Status == interpreter.StatusPending && !d.Invocation.TimeoutsFromAccept {
 		s.Deadlines = slices.DeleteFunc(slices.Clone(all), func(l interpreter.Deadline) bool { return !l.Fixed })

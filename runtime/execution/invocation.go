@@ -52,6 +52,13 @@ func (i *Invocation) Plain() bool {
 	return !started && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.TimeoutsFromAccept
 }
 
+// NewState returns the state of the run before it has started.
+func (i *Invocation) NewState(instance store.Instance) *interpreter.State {
+	s := interpreter.NewState(instance.Namespace, instance.ID)
+	s.Metadata = interpreter.Metadata{BusinessKey: i.BusinessKey, Labels: i.Labels}
+	return s
+}
+
 // Parent is the task that waits for a child workflow.
 type Parent struct {
 	Instance store.Instance       `json:"i"`

@@ -70,8 +70,8 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.stored, x.batch, x.queue, x.slots.deferred = c.Lifecycle, batch{}, nil, nil
 	x.children = map[interpreter.EffectID]child{}
 	if c.State.Head == nil {
-		x.state = interpreter.NewState(x.instance.Namespace, x.instance.ID)
-	} else if x.state, err = interpreter.Restore(x.program, interpreter.NewState(x.instance.Namespace, x.instance.ID), x.invocation.Input.V, c.State); err != nil {
+		x.state = x.invocation.NewState(x.instance)
+	} else if x.state, err = interpreter.Restore(x.program, x.invocation.NewState(x.instance), x.invocation.Input.V, c.State); err != nil {
 		return err
 	}
 	if x.quarantined() {

@@ -41,7 +41,7 @@ func (x *Execution) terms() (end, first time.Time, event interpreter.Event) {
 	if x.state.Status == interpreter.StatusPending {
 		start := x.invocation.Start(x.program, x.stored)
 		// A timeout whose expression fails has no deadline. The run would fault, but that is work.
-		begun, _ := interpreter.StateAtStart(x.program, x.instance.Namespace, x.instance.ID, start)
+		begun, _ := interpreter.StateAtStart(x.program, x.invocation.NewState(x.instance), start)
 		return begun.NextDeadline(), begun.NextDeadline(), start
 	}
 	return interpreter.LatestEnd(x.program, x.state), x.state.NextDeadline(), interpreter.Due{}

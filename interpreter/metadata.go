@@ -1,0 +1,20 @@
+package interpreter
+
+// Metadata is what the start of a run said of it besides its input. Expressions see it as $runtime.metadata.
+type Metadata struct {
+	BusinessKey string
+	Labels      map[string]string
+}
+
+// metadata is $runtime.metadata.
+func (s *State) metadata() map[string]any {
+	labels := make(map[string]any, len(s.Metadata.Labels))
+	for name, value := range s.Metadata.Labels {
+		labels[name] = value
+	}
+	v := map[string]any{"namespace": s.Namespace, "executionId": s.ID, "runNumber": 1, "labels": labels}
+	if s.Metadata.BusinessKey != "" {
+		v["businessKey"] = s.Metadata.BusinessKey
+	}
+	return v
+}
