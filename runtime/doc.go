@@ -7,6 +7,7 @@
 //   - definition is what workflows are deployed as, and the cache of what is compiled.
 //   - execution decides how one run goes on in the hands of an owner: what is stepped, stored, performed and cancelled, and
 //     when. It is pure: drivers report to it what has happened, and do what its Actions say.
+//   - inbox is the messages that come to a run: the ends of what others did for it, and commands.
 //   - lease decides what a worker does about the runs that it holds: when it renews its leases, how long it relies on them,
 //     which runs it gives up, and whose it may take. It is as pure as execution.
 //   - worker looks for runs that are ready, claims them, and drives an execution for each with goroutines and real time. It

@@ -16,6 +16,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -211,22 +212,22 @@ func (c *Client) shortest(ctx context.Context, i store.Instance, info execution.
 
 // Cancel asks a run to end: what is in progress is cancelled, and its children are as they say.
 func (c *Client) Cancel(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbCancel, execution.Message{Type: interpreter.EventCancel, Reason: reason})
+	return c.command(ctx, i, store.VerbCancel, inbox.Message{Type: interpreter.EventCancel, Reason: reason})
 }
 
 // Terminate ends a run and everything that it has started.
 func (c *Client) Terminate(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbTerminate, execution.Message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
+	return c.command(ctx, i, store.VerbTerminate, inbox.Message{Type: interpreter.EventCancel, Reason: reason, Terminated: true})
 }
 
 // Suspend keeps a run's tasks from starting; deadlines go on.
 func (c *Client) Suspend(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbSuspend, execution.Message{Type: interpreter.EventSuspend, Reason: reason})
+	return c.command(ctx, i, store.VerbSuspend, inbox.Message{Type: interpreter.EventSuspend, Reason: reason})
 }
 
 // Resume lets a suspended run go on.
 func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) error {
-	return c.command(ctx, i, store.VerbResume, execution.Message{Type: interpreter.EventResume, Reason: reason})
+	return c.command(ctx, i, store.VerbResume, inbox.Message{Type: interpreter.EventResume, Reason: reason})
 }
 
 // Retry lets a quarantined run go on.
@@ -238,7 +239,7 @@ func (c *Client) Retry(ctx context.Context, i store.Instance) error {
 	return err
 }
 
-func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m execution.Message) error {
+func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m inbox.Message) error {
 	if err := i.CheckSize(); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -18,17 +18,17 @@ const unreadShown = 10
 
 // unread returns the first messages that wait for a worker, unless the one that holds the run is about to read them. It notes the
 // commands among them.
-func (c *Client) unread(ctx context.Context, d *Description) ([]execution.Message, error) {
+func (c *Client) unread(ctx context.Context, d *Description) ([]inbox.Message, error) {
 	if d.Lifecycle.Status.Final() || d.attended() || !d.Lifecycle.Unread() {
 		return nil, nil
 	}
-	inbox, err := c.store.Inbox(ctx, d.Instance, unreadShown)
+	messages, err := c.store.Inbox(ctx, d.Instance, unreadShown)
 	if err != nil {
 		return nil, err
 	}
-	var all []execution.Message
-	for _, data := range inbox {
-		m, err := execution.ParseMessage(data)
+	var all []inbox.Message
+	for _, data := range messages {
+		m, err := inbox.Parse(data)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (c *Client) unread(ctx context.Context, d *Description) ([]execution.Messag
 }
 
 // commandOf returns which command a message is, and whether it is one.
-func commandOf(m execution.Message) (store.Verb, bool) {
+func commandOf(m inbox.Message) (store.Verb, bool) {
 	switch {
 	case m.Type == interpreter.EventCancel && m.Terminated:
 		return store.VerbTerminate, true
@@ -57,7 +57,7 @@ func commandOf(m execution.Message) (store.Verb, bool) {
 }
 
 // mail says which messages wait for a worker: a suspend and 2 cancels.
-func (d *Description) mail(unread []execution.Message) string {
+func (d *Description) mail(unread []inbox.Message) string {
 	if len(unread) == 0 {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -22,7 +23,7 @@ type child struct {
 
 // answer is the message to the parent about how the run has ended.
 func (x *Execution) answer() Outgoing {
-	m := Message{Type: interpreter.EventFinished, Effect: x.invocation.Parent.Effect}
+	m := inbox.Message{Type: interpreter.EventFinished, Effect: x.invocation.Parent.Effect}
 	result, err := x.Outcome().Result()
 	if m.Error = err; err == nil {
 		m.Result = &interpreter.Value{V: result}
@@ -72,7 +73,7 @@ func (c child) closing(terminated bool) []Outgoing {
 	if terminated || c.close == dsl.ParentCloseTerminate {
 		verb = store.VerbTerminate
 	}
-	m := Message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
+	m := inbox.Message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
 	return []Outgoing{{Deliver: &OutgoingMessage{To: c.instance, Verb: verb, Message: m}}}
 }
 

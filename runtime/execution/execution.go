@@ -140,7 +140,7 @@ func (x *Execution) Finished(ev interpreter.Finished) {
 func (x *Execution) MailArrived() { x.actions.Fetch = true }
 
 // Fetched handles the messages of the inbox.
-func (x *Execution) Fetched(inbox []store.Message) error {
+func (x *Execution) Fetched(messages []store.Message) error {
 	waiting := 0
 	for _, ev := range x.queue {
 		if _, ok := ev.(received); ok {
@@ -148,7 +148,7 @@ func (x *Execution) Fetched(inbox []store.Message) error {
 		}
 	}
 	x.batch.read += waiting // they are in the inbox, but not to be queued twice
-	err := x.receive(inbox)
+	err := x.receive(messages)
 	x.batch.read -= waiting
 	if err == nil {
 		x.advance()

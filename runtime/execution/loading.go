@@ -6,6 +6,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -99,13 +100,13 @@ func (x *Execution) starts() bool {
 }
 
 // receive queues messages that have not been stepped.
-func (x *Execution) receive(inbox []store.Message) error {
-	for _, data := range inbox[min(x.batch.read, len(inbox)):] {
-		m, err := ParseMessage(data)
+func (x *Execution) receive(messages []store.Message) error {
+	for _, data := range messages[min(x.batch.read, len(messages)):] {
+		m, err := inbox.Parse(data)
 		if err != nil {
 			return err
 		}
-		ev, err := m.event()
+		ev, err := m.Event()
 		if err != nil {
 			return err
 		}

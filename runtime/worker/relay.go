@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -176,7 +177,7 @@ func (r *Relay) failStart(ctx context.Context, id string, c *execution.ChildStar
 		}
 		return nil
 	}
-	m := execution.Message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
+	m := inbox.Message{Type: interpreter.EventFinished, Effect: c.Parent.Effect, Error: why}
 	return r.send(ctx, id, &execution.OutgoingMessage{To: c.Parent.Instance, Message: m})
 }
 

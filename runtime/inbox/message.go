@@ -1,4 +1,6 @@
-package execution
+// Package inbox is the messages that come to a run from outside: the ends of what others did for it, and commands. Clients, other
+// runs and workers send them, the execution of the run reads them. It knows what they mean, and not how they are delivered.
+package inbox
 
 import (
 	"encoding/json"
@@ -6,7 +8,6 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -30,8 +31,8 @@ func (m Message) Encode() (store.Message, error) {
 	return data, nil
 }
 
-// ParseMessage reads what Encode has written.
-func ParseMessage(data store.Message) (Message, error) {
+// Parse reads what Encode has written.
+func Parse(data store.Message) (Message, error) {
 	var m Message
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("read a message: %w", err)
@@ -39,8 +40,8 @@ func ParseMessage(data store.Message) (Message, error) {
 	return m, nil
 }
 
-// event returns what the message means to the run.
-func (m Message) event() (interpreter.Event, error) {
+// Event returns what the message means to the run.
+func (m Message) Event() (interpreter.Event, error) {
 	switch m.Type {
 	case interpreter.EventFinished:
 		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error}
@@ -56,29 +57,4 @@ func (m Message) event() (interpreter.Event, error) {
 		return interpreter.Resume{Reason: m.Reason}, nil
 	}
 	return nil, fmt.Errorf("read a message: %q is not a type of message", m.Type)
-}
-
-// Outgoing is an entry of an outbox: one of its members is set. Stores keep it as JSON.
-type Outgoing struct {
-	Child   *ChildStart      `json:"child,omitempty"`
-	Deliver *OutgoingMessage `json:"deliver,omitempty"`
-	Publish json.RawMessage  `json:"publish,omitempty"` // an event
-}
-
-// ChildStart starts a child workflow.
-type ChildStart struct {
-	ID       string               `json:"id"`
-	Workflow definition.Reference `json:"workflow"`
-	Input    interpreter.Value    `json:"input"`
-	Parent   *Parent              `json:"parent,omitempty"`
-	Origin   *store.Instance      `json:"origin,omitempty"`
-	Depth    int                  `json:"depth,omitempty"`
-	Family   store.Instance       `json:"family"`
-}
-
-// OutgoingMessage is a message to another run; with a verb it is a command.
-type OutgoingMessage struct {
-	To      store.Instance `json:"to"`
-	Verb    store.Verb     `json:"verb,omitempty"`
-	Message Message        `json:"message"`
 }
