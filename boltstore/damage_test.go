@@ -30,6 +30,8 @@ func filledStore(t testing.TB) []byte {
 			t.Fatal(err)
 		}
 	}
+	_, err = s.Register(t.Context(), store.Registration{Kind: store.RegistryTokens, Key: "t", Value: []byte("v"), For: time.Hour})
+	must(err)
 	must(s.Define(t.Context(), "key", bytes.Repeat([]byte("d"), 9000))) // goes on over several pages
 	for n := range 120 {
 		i := store.Instance{Namespace: "test", ID: fmt.Sprint("run-", n)}
@@ -106,6 +108,13 @@ func useAll(t testing.TB, s *boltstore.Store) (failed []error) {
 	note(err)
 	_, err = s.Written(ctx)
 	note(err)
+	_, err = s.Registered(ctx, store.RegistryTokens, "t")
+	note(err)
+	_, err = s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryTokens})
+	note(err)
+	_, err = s.Register(ctx, store.Registration{Kind: store.RegistryTokens, Key: "t", Value: []byte("v"), Version: store.AnyVersion, For: time.Hour})
+	note(err)
+	note(s.Unregister(ctx, store.RegistryTokens, "t", store.AnyVersion))
 	_, err = s.Start(ctx, store.Start{Instance: store.Instance{Namespace: "test", ID: "new"}, Invocation: bytes.Repeat([]byte("i"), 5000)})
 	note(err)
 	return failed

@@ -28,9 +28,13 @@
 //	swrun:{D:p}:n:i          list    inbox
 //	swrun:{D:p}:p:i          hash    data that is kept apart, by reference
 //	swrun:{D:p}:f:d:i        string  how many runs i has led to on the day d
+//	swrun:{D:p}:e:k:n        string  the entry n of the kind k of the registry: its version, its end, the call that stored it, and its value
+//	swrun:{D:p}:r:k          zset    the entries of the kind k, by the time when they end; not of replies
+//	swrun:{D:p}:versions     string  the last version of an entry
 //
 // A run stands in exactly one of new, begun, waiting, held and closed; which one follows from its record, which is the
-// truth (store.Lifecycle). Nothing but f:d:i has a TTL. Hints are published on the channel swrun:{D}:hints as
+// truth (store.Lifecycle). Nothing but f:d:i and entries that end has a TTL. The registry stands in the partitions that
+// store.RegistryKind.Partition says. Hints are published on the channel swrun:{D}:hints as
 // "p" or "p i". Nothing is published on swrun:{D}:workers: who listens there is a worker.
 // Who listens on swrun:{D}:workers:i works on the run i, and on what it starts.
 //

@@ -62,6 +62,13 @@ func (p *partitionKeys) payloads(i store.Instance) string { return p.prefix + "p
 func (p *partitionKeys) family(i store.Instance, day int64) string {
 	return p.prefix + "f:" + strconv.FormatInt(day, 10) + ":" + i.String()
 }
+func (p *partitionKeys) registered(kind store.RegistryKind, key string) string {
+	return p.prefix + "e:" + string(kind) + ":" + key
+}
+func (p *partitionKeys) registeredBy(kind store.RegistryKind) string {
+	return p.prefix + "r:" + string(kind)
+}
+func (p *partitionKeys) versions() string { return p.prefix + "versions" }
 
 // The fields of a run's hash.
 const (

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -114,7 +115,7 @@ func newStore(client redis.UniversalClient, c Config) *Store {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log}
+	s := &Store{client: client, scripts: newScripts(), nodes: map[*redis.Client]*node{}, uptime: c.Uptime, frames: newFrameFields(), log: c.Log, opened: rand.Text()}
 	s.cluster, _ = client.(*redis.ClusterClient)
 	s.layout = store.Layout{Deployment: c.Deployment, Partitions: c.Partitions, Schema: store.Schema}
 	return s

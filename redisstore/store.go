@@ -28,6 +28,9 @@ type Store struct {
 	log     *slog.Logger
 	records records
 
+	opened        string // another one for each store that is opened
+	registrations atomic.Uint64
+
 	mu      sync.Mutex
 	nodes   map[*redis.Client]*node
 	closing sync.RWMutex

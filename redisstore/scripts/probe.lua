@@ -8,7 +8,7 @@ local commands = {
   {'HSET', key, 'a', '1'}, {'HINCRBY', key, 'a', '1'}, {'HMGET', key, 'a'}, {'HGET', key, 'a'}, {'HGETALL', key}, {'HDEL', key, 'b'}, {'DEL', key},
   {'SADD', key, 'a'}, {'SMEMBERS', key}, {'SREM', key, 'a'},
   {'RPUSH', key, 'a'}, {'LRANGE', key, '0', '-1'}, {'LTRIM', key, '0', '-1'}, {'DEL', key},
-  {'ZADD', key, '1', 'a'}, {'ZSCORE', key, 'a'}, {'ZMSCORE', key, 'a'}, {'ZRANGE', key, '0', '0'}, {'ZREMRANGEBYSCORE', key, '2', '3'}, {'ZREM', key, 'a'},
+  {'ZADD', key, '1', 'a'}, {'ZCARD', key}, {'ZSCORE', key, 'a'}, {'ZMSCORE', key, 'a'}, {'ZRANGE', key, '0', '0'}, {'ZREMRANGEBYSCORE', key, '2', '3'}, {'ZREM', key, 'a'},
   {'XADD', key, '1-1', 'a', '1'}, {'XRANGE', key, '-', '+'}, {'XDEL', key, '1-1'}, {'UNLINK', key}, {'PUBLISH', ARGV[ARGS], ''},
 }
 for _, command in ipairs(commands) do

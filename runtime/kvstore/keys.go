@@ -33,7 +33,11 @@ import (
 //	i/<i>/inbox/<n>        one message
 //	i/<i>/payload/<ref>    data that is kept apart
 //
-// <i> is namespace/id. Besides there are "layout" and "definition/<key>".
+// <i> is namespace/id. Besides there are "layout", "definition/<key>", and of the registry, whose time is that of partition 0, which has
+// the counters registry-version, the last that was given, and registry-count/<kind> too:
+//
+//	registry/<kind>/<key>              version, end and value of an entry
+//	registry-ends/<time>/<kind>/<key>  the same, by its end
 const (
 	layoutKey        = "layout"
 	definitionPrefix = "definition/"

@@ -24,6 +24,7 @@ const (
 	NoSuch     Code = "NO_SUCH"     // there is no such thing
 	Corrupt    Code = "CORRUPT"     // what is there cannot be read
 	TooMany    Code = "TOO_MANY"    // the family of a run has started as many in a day as it may
+	Invalid    Code = "INVALID"     // what was given is nothing that the store can keep or look for
 )
 
 // Refusal is a transition that a store has not made.
@@ -48,6 +49,7 @@ func (r *Refusal) Error() string {
 		Conflict: "%s is stored already, as something else or in another state", Limit: "a limit is reached: %s",
 		TooEarly: "%s: the store's clock has not come that far", RolledBack: "%s has lost writes that the store had confirmed",
 		NoSuch: "there is no %s", Corrupt: "what is stored cannot be read: %s", TooMany: "too many runs of the family of %s have started today",
+		Invalid: "there can be no such thing as %s",
 	}[r.Code]
 	return fmt.Sprintf(cmp.Or(sentence, "%s is refused"), detail)
 }

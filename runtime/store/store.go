@@ -50,9 +50,10 @@ type Store interface {
 
 	Reader
 	Catalog
+	Registry
 }
 
-// Catalog keeps definitions, the only thing that belongs to no partition.
+// Catalog keeps definitions, which belong to no partition and never change.
 type Catalog interface {
 	// Define stores a definition for ever. Another one under the same key is refused as a Conflict.
 	Define(ctx context.Context, key string, data []byte) error

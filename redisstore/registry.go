@@ -1,0 +1,125 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Register implements store.Registry.
+func (s *Store) Register(ctx context.Context, c store.Registration) (store.Registered, error) {
+	if err := c.Check(); err != nil {
+		return store.Registered{}, err
+	}
+	length := store.Millis(time.Unix(0, int64(c.For))) // a part of a millisecond counts as a whole one
+	if c.For == 0 {
+		length = 0
+	}
+	r, err := s.register(ctx, c.Kind, c.Key, c.Version, length, c.Value)
+	var refused *store.Refusal
+	if errors.As(err, &refused) && refused.Code == store.Limit {
+		refused.Detail = fmt.Sprintf("more than %d %s", store.MaxRegistered, c.Kind)
+	}
+	if err != nil {
+		return store.Registered{}, err
+	}
+	return store.Registered{Key: c.Key, Value: c.Value, Version: integer(r.values[0]), Ends: store.Moment(integer(r.values[1]))}, nil
+}
+
+// Unregister implements store.Registry.
+func (s *Store) Unregister(ctx context.Context, kind store.RegistryKind, key string, version int64) error {
+	if err := kind.CheckKey(key); err != nil {
+		return err
+	}
+	_, err := s.register(ctx, kind, key, version)
+	return err
+}
+
+// register calls the script with an entry's length and value, or with none to delete it.
+func (s *Store) register(ctx context.Context, kind store.RegistryKind, key string, version int64, entry ...any) (reply, error) {
+	partition, k := s.registryOf(kind, key)
+	name := ""
+	if kind.Listed() {
+		name = key
+	}
+	id := s.opened + strconv.FormatUint(s.registrations.Add(1), 36)
+	return s.call(ctx, call{
+		script: &s.scripts.register, partition: partition, subject: kind.EntryName(key),
+		keys: []any{k.timeKey, k.registered(kind, key), k.registeredBy(kind), k.versions()},
+		args: append([]any{version, id, name, store.MaxRegistered}, entry...),
+	})
+}
+
+// registryOf returns the partition that keeps an entry, and its keys.
+func (s *Store) registryOf(kind store.RegistryKind, key string) (int, *partitionKeys) {
+	p := kind.Partition(key, s.layout.Partitions)
+	return p, &s.keys.partitions[p]
+}
+
+// Registered implements store.Registry.
+func (s *Store) Registered(ctx context.Context, kind store.RegistryKind, key string) (store.Registered, error) {
+	if err := kind.CheckKey(key); err != nil {
+		return store.Registered{}, err
+	}
+	partition, k := s.registryOf(kind, key)
+	var stored *redis.StringCmd
+	now, err := s.timed(ctx, partition, func(p redis.Pipeliner) { stored = p.Get(ctx, k.registered(kind, key)) })
+	if err != nil {
+		return store.Registered{}, fmt.Errorf("read %s: %w", kind.EntryName(key), err)
+	}
+	r, err := parseRegistered(key, stored.Val())
+	if errors.Is(stored.Err(), redis.Nil) || err == nil && r.Gone(now) {
+		return store.Registered{}, &store.Refusal{Code: store.NoSuch, Detail: strings.TrimPrefix(kind.EntryName(key), "the "), At: now}
+	}
+	return r, err
+}
+
+// ListRegistered implements store.Registry.
+func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]store.Registered, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	partition, k := s.registryOf(c.Kind, "")
+	var keys *redis.StringSliceCmd
+	now, err := s.timed(ctx, partition, func(p redis.Pipeliner) { keys = p.ZRange(ctx, k.registeredBy(c.Kind), 0, -1) })
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", c.Kind, err)
+	}
+	stored := make([]*redis.StringCmd, len(keys.Val()))
+	err = s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for n, key := range keys.Val() {
+			stored[n] = p.Get(ctx, k.registered(c.Kind, key))
+		}
+	})
+	if err != nil && len(stored) > 0 {
+		return nil, fmt.Errorf("list %s: %w", c.Kind, err)
+	}
+	var all []store.Registered
+	for n, key := range keys.Val() {
+		if errors.Is(stored[n].Err(), redis.Nil) {
+			continue // it has ended, or was just deleted
+		}
+		one, err := parseRegistered(key, stored[n].Val())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return c.Select(all, now), nil
+}
+
+// parseRegistered reads an entry: its version, when it ends, which call has stored it, and its value.
+func parseRegistered(key, stored string) (store.Registered, error) {
+	parts := strings.SplitN(stored, " ", 4)
+	if len(parts) != 4 || number(parts[0]) == 0 {
+		return store.Registered{}, &store.Refusal{Code: store.Corrupt, Detail: "entry " + key + " of the registry"}
+	}
+	return store.Registered{Key: key, Value: []byte(parts[3]), Version: number(parts[0]), Ends: store.Moment(number(parts[1]))}, nil
+}

@@ -1,0 +1,29 @@
+-- register stores an entry of the registry, or deletes one (store.Registry). That makes no work for anybody: it does not count as a
+-- write.
+-- KEYS: time, the entry, the entries of its kind by their ends, the last version of an entry
+-- ARGV: ..., the expected version or -1, an id of this call, the key of the entry or empty if its kind is not listed, how many there may
+-- be, for how long in ms or 0, the value; an entry is deleted if the last two are missing
+-- Reply: OK, the version, when it ends or 0; CONFLICT; LIMIT
+local text = redis.call('GET', KEYS[2])
+local expected, id, name, most, length, value = unpack(ARGV, ARGS)
+local version, ends, by = string.match(text or '', '^(%d+) (%d+) (%S+) ')
+if by == id then return reply('OK', version, ends) end -- the answer to the first attempt was lost
+if not version or ends ~= '0' and tonumber(ends) <= now then
+  text, version = false, '0'
+end
+if expected ~= '-1' and expected ~= version and (value or text) then return reply('CONFLICT') end
+if not value then
+  redis.call('DEL', KEYS[2])
+  if name ~= '' then redis.call('ZREM', KEYS[3], name) end
+  return reply('OK', '0', '0')
+end
+if name ~= '' then
+  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
+  if not text and redis.call('ZCARD', KEYS[3]) >= tonumber(most) then return reply('LIMIT') end
+end
+length = tonumber(length)
+version, ends = format('%d', redis.call('INCR', KEYS[4])), length > 0 and format('%d', now + length) or '0'
+redis.call('SET', KEYS[2], version .. ' ' .. ends .. ' ' .. id .. ' ' .. value)
+if length > 0 then redis.call('PEXPIRE', KEYS[2], length + JUMP) end -- so that the partition's time decides, and not this server's
+if name ~= '' then redis.call('ZADD', KEYS[3], length > 0 and ends or '+inf', name) end
+return reply('OK', version, ends)

@@ -1,0 +1,171 @@
+package kvstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// registryPrefix returns what the keys of a kind's entries begin with, and endsPrefix what those begin with that say which entries end when.
+func registryPrefix(k store.RegistryKind) string { return "registry/" + string(k) + "/" }
+
+const endsPrefix = "registry-ends/"
+
+// endsKey returns the key that says when an entry ends.
+func endsKey(k store.RegistryKind, r *store.Registered) string {
+	return endsPrefix + number(store.Millis(r.Ends)) + "/" + string(k) + "/" + r.Key
+}
+
+// Register implements store.Registry.
+func (s *Store) Register(_ context.Context, c store.Registration) (done store.Registered, err error) {
+	if err := c.Check(); err != nil {
+		return done, err
+	}
+	err = s.quietly(0, func(p *partition) error {
+		is, there, err := p.registered(c.Kind, c.Key)
+		if err != nil {
+			return err
+		}
+		if c.Version != store.AnyVersion && c.Version != is.Version {
+			return store.Refuse(store.Conflict, p.now, "%s", c.Kind.EntryName(c.Key))
+		}
+		if !there && !p.hasRoom(c.Kind) {
+			return store.Refuse(store.Limit, p.now, "more than %d %s", store.MaxRegistered, c.Kind)
+		}
+		p.forgetRegistered(2) // so that there are never more than are registered within their time
+		p.unregister(c.Kind, c.Key)
+		done = store.Registered{Key: c.Key, Value: clone(c.Value), Version: p.next("registry-version"), Ends: c.Ends(p.now)}
+		p.countRegistered(c.Kind, 1)
+		p.Put(registryPrefix(c.Kind)+c.Key, fmt.Appendf(nil, "%d %d %s", done.Version, store.Millis(done.Ends), c.Value))
+		if !done.Ends.IsZero() {
+			p.Put(endsKey(c.Kind, &done), nil)
+		}
+		return nil
+	})
+	return done, err
+}
+
+// Unregister implements store.Registry.
+func (s *Store) Unregister(_ context.Context, kind store.RegistryKind, key string, version int64) error {
+	if err := kind.CheckKey(key); err != nil {
+		return err
+	}
+	return s.quietly(0, func(p *partition) error {
+		is, there, err := p.registered(kind, key)
+		if there && version != store.AnyVersion && (err != nil || version != is.Version) {
+			return store.Refuse(store.Conflict, p.now, "%s", kind.EntryName(key))
+		}
+		p.unregister(kind, key)
+		return nil
+	})
+}
+
+// Registered implements store.Registry.
+func (s *Store) Registered(_ context.Context, kind store.RegistryKind, key string) (found store.Registered, err error) {
+	if err := kind.CheckKey(key); err != nil {
+		return found, err
+	}
+	err = s.view(0, func(p *partition) error {
+		is, there, err := p.registered(kind, key)
+		if err == nil && !there {
+			err = store.Refuse(store.NoSuch, p.now, "%s", strings.TrimPrefix(kind.EntryName(key), "the "))
+		}
+		found = is
+		return err
+	})
+	return found, err
+}
+
+// ListRegistered implements store.Registry.
+func (s *Store) ListRegistered(_ context.Context, c store.RegistryList) (all []store.Registered, err error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	err = s.view(0, func(p *partition) error {
+		var damaged error
+		prefix := registryPrefix(c.Kind)
+		p.Scan(prefix, prefix, func(key string, value []byte) bool {
+			var one store.Registered
+			one, damaged = parseRegistered(strings.TrimPrefix(key, prefix), value)
+			all = append(all, one)
+			return damaged == nil
+		})
+		all = c.Select(all, p.now)
+		return damaged
+	})
+	return all, err
+}
+
+// registered returns an entry, if it is there.
+func (p *partition) registered(kind store.RegistryKind, key string) (store.Registered, bool, error) {
+	value, ok := p.Get(registryPrefix(kind) + key)
+	if !ok {
+		return store.Registered{}, false, nil
+	}
+	r, err := parseRegistered(key, value)
+	if err != nil || r.Gone(p.now) {
+		return store.Registered{}, err != nil, err
+	}
+	return r, true, nil
+}
+
+// parseRegistered reads an entry: its version, when it ends, and its value.
+func parseRegistered(key string, stored []byte) (store.Registered, error) {
+	version, rest, _ := bytes.Cut(stored, []byte{' '})
+	ends, value, ok := bytes.Cut(rest, []byte{' '})
+	v, err := strconv.ParseInt(string(version), 10, 64)
+	if !ok || err != nil {
+		return store.Registered{}, &store.Refusal{Code: store.Corrupt, Detail: "entry " + key + " of the registry"}
+	}
+	return store.Registered{Key: key, Value: clone(value), Version: v, Ends: store.Moment(parseNumber(string(ends)))}, nil
+}
+
+// unregister deletes an entry, whether it is there or not.
+func (p *partition) unregister(kind store.RegistryKind, key string) {
+	name := registryPrefix(kind) + key
+	value, ok := p.Get(name)
+	if !ok {
+		return
+	}
+	if r, err := parseRegistered(key, value); err == nil && !r.Ends.IsZero() {
+		p.Delete(endsKey(kind, &r))
+	}
+	p.Delete(name)
+	p.countRegistered(kind, -1)
+}
+
+func (p *partition) countRegistered(kind store.RegistryKind, more int64) {
+	name := "registry-count/" + string(kind)
+	p.setCounter(name, p.counter(name)+more)
+}
+
+// hasRoom reports whether one more entry of a kind may be stored.
+func (p *partition) hasRoom(kind store.RegistryKind) bool {
+	full := func() bool { return kind.Listed() && p.counter("registry-count/"+string(kind)) >= store.MaxRegistered }
+	if full() {
+		p.forgetRegistered(store.MaxRegistered)
+	}
+	return !full()
+}
+
+// forgetRegistered deletes at most n entries that are not there any more, the oldest first.
+func (p *partition) forgetRegistered(n int) {
+	var gone []string
+	p.Scan(endsPrefix, endsPrefix, func(key string, _ []byte) bool {
+		ends, _, _ := strings.Cut(strings.TrimPrefix(key, endsPrefix), "/")
+		if len(gone) == n || parseNumber(ends) > store.Millis(p.now) {
+			return false
+		}
+		gone = append(gone, key)
+		return true
+	})
+	for _, key := range gone {
+		_, name, _ := strings.Cut(strings.TrimPrefix(key, endsPrefix), "/")
+		kind, entry, _ := strings.Cut(name, "/")
+		p.unregister(store.RegistryKind(kind), entry)
+	}
+}

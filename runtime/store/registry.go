@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Registry keeps the small things of a deployment that change and belong to no run: tokens, settings, queues, the workers that are there.
+// They do not expire early or late by any clock but the store's. Nothing of it makes work for the workers that poll.
+type Registry interface {
+	// Register stores an entry if the version that it replaces is the expected one; otherwise it is refused as a Conflict. One that is too
+	// large, or one too many of its kind, is refused as a Limit, and what can be no key or value as Invalid.
+	Register(context.Context, Registration) (Registered, error)
+	// Unregister deletes an entry of a version, or whatever its version is with AnyVersion. Another version is refused as a Conflict; an
+	// entry that is not there is none to delete.
+	Unregister(ctx context.Context, kind RegistryKind, key string, version int64) error
+	// Registered returns an entry. One that is not there, or not any more, is refused as NoSuch.
+	Registered(ctx context.Context, kind RegistryKind, key string) (Registered, error)
+	// ListRegistered returns entries of a kind in the order of their keys.
+	ListRegistered(context.Context, RegistryList) ([]Registered, error)
+}
+
+// RegistryKind is what an entry of the registry is about. There are no others.
+type RegistryKind string
+
+// The kinds.
+const (
+	RegistryTokens   RegistryKind = "tokens"   // of those who may use the HTTP API
+	RegistrySettings RegistryKind = "settings" // of the deployment and of its namespaces
+	RegistryQueues   RegistryKind = "queues"   // what was decided about task queues
+	RegistryWorkers  RegistryKind = "workers"  // those that are there
+	RegistryReplies  RegistryKind = "replies"  // to requests that may be repeated; too many to be listed
+)
+
+// RegistryKinds returns all kinds.
+func RegistryKinds() []RegistryKind {
+	return []RegistryKind{RegistryTokens, RegistrySettings, RegistryQueues, RegistryWorkers, RegistryReplies}
+}
+
+// Listed reports whether the entries of a kind can be listed, so that there are at most MaxRegistered of them. The others are spread over all
+// partitions.
+func (k RegistryKind) Listed() bool { return k != RegistryReplies }
+
+// The bounds of the registry.
+const (
+	MaxRegistryKey   = 256     // bytes
+	MaxRegistryValue = 1 << 20 // bytes
+	MaxRegistered    = 10_000  // entries of a kind that can be listed
+)
+
+// AnyVersion stands for whatever version is there, also none.
+const AnyVersion int64 = -1
+
+// Registration is an entry to store.
+type Registration struct {
+	Kind    RegistryKind
+	Key     string
+	Value   []byte
+	Version int64         // of the entry that it replaces; 0 if there must be none
+	For     time.Duration // how long it is there; 0 for ever
+}
+
+// Registered is an entry as it is stored.
+type Registered struct {
+	Key     string
+	Value   []byte
+	Version int64     // another one after each change, and never one that the key has had before
+	Ends    time.Time // by the store's clock; zero for never
+}
+
+// Gone reports whether the entry is not there any more.
+func (r *Registered) Gone(now time.Time) bool { return reached(r.Ends, now) }
+
+// RegistryList asks for entries of a kind.
+type RegistryList struct {
+	Kind   RegistryKind
+	Prefix string // of their keys
+	After  string // a key; empty for the first
+	N      int    // at most; 0 for all
+}
+
+// Select returns those of some entries that are asked for, in order.
+func (l *RegistryList) Select(all []Registered, now time.Time) []Registered {
+	all = slices.DeleteFunc(all, func(r Registered) bool {
+		return r.Gone(now) || !strings.HasPrefix(r.Key, l.Prefix) || l.After != "" && r.Key <= l.After
+	})
+	slices.SortFunc(all, func(a, b Registered) int { return strings.Compare(a.Key, b.Key) })
+	if l.N > 0 && len(all) > l.N {
+		all = all[:l.N]
+	}
+	return all
+}
+
+// Check reports why entries cannot be listed so.
+func (l *RegistryList) Check() error {
+	if err := l.Kind.check(); err != nil {
+		return err
+	}
+	if !l.Kind.Listed() {
+		return &Refusal{Code: Invalid, Detail: "a list of " + string(l.Kind)}
+	}
+	return nil
+}
+
+func (k RegistryKind) check() error {
+	if !slices.Contains(RegistryKinds(), k) {
+		return &Refusal{Code: Invalid, Detail: fmt.Sprintf("%q", string(k)), Reason: "is no kind of entry of the registry"}
+	}
+	return nil
+}
+
+// CheckKey reports why an entry cannot have a key.
+func (k RegistryKind) CheckKey(key string) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("the key %q of %s", key, k)
+	switch {
+	case key == "":
+		return &Refusal{Code: Invalid, Detail: "an empty key of " + string(k)}
+	case len(key) > MaxRegistryKey:
+		return &Refusal{Code: Limit, Detail: name, Reason: fmt.Sprintf("has %d bytes, and at most %d are allowed", len(key), MaxRegistryKey)}
+	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '{' || r == '}' }):
+		return &Refusal{Code: Invalid, Detail: name, Reason: "must be visible characters without spaces and braces"}
+	}
+	return nil
+}
+
+// Check reports why an entry cannot be stored.
+func (r *Registration) Check() error {
+	if err := r.Kind.CheckKey(r.Key); err != nil {
+		return err
+	}
+	name := r.name()
+	switch {
+	case len(r.Value) == 0:
+		return &Refusal{Code: Invalid, Detail: name + " without a value"}
+	case len(r.Value) > MaxRegistryValue:
+		return &Refusal{Code: Limit, Detail: name, Reason: fmt.Sprintf("has %d bytes, and at most %d are allowed", len(r.Value), MaxRegistryValue)}
+	case r.Version < AnyVersion:
+		return &Refusal{Code: Invalid, Detail: fmt.Sprintf("the version %d of %s", r.Version, name)}
+	case r.For < 0:
+		return &Refusal{Code: Invalid, Detail: fmt.Sprintf("%s for %s", name, r.For)}
+	}
+	return nil
+}
+
+// name is what refusals call the entry.
+func (r *Registration) name() string { return r.Kind.EntryName(r.Key) }
+
+// EntryName is what refusals call an entry.
+func (k RegistryKind) EntryName(key string) string {
+	return fmt.Sprintf("the entry %s of %s", key, k)
+}
+
+// Ends returns until when the entry is there if it is stored at a time; zero for ever.
+func (r *Registration) Ends(now time.Time) time.Time {
+	if r.For == 0 {
+		return time.Time{}
+	}
+	return Moment(Millis(now.Add(r.For)))
+}
+
+// Partition returns in which of n partitions entries of the kind are kept: all of them, so that they can be listed at once, or those with a key.
+func (k RegistryKind) Partition(key string, n int) int {
+	if k.Listed() {
+		key = ""
+	}
+	return Instance{Namespace: string(k), ID: key}.Partition(n)
+}
