@@ -74,7 +74,7 @@ func ExampleRun() {
 	document, _ := swrun.Parse("nap.yaml", []byte(nap))
 	run, _ := engine.StartDocument(ctx, document, nil, swrun.StartOptions{ID: "nap-1"})
 	fmt.Println(run.Suspend(ctx, "a break"), run.Resume(ctx, ""), run.Cancel(ctx, "enough"))
-	fmt.Println(store.RefusedAs(run.Retry(ctx))) // it is for runs that are quarantined
+	fmt.Println(store.RefusedAs(run.Retry(ctx, ""))) // it is for runs that are quarantined
 
 	working, leave := context.WithCancel(ctx)
 	worked := make(chan error)

@@ -38,13 +38,13 @@ func TestRefusals(t *testing.T) {
 			{"describe a run that is not there", "there is no run demo/two", second(missing.Describe(t.Context()))},
 			{"read the history of a run that is not there", "there is no run demo/two", missing.History(t.Context(), none)},
 			{"cancel a run that is not there", "there is no run demo/two", missing.Cancel(t.Context(), "")},
-			{"retry a run that is not there", "there is no run demo/two", missing.Retry(t.Context())},
+			{"retry a run that is not there", "there is no run demo/two", missing.Retry(t.Context(), "")},
 			{"delete a run that is not there", "there is no run demo/two", missing.Delete(t.Context())},
 			{"delete a run that has not ended", "run demo/one is pending: cancel it first", pending.Delete(t.Context())},
-			{"retry a run that is not quarantined", "run demo/one is not quarantined", pending.Retry(t.Context())},
+			{"retry a run that is not quarantined", "run demo/one is not quarantined", pending.Retry(t.Context(), "")},
 			{"resume a run that is not suspended", "", pending.Resume(t.Context(), "")},
 			{"cancel a run that has ended", "run demo/ended has ended", ended.Cancel(t.Context(), "")},
-			{"retry a run that has ended", "run demo/ended has ended", ended.Retry(t.Context())},
+			{"retry a run that has ended", "run demo/ended has ended", ended.Retry(t.Context(), "")},
 			{"start a workflow that is not deployed", "the workflow demo/none is not deployed", second(engine.Start(t.Context(), "demo/none", nil, swrun.StartOptions{}))},
 		} {
 			got := ""
@@ -64,7 +64,7 @@ func TestLongNames(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, err := range map[string]error{
 		"a run":               second(engine.Run("demo", long).Await(t.Context())),
-		"a namespace":         engine.Run(long, "x").Retry(t.Context()),
+		"a namespace":         engine.Run(long, "x").Retry(t.Context(), ""),
 		"a workflow":          second(engine.Start(t.Context(), "demo/"+long, nil, swrun.StartOptions{})),
 		"not a workflow":      second(engine.Start(t.Context(), long, nil, swrun.StartOptions{})),
 		"a control character": second(engine.Start(t.Context(), "demo/\x00", nil, swrun.StartOptions{})),

@@ -58,7 +58,9 @@ func (r *Run) Resume(ctx context.Context, reason string) error {
 }
 
 // Retry lets a run go on that is quarantined, because it has killed its workers. Any other run is refused as a store.Conflict.
-func (r *Run) Retry(ctx context.Context) error { return r.engine.client.Retry(ctx, r.Instance) }
+func (r *Run) Retry(ctx context.Context, reason string) error {
+	return r.engine.client.Retry(ctx, r.Instance, reason)
+}
 
 // Delete removes a run that has ended, with its history. Any other run is refused as a store.Conflict.
 func (r *Run) Delete(ctx context.Context) error { return r.engine.client.Delete(ctx, r.Instance) }

@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Abort.
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, Abort.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
@@ -38,19 +38,16 @@ type Finished struct {
 type Due struct{}
 
 // Cancel ends the run from outside.
-type Cancel struct {
-	Reason string
-}
+type Cancel struct{ Reason, Actor string }
 
 // Suspend keeps tasks from starting until Resume; what is in progress goes on, and deadlines hold.
-type Suspend struct {
-	Reason string
-}
+type Suspend struct{ Reason, Actor string }
 
 // Resume ends a suspension: what would have started meanwhile starts now.
-type Resume struct {
-	Reason string
-}
+type Resume struct{ Reason, Actor string }
+
+// Release lets a quarantined run go on. The store ends the quarantine; the event only says in the history who ended it, and why.
+type Release struct{ Reason, Actor string }
 
 // Abort ends the run with an error from outside, which nothing in it can catch: a limit of its host is reached.
 type Abort struct {
@@ -63,6 +60,7 @@ func (Due) event()      {}
 func (Cancel) event()   {}
 func (Suspend) event()  {}
 func (Resume) event()   {}
+func (Release) event()  {}
 func (Abort) event()    {}
 
 func (m *machine) start(ev Start) {
@@ -132,9 +130,13 @@ func (m *machine) handle(ev Event) {
 			m.fault(ev.Error.At("/"))
 		}
 	case Suspend:
-		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: given(ev.Reason)})
+		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: given(ev.Reason), Actor: ev.Actor})
 	case Resume:
-		m.setSuspended(false, HistoryEvent{Type: WorkflowResumed, Data: given(ev.Reason)})
+		m.setSuspended(false, HistoryEvent{Type: WorkflowResumed, Data: given(ev.Reason), Actor: ev.Actor})
+	case Release:
+		if !m.s.Status.Final() {
+			m.record(HistoryEvent{Type: WorkflowReleased, Data: given(ev.Reason), Actor: ev.Actor})
+		}
 	}
 }
 
@@ -159,5 +161,5 @@ func (m *machine) cancelRun(ev Cancel) {
 	}
 	m.cancelAll()
 	m.s.Status, m.s.headChanged = StatusCancelled, true
-	m.record(HistoryEvent{Type: WorkflowCancelled, Data: given(ev.Reason)})
+	m.record(HistoryEvent{Type: WorkflowCancelled, Data: given(ev.Reason), Actor: ev.Actor})
 }

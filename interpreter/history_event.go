@@ -23,6 +23,8 @@ type HistoryEvent struct {
 
 	// Data is the raw input of what started, or the output of what completed.
 	Data any `json:"data,omitempty"`
+	// Actor is who gave the command that this is about; empty if nobody outside did.
+	Actor string `json:"actor,omitempty"`
 	// Error is what faulted or was caught, or the reason why something was cancelled.
 	Error *errors.Error `json:"error,omitempty"`
 	// CaughtBy is the pointer of the try that caught Error.
@@ -49,6 +51,7 @@ const (
 	WorkflowCancelled HistoryEventType = "workflow.cancelled"
 	WorkflowSuspended HistoryEventType = "workflow.suspended"
 	WorkflowResumed   HistoryEventType = "workflow.resumed"
+	WorkflowReleased  HistoryEventType = "workflow.released" // from quarantine
 	TaskStarted       HistoryEventType = "task.started"
 	TaskCompleted     HistoryEventType = "task.completed"
 	TaskFaulted       HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
@@ -61,3 +64,12 @@ const (
 	EffectFinished    HistoryEventType = "effect.finished"
 	ResultLate        HistoryEventType = "result.late" // came after its task had ended, and was not used
 )
+
+// OfCommand reports whether events of a type say that a command was carried out: they have its reason as Data, and its Actor.
+func (t HistoryEventType) OfCommand() bool {
+	switch t {
+	case WorkflowCancelled, WorkflowSuspended, WorkflowResumed, WorkflowReleased:
+		return true
+	}
+	return false
+}

@@ -12,7 +12,7 @@ import (
 // HistoryStep is one step in a run's history: which event it was made for, when, and the history events that it led to. The
 // state of a run can be computed from its history steps (see Replay).
 type HistoryStep struct {
-	Event  string // start, finished, due, cancel, suspend, resume or abort
+	Event  string // start, finished, due, cancel, suspend, resume, release or abort
 	At     time.Time
 	Events []HistoryEvent // at least one: a step without events has changed nothing
 	// State is the whole state after the step, if the step cannot be replayed from its events (Result.Withheld); nil
@@ -28,6 +28,7 @@ const (
 	EventCancel   = "cancel"
 	EventSuspend  = "suspend"
 	EventResume   = "resume"
+	EventRelease  = "release"
 	EventAbort    = "abort"
 )
 
@@ -47,6 +48,8 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 		e.Event = EventSuspend
 	case Resume:
 		e.Event = EventResume
+	case Release:
+		e.Event = EventRelease
 	case Abort:
 		e.Event = EventAbort
 	}
@@ -65,27 +68,29 @@ func (e HistoryStep) cause(start Start) Event {
 			}
 		}
 	case EventCancel:
-		return Cancel{Reason: e.reason()}
+		return Cancel(e.command())
 	case EventSuspend:
-		return Suspend{Reason: e.reason()}
+		return Suspend(e.command())
 	case EventResume:
-		return Resume{Reason: e.reason()}
+		return Resume(e.command())
+	case EventRelease:
+		return Release(e.command())
 	case EventAbort:
 		return Abort{Error: e.Events[len(e.Events)-1].Error}
 	}
 	return Due{}
 }
 
-// reason returns the reason in the history event of a command, which may stand before or after the events that it led to.
-func (e HistoryStep) reason() string {
+// command returns what the history event of a command says of it. That may stand before or after the events that it led to.
+func (e HistoryStep) command() (given struct{ Reason, Actor string }) {
 	for _, r := range e.Events {
-		switch r.Type {
-		case WorkflowCancelled, WorkflowSuspended, WorkflowResumed:
-			text, _ := r.Data.(string)
-			return text
+		if r.Type.OfCommand() {
+			given.Reason, _ = r.Data.(string)
+			given.Actor = r.Actor
+			break
 		}
 	}
-	return ""
+	return given
 }
 
 // Replay computes the state of a run from its history: it applies all steps to s, the state of a run that has not started,
@@ -158,6 +163,7 @@ func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData
 	ev.storedData(o, before, large)
 	custom(o, "e", &ev.Error)
 	text(o, "b", &ev.CaughtBy)
+	text(o, "w", &ev.Actor)
 	o.instant("u", &ev.Until)
 	text(o, "T", &ev.Timeout)
 	parts(o, "l", &ev.Deadlines, (*Deadline).stored)

@@ -33,6 +33,7 @@ const (
 	ID           Name = "id"
 	Namespace    Name = "namespace"
 	Reason       Name = "reason"
+	Actor        Name = "actor"
 	Calls        Name = "calls"
 	Starts       Name = "starts"
 	Workflows    Name = "workflows"
@@ -63,7 +64,7 @@ const bytes = "bytes"
 func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
-		Children, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason,
+		Children, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor,
 		Calls, Starts, Workflows, Stdout, Stderr, Response, Redirects,
 	} {
 		all = append(all, find(n))
@@ -118,7 +119,9 @@ func fixed(n Name) Limit {
 	case Namespace:
 		return Limit{n, 63, bytes, "a namespace: the start is refused", true, errors.Limitf}
 	case Reason:
-		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend or resume: the command is refused", true, errors.Limitf}
+		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend, resume or retry: the command is refused", true, errors.Limitf}
+	case Actor:
+		return Limit{n, 256, bytes, "the name of who gives a command: the command is refused", true, errors.Limitf}
 	case VirtualYears:
 		return Limit{n, 250, "years", "virtual time that a run takes: the run ends", true, errors.Limitf}
 	case Calls:

@@ -104,6 +104,9 @@ func TestLimitsOfStarts(t *testing.T) {
 		limits.Reason: func(client.StartOptions) error {
 			return h.client.Cancel(t.Context(), store.Instance{Namespace: "test", ID: "a"}, long)
 		},
+		limits.Actor: func(client.StartOptions) error {
+			return h.client.Cancel(client.WithActor(t.Context(), long), store.Instance{Namespace: "test", ID: "a"}, "")
+		},
 	} {
 		err := errors.AsError(refused(client.StartOptions{}))
 		if err == nil || err.Type != errors.Limit || err.Extensions["limit"] != string(name) || !above(err, limits.Set{}.Max(name)) {
@@ -129,7 +132,7 @@ func TestLimitsOfStarts(t *testing.T) {
 
 // TestEveryLimitIsTested holds the tests to the table.
 func TestEveryLimitIsTested(t *testing.T) {
-	starts := []limits.Name{limits.Input, limits.Labels, limits.LabelName, limits.LabelValue, limits.BusinessKey, limits.ID, limits.Namespace, limits.Reason}
+	starts := []limits.Name{limits.Input, limits.Labels, limits.LabelName, limits.LabelValue, limits.BusinessKey, limits.ID, limits.Namespace, limits.Reason, limits.Actor}
 	tested := map[limits.Name]bool{}
 	for _, name := range starts {
 		tested[name] = true

@@ -84,11 +84,22 @@ func TestQuarantineDecidesNoWork(t *testing.T) {
 		if r := h.record(i); r.Reason != store.Quarantined || r.Version > 20 {
 			t.Errorf("the record is %+v", r)
 		}
-		if err := h.client.Retry(t.Context(), i); err != nil {
+		if err := h.client.Retry(client.WithActor(t.Context(), "ada"), i, "it has more memory now"); err != nil {
 			t.Fatal(err)
 		}
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || killed.Load() != kills {
 			t.Errorf("got %+v; %d owners were killed, %d before", o, killed.Load(), kills)
+		}
+		released := 0
+		if _, err := h.client.History(t.Context(), i, 0, func(e client.HistoryEntry) error {
+			for _, r := range e.Events {
+				if r.Type == interpreter.WorkflowReleased && r.Actor == "ada" && r.Data == "it has more memory now" {
+					released++
+				}
+			}
+			return nil
+		}); err != nil || released != 1 {
+			t.Errorf("the release stands %d times in the history (%v)", released, err)
 		}
 	})
 }

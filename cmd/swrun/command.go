@@ -29,9 +29,7 @@ func commandVerbs() []commandVerb {
 		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, each((*client.Client).Terminate)},
 		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, each((*client.Client).Suspend)},
 		{"resume", "Let suspended runs go on", "resuming", "suspended", false, each((*client.Client).Resume)},
-		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each(func(c *client.Client, ctx context.Context, i store.Instance, _ string) error {
-			return c.Retry(ctx, i)
-		})},
+		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each((*client.Client).Retry)},
 		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
 			return c.DeleteAll(ctx, all)
 		}},
@@ -73,7 +71,7 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f.add(cmd)
 	f.within(cmd)
 	chosen.add(cmd)
-	if v.use != "retry" && v.use != "delete" {
+	if v.use != "delete" {
 		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")
 	}
 	return cmd

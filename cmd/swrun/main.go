@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"syscall"
 	"time"
 
@@ -40,6 +41,8 @@ type streams struct {
 
 	env func(name string) (string, bool)
 	now func() time.Time
+	// user is the name of who runs the program; empty if the machine does not know it.
+	user func() string
 	// signals delivers interrupts until its second result is called; from then on they end the process at once.
 	signals func() (<-chan os.Signal, func())
 }
@@ -59,8 +62,16 @@ func systemStreams() streams {
 		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
 		width:  func() int { w, _ := size(); return w },
 		height: func() int { _, h := size(); return h },
-		env:    os.LookupEnv, now: time.Now, signals: interrupts,
+		env:    os.LookupEnv, now: time.Now, user: userName, signals: interrupts,
 	}
+}
+
+func userName() string {
+	u, err := user.Current()
+	if err != nil { // a container may run under a number that has no name
+		return ""
+	}
+	return u.Username
 }
 
 func interrupts() (<-chan os.Signal, func()) {

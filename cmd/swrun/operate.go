@@ -9,6 +9,8 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -74,9 +76,24 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 		if err != nil {
 			return err
 		}
-		return do(ctx, &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
+		return do(client.WithActor(ctx, p.actor()), &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
 	})
 }
+
+// actor is who gives the commands of this program: a user of this machine.
+func (p *program) actor() string {
+	name := "local"
+	if p.user == nil {
+		return name
+	}
+	if user := p.user(); user != "" {
+		name += "/" + shorten.To(terminal.Printable(user), maxUser)
+	}
+	return name
+}
+
+// maxUser is how many bytes of a user's name are recorded.
+const maxUser = 64
 
 // alsoFailed prints an error about one of several runs, and returns what the command ends with: the exit code of the first such error.
 func (o *operation) alsoFailed(first, err error) error {

@@ -13,6 +13,7 @@ import (
 type Description struct {
 	Run
 	Reason     string     `json:"reason,omitempty"`
+	Actor      string     `json:"actor,omitempty"` // who has cancelled or suspended it
 	WorkerGone bool       `json:"workerGone,omitempty"`
 	NoWorker   bool       `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
 	Commands   []string   `json:"commands,omitempty"` // that no worker has carried out yet
@@ -75,7 +76,7 @@ type Failure struct {
 // NewDescription returns the JSON of a description. Source describes the run that its error comes from: itself, or a child's child.
 func NewDescription(d, source *client.Description) Description {
 	described := Description{
-		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
+		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
 		Failure: failure(d, source),
 	}
 	for _, verb := range d.Commands {

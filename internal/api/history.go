@@ -26,6 +26,7 @@ type HistoryEvent struct {
 	Effect      int    `json:"effect,omitempty"`
 	Attempt     int    `json:"attempt,omitempty"`
 	Data        any    `json:"data,omitempty"`
+	Actor       string `json:"actor,omitempty"` // who has given the command
 	Error       any    `json:"error,omitempty"`
 	By          string `json:"by,omitempty"` // the try that has caught the error
 	TimeoutKind string `json:"timeoutKind,omitempty"`
@@ -39,7 +40,7 @@ type HistoryEvent struct {
 func NewHistoryEvent(i store.Instance, r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
 		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Child: StartedChild(i, r),
-		Effect: int(r.Effect), Attempt: r.Attempt, Data: r.Data, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
+		Effect: int(r.Effect), Attempt: r.Attempt, Data: r.Data, Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
 		Until: Time(r.Until), CommittedAt: Time(step.CommittedAt),
 	}
 	if string(r.Path) != event.Pointer {

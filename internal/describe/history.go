@@ -40,6 +40,9 @@ func HistoryLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 	if started := api.StartedChild(i, r); started != "" {
 		words = append(words, "run="+started)
 	}
+	if r.Actor != "" {
+		words = append(words, "by="+terminal.Printable(r.Actor))
+	}
 	if r.Data != nil {
 		if data, err := expr.Encode(r.Data); err == nil {
 			words = append(words, terminal.Printable(shorten.To(string(data), 120)))

@@ -75,30 +75,34 @@ func (d *Description) needsPerformers() string {
 // then may have ended since.
 const reasonWithin = 5 * historyPage
 
-// statedReason returns the reason that was given when a run was cancelled or suspended; empty if none was.
-func (c *Client) statedReason(ctx context.Context, d *Description) (reason string, err error) {
+// lastCommand returns why and by whom a run was cancelled or suspended; empty if that was not said.
+func (c *Client) lastCommand(ctx context.Context, d *Description) (reason, actor string, err error) {
 	about := interpreter.WorkflowSuspended
 	switch {
 	case d.Lifecycle.Status == interpreter.StatusCancelled:
 		about = interpreter.WorkflowCancelled
 	case !d.State.Suspended:
-		return "", nil
+		return "", "", nil
 	}
 	_, err = c.History(ctx, d.Instance, max(0, int(d.Lifecycle.Entries)-reasonWithin), func(e HistoryEntry) error {
 		for _, r := range e.Events {
 			if r.Type == about {
 				reason, _ = r.Data.(string) // none was given the last time, though one was before
+				actor = r.Actor
 			}
 		}
 		return nil
 	})
-	return reason, err
+	return reason, actor, err
 }
 
-// because adds a reason to what it explains.
-func because(reason string) string {
-	if reason == "" {
-		return ""
+// because says by whom and why the run was cancelled or suspended, after what it explains.
+func (d *Description) because() (text string) {
+	if d.Actor != "" {
+		text = " by " + d.Actor
 	}
-	return fmt.Sprintf(" (%s)", reason)
+	if d.Reason != "" {
+		text += fmt.Sprintf(" (%s)", d.Reason)
+	}
+	return text
 }

@@ -231,8 +231,8 @@ func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) er
 }
 
 // Retry lets a quarantined run go on.
-func (c *Client) Retry(ctx context.Context, i store.Instance) error {
-	err := c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: store.VerbRetry})
+func (c *Client) Retry(ctx context.Context, i store.Instance, reason string) error {
+	err := c.command(ctx, i, store.VerbRetry, execution.Message{Type: interpreter.EventRelease, Reason: reason})
 	if store.RefusedAs(err) == store.Conflict {
 		err = refused(i, "is not quarantined")
 	}
@@ -244,6 +244,10 @@ func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m 
 		return err
 	}
 	if err := text("reason", limits.Reason, m.Reason, c.limits); err != nil {
+		return err
+	}
+	m.Actor = Actor(ctx)
+	if err := text("actor", limits.Actor, m.Actor, c.limits); err != nil {
 		return err
 	}
 	data, err := m.Encode()

@@ -31,6 +31,7 @@ type Description struct {
 	Commands     []store.Verb // that were given to it and that no worker has carried out yet: each once, the last one last
 	NoWorker     bool         // it has not ended, and no worker is there to take it
 	Reason       string       // that was given when it was cancelled or suspended
+	Actor        string       // who has cancelled or suspended it
 	Why          string       // what it waits for, until when, and whether anything else can move it
 	Then         string       // what happens when the first deadline passes; empty if there is none
 }
@@ -73,7 +74,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	}
 	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
 	c.attend(ctx, d)
-	if d.Reason, err = c.statedReason(ctx, d); err != nil {
+	if d.Reason, d.Actor, err = c.lastCommand(ctx, d); err != nil {
 		return nil, err
 	}
 	unread, err := c.unread(ctx, d)
@@ -146,11 +147,11 @@ func (d *Description) why() string {
 	r := &d.Lifecycle
 	switch {
 	case r.Status.Final():
-		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(r.Closed), because(d.Reason))
+		return fmt.Sprintf("it has ended (%s) at %s%s.", r.Reason, clockTime(r.Closed), d.because())
 	case d.Status == store.Quarantined:
 		return fmt.Sprintf("%d workers in a row were lost while they ran %s: no work of it goes on until it is released. Its time does.", r.Deaths, d.currentTasks())
 	case d.State.Suspended:
-		return "it is suspended" + because(d.Reason) + ": no task starts until it is resumed. Its deadlines go on."
+		return "it is suspended" + d.because() + ": no task starts until it is resumed. Its deadlines go on."
 	case r.Status == interpreter.StatusPending && r.Started.After(d.At):
 		return fmt.Sprintf("it starts at %s, %s.", clockTime(r.Started), d.in(r.Started))
 	case len(d.OpenTasks) == 0:

@@ -52,6 +52,8 @@ func commandOf(m inbox.Message) (store.Verb, bool) {
 		return store.VerbSuspend, true
 	case m.Type == interpreter.EventResume:
 		return store.VerbResume, true
+	case m.Type == interpreter.EventRelease:
+		return store.VerbRetry, true
 	}
 	return "", false
 }

@@ -13,11 +13,12 @@ import (
 
 // Message is what a run finds in its inbox. Stores keep it as JSON.
 type Message struct {
-	Type   string               `json:"type"` // finished, cancel, suspend or resume
+	Type   string               `json:"type"` // finished, cancel, suspend, resume or release
 	Effect interpreter.EffectID `json:"effect,omitempty"`
 	Result *interpreter.Value   `json:"result,omitempty"`
 	Error  *errors.Error        `json:"error,omitempty"`
 	Reason string               `json:"reason,omitempty"`
+	Actor  string               `json:"actor,omitempty"` // who has given the command
 	// Terminated says that nothing was to be waited for.
 	Terminated bool `json:"terminated,omitempty"`
 }
@@ -50,11 +51,13 @@ func (m Message) Event() (interpreter.Event, error) {
 		}
 		return ev, nil
 	case interpreter.EventCancel:
-		return interpreter.Cancel{Reason: m.Reason}, nil
+		return interpreter.Cancel{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventSuspend:
-		return interpreter.Suspend{Reason: m.Reason}, nil
+		return interpreter.Suspend{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventResume:
-		return interpreter.Resume{Reason: m.Reason}, nil
+		return interpreter.Resume{Reason: m.Reason, Actor: m.Actor}, nil
+	case interpreter.EventRelease:
+		return interpreter.Release{Reason: m.Reason, Actor: m.Actor}, nil
 	}
 	return nil, fmt.Errorf("read a message: %q is not a type of message", m.Type)
 }

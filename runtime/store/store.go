@@ -280,7 +280,7 @@ const (
 	VerbTerminate Verb = "terminate" // the same
 	VerbSuspend   Verb = "suspend"   // the same
 	VerbResume    Verb = "resume"    // the same
-	VerbRetry     Verb = "retry"     // refused for runs that are not quarantined; it leaves no message
+	VerbRetry     Verb = "retry"     // refused for runs that are not quarantined
 )
 
 // Drift asks to compare the entries of a partition's indexes with its runs, N of them at a time.

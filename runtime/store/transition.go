@@ -213,9 +213,7 @@ func (c *Command) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	if c.Verb != VerbSuspend && c.Verb != VerbResume && r.Reason == Quarantined {
 		change.To.Reason, change.To.Deaths = "", 0
 	}
-	if c.Verb != VerbRetry {
-		change.receive(c.Message)
-	}
+	change.receive(c.Message)
 	change.To.wake(now)
 	return change, ""
 }

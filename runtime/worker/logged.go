@@ -66,9 +66,13 @@ func logStep(log *slog.Logger, e interpreter.HistoryStep, info *execution.Invoca
 		case r.Type == interpreter.WorkflowStarted:
 			log.Info("a run has started", "workflow", info.Workflow.String())
 		case r.Type == interpreter.WorkflowSuspended:
-			log.Info("a run is suspended", "reason", r.Data)
+			log.Info("a run is suspended", "actor", r.Actor, "reason", r.Data)
 		case r.Type == interpreter.WorkflowResumed:
-			log.Info("a run is resumed", "reason", r.Data)
+			log.Info("a run is resumed", "actor", r.Actor, "reason", r.Data)
+		case r.Type == interpreter.WorkflowReleased:
+			log.Info("a run is released from quarantine", "actor", r.Actor, "reason", r.Data)
+		case r.Type == interpreter.WorkflowCancelled:
+			log.Info("a run is cancelled", "actor", r.Actor, "reason", r.Data)
 		}
 	}
 	first := slices.IndexFunc(e.Events, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.TaskFaulted })
