@@ -25,10 +25,10 @@ func quarantine(s *suite) {
 	if w := s.poll(i); contains(ready(w), i) {
 		s.Error("a message wakes what is quarantined")
 	}
-	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry}))
+	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry, Message: store.Message("r")}))
 	s.quarantined(i, 0)
 	c := s.claim(i)
-	if c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 || len(c.Inbox) != 2 {
+	if c.Lifecycle.Reason != "" || c.Lifecycle.Deaths != 0 || len(c.Inbox) != 3 {
 		s.Errorf("claimed %+v", c)
 	}
 }
@@ -117,7 +117,7 @@ func releasedMeanwhile(s *suite) {
 	i := s.start("a")
 	s.die(i, store.MaxDeaths)
 	claimed := s.claim(i)
-	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry}))
+	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry, Message: store.Message("r")}))
 	_, err := s.Commit(s.ctx(), parked(claimed, time.Time{}))
 	s.must(err)
 	s.quarantined(i, 0)
