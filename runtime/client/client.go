@@ -232,7 +232,7 @@ func (c *Client) Resume(ctx context.Context, i store.Instance, reason string) er
 
 // Retry lets a quarantined run go on.
 func (c *Client) Retry(ctx context.Context, i store.Instance, reason string) error {
-	err := c.command(ctx, i, store.VerbRetry, execution.Message{Type: interpreter.EventRelease, Reason: reason})
+	err := c.command(ctx, i, store.VerbRetry, inbox.Message{Type: interpreter.EventRelease, Reason: reason})
 	if store.RefusedAs(err) == store.Conflict {
 		err = refused(i, "is not quarantined")
 	}
