@@ -7,6 +7,7 @@ require (
 	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/clipperhouse/displaywidth v0.11.0
 	github.com/cucumber/godog v0.15.1
+	github.com/danielgtaylor/huma/v2 v2.37.2
 	github.com/dustin/go-humanize v1.1.0
 	github.com/emicklei/dot v1.6.2
 	github.com/go-resty/resty/v2 v2.17.2

@@ -72,6 +72,8 @@ func layers() map[string][]string {
 			"runtime/store", "runtime/definition", "runtime/execution", "runtime/local", "runtime/client", "runtime/worker",
 			"internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
+		"internal/control": {".", "internal/api", "runtime/client", "runtime/store"},
+		"server":           {".", "errors", "dsl", "limits", "internal/api", "internal/control", "internal/jsonvalue", "runtime/client", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},
 		"conformance":      nil, // tests and their package comment
@@ -87,7 +89,8 @@ func only() map[string][]string {
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
 		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "redisstore/redistest"},
-		"net/http":                  {"tasks", ".", "internal/bench"},
+		"net/http":                  {"tasks", ".", "internal/bench", "server"},
+		"github.com/danielgtaylor":  {"server"},
 		"github.com/spf13/cobra":    {"cmd/swrun"},
 		"modernc.org/quickjs":       {"process"},
 	}

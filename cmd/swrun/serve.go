@@ -2,24 +2,43 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/server"
 )
 
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	workerFlags
+	listen string
+}
+
+// defaultListen is where serve listens; only this machine reaches it.
+const defaultListen = "127.0.0.1:7474"
+
 func (p *program) serveCommand() *cobra.Command {
-	f := &workerFlags{}
+	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use: "serve [FOLDER...]", Short: "Deploy the documents of folders, and run the runs of a store",
-		Example: "  swrun serve workflows/ --store redis://localhost:6379",
+		Use: "serve [FOLDER...]", Short: "Deploy the documents of folders, run the runs of a store, and answer over HTTP",
+		Example: `  swrun serve workflows/ --store redis://localhost:6379
+  swrun serve --listen 127.0.0.1:0`,
+		Long: "The API is described by /openapi.json. SIGTERM and Ctrl-C stop it as they stop swrun worker.",
 		RunE: verb(func(folders []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
 			if err := f.logTo(p); err != nil {
 				return err
 			}
@@ -31,14 +50,43 @@ func (p *program) serveCommand() *cobra.Command {
 				if err := o.deploy(ctx, all); err != nil {
 					return err
 				}
-				return o.work(ctx, f)
+				return o.serve(ctx, f)
 			})
 		}),
 	}
 	f.add(cmd)
 	f.makes = true
 	f.options(cmd)
+	cmd.Flags().StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
 	return cmd
+}
+
+func (f *serveFlags) check() error {
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usagef("for example "+defaultListen, "--listen: %q is not HOST:PORT", f.listen)
+	}
+	if !server.IsLoopback(f.listen) {
+		return usagef("for example "+defaultListen, "--listen %s: others would reach it, and nothing says who may ask", f.listen)
+	}
+	return nil
+}
+
+// serve works on the runs of the store, and answers over HTTP, until ctx ends or either fails.
+func (o *operation) serve(ctx context.Context, f *serveFlags) error {
+	engine, err := o.worker(&f.workerFlags)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return &exitError{code: exitInternal, message: "--listen " + f.listen + ": " + err.Error(), hint: "--listen 127.0.0.1:0 takes a free port"}
+	}
+	s := server.New(server.Config{Control: control.New(engine, o.store.Store), Authorize: server.TrustEveryone, Version: swrun.Version(), Log: f.log})
+	fmt.Fprintf(o.err, "listening on http://%s\n", listener.Addr())
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return s.Serve(ctx, listener) })
+	both.Go(func() error { return engine.Work(ctx) })
+	return both.Wait()
 }
 
 // readFolders reads every workflow document in some folders.

@@ -87,20 +87,26 @@ func utc(_ []string, a slog.Attr) slog.Attr {
 }
 
 func (o *operation) work(ctx context.Context, f *workerFlags) error {
-	o.collectLess()
-	config, err := o.engineConfig(f)
-	if err != nil {
-		return err
-	}
-	engine, err := swrun.NewEngine(o.store.Store, config)
-	var option *swrun.OptionError
-	if errors.As(err, &option) {
-		return usagef("swrun worker --help lists what is allowed", "--%s %s", kebab(option.Option), option.Detail)
-	}
+	engine, err := o.worker(f)
 	if err != nil {
 		return err
 	}
 	return engine.Work(ctx)
+}
+
+// worker returns an engine that works as the flags say.
+func (o *operation) worker(f *workerFlags) (*swrun.Engine, error) {
+	o.collectLess()
+	config, err := o.engineConfig(f)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := swrun.NewEngine(o.store.Store, config)
+	var option *swrun.OptionError
+	if errors.As(err, &option) {
+		err = usagef("swrun worker --help lists what is allowed", "--%s %s", kebab(option.Option), option.Detail)
+	}
+	return engine, err
 }
 
 func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {

@@ -1,0 +1,44 @@
+package api
+
+// Problem is why a request was refused (RFC 9457). Its type is a URI whose last part names the kind of problem.
+type Problem struct {
+	Type   string `json:"type" format:"uri" doc:"What kind of problem it is: the last part is its name."`
+	Title  string `json:"title" doc:"The kind of problem for people; the same for all of a type."`
+	Status int    `json:"status" doc:"The status of the answer. It is about the request, and not about the workflow."`
+	Detail string `json:"detail,omitempty" doc:"What is wrong, and with what."`
+	Help   string `json:"help,omitempty" doc:"What to do about it."`
+
+	Field       string         `json:"field,omitempty" doc:"The member of the request that is wrong."`
+	Errors      []FieldError   `json:"errors,omitempty" nullable:"false" doc:"All that is wrong with the request, if it does not have the form that it must have."`
+	Limit       *LimitExceeded `json:"limit,omitempty" doc:"The limit that the request exceeds."`
+	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"What is wrong with the document."`
+	// WorkflowError is the error that a run has ended with.
+	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with."`
+}
+
+// ProblemBase begins the type of each problem.
+const ProblemBase = "https://github.com/swrun/swrun/errors/"
+
+// FieldError is one thing that is wrong with the form of a request.
+type FieldError struct {
+	Location string `json:"location" doc:"Where: body.input, query.limit, path.id."`
+	Message  string `json:"message"`
+}
+
+// LimitExceeded is a limit, and what was found.
+type LimitExceeded struct {
+	Name  string `json:"name"`
+	Max   int    `json:"max"`
+	Value int    `json:"value,omitempty" doc:"What was found, if it is known."`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus returns the status of the answer; the name is what the HTTP library asks for.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType returns the media type of a problem in place of that of other answers.
+func (*Problem) ContentType(string) string { return ProblemMediaType }
+
+// ProblemMediaType is the media type of a problem.
+const ProblemMediaType = "application/problem+json"

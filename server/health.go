@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Condition is what /livez and /readyz answer.
+type Condition struct {
+	Status string `json:"status" enum:"ok"`
+}
+
+type conditionAnswer struct{ Body Condition }
+
+func (s *Server) healthRoutes() {
+	route(s, RoleOpen, huma.Operation{
+		OperationID: "live", Method: http.MethodGet, Path: "/livez", Tags: []string{"health"},
+		Summary: "Whether the process answers",
+	}, func(context.Context, *struct{}) (*conditionAnswer, error) {
+		return &conditionAnswer{Condition{"ok"}}, nil
+	})
+	route(s, RoleOpen, huma.Operation{
+		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"health"},
+		Summary: "Whether the store answers too, so that requests can be sent here",
+	}, func(ctx context.Context, _ *struct{}) (*conditionAnswer, error) {
+		if err := s.control.Ready(ctx); err != nil {
+			return nil, err
+		}
+		return &conditionAnswer{Condition{"ok"}}, nil
+	})
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file is the one place that says which problem an error is.
+
+func newProblem(status int, name, title, detail string) *api.Problem {
+	return &api.Problem{Type: api.ProblemBase + name, Title: title, Status: status, Detail: detail}
+}
+
+func notFound(what string) *api.Problem {
+	return newProblem(http.StatusNotFound, "not-found", "Not found", "there is no "+what)
+}
+
+func conflict(err error) *api.Problem {
+	return newProblem(http.StatusConflict, "conflict", "Conflict", err.Error())
+}
+
+// problem returns the problem that an error is. One that is not the caller's is logged, and told without its text.
+func (s *Server) problem(ctx context.Context, err error) *api.Problem {
+	if p := callersProblem(err); p != nil {
+		return p
+	}
+	if ctx.Err() != nil {
+		return newProblem(http.StatusServiceUnavailable, "interrupted", "Interrupted", "the request was given up before it was answered")
+	}
+	s.log.Error("a request failed", "error", err)
+	return newProblem(http.StatusServiceUnavailable, "store-unavailable", "The store does not answer", "what was asked for may or may not be done; ask again")
+}
+
+// callersProblem returns the problem of an error that the caller can do something about, or nil.
+func callersProblem(err error) *api.Problem {
+	var (
+		known       *api.Problem
+		diagnostics dsl.Diagnostics
+		option      *client.OptionError
+		exists      *swrun.RunExistsError
+		deployed    *swrun.DeployedError
+		undeployed  *swrun.NotDeployedError
+		quarantined *client.QuarantinedError
+	)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &diagnostics):
+		return invalidDocument(diagnostics)
+	case errors.As(err, &option):
+		return optionProblem(option)
+	case errors.As(err, &exists):
+		p := newProblem(http.StatusConflict, "run-exists", "There is such a run already", err.Error())
+		p.Help = "choose another id, or onDuplicate return-existing for a run of the same workflow"
+		return p
+	case errors.As(err, &deployed):
+		return newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", err.Error())
+	case errors.As(err, &undeployed):
+		return newProblem(http.StatusNotFound, "not-deployed", "Not deployed", err.Error())
+	case errors.As(err, &quarantined):
+		return newProblem(http.StatusConflict, "quarantined", "The run is quarantined", err.Error())
+	}
+	if fault := errors.AsError(err); fault != nil {
+		return limited(newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", fault.Detail), fault)
+	}
+	return refusal(err)
+}
+
+// refusal returns the problem of what the store has refused, or nil.
+func refusal(err error) *api.Problem {
+	switch store.RefusedAs(err) {
+	case store.NoSuch:
+		return newProblem(http.StatusNotFound, "not-found", "Not found", err.Error())
+	case store.Conflict:
+		return conflict(err)
+	case store.Closed:
+		return newProblem(http.StatusConflict, "run-ended", "The run has ended", err.Error())
+	case store.TooMany:
+		return newProblem(http.StatusTooManyRequests, "too-many", "Too many", err.Error())
+	case store.Limit:
+		return newProblem(http.StatusRequestEntityTooLarge, "too-large", "Too large", err.Error())
+	}
+	return nil
+}
+
+func invalidDocument(found dsl.Diagnostics) *api.Problem {
+	p := newProblem(http.StatusUnprocessableEntity, "invalid-document", "The document is not valid", found.Error())
+	p.Diagnostics = api.Diagnostics(found)
+	return p
+}
+
+// optionProblem is about one member of a request.
+func optionProblem(o *client.OptionError) *api.Problem {
+	p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", o.Error())
+	p.Field = o.Field
+	if o.Limit != nil {
+		limited(p, o.Limit)
+		if o.Limit.Extensions["limit"] == string(limits.Input) {
+			p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, api.ProblemBase+"too-large", "Too large"
+		}
+	}
+	return p
+}
+
+// limited adds the limit that an error is about.
+func limited(p *api.Problem, e *errors.Error) *api.Problem {
+	name, ok := e.Extensions["limit"].(string)
+	if !ok {
+		return p
+	}
+	maximum, _ := e.Extensions["max"].(int)
+	value, _ := e.Extensions["value"].(int)
+	p.Limit = &api.LimitExceeded{Name: name, Max: maximum, Value: value}
+	return p
+}
+
+// libraryProblem turns what the HTTP library refuses, before a handler is called, into a problem of ours. It repeats no values: these may
+// be large, or secret.
+func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
+	m, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	p := newProblem(m.Status, "invalid-request", "Invalid request", m.Detail)
+	for _, e := range m.Errors {
+		p.Errors = append(p.Errors, api.FieldError{Location: e.Location, Message: e.Message})
+	}
+	switch m.Status {
+	case http.StatusRequestEntityTooLarge:
+		most := int(ctx.Operation().MaxBodyBytes) - 1
+		p = newProblem(m.Status, "too-large", "Too large", fmt.Sprintf("the body of the request may have at most %s", limits.Bytes(most)))
+		p.Limit = &api.LimitExceeded{Name: "body", Max: most}
+	case http.StatusUnsupportedMediaType:
+		p.Type, p.Title, p.Detail = api.ProblemBase+"unsupported-media-type", "Unsupported media type", "the body must be application/json"
+	case http.StatusRequestTimeout:
+		p.Type, p.Title = api.ProblemBase+"request-timeout", "The request took too long"
+	case http.StatusInternalServerError: // the body could not be read: the caller has gone
+		p.Status, p.Detail = http.StatusBadRequest, "the body of the request could not be read"
+	}
+	if p.Detail == "validation failed" && len(p.Errors) > 0 {
+		p.Detail = p.Errors[0].Location + ": " + p.Errors[0].Message
+	}
+	return p, nil
+}
+
+// describeProblems adds to an operation that it may answer with a problem.
+func (s *Server) describeProblems(o *huma.Operation) {
+	if o.Responses == nil {
+		o.Responses = map[string]*huma.Response{}
+	}
+	o.Responses["default"] = &huma.Response{
+		Description: "A problem (RFC 9457)",
+		Content:     map[string]*huma.MediaType{api.ProblemMediaType: {Schema: s.problemSchema()}},
+	}
+}
+
+// writeProblem answers a request outside of an operation.
+func writeProblem(w http.ResponseWriter, p *api.Problem) {
+	w.Header().Set("Content-Type", api.ProblemMediaType)
+	w.WriteHeader(p.Status)
+	_ = api.Write(w, p) // a caller that has gone needs no answer
+}
+
+// methodNotAllowed is the problem of a path that has other methods.
+func methodNotAllowed(method, path string) *api.Problem {
+	return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Method not allowed", strconv.Quote(path)+" has no method "+method)
+}

@@ -1,0 +1,181 @@
+// Package server is the HTTP API of a deployment: its resources over package control, in the shapes of package api. The document
+// /openapi.json describes it, and is made of the same Go types.
+package server
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"reflect"
+	"runtime/debug"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/jsonvalue"
+)
+
+// Config says what a server serves, and to whom.
+type Config struct {
+	Control   *control.Control
+	Authorize Authorize // who asks; without it, nobody may use what is not open
+	Version   string    // of the program
+	Log       *slog.Logger
+}
+
+// Server answers requests. Several goroutines may use it.
+type Server struct {
+	config  Config
+	control *control.Control
+	log     *slog.Logger
+	mux     *http.ServeMux
+	api     huma.API
+	routes  []Route
+}
+
+// maxBody is how many bytes the body of a request may have: the largest input, and what stands around it.
+const maxBody = 5 << 20
+
+// New returns a server. It answers as soon as its handler is given requests.
+func New(c Config) *Server {
+	if c.Authorize == nil {
+		c.Authorize = trustNobody
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{config: c, control: c.Control, log: c.Log, mux: http.NewServeMux()}
+	s.api = humago.New(s.mux, s.library())
+	s.healthRoutes()
+	s.runRoutes()
+	s.documentRoutes()
+	// The library's own type of errors is never sent.
+	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")
+	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")
+	return s
+}
+
+// library returns how the HTTP library is used: strictly, and with no pages of its own.
+func (s *Server) library() huma.Config {
+	form := huma.Format{Marshal: api.Write, Unmarshal: readJSON}
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI:    "3.1.0",
+			Info:       &huma.Info{Title: "swrun", Version: cmp.Or(s.config.Version, "(devel)"), Description: "Workflows of the CNCF Serverless Workflow DSL, and their runs."},
+			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)},
+		},
+		// "json" stands for every media type that ends in +json.
+		Formats:                      map[string]huma.Format{"application/json": form, "json": form},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+		Transformers:                 []huma.Transformer{libraryProblem},
+	}
+}
+
+func (s *Server) problemSchema() *huma.Schema {
+	return s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "Problem")
+}
+
+// ServeHTTP answers a request. A panic is a mistake of ours: it is logged, and costs this request alone.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if bug := recover(); bug != nil && bug != http.ErrAbortHandler {
+			s.log.Error("a request panicked", "panic", fmt.Sprint(bug), "stack", string(debug.Stack()))
+			writeProblem(w, newProblem(http.StatusInternalServerError, "internal", "Internal error", "this is a mistake of swrun: its log says more"))
+		}
+	}()
+	if p := s.misdirected(w, r); p != nil {
+		writeProblem(w, p)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// misdirected returns the problem of a request for something that is not there, or asked for in a way that is not there. Paths are taken
+// as they are: nothing is cleaned, so that no two spellings mean the same.
+func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if path.Clean(r.URL.Path) != r.URL.Path {
+		return notFound(fmt.Sprintf("path %q", r.URL.Path))
+	}
+	if _, pattern := s.mux.Handler(r); pattern != "" {
+		return repeated(r)
+	}
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := s.mux.Handler(other); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return notFound(fmt.Sprintf("path %q", r.URL.Path))
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return methodNotAllowed(r.Method, r.URL.Path)
+}
+
+// repeated returns the problem of a query that gives a parameter twice, or none of its value: nobody knows which is meant.
+func repeated(r *http.Request) *api.Problem {
+	values, err := parseQuery(r)
+	if err != nil {
+		return newProblem(http.StatusBadRequest, "invalid-request", "Invalid request", "the query cannot be read: "+err.Error())
+	}
+	for name, all := range values {
+		var message string
+		switch {
+		case len(all) > 1:
+			message = "is given more than once"
+		case all[0] == "":
+			message = "is empty: leave it out, or give it a value"
+		default:
+			continue
+		}
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", fmt.Sprintf("query.%s %s", name, message))
+		p.Field = name
+		p.Errors = []api.FieldError{{Location: "query." + name, Message: message}}
+		return p
+	}
+	return nil
+}
+
+// readJSON reads a body. It refuses what encoding/json would change or leave out, and takes the names of members as they are written.
+func readJSON(data []byte, v any) error {
+	decoded, err := jsonvalue.DecodeStrict(data)
+	if err != nil {
+		return err
+	}
+	if any, ok := v.(*any); ok {
+		*any = decoded
+		return nil
+	}
+	if err := knownNames(decoded, reflect.TypeOf(v).Elem()); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// knownNames refuses members of an object that a struct has in another case.
+func knownNames(decoded any, t reflect.Type) error {
+	object, ok := decoded.(map[string]any)
+	if !ok || t.Kind() != reflect.Struct {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		known[name] = true
+	}
+	for name := range object {
+		if !known[name] {
+			return fmt.Errorf("there is no member %q", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/server"
+)
+
+// deployment is a server over a store in memory, on which an engine works.
+type deployment struct {
+	*httptest.Server
+	engine *swrun.Engine
+	api    *server.Server
+}
+
+func mustDeployment(t *testing.T) *deployment {
+	t.Helper()
+	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	worked := make(chan error, 1)
+	go func() { worked <- engine.Work(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-worked; err != nil {
+			t.Error(err)
+		}
+	})
+	a := server.New(server.Config{Control: control.New(engine, s), Authorize: server.TrustEveryone})
+	h := httptest.NewServer(a)
+	t.Cleanup(h.Close)
+	return &deployment{h, engine, a}
+}
+
+// answer is what the server answered.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// ask sends a request; body is JSON, or empty for none.
+func (d *deployment) ask(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, d.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for n := 0; n < len(headers); n += 2 {
+		r.Header.Set(headers[n], headers[n+1])
+	}
+	response, err := d.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response, string(text)}
+}
+
+// isProblem reports what keeps an answer from being a problem with a status and a name.
+func (a answer) isProblem(t *testing.T, status int, name string) api.Problem {
+	t.Helper()
+	var p api.Problem
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
+		t.Fatalf("%s: %v: %s", a.Status, err, a.body)
+	}
+	if a.StatusCode != status || p.Status != status || !strings.HasSuffix(p.Type, "/"+name) || a.Header.Get("Content-Type") != api.ProblemMediaType {
+		t.Errorf("want %d %s, got %s %s: %s", status, name, a.Status, a.Header.Get("Content-Type"), a.body)
+	}
+	return p
+}
+
+// TestMisdirectedRequests holds what is said to those who ask for what is not there.
+func TestMisdirectedRequests(t *testing.T) {
+	d := mustDeployment(t)
+	for name, c := range map[string]struct {
+		method, path string
+		status       int
+		problem      string
+	}{
+		"an unknown path":               {"GET", "/nothing", 404, "not-found"},
+		"another method":                {"POST", "/livez", 405, "method-not-allowed"},
+		"two slashes":                   {"GET", "//livez", 404, "not-found"},
+		"a slash at the end":            {"GET", "/livez/", 404, "not-found"},
+		"a path through a parent":       {"GET", "/v1/../livez", 404, "not-found"},
+		"the same, encoded":             {"GET", "/v1/%2e%2e/livez", 404, "not-found"},
+		"an unknown parameter":          {"GET", "/livez?verbose=1", 422, "invalid-request"},
+		"a parameter that is empty":     {"GET", "/livez?verbose=", 422, "invalid-request"},
+		"a parameter that stands twice": {"GET", "/livez?a=1&a=2", 422, "invalid-request"},
+		"a query that cannot be read":   {"GET", "/livez?a=%zz", 400, "invalid-request"},
+		"a run that is not there":       {"GET", "/v1/runs/demo/nothing", 404, "not-found"},
+		"a run that cannot be there":    {"GET", "/v1/runs/demo/%7Btag%7D", 404, "not-found"},
+		"a run that is a parent":        {"GET", "/v1/runs/demo/%2e%2e", 404, "not-found"},
+	} {
+		t.Run(name, func(t *testing.T) { d.ask(t, c.method, c.path, "").isProblem(t, c.status, c.problem) })
+	}
+}
