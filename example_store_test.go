@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -182,7 +183,12 @@ func ExampleEngine_Client() {
 		fmt.Println(err)
 	}
 	n := 0
-	err := engine.Client().List(ctx, client.Filter{Workflow: "demo/hello"}, func(client.Found) bool { n++; return true })
+	where, err := filter.Parse("workflow=demo/hello", time.Now())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = engine.Client().Each(ctx, where, func(*filter.Run) bool { n++; return true })
 	fmt.Println(n, err)
 	// Output:
 	// <nil>

@@ -28,6 +28,11 @@ const (
 	DeadlineRetry     = "retry"   // limit.duration of a retry policy
 )
 
+// DeadlineKinds returns them all.
+func DeadlineKinds() []string {
+	return []string{DeadlineWorkflow, DeadlineExecution, DeadlineRun, DeadlineTask, DeadlineAttempt, DeadlineRetry}
+}
+
 func (d *Deadline) stored(o *object) {
 	text(o, "k", &d.Kind)
 	o.instant("a", &d.At)

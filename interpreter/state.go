@@ -168,6 +168,28 @@ func (s *State) isWaiting() bool {
 	return true
 }
 
+// Retrying reports whether a task is tried again, or waits for that.
+func (s *State) Retrying() bool {
+	return slices.ContainsFunc(s.frames, func(f frame) bool {
+		switch f := f.(type) {
+		case *listFrame:
+			return f.Repetition.Attempt > 0
+		case *taskFrame:
+			return !f.WakeAt.IsZero() && f.node != nil && isComposite(f)
+		}
+		return false
+	})
+}
+
+// TimeoutKind returns the kind of the deadline that has ended the run; empty if none of its own has.
+func (s *State) TimeoutKind() string {
+	if s.Fault == nil || !s.TimedOut { // otherwise the member is not the engine's
+		return ""
+	}
+	kind, _ := s.Fault.Extensions["timeoutKind"].(string)
+	return kind
+}
+
 // NextDeadline returns the earliest active deadline; zero if there is none.
 func (s *State) NextDeadline() time.Time {
 	first := earliest(s.Deadlines)

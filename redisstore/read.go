@@ -163,7 +163,7 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 		}
 		is.lifecycle.Lease = lasting[is.lifecycle.Owner]
 		info, _ := values[2].(string)
-		page.Items = append(page.Items, store.Listed{Instance: instanceOf(m.Values["i"].(string)), Lifecycle: *is.lifecycle, Invocation: []byte(info)})
+		page.Items = append(page.Items, store.Listed{Instance: instanceOf(m.Values["i"].(string)), Lifecycle: *is.lifecycle, Invocation: []byte(info), Cursor: m.ID})
 	}
 	if len(entries.Val()) < n {
 		page.Cursor = ""

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -57,7 +58,7 @@ func TestParentClose(t *testing.T) {
 // child returns the only child of i.
 func (h *host) child(i store.Instance) (child store.Instance) {
 	h.Helper()
-	if err := h.client.List(h.Context(), client.Filter{Prefix: i.ID + "."}, func(f client.Found) bool {
+	if err := h.client.Each(h.Context(), filter.Begins(i.ID+"."), func(f *filter.Run) bool {
 		child = f.Instance
 		return false
 	}); err != nil || child.ID == "" {

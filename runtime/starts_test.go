@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/local"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -78,7 +79,7 @@ func TestChainsThatDoNotWaitEnd(t *testing.T) {
 		h.wait(h.start(document, client.StartOptions{}))
 		time.Sleep(time.Hour)
 		runs, faults := 0, 0
-		if err := h.client.List(t.Context(), client.Filter{}, func(f client.Found) bool {
+		if err := h.client.Each(t.Context(), filter.Filter{}, func(f *filter.Run) bool {
 			runs++
 			if f.Lifecycle.Status == interpreter.StatusFaulted {
 				faults++
@@ -119,7 +120,7 @@ func hostedFamily(t *testing.T, document string) {
 	h.wait(h.start(document, client.StartOptions{}))
 	time.Sleep(time.Hour)
 	runs, limited := 0, 0
-	if err := h.client.List(t.Context(), client.Filter{}, func(f client.Found) bool {
+	if err := h.client.Each(t.Context(), filter.Filter{}, func(f *filter.Run) bool {
 		runs++
 		l, err := h.store.Load(t.Context(), f.Instance)
 		if err != nil {

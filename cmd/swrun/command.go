@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -153,7 +154,7 @@ func (o *operation) refusal(ctx context.Context, v commandVerb, i store.Instance
 	if loading != nil {
 		return refusalError(err)
 	}
-	found := client.Found{Instance: i, Lifecycle: l.Lifecycle}
+	found := filter.Run{Instance: i, Lifecycle: l.Lifecycle}
 	message := fmt.Sprintf("the run %s is %s", i, found.Status())
 	hint := "swrun " + v.use + " is for runs that are " + v.status
 	if v.use == "delete" {

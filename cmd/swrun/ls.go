@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,26 +13,28 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/describe"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/filter"
 )
 
 // lsFlags are the flags of ls.
 type lsFlags struct {
 	operateFlags
-	filter client.Filter
-	labels []string
-	where  string
-	limit  int
+	status, workflow, businessKey string
+	labels                        []string
+	where                         string
+	limit                         int
+	count                         bool
+	by                            string
 }
 
 func (p *program) lsCommand() *cobra.Command {
 	f := &lsFlags{}
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List runs, the newest first",
+		Use: "ls", Short: "List runs, the newest first, or count them",
 		Example: `  swrun ls --status waiting
-  swrun ls --workflow demo/order -o json`,
+  swrun ls --where 'reason=timed_out closed>=today' -o json
+  swrun ls --count --by status`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.list(ctx, f) })
 		}),
@@ -39,79 +42,103 @@ func (p *program) lsCommand() *cobra.Command {
 	f.add(cmd, "human", "json", "yaml", "name")
 	f.within(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.filter.Status, "status", "", "only this status: "+strings.Join(statuses(), ", "))
-	flags.StringVar(&f.filter.Workflow, "workflow", "", "only runs of namespace/name or namespace/name:version")
-	flags.StringVar(&f.filter.BusinessKey, "business-key", "", "only runs with this business key")
+	flags.StringVar(&f.status, "status", "", "only this status: "+strings.Join(filter.Statuses(), ", "))
+	flags.StringVar(&f.workflow, "workflow", "", "only runs of namespace/name or namespace/name:version")
+	flags.StringVar(&f.businessKey, "business-key", "", "only runs with this business key")
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with this label, name=value (repeatable)")
-	flags.StringVar(&f.where, "where", "", whereUsage)
+	flags.StringVar(&f.where, "where", "", whereHelp())
 	flags.IntVar(&f.limit, "limit", 50, "at most so many")
+	flags.BoolVar(&f.count, "count", false, "count them instead")
+	flags.StringVar(&f.by, "by", "", "with --count: by what they are, for example status, workflow, error or label.NAME")
 	return cmd
 }
 
-// statuses are what a run's status may be.
-func statuses() []string {
-	return []string{
-		string(interpreter.StatusPending), string(interpreter.StatusRunning), string(interpreter.StatusWaiting), string(interpreter.StatusSuspended),
-		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), string(interpreter.StatusCancelled), store.Quarantined,
+// parse returns which runs the flags choose.
+func (f *lsFlags) parse(p *program) (filter.Filter, error) {
+	where, err := p.parseWhere(f.where)
+	if err != nil {
+		return where, err
 	}
-}
-
-// parse completes the filter, and returns the conditions that the client does not know.
-func (f *lsFlags) parse() (whereConditions, error) {
 	labels, err := parseLabels(f.labels)
 	if err != nil {
-		return nil, err
+		return where, err
 	}
-	chosen, err := parseWhere(f.where)
-	if err != nil {
-		return nil, err
+	where = where.And(filter.In(f.namespace))
+	chosen := []struct{ flag, field, value string }{
+		{"--status", "status", f.status}, {"--workflow", "workflow", f.workflow}, {"--business-key", "key", f.businessKey},
 	}
-	if f.filter.Status != "" {
-		err = oneOf("--status", f.filter.Status, statuses()...)
+	for name, value := range labels {
+		chosen = append(chosen, struct{ flag, field, value string }{"--label", "label." + name, value})
 	}
-	if f.filter.Workflow != "" && err == nil {
-		err = checkRunsOf("--workflow", f.filter.Workflow)
-		if err == nil && strings.ContainsAny(f.filter.Workflow, "*?[") {
-			err = usagef("--where 'workflow=demo/*' takes patterns", "--workflow takes one workflow, got %q", f.filter.Workflow)
+	for _, c := range chosen {
+		one, err := equal(c.flag, c.field, c.value)
+		if err != nil {
+			return where, err
 		}
+		where = where.And(one)
 	}
-	f.filter.Namespace, f.filter.Labels = f.namespace, labels
-	return chosen, cmp.Or(err, atLeast("--limit", f.limit, 1))
+	switch {
+	case f.by != "" && !f.count:
+		return where, usagef("add --count", "--by says by what runs are counted")
+	case f.count && f.output == "name":
+		return where, usagef("leave out -o name", "--count prints no names")
+	}
+	return where, atLeast("--limit", f.limit, 1)
 }
 
 func (o *operation) list(ctx context.Context, f *lsFlags) error {
-	chosen, err := f.parse()
+	where, err := f.parse(o.program)
 	if err != nil {
 		return err
 	}
-	var found []client.Found
-	err = o.client.List(ctx, f.filter, func(r client.Found) bool {
-		if chosen.matches(r) {
-			found = append(found, r)
-		}
-		return len(found) <= f.limit
-	})
+	if f.count {
+		return o.count(ctx, where, f)
+	}
+	page, err := o.client.List(ctx, client.Query{Where: where, Limit: f.limit})
 	if err != nil {
 		return err
 	}
-	if len(found) > f.limit {
-		found = found[:f.limit]
+	if page.Cursor != "" {
 		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("these are the newest %d, and there are more; --limit lists more of them", f.limit)))
 	}
 	switch f.output {
 	case "name":
-		for _, r := range found {
+		for _, r := range page.Runs {
 			fmt.Fprintln(o.out, r.Instance)
 		}
 		return nil
 	case "human":
-		return o.table(ctx, found)
+		return o.table(ctx, page.Runs)
 	}
-	all := []api.Run{}
-	for _, r := range found {
-		all = append(all, api.NewRun(r.Instance, r.Lifecycle, r.Invocation, r.Status()))
+	return o.print(api.NewRuns(page.Runs))
+}
+
+// count prints how many runs there are: by what -by says, or all together.
+func (o *operation) count(ctx context.Context, where filter.Filter, f *lsFlags) error {
+	var by func(*filter.Run) string
+	if f.by != "" {
+		var err error
+		if by, err = filter.Group(f.by); err != nil {
+			return filterError("--by", err)
+		}
 	}
-	return o.print(all)
+	groups, err := o.client.Count(ctx, where, by)
+	if err != nil {
+		return err
+	}
+	counted := api.NewCount(f.by, groups)
+	switch {
+	case f.output != "human":
+		return o.print(counted)
+	case f.by == "":
+		_, err = fmt.Fprintln(o.out, counted.Count)
+		return err
+	}
+	w := terminal.NewTable(o.out, strings.ToUpper(f.by), "RUNS")
+	for _, g := range counted.Groups {
+		w.Row(cmp.Or(g.Value, "-"), strconv.Itoa(g.Count))
+	}
+	return w.Flush()
 }
 
 func parseLabels(given []string) (map[string]string, error) {
@@ -133,7 +160,7 @@ func parseLabels(given []string) (map[string]string, error) {
 }
 
 // table prints runs in columns; what is going on is read run by run.
-func (o *operation) table(ctx context.Context, found []client.Found) error {
+func (o *operation) table(ctx context.Context, found []filter.Run) error {
 	w := terminal.NewTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
 	for _, r := range found {
 		at, next := "-", "-"
@@ -145,7 +172,7 @@ func (o *operation) table(ctx context.Context, found []client.Found) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return o.reportUnworked(ctx, slices.ContainsFunc(found, func(r client.Found) bool { return !r.Lifecycle.Status.Final() }))
+	return o.reportUnworked(ctx, slices.ContainsFunc(found, func(r filter.Run) bool { return !r.Lifecycle.Status.Final() }))
 }
 
 // reportUnworked says on standard error that unfinished runs do not go on, if no worker is there.

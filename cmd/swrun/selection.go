@@ -8,7 +8,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -74,8 +74,8 @@ func (o *operation) lookUp(ctx context.Context, name string) (store.Instance, er
 // find returns the runs with exactly the id name, or else those whose id begins so.
 func (o *operation) find(ctx context.Context, name string) (exact, prefixed []store.Instance, err error) {
 	if name == lastRun {
-		err = o.client.List(ctx, client.Filter{Namespace: o.flags.namespace}, func(f client.Found) bool {
-			exact = []store.Instance{f.Instance}
+		err = o.client.Each(ctx, filter.In(o.flags.namespace), func(r *filter.Run) bool {
+			exact = []store.Instance{r.Instance}
 			return false
 		})
 		if err == nil && len(exact) == 0 {

@@ -102,15 +102,6 @@ func parseWorkflow(name string) (definition.Reference, error) {
 	return reference, err
 }
 
-// checkRunsOf refuses what no run can be one of.
-func checkRunsOf(flag, workflow string) error {
-	_, err := parseWorkflow(workflow)
-	if err == nil && strings.HasSuffix(workflow, ":"+definition.Latest) {
-		err = usagef("name a version, or leave it out", "%s: a run is one of a version, and never of %s", flag, definition.Latest)
-	}
-	return err
-}
-
 // parse returns what is to be started, and how; it refuses what cannot be before a store is opened.
 func (f *startFlags) parse(p *program, name string) (definition.Reference, client.StartOptions, error) {
 	reference, err := parseWorkflow(name)

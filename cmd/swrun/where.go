@@ -3,103 +3,45 @@ package main
 import (
 	"context"
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file chooses runs by what they are: --where 'status=waiting workflow=demo/*'.
 
-const whereUsage = "runs that fit: status=, workflow=, namespace=, id=, key=, label.NAME=, with * and ? in values"
+const whereUsage = "runs that fit, for example 'status=running,waiting workflow=demo/* label.team=pay started>-1h'; fields: "
 
-// condition is one part of --where.
-type condition struct {
-	field, value string
-	negated      bool
+// whereHelp is the help on --where.
+func whereHelp() string { return whereUsage + strings.Join(filter.Names(), ", ") }
+
+// parseWhere reads the value of --where.
+func (p *program) parseWhere(text string) (filter.Filter, error) {
+	where, err := filter.Parse(text, p.now())
+	return where, filterError("--where", err)
 }
 
-type whereConditions []condition
-
-// parseWhere reads whereConditions: field=value or field!=value, all of which must hold.
-func parseWhere(text string) (whereConditions, error) {
-	var all whereConditions
-	for _, word := range strings.Fields(text) {
-		field, value, ok := strings.Cut(word, "=")
-		c := condition{field: strings.TrimSuffix(field, "!"), value: value, negated: strings.HasSuffix(field, "!")}
-		if _, bad := path.Match(value, ""); !ok || bad != nil || value == "" || c.field == labelField {
-			return nil, usagef("for example --where 'status=waiting workflow=demo/*'", "--where: %q is not a condition", word)
-		}
-		if err := c.check(); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
+// equal returns the filter of a flag that names one value of a field; an empty one chooses all runs.
+func equal(flag, field, value string) (filter.Filter, error) {
+	if value == "" {
+		return filter.Filter{}, nil
 	}
-	return all, nil
+	where, err := filter.Equal(field, value)
+	return where, filterError(flag, err)
 }
 
-const labelField = "label." // and the label's name
-
-// check refuses fields that no run has, and values that no run can have.
-func (c condition) check() error {
-	if !strings.HasPrefix(c.field, labelField) {
-		if err := oneOf("--where", c.field, "status", "workflow", "namespace", "id", "key", labelField+"NAME"); err != nil {
-			return err
-		}
+// filterError is the error about the value of a flag that is a filter, or a part of one.
+func filterError(flag string, err error) error {
+	var wrong *filter.Error
+	if errors.As(err, &wrong) {
+		return usagef(wrong.Hint, "%s: %s", flag, wrong)
 	}
-	switch exact := !strings.ContainsAny(c.value, "*?["); {
-	case exact && c.field == "status":
-		return oneOf("--where status", c.value, statuses()...)
-	case exact && c.field == "workflow":
-		return checkRunsOf("--where workflow", c.value)
-	}
-	return nil
-}
-
-// matches reports whether every condition holds for a run.
-func (all whereConditions) matches(f client.Found) bool {
-	for _, c := range all {
-		if slices.ContainsFunc(c.values(f), c.matches) == c.negated {
-			return false
-		}
-	}
-	return true
-}
-
-// status reports whether a value is what the condition wants; * and ? stand for a slash too.
-func (c condition) matches(value string) bool {
-	const slash = "\x00"
-	ok, _ := path.Match(strings.ReplaceAll(c.value, "/", slash), strings.ReplaceAll(value, "/", slash)) // parseWhere has checked the pattern
-	return ok
-}
-
-// values returns what the condition's field is for a run, in each form in which it may be written; nothing if it has none.
-func (c condition) values(f client.Found) []string {
-	value, present := "", true
-	switch c.field {
-	case "status":
-		value = f.Status()
-	case "workflow":
-		r := f.Invocation.Workflow
-		return []string{r.String(), r.Namespace + "/" + r.Name}
-	case "namespace":
-		value = f.Instance.Namespace
-	case "id":
-		value = f.Instance.ID
-	case "key":
-		value, present = f.Invocation.BusinessKey, f.Invocation.BusinessKey != ""
-	default:
-		value, present = f.Invocation.Labels[strings.TrimPrefix(c.field, labelField)]
-	}
-	if !present {
-		return nil
-	}
-	return []string{value}
+	return err
 }
 
 // selectFlags choose the runs of a verb that takes several.
@@ -109,7 +51,7 @@ type selectFlags struct {
 }
 
 func (f *selectFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.where, "where", "", whereUsage)
+	cmd.Flags().StringVar(&f.where, "where", "", whereHelp())
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --where: do not ask")
 }
 
@@ -130,14 +72,12 @@ func (o *operation) selected(ctx context.Context, f *selectFlags, names []string
 	if f.where == "" {
 		return o.named(ctx, names)
 	}
-	chosen, err := parseWhere(f.where)
+	where, err := o.parseWhere(f.where)
 	if err != nil {
 		return nil, nil, err
 	}
-	err = o.client.List(ctx, client.Filter{Namespace: o.flags.namespace}, func(r client.Found) bool {
-		if chosen.matches(r) {
-			all = append(all, r.Instance)
-		}
+	err = o.client.Each(ctx, filter.In(o.flags.namespace).And(where), func(r *filter.Run) bool {
+		all = append(all, r.Instance)
 		return true
 	})
 	if err != nil {

@@ -76,7 +76,7 @@ type Failure struct {
 // NewDescription returns the JSON of a description. Source describes the run that its error comes from: itself, or a child's child.
 func NewDescription(d, source *client.Description) Description {
 	described := Description{
-		Run: NewRun(d.Instance, d.Lifecycle, d.Invocation, d.Status), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
+		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
 		Failure: failure(d, source),
 	}
 	for _, verb := range d.Commands {
@@ -128,12 +128,9 @@ func failure(d, source *client.Description) *Failure {
 	if s.Fault == nil {
 		return nil
 	}
-	f := &Failure{Error: Error(s.Fault), Category: "application"}
+	f := &Failure{Error: Error(s.Fault), Category: "application", TimeoutKind: s.TimeoutKind()}
 	if name := errors.StandardName(s.Fault.Type); name != "" {
 		f.Category = name
-	}
-	if s.TimedOut { // then the member is the engine's own
-		f.TimeoutKind, _ = s.Fault.Extensions["timeoutKind"].(string)
 	}
 	if source != d {
 		at := source.Program.Workflow.Source

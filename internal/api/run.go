@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -15,6 +16,7 @@ import (
 const (
 	SchemaRun     = "swrun/v1/run"
 	SchemaHistory = "swrun/v1/history"
+	SchemaCount   = "swrun/v1/count"
 )
 
 // Started is a run that has just been started.
@@ -35,6 +37,10 @@ type Run struct {
 	Definition   string            `json:"definition"` // digest
 	Records      int64             `json:"records"`    // of its history
 	ClosedReason string            `json:"closedReason,omitempty"`
+	ErrorType    string            `json:"errorType,omitempty"`   // of one that has faulted
+	TimeoutKind  string            `json:"timeoutKind,omitempty"` // of the deadline that has ended it
+	Attention    string            `json:"attention,omitempty"`   // why somebody should look at it: retrying or quarantined
+	Attempts     int64             `json:"attempts,omitempty"`    // of the task that was tried most often, if one was tried again
 	BusinessKey  string            `json:"businessKey,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Parent       string            `json:"parent,omitempty"`
@@ -50,12 +56,48 @@ type Run struct {
 	Timeouts
 }
 
-// NewRun returns the JSON of a run; status is its phase, or quarantined.
-func NewRun(i store.Instance, r store.Lifecycle, info *execution.Invocation, status string) Run {
+// Count is how many runs there are.
+type Count struct {
+	Schema string  `json:"schema"`
+	Count  int     `json:"count"`
+	By     string  `json:"by,omitempty"` // the field by which they are counted
+	Groups []Group `json:"groups,omitempty"`
+}
+
+// Group is how many runs have something in common.
+type Group struct {
+	Value string `json:"value"` // empty for the runs that have none
+	Count int    `json:"count"`
+}
+
+// NewCount returns the JSON of runs that were counted by a field; all together if it is empty.
+func NewCount(by string, groups []client.Group) Count {
+	c := Count{Schema: SchemaCount, By: by}
+	for _, g := range groups {
+		if c.Count += g.Runs; by != "" {
+			c.Groups = append(c.Groups, Group{g.Value, g.Runs})
+		}
+	}
+	return c
+}
+
+// NewRuns returns the JSON of a list of runs.
+func NewRuns(all []filter.Run) []Run {
+	runs := []Run{} // and not null if there are none
+	for n := range all {
+		runs = append(runs, NewRun(&all[n]))
+	}
+	return runs
+}
+
+// NewRun returns the JSON of a run.
+func NewRun(listed *filter.Run) Run {
+	r, info := &listed.Lifecycle, listed.Invocation
 	run := Run{
-		Started: NewStarted(i), Workflow: info.Workflow.String(), Status: status, Definition: info.Definition, Records: r.Records,
+		Started: NewStarted(listed.Instance), Workflow: info.Workflow.String(), Status: listed.Status(), Definition: info.Definition, Records: r.Records,
 		BusinessKey: info.BusinessKey, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
 		NextWakeAt: Time(r.Wake), DeadlineAt: Time(r.Deadline), WorkersLost: int(r.Deaths),
+		ErrorType: r.Failure.Type, TimeoutKind: r.Failure.TimeoutKind, Attempts: r.Attempts, Attention: listed.Attention(),
 	}
 	if r.Status.Final() {
 		run.ClosedReason = r.Reason

@@ -36,7 +36,7 @@ func TestWorkerIsNamed(t *testing.T) {
 			if got := describe.Run(c.d, c.d, ""); !regexp.MustCompile(c.want).MatchString(got) {
 				t.Errorf("got\n%s\nwant %s", got, c.want)
 			}
-			if got := api.NewRun(c.d.Instance, c.d.Lifecycle, c.d.Invocation, "running").Worker; got != "WORKER7" {
+			if got := api.NewRun(c.d.Listed()).Worker; got != "WORKER7" {
 				t.Errorf("the JSON names %q", got)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -47,6 +48,11 @@ type DescribedDeadline struct {
 	AwaitsRelease bool          // the run is quarantined: it is decided when the run is released
 }
 
+// Listed returns the run as lists have it.
+func (d *Description) Listed() *filter.Run {
+	return &filter.Run{Instance: d.Instance, Lifecycle: d.Lifecycle, Invocation: d.Invocation}
+}
+
 // Describe returns what a run is doing.
 func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, error) {
 	l, err := c.store.Load(ctx, i)
@@ -61,7 +67,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, Status: Found{Lifecycle: l.Lifecycle}.Status(), At: work.At}
+	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, Status: (&filter.Run{Lifecycle: l.Lifecycle}).Status(), At: work.At}
 	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil {
 		return nil, err
 	}

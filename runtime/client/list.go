@@ -9,75 +9,138 @@ import (
 
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Filter chooses runs. Empty members choose all.
-type Filter struct {
-	Namespace   string
-	Workflow    string // namespace/name or namespace/name:version
-	Status      string // a status phase, or quarantined
-	BusinessKey string
-	Labels      map[string]string
-	Prefix      string // of the id
+// Query asks for a page of runs, the newest first.
+type Query struct {
+	Where  filter.Filter
+	Limit  int    // how many at most; at least 1
+	Cursor string // that the page before has returned; empty for the first page
 }
 
-// Found is a run that a filter chooses.
-type Found struct {
-	Instance   store.Instance
-	Lifecycle  store.Lifecycle
-	Invocation *execution.Invocation
+// Page is a part of a list.
+type Page struct {
+	Runs   []filter.Run
+	Cursor string // for the next page; empty if there is none
 }
 
-// Status returns the phase of the run, or quarantined.
-func (f Found) Status() string {
-	if f.Lifecycle.Reason == store.Quarantined {
-		return store.Quarantined
+// List returns a page of the runs that a filter chooses, the newest first. Runs that start meanwhile do not move the pages that
+// follow. A cursor that no page has returned is a *CursorError.
+func (c *Client) List(ctx context.Context, q Query) (Page, error) {
+	var page Page
+	m, err := c.merge(ctx, q.Cursor)
+	if err != nil {
+		return page, err
 	}
-	return string(f.Lifecycle.Status)
-}
-
-func (f Filter) matches(i Found) bool {
-	equal := func(want, got string) bool { return want == "" || want == got }
-	for name, value := range f.Labels {
-		if i.Invocation.Labels[name] != value {
-			return false
+	for {
+		r, err := m.next(ctx)
+		switch {
+		case err != nil || r == nil:
+			return page, err
+		case !q.Where.Matches(r):
+		case len(page.Runs) == max(q.Limit, 1): // and this is one more
+			page.Cursor, err = m.before()
+			return page, err
+		default:
+			page.Runs = append(page.Runs, *r)
 		}
 	}
-	reference := i.Invocation.Workflow.String()
-	return equal(f.Namespace, i.Instance.Namespace) && equal(f.Status, i.Status()) && equal(f.BusinessKey, i.Invocation.BusinessKey) &&
-		strings.HasPrefix(i.Instance.ID, f.Prefix) &&
-		(f.Workflow == "" || f.Workflow == reference || strings.HasPrefix(reference, f.Workflow+":"))
 }
 
-// List calls yield with the runs that a filter chooses, the newest first, until it returns false.
-func (c *Client) List(ctx context.Context, f Filter, yield func(Found) bool) error {
-	feeds := make([]*feed, c.store.Layout().Partitions)
-	for p := range feeds {
-		feeds[p] = &feed{store: c.store, partition: p, page: firstPage}
-		if err := feeds[p].fill(ctx); err != nil {
+// Each calls yield with the runs that a filter chooses, the newest first, until it returns false.
+func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) error {
+	m, err := c.merge(ctx, "")
+	if err != nil {
+		return err
+	}
+	for {
+		r, err := m.next(ctx)
+		if err != nil || r == nil || where.Matches(r) && !yield(r) {
 			return err
 		}
 	}
-	for {
-		feeds = slices.DeleteFunc(feeds, func(f *feed) bool { return len(f.items) == 0 })
-		if len(feeds) == 0 {
-			return nil
+}
+
+// Group is how many runs have something in common.
+type Group struct {
+	Value string // empty for the runs that have none
+	Runs  int
+}
+
+// Count counts the runs that a filter chooses, by what a field of them is; the largest group comes first. By is what filter.Group
+// returns, or nil for one group of them all.
+func (c *Client) Count(ctx context.Context, where filter.Filter, by func(*filter.Run) string) ([]Group, error) {
+	counts := map[string]int{}
+	if by == nil {
+		by = func(*filter.Run) string { return "" }
+		counts[""] = 0
+	}
+	err := c.Each(ctx, where, func(r *filter.Run) bool {
+		counts[by(r)]++
+		return true
+	})
+	var all []Group
+	for value, n := range counts {
+		all = append(all, Group{value, n})
+	}
+	slices.SortFunc(all, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Value, b.Value)) })
+	return all, err
+}
+
+// merge is the runs of all partitions, the newest first. Of runs of one moment, those of the lower partition come first.
+type merge struct {
+	feeds []*feed // that are not at their end
+	at    progress
+	prior progress // before the last run was taken; of after, what it was for the partition of that run
+}
+
+// progress is how far a list has come.
+type progress struct {
+	last  position
+	after map[int]string // by partition, the cursor of the last run that was taken from it
+}
+
+// merge begins behind the run that a cursor is of.
+func (c *Client) merge(ctx context.Context, cursor string) (*merge, error) {
+	partitions := c.store.Layout().Partitions
+	at, err := readCursor(cursor, partitions)
+	if err != nil {
+		return nil, err
+	}
+	m := &merge{at: at}
+	for p := range partitions {
+		f := &feed{store: c.store, partition: p, cursor: at.after[p], page: firstPage}
+		if f.cursor == "" {
+			f.skip = at.last
 		}
-		newest := slices.MaxFunc(feeds, func(a, b *feed) int { return cmp.Or(a.head().Compare(b.head()), b.partition-a.partition) })
+		if err := f.fill(ctx); err != nil {
+			return nil, err
+		}
+		m.feeds = append(m.feeds, f)
+	}
+	return m, nil
+}
+
+// next returns the next run, nil at the end. What cannot be read is left out: scrub reports it.
+func (m *merge) next(ctx context.Context) (*filter.Run, error) {
+	for {
+		m.feeds = slices.DeleteFunc(m.feeds, func(f *feed) bool { return len(f.items) == 0 })
+		if len(m.feeds) == 0 {
+			return nil, nil
+		}
+		newest := slices.MinFunc(m.feeds, func(a, b *feed) int { return a.head().compare(b.head()) })
 		item := newest.items[0]
-		newest.items = newest.items[1:]
-		if len(newest.items) == 0 {
+		m.prior = progress{m.at.last, map[int]string{newest.partition: m.at.after[newest.partition]}}
+		m.at.last, m.at.after[newest.partition] = newest.head(), item.Cursor
+		if newest.items = newest.items[1:]; len(newest.items) == 0 {
 			if err := newest.fill(ctx); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		info, err := execution.ParseInvocation(item.Invocation)
-		if err != nil {
-			continue // scrub reports what cannot be read
-		}
-		if found := (Found{item.Instance, item.Lifecycle, info}); f.matches(found) && !yield(found) {
-			return nil
+		if info, err := execution.ParseInvocation(item.Invocation); err == nil {
+			return &filter.Run{Instance: item.Instance, Lifecycle: item.Lifecycle, Invocation: info}, nil
 		}
 	}
 }
@@ -87,6 +150,7 @@ type feed struct {
 	store     store.Store
 	partition int
 	cursor    string
+	skip      position // runs before it have started since the list began; zero for none
 	items     []store.Listed
 	ended     bool
 	page      int // how many runs are asked for next
@@ -103,11 +167,18 @@ func (f *feed) fill(ctx context.Context) error {
 		}
 		f.page = min(2*f.page, maxPage)
 		f.items, f.cursor, f.ended = page.Items, page.Cursor, page.Cursor == ""
+		for !f.skip.created.IsZero() && len(f.items) > 0 {
+			if f.head().compare(f.skip) > 0 {
+				f.skip = position{}
+				break
+			}
+			f.items = f.items[1:]
+		}
 	}
 	return nil
 }
 
-func (f *feed) head() time.Time { return f.items[0].Lifecycle.Created }
+func (f *feed) head() position { return position{f.items[0].Lifecycle.Created, f.partition} }
 
 // Upcoming calls yield with each run that has a deadline before a time, in no order.
 func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store.Instance) error) error {
@@ -156,8 +227,8 @@ func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun
 	if len(exact) > 0 {
 		return exact, nil, nil
 	}
-	err = c.List(ctx, Filter{Namespace: namespace, Prefix: name}, func(f Found) bool {
-		begun = append(begun, f.Instance)
+	err = c.Each(ctx, filter.In(namespace).And(filter.Begins(name)), func(r *filter.Run) bool {
+		begun = append(begun, r.Instance)
 		return len(begun) < maxFound
 	})
 	return nil, begun, err

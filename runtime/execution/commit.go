@@ -29,6 +29,8 @@ type batch struct {
 	firm    bool      // it has to be stored before effects start
 	resumed bool      // effects were performed again
 	read    int       // messages of the inbox that were stepped
+
+	attempts int64 // the highest number of an attempt that a retry was scheduled for
 }
 
 const (
@@ -76,11 +78,13 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 		Status: x.state.Phase(), Wake: x.wake(), Deadline: x.state.NextDeadline(), Release: release,
 	}
 	c.AwaitsSlot = x.awaitsSlot()
+	c.Attempts = x.batch.attempts
+	c.Retrying = max(x.stored.Attempts, c.Attempts) > 1 && x.state.Retrying()
 	if x.state.Status == interpreter.StatusPending {
 		c.Deadline = x.stored.Deadline
 	}
 	if x.state.Status.Final() {
-		c.Reason = x.reason()
+		c.Reason, c.Failure = x.reason(), x.failure()
 		c.Wake, c.Deadline = time.Time{}, time.Time{}
 	} else if release {
 		c.Ready = x.draining && !x.parks()
@@ -98,11 +102,19 @@ func (x *Execution) parks() bool {
 func (x *Execution) reason() string {
 	switch {
 	case x.state.TimedOut:
-		return "timed_out"
+		return store.ReasonTimedOut
 	case x.state.Status == interpreter.StatusCancelled && x.terminated:
-		return "terminated"
+		return store.ReasonTerminated
 	}
 	return string(x.state.Status)
+}
+
+// failure returns how the run has failed, as lists say it.
+func (x *Execution) failure() store.Failure {
+	if x.state.Fault == nil {
+		return store.Failure{}
+	}
+	return store.NewFailure(x.state.Fault.Type, x.state.TimeoutKind())
 }
 
 // Committed handles the answer to the commit. After an error that is not a refusal it is unknown whether it has happened: it is sent

@@ -134,6 +134,11 @@ func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.
 	}
 	x.batch.history = append(x.batch.history, step)
 	x.batch.events += len(result.History)
+	for _, e := range result.History {
+		if e.Type == interpreter.RetryScheduled {
+			x.batch.attempts = max(x.batch.attempts, int64(e.Attempt))
+		}
+	}
 }
 
 // request handles an effect that a step asks for.

@@ -159,7 +159,7 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 			_, i := indexed(key, prefix)
 			if r, err := p.record(i); r != nil && err == nil { // otherwise Scrub reports it
 				info, _ := p.Get(p.key(i, "info"))
-				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *r, Invocation: clone(info)})
+				page.Items = append(page.Items, store.Listed{Instance: i, Lifecycle: *r, Invocation: clone(info), Cursor: rest})
 			}
 			page.Cursor = rest
 			return true

@@ -2,10 +2,12 @@ package store
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 )
 
@@ -32,12 +34,37 @@ type Lifecycle struct {
 	Closed     time.Time
 	Records    int64 // of history
 	Entries    int64 // of history
+	// What lists say of a run whose state they do not load: how often the task was tried that was tried most often, whether one is tried again
+	// now, and how the run has failed.
+	Attempts int64 // 0 and 1 both mean that none was tried again
+	Retrying bool
+	Failure  Failure
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 
 	Mail  int64     // messages that were ever delivered
 	Lease time.Time // until when the owner's lease lasts; zero if it has none any more
 }
+
+// Failure is how a run has failed, as far as lists say it; zero for one that has not.
+type Failure struct {
+	Type        string // of the error; at most maxFailureType bytes of it
+	TimeoutKind string // of the deadline of its own that has ended it; empty if none has
+}
+
+// maxFailureType bounds the type of an error in a record: a workflow may raise what it likes.
+const maxFailureType = 256
+
+// NewFailure returns the failure of a run that has ended with an error.
+func NewFailure(kind, timeoutKind string) Failure {
+	return Failure{Type: shorten.To(kind, maxFailureType), TimeoutKind: timeoutKind}
+}
+
+// The reasons of runs that have not simply ended with their status.
+const (
+	ReasonTimedOut   = "timed_out"
+	ReasonTerminated = "terminated"
+)
 
 // Quarantined is the Reason of a run whose work does not go on because it has killed its owners. Its time does: it
 // can be claimed, and an owner that finds this Reason only ends it if its time is over, or says when to look
@@ -82,8 +109,9 @@ func Millis(t time.Time) int64 {
 // millisecondOf returns the beginning of the millisecond that a time is in.
 func millisecondOf(t time.Time) time.Time { return Moment(t.UnixMilli()) }
 
-// recordFields is how many fields a stored record has.
-const recordFields = 18
+// recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again, or
+// has failed.
+const recordFields, troubleFields = 18, 4
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
@@ -106,6 +134,12 @@ func (r *Lifecycle) String() string {
 	b.moment(r.Closed)
 	b.number(r.Records)
 	b.number(r.Entries)
+	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) {
+		b.number(r.Attempts)
+		b.flag(r.Retrying)
+		b.anyText(r.Failure.Type)
+		b.text(r.Failure.TimeoutKind)
+	}
 	return string(b[:len(b)-1])
 }
 
@@ -117,6 +151,14 @@ func (b *record) text(s string) {
 		s = "-"
 	}
 	*b = append(append(*b, s...), ' ')
+}
+
+// anyText writes a text that may have any characters in it.
+func (b *record) anyText(s string) {
+	if s = url.PathEscape(s); s == "-" {
+		s = "%2D"
+	}
+	b.text(s)
 }
 
 func (b *record) number(n int64) { *b = append(strconv.AppendInt(*b, n, 10), ' ') }
@@ -134,7 +176,7 @@ func (b *record) flag(is bool) {
 // ParseLifecycle reads what String returns.
 func ParseLifecycle(s string) (Lifecycle, error) {
 	fields := strings.Split(s, " ")
-	if len(fields) != recordFields {
+	if len(fields) != recordFields && len(fields) != recordFields+troubleFields {
 		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(fields), recordFields)
 	}
 	var bad error
@@ -152,10 +194,20 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 		}
 		return fields[i]
 	}
+	anyText := func(i int) string {
+		s, err := url.PathUnescape(text(i))
+		if err != nil && bad == nil {
+			bad = fmt.Errorf("%q is not the record of a run: field %d is not a text", s, i+1)
+		}
+		return s
+	}
 	r := Lifecycle{
 		Status: interpreter.Status(text(0)), Reason: text(1), Epoch: number(2), Nonce: text(3), Owner: text(4),
 		Version: number(5), Wake: moment(6), Deadline: moment(7), Ready: moment(8), Begun: number(9) != 0, Read: number(10),
 		Deaths: number(11), AwaitsSlot: number(12) != 0, Created: moment(13), Started: moment(14), Closed: moment(15), Records: number(16), Entries: number(17),
+	}
+	if len(fields) > recordFields {
+		r.Attempts, r.Retrying, r.Failure = number(18), number(19) != 0, Failure{Type: anyText(20), TimeoutKind: text(21)}
 	}
 	return r, bad
 }

@@ -195,6 +195,9 @@ type Commit struct {
 
 	Status   interpreter.Status // the run's phase now
 	Reason   string             // why it is closed; empty otherwise
+	Failure  Failure            // how it has failed; zero otherwise
+	Attempts int64              // the number of the last attempt of a task that was tried again since the last commit; 0 for none
+	Retrying bool               // a task is tried again, or waits for that
 	Wake     time.Time          // when the run wants to be looked at; zero for never
 	Deadline time.Time          // the earliest deadline in force; zero for none
 	Release  bool               // gives the token back; a closed instance is released always
@@ -372,6 +375,7 @@ type Listed struct {
 	Instance   Instance
 	Lifecycle  Lifecycle
 	Invocation []byte
+	Cursor     string // for a list that goes on behind this run
 }
 
 // StoredEntry is an entry of history as it is stored.

@@ -1,0 +1,34 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/suggest"
+)
+
+// Error is a filter that cannot be read, or that no run could ever fit.
+type Error struct {
+	Text    string // what of the filter is wrong
+	At      int    // where that begins: the number of its first character, from 1; 0 if it is not a part of a filter
+	Problem string // goes on with a sentence about Text: is not a field of a run
+	Hint    string // what to write instead; may be empty
+}
+
+// Error returns a sentence without the hint.
+func (e *Error) Error() string {
+	if e.At == 0 {
+		return fmt.Sprintf("%s %s", shorten.Quoted(e.Text), e.Problem)
+	}
+	return fmt.Sprintf("at character %d: %s %s", e.At, shorten.Quoted(e.Text), e.Problem)
+}
+
+// unknown returns the error of a text that is none of the allowed ones; what says what it is not.
+func unknown(text, what string, allowed []string) error {
+	e := &Error{Text: text, Problem: "is not " + what, Hint: "allowed: " + strings.Join(allowed, ", ")}
+	if near := suggest.Nearest(text, allowed); near != "" {
+		e.Problem += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return e
+}

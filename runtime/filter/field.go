@@ -1,0 +1,278 @@
+package filter
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/suggest"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// field is something that a run is or has. It has one of texts, number and time.
+type field struct {
+	name   string
+	texts  func(*Run) []string // in each form in which it may be written, the one that groups runs first; none if the run has none
+	number func(*Run) int64
+	time   func(*Run) time.Time
+	allow  func(text string) error  // nil if any text may be
+	spell  func(text string) string // how texts has a value that may be spelt in several ways; nil if there is one way
+}
+
+// fieldText is the field of everything that is text in a run.
+const fieldText = "text"
+
+// labelField is what the names of fields for labels begin with.
+const labelField = "label."
+
+// fields are those that every run may have; those of labels come besides.
+func fields() []field {
+	return []field{
+		{name: "status", texts: func(r *Run) []string { return []string{r.Status()} }, allow: among("a status", Statuses())},
+		{name: "reason", texts: func(r *Run) []string { return given(closedReason(r)) }, allow: among("why a run ends", reasons())},
+		{name: "error", texts: errorOf, allow: allowError, spell: errors.Name},
+		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.DeadlineKinds())},
+		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
+		{name: "workflow", texts: workflowOf, allow: allowWorkflow},
+		{name: "version", texts: func(r *Run) []string { return []string{r.Invocation.Workflow.Version} }},
+		namespaceField(),
+		idField(),
+		{name: "key", texts: func(r *Run) []string { return given(r.Invocation.BusinessKey) }},
+		{name: "parent", texts: parentOf},
+		{name: fieldText, texts: allTexts},
+		{name: "attempts", number: func(r *Run) int64 { return max(r.Lifecycle.Attempts, 1) }},
+		{name: "created", time: func(r *Run) time.Time { return r.Lifecycle.Created }},
+		{name: "started", time: startedAt},
+		{name: "closed", time: func(r *Run) time.Time { return r.Lifecycle.Closed }},
+		{name: "deadline", time: func(r *Run) time.Time { return r.Lifecycle.Deadline }},
+		{name: "wake", time: func(r *Run) time.Time { return r.Lifecycle.Wake }},
+	}
+}
+
+func namespaceField() field {
+	return field{name: "namespace", texts: func(r *Run) []string { return []string{r.Instance.Namespace} }}
+}
+
+func idField() field {
+	return field{name: "id", texts: func(r *Run) []string { return []string{r.Instance.ID} }}
+}
+
+// Names returns the names of the fields, in the order in which help shows them.
+func Names() []string {
+	var all []string
+	for _, f := range fields() {
+		all = append(all, f.name)
+	}
+	return append(all, labelField+"NAME")
+}
+
+// otherNames are what people call fields who have seen the JSON of a run, or another tool.
+func otherNames() map[string]string {
+	return map[string]string{
+		"closedreason": "reason", "businesskey": "key", "createdat": "created", "startedat": "started", "closedat": "closed",
+		"deadlineat": "deadline", "nextwakeat": "wake", "timeoutkind": "timeout", "errortype": "error", "type": "error", "state": "status", "phase": "status",
+		"name": "workflow", "labels": "label.NAME", "label": "label.NAME", "ns": "namespace", "run": "id", "age": "created", "attempt": "attempts",
+	}
+}
+
+// lookUp returns the field of a name.
+func lookUp(name string) (field, error) {
+	if label, ok := strings.CutPrefix(name, labelField); ok && label != "" {
+		return field{name: name, texts: func(r *Run) []string { return present(r.Invocation.Labels, label) }}, nil
+	}
+	all := fields()
+	if at := slices.IndexFunc(all, func(f field) bool { return f.name == name }); at >= 0 {
+		return all[at], nil
+	}
+	if meant := otherNames()[strings.ToLower(name)]; meant != "" {
+		return field{}, &Error{Text: name, Problem: "is not a field of a run; did you mean " + meant + "?", Hint: "fields: " + strings.Join(Names(), ", ")}
+	}
+	return field{}, unknown(name, "a field of a run", Names())
+}
+
+// takes returns the comparisons that the field can be part of.
+func (f *field) takes() []operator {
+	switch {
+	case f.name == fieldText:
+		return []operator{"~", "!~"}
+	case f.texts != nil:
+		return []operator{"=", "!=", "~", "!~"}
+	}
+	return []operator{"<", "<=", ">", ">=", "=", "!="}
+}
+
+// complete reads a value as one of the field.
+func (f *field) complete(v *value, o operator, now time.Time) (err error) {
+	switch {
+	case f.number != nil:
+		v.number, err = readNumber(v.text)
+	case f.time != nil && (o == "=" || o == "!="):
+		if v.any = v.text == "*" && !v.literal; !v.any {
+			err = &Error{Text: v.text, Problem: "is one moment, which no run hits", Hint: "compare with < or >; =* and !=* ask whether there is such a time"}
+		}
+	case f.time != nil:
+		v.time, err = readTime(v.text, now)
+	case o == "=" || o == "!=":
+		if !v.isPattern() {
+			err = f.check(v)
+		}
+	}
+	return err
+}
+
+// check refuses a text that no run can have, and spells it as texts does.
+func (f *field) check(v *value) error {
+	if f.spell != nil {
+		v.text = f.spell(v.text)
+	}
+	if f.allow == nil {
+		return nil
+	}
+	return f.allow(v.text)
+}
+
+// fits reports whether a value is what the field of a run is, leaving negation aside.
+func (f *field) fits(r *Run, o operator, v value) bool {
+	switch {
+	case f.number != nil:
+		return compare(o, cmp.Compare(f.number(r), v.number))
+	case f.time != nil:
+		at := f.time(r)
+		return !at.IsZero() && (v.any || compare(o, at.Compare(v.time)))
+	case o == "~" || o == "!~":
+		return slices.ContainsFunc(f.texts(r), v.contains)
+	}
+	return slices.ContainsFunc(f.texts(r), v.fitsText)
+}
+
+func given(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+func present(labels map[string]string, name string) []string {
+	if text, ok := labels[name]; ok {
+		return []string{text}
+	}
+	return nil
+}
+
+func closedReason(r *Run) string {
+	if !r.Lifecycle.Status.Final() {
+		return ""
+	}
+	return r.Lifecycle.Reason
+}
+
+// Attention returns what somebody should look at, before the run has ended: that it is quarantined, or that it tries again what has
+// failed. It is empty if there is nothing.
+func (r *Run) Attention() string {
+	switch {
+	case r.Lifecycle.Status.Final():
+		return ""
+	case r.Lifecycle.Reason == store.Quarantined:
+		return store.Quarantined
+	case r.Lifecycle.Retrying:
+		return AttentionRetrying
+	}
+	return ""
+}
+
+// AttentionRetrying is the Attention of a run that tries again what has failed (promise 200).
+const AttentionRetrying = "retrying"
+
+func attentions() []string { return []string{AttentionRetrying, store.Quarantined} }
+
+// errorOf returns the type of the error that a run has faulted with: what people call it, and as it is written.
+func errorOf(r *Run) []string {
+	kind := r.Lifecycle.Failure.Type
+	if kind == "" {
+		return nil
+	}
+	return []string{errors.Name(kind), kind}
+}
+
+func workflowOf(r *Run) []string {
+	w := r.Invocation.Workflow
+	return []string{w.String(), w.Namespace + "/" + w.Name}
+}
+
+func parentOf(r *Run) []string {
+	starter, ok := r.Invocation.Starter()
+	if !ok {
+		return nil
+	}
+	return []string{starter.String(), starter.ID}
+}
+
+// startedAt is when the run began; one that is still to begin has not.
+func startedAt(r *Run) time.Time {
+	if r.Lifecycle.Status == interpreter.StatusPending {
+		return time.Time{}
+	}
+	return r.Lifecycle.Started
+}
+
+func allTexts(r *Run) []string {
+	all := append([]string{r.Instance.ID, r.Invocation.Workflow.String(), r.Invocation.BusinessKey}, errorOf(r)...)
+	return slices.AppendSeq(all, maps.Values(r.Invocation.Labels))
+}
+
+// Statuses returns what Status may be.
+func Statuses() []string {
+	return []string{
+		string(interpreter.StatusPending), string(interpreter.StatusRunning), string(interpreter.StatusWaiting), string(interpreter.StatusSuspended),
+		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), string(interpreter.StatusCancelled), store.Quarantined,
+	}
+}
+
+func reasons() []string {
+	return []string{
+		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), store.ReasonTimedOut, string(interpreter.StatusCancelled), store.ReasonTerminated,
+	}
+}
+
+// among returns a check that refuses what is none of the allowed texts.
+func among(what string, allowed []string) func(string) error {
+	return func(text string) error {
+		if slices.Contains(allowed, text) {
+			return nil
+		}
+		return unknown(text, what, allowed)
+	}
+}
+
+// allowWorkflow refuses what names no workflow with all its parts.
+func allowWorkflow(text string) error {
+	reference, err := definition.ParseReference(text)
+	switch {
+	case err != nil:
+		return &Error{Text: text, Problem: "does not name a workflow: it must be namespace/name or namespace/name:version", Hint: "for example demo/order; a filter such as 'workflow=*order' takes patterns"}
+	case strings.ContainsAny(text, "*?"):
+		return &Error{Text: text, Problem: "is a pattern, where one workflow is named", Hint: "for example demo/order; a filter such as 'workflow=demo/*' takes patterns"}
+	case reference.Version == definition.Latest && strings.HasSuffix(text, ":"+definition.Latest):
+		return &Error{Text: text, Problem: "is no version: a run is one of a version, and never of " + definition.Latest, Hint: "name a version, or leave it out"}
+	}
+	return nil
+}
+
+// allowError refuses a misspelt name of a standard error.
+func allowError(text string) error {
+	names := []string{errors.Name(errors.Limit)}
+	for _, s := range errors.Standards() {
+		names = append(names, s.Name)
+	}
+	near := suggest.Nearest(text, names)
+	if near == "" || near == text {
+		return nil
+	}
+	return &Error{Text: text, Problem: fmt.Sprintf("is not a type of error; did you mean %s?", near), Hint: `a type of your own: error=*` + text + `, or all of its URI`}
+}

@@ -1,0 +1,135 @@
+// Package filter chooses runs by what a list knows of them, without loading one: status=waiting workflow=demo/* started>-1h. The
+// command, the HTTP API and whatever else asks for runs use this one grammar:
+//
+//	filter     = condition { " " condition }            all of them hold
+//	condition  = field operator value { "," value }     one of the values fits; with != and !~, none does
+//	operator   = "=" | "!=" | "~" | "!~" | "<" | "<=" | ">" | ">="
+//	value      = text without spaces and commas, in which * and ? stand for any characters and for one, or text in double quotes,
+//	             which is taken literally
+//
+// ~ looks for a text anywhere, in upper or lower case. Times are absolute (2026-11-22T08:00:00Z, 2026-11-22, today) or count from
+// now: 5m is in five minutes, -1h an hour ago. What a run does not have fits no value: label.team=* chooses the runs with that
+// label, label.team!=* those without.
+package filter
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Run is what a list knows of a run.
+type Run struct {
+	Instance   store.Instance
+	Lifecycle  store.Lifecycle
+	Invocation *execution.Invocation
+}
+
+// Status returns the phase of the run, or quarantined.
+func (r *Run) Status() string {
+	if r.Lifecycle.Reason == store.Quarantined {
+		return store.Quarantined
+	}
+	return string(r.Lifecycle.Status)
+}
+
+// Filter chooses the runs for which all its conditions hold. The zero Filter chooses all.
+type Filter struct {
+	conditions []condition
+}
+
+// condition is one condition on a field.
+type condition struct {
+	field    field
+	operator operator
+	values   []value
+}
+
+// operator is how a field is compared.
+type operator string
+
+// operators are all of them; one that begins another comes after it.
+func operators() []operator { return []operator{"!=", "!~", "<=", ">=", "=", "~", "<", ">"} }
+
+// negated reports whether none of the values may fit.
+func (o operator) negated() bool { return strings.HasPrefix(string(o), "!") }
+
+// The bounds of a filter: it is read for every request, and asked for every run.
+const (
+	maxText       = 16 << 10
+	maxConditions = 100
+	maxValues     = 1000 // of all conditions
+)
+
+// Parse reads a filter. Times that count from now count from the given one. What it refuses is an *Error.
+func Parse(text string, now time.Time) (Filter, error) {
+	if len(text) > maxText {
+		return Filter{}, &Error{Text: text[:40] + "…", Problem: "is longer than a filter may be", Hint: "at most 16 KiB"}
+	}
+	p := parser{text: text, now: now}
+	return p.filter()
+}
+
+// Equal returns the filter for the runs whose field has exactly a value, whatever characters it has. What no run can have is
+// refused as in Parse.
+func Equal(name, text string) (Filter, error) {
+	f, err := lookUp(name)
+	v := value{text: text, literal: true}
+	if err == nil {
+		err = f.complete(&v, "=", time.Time{})
+	}
+	if err != nil {
+		return Filter{}, err
+	}
+	return Filter{[]condition{{field: f, operator: "=", values: []value{v}}}}, nil
+}
+
+// In returns the filter for the runs of a namespace; for all runs if it is empty.
+func In(namespace string) Filter {
+	if namespace == "" {
+		return Filter{}
+	}
+	return Filter{[]condition{{field: namespaceField(), operator: "=", values: []value{{text: namespace, literal: true}}}}}
+}
+
+// Begins returns the filter for the runs whose id begins so.
+func Begins(prefix string) Filter {
+	return Filter{[]condition{{field: idField(), operator: "=", values: []value{{text: prefix, literal: true, prefix: true}}}}}
+}
+
+// And returns the filter for the runs that both choose.
+func (f Filter) And(other Filter) Filter {
+	return Filter{slices.Concat(f.conditions, other.conditions)}
+}
+
+// Matches reports whether the filter chooses a run.
+func (f Filter) Matches(r *Run) bool {
+	return !slices.ContainsFunc(f.conditions, func(c condition) bool { return !c.holds(r) })
+}
+
+// holds reports whether the condition holds for a run.
+func (c *condition) holds(r *Run) bool {
+	fits := slices.ContainsFunc(c.values, func(v value) bool { return c.field.fits(r, c.operator, v) })
+	return fits != c.operator.negated()
+}
+
+// Group returns what a field of a run is, in the form in which runs are counted by it; empty if the run has none. It is
+// refused for fields that runs are not counted by.
+func Group(name string) (func(*Run) string, error) {
+	f, err := lookUp(name)
+	if err != nil {
+		return nil, err
+	}
+	if f.texts == nil || f.name == fieldText {
+		return nil, &Error{Text: name, Problem: "is not what runs are counted by", Hint: "for example status, workflow, error or label.NAME"}
+	}
+	return func(r *Run) string {
+		if all := f.texts(r); len(all) > 0 {
+			return all[0]
+		}
+		return ""
+	}, nil
+}

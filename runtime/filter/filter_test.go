@@ -1,0 +1,227 @@
+package filter_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+var now = time.Date(2026, 11, 22, 17, 30, 0, 0, time.UTC)
+
+// run is a run that has timed out at 17:00, which began at 16:00.
+func run(change func(*filter.Run)) *filter.Run {
+	r := &filter.Run{
+		Instance: store.Instance{Namespace: "demo", ID: "order-7"},
+		Lifecycle: store.Lifecycle{
+			Status: interpreter.StatusFaulted, Reason: store.ReasonTimedOut, Failure: store.NewFailure(errors.Timeout, interpreter.DeadlineRun),
+			Attempts: 3, Created: now.Add(-2 * time.Hour), Started: now.Add(-90 * time.Minute), Closed: now.Add(-30 * time.Minute),
+		},
+		Invocation: &execution.Invocation{
+			Workflow: definition.Reference{Namespace: "demo", Name: "order", Version: "1.0.0"}, BusinessKey: "K 1",
+			Labels: map[string]string{"team": "pay", "a,b": `say "hi"`},
+			Parent: &execution.Parent{Instance: store.Instance{Namespace: "demo", ID: "day"}},
+		},
+	}
+	change(r)
+	return r
+}
+
+func TestMatches(t *testing.T) {
+	closed := run(func(*filter.Run) {})
+	retrying := run(func(r *filter.Run) {
+		r.Lifecycle = store.Lifecycle{Status: interpreter.StatusWaiting, Attempts: 2, Retrying: true, Deadline: now.Add(4 * time.Minute), Wake: now.Add(time.Minute)}
+		r.Invocation.Labels, r.Invocation.Parent, r.Invocation.BusinessKey = nil, nil, ""
+	})
+	pending := run(func(r *filter.Run) {
+		r.Lifecycle = store.Lifecycle{Status: interpreter.StatusPending, Started: now.Add(-time.Minute)}
+	})
+	own := run(func(r *filter.Run) {
+		r.Lifecycle.Failure = store.NewFailure("https://example.com/errors/out of stock", "")
+	})
+	for _, c := range []struct {
+		r    *filter.Run
+		text string
+		want bool
+	}{
+		{closed, "", true},
+		{closed, "status=running,faulted workflow=demo/* label.team=pay", true},
+		{closed, "status=running,waiting", false},
+		{closed, "status!=running,waiting", true},
+		{closed, "status!=running,faulted", false},
+		{closed, "reason=timed_out closed>=today", true},
+		{closed, "reason=timed_out closed<today", false},
+		{closed, "closed>=2026-11-22T17:00:00Z closed<=2026-11-22T18:00:00+01:00", true},
+		{closed, "closed>yesterday closed<2026-11-23", true},
+		{closed, "error=timeout", true},
+		{closed, "error=https://open-workflow-specification.org/spec/1.0.0/errors/timeout", true},
+		{closed, "error=*/errors/timeout", true},
+		{closed, "error=communication", false},
+		{closed, "error!=timeout", false},
+		{own, "error=*out?of?stock", true},
+		{own, `error="https://example.com/errors/out of stock"`, true},
+		{own, `error~"out of"`, true},
+		{closed, "timeout=run", true},
+		{closed, "timeout=workflow,execution", false},
+		{retrying, "timeout=*", false},
+		{retrying, "timeout!=*", true},
+		{closed, "attempts>1", true},
+		{closed, "attempts>3", false},
+		{closed, "attempts>=3 attempts<=3 attempts=3 attempts!=2", true},
+		{pending, "attempts=1", true},
+		{retrying, "attention=retrying", true},
+		{closed, "attention=*", false},
+		{closed, "started>-2h", true},
+		{closed, "started>-1h", false},
+		{pending, "started>-1h", false},
+		{pending, "started!=*", true},
+		{pending, "deadline<5m", false},
+		{retrying, "deadline<5m", true},
+		{retrying, "deadline<+3m", false},
+		{retrying, "deadline=*", true},
+		{retrying, "wake<90s", true},
+		{closed, `text~"ORD"`, true},
+		{closed, "text~pay", true},
+		{closed, "text~nothing", false},
+		{closed, "text!~nothing", true},
+		{closed, "workflow=demo/order version=1.*", true},
+		{closed, "workflow=demo/order:1.0.0", true},
+		{closed, "workflow=*order", true},
+		{closed, "workflow=?emo*1.0.?", true},
+		{closed, "workflow=demo/ord", false},
+		{closed, "id=order-7 namespace=demo", true},
+		{closed, `key="K 1"`, true},
+		{closed, `key="K *"`, false},
+		{closed, "key=K?1", true},
+		{closed, "parent=demo/day", true},
+		{closed, "parent=day", true},
+		{retrying, "parent=*", false},
+		{closed, `label."a,b"="say \"hi\""`, true},
+		{closed, "label.team=*", true},
+		{retrying, "label.team=*", false},
+		{retrying, "label.team!=*", true},
+		{retrying, "label.team!=pay", true},
+		{closed, "label.team~PA", true},
+	} {
+		f, err := filter.Parse(c.text, now)
+		if err != nil {
+			t.Errorf("%s: %s", c.text, err)
+		} else if f.Matches(c.r) != c.want {
+			t.Errorf("%s chooses %v, want %v", c.text, !c.want, c.want)
+		}
+	}
+}
+
+// TestErrors: what is wrong is named with its place, and with what it should be.
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"status=wating":                      `at character 8: "wating" is not a status; did you mean waiting?`,
+		"workflow=demo/* stauts=running":     `at character 17: "stauts" is not a field of a run; did you mean status?`,
+		"ü=1":                                `at character 1: "ü" is not a field of a run`,
+		`id="ü" foo=1`:                       `at character 8: "foo" is not a field of a run`,
+		"closedReason=timed_out":             `at character 1: "closedReason" is not a field of a run; did you mean reason?`,
+		"label=a":                            `at character 1: "label" is not a field of a run; did you mean label.NAME?`,
+		"label.=a":                           `at character 1: "label." is not a field of a run`,
+		"status":                             `at character 1: "status" is not a condition`,
+		"=a":                                 `at character 1: "=a" is not a condition`,
+		"status=running and workflow=demo/a": `at character 16: "and" is not needed`,
+		"status=running or status=waiting":   `at character 16: "or" is not a condition`,
+		"id=":                                `at character 4: "" a value is missing`,
+		"id= status=running":                 `at character 4: "" a value is missing`,
+		"id=a,":                              `at character 6: "" a value is missing`,
+		`id=""`:                              `at character 4: "" a value is missing`,
+		"id==a":                              ``,
+		"attempts>many":                      `at character 10: "many" is not a whole number`,
+		"attempts~1":                         `at character 1: "attempts~" is not how attempts is compared`,
+		"started=today":                      `at character 9: "today" is one moment, which no run hits`,
+		"started>soon":                       `at character 9: "soon" is not a time`,
+		"started>-1":                         `at character 9: "-1" is not a time`,
+		"started>--1h":                       `at character 9: "--1h" is not a time`,
+		"text=a":                             `at character 1: "text=" is not how text is compared`,
+		"status<running":                     `at character 1: "status<" is not how status is compared`,
+		"workflow=order":                     `at character 10: "order" does not name a workflow`,
+		"workflow=demo/order:latest":         `at character 10: "demo/order:latest" is no version: a run is one of a version, and never of latest`,
+		"error=timeot":                       `at character 7: "timeot" is not a type of error; did you mean timeout?`,
+		"timeout=runs":                       `at character 9: "runs" is not a kind of timeout; did you mean run?`,
+		"reason=timeout":                     `at character 8: "timeout" is not why a run ends`,
+		"attention=retry":                    `at character 11: "retry" is not what a run needs attention for; did you mean retrying?`,
+		`id="a`:                              `at character 4: "\"a" has no closing quote`,
+		`id="a"b`:                            `at character 1: "id=\"a\"b" goes on after a value in quotes`,
+		"id=\xff":                            `is not UTF-8`,
+		strings.Repeat("id=a ", 101):         `has more conditions or values than a filter may have`,
+		"id=a" + strings.Repeat(",a", 1001):  `has more conditions or values than a filter may have`,
+		"id=" + strings.Repeat("a", 16<<10):  `is longer than a filter may be`,
+	} {
+		_, err := filter.Parse(text, now)
+		if wrong := (*filter.Error)(nil); want == "" && err == nil {
+			continue
+		} else if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestEqual: what is given as one value is taken literally, and what no run can have is refused.
+func TestEqual(t *testing.T) {
+	r := run(func(r *filter.Run) { r.Invocation.BusinessKey = `*,"` })
+	for _, c := range []struct {
+		field, value string
+		want         string
+	}{
+		{"key", `*,"`, "true"}, {"key", "*", "false"}, {"id", "order-?", "false"}, {"workflow", "demo/order", "true"}, {"error", "timeout", "true"},
+		{"workflow", "demo/*", `"demo/*" is a pattern, where one workflow is named`},
+		{"status", "wating", `"wating" is not a status; did you mean waiting?`}, {"colour", "red", `"colour" is not a field of a run`},
+	} {
+		got := ""
+		if f, err := filter.Equal(c.field, c.value); err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(f.Matches(r))
+		}
+		if got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.field, c.value, got, c.want)
+		}
+	}
+	if !filter.In("demo").And(filter.Begins("order-")).Matches(r) || filter.In("other").Matches(r) || filter.Begins("rder").Matches(r) || !filter.In("").Matches(r) {
+		t.Error("In or Begins is wrong")
+	}
+}
+
+// TestGroup: runs are counted by every field that is a text.
+func TestGroup(t *testing.T) {
+	for name, want := range map[string]string{
+		"status": "faulted", "reason": "timed_out", "error": "timeout", "timeout": "run", "workflow": "demo/order:1.0.0", "version": "1.0.0", "namespace": "demo",
+		"label.team": "pay", "label.none": "", "parent": "demo/day", "attention": "",
+		"text": "refused", "started": "refused", "attempts": "refused", "colour": "refused", "": "refused",
+	} {
+		got := "refused"
+		if by, err := filter.Group(name); err == nil {
+			got = by(run(func(*filter.Run) {}))
+		}
+		if got != want {
+			t.Errorf("by %s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// FuzzParse: a filter is read or refused with its place, and asking it about a run ends.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{`status=running,waiting workflow=demo/* label.team=pay error=timeout attempts>1 deadline<5m started>-1h text~"ord"`, `id="\"`, "a*b=?*?", "\xff"} {
+		f.Add(text)
+	}
+	r := run(func(*filter.Run) {})
+	f.Fuzz(func(t *testing.T, text string) {
+		read, err := filter.Parse(text, now)
+		if wrong := (*filter.Error)(nil); err != nil && (!errors.As(err, &wrong) || wrong.Problem == "") {
+			t.Errorf("%q: %v", text, err)
+		}
+		read.Matches(r)
+	})
+}
