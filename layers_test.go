@@ -73,8 +73,9 @@ func layers() map[string][]string {
 			"runtime/store", "runtime/definition", "runtime/execution", "runtime/local", "runtime/client", "runtime/worker",
 			"internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
+		"internal/access":  {"errors", "dsl", "internal/shorten", "internal/suggest", "limits", "runtime/store"},
 		"internal/control": {".", "internal/api", "runtime/client", "runtime/store"},
-		"server":           {".", "errors", "dsl", "limits", "internal/api", "internal/control", "internal/jsonvalue", "runtime/client", "runtime/store"},
+		"server":           {".", "errors", "dsl", "limits", "internal/access", "internal/api", "internal/control", "internal/jsonvalue", "runtime/client", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},
 		"conformance":      nil, // tests and their package comment

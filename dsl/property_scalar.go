@@ -49,6 +49,9 @@ var (
 	namePattern = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
 )
 
+// IsName reports whether text can be a namespace or the name of a workflow.
+func IsName(text string) bool { return namePattern.MatchString(text) }
+
 // name decodes a namespace or the name of a workflow.
 func (o *object) name(property string) string {
 	n := o.value(property)
@@ -56,7 +59,7 @@ func (o *object) name(property string) string {
 		return ""
 	}
 	name := o.text(property)
-	if name != "" && !namePattern.MatchString(name) {
+	if name != "" && !IsName(name) {
 		o.p.add(Diagnostic{
 			Code: "SW112", Message: fmt.Sprintf("`%s` must be at most 63 letters, digits and inner hyphens, got %s", property, shorten.Quoted(name)),
 			Pointer: o.at.Key(property), Range: o.p.src.RangeOf(n), Label: hyphenated(name),
@@ -68,7 +71,7 @@ func (o *object) name(property string) string {
 // hyphenated suggests the same name with hyphens in place of what is not allowed, or returns "" if that is not a name either.
 func hyphenated(name string) string {
 	meant := strings.Trim(notInName.ReplaceAllString(name, "-"), "-")
-	if !namePattern.MatchString(meant) {
+	if !IsName(meant) {
 		return ""
 	}
 	return didYouMean(meant)

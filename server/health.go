@@ -14,15 +14,21 @@ type Condition struct {
 
 type conditionAnswer struct{ Body Condition }
 
+// Where load balancers and supervisors ask.
+const (
+	livePath  = "/livez"
+	readyPath = "/readyz"
+)
+
 func (s *Server) healthRoutes() {
 	route(s, RoleOpen, huma.Operation{
-		OperationID: "live", Method: http.MethodGet, Path: "/livez", Tags: []string{"health"},
+		OperationID: "live", Method: http.MethodGet, Path: livePath, Tags: []string{"health"},
 		Summary: "Whether the process answers",
 	}, func(context.Context, *struct{}) (*conditionAnswer, error) {
 		return &conditionAnswer{Condition{"ok"}}, nil
 	})
 	route(s, RoleOpen, huma.Operation{
-		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"health"},
+		OperationID: "ready", Method: http.MethodGet, Path: readyPath, Tags: []string{"health"},
 		Summary: "Whether the store answers too, so that requests can be sent here",
 	}, func(ctx context.Context, _ *struct{}) (*conditionAnswer, error) {
 		if err := s.control.Ready(ctx); err != nil {

@@ -169,6 +169,7 @@ func (s *Server) describeProblems(o *huma.Operation) {
 // writeProblem answers a request outside of an operation.
 func writeProblem(w http.ResponseWriter, p *api.Problem) {
 	w.Header().Set("Content-Type", api.ProblemMediaType)
+	retryAfter(w.Header(), p)
 	w.WriteHeader(p.Status)
 	_ = api.Write(w, p) // a caller that has gone needs no answer
 }

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -25,8 +26,14 @@ import (
 type Config struct {
 	Control   *control.Control
 	Authorize Authorize // who asks; without it, nobody may use what is not open
-	Version   string    // of the program
-	Log       *slog.Logger
+	// AnyHost answers requests for whatever host they name. Otherwise only this machine's own names are answered: it is for servers whose
+	// callers need tokens.
+	AnyHost  bool
+	Requests int    // in progress at a time; default DefaultRequests
+	Rate     int    // requests of one caller a second; default DefaultRate
+	Version  string // of the program
+	Log      *slog.Logger
+	Now      func() time.Time // default time.Now
 }
 
 // Server answers requests. Several goroutines may use it.
@@ -37,6 +44,11 @@ type Server struct {
 	mux     *http.ServeMux
 	api     huma.API
 	routes  []Route
+
+	origins    http.CrossOriginProtection
+	inProgress chan struct{}
+	rates      *rates // of callers
+	refusals   *rates // of addresses from which wrong tokens come
 }
 
 // maxBody is how many bytes the body of a request may have: the largest input, and what stands around it.
@@ -50,7 +62,15 @@ func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{config: c, control: c.Control, log: c.Log, mux: http.NewServeMux()}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	perSecond := cmp.Or(c.Rate, DefaultRate)
+	s := &Server{
+		config: c, control: c.Control, log: c.Log, mux: http.NewServeMux(),
+		inProgress: make(chan struct{}, cmp.Or(c.Requests, DefaultRequests)),
+		rates:      newRates("requests a second", perSecond, perSecond, c.Now), refusals: newRates("refused tokens", maxRefusals, maxRefusalsAtOnce, c.Now),
+	}
 	s.api = humago.New(s.mux, s.library())
 	s.healthRoutes()
 	s.runRoutes()
@@ -83,13 +103,27 @@ func (s *Server) problemSchema() *huma.Schema {
 }
 
 // ServeHTTP answers a request. A panic is a mistake of ours: it is logged, and costs this request alone.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
+	w, r := s.begin(answer, r)
+	defer s.end(w, r)
 	defer func() {
 		if bug := recover(); bug != nil && bug != http.ErrAbortHandler {
 			s.log.Error("a request panicked", "panic", fmt.Sprint(bug), "stack", string(debug.Stack()))
+			if w.status != 0 { // the caller has a part of another answer: it must not look whole
+				panic(http.ErrAbortHandler)
+			}
 			writeProblem(w, newProblem(http.StatusInternalServerError, "internal", "Internal error", "this is a mistake of swrun: its log says more"))
 		}
 	}()
+	leave, p := s.enter(r)
+	defer leave()
+	if p == nil {
+		p = s.admit(r)
+	}
+	if p != nil {
+		writeProblem(w, p)
+		return
+	}
 	if p := s.misdirected(w, r); p != nil {
 		writeProblem(w, p)
 		return

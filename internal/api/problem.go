@@ -11,6 +11,7 @@ type Problem struct {
 	Field       string         `json:"field,omitempty" doc:"The member of the request that is wrong."`
 	Errors      []FieldError   `json:"errors,omitempty" nullable:"false" doc:"All that is wrong with the request, if it does not have the form that it must have."`
 	Limit       *LimitExceeded `json:"limit,omitempty" doc:"The limit that the request exceeds."`
+	RetryAfter  int            `json:"retryAfterSeconds,omitempty" doc:"When the request may be sent again, as the header Retry-After says too."`
 	Diagnostics []Diagnostic   `json:"diagnostics,omitempty" nullable:"false" doc:"What is wrong with the document."`
 	// WorkflowError is the error that a run has ended with.
 	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with."`

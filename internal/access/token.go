@@ -1,0 +1,237 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/suggest"
+	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Token is what is known of a token: everything but the token itself.
+type Token struct {
+	Name string
+	Grant
+	CreatedAt time.Time
+	CreatedBy string
+	ExpiresAt time.Time // by the store's clock; zero for never
+}
+
+// Grant is what a token lets its bearer do.
+type Grant struct {
+	Role       Role
+	Namespaces []string
+	Everywhere bool // all namespaces
+}
+
+// Caller returns who asks with the token.
+func (t Token) Caller() Caller {
+	return Caller{Name: t.Name, Role: t.Role, Namespaces: t.Namespaces, Everywhere: t.Everywhere}
+}
+
+// InvalidError says that there can be no such token.
+type InvalidError struct {
+	Field  string // name, role, namespaces or expiresIn
+	Detail string
+	Limit  *errors.Error // if it is larger than it may be
+}
+
+func (e *InvalidError) Error() string { return e.Field + ": " + e.Detail }
+
+// ErrUnknown says that text is no token of the deployment, or not any more.
+var ErrUnknown = errors.New("the token is not known, was revoked, or has expired")
+
+// Tokens are those of a deployment. Several goroutines may use them.
+type Tokens struct {
+	registry store.Registry
+	now      func() time.Time
+	known    known
+}
+
+// NewTokens returns the tokens that a registry keeps; now is the clock of this process.
+func NewTokens(r store.Registry, now func() time.Time) *Tokens { return &Tokens{registry: r, now: now} }
+
+// stored is a token as the registry keeps it, under its name. The secret has 256 random bits, so that nobody can try all of them: a fast
+// hash is enough.
+type stored struct {
+	Hash       []byte    `json:"hash"`
+	Role       Role      `json:"role"`
+	Namespaces []string  `json:"namespaces,omitempty"`
+	Everywhere bool      `json:"everywhere,omitempty"`
+	CreatedAt  time.Time `json:"createdAt"`
+	CreatedBy  string    `json:"createdBy,omitempty"`
+}
+
+// prefix is what all tokens begin with, so that programs that look for leaked credentials recognize them.
+const prefix = "swrun_"
+
+// New makes a token with a name that no other has, for some time; 0 for ever. The text is the token: it cannot be had again.
+func (t *Tokens) New(ctx context.Context, name string, g Grant, lasts time.Duration, by string) (text string, made Token, err error) {
+	if err := check(name, g, lasts); err != nil {
+		return "", Token{}, err
+	}
+	secret := rand.Text() + rand.Text()
+	s := stored{Hash: hash(secret), Role: g.Role, Namespaces: slices.Compact(slices.Sorted(slices.Values(g.Namespaces))), Everywhere: g.Everywhere, CreatedAt: t.now().UTC(), CreatedBy: by}
+	value, err := json.Marshal(s)
+	if err != nil {
+		return "", Token{}, fmt.Errorf("write a token: %w", err)
+	}
+	r, err := t.registry.Register(ctx, store.Registration{Kind: store.RegistryTokens, Key: name, Value: value, For: lasts})
+	if store.RefusedAs(err) == store.Conflict {
+		return "", Token{}, &store.Refusal{Code: store.Conflict, Detail: "the token " + name, Reason: "is there already: revoke it first, or choose another name"}
+	}
+	if err != nil {
+		return "", Token{}, err
+	}
+	return prefix + name + "_" + secret, s.token(r), nil
+}
+
+// tokenName is what a token may be called: there is no underscore in it, so that it can be told from what follows.
+var tokenName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// maxNamespaces is how many namespaces a token may name.
+const maxNamespaces = 100
+
+func check(name string, g Grant, lasts time.Duration) error {
+	switch {
+	case !tokenName.MatchString(name):
+		return &InvalidError{Field: "name", Detail: fmt.Sprintf("must be small letters, digits and inner hyphens, at most 63, got %q", shorten.To(name, 80))}
+	case name == LocalName:
+		return &InvalidError{Field: "name", Detail: `"local" is what callers without a token are called`}
+	case !slices.Contains(Granted(), g.Role):
+		return &InvalidError{Field: "role", Detail: roles(g.Role)}
+	case lasts < 0:
+		return &InvalidError{Field: "expiresIn", Detail: "must not be negative"}
+	case lasts > 0 && lasts < time.Second:
+		return &InvalidError{Field: "expiresIn", Detail: "must be at least 1s"}
+	case g.Everywhere && len(g.Namespaces) > 0:
+		return &InvalidError{Field: "namespaces", Detail: "a token is for all namespaces or for some, not for both"}
+	case !g.Everywhere && len(g.Namespaces) == 0:
+		return &InvalidError{Field: "namespaces", Detail: "a token without a namespace could see nothing: name some, or say that it is for all"}
+	case len(g.Namespaces) > maxNamespaces:
+		return &InvalidError{Field: "namespaces", Detail: fmt.Sprintf("at most %d, got %d", maxNamespaces, len(g.Namespaces))}
+	}
+	for _, n := range g.Namespaces {
+		if err := (limits.Set{}).Check(limits.Namespace, len(n)); err != nil {
+			return &InvalidError{Field: "namespaces", Detail: err.Detail, Limit: err}
+		}
+		if !dsl.IsName(n) {
+			return &InvalidError{Field: "namespaces", Detail: fmt.Sprintf("%q is not a namespace: it must be letters, digits and inner hyphens", n)}
+		}
+	}
+	return nil
+}
+
+func roles(got Role) string {
+	var all []string
+	for _, r := range Granted() {
+		all = append(all, string(r))
+	}
+	text := "must be one of " + strings.Join(all, ", ")
+	if got == "" {
+		return text
+	}
+	text += fmt.Sprintf(", got %q", shorten.To(string(got), 80))
+	if near := suggest.Nearest(string(got), all); near != "" {
+		text += ", did you mean " + near + "?"
+	}
+	return text
+}
+
+func hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+func (s stored) token(r store.Registered) Token {
+	return Token{
+		Name: r.Key, Grant: Grant{Role: s.Role, Namespaces: s.Namespaces, Everywhere: s.Everywhere},
+		CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, ExpiresAt: r.Ends,
+	}
+}
+
+// read returns a token as it is stored.
+func read(r store.Registered) (stored, error) {
+	var s stored
+	if err := json.Unmarshal(r.Value, &s); err != nil {
+		return s, fmt.Errorf("read the token %s: %w", r.Key, err)
+	}
+	return s, nil
+}
+
+// List returns all tokens, by their names.
+func (t *Tokens) List(ctx context.Context) ([]Token, error) {
+	all, err := t.registry.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryTokens})
+	if err != nil {
+		return nil, err
+	}
+	tokens := []Token{}
+	for _, r := range all {
+		s, err := read(r)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, s.token(r))
+	}
+	return tokens, nil
+}
+
+// Revoke deletes a token. Servers refuse it within KnownFor.
+func (t *Tokens) Revoke(ctx context.Context, name string) error {
+	refusal := &store.Refusal{Code: store.NoSuch, Detail: "token " + shorten.To(name, 80)}
+	if !tokenName.MatchString(name) {
+		return refusal
+	}
+	r, err := t.registry.Registered(ctx, store.RegistryTokens, name)
+	if store.RefusedAs(err) == store.NoSuch {
+		return refusal
+	}
+	if err != nil {
+		return err
+	}
+	t.known.forget(name)
+	return t.registry.Unregister(ctx, store.RegistryTokens, name, r.Version)
+}
+
+// Authenticate returns who asks with a token. ErrUnknown refuses it; any other error says that the store could not be asked.
+func (t *Tokens) Authenticate(ctx context.Context, text string) (Caller, error) {
+	name, secret, ok := strings.Cut(strings.TrimPrefix(text, prefix), "_")
+	if !ok || !strings.HasPrefix(text, prefix) || !tokenName.MatchString(name) {
+		return Caller{}, ErrUnknown
+	}
+	given, now := hash(secret), t.now()
+	s, ok := t.known.of(name, now)
+	if !ok {
+		r, err := t.registry.Registered(ctx, store.RegistryTokens, name)
+		if store.RefusedAs(err) == store.NoSuch {
+			return Caller{}, ErrUnknown
+		}
+		if err != nil {
+			return Caller{}, err
+		}
+		if s.stored, err = read(r); err != nil {
+			return Caller{}, err
+		}
+		s.name, s.ends = name, r.Ends
+	}
+	if len(s.Hash) != sha256.Size || subtle.ConstantTimeCompare(given, s.Hash) != 1 {
+		return Caller{}, ErrUnknown
+	}
+	if !ok {
+		t.known.add(s, now)
+	}
+	return s.token(store.Registered{Key: cmp.Or(s.name, name), Ends: s.ends}).Caller(), nil
+}

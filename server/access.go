@@ -1,0 +1,157 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
+)
+
+// This file says who asks, and refuses who may not.
+
+// Role and Caller are those of package access.
+type (
+	Role   = access.Role
+	Caller = access.Caller
+)
+
+// The roles.
+const (
+	RoleOpen     = access.RoleOpen
+	RoleViewer   = access.RoleViewer
+	RoleAuthor   = access.RoleAuthor
+	RoleOperator = access.RoleOperator
+	RoleAdmin    = access.RoleAdmin
+)
+
+// Authorize says who sends a request. An *api.Problem refuses it.
+type Authorize func(*http.Request) (Caller, error)
+
+// TrustEveryone takes whoever asks for an administrator. It is for an address that only this machine reaches.
+func TrustEveryone(*http.Request) (Caller, error) { return access.Local(), nil }
+
+// trustNobody is used where nothing says who may ask.
+func trustNobody(*http.Request) (Caller, error) { return Caller{}, nil }
+
+// Bearers knows callers by their tokens.
+func Bearers(tokens *access.Tokens) Authorize {
+	return func(r *http.Request) (Caller, error) {
+		given := r.Header.Values("Authorization")
+		if len(given) == 0 {
+			return Caller{}, nil
+		}
+		scheme, token, _ := strings.Cut(given[0], " ")
+		if len(given) > 1 || !strings.EqualFold(scheme, "Bearer") {
+			return Caller{}, unauthorized("the header Authorization must be given once, as Bearer and a token")
+		}
+		caller, err := tokens.Authenticate(r.Context(), strings.TrimSpace(token))
+		if errors.Is(err, access.ErrUnknown) {
+			err = unauthorized(err.Error())
+		}
+		return caller, err
+	}
+}
+
+func unauthorized(detail string) *api.Problem {
+	p := newProblem(http.StatusUnauthorized, "unauthorized", "Who asks is not known", detail)
+	p.Help = "swrun token new makes a token; it is sent as Authorization: Bearer TOKEN"
+	return p
+}
+
+func forbidden(c Caller, need Role) *api.Problem {
+	if c.Role == "" {
+		return unauthorized("this needs a token")
+	}
+	return newProblem(http.StatusForbidden, "forbidden", "Not allowed", fmt.Sprintf("this needs the role %s, and the token's is %s", need, c.Role))
+}
+
+type callerKey struct{}
+
+// callerOf returns who has sent the request of a context.
+func callerOf(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
+
+// authorized refuses a request whose caller may not use the operation. A namespace in the path that the caller does not see has no runs
+// and no workflows for them.
+func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		request, w := humago.Unwrap(ctx)
+		x := exchangeOf(request.Context())
+		x.route = ctx.Operation().OperationID
+		caller, err := s.identified(request, role)
+		if namespace := ctx.Param("namespace"); err == nil && role != RoleOpen && namespace != "" && !caller.Sees(namespace) {
+			err = notFound("the namespace " + namespace)
+		}
+		if err != nil {
+			p := s.problem(ctx.Context(), err)
+			challenge(w.Header(), request, p.Status)
+			writeProblem(w, p)
+			return
+		}
+		x.caller = caller
+		next(huma.WithContext(ctx, client.WithActor(context.WithValue(ctx.Context(), callerKey{}, caller), caller.Name)))
+	}
+}
+
+// identified returns who sends a request, if they may use what needs a role, and not too often.
+func (s *Server) identified(r *http.Request, role Role) (Caller, error) {
+	if role == RoleOpen {
+		return Caller{}, nil
+	}
+	address := remoteAddress(r)
+	if err := s.refusals.check(address); err != nil { // who has guessed too often is not even asked
+		return Caller{}, err
+	}
+	caller, err := s.config.Authorize(r)
+	if err == nil && !caller.Role.Allows(role) {
+		err = forbidden(caller, role)
+	}
+	var p *api.Problem
+	if errors.As(err, &p) && p.Status == http.StatusUnauthorized {
+		s.refusals.count(address)
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	return caller, s.rates.take(caller.Name)
+}
+
+// challenge says how to identify oneself, and why that was not enough.
+func challenge(h http.Header, r *http.Request, status int) {
+	why := ""
+	switch {
+	case status == http.StatusForbidden:
+		why = `, error="insufficient_scope"`
+	case status != http.StatusUnauthorized:
+		return
+	case r.Header.Get("Authorization") != "":
+		why = `, error="invalid_token"`
+	}
+	h.Set("WWW-Authenticate", `Bearer realm="swrun"`+why)
+}
+
+// credentialParameters are what others call a token in a query, where it would end up in logs and histories of browsers.
+var credentialParameters = []string{"access_token", "token", "api_key", "apikey", "auth", "authorization", "bearer"}
+
+// credentialInQuery refuses a request whose query holds a token.
+func credentialInQuery(r *http.Request) *api.Problem {
+	for name := range r.URL.Query() {
+		if slices.Contains(credentialParameters, strings.ToLower(name)) {
+			p := newProblem(http.StatusBadRequest, "token-in-query", "A token in the query", "a token must not stand in the query, where logs keep it: revoke this one")
+			p.Help = "send it as Authorization: Bearer TOKEN"
+			return p
+		}
+	}
+	return nil
+}

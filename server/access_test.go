@@ -1,0 +1,296 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/server"
+)
+
+// guarded is a server that asks for tokens, and what it has logged. Nothing works on its runs.
+type guarded struct {
+	*server.Server
+	tokens *access.Tokens
+	engine *swrun.Engine
+	log    *lockedBuffer
+	now    *tick
+}
+
+// tick is a clock that tests move.
+type tick struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *tick) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *tick) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// mustGuard returns a server whose callers need tokens; change makes its configuration another one.
+func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
+	t.Helper()
+	now := &tick{at: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)}
+	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{Now: now.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guarded{tokens: access.NewTokens(s, now.now), engine: engine, log: &lockedBuffer{}, now: now}
+	c := server.Config{Control: control.New(engine, s), Authorize: server.Bearers(g.tokens), AnyHost: true, Log: slog.New(slog.NewTextHandler(g.log, nil)), Now: now.now}
+	if change != nil {
+		change(&c)
+	}
+	g.Server = server.New(c)
+	return g
+}
+
+// token makes a token, and returns it with its scheme.
+func (g *guarded) token(t *testing.T, name string, grant access.Grant) string {
+	t.Helper()
+	text, _, err := g.tokens.New(context.Background(), name, grant, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "Bearer " + text
+}
+
+// send sends a request; headers are names and values in turn.
+func (g *guarded) send(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for n := 0; n < len(headers); n += 2 {
+		if headers[n] == "Host" {
+			r.Host = headers[n+1]
+			continue
+		}
+		r.Header.Add(headers[n], headers[n+1])
+	}
+	w := httptest.NewRecorder()
+	g.ServeHTTP(w, r)
+	return w
+}
+
+// pathOf is a path of a route, in a namespace.
+func pathOf(r server.Route, namespace string) string {
+	path := strings.ReplaceAll(r.Path, "{namespace}", namespace)
+	return strings.NewReplacer("{", "", "}", "").Replace(path)
+}
+
+// TestEveryRoleOnEveryRoute is the table of who may ask what, made of the routes themselves: callers of each role, and nobody, in
+// their own namespace and in another one (promises 89 to 92).
+func TestEveryRoleOnEveryRoute(t *testing.T) {
+	g := mustGuard(t, nil)
+	for n, role := range append(access.Granted(), "") {
+		authorization := ""
+		if role != "" {
+			authorization = g.token(t, fmt.Sprintf("caller-%d", n), access.Grant{Role: role, Namespaces: []string{"mine"}})
+		}
+		for _, r := range g.Routes() {
+			for _, namespace := range []string{"mine", "other"} {
+				w := g.send(r.Method, pathOf(r, namespace), "", "Authorization", authorization)
+				scoped := strings.Contains(r.Path, "{namespace}") && namespace == "other"
+				want, ok := "an answer", w.Code != 401 && w.Code != 403
+				switch {
+				case r.Role == server.RoleOpen:
+				case role == "":
+					want, ok = "401", w.Code == 401 && strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer ")
+				case !role.Allows(r.Role):
+					want, ok = "403", w.Code == 403 && strings.Contains(w.Header().Get("WWW-Authenticate"), "insufficient_scope")
+				case scoped:
+					want, ok = "404", w.Code == 404 && strings.Contains(w.Body.String(), "namespace other")
+				}
+				if !ok {
+					t.Errorf("%s %s in %s as %q: want %s, got %d %s", r.Method, r.Path, namespace, role, want, w.Code, w.Body)
+				}
+			}
+		}
+	}
+}
+
+// TestWrongCredentials are refused, and told how to do it right.
+func TestWrongCredentials(t *testing.T) {
+	g := mustGuard(t, nil)
+	right := g.token(t, "ci", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	const path = "/openapi.json"
+	if w := g.send("GET", path, "", "Authorization", right); w.Code != 200 {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if w := g.send("GET", path, "", "authorization", strings.Replace(right, "Bearer ", "bEARER  ", 1)); w.Code != 200 {
+		t.Errorf("another way to write Bearer: got %d %s", w.Code, w.Body)
+	}
+	for name, headers := range map[string][]string{
+		"nothing": {}, "an empty one": {"Authorization", ""}, "no token": {"Authorization", "Bearer"}, "an unknown one": {"Authorization", "Bearer nothing"},
+		"basic": {"Authorization", "Basic Og=="}, "a JWT without a signature": {"Authorization", "Bearer eyJhbGciOiJub25lIn0.e30."},
+		"two of them": {"Authorization", right, "Authorization", right}, "one of them wrong": {"Authorization", "Bearer x", "Authorization", right},
+		"in another header": {"X-Api-Key", strings.TrimPrefix(right, "Bearer ")}, "as a cookie": {"Cookie", "token=" + strings.TrimPrefix(right, "Bearer ")},
+		"cut": {"Authorization", right[:len(right)-1]},
+	} {
+		w := g.send("GET", path, "", headers...)
+		if w.Code != 401 || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), `Bearer realm="swrun"`) || !strings.Contains(w.Body.String(), "swrun token new") {
+			t.Errorf("%s: got %d %v %s", name, w.Code, w.Header(), w.Body)
+		}
+	}
+	w := g.send("GET", path+"?access_token="+strings.TrimPrefix(right, "Bearer "), "", "Authorization", right)
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "token-in-query") {
+		t.Errorf("a token in the query: got %d %s", w.Code, w.Body)
+	}
+	secret := strings.TrimPrefix(right, "Bearer swrun_ci_")
+	if strings.Contains(g.log.String(), secret) || strings.Contains(w.Body.String(), secret) {
+		t.Error("the token is repeated")
+	}
+}
+
+// TestGuessedTokens: who shows wrong tokens again and again is not heard any more for a while, with a right one neither.
+func TestGuessedTokens(t *testing.T) {
+	g := mustGuard(t, nil)
+	right := g.token(t, "ci", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	var last *httptest.ResponseRecorder
+	for range 100 {
+		last = g.send("GET", "/openapi.json", "", "Authorization", "Bearer swrun_ci_x")
+	}
+	if last.Code != 429 || last.Header().Get("Retry-After") != "1" || !strings.Contains(last.Body.String(), `"name":"refused tokens"`) {
+		t.Errorf("got %d %v %s", last.Code, last.Header(), last.Body)
+	}
+	if w := g.send("GET", "/openapi.json", "", "Authorization", right); w.Code != 429 {
+		t.Errorf("who has guessed is heard: %d", w.Code)
+	}
+	if w := g.send("GET", "/livez", ""); w.Code != 200 {
+		t.Errorf("/livez: %d", w.Code)
+	}
+	g.now.pass(2 * time.Second)
+	if w := g.send("GET", "/openapi.json", "", "Authorization", right); w.Code != 200 {
+		t.Errorf("two seconds later: %d", w.Code)
+	}
+}
+
+// TestRateOfACaller: the limit is told where it is exceeded, and is one of each caller.
+func TestRateOfACaller(t *testing.T) {
+	g := mustGuard(t, func(c *server.Config) { c.Rate = 3 })
+	everything := access.Grant{Role: access.RoleAdmin, Everywhere: true}
+	a, b := g.token(t, "a", everything), g.token(t, "b", everything)
+	for n := range 4 {
+		w := g.send("GET", "/openapi.json", "", "Authorization", a)
+		if (w.Code == 200) != (n < 3) {
+			t.Errorf("request %d: %d", n, w.Code)
+		}
+		if n == 3 && (w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"limit":{"max":3,"name":"requests a second"}`)) {
+			t.Errorf("got %v %s", w.Header(), w.Body)
+		}
+	}
+	if w := g.send("GET", "/openapi.json", "", "Authorization", b); w.Code != 200 {
+		t.Errorf("another caller: %d", w.Code)
+	}
+	g.now.pass(time.Second)
+	if w := g.send("GET", "/openapi.json", "", "Authorization", a); w.Code != 200 {
+		t.Errorf("a second later: %d", w.Code)
+	}
+}
+
+// TestRequestsInProgress: one too many is refused at once, and health is answered all the same.
+func TestRequestsInProgress(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	g := mustGuard(t, func(c *server.Config) {
+		c.Requests = 1
+		c.Authorize = func(*http.Request) (server.Caller, error) {
+			entered <- struct{}{}
+			<-leave
+			return access.Local(), nil
+		}
+	})
+	answered := make(chan int)
+	go func() { answered <- g.send("GET", "/openapi.json", "").Code }()
+	<-entered
+	w := g.send("GET", "/openapi.json", "")
+	if w.Code != 429 || !strings.Contains(w.Body.String(), `"limit":{"max":1,"name":"requests in progress"}`) {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if w := g.send("GET", "/readyz", ""); w.Code != 200 {
+		t.Errorf("/readyz: %d", w.Code)
+	}
+	close(leave)
+	if code := <-answered; code != 200 {
+		t.Errorf("the first: %d", code)
+	}
+	go func() { answered <- g.send("GET", "/openapi.json", "").Code }()
+	<-entered
+	if code := <-answered; code != 200 {
+		t.Errorf("the next: %d", code)
+	}
+}
+
+// TestOtherSites: what a page of another site has a browser send changes nothing, and cannot be read.
+func TestOtherSites(t *testing.T) {
+	g := mustGuard(t, func(c *server.Config) { c.AnyHost, c.Authorize = false, server.TrustEveryone })
+	for name, c := range map[string]struct {
+		headers []string
+		status  int
+	}{
+		"no browser":                  {[]string{"Host", "localhost:7474"}, 404},
+		"this machine by its address": {[]string{"Host", "127.0.0.1:7474"}, 404},
+		"by its IPv6 address":         {[]string{"Host", "[::1]:7474"}, 404},
+		"without a port":              {[]string{"Host", "LOCALHOST"}, 404},
+		"a page of its own":           {[]string{"Host", "localhost:7474", "Origin", "http://localhost:7474"}, 404},
+		"a page of another port":      {[]string{"Host", "localhost:7474", "Origin", "http://localhost:8080"}, 403},
+		"another site":                {[]string{"Host", "localhost:7474", "Origin", "https://evil.test"}, 403},
+		"a sandboxed page":            {[]string{"Host", "localhost:7474", "Origin", "null"}, 403},
+		"another site, as it says":    {[]string{"Host", "localhost:7474", "Sec-Fetch-Site", "cross-site"}, 403},
+		"another host that is us":     {[]string{"Host", "evil.test"}, 421},
+		"with our port":               {[]string{"Host", "evil.test:7474"}, 421},
+		"a name that begins like us":  {[]string{"Host", "localhost.evil.test"}, 421},
+		"an address in a name":        {[]string{"Host", "127.0.0.1.nip.io"}, 421},
+		"no host":                     {[]string{"Host", ""}, 421},
+	} {
+		if w := g.send("POST", "/v1/nothing", "", c.headers...); w.Code != c.status {
+			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
+		}
+	}
+	w := g.send("GET", "/livez", "", "Host", "localhost", "Origin", "https://evil.test")
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Access-Control-Allow-Origin": "", "Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer",
+	} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

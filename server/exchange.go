@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Bounds of a request that has begun. An answer as a whole has none: a caller may wait for the end of a run, or follow it.
+const (
+	bodyWithin  = 30 * time.Second // until the whole body has come
+	writeWithin = 30 * time.Second // until a caller takes the next piece of an answer
+)
+
+// exchange is a request with its answer: it writes the answer, and knows what is recorded of it. Whoever sends or takes bytes too
+// slowly is cut off.
+type exchange struct {
+	http.ResponseWriter
+	began  time.Time
+	status int    // 0 until it is sent
+	caller Caller // zero if nobody was identified
+	route  string // the operation; empty for none
+	reason string // that was given for a command
+}
+
+type exchangeKey struct{}
+
+// exchangeOf returns the exchange of a request's context, which ServeHTTP has put there.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// begin returns the exchange of a request, and the request as the routes get it.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
+	x := &exchange{ResponseWriter: w, began: s.config.Now()}
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w)}
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the request before, on the same connection
+	secure(w.Header(), r.TLS != nil)
+	return x, r
+}
+
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 {
+		x.status = status
+	}
+	x.allowWrite()
+	x.ResponseWriter.WriteHeader(status)
+}
+
+func (x *exchange) Write(p []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	x.allowWrite()
+	return x.ResponseWriter.Write(p)
+}
+
+// Flush sends what was written so far.
+func (x *exchange) Flush() {
+	x.allowWrite()
+	_ = http.NewResponseController(x.ResponseWriter).Flush() // the next write tells that the caller has gone
+}
+
+// allowWrite gives the caller time to take what is written next. A connection that knows no deadlines has none.
+func (x *exchange) allowWrite() {
+	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(writeWithin))
+}
+
+// SetReadDeadline does nothing: the body has a deadline of its own, and a deadline that outlasts it would end a request that waits.
+func (x *exchange) SetReadDeadline(time.Time) error { return nil }
+
+// Unwrap returns the writer below, for http.ResponseController.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// timedBody is a body that has to come in time.
+type timedBody struct {
+	io.ReadCloser
+	connection *http.ResponseController
+	began      bool
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	if !b.began {
+		b.began = true
+		_ = b.connection.SetReadDeadline(time.Now().Add(bodyWithin)) // without it, the header's is all there is
+	}
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.connection.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
