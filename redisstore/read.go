@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -126,11 +127,17 @@ func (s *Store) Load(ctx context.Context, i store.Instance) (store.Loaded, error
 	return l, err
 }
 
+// indexEntry is what the entries of the index are called.
+var indexEntry = regexp.MustCompile(`^\d{1,19}-\d{1,19}$`)
+
 // List implements store.Reader.
 func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (store.Page, error) {
 	k := &s.keys.partitions[partition]
 	from := "+"
 	if cursor != "" {
+		if !indexEntry.MatchString(cursor) {
+			return store.Page{}, store.Refuse(store.NoSuch, time.Time{}, "cursor %q of partition %d", cursor, partition)
+		}
 		from = "(" + cursor
 	}
 	var entries *redis.XMessageSliceCmd

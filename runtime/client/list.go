@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -115,7 +116,9 @@ func (c *Client) merge(ctx context.Context, cursor string) (*merge, error) {
 		if f.cursor == "" {
 			f.skip = at.last
 		}
-		if err := f.fill(ctx); err != nil {
+		if err := f.fill(ctx); store.RefusedAs(err) == store.NoSuch {
+			return nil, &CursorError{cursor}
+		} else if err != nil {
 			return nil, err
 		}
 		m.feeds = append(m.feeds, f)
@@ -163,7 +166,7 @@ func (f *feed) fill(ctx context.Context) error {
 	for len(f.items) == 0 && !f.ended {
 		page, err := f.store.List(ctx, f.partition, f.cursor, f.page)
 		if err != nil {
-			return err
+			return fmt.Errorf("list the runs: %w", err)
 		}
 		f.page = min(2*f.page, maxPage)
 		f.items, f.cursor, f.ended = page.Items, page.Cursor, page.Cursor == ""

@@ -82,8 +82,8 @@ type Reader interface {
 	Load(context.Context, Instance) (Loaded, error)
 	// Inbox returns the first n messages of a run that no owner has consumed; none for a run that is not there.
 	Inbox(ctx context.Context, i Instance, n int) ([]Message, error)
-	// List returns runs of a partition, newest first, before a cursor that an earlier call returned; an empty
-	// cursor starts, and is returned at the end.
+	// List returns runs of a partition, newest first, behind a cursor that an earlier call returned, for the page or for one of its
+	// runs; an empty cursor starts, and is returned at the end. What cannot be a cursor may be refused as NoSuch.
 	List(ctx context.Context, partition int, cursor string, n int) (Page, error)
 	// Upcoming returns the runs that wait for a time before one, and all that may be claimed or somebody holds.
 	Upcoming(ctx context.Context, partition int, until time.Time) ([]Instance, error)

@@ -36,6 +36,41 @@ func list(s *suite) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		s.Errorf("got %v, want %v", got, want)
 	}
+	all, err := s.List(s.ctx(), partition, "", 7)
+	s.must(err)
+	for n, item := range all.Items {
+		if page, err := s.List(s.ctx(), partition, item.Cursor, 7); err != nil || len(page.Items) != len(want)-n-1 {
+			s.Errorf("behind %s are %d runs, %v", item.Instance, len(page.Items), err)
+		}
+	}
+	for _, cursor := range []string{"x", "+", "-", "\x00", "1-1-1", "99999999999999999999-0"} {
+		if _, err := s.List(s.ctx(), partition, cursor, 7); err != nil && store.RefusedAs(err) != store.NoSuch {
+			s.Errorf("behind %q: %v", cursor, err)
+		}
+	}
+}
+
+// troubled: lists tell how a run has failed, and how often it tried, without its state.
+func troubled(s *suite) {
+	i := s.start("a")
+	claimed := s.claim(i)
+	c := commit(claimed)
+	c.Attempts, c.Retrying = 3, true
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	if r := s.load(i).Lifecycle; r.Attempts != 3 || !r.Retrying {
+		s.Errorf("after a retry: %+v", r)
+	}
+	c = commit(claimed)
+	c.Version, c.Next, c.Attempts = c.Version+1, c.Next+1, 2
+	c.Status, c.Reason, c.Failure = interpreter.StatusFaulted, store.ReasonTimedOut, store.NewFailure("urn:no stock % -\x00\nü", interpreter.DeadlineRun)
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	page, err := s.List(s.ctx(), s.partition(i), "", 1)
+	s.must(err)
+	if r := page.Items[0].Lifecycle; r.Attempts != 3 || r.Retrying || r.Failure != c.Failure {
+		s.Errorf("listed %+v", r)
+	}
 }
 
 func upcoming(s *suite) {

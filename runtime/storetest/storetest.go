@@ -92,6 +92,7 @@ func cases() []testCase {
 		{"payload", payload},
 		{"values are bytes", anyBytes},
 		{"list", list},
+		{"list what has failed", troubled},
 		{"upcoming", upcoming},
 		{"remove", remove},
 		{"scrub finds nothing", scrubClean},
