@@ -36,6 +36,11 @@ func list(s *suite) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		s.Errorf("got %v, want %v", got, want)
 	}
+	listBehind(s, partition, want)
+}
+
+// listBehind: a list goes on behind any run, and what is no cursor is refused or begins it somewhere.
+func listBehind(s *suite, partition int, want []store.Instance) {
 	all, err := s.List(s.ctx(), partition, "", 7)
 	s.must(err)
 	for n, item := range all.Items {
