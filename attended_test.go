@@ -37,7 +37,9 @@ func TestEngineOfThisProcessIsAWorker(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Work(ctx) }()
-	for working := int64(0); working == 0; working, _ = s.Workers(ctx) {
+	for working := 0; working == 0; {
+		all, _ := s.Workers(ctx)
+		working = len(all)
 		runtime.Gosched()
 	}
 	if why, none := describe(); none || strings.Contains(why, "No worker") {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -241,7 +243,7 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 	if err := e.store.takeOver(ctx); err != nil {
 		return err
 	}
-	defer e.store.attend(ctx, c.Only == nil, some)()
+	c.About.Runs = some
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -271,7 +273,9 @@ func (e *Engine) workerConfig() worker.Config {
 	w := worker.Config{
 		Store: e.store, Compile: e.compile, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Log: e.env.host.Log,
+		About: presence.Worker{Version: Version(), Process: os.Getpid(), Grants: e.env.host.grants()},
 	}
+	w.About.Host, _ = os.Hostname() // without a name, it is one that has none
 	if observe := c.Observe; observe != nil {
 		w.Observe = func(i store.Instance, events []interpreter.HistoryEvent) {
 			_ = withoutPanic(w.Log, "EngineConfig.Observe", func() error { observe(i, events); return nil }) // it is logged; the run goes on

@@ -1,11 +1,14 @@
 package swrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -14,6 +17,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/process"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/tasks"
 )
 
@@ -42,6 +46,13 @@ type Host struct {
 	Limits limits.Set   // the zero value is the defaults
 	Memory int64        // bytes that all answers of calls may take; default a quarter of the machine's memory
 	Log    *slog.Logger // default discards
+}
+
+// grants returns what tasks may use.
+func (h *Host) grants() presence.Grants {
+	return presence.Grants{
+		Processes: h.Processes != nil, Files: h.Files, Network: cmp.Or(h.Network, NetworkAny), Calls: slices.Sorted(maps.Keys(h.Calls)),
+	}
 }
 
 // environment is a Host that has been checked.

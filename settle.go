@@ -35,7 +35,7 @@ func (e *Engine) Settle(ctx context.Context, runs ...*Run) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	f, c := newFamily(e.store, runs), e.workerConfig()
-	defer e.store.attend(ctx, false, f.roots)()
+	c.About.Runs = f.roots
 	c.Only = func(i store.Instance) bool { return f.hasMessage(ctx, i) }
 	c.Concurrency, c.Drain = -1, 2*time.Second
 	var working sync.WaitGroup

@@ -9,13 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/swrun/swrun/boltstore"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -38,8 +38,6 @@ type Store struct {
 	local  bool
 	failed chan error
 	close  func() error
-
-	attended attended // of a local store
 }
 
 // OpenStore opens the store that a URL names:
@@ -170,54 +168,10 @@ func (s *Store) URL() string { return s.url }
 // Local reports whether only this process has the store, so that nobody else can work on its runs.
 func (s *Store) Local() bool { return s.local }
 
-// Workers returns how many processes work on all runs of the store now, or on one of some runs. For a store that only this process
-// has, these are engines of this process.
-func (s *Store) Workers(ctx context.Context, runs ...store.Instance) (int64, error) {
-	if redis, ok := s.Store.(*redisstore.Store); ok {
-		return redis.Workers(ctx, runs...)
-	}
-	return s.attended.workers(runs), nil
-}
-
-// attend counts an engine among the workers until leave is called: among those of all runs, or of some.
-func (s *Store) attend(ctx context.Context, all bool, runs []store.Instance) (leave func()) {
-	if redis, ok := s.Store.(*redisstore.Store); ok {
-		return redis.Attend(ctx, all, runs)
-	}
-	if all {
-		runs = []store.Instance{{}}
-	}
-	s.attended.add(runs, 1)
-	return func() { s.attended.add(runs, -1) }
-}
-
-// attended counts the engines that work on the runs of a local store. Those that work on all of them count for the zero instance.
-type attended struct {
-	mu      sync.Mutex
-	engines map[store.Instance]int64
-}
-
-func (a *attended) add(runs []store.Instance, n int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.engines == nil {
-		a.engines = map[store.Instance]int64{}
-	}
-	for _, i := range runs {
-		if a.engines[i] += n; a.engines[i] == 0 {
-			delete(a.engines, i)
-		}
-	}
-}
-
-func (a *attended) workers(runs []store.Instance) int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n := a.engines[store.Instance{}]
-	for _, i := range runs {
-		n += a.engines[i]
-	}
-	return n
+// Workers returns the workers of the store that are there now: each Engine that works is one. For a store that only this process has,
+// these are engines of this process.
+func (s *Store) Workers(ctx context.Context) ([]presence.Worker, error) {
+	return presence.Workers(ctx, s.Store)
 }
 
 // Close lets go of the store.

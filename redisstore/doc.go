@@ -35,8 +35,7 @@
 // A run stands in exactly one of new, begun, waiting, held and closed; which one follows from its record, which is the
 // truth (store.Lifecycle). Nothing but f:d:i and entries that end has a TTL. The registry stands in the partitions that
 // store.RegistryKind.Partition says. Hints are published on the channel swrun:{D}:hints as
-// "p" or "p i". Nothing is published on swrun:{D}:workers: who listens there is a worker.
-// Who listens on swrun:{D}:workers:i works on the run i, and on what it starts.
+// "p" or "p i". Nothing is published on swrun:{D}:workers:w: the worker w listens there as long as it is there.
 //
 // The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that
 // they have seen. If the server's clock goes back by more than a second, or leaps ahead of what callers

@@ -44,15 +44,6 @@ func newKeys(l store.Layout) keys {
 func (k keys) layout() string      { return k.deployment + "layout" }
 func (k keys) definitions() string { return k.deployment + "definitions" }
 func (k keys) hints() string       { return k.deployment + "hints" }
-func (k keys) workers() string     { return k.deployment + "workers" }
-
-// workersOf returns the channels of those who work on some runs alone.
-func (k keys) workersOf(runs []store.Instance) (channels []string) {
-	for _, i := range runs {
-		channels = append(channels, k.workers()+":"+i.String())
-	}
-	return channels
-}
 
 func (p *partitionKeys) instances() string                { return p.prefix + "i:" }
 func (p *partitionKeys) instance(i store.Instance) string { return p.instances() + i.String() }

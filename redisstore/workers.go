@@ -4,24 +4,14 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/swrun/swrun/runtime/store"
 )
 
-// Attend counts this process among the workers of the store until leave is called: among those of all runs if all is set, or else among
-// those of some runs. The server knows by the connection that the process is there, and so notices at once that it is gone.
-func (s *Store) Attend(ctx context.Context, all bool, runs []store.Instance) (leave func()) {
-	channels := []string{s.keys.workers()}
-	if !all {
-		channels = s.keys.workersOf(runs)
-	}
-	if len(channels) == 0 {
-		return func() {}
-	}
-	subscription := s.client.Subscribe(ctx, channels...)
+// Attend implements store.Presence. The server knows by the connection that the process is there, and so notices at once that it is
+// gone.
+func (s *Store) Attend(ctx context.Context, worker string) (leave func()) {
+	subscription := s.client.Subscribe(ctx, s.keys.worker(worker))
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		for range subscription.Channel() { // nothing comes: it connects again when the connection is lost
@@ -30,25 +20,43 @@ func (s *Store) Attend(ctx context.Context, all bool, runs []store.Instance) (le
 	return func() { _ = subscription.Close(); listening.Wait() } // its error is that it is closed already
 }
 
-// Workers returns how many processes work on all runs of the store, or on one of some runs.
-func (s *Store) Workers(ctx context.Context, runs ...store.Instance) (int64, error) {
-	channels := append(s.keys.workersOf(runs), s.keys.workers())
-	var workers atomic.Int64
+// Attending implements store.Presence.
+func (s *Store) Attending(ctx context.Context, workers []string) (there []string, err error) {
+	if len(workers) == 0 {
+		return nil, nil
+	}
+	var channels []string
+	for _, name := range workers {
+		channels = append(channels, s.keys.worker(name))
+	}
+	var mu sync.Mutex
+	listeners := map[string]int64{}
 	count := func(ctx context.Context, server *redis.Client) error {
-		listeners, err := server.PubSubNumSub(ctx, channels...).Result()
-		for _, n := range listeners {
-			workers.Add(n)
+		found, err := server.PubSubNumSub(ctx, channels...).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		for channel, n := range found {
+			listeners[channel] += n
 		}
 		return err
 	}
-	var err error
 	if s.cluster != nil {
 		err = s.cluster.ForEachShard(ctx, count) // a listener is connected to one of them
 	} else {
 		err = count(ctx, s.client.(*redis.Client))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count the workers: %w", err)
+		return nil, fmt.Errorf("ask which workers are connected: %w", err)
 	}
-	return workers.Load(), nil
+	for _, name := range workers {
+		if listeners[s.keys.worker(name)] > 0 {
+			there = append(there, name)
+		}
+	}
+	return there, nil
+}
+
+// worker returns the channel on which a worker listens.
+func (k keys) worker(name string) string {
+	return k.deployment + "workers:" + name
 }

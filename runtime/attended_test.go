@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -114,7 +115,7 @@ func (h *host) described(i store.Instance, alone bool) *client.Description {
 	h.Helper()
 	c := client.Config{Store: h.store, Compile: h.compile}
 	if alone {
-		c.Workers = func(context.Context, ...store.Instance) (int64, error) { return 0, nil }
+		c.Workers = func(context.Context) ([]presence.Worker, error) { return nil, nil }
 	}
 	d, err := client.New(c).Describe(h.Context(), i)
 	h.must(err)

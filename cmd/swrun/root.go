@@ -139,7 +139,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 			p.runCommand(), p.deployCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.waitCommand(), p.outputCommand(),
 		}},
 		{"operate", "Operate runs:", append([]*cobra.Command{
-			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(),
+			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.workflowsCommand(),
 		}, p.sendCommands()...)},
 		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.benchCommand(), p.versionCommand()}},
 	} {
@@ -246,6 +246,8 @@ func otherNames() map[string]string {
 		"worker":    "work agent runner",
 		"deadlines": "timeouts deadline timeout",
 		"bench":     "benchmark perf",
+		"workers":   "nodes pool agents",
+		"workflows": "definitions deployments catalog",
 	} {
 		for _, other := range strings.Fields(others) {
 			verbs[other] = verb

@@ -8,7 +8,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/redisstore"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -81,13 +81,13 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 
 // present reports whether there is a worker, if unfinished runs need one.
 func present(ctx context.Context, s *swrun.Store, live int64) Finding {
-	connected, where := int64(0), "no other process has the store open"
-	if redis, ok := s.Store.(*redisstore.Store); ok {
-		var err error
-		if connected, err = redis.Workers(ctx); err != nil {
-			return Finding{"SD010", Warning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
-		}
-		where = "no worker is connected"
+	workers, err := s.Workers(ctx)
+	if err != nil {
+		return Finding{"SD010", Warning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
+	}
+	connected, where := len(presence.Serving(workers)), "no worker is connected"
+	if s.Local() {
+		where = "no other process has the store open"
 	}
 	switch {
 	case connected > 0:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -26,8 +27,8 @@ func (c *Client) attend(ctx context.Context, d *Description) {
 		if d.Invocation.Family != nil { // who works on a run works on all that it starts
 			runs = append(runs, *d.Invocation.Family)
 		}
-		n, err := c.workers(ctx, runs...)
-		isWorker = n > 0 || err != nil
+		all, err := c.workers(ctx)
+		isWorker = len(presence.Serving(all, runs...)) > 0 || err != nil
 	}
 	d.Gone = d.Lifecycle.Held() && (!isWorker || !d.Lifecycle.Lease.After(d.At))
 	d.NoWorker = !isWorker && !d.Lifecycle.Status.Final()

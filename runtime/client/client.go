@@ -17,6 +17,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/inbox"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -25,8 +26,8 @@ type Config struct {
 	Store   store.Store
 	Compile definition.Compile // needed for Describe, and for starts whose timeouts count from when they are accepted
 	Nonce   func() string      // default random; ids of commands
-	// Workers returns how many processes work on all runs of the store, or on one of some; nil if that is not known.
-	Workers func(ctx context.Context, runs ...store.Instance) (int64, error)
+	// Workers returns the workers that are there; nil if that is not known.
+	Workers func(ctx context.Context) ([]presence.Worker, error)
 	// Limits are those of a start.
 	Limits limits.Set
 }
@@ -35,7 +36,7 @@ type Config struct {
 type Client struct {
 	store    store.Store
 	nonce    func() string
-	workers  func(ctx context.Context, runs ...store.Instance) (int64, error)
+	workers  func(ctx context.Context) ([]presence.Worker, error)
 	limits   limits.Set
 	programs *definition.Programs
 }

@@ -154,16 +154,19 @@ func Versions(ctx context.Context, c store.Catalog, r Reference) (all []string, 
 			all = append(all, version)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b string) int {
-		switch {
-		case Later(a, b):
-			return -1
-		case Later(b, a):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, order)
 	return all, err
+}
+
+// order sorts versions as Later says.
+func order(a, b string) int {
+	switch {
+	case Later(a, b):
+		return -1
+	case Later(b, a):
+		return 1
+	}
+	return 0
 }
 
 // Later reports whether `latest` means version a rather than b: releases come before pre-releases, and what is no

@@ -18,6 +18,8 @@ type Store struct {
 	now    func() time.Time
 	writes []atomic.Int64 // to each partition since the store was opened
 	hints  hints
+
+	attendance attendance
 }
 
 // Open makes a store of a database. An empty database gets the layout; one that has another layout is refused.

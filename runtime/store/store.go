@@ -51,6 +51,7 @@ type Store interface {
 	Reader
 	Catalog
 	Registry
+	Presence
 }
 
 // Catalog keeps definitions, which belong to no partition and never change.
@@ -61,6 +62,14 @@ type Catalog interface {
 	Definition(ctx context.Context, key string) ([]byte, error)
 	// Definitions returns the keys of all definitions, sorted.
 	Definitions(ctx context.Context) ([]string, error)
+}
+
+// Presence tells which workers are there, from the moment on at which that changes.
+type Presence interface {
+	// Attend says that a worker is there, until leave is called or its process has ended.
+	Attend(ctx context.Context, worker string) (leave func())
+	// Attending returns those of some workers that are there.
+	Attending(ctx context.Context, workers []string) ([]string, error)
 }
 
 // Reader is what a store can be asked. What it returns may be outdated at once.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,6 +196,30 @@ func registryQuiet(s *suite) {
 			s.Errorf("partition %d was written to %d times, and %d times afterwards", n, before[n].Writes, after[n].Writes)
 		}
 	}
+}
+
+// attend: a worker is there from when it attends until it leaves.
+func attend(s *suite) {
+	attending := func(want ...string) {
+		s.Helper()
+		for end := time.Now().Add(10 * time.Second); ; {
+			there, err := s.Attending(s.ctx(), []string{"v", "w", "x"})
+			s.must(err)
+			if slices.Equal(there, want) {
+				return
+			}
+			if time.Now().After(end) {
+				s.Fatalf("there are %v, want %v", there, want)
+			}
+		}
+	}
+	attending()
+	leaveW, leaveX := s.Attend(s.ctx(), "w"), s.Attend(s.ctx(), "x")
+	attending("w", "x")
+	leaveW()
+	attending("x")
+	leaveX()
+	attending()
 }
 
 // registryFull: there is room for so many entries of a kind that can be listed, and more once some have ended.

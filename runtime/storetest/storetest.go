@@ -105,6 +105,7 @@ func cases() []testCase {
 		{"one of many replaces an entry", registryContended},
 		{"the registry makes no work", registryQuiet},
 		{"the registry is full", registryFull},
+		{"workers attend", attend},
 		{"unknown instance", unknown},
 		{"bad ids", badIDs},
 		{"hints", hints},

@@ -340,6 +340,8 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance)
 	for _, execute := range executions {
 		p.w.executors.Go(func() {
 			defer l.release(1)
+			p.w.held.Add(1)
+			defer p.w.held.Add(-1)
 			execute()
 		})
 	}

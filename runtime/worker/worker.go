@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/lease"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -46,6 +48,8 @@ type Config struct {
 	Limits          limits.Set    // of a history and a state; those of tasks are Compile's
 	Memory          int64         // bytes that everything effects read, and its values, may take; default 1 GiB
 
+	// About is what the worker says of itself; its name, concurrency and load are added.
+	About presence.Worker
 	// Only chooses the runs that this worker runs; nil chooses all.
 	Only func(store.Instance) bool
 	// Publish sends an emitted event. Nil drops events: nobody listens.
@@ -73,6 +77,7 @@ type Worker struct {
 	leaving    chan struct{} // closed when what is in flight is given up
 
 	leases leases
+	held   atomic.Int64 // runs in memory
 }
 
 // maxBegun bounds the memory for runs that have begun and wait for a slot.
@@ -151,6 +156,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.watch(ctx) })
 	loops.Go(func() { w.check(ctx) })
 	loops.Go(func() { w.sweep(ctx) })
+	renewals.Go(func() { w.announce(background) })
 	renewals.Go(func() { w.renew(background) }) // also while draining
 	renewals.Go(func() { w.compare(background) })
 	<-ctx.Done()

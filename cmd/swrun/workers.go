@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/terminal"
+)
+
+func (p *program) workersCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "workers", Short: "List the workers that are there, and what they do",
+		Example: `  swrun workers
+  swrun workers -o json --jq 'map(.held) | add'`,
+		Long: `A worker announces itself every ten seconds (SEEN), and is listed as long as its process is there.
+RUNS are those in its memory, those of them that perform something, and how many may do that at a time.`,
+		Args: exactly(), RunE: verb(func([]string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.workers(ctx) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml", "name")
+	return cmd
+}
+
+// control returns what asks the deployment of the store.
+func (o *operation) control() *control.Control { return control.New(o.engine, o.store.Store) }
+
+func (o *operation) workers(ctx context.Context) error {
+	all, err := o.control().Workers(ctx)
+	if err != nil {
+		return err
+	}
+	switch o.flags.output {
+	case "name":
+		for _, w := range all {
+			fmt.Fprintln(o.out, w.Name)
+		}
+		return nil
+	case "human":
+		return o.workerTable(all)
+	}
+	return o.print(all)
+}
+
+func (o *operation) workerTable(all []api.Worker) error {
+	table := terminal.NewTable(o.out, "NAME", "HOST", "PROCESS", "VERSION", "SINCE", "MAY USE", "RUNS", "SEEN")
+	for _, w := range all {
+		table.Row(w.Name, cmp.Or(w.Host, "-"), fmt.Sprint(w.Process), w.Version, o.ago(w.Since), grants(w.Grants), workerLoad(w), o.ago(w.SeenAt))
+	}
+	if err := table.Flush(); err != nil || len(all) > 0 {
+		return err
+	}
+	l := o.errStyle()
+	_, err := fmt.Fprintln(o.err, l.Dim(l.Text(o.noWorker())))
+	return err
+}
+
+// ago says how long ago a time was that the API has written.
+func (o *operation) ago(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return "-"
+	}
+	return terminal.Elapsed(max(0, o.now().Sub(t)))
+}
+
+// maxGrant is how many bytes of what a worker grants stand in a table.
+const maxGrant = 60
+
+func grants(g api.WorkerGrants) string {
+	var all []string
+	if g.Network != swrun.NetworkDeny {
+		all = append(all, "network "+g.Network)
+	}
+	if g.Processes {
+		all = append(all, "processes")
+	}
+	if g.Files {
+		all = append(all, "files")
+	}
+	return cmp.Or(shorten.To(strings.Join(append(all, g.Calls...), ", "), maxGrant), "-")
+}
+
+func workerLoad(w api.Worker) string {
+	text := fmt.Sprintf("%d, %d of %d performing", w.Held, w.Performing, w.Concurrency)
+	if len(w.Runs) > 0 {
+		text += "; only " + shorten.To(strings.Join(w.Runs, ", "), maxGrant)
+	}
+	if w.Draining {
+		text += "; stopping"
+	}
+	return text
+}

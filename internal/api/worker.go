@@ -1,0 +1,41 @@
+package api
+
+import "github.com/swrun/swrun/runtime/presence"
+
+// Worker is a worker that is there.
+type Worker struct {
+	Name    string       `json:"name" doc:"Under which it holds runs."`
+	Version string       `json:"version" doc:"Of its program."`
+	Host    string       `json:"host"`
+	Process int          `json:"process" doc:"Its id on the host."`
+	Since   string       `json:"since" doc:"From when on it is there."`
+	SeenAt  string       `json:"seenAt" doc:"When it announced itself last, which it does every ten seconds."`
+	Grants  WorkerGrants `json:"grants" doc:"What tasks may use there."`
+	Runs    []string     `json:"runs,omitempty" doc:"The runs that it works on, and what they start; absent if it works on all."`
+
+	Concurrency int  `json:"concurrency" doc:"How many runs may perform something there at a time."`
+	Held        int  `json:"held" doc:"Runs in its memory."`
+	Performing  int  `json:"performing" doc:"Runs that perform something there, or are about to."`
+	Draining    bool `json:"draining,omitempty" doc:"It stops, and takes nothing any more."`
+}
+
+// WorkerGrants is what tasks may use at a worker.
+type WorkerGrants struct {
+	Processes bool     `json:"processes" doc:"Shell commands and scripts."`
+	Files     bool     `json:"files" doc:"Files of its machine, as external resources."`
+	Network   string   `json:"network" doc:"What calls may reach: any, public, deny, or prefixes besides public addresses."`
+	Calls     []string `json:"calls,omitempty" doc:"Kinds of call that its program performs itself."`
+}
+
+// NewWorker returns the JSON of a worker.
+func NewWorker(w presence.Worker) Worker {
+	worker := Worker{
+		Name: w.Name, Version: w.Version, Host: w.Host, Process: w.Process, Since: Time(w.Since), SeenAt: Time(w.Seen),
+		Grants:      WorkerGrants{Processes: w.Grants.Processes, Files: w.Grants.Files, Network: w.Grants.Network, Calls: w.Grants.Calls},
+		Concurrency: w.Concurrency, Held: w.Held, Performing: w.Performing, Draining: w.Draining,
+	}
+	for _, i := range w.Runs {
+		worker.Runs = append(worker.Runs, i.String())
+	}
+	return worker
+}

@@ -1,0 +1,64 @@
+package definition
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Deployed is a workflow as it is deployed.
+type Deployed struct {
+	Namespace, Name string
+	Versions        []Version // the one that `latest` means first
+}
+
+// Version is a deployed version of a workflow.
+type Version struct {
+	Version string
+	Digest  string // of its definition
+}
+
+// Latest returns the version that `latest` means; empty if none is a version.
+func (d *Deployed) Latest() string {
+	if len(d.Versions) == 0 || !Later(d.Versions[0].Version, "") {
+		return ""
+	}
+	return d.Versions[0].Version
+}
+
+// AllDeployed returns the deployed workflows of a namespace and name, each of which may be empty for any, in their order.
+func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) ([]Deployed, error) {
+	keys, err := c.Definitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[Reference]*Deployed{} // by their names alone
+	for _, key := range keys {
+		text, ok := strings.CutPrefix(key, nameKey)
+		r, err := ParseReference(text)
+		if !ok || err != nil || namespace != "" && r.Namespace != namespace || name != "" && r.Name != name {
+			continue
+		}
+		digest, err := c.Definition(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		of := Reference{Namespace: r.Namespace, Name: r.Name}
+		if all[of] == nil {
+			all[of] = &Deployed{Namespace: r.Namespace, Name: r.Name}
+		}
+		all[of].Versions = append(all[of].Versions, Version{r.Version, string(digest)})
+	}
+	var deployed []Deployed
+	for _, d := range all {
+		slices.SortFunc(d.Versions, func(a, b Version) int { return order(a.Version, b.Version) })
+		deployed = append(deployed, *d)
+	}
+	slices.SortFunc(deployed, func(a, b Deployed) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return deployed, nil
+}

@@ -1,0 +1,159 @@
+// Package presence tells which workers of a store are there, and what they say of themselves: each announces itself in the store's registry
+// while it is there. It decides for everyone whether a worker is there for a run.
+package presence
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Worker is what a worker says of itself.
+type Worker struct {
+	Name    string `json:"name"`    // under which it holds runs
+	Version string `json:"version"` // of the program
+	Host    string `json:"host"`
+	Process int    `json:"process"` // its id on the host
+	Grants  Grants `json:"grants"`
+	// Runs are those that it works on, and what they start; it works on all runs if there are none.
+	Runs        []store.Instance `json:"runs,omitempty"`
+	Concurrency int              `json:"concurrency"` // runs that perform something at a time; 0 if it performs nothing
+	Load
+
+	Since time.Time `json:"since"` // by the store's clock
+	Seen  time.Time `json:"-"`     // when it announced itself last, the same
+}
+
+// Grants is what tasks may use at a worker.
+type Grants struct {
+	Processes bool     `json:"processes,omitempty"` // shell commands and scripts
+	Files     bool     `json:"files,omitempty"`     // of its machine, as external resources
+	Network   string   `json:"network,omitempty"`   // as --network says
+	Calls     []string `json:"calls,omitempty"`     // with performers of its own
+}
+
+// Load is what a worker does.
+type Load struct {
+	Held       int  `json:"held"`               // runs in its memory
+	Performing int  `json:"performing"`         // those of them that perform something, or are about to
+	Draining   bool `json:"draining,omitempty"` // it stops, and takes nothing any more
+}
+
+// Serves reports whether the worker works on a run, or on one of several that belong together.
+func (w *Worker) Serves(runs ...store.Instance) bool {
+	return len(w.Runs) == 0 || slices.ContainsFunc(runs, func(i store.Instance) bool { return slices.Contains(w.Runs, i) })
+}
+
+// Serving returns those of some workers that work on a run, or on one of several that belong together.
+func Serving(all []Worker, runs ...store.Instance) (serving []Worker) {
+	for _, w := range all {
+		if w.Serves(runs...) {
+			serving = append(serving, w)
+		}
+	}
+	return serving
+}
+
+// Every is how often a worker announces itself, and lasting for how long that holds: so long it takes to notice that it stands still. That it
+// has ended is noticed at once (store.Presence).
+const (
+	Every   = 10 * time.Second
+	lasting = 3 * Every
+	// retryEvery is how often it tries to, as long as the store does not answer.
+	retryEvery = time.Second
+)
+
+// Announcer announces one worker.
+type Announcer struct {
+	Store  store.Store
+	Worker Worker
+	Load   func() Load
+	// Failed is called when the store does not answer.
+	Failed func(error)
+}
+
+// Run announces the worker until ctx ends, and at once when changed is closed.
+func (a *Announcer) Run(ctx context.Context, changed <-chan struct{}) {
+	defer a.Store.Attend(ctx, a.Worker.Name)()
+	defer a.leave(context.WithoutCancel(ctx))
+	for {
+		pause := Every
+		if err := a.announce(ctx); err != nil {
+			if pause = retryEvery; ctx.Err() == nil {
+				a.Failed(err)
+			}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-changed:
+			timer.Stop()
+			changed = nil
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// announce registers the worker; the first time it learns from that since when it is there.
+func (a *Announcer) announce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, Every)
+	defer cancel()
+	a.Worker.Load = a.Load()
+	data, err := json.Marshal(a.Worker)
+	if err != nil {
+		return err
+	}
+	done, err := a.Store.Register(ctx, store.Registration{
+		Kind: store.RegistryWorkers, Key: a.Worker.Name, Value: data, Version: store.AnyVersion, For: lasting,
+	})
+	if err == nil && a.Worker.Since.IsZero() {
+		a.Worker.Since = done.Ends.Add(-lasting)
+	}
+	return err
+}
+
+// leave has the store forget the worker, which is forgotten by itself otherwise.
+func (a *Announcer) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, retryEvery)
+	defer cancel()
+	_ = a.Store.Unregister(ctx, store.RegistryWorkers, a.Worker.Name, store.AnyVersion) // it ends by itself too
+}
+
+// Workers returns the workers that are there, the longest there first.
+func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
+	entries, err := s.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryWorkers})
+	if err != nil {
+		return nil, fmt.Errorf("list the workers: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Key)
+	}
+	attending, err := s.Attending(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("ask which workers are there: %w", err)
+	}
+	var all []Worker
+	for _, e := range entries {
+		var w Worker
+		if !slices.Contains(attending, e.Key) {
+			continue
+		}
+		if err := json.Unmarshal(e.Value, &w); err != nil {
+			return nil, store.Refuse(store.Corrupt, time.Time{}, "%s: %s", store.RegistryWorkers.EntryName(e.Key), err)
+		}
+		w.Seen = e.Ends.Add(-lasting)
+		if w.Since.IsZero() { // this is its first announcement
+			w.Since = w.Seen
+		}
+		all = append(all, w)
+	}
+	slices.SortStableFunc(all, func(a, b Worker) int { return a.Since.Compare(b.Since) })
+	return all, nil
+}
