@@ -1,6 +1,8 @@
 package dsl
 
 import (
+	"fmt"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/swrun/swrun/dsl/source"
@@ -14,11 +16,14 @@ type TaskEngine struct {
 	// ParentClose says what happens to a child workflow when its parent ends first: cancel (also if empty), terminate or
 	// abandon.
 	ParentClose string
+	// SoftDeadline is after how long the task is late. It goes on all the same.
+	SoftDeadline *Duration
 }
 
 // WorkflowEngine is what a document asks of the engine, under metadata.swrun of the document.
 type WorkflowEngine struct {
-	RunTimeout *Duration // of one run; the document's timeout is for the whole execution
+	RunTimeout   *Duration // of one run; the document's timeout is for the whole execution
+	SoftDeadline *Duration // after how long a run is late; it goes on all the same
 }
 
 // The values of TaskEngine.ParentClose.
@@ -42,16 +47,38 @@ func (o *object) engine(what string, allowed ...string) *object {
 }
 
 func (o *object) taskEngine() (e TaskEngine) {
-	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose"); options != nil {
+	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose", "softDeadline"); options != nil {
 		e.AtMostOnce = options.enum("delivery", "at-least-once", "at-most-once") == "at-most-once"
 		e.ParentClose = options.enum("parentClose", ParentCloseCancel, ParentCloseTerminate, ParentCloseAbandon)
+		e.SoftDeadline = options.fixedDuration("softDeadline")
 	}
 	return e
 }
 
 func (o *object) workflowEngine() (e WorkflowEngine) {
-	if options := o.engine("`swrun` in the document's metadata", "runTimeout"); options != nil {
-		e.RunTimeout = options.duration("runTimeout")
+	if options := o.engine("`swrun` in the document's metadata", "runTimeout", "softDeadline"); options != nil {
+		e.RunTimeout, e.SoftDeadline = options.fixedDuration("runTimeout"), options.fixedDuration("softDeadline")
 	}
 	return e
+}
+
+// fixedDuration decodes a duration that is no expression and longer than nothing; nil if it is absent or wrong.
+func (o *object) fixedDuration(name string) *Duration {
+	d := o.duration(name)
+	if d == nil || d.broken {
+		return nil
+	}
+	n := o.value(name)
+	wrong := ""
+	switch {
+	case d.Expression != "":
+		wrong = "is not evaluated, and must be a duration"
+	case *d == Duration{Pointer: d.Pointer}:
+		wrong = "must be longer than nothing"
+	default:
+		return d
+	}
+	o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` %s", name, wrong), Pointer: d.Pointer, Range: o.p.src.RangeOf(n),
+		Help: "write an object such as {minutes: 2}, or ISO 8601 such as PT2M"})
+	return nil
 }

@@ -106,7 +106,7 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 		n.export = c.transform(b, base.Export.Schema, base.Export.As)
 	}
 	n.timeout = c.timeout(b, base.Timeout)
-	n.atMostOnce = base.Engine.AtMostOnce
+	n.atMostOnce, n.soft = base.Engine.AtMostOnce, base.Engine.SoftDeadline
 	if jump := b.Jump(base.Pointer, base.Then); jump != nil {
 		n.then = *jump
 	}

@@ -9,13 +9,15 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// Deadline is when a scope ends, whatever it is doing. It is set once, when the scope starts.
+// Deadline is when a scope ends, whatever it is doing. It is set when the scope starts, and then only changed by SetDeadline.
 type Deadline struct {
 	Kind      string    `json:"kind"` // one of DeadlineWorkflow...
 	At        time.Time `json:"at"`
 	StartedAt time.Time `json:"startedAt"`
 	// Fixed says that the deadline was given as a point in time and not as a duration.
 	Fixed bool `json:"fixed,omitempty"`
+	// Inherited says that it is that of a scope in the run that waits for this one. Only there can it be changed.
+	Inherited bool `json:"inherited,omitempty"`
 }
 
 // The kinds of deadlines.
@@ -38,6 +40,7 @@ func (d *Deadline) stored(o *object) {
 	o.instant("a", &d.At)
 	o.instant("s", &d.StartedAt)
 	o.flag("f", &d.Fixed)
+	o.flag("p", &d.Inherited)
 }
 
 func newDeadline(kind string, d dsl.Duration, now time.Time) Deadline {

@@ -8,7 +8,8 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, Abort.
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, SetDeadline,
+// Abort.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
@@ -103,16 +104,17 @@ func (m *machine) armWorkflow(ev Start) *errors.Error {
 	if !ev.StartedAt.IsZero() {
 		s.StartedAt = ev.StartedAt
 	}
+	from := ev.TimeoutFrom
+	if from.IsZero() {
+		from = s.StartedAt
+	}
+	s.Soft.arm(m.p.Workflow.Document.Engine.SoftDeadline, from)
 	if m.p.timeout == nil || ev.TimeoutReplaced {
 		return nil
 	}
 	d, err := m.p.timeout.Eval(m.workflowScope(ev.Input), ev.Input)
 	if err != nil {
 		return err
-	}
-	from := ev.TimeoutFrom
-	if from.IsZero() {
-		from = s.StartedAt
 	}
 	m.workflowValue = nil // it says when the run ends
 	s.Deadlines = append(s.Deadlines, newDeadline(DeadlineWorkflow, d, from))

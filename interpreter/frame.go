@@ -85,6 +85,7 @@ type taskFrame struct {
 	Output    any // transformed output, while extensions run after the body
 	RawOutput any // the body's output as it was, while extensions run after it
 	StartedAt time.Time
+	Soft      SoftDeadline
 	Branch    int  // position among the branches of a fork
 	Isolated  bool // whether Context holds this branch's own context
 	Context   any
@@ -107,6 +108,7 @@ func (f *taskFrame) stored(o *object) {
 		o.dataUnless("O", &f.RawOutput, f.Output)
 	}
 	o.instant("t", &f.StartedAt)
+	f.Soft.stored(o)
 	number(o, "b", &f.Branch)
 	o.flag("C", &f.Isolated)
 	o.data("c", &f.Context)

@@ -40,6 +40,9 @@ type HistoryEvent struct {
 // Place returns where the task stands in the document.
 func (e HistoryEvent) Place() dsl.Pointer { return cmp.Or(e.Origin, e.Pointer) }
 
+// TimedOut reports whether a deadline of the run has led to the event.
+func (e HistoryEvent) TimedOut() bool { return e.Timeout != "" && e.Error != nil }
+
 // HistoryEventType says what happened.
 type HistoryEventType string
 
@@ -52,17 +55,24 @@ const (
 	WorkflowSuspended HistoryEventType = "workflow.suspended"
 	WorkflowResumed   HistoryEventType = "workflow.resumed"
 	WorkflowReleased  HistoryEventType = "workflow.released" // from quarantine
-	TaskStarted       HistoryEventType = "task.started"
-	TaskCompleted     HistoryEventType = "task.completed"
-	TaskFaulted       HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
-	TaskCancelled     HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
-	TaskSkipped       HistoryEventType = "task.skipped"   // its if was false
-	TaskWaiting       HistoryEventType = "task.waiting"   // until Until
-	ErrorCaught       HistoryEventType = "error.caught"   // Error was caught by the try CaughtBy
-	RetryScheduled    HistoryEventType = "retry.scheduled"
-	EffectStarted     HistoryEventType = "effect.started"
-	EffectFinished    HistoryEventType = "effect.finished"
-	ResultLate        HistoryEventType = "result.late" // came after its task had ended, and was not used
+	WorkflowLate      HistoryEventType = "workflow.late"     // its soft deadline Until has passed
+	TaskLate          HistoryEventType = "task.late"
+	// WorkflowDeadlineSet says that a deadline of the run was changed to Until, or removed; Data tells what SetDeadline asked for.
+	WorkflowDeadlineSet  HistoryEventType = "workflow.deadline-set"
+	WorkflowDeadlineKept HistoryEventType = "workflow.deadline-kept" // nothing has changed; Data says why
+	TaskDeadlineSet      HistoryEventType = "task.deadline-set"
+	TaskDeadlineKept     HistoryEventType = "task.deadline-kept"
+	TaskStarted          HistoryEventType = "task.started"
+	TaskCompleted        HistoryEventType = "task.completed"
+	TaskFaulted          HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
+	TaskCancelled        HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
+	TaskSkipped          HistoryEventType = "task.skipped"   // its if was false
+	TaskWaiting          HistoryEventType = "task.waiting"   // until Until
+	ErrorCaught          HistoryEventType = "error.caught"   // Error was caught by the try CaughtBy
+	RetryScheduled       HistoryEventType = "retry.scheduled"
+	EffectStarted        HistoryEventType = "effect.started"
+	EffectFinished       HistoryEventType = "effect.finished"
+	ResultLate           HistoryEventType = "result.late" // came after its task had ended, and was not used
 )
 
 // OfCommand reports whether events of a type say that a command was carried out: they have its reason as Data, and its Actor.

@@ -12,7 +12,7 @@ import (
 // HistoryStep is one step in a run's history: which event it was made for, when, and the history events that it led to. The
 // state of a run can be computed from its history steps (see Replay).
 type HistoryStep struct {
-	Event  string // start, finished, due, cancel, suspend, resume, release or abort
+	Event  string // start, finished, due, cancel, suspend, resume, release, deadline or abort
 	At     time.Time
 	Events []HistoryEvent // at least one: a step without events has changed nothing
 	// State is the whole state after the step, if the step cannot be replayed from its events (Result.Withheld); nil
@@ -30,6 +30,7 @@ const (
 	EventResume   = "resume"
 	EventRelease  = "release"
 	EventAbort    = "abort"
+	EventDeadline = "deadline"
 )
 
 // NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
@@ -52,6 +53,8 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 		e.Event = EventRelease
 	case Abort:
 		e.Event = EventAbort
+	case SetDeadline:
+		e.Event = EventDeadline
 	}
 	return e
 }
@@ -75,6 +78,8 @@ func (e HistoryStep) cause(start Start) Event {
 		return Resume(e.command())
 	case EventRelease:
 		return Release(e.command())
+	case EventDeadline:
+		return setDeadlineOf(e.Events[0])
 	case EventAbort:
 		return Abort{Error: e.Events[len(e.Events)-1].Error}
 	}

@@ -123,8 +123,9 @@ type node struct {
 	then       Jump
 	lists      []*List
 	extensions []*extension
-	secrets    []string // that its expressions name
-	atMostOnce bool     // metadata.swrun.delivery is at-most-once
+	secrets    []string      // that its expressions name
+	soft       *dsl.Duration // metadata.swrun.softDeadline
+	atMostOnce bool          // metadata.swrun.delivery is at-most-once
 }
 
 // list returns the node's list of that name, or nil.

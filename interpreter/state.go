@@ -42,7 +42,8 @@ type State struct {
 	// Transformed is the input after the workflow's input.from; nil if there is no input.from.
 	Transformed *Value
 	Deadlines   []Deadline // the workflow's own, in no order
-	Output      any        // once completed
+	Soft        SoftDeadline
+	Output      any // once completed
 	Fault       *errors.Error
 	// TimedOut says that the run has faulted because one of its own deadlines has passed: the workflow's, or that of a task
 	// whose timeout nothing caught. A timeout error that was raised, or that came from outside, does not count.
@@ -204,8 +205,9 @@ func (s *State) NextWake() time.Time {
 	if s.Status.Final() {
 		return time.Time{}
 	}
-	next := s.NextDeadline()
+	next := Earlier(s.NextDeadline(), s.Soft.next())
 	for f := range s.tasks() {
+		next = Earlier(next, f.Soft.next())
 		if !s.Suspended {
 			next = Earlier(next, f.WakeAt)
 		}
@@ -265,6 +267,7 @@ func (s *State) stored(o *object) {
 	o.instant("t", &s.StartedAt)
 	o.optional("x", &s.Transformed)
 	parts(o, "d", &s.Deadlines, (*Deadline).stored)
+	s.Soft.stored(o)
 	if s.Status == StatusCompleted {
 		o.public("o", &s.Output)
 	}

@@ -18,6 +18,8 @@ type Result struct {
 	// Withheld says that the history leaves out the result of an effect, because it may repeat a secret. The step cannot be
 	// replayed from its history then, so that the whole state has to be stored with it.
 	Withheld bool
+	// DeadlinesMoved says that a deadline was changed by SetDeadline: what was told of deadlines before is outdated.
+	DeadlinesMoved bool
 	// TasksStarted is the number of tasks that the step started.
 	TasksStarted int
 }
@@ -45,12 +47,23 @@ func Step(p *Program, s *State, ev Event, now time.Time) Result {
 	m.resolveNodes()
 	if start, ok := ev.(Start); ok && s.Status == StatusPending {
 		m.start(start)
-	} else if s.Status.Final() || s.Status == StatusPending || m.expire() {
-		m.handle(ev)
-		m.wake()
+	} else {
+		m.happened(ev)
 	}
 	m.run()
 	return m.result
+}
+
+// happened handles any event but the first.
+func (m *machine) happened(ev Event) {
+	if set, ok := ev.(SetDeadline); ok {
+		m.setDeadline(set)
+	}
+	if m.s.Status.Final() || m.s.Status == StatusPending || m.expire() {
+		m.noteLate()
+		m.handle(ev)
+		m.wake()
+	}
 }
 
 // machine is one step in progress.

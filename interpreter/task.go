@@ -33,6 +33,7 @@ func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
 
 // begin starts a task that is not skipped.
 func (m *machine) begin(f *taskFrame, scope *Scope) {
+	f.Soft.arm(f.node.soft, m.now)
 	err := m.arm(f, scope)
 	m.record(f.event(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.firstDeadline()}))
 	if err == nil {

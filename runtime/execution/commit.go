@@ -29,6 +29,7 @@ type batch struct {
 	firm    bool      // it has to be stored before effects start
 	resumed bool      // effects were performed again
 	read    int       // messages of the inbox that were stepped
+	timeout bool      // a scope was ended because its deadline has passed
 
 	attempts int64 // the highest number of an attempt that a retry was scheduled for
 }
@@ -77,7 +78,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 		Changes: changes, Entries: x.batch.encoded, Payloads: x.batch.apart, Records: x.batch.events, Read: x.batch.read,
 		Status: x.state.Phase(), Wake: x.wake(), Deadline: x.state.NextDeadline(), Release: release,
 	}
-	c.AwaitsSlot = x.awaitsSlot()
+	c.AwaitsSlot, c.TimesOut = x.awaitsSlot(), x.batch.timeout
 	c.Attempts = x.batch.attempts
 	c.Retrying = max(x.stored.Attempts, c.Attempts) > 1 && x.state.Retrying()
 	if x.state.Status == interpreter.StatusPending {

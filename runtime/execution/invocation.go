@@ -123,15 +123,15 @@ func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interprete
 			ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: kind, At: at, StartedAt: from})
 		}
 	}
-	fixed := func(at time.Time) {
+	fixed := func(at time.Time, inherited bool) {
 		if !at.IsZero() {
-			ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: interpreter.DeadlineExecution, At: at, StartedAt: accepted, Fixed: true})
+			ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: interpreter.DeadlineExecution, At: at, StartedAt: accepted, Fixed: true, Inherited: inherited})
 		}
 	}
 	if i.ExecutionTimeout > 0 {
 		until(interpreter.DeadlineExecution, from.Add(i.ExecutionTimeout))
 	}
-	fixed(i.Deadline)
+	fixed(i.Deadline, false)
 	switch documents := p.Workflow.Document.Engine.RunTimeout; {
 	case i.RunTimeout > 0:
 		until(interpreter.DeadlineRun, from.Add(i.RunTimeout))
@@ -139,7 +139,7 @@ func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interprete
 		until(interpreter.DeadlineRun, documents.AddTo(from))
 	}
 	if i.Parent != nil {
-		fixed(i.Parent.Deadline)
+		fixed(i.Parent.Deadline, true)
 	}
 	return ev
 }

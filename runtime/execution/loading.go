@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -86,11 +87,20 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 		return err
 	}
 	if starts && x.messagesFirst {
-		x.queue = append(x.queue, x.invocation.Start(x.program, x.stored))
+		x.startAfterMessages()
 	}
 	x.resume()
 	x.again = x.state.Status == interpreter.StatusRunning // a step may have stopped in the middle of its work
 	return nil
+}
+
+// startAfterMessages queues the start after the messages that came before it, and before those that need a run that has begun.
+func (x *Execution) startAfterMessages() {
+	at := slices.IndexFunc(x.queue, isDeadline)
+	if at < 0 {
+		at = len(x.queue)
+	}
+	x.queue = slices.Insert(x.queue, at, interpreter.Event(x.invocation.Start(x.program, x.stored)))
 }
 
 // starts reports whether the time of a delayed start has come, or will never come.
@@ -113,7 +123,32 @@ func (x *Execution) receive(messages []store.Message) error {
 		x.terminated = x.terminated || m.Terminated
 		x.queue = append(x.queue, received{ev})
 	}
+	if slices.ContainsFunc(x.queue, isDeadline) {
+		x.messagesBeforeEnds()
+	}
 	return nil
+}
+
+// messagesBeforeEnds puts the ends of effects after all messages: one of them moves a deadline, and was accepted in time, which the
+// ends may be too late for.
+func (x *Execution) messagesBeforeEnds() {
+	slices.SortStableFunc(x.queue, func(a, b interpreter.Event) int {
+		_, aEnd := a.(interpreter.Finished)
+		_, bEnd := b.(interpreter.Finished)
+		switch {
+		case aEnd == bEnd:
+			return 0
+		case aEnd:
+			return 1
+		}
+		return -1
+	})
+}
+
+func isDeadline(ev interpreter.Event) bool {
+	message, _ := ev.(received)
+	_, ok := message.Event.(interpreter.SetDeadline)
+	return ok
 }
 
 // received is an event that came as a message: it is consumed when it is stepped.

@@ -88,9 +88,13 @@ func (x *Execution) step(ev interpreter.Event) {
 	if d := x.state.NextDeadline(); at.Before(d) {
 		x.batch.guard = interpreter.Earlier(x.batch.guard, d)
 	}
+	before := x.childrenBefore(ev)
 	result := interpreter.Step(x.program, x.state, ev, at)
 	x.batch.at, x.again = at, result.Again
 	x.note(ev, at, result)
+	if result.DeadlinesMoved {
+		x.moveDeadlines(before)
+	}
 	for _, id := range result.Cancels {
 		x.abandon(id)
 	}
@@ -132,6 +136,7 @@ func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.
 		x.fail(fmt.Errorf("write what has happened: %w", err))
 		return
 	}
+	x.batch.timeout = x.batch.timeout || slices.ContainsFunc(result.History, func(e interpreter.HistoryEvent) bool { return e.TimedOut() })
 	x.batch.history = append(x.batch.history, step)
 	x.batch.events += len(result.History)
 	for _, e := range result.History {

@@ -13,7 +13,7 @@ import (
 
 // Message is what a run finds in its inbox. Stores keep it as JSON.
 type Message struct {
-	Type   string               `json:"type"` // finished, cancel, suspend, resume or release
+	Type   string               `json:"type"` // finished, cancel, suspend, resume, release or deadline
 	Effect interpreter.EffectID `json:"effect,omitempty"`
 	Result *interpreter.Value   `json:"result,omitempty"`
 	Error  *errors.Error        `json:"error,omitempty"`
@@ -21,6 +21,8 @@ type Message struct {
 	Actor  string               `json:"actor,omitempty"` // who has given the command
 	// Terminated says that nothing was to be waited for.
 	Terminated bool `json:"terminated,omitempty"`
+	// Deadline is how a deadline is changed, without the reason and the actor.
+	Deadline *interpreter.SetDeadline `json:"deadline,omitempty"`
 }
 
 // Encode returns the message as stores keep it.
@@ -58,6 +60,13 @@ func (m Message) Event() (interpreter.Event, error) {
 		return interpreter.Resume{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventRelease:
 		return interpreter.Release{Reason: m.Reason, Actor: m.Actor}, nil
+	case interpreter.EventDeadline:
+		if m.Deadline == nil {
+			return nil, errors.New("read a message: it changes a deadline and does not say which")
+		}
+		set := *m.Deadline
+		set.Reason, set.Actor = m.Reason, m.Actor
+		return set, nil
 	}
 	return nil, fmt.Errorf("read a message: %q is not a type of message", m.Type)
 }

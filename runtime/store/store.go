@@ -207,9 +207,12 @@ type Commit struct {
 	Failure  Failure            // how it has failed; zero otherwise
 	Attempts int64              // the number of the last attempt of a task that was tried again since the last commit; 0 for none
 	Retrying bool               // a task is tried again, or waits for that
-	Wake     time.Time          // when the run wants to be looked at; zero for never
-	Deadline time.Time          // the earliest deadline in force; zero for none
-	Release  bool               // gives the token back; a closed instance is released always
+	// TimesOut says that the steps have ended a scope because its deadline has passed. It is refused as a Conflict while there are
+	// messages that the steps have not consumed: one of them may have moved that deadline in time.
+	TimesOut bool
+	Wake     time.Time // when the run wants to be looked at; zero for never
+	Deadline time.Time // the earliest deadline in force; zero for none
+	Release  bool      // gives the token back; a closed instance is released always
 	// AwaitsSlot says that the owner does nothing from now on but wait for a slot: if it is lost, the run is not to blame.
 	AwaitsSlot bool
 	Ready      bool // with Release: there is more to do at once
@@ -281,6 +284,8 @@ type Command struct {
 	ID      string
 	Verb    Verb
 	Message Message // what the owner gets
+	// Before is when the command comes too late by the store's clock: it is refused as TimedOut then; zero for never.
+	Before time.Time
 }
 
 // Verb is a kind of command.
@@ -293,6 +298,7 @@ const (
 	VerbSuspend   Verb = "suspend"   // the same
 	VerbResume    Verb = "resume"    // the same
 	VerbRetry     Verb = "retry"     // refused for runs that are not quarantined
+	VerbDeadline  Verb = "deadline"  // refused for closed and quarantined runs
 )
 
 // Drift asks to compare the entries of a partition's indexes with its runs, N of them at a time.

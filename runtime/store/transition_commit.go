@@ -23,10 +23,12 @@ func (c *Commit) Transition(r *Lifecycle, _ time.Time) (*Change, Code) {
 		return nil, Conflict
 	case r.Version < c.Version:
 		return nil, RolledBack
+	case c.TimesOut && r.Reason != Quarantined && r.Mail > r.Read+int64(c.Read):
+		return nil, Conflict
 	}
 	over := c.Releases()
 	change := &Change{
-		From: r, To: c.After(*r), NotBefore: millisecondOf(c.At), Before: c.before(r), WithMail: over || c.Read > 0,
+		From: r, To: c.After(*r), NotBefore: millisecondOf(c.At), Before: c.before(r), WithMail: over || c.Read > 0 || c.TimesOut,
 		State: c.Changes, Entries: c.Entries, Payloads: c.Payloads, Outbox: c.Outbox, Consumed: c.Read,
 	}
 	if change.WithMail && r.Mail > 0 && !(change.To.Held() && change.To.Unread()) {

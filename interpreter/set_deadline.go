@@ -1,0 +1,171 @@
+package interpreter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// SetDeadline changes when a scope in progress ends. It was accepted before the deadline Was had passed, so that it counts even if
+// it is stepped later: that is why it comes before all other things that a step looks at.
+type SetDeadline struct {
+	Kind      string    // DeadlineTask, DeadlineRun, or DeadlineExecution, which the document's timeout is too
+	Inherited bool      // it is that of a scope in the run that waits for this one, which tells so
+	Path      Path      // of the task in progress; empty for the whole run
+	Was       time.Time // the deadline that is replaced; zero for none. If there is another one by now, nothing changes
+	At        time.Time // the new one; zero for none
+	Reason    string
+	Actor     string // who asked for it
+}
+
+func (SetDeadline) event() {}
+
+// data is the change as history keeps it.
+func (ev SetDeadline) data(refused string) map[string]any {
+	v := map[string]any{"kind": ev.Kind}
+	for name, text := range map[string]string{
+		"path": string(ev.Path), "was": instantText(ev.Was), "at": instantText(ev.At), "reason": ev.Reason, "refused": refused,
+	} {
+		if text != "" {
+			v[name] = text
+		}
+	}
+	if ev.Inherited {
+		v["inherited"] = true
+	}
+	return v
+}
+
+func instantText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// setDeadlineOf reads what data has written.
+func setDeadlineOf(e HistoryEvent) SetDeadline {
+	v, _ := e.Data.(map[string]any)
+	text := func(name string) string {
+		s, _ := v[name].(string)
+		return s
+	}
+	instant := func(name string) time.Time {
+		t, _ := time.Parse(time.RFC3339Nano, text(name)) // the zero time for none
+		return t
+	}
+	inherited, _ := v["inherited"].(bool)
+	return SetDeadline{Kind: text("kind"), Inherited: inherited, Path: Path(text("path")), Was: instant("was"), At: instant("at"), Reason: text("reason"), Actor: e.Actor}
+}
+
+// setDeadline replaces the deadline of a scope, or says in the history why it does not.
+func (m *machine) setDeadline(ev SetDeadline) {
+	e := HistoryEvent{Type: WorkflowDeadlineSet, Actor: ev.Actor, Timeout: ev.Kind, Until: ev.At}
+	f, deadlines, refused := m.scopeOf(ev)
+	if refused == "" && !ev.replaced(*deadlines).Equal(ev.Was) {
+		refused = "its deadline was changed meanwhile"
+	}
+	if f != nil {
+		e.Type = TaskDeadlineSet
+		e = f.event(e)
+	}
+	if e.Data = ev.data(refused); refused != "" {
+		e.Type, e.Until = WorkflowDeadlineKept, time.Time{}
+		if f != nil {
+			e.Type = TaskDeadlineKept
+		}
+		m.record(e)
+		return
+	}
+	*deadlines = ev.in(*deadlines, m.scopeStart(f))
+	if m.workflowValue, m.s.headChanged = nil, true; f != nil {
+		f.changed()
+	}
+	m.record(e)
+	m.result.DeadlinesMoved = true
+}
+
+// scopeOf returns the deadlines of the scope that ev is about, and the task if it is one; or why there are none.
+func (m *machine) scopeOf(ev SetDeadline) (f *taskFrame, deadlines *[]Deadline, refused string) {
+	switch {
+	case m.s.Status.Final():
+		return nil, nil, "the run has ended"
+	case m.s.Status == StatusPending:
+		return nil, nil, "the run has not begun"
+	case ev.Path == "":
+		return nil, &m.s.Deadlines, ""
+	}
+	for f := range m.s.tasks() {
+		if f.Path == ev.Path {
+			return f, &f.Deadlines, ""
+		}
+	}
+	return nil, nil, "the task is over"
+}
+
+func (m *machine) scopeStart(f *taskFrame) time.Time {
+	if f != nil {
+		return f.StartedAt
+	}
+	return m.s.StartedAt
+}
+
+// replaces reports whether the change is about d.
+func (ev SetDeadline) replaces(d Deadline) bool {
+	return d.Inherited == ev.Inherited && (d.Kind == ev.Kind || ev.Kind == DeadlineExecution && d.Kind == DeadlineWorkflow)
+}
+
+// replaced returns the earliest of the deadlines that the change is about; zero if there is none.
+func (ev SetDeadline) replaced(all []Deadline) (first time.Time) {
+	for _, d := range all {
+		if ev.replaces(d) {
+			first = Earlier(first, d.At)
+		}
+	}
+	return first
+}
+
+// in returns the deadlines of a scope with the new one in the place of all that the change is about.
+func (ev SetDeadline) in(all []Deadline, startedAt time.Time) []Deadline {
+	set := Deadline{Kind: ev.Kind, StartedAt: startedAt}
+	if at := slices.IndexFunc(all, ev.replaces); at >= 0 {
+		set = all[at]
+	}
+	set.At, set.Fixed, set.Inherited = ev.At, true, ev.Inherited
+	rest := slices.DeleteFunc(slices.Clone(all), ev.replaces)
+	if ev.At.IsZero() {
+		return rest
+	}
+	return append([]Deadline{set}, rest...)
+}
+
+// FindDeadline returns the change of a deadline without the new one: of the task in progress at a pointer or, if that is empty, of the
+// whole run; kind is as in SetDeadline. Around is the earliest deadline that bounds it, zero for none. The error says why there
+// is no such scope.
+func FindDeadline(p *Program, s *State, kind string, task dsl.Pointer) (ev SetDeadline, around time.Time, err error) {
+	m := &machine{p: p, s: s}
+	m.resolveNodes()
+	ev.Kind = kind
+	if task == "" {
+		ev.Was = ev.replaced(s.Deadlines)
+		for _, d := range s.Deadlines {
+			if !ev.replaces(d) && (d.Inherited || kind == DeadlineRun) {
+				around = Earlier(around, d.At)
+			}
+		}
+		return ev, around, nil
+	}
+	for f := range s.tasks() {
+		if f.pointer() != task {
+			continue
+		}
+		ev.Path, ev.Was, around = f.Path, ev.replaced(f.Deadlines), earliest(s.Deadlines)
+		for g := range s.ancestors(f) {
+			around = Earlier(around, earliest(g.common().Deadlines))
+		}
+		return ev, around, nil
+	}
+	return ev, around, errors.New("is not at the task " + string(task))
+}
