@@ -62,5 +62,10 @@ func (r *Run) Retry(ctx context.Context, reason string) error {
 	return r.engine.client.Retry(ctx, r.Instance, reason)
 }
 
+// SetDeadline changes when the run, or a task of it that is in progress, ends at the latest. See client.Client.SetDeadline.
+func (r *Run) SetDeadline(ctx context.Context, change client.DeadlineChange) (client.MovedDeadline, error) {
+	return r.engine.client.SetDeadline(ctx, r.Instance, change)
+}
+
 // Delete removes a run that has ended, with its history. Any other run is refused as a store.Conflict.
 func (r *Run) Delete(ctx context.Context) error { return r.engine.client.Delete(ctx, r.Instance) }

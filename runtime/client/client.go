@@ -244,6 +244,11 @@ func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m 
 	if err := i.CheckSize(); err != nil {
 		return err
 	}
+	return c.send(ctx, store.Command{To: i, Verb: v}, m)
+}
+
+// send gives a command its id, its actor and its message, and sends it.
+func (c *Client) send(ctx context.Context, command store.Command, m inbox.Message) error {
 	if err := text("reason", limits.Reason, m.Reason, c.limits); err != nil {
 		return err
 	}
@@ -255,7 +260,8 @@ func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m 
 	if err != nil {
 		return err
 	}
-	return c.store.Command(ctx, store.Command{To: i, ID: c.nonce(), Verb: v, Message: data})
+	command.ID, command.Message = c.nonce(), data
+	return c.store.Command(ctx, command)
 }
 
 // Outcome returns how a run has ended; done is false while it has not. One that is quarantined does not end:

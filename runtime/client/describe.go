@@ -28,6 +28,7 @@ type Description struct {
 	RunDeadlines []interpreter.Deadline // of the whole run, also those that are not active yet
 	OpenTasks    []interpreter.OpenTask
 	Deadlines    []DescribedDeadline
+	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come
 	Gone         bool         // the worker that held it is gone, and no other one has taken it over
 	Commands     []store.Verb // that were given to it and that no worker has carried out yet: each once, the last one last
 	NoWorker     bool         // it has not ended, and no worker is there to take it
@@ -90,6 +91,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
+	d.Soft = interpreter.SoftDeadlines(d.Program, d.State)
 	d.Why, d.Then = d.why()+d.lacksWorker()+d.needsPerformers()+d.mail(unread), d.then()
 	return d, nil
 }

@@ -54,6 +54,8 @@ func commandOf(m inbox.Message) (store.Verb, bool) {
 		return store.VerbResume, true
 	case m.Type == interpreter.EventRelease:
 		return store.VerbRetry, true
+	case m.Type == interpreter.EventDeadline:
+		return store.VerbDeadline, true
 	}
 	return "", false
 }

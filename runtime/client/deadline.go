@@ -1,0 +1,148 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/inbox"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// DeadlineChange says how the deadline of a scope in progress is to change: by one of By, At and None.
+type DeadlineChange struct {
+	Task   dsl.Pointer   // in progress; empty for the whole execution
+	Run    bool          // that of the run, and not of the execution
+	By     time.Duration // so much later than it is, or than now if there is none; negative for earlier
+	At     time.Time     // at this time
+	None   bool          // the scope has none any more
+	Reason string
+}
+
+// MovedDeadline is a deadline that is being changed. A zero time stands for none.
+type MovedDeadline struct{ Was, At time.Time }
+
+// kind returns which deadline of the scope is meant.
+func (c DeadlineChange) kind() string {
+	switch {
+	case c.Task != "":
+		return interpreter.DeadlineTask
+	case c.Run:
+		return interpreter.DeadlineRun
+	}
+	return interpreter.DeadlineExecution
+}
+
+// check reports a change that says nothing, or several things at once.
+func (c DeadlineChange) check() error {
+	ways := 0
+	for _, given := range []bool{c.By != 0, !c.At.IsZero(), c.None} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return &OptionError{Field: "deadline", Detail: "must be one of a span, a time, and none"}
+	case c.Run && c.Task != "":
+		return &OptionError{Field: "run", Detail: "is about the whole run, and not about a task"}
+	}
+	return nil
+}
+
+// SetDeadline changes when a scope in progress ends. It is refused as a Conflict if there is no such scope, or if the new time is over or
+// comes after the end of what is around the scope; as TimedOut if the time of the scope is over. Once it is accepted, the former
+// deadline does not fire any more, whenever a worker carries the change out.
+func (c *Client) SetDeadline(ctx context.Context, i store.Instance, change DeadlineChange) (MovedDeadline, error) {
+	if err := change.check(); err != nil {
+		return MovedDeadline{}, err
+	}
+	if err := i.CheckSize(); err != nil {
+		return MovedDeadline{}, err
+	}
+	d, err := c.Describe(ctx, i)
+	if err != nil {
+		return MovedDeadline{}, err
+	}
+	if err := d.takesDeadlines(); err != nil {
+		return MovedDeadline{}, err
+	}
+	set, around, err := interpreter.FindDeadline(d.Program, d.State, change.kind(), change.Task)
+	if err != nil {
+		return MovedDeadline{}, refused(i, "%s%s", err, d.elsewhere())
+	}
+	set.At = change.from(set.Was, d.At)
+	if err := d.allows(set, around); err != nil {
+		return MovedDeadline{}, err
+	}
+	message := inbox.Message{Type: interpreter.EventDeadline, Reason: change.Reason, Deadline: &set}
+	err = c.send(ctx, store.Command{To: i, Verb: store.VerbDeadline, Before: set.Was}, message)
+	if store.RefusedAs(err) == store.Conflict {
+		err = refused(i, "is quarantined: retry releases it first")
+	}
+	return MovedDeadline{set.Was, set.At}, err
+}
+
+// from returns the new deadline; zero for none.
+func (c DeadlineChange) from(was, now time.Time) time.Time {
+	switch {
+	case c.None:
+		return time.Time{}
+	case !c.At.IsZero():
+		return c.At.Truncate(time.Millisecond).UTC()
+	case was.IsZero():
+		was = now
+	}
+	return was.Add(c.By).Truncate(time.Millisecond)
+}
+
+// takesDeadlines reports why a run has no deadline that could be changed.
+func (d *Description) takesDeadlines() error {
+	switch {
+	case d.Lifecycle.Status.Final():
+		return &store.Refusal{Code: store.Closed, Detail: "run " + d.Instance.String()}
+	case d.Lifecycle.Status == interpreter.StatusPending:
+		return refused(d.Instance, "has not begun: cancel it, and start it with another deadline")
+	case d.Status == store.Quarantined:
+		return refused(d.Instance, "is quarantined: retry releases it first")
+	}
+	return nil
+}
+
+// allows reports why a deadline cannot be changed like this; around is when what surrounds its scope ends.
+func (d *Description) allows(set interpreter.SetDeadline, around time.Time) error {
+	switch {
+	case !set.Was.IsZero() && !set.Was.After(d.At):
+		return &store.Refusal{Code: store.TimedOut, Detail: "run " + d.Instance.String(), Reason: "has a deadline that has passed, at " + clockTime(set.Was) + ": it cannot be changed any more"}
+	case set.At.Equal(set.Was) && !set.At.IsZero():
+		return refused(d.Instance, "has this deadline already")
+	case set.At.IsZero() && set.Was.IsZero():
+		return refused(d.Instance, "has no such deadline")
+	case set.At.IsZero():
+		return nil
+	case !set.At.After(d.At):
+		return refused(d.Instance, "cannot end in the past, at %s: a deadline must be to come; cancel ends a run at once", clockTime(set.At))
+	case set.At.Year() > maxYear:
+		return refused(d.Instance, "cannot have a deadline after the year %d: none removes it", maxYear)
+	case !around.IsZero() && set.At.After(around):
+		return refused(d.Instance, "cannot have a deadline at %s: what is around it ends at %s; change that first", clockTime(set.At), clockTime(around))
+	}
+	return nil
+}
+
+// maxYear is the last year that RFC 3339 can write.
+const maxYear = 9999
+
+// elsewhere names the tasks that are in progress, for those who have named another one.
+func (d *Description) elsewhere() string {
+	if len(d.OpenTasks) == 0 {
+		return ""
+	}
+	var all []string
+	for _, o := range d.OpenTasks {
+		all = append(all, string(o.Pointer))
+	}
+	return "; it is at " + strings.Join(all, ", ")
+}
