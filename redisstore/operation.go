@@ -238,6 +238,8 @@ func (s *Store) message(ctx context.Context, script *script, i store.Instance, i
 			return err
 		case answer.code == "SEEN":
 			return nil
+		case answer.code == string(store.TimedOut): // it may have come before, in time
+			return s.unlessSeen(ctx, to, id, refusal(answer, to.name))
 		case answer.code != "CHANGED":
 			return refusal(answer, to.name)
 		}

@@ -37,14 +37,18 @@ func TestSetDeadline(t *testing.T) {
 		"of a task":                  {"do: [{a: {timeout: {after: PT10S}, wait: PT1H}}]", client.DeadlineChange{Task: "/do/0/a", By: 5 * time.Second}, 15 * time.Second, interpreter.StatusFaulted},
 		"a task that had none":       {"do: [{a: {wait: PT1H}}]", client.DeadlineChange{Task: "/do/0/a", By: 5 * time.Second}, 7 * time.Second, interpreter.StatusFaulted},
 		"a task around others":       {"do: [{b: {do: [{a: {wait: PT1H}}], timeout: {after: PT10S}}}]", client.DeadlineChange{Task: "/do/0/b", None: true}, time.Hour, interpreter.StatusCompleted},
-		"of the run": {"document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0, metadata: {swrun: {runTimeout: PT10S}}}\ndo: [{a: {wait: PT1H}}]",
+		"of the run": {"do: [{a: {wait: PT1H}}]",
 			client.DeadlineChange{Run: true, By: time.Second}, 11 * time.Second, interpreter.StatusFaulted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
 				defer h.work(worker.Config{})()
-				i := h.start(c.document, client.StartOptions{})
+				var o client.StartOptions
+				if c.change.Run {
+					o.RunTimeout = 10 * time.Second
+				}
+				i := h.start(c.document, o)
 				time.Sleep(2 * time.Second)
 				c.change.Reason = "the bank is slow"
 				h.mustMove(i, c.change)
@@ -94,7 +98,7 @@ func TestRefusedDeadlines(t *testing.T) {
 		defer h.work(worker.Config{})()
 		i := h.start("timeout: {after: PT10S}\ndo: [{b: {timeout: {after: PT8S}, do: [{a: {timeout: {after: PT6S}, wait: PT1H}}]}}]", client.StartOptions{})
 		delayed := h.start("do: [{a: {wait: PT1S}}]", client.StartOptions{Delay: time.Hour})
-		over := h.start("do: [{a: {set: {}}}]", client.StartOptions{})
+		over := h.start("do: [{a: {set: {n: 1}}}]", client.StartOptions{})
 		time.Sleep(2 * time.Second)
 		asked := client.New(client.Config{Store: h.store, Compile: h.compile})
 		for _, c := range []struct {

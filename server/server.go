@@ -74,6 +74,7 @@ func New(c Config) *Server {
 	s.api = humago.New(s.mux, s.library())
 	s.healthRoutes()
 	s.runRoutes()
+	s.deadlineRoutes()
 	s.documentRoutes()
 	// The library's own type of errors is never sent.
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")

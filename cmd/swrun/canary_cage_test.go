@@ -37,7 +37,7 @@ type canaryCage struct {
 // verbsWithoutSecrets returns the verbs that are not asked for secrets, since they have none to show.
 func verbsWithoutSecrets() []string {
 	return []string{
-		"cancel", "terminate", "suspend", "resume", "retry", "delete", // ids
+		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", // ids
 		"serve",                                // does what deploy and worker do
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document

@@ -140,6 +140,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 		}},
 		{"operate", "Operate runs:", append([]*cobra.Command{
 			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.workflowsCommand(),
+			p.deadlineCommand(),
 		}, p.sendCommands()...)},
 		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.benchCommand(), p.versionCommand()}},
 	} {
@@ -244,7 +245,7 @@ func otherNames() map[string]string {
 		"doctor":    "health diagnose ping",
 		"serve":     "server up daemon",
 		"worker":    "work agent runner",
-		"deadlines": "timeouts deadline timeout",
+		"deadlines": "timeouts timeout",
 		"bench":     "benchmark perf",
 		"workers":   "nodes pool agents",
 		"workflows": "definitions deployments catalog",

@@ -185,7 +185,7 @@ func refusalError(err error) error {
 		return lostStore(err)
 	case store.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}
-	case store.Conflict, store.Closed:
+	case store.Conflict, store.Closed, store.TimedOut:
 		return &exitError{code: exitConflict, message: err.Error()}
 	}
 	return &exitError{code: exitStore, message: err.Error()}

@@ -24,6 +24,8 @@ type Description struct {
 	Failure    *Failure   `json:"failure,omitempty"`
 	Open       []Task     `json:"open,omitempty"`
 	Deadlines  []Deadline `json:"deadlines,omitempty"`
+	// SoftDeadlines are those of the scopes in progress, passed or to come.
+	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
 }
 
 // Task is a task in progress.
@@ -79,6 +81,7 @@ func NewDescription(d, source *client.Description) Description {
 		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
 		Failure: failure(d, source),
 	}
+	described.SoftDeadlines = newSoftDeadlines(d.Soft, d.At)
 	for _, verb := range d.Commands {
 		described.Commands = append(described.Commands, string(verb))
 	}

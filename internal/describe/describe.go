@@ -28,6 +28,9 @@ func Run(d, source *client.Description, driver string) string {
 	if d.Then != "" {
 		line("Then:", "%s", d.Then)
 	}
+	for _, soft := range d.Soft {
+		line(softLine(d, soft))
+	}
 	start(line, d)
 	if d.State.Fault != nil {
 		line("Failure:", "%s", d.State.Fault)
@@ -52,6 +55,18 @@ func Run(d, source *client.Description, driver string) string {
 		b.WriteString("Deadlines, the first to fire first:\n" + deadlines(d))
 	}
 	return b.String()
+}
+
+// softLine describes a soft deadline, as the arguments of a line.
+func softLine(d *client.Description, soft interpreter.ActiveSoftDeadline) (name, format string, at any) {
+	scope := "the workflow"
+	if soft.Pointer != "" {
+		scope = fmt.Sprintf("%s (%s)", soft.Pointer, d.Source(soft.Origin))
+	}
+	if left := soft.At.Sub(d.At); left > 0 {
+		return "Soft:", "%s", fmt.Sprintf("%s is late after %s, %s", scope, api.Time(soft.At), client.Due(left))
+	}
+	return "Late:", "%s", fmt.Sprintf("%s, since %s; it goes on all the same", scope, api.Time(soft.At))
 }
 
 // start describes how the run was started.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
@@ -54,6 +55,9 @@ func Next(d *client.Description) string {
 		all = append(all, "starts "+client.Due(starts.Sub(d.At)))
 	}
 	all = append(all, due(d)...)
+	if late := Late(d); late != "" {
+		all = append(all, late)
+	}
 	if len(all) == 0 {
 		return "-"
 	}
@@ -88,4 +92,18 @@ func due(d *client.Description) (all []string) {
 		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left))
 	}
 	return all
+}
+
+// Late says which scope of a run in progress is late, and since when: of several, the outermost. It is empty if none is.
+func Late(d *client.Description) string {
+	for _, soft := range d.Soft {
+		if over := d.At.Sub(soft.At); over >= 0 {
+			scope := ""
+			if soft.Pointer != "" {
+				scope = " at " + string(soft.Pointer)
+			}
+			return "late" + scope + " by " + duration.FormatRough(over)
+		}
+	}
+	return ""
 }

@@ -2,10 +2,13 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
@@ -19,6 +22,30 @@ type DeadlineChange struct {
 	At     time.Time     // at this time
 	None   bool          // the scope has none any more
 	Reason string
+}
+
+// ParseDeadline reads what a deadline is to be: +10m for ten minutes later than it is, -10m for earlier, a time such as
+// 2026-12-24T18:00:00Z, or none.
+func ParseDeadline(text string) (DeadlineChange, error) {
+	wrong := &OptionError{Field: "deadline", Detail: fmt.Sprintf("must be +10m for ten minutes more, a time such as 2026-12-24T18:00:00Z, or none; got %q", shorten.To(text, 100))}
+	if text == "none" {
+		return DeadlineChange{None: true}, nil
+	}
+	if sign, span := text[:min(1, len(text))], strings.TrimLeft(text, "+-"); sign == "+" || sign == "-" {
+		d, err := duration.Parse(span)
+		if err != nil || d <= 0 || len(span) != len(text)-1 {
+			return DeadlineChange{}, wrong
+		}
+		if sign == "-" {
+			d = -d
+		}
+		return DeadlineChange{By: d}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.IsZero() {
+		return DeadlineChange{}, wrong
+	}
+	return DeadlineChange{At: at}, nil
 }
 
 // MovedDeadline is a deadline that is being changed. A zero time stands for none.

@@ -29,13 +29,13 @@ type Description struct {
 	OpenTasks    []interpreter.OpenTask
 	Deadlines    []DescribedDeadline
 	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come
-	Gone         bool         // the worker that held it is gone, and no other one has taken it over
-	Commands     []store.Verb // that were given to it and that no worker has carried out yet: each once, the last one last
-	NoWorker     bool         // it has not ended, and no worker is there to take it
-	Reason       string       // that was given when it was cancelled or suspended
-	Actor        string       // who has cancelled or suspended it
-	Why          string       // what it waits for, until when, and whether anything else can move it
-	Then         string       // what happens when the first deadline passes; empty if there is none
+	Gone         bool                             // the worker that held it is gone, and no other one has taken it over
+	Commands     []store.Verb                     // that were given to it and that no worker has carried out yet: each once, the last one last
+	NoWorker     bool                             // it has not ended, and no worker is there to take it
+	Reason       string                           // that was given when it was cancelled or suspended
+	Actor        string                           // who has cancelled or suspended it
+	Why          string                           // what it waits for, until when, and whether anything else can move it
+	Then         string                           // what happens when the first deadline passes; empty if there is none
 }
 
 // DescribedDeadline is an active deadline, and what its passing leads to.

@@ -72,6 +72,9 @@ func (d *Description) mail(unread []inbox.Message) string {
 		if verb, ok := commandOf(m); ok {
 			kind = string(verb)
 		}
+		if m.Type == interpreter.EventDeadline {
+			kind = "deadline change"
+		}
 		if count[kind]++; count[kind] == 1 {
 			kinds = append(kinds, kind)
 		}

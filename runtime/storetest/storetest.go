@@ -86,6 +86,8 @@ func cases() []testCase {
 		{"messages keep their order", inboxOrder},
 		{"command", command},
 		{"command to a closed instance", commandClosed},
+		{"a command may come too late", commandInTime},
+		{"a timeout overlooks no message", commitTimesOut},
 		{"outbox", outbox},
 		{"relay thousands", relayMany},
 		{"history", history},

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// SoftDeadline is when a scope in progress counts as late.
+type SoftDeadline struct {
+	Pointer string `json:"pointer,omitempty"` // of the scope; absent for the workflow
+	At      string `json:"at"`
+	Late    bool   `json:"late"` // it has passed
+}
+
+// newSoftDeadlines returns the JSON of the soft deadlines of a run at a time: one that has just passed is late, even before a worker
+// notes that.
+func newSoftDeadlines(soft []interpreter.ActiveSoftDeadline, now time.Time) (all []SoftDeadline) {
+	for _, d := range soft {
+		all = append(all, SoftDeadline{Pointer: string(d.Pointer), At: Time(d.At), Late: d.Late || !d.At.After(now)})
+	}
+	return all
+}
+
+// DeadlineChange says how the deadline of a scope in progress is to change.
+type DeadlineChange struct {
+	Deadline string `json:"deadline" doc:"+10m for ten minutes later than it is, -10m for earlier, a time such as 2026-12-24T18:00:00Z, or none."`
+	Task     string `json:"task,omitempty" doc:"The pointer of a task in progress; without it the whole execution is meant."`
+	Run      bool   `json:"run,omitempty" doc:"The deadline of the run, and not of the execution."`
+	Reason   string `json:"reason,omitempty" doc:"Why, for the history of the run."`
+}
+
+// Parse returns the change as the client takes it.
+func (c DeadlineChange) Parse() (client.DeadlineChange, error) {
+	change, err := client.ParseDeadline(c.Deadline)
+	change.Task, change.Run, change.Reason = dsl.Pointer(c.Task), c.Run, c.Reason
+	return change, err
+}
+
+// MovedDeadline is a deadline that is being changed.
+type MovedDeadline struct {
+	Started
+	Task          string `json:"task,omitempty"`
+	DeadlineAt    string `json:"deadlineAt,omitempty"`    // absent if there is none any more
+	DeadlineWasAt string `json:"deadlineWasAt,omitempty"` // absent if there was none
+}
+
+// NewMovedDeadline returns the JSON of a deadline that is being changed.
+func NewMovedDeadline(i store.Instance, task string, moved client.MovedDeadline) MovedDeadline {
+	return MovedDeadline{NewStarted(i), task, Time(moved.At), Time(moved.Was)}
+}
