@@ -76,6 +76,8 @@ func ExampleRun() {
 	run, _ := engine.StartDocument(ctx, document, nil, swrun.StartOptions{ID: "nap-1"})
 	fmt.Println(run.Suspend(ctx, "a break"), run.Resume(ctx, ""), run.Cancel(ctx, "enough"))
 	fmt.Println(store.RefusedAs(run.Retry(ctx, ""))) // it is for runs that are quarantined
+	_, err := run.SetDeadline(ctx, client.DeadlineChange{By: time.Hour})
+	fmt.Println(store.RefusedAs(err)) // no worker has taken it yet
 
 	working, leave := context.WithCancel(ctx)
 	worked := make(chan error)
@@ -94,6 +96,7 @@ func ExampleRun() {
 	fmt.Println(last, err, same.Delete(ctx))
 	// Output:
 	// <nil> <nil> <nil>
+	// CONFLICT
 	// CONFLICT
 	// cancelled the run was cancelled
 	// <nil>

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -102,7 +102,7 @@ func Late(d *client.Description) string {
 			if soft.Pointer != "" {
 				scope = " at " + string(soft.Pointer)
 			}
-			return "late" + scope + " by " + duration.FormatRough(over)
+			return "late" + scope + " by " + terminal.Elapsed(over)
 		}
 	}
 	return ""

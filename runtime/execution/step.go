@@ -95,6 +95,11 @@ func (x *Execution) step(ev interpreter.Event) {
 	if result.DeadlinesMoved {
 		x.moveDeadlines(before)
 	}
+	x.handle(result)
+}
+
+// handle takes over what a step asks for.
+func (x *Execution) handle(result interpreter.Result) {
 	for _, id := range result.Cancels {
 		x.abandon(id)
 	}
