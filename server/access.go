@@ -83,15 +83,19 @@ func callerOf(ctx context.Context) Caller {
 }
 
 // authorized refuses a request whose caller may not use the operation. A namespace in the path that the caller does not see has no runs
-// and no workflows for them.
+// and no workflows for them. What administrators do without naming a namespace is about all of them.
 func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		request, w := humago.Unwrap(ctx)
 		x := exchangeOf(request.Context())
 		x.route = ctx.Operation().OperationID
 		caller, err := s.identified(request, role)
-		if namespace := ctx.Param("namespace"); err == nil && role != RoleOpen && namespace != "" && !caller.Sees(namespace) {
+		switch namespace := ctx.Param("namespace"); {
+		case err != nil, role == RoleOpen, caller.Everywhere:
+		case namespace != "" && !caller.Sees(namespace):
 			err = notFound("the namespace " + namespace)
+		case namespace == "" && role == RoleAdmin:
+			err = newProblem(http.StatusForbidden, "forbidden", "Not allowed", "this is about all namespaces, and the token is for some")
 		}
 		if err != nil {
 			p := s.problem(ctx.Context(), err)

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -129,6 +130,7 @@ func TestEveryRoleOnEveryRoute(t *testing.T) {
 		for _, r := range g.Routes() {
 			for _, namespace := range []string{"mine", "other"} {
 				w := g.send(r.Method, pathOf(r, namespace), "", "Authorization", authorization)
+				everywhere := r.Role == server.RoleAdmin && !strings.Contains(r.Path, "{namespace}")
 				scoped := strings.Contains(r.Path, "{namespace}") && namespace == "other"
 				want, ok := "an answer", w.Code != 401 && w.Code != 403
 				switch {
@@ -137,6 +139,8 @@ func TestEveryRoleOnEveryRoute(t *testing.T) {
 					want, ok = "401", w.Code == 401 && strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer ")
 				case !role.Allows(r.Role):
 					want, ok = "403", w.Code == 403 && strings.Contains(w.Header().Get("WWW-Authenticate"), "insufficient_scope")
+				case everywhere:
+					want, ok = "403 for some namespaces", w.Code == 403 && strings.Contains(w.Body.String(), "about all namespaces")
 				case scoped:
 					want, ok = "404", w.Code == 404 && strings.Contains(w.Body.String(), "namespace other")
 				}
@@ -292,5 +296,50 @@ func TestOtherSites(t *testing.T) {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// TestTokensOverHTTP: an administrator of everything makes and revokes tokens; what was made works at once, and its text is told once.
+func TestTokensOverHTTP(t *testing.T) {
+	g := mustGuard(t, nil)
+	admin := g.token(t, "root", access.Grant{Role: access.RoleAdmin, Everywhere: true})
+	w := g.send("POST", "/v1/tokens", `{"name":"ci","role":"viewer","namespaces":["demo"],"expiresIn":"1h"}`, "Authorization", admin)
+	var made struct{ Token, CreatedBy, ExpiresAt string }
+	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != 201 || !strings.HasPrefix(made.Token, "swrun_ci_") || made.CreatedBy != "root" || made.ExpiresAt == "" {
+		t.Fatalf("got %d %s (%v)", w.Code, w.Body, err)
+	}
+	if w := g.send("GET", "/v1/runs/demo/nothing", "", "Authorization", "Bearer "+made.Token); w.Code != 404 {
+		t.Errorf("with the token made: %d %s", w.Code, w.Body)
+	}
+	if w := g.send("GET", "/v1/tokens", "", "Authorization", admin); w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"ci"`) || strings.Contains(w.Body.String(), made.Token[10:]) {
+		t.Errorf("the list is %d %s", w.Code, w.Body)
+	}
+	for body, status := range map[string]int{
+		``: 400, `null`: 422, `{}`: 422, `[]`: 422, `{"name":"ci","role":"viewer","namespaces":["demo"]}`: 409, `{"name":"cd","role":"root","allNamespaces":true}`: 422,
+		`{"name":"cd","role":"viewer"}`: 422, `{"name":"cd","role":"viewer","namespaces":[]}`: 422, `{"name":"cd","role":"viewer","namespaces":["*"]}`: 422,
+		`{"name":"cd","role":"viewer","allNamespaces":true,"expiresIn":"0s"}`: 422, `{"name":"cd","role":"viewer","allNamespaces":true,"expiresIn":"soon"}`: 422,
+		`{"name":"cd","role":"viewer","allNamespaces":true,"hash":"x"}`: 422, `{"name":"local","role":"viewer","allNamespaces":true}`: 422,
+	} {
+		if w := g.send("POST", "/v1/tokens", body, "Authorization", admin); w.Code != status {
+			t.Errorf("%s: got %d %s", body, w.Code, w.Body)
+		}
+	}
+	if w := g.send("DELETE", "/v1/tokens/ci", "", "Authorization", admin); w.Code != 204 {
+		t.Errorf("revoked with %d %s", w.Code, w.Body)
+	}
+	if w := g.send("DELETE", "/v1/tokens/ci", "", "Authorization", admin); w.Code != 404 {
+		t.Errorf("revoked again with %d %s", w.Code, w.Body)
+	}
+	g.now.pass(access.KnownFor)
+	if w := g.send("GET", "/v1/runs/demo/nothing", "", "Authorization", "Bearer "+made.Token); w.Code != 401 {
+		t.Errorf("with a revoked token: %d %s", w.Code, w.Body)
+	}
+	for _, line := range []string{`msg=audit actor=root operation=issueToken method=POST path=/v1/tokens status=201`, `msg=audit actor=root operation=revokeToken method=DELETE path=/v1/tokens/ci status=204`} {
+		if !strings.Contains(g.log.String(), line) {
+			t.Errorf("the log does not say %s:\n%s", line, g.log)
+		}
+	}
+	if strings.Contains(g.log.String(), made.Token[9:]) {
+		t.Error("the log has a token")
 	}
 }

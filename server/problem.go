@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
@@ -53,6 +54,7 @@ func callersProblem(err error) *api.Problem {
 		deployed    *swrun.DeployedError
 		undeployed  *swrun.NotDeployedError
 		quarantined *client.QuarantinedError
+		token       *access.InvalidError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -69,6 +71,10 @@ func callersProblem(err error) *api.Problem {
 		return newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", err.Error())
 	case errors.As(err, &undeployed):
 		return newProblem(http.StatusNotFound, "not-deployed", "Not deployed", err.Error())
+	case errors.As(err, &token):
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", token.Error())
+		p.Field = token.Field
+		return p
 	case errors.As(err, &quarantined):
 		return newProblem(http.StatusConflict, "quarantined", "The run is quarantined", err.Error())
 	}

@@ -75,6 +75,7 @@ func New(c Config) *Server {
 	s.healthRoutes()
 	s.runRoutes()
 	s.deadlineRoutes()
+	s.tokenRoutes()
 	s.documentRoutes()
 	// The library's own type of errors is never sent.
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")

@@ -39,6 +39,7 @@ func verbsWithoutSecrets() []string {
 	return []string{
 		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", // ids
 		"serve",                                // does what deploy and worker do
+		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document
 		"fmt",  // a document, which has the names of its secrets only

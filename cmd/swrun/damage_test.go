@@ -43,6 +43,7 @@ func everyVerbRefuses(t *testing.T, document, path string) {
 	for _, verb := range []string{
 		"ls", "describe a", "history a", "output a", "wait a", "deadlines", "start demo/nap", "deploy DOCUMENT", "run DOCUMENT --id a", "worker", "serve", "workers", "workflows",
 		"deadline set a +1m",
+		"token ls", "token revoke a", "token new a --role viewer -n a",
 		"cancel a", "terminate a", "suspend a", "resume a", "retry a", "delete a", "cancel --where status=waiting", "doctor",
 	} {
 		name, _, _ := strings.Cut(verb, " ")

@@ -142,7 +142,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.workflowsCommand(),
 			p.deadlineCommand(),
 		}, p.sendCommands()...)},
-		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.benchCommand(), p.versionCommand()}},
+		{"tools", "Tools:", []*cobra.Command{p.doctorCommand(), p.tokenCommand(), p.benchCommand(), p.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, verb := range g.verbs {
@@ -246,6 +246,7 @@ func otherNames() map[string]string {
 		"serve":     "server up daemon",
 		"worker":    "work agent runner",
 		"deadlines": "timeouts timeout",
+		"token":     "tokens auth login credential",
 		"bench":     "benchmark perf",
 		"workers":   "nodes pool agents",
 		"workflows": "definitions deployments catalog",

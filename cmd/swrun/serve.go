@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"os"
@@ -22,7 +24,9 @@ import (
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	workerFlags
-	listen string
+	listen, certFile, keyFile string
+	auth                      bool
+	requests, rate            int
 }
 
 // defaultListen is where serve listens; only this machine reaches it.
@@ -33,7 +37,8 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve [FOLDER...]", Short: "Deploy the documents of folders, run the runs of a store, and answer over HTTP",
 		Example: `  swrun serve workflows/ --store redis://localhost:6379
-  swrun serve --listen 127.0.0.1:0`,
+  swrun serve --listen 127.0.0.1:0
+  swrun serve --store redis://localhost:6379 --listen :7474 --auth --tls-cert cert.pem --tls-key key.pem`,
 		Long: "The API is described by /openapi.json. SIGTERM and Ctrl-C stop it as they stop swrun worker.",
 		RunE: verb(func(folders []string) error {
 			if err := f.check(); err != nil {
@@ -57,7 +62,13 @@ func (p *program) serveCommand() *cobra.Command {
 	f.add(cmd)
 	f.makes = true
 	f.options(cmd)
-	cmd.Flags().StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", defaultListen, "address of the HTTP API, HOST:PORT; port 0 takes a free one")
+	flags.BoolVar(&f.auth, "auth", false, "callers need a token (swrun token new); required on addresses that others reach")
+	flags.StringVar(&f.certFile, "tls-cert", "", "PEM file of the certificate, with which the API is served over TLS; it is read again when it is replaced")
+	flags.StringVar(&f.keyFile, "tls-key", "", "PEM file of the certificate's key")
+	flags.IntVar(&f.requests, "max-requests", server.DefaultRequests, "requests that may be in progress at a time")
+	flags.IntVar(&f.rate, "max-request-rate", server.DefaultRate, "requests that one caller may send a second")
 	return cmd
 }
 
@@ -65,10 +76,13 @@ func (f *serveFlags) check() error {
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
 		return usagef("for example "+defaultListen, "--listen: %q is not HOST:PORT", f.listen)
 	}
-	if !server.IsLoopback(f.listen) {
-		return usagef("for example "+defaultListen, "--listen %s: others would reach it, and nothing says who may ask", f.listen)
+	if !f.auth && !server.IsLoopback(f.listen) {
+		return usagef("add --auth, and make tokens with swrun token new; or listen on "+defaultListen, "--listen %s: others would reach it, and nothing says who may ask", f.listen)
 	}
-	return nil
+	if (f.certFile == "") != (f.keyFile == "") {
+		return usagef("", "--tls-cert and --tls-key belong together")
+	}
+	return cmp.Or(atLeast("--max-requests", f.requests, 1), atLeast("--max-request-rate", f.rate, 1))
 }
 
 // serve works on the runs of the store, and answers over HTTP, until ctx ends or either fails.
@@ -77,16 +91,53 @@ func (o *operation) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	listener, err := o.listen(ctx, f)
 	if err != nil {
-		return &exitError{code: exitInternal, message: "--listen " + f.listen + ": " + err.Error(), hint: "--listen 127.0.0.1:0 takes a free port"}
+		return err
 	}
-	s := server.New(server.Config{Control: control.New(engine, o.store.Store), Authorize: server.TrustEveryone, Version: swrun.Version(), Log: f.log})
-	fmt.Fprintf(o.err, "listening on http://%s\n", listener.Addr())
+	c := control.New(engine, o.store.Store)
+	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Version: swrun.Version(), Log: f.log}
+	if f.auth {
+		config.Authorize, config.AnyHost = server.Bearers(c.Tokens()), true
+		o.adviseTokens(ctx, c, f)
+	}
+	s := server.New(config)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return s.Serve(ctx, listener) })
 	both.Go(func() error { return engine.Work(ctx) })
 	return both.Wait()
+}
+
+// listen listens where the flags say, and prints where that is.
+func (o *operation) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
+	scheme := "http"
+	var secured *tls.Config
+	if f.certFile != "" {
+		var err error
+		if secured, err = server.TLSFiles(f.certFile, f.keyFile, f.log, o.now); err != nil {
+			return nil, fileError("--tls-cert", err)
+		}
+		scheme = "https"
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return nil, &exitError{code: exitInternal, message: "--listen " + f.listen + ": " + err.Error(), hint: "--listen 127.0.0.1:0 takes a free port"}
+	}
+	if secured != nil {
+		listener = tls.NewListener(listener, secured)
+	}
+	fmt.Fprintf(o.err, "listening on %s://%s\n", scheme, listener.Addr())
+	return listener, nil
+}
+
+// adviseTokens says what callers would miss, or what would be seen on their way.
+func (o *operation) adviseTokens(ctx context.Context, c *control.Control, f *serveFlags) {
+	if all, err := c.ListTokens(ctx); err == nil && len(all.Tokens) == 0 {
+		f.log.Warn("there is no token yet, so that nobody may ask anything: swrun token new makes one")
+	}
+	if f.certFile == "" && !server.IsLoopback(f.listen) {
+		f.log.Warn("tokens and data cross the network in plain text: give --tls-cert and --tls-key, unless a proxy in front speaks TLS")
+	}
 }
 
 // readFolders reads every workflow document in some folders.

@@ -61,8 +61,13 @@ type Tokens struct {
 	known    known
 }
 
-// NewTokens returns the tokens that a registry keeps; now is the clock of this process.
-func NewTokens(r store.Registry, now func() time.Time) *Tokens { return &Tokens{registry: r, now: now} }
+// NewTokens returns the tokens that a registry keeps; now is the clock of this process, nil for time.Now.
+func NewTokens(r store.Registry, now func() time.Time) *Tokens {
+	if now == nil {
+		now = time.Now
+	}
+	return &Tokens{registry: r, now: now}
+}
 
 // stored is a token as the registry keeps it, under its name. The secret has 256 random bits, so that nobody can try all of them: a fast
 // hash is enough.

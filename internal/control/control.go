@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
@@ -17,11 +18,12 @@ type Control struct {
 	engine *swrun.Engine
 	store  *swrun.Store
 	client *client.Client
+	tokens *access.Tokens
 }
 
 // New returns what asks the deployment of an engine and its store.
 func New(e *swrun.Engine, s *swrun.Store) *Control {
-	return &Control{engine: e, store: s, client: e.Client()}
+	return &Control{engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil)}
 }
 
 // Describe returns a run with everything that is known of it.

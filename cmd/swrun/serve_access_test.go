@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// told is a stream that others may read while it is written.
+type told struct {
+	mu    sync.Mutex
+	b     bytes.Buffer
+	lines chan struct{} // something was written
+}
+
+func (w *told) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case w.lines <- struct{}{}:
+	default:
+	}
+	return w.b.Write(p)
+}
+
+func (w *told) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// serving is a swrun serve that runs in this process.
+type serving struct {
+	url  string
+	err  *told
+	stop func() int // hands over, and returns the exit code
+}
+
+var listeningOn = regexp.MustCompile(`listening on (https?://\S+)`)
+
+// serve starts swrun serve on a free port of this machine, and waits until it listens.
+func (h *hosted) serve(args ...string) *serving {
+	h.Helper()
+	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	signals, said, ended := make(chan os.Signal, 1), &told{lines: make(chan struct{}, 1)}, make(chan int, 1)
+	c.streams.err, c.streams.now = said, time.Now
+	c.streams.signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
+	go func() { ended <- run(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), c.streams) }()
+	s := &serving{err: said, stop: sync.OnceValue(func() int {
+		signals <- syscall.SIGTERM
+		return <-ended
+	})}
+	for s.url == "" {
+		select {
+		case <-said.lines:
+			if found := listeningOn.FindStringSubmatch(said.String()); found != nil {
+				s.url = found[1]
+			}
+		case code := <-ended:
+			h.Fatalf("serve ended with %d: %s", code, said)
+		}
+	}
+	h.Cleanup(func() { s.stop() })
+	return s
+}
+
+// TestServeWithTokensOverTLS: a real server with a certificate, which is replaced while it serves, asks for tokens that were made before.
+func TestServeWithTokensOverTLS(t *testing.T) {
+	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+	token := strings.TrimSpace(h.exits(exitOK, "token", "new", "ada", "--role", "viewer", "-n", "demo"))
+	folder := t.TempDir()
+	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+	first := writeCertificate(t, cert, key, 1)
+	s := h.serve("--auth", "--tls-cert", cert, "--tls-key", key)
+	if !strings.HasPrefix(s.url, "https://") {
+		t.Fatalf("it listens on %s", s.url)
+	}
+	ask := func(root *x509.Certificate, authorization string) (*http.Response, error) {
+		roots := x509.NewCertPool()
+		roots.AddCert(root)
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true, ForceAttemptHTTP2: true}}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/openapi.json", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", authorization)
+		response, err := client.Do(r)
+		if err == nil {
+			response.Body.Close()
+		}
+		return response, err
+	}
+	for authorization, want := range map[string]int{"Bearer " + token: 200, "Bearer " + token + "x": 401, "": 401} {
+		if r, err := ask(first, authorization); err != nil || r.StatusCode != want || r.ProtoMajor != 2 || r.Header.Get("Strict-Transport-Security") == "" {
+			t.Errorf("%.12q: got %v, %v", authorization, r, err)
+		}
+	}
+	old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	if c, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), old); err == nil {
+		c.Close()
+		t.Error("it speaks TLS 1.1")
+	}
+	second := writeCertificate(t, cert, key, 2)
+	for deadline := time.Now().Add(20 * time.Second); ; { // connections look for another certificate once a second
+		if _, err := ask(second, "Bearer "+token); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the replaced certificate is not served")
+		}
+	}
+	if code := s.stop(); code != exitOK && code != exitTerminate {
+		t.Errorf("it ended with %d: %s", code, s.err)
+	}
+	if strings.Contains(s.err.String(), strings.TrimPrefix(token, "swrun_ada_")) {
+		t.Error("the log has the token")
+	}
+}
+
+// writeCertificate writes a certificate of this machine, which signs itself, and its key.
+func writeCertificate(t *testing.T, cert, key string, serial int64) *x509.Certificate {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "swrun"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// tokenCommand is about the tokens of those who may use the HTTP API. Whoever has the store may make them.
+func (p *program) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "token", Short: "Make and revoke tokens for the HTTP API (serve --auth)",
+		Example: `  swrun token new ci --role author --namespace shop --expires-in 720h
+  swrun token ls
+  swrun token revoke ci`,
+		Long: `A token has a role: viewer (looks), author (deploys and starts, too), operator (commands runs, too) or admin (everything), and
+the namespaces that its bearer sees. The store keeps a hash of it. It is sent as Authorization: Bearer TOKEN.`,
+	}
+	cmd.AddCommand(p.tokenNewCommand(), p.tokenListCommand(), p.tokenRevokeCommand())
+	group(cmd)
+	return cmd
+}
+
+func (p *program) tokenNewCommand() *cobra.Command {
+	f, request := &operateFlags{makes: true}, api.TokenRequest{}
+	cmd := &cobra.Command{
+		Use: "new NAME", Short: "Make a token, and print it: it cannot be had again",
+		Example: "  swrun token new ci --role author --namespace shop --expires-in 720h",
+		Long:    "Histories and logs call who uses the token by its name: small letters, digits and hyphens.",
+		Args:    exactly("a name"), RunE: verb(func(args []string) error {
+			request.Name = args[0]
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.newToken(ctx, request) })
+		}),
+	}
+	f.add(cmd, "human", "json")
+	flags := cmd.Flags()
+	flags.StringVar(&request.Role, "role", "", "what its bearer may do: viewer, author, operator or admin")
+	flags.StringArrayVarP(&request.Namespaces, "namespace", "n", nil, "whose workflows and runs its bearer sees (repeatable)")
+	flags.BoolVar(&request.AllNamespaces, "all-namespaces", false, "its bearer sees all namespaces")
+	flags.StringVar(&request.ExpiresIn, "expires-in", "", "how long it is taken, for example 720h; default until it is revoked")
+	completeValues(cmd, "role", []string{"viewer", "author", "operator", "admin"})
+	return cmd
+}
+
+func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
+	made, err := o.control().IssueToken(ctx, r)
+	var invalid *access.InvalidError
+	if errors.As(err, &invalid) {
+		flag := map[string]string{"name": "NAME", "role": "--role", "namespaces": "--namespace", "expiresIn": "--expires-in"}[invalid.Field]
+		return usagef("for example swrun token new ci --role author --namespace shop", "%s: %s", flag, invalid.Detail)
+	}
+	if store.RefusedAs(err) == store.Conflict {
+		return &exitError{code: exitConflict, message: err.Error()}
+	}
+	if err != nil {
+		return err
+	}
+	if o.flags.output != "human" {
+		return o.print(made)
+	}
+	fmt.Fprintf(o.err, "the token %s, %s in %s%s; it is shown only now\n", made.Name, made.Role, seen(made.Token), until(made.Token))
+	return write(o.out, made.Text+"\n")
+}
+
+// control returns what asks the deployment of the store.
+func (o *operation) control() *control.Control { return control.New(o.engine, o.store.Store) }
+
+func seen(t api.Token) string {
+	if t.AllNamespaces {
+		return "all namespaces"
+	}
+	return strings.Join(t.Namespaces, ", ")
+}
+
+func until(t api.Token) string {
+	if t.ExpiresAt == "" {
+		return ""
+	}
+	return ", until " + t.ExpiresAt
+}
+
+func (p *program) tokenListCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List who has a token, and for what", Args: exactly(),
+		RunE: verb(func([]string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				all, err := o.control().ListTokens(ctx)
+				if err != nil {
+					return err
+				}
+				if o.flags.output != "human" {
+					return o.print(all)
+				}
+				w := terminal.NewTable(o.out, "NAME", "ROLE", "NAMESPACES", "CREATED", "BY", "EXPIRES")
+				for _, t := range all.Tokens {
+					w.Row(t.Name, t.Role, seen(t), t.CreatedAt, cmp.Or(t.CreatedBy, "-"), cmp.Or(t.ExpiresAt, "never"))
+				}
+				return w.Flush()
+			})
+		}),
+	}
+	f.add(cmd, "human", "json")
+	return cmd
+}
+
+func (p *program) tokenRevokeCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "revoke NAME", Short: "Have servers refuse a token",
+		Long: fmt.Sprintf("Servers that have just seen the token take it for up to %s more.", access.KnownFor),
+		Args: exactly("a name"), RunE: verb(func(args []string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				if err := o.control().RevokeToken(ctx, args[0]); err != nil {
+					return refusalError(err)
+				}
+				return write(o.out, args[0]+" revoked\n")
+			})
+		}),
+	}
+	f.add(cmd)
+	return cmd
+}

@@ -1,0 +1,61 @@
+package control
+
+import (
+	"context"
+
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/runtime/client"
+	"time"
+)
+
+// Tokens returns the tokens by which callers of the deployment are known.
+func (c *Control) Tokens() *access.Tokens { return c.tokens }
+
+// IssueToken makes a token. A request that cannot be is an *access.InvalidError.
+func (c *Control) IssueToken(ctx context.Context, r api.TokenRequest) (api.IssuedToken, error) {
+	lasts, err := expiry(r.ExpiresIn)
+	if err != nil {
+		return api.IssuedToken{}, err
+	}
+	grant := access.Grant{Role: access.Role(r.Role), Namespaces: r.Namespaces, Everywhere: r.AllNamespaces}
+	text, made, err := c.tokens.New(ctx, r.Name, grant, lasts, client.Actor(ctx))
+	if err != nil {
+		return api.IssuedToken{}, err
+	}
+	return api.IssuedToken{Token: api.NewToken(made), Text: text}, nil
+}
+
+// ListTokens returns all tokens, without their texts: nobody has them.
+func (c *Control) ListTokens(ctx context.Context) (api.TokenList, error) {
+	all, err := c.tokens.List(ctx)
+	if err != nil {
+		return api.TokenList{}, err
+	}
+	list := api.TokenList{Tokens: []api.Token{}}
+	for _, t := range all {
+		list.Tokens = append(list.Tokens, api.NewToken(t))
+	}
+	return list, nil
+}
+
+// RevokeToken deletes a token: servers refuse it within access.KnownFor.
+func (c *Control) RevokeToken(ctx context.Context, name string) error {
+	return c.tokens.Revoke(ctx, name)
+}
+
+// expiry reads how long a token is taken; nothing is for ever.
+func expiry(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	lasts, err := duration.Parse(text)
+	switch {
+	case err != nil:
+		return 0, &access.InvalidError{Field: "expiresIn", Detail: err.Error()}
+	case lasts == 0:
+		return 0, &access.InvalidError{Field: "expiresIn", Detail: "must be at least 1s; leave it out for a token that does not expire"}
+	}
+	return lasts, nil
+}
