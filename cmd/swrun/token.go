@@ -11,7 +11,6 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -71,9 +70,6 @@ func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
 	fmt.Fprintf(o.err, "the token %s, %s in %s%s; it is shown only now\n", made.Name, made.Role, seen(made.Token), until(made.Token))
 	return write(o.out, made.Text+"\n")
 }
-
-// control returns what asks the deployment of the store.
-func (o *operation) control() *control.Control { return control.New(o.engine, o.store.Store) }
 
 func seen(t api.Token) string {
 	if t.AllNamespaces {
