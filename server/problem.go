@@ -145,9 +145,7 @@ func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	switch m.Status {
 	case http.StatusRequestEntityTooLarge:
-		most := int(ctx.Operation().MaxBodyBytes) - 1
-		p = newProblem(m.Status, "too-large", "Too large", fmt.Sprintf("the body of the request may have at most %s", limits.Bytes(most)))
-		p.Limit = &api.LimitExceeded{Name: "body", Max: most}
+		p = bodyTooLarge(int(ctx.Operation().MaxBodyBytes) - 1)
 	case http.StatusUnsupportedMediaType:
 		p.Type, p.Title, p.Detail = api.ProblemBase+"unsupported-media-type", "Unsupported media type", "the body must be application/json"
 	case http.StatusRequestTimeout:
@@ -183,4 +181,10 @@ func writeProblem(w http.ResponseWriter, p *api.Problem) {
 // methodNotAllowed is the problem of a path that has other methods.
 func methodNotAllowed(method, path string) *api.Problem {
 	return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Method not allowed", strconv.Quote(path)+" has no method "+method)
+}
+
+func bodyTooLarge(most int) *api.Problem {
+	p := newProblem(http.StatusRequestEntityTooLarge, "too-large", "Too large", fmt.Sprintf("the body of the request may have at most %s", limits.Bytes(most)))
+	p.Limit = &api.LimitExceeded{Name: "body", Max: most}
+	return p
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -29,7 +30,7 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		panic(fmt.Sprintf("%s %s: %q is no role", o.Method, o.Path, role))
 	}
 	s.routes = append(s.routes, Route{ID: o.OperationID, Method: o.Method, Path: o.Path, Role: role})
-	o.Middlewares = append(huma.Middlewares{s.authorized(role)}, o.Middlewares...)
+	o.Middlewares = append(s.middlewares(role, o.Method), o.Middlewares...)
 	o.Extensions = map[string]any{"x-swrun-role": role}
 	s.describeProblems(&o)
 	if o.MaxBodyBytes == 0 {
@@ -42,4 +43,13 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		}
 		return out, nil
 	})
+}
+
+// middlewares returns what each request for an operation passes.
+func (s *Server) middlewares(role Role, method string) huma.Middlewares {
+	all := huma.Middlewares{s.authorized(role)}
+	if method == http.MethodPost && role != RoleOpen {
+		all = append(all, s.idempotent)
+	}
+	return all
 }

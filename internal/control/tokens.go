@@ -7,11 +7,15 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 	"time"
 )
 
 // Tokens returns the tokens by which callers of the deployment are known.
 func (c *Control) Tokens() *access.Tokens { return c.tokens }
+
+// Registry returns what keeps the small things of the deployment that belong to no run.
+func (c *Control) Registry() store.Registry { return c.store }
 
 // IssueToken makes a token. A request that cannot be is an *access.InvalidError.
 func (c *Control) IssueToken(ctx context.Context, r api.TokenRequest) (api.IssuedToken, error) {
