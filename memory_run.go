@@ -19,6 +19,10 @@ type RunConfig struct {
 	VirtualTime bool
 	// ID identifies the run; default a new id.
 	ID string
+	// ExecutionTimeout replaces the document's timeout, RunTimeout its metadata.swrun.runTimeout; client.NoTimeout takes it away. Deadline
+	// replaces the document's timeout by a point in time.
+	ExecutionTimeout, RunTimeout time.Duration
+	Deadline                     time.Time
 	// Documents finds the workflows that run.workflow tasks name; default those beside the document's own file.
 	Documents *Documents
 	// Observe is called with every event of the run's history, in order, never from two goroutines at once.
@@ -66,6 +70,9 @@ func (r Result) Err() error {
 // for a run that has faulted, ErrCancelled, and anything else for a failure of this program. The result of a run that has ended is
 // returned in any case.
 func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, error) {
+	if err := (StartOptions{ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout}).Check(); err != nil {
+		return Result{}, err
+	}
 	e, err := c.Host.environment(0)
 	if err != nil {
 		return Result{}, err
@@ -84,7 +91,7 @@ func (d *Document) Run(ctx context.Context, input any, c RunConfig) (Result, err
 		c.Documents = NewDocuments(d)
 	}
 	outcome, err := local.Run(ctx, program, data, local.Config{
-		ID: c.ID, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory,
+		ID: c.ID, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout, Deadline: c.Deadline, Now: c.Now, Virtual: c.VirtualTime, Observe: c.Observe, Workflows: c.Documents.program(e), Log: e.host.Log, Memory: e.host.Memory,
 	})
 	r := Result(outcome)
 	return r, cmp.Or(err, r.Err())

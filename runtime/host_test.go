@@ -70,7 +70,7 @@ func (h *host) work(c worker.Config) (stop func()) {
 
 func (h *host) start(document string, o client.StartOptions) store.Instance {
 	h.Helper()
-	document = "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0}\n" + document
+	document = titled("a", document)
 	i, err := h.client.StartDefinition(h.Context(), definition.Definition{Document: document}, nil, o)
 	if err != nil {
 		h.Fatal(err)
@@ -88,9 +88,18 @@ func (h *host) program(document string) *interpreter.Program {
 	return p
 }
 
+// titled adds to a document what it is called. It may begin with further properties of document, in braces.
+func titled(name, document string) string {
+	title := "dsl: 1.0.3, namespace: test, name: " + name + ", version: 0.1.0"
+	if more, ok := strings.CutPrefix(document, "{"); ok {
+		return "document: {" + title + ", " + more
+	}
+	return "document: {" + title + "}\n" + document
+}
+
 func (h *host) deploy(name, document string) {
 	h.Helper()
-	document = "document: {dsl: 1.0.3, namespace: test, name: " + name + ", version: 0.1.0}\n" + document
+	document = titled(name, document)
 	if _, err := h.client.Deploy(h.Context(), definition.Definition{Document: document}); err != nil {
 		h.Fatal(err)
 	}

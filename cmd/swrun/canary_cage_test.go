@@ -133,7 +133,7 @@ func (c *canaryCage) look(store, id string) {
 	c.Helper()
 	for _, args := range [][]string{
 		{"history", id}, {"history", id, "-o", "json"}, {"history", id, "-o", "ndjson", "--follow"}, {"describe", id}, {"describe", id, "-o", "json"},
-		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"workers", "-o", "json"}, {"workflows", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"},
+		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"workers", "-o", "json"}, {"workflows", "-o", "json"}, {"config", "ls", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"},
 	} {
 		c.swrun(store, args...)
 	}

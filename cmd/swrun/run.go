@@ -24,7 +24,8 @@ type runFlags struct {
 	inputs, events, workflows, limits        []string
 	secrets, errors, progress, clock, js, id string
 	outputFlags
-	store storeFlags
+	timeouts timeoutFlags
+	store    storeFlags
 }
 
 func (p *program) runCommand() *cobra.Command {
@@ -51,6 +52,7 @@ SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by ru
 	flags.StringArrayVar(&f.events, "event", nil, "file of CloudEvents for listen tasks (repeatable)")
 	flags.StringVar(&f.js, "js", "quickjs", "engine of JavaScript: quickjs or node")
 	flags.StringArrayVar(&f.workflows, "workflow", nil, "another document, for run.workflow tasks (repeatable)")
+	f.timeouts.add(cmd)
 	f.outputFlags.add(cmd, outputForms()...)
 	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; the same command continues it")
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
@@ -88,6 +90,7 @@ type job struct {
 	documents *swrun.Documents  // that its tasks may run
 	host      swrun.Host
 	input     any
+	options   swrun.StartOptions // its timeouts
 	id        string
 	printer   *printer
 	mask      *mask
@@ -149,6 +152,9 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.timeouts.read(&j.options); err != nil {
+		return nil, err
+	}
 	if j.input, err = readInput(p.streams, f.inputs, bounds); err != nil {
 		return nil, err
 	}
@@ -182,6 +188,9 @@ func (j *job) loadOthers() error {
 
 // run runs the workflow and prints how it ended.
 func (j *job) run() error {
+	if err := j.flags.timeouts.notPast(j.options, j.program.now()); err != nil {
+		return err
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return err
@@ -193,6 +202,7 @@ func (j *job) run() error {
 	j.show()
 	stopTicking := j.view.Tick()
 	result, err := j.document.Run(ctx, j.input, swrun.RunConfig{
+		ExecutionTimeout: j.options.ExecutionTimeout, RunTimeout: j.options.RunTimeout, Deadline: j.options.Deadline,
 		Host: j.host, ID: j.id, Now: j.program.now, VirtualTime: j.virtual(), Observe: j.observe, Documents: j.documents,
 	})
 	stopTicking()

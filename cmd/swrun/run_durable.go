@@ -74,11 +74,12 @@ func (j *job) runDurable() (err error) {
 
 // begin starts the run, or finds that it has been started from the same document and input.
 func (r *durableRun) begin(ctx context.Context) error {
-	err := r.takeInput(ctx)
+	err := r.takeOver(ctx)
 	if err != nil {
 		return err
 	}
-	r.Run, err = r.engine.StartDocument(ctx, r.document, r.input, swrun.StartOptions{ID: r.flags.id}, r.others...)
+	r.options.ID = r.flags.id
+	r.Run, err = r.engine.StartDocument(ctx, r.document, r.input, r.options, r.others...)
 	var other *swrun.DeployedError
 	var exists *swrun.RunExistsError
 	switch {
@@ -98,24 +99,30 @@ func (r *durableRun) begin(ctx context.Context) error {
 	return r.reportResumed(ctx)
 }
 
-// takeInput takes the input of a run that is there, if none is given: then it only goes on.
-func (r *durableRun) takeInput(ctx context.Context) error {
+// takeOver takes input and timeouts of a run that is there, as far as none are given: then it only goes on.
+func (r *durableRun) takeOver(ctx context.Context) error {
 	i := store.Instance{Namespace: r.document.Workflow.Document.Namespace, ID: r.flags.id}
-	if len(r.flags.inputs) > 0 || i.Check() != nil {
-		return nil // starting it returns what is wrong
+	if i.Check() != nil { // a new run, or one whose start returns what is wrong
+		return r.flags.timeouts.notPast(r.options, r.program.now())
 	}
 	l, err := r.store.Load(ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {
-		return nil
+		return r.flags.timeouts.notPast(r.options, r.program.now())
 	}
 	if err != nil {
 		return err
 	}
 	invocation, err := execution.ParseInvocation(l.Invocation)
-	if err == nil {
+	if err != nil {
+		return err
+	}
+	if len(r.flags.inputs) == 0 {
 		r.input = invocation.Input.V
 	}
-	return err
+	if !r.flags.timeouts.given() {
+		r.options.ExecutionTimeout, r.options.RunTimeout, r.options.Deadline = invocation.ExecutionTimeout, invocation.RunTimeout, invocation.Deadline
+	}
+	return nil
 }
 
 // reportResumed finds out whether the run has ended before, and says on a terminal that it has been in progress or has completed. The

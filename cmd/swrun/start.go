@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
-	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
@@ -21,9 +19,10 @@ import (
 // startFlags are the flags of start.
 type startFlags struct {
 	operateFlags
-	inputs, labels                                []string
-	id, onDuplicate, businessKey                  string
-	execution, run, deadline, delay, timeoutStart string
+	inputs, labels               []string
+	id, onDuplicate, businessKey string
+	timeouts                     timeoutFlags
+	delay, timeoutStart          string
 }
 
 func (p *program) startCommand() *cobra.Command {
@@ -54,9 +53,7 @@ func (f *startFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.onDuplicate, "on-duplicate", client.OnDuplicateReject, "what a run of that id leads to: reject or return-existing")
 	flags.StringVar(&f.businessKey, "business-key", "", "a key of your own to find the run by")
 	flags.StringArrayVar(&f.labels, "label", nil, "a label, name=value (repeatable)")
-	flags.StringVar(&f.execution, "execution-timeout", "", "of the whole execution, at least 1s; replaces the document's timeout")
-	flags.StringVar(&f.run, "run-timeout", "", "of one run of it, at least 1s")
-	flags.StringVar(&f.deadline, "deadline", "", "when the execution ends at the latest, for example 2026-12-24T18:00:00Z")
+	f.timeouts.add(cmd)
 	flags.StringVar(&f.delay, "delay", "", "how long to wait before it starts")
 	flags.StringVar(&f.timeoutStart, "timeout-starts", "dequeue", "what timeouts count from: dequeue, when a worker takes the run, or accept, now")
 	completeValues(cmd, "on-duplicate", []string{client.OnDuplicateReject, client.OnDuplicateReturnExisting})
@@ -72,23 +69,11 @@ func (f *startFlags) read() (client.StartOptions, error) {
 	if o.Labels, err = parseLabels(f.labels); err != nil {
 		return o, err
 	}
-	for _, span := range []struct {
-		flag, text string
-		to         *time.Duration
-	}{
-		{"--execution-timeout", f.execution, &o.ExecutionTimeout}, {"--run-timeout", f.run, &o.RunTimeout}, {"--delay", f.delay, &o.Delay},
-	} {
-		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
-			return o, err
-		}
-		if span.text != "" && span.flag != "--delay" && *span.to < time.Second {
-			return o, usagef("", "%s must be at least 1s, got %s", span.flag, span.text)
-		}
+	if o.Delay, err = parseSpan("--delay", f.delay); err != nil {
+		return o, err
 	}
-	if f.deadline != "" {
-		if o.Deadline, err = time.Parse(time.RFC3339, f.deadline); err != nil {
-			return o, usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is not a time; it needs a date, a time and a zone", f.deadline)
-		}
+	if err := f.timeouts.read(&o); err != nil {
+		return o, err
 	}
 	return o, o.Check()
 }
@@ -112,10 +97,7 @@ func (f *startFlags) parse(p *program, name string) (definition.Reference, clien
 	if err != nil {
 		return reference, options, refusalError(err)
 	}
-	if late := p.now().Sub(options.Deadline); !options.Deadline.IsZero() && late >= 0 {
-		err = usagef("give one that is to come, for example "+api.Time(p.now().Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))
-	}
-	return reference, options, err
+	return reference, options, f.timeouts.notPast(options, p.now())
 }
 
 func (o *operation) start(ctx context.Context, reference definition.Reference, options client.StartOptions, f *startFlags) error {

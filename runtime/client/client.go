@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -26,6 +27,7 @@ type Config struct {
 	Store   store.Store
 	Compile definition.Compile // needed for Describe, and for starts whose timeouts count from when they are accepted
 	Nonce   func() string      // default random; ids of commands
+	Now     func() time.Time   // default time.Now; only differences of it count
 	// Workers returns the workers that are there; nil if that is not known.
 	Workers func(ctx context.Context) ([]presence.Worker, error)
 	// Limits are those of a start.
@@ -39,6 +41,7 @@ type Client struct {
 	workers  func(ctx context.Context) ([]presence.Worker, error)
 	limits   limits.Set
 	programs *definition.Programs
+	settings *settings.Cache
 }
 
 // New returns a client.
@@ -46,7 +49,10 @@ func New(c Config) *Client {
 	if c.Nonce == nil {
 		c.Nonce = rand.Text
 	}
-	return &Client{store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, programs: definition.NewPrograms(c.Store, c.Compile)}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Client{store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is
@@ -97,7 +103,7 @@ func (e *OptionError) Unwrap() error {
 // Check reports the first option that cannot be.
 func (o StartOptions) Check() error {
 	for field, d := range map[string]time.Duration{"executionTimeout": o.ExecutionTimeout, "runTimeout": o.RunTimeout} {
-		if d != 0 && d < minTimeout {
+		if d != 0 && d != NoTimeout && d < minTimeout {
 			return &OptionError{Field: field, Detail: fmt.Sprintf("must be at least %s, got %s", minTimeout, d)}
 		}
 	}
@@ -178,6 +184,15 @@ func (c *Client) same(ctx context.Context, i store.Instance, r definition.Refere
 func newID() string { return ulid.ULID(uuid.Must(uuid.NewV7())).String() }
 
 func (c *Client) start(ctx context.Context, i store.Instance, info execution.Invocation, o StartOptions) (store.Started, error) {
+	var option *OptionError
+	if err := c.bounded(ctx, i, &info, o.Delay); errors.As(err, &option) {
+		if again, failed := c.again(ctx, i, info); again || failed != nil {
+			return store.Started{Again: again}, failed
+		}
+		return store.Started{}, err
+	} else if err != nil {
+		return store.Started{}, err
+	}
 	start, err := info.StartRequest(i, c.limits, c.store.Layout().Partitions)
 	if err != nil {
 		return store.Started{}, err
@@ -188,7 +203,13 @@ func (c *Client) start(ctx context.Context, i store.Instance, info execution.Inv
 			return store.Started{}, err
 		}
 	}
-	return c.store.Start(ctx, start)
+	started, err := c.store.Start(ctx, start)
+	if store.RefusedAs(err) == store.Conflict {
+		if again, failed := c.again(ctx, i, info); again || failed != nil {
+			return store.Started{Again: again}, failed
+		}
+	}
+	return started, err
 }
 
 // shortest returns the shortest of the timeouts that count from when a run is accepted; 0 if there is none.

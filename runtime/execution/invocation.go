@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -22,9 +23,11 @@ type Invocation struct {
 	BusinessKey string               `json:"k,omitempty"`
 	Labels      map[string]string    `json:"l,omitempty"`
 
-	ExecutionTimeout time.Duration `json:"x,omitempty"` // replaces the document's timeout
-	RunTimeout       time.Duration `json:"r,omitempty"` // replaces the document's metadata.swrun.runTimeout
+	ExecutionTimeout time.Duration `json:"x,omitempty"` // replaces the document's timeout; NoTimeout takes it away
+	RunTimeout       time.Duration `json:"r,omitempty"` // replaces the document's metadata.swrun.runTimeout; NoTimeout takes it away
 	Deadline         time.Time     `json:"e,omitzero"`  // replaces the document's timeout
+	// Settings are those that held in the namespace at the start.
+	Settings settings.Settings `json:"s,omitzero"`
 	// TimeoutsFromAccept counts the timeouts from when the start was accepted, and not from when a worker takes the run.
 	TimeoutsFromAccept bool    `json:"a,omitempty"`
 	Parent             *Parent `json:"p,omitempty"`
@@ -34,6 +37,9 @@ type Invocation struct {
 	// Family is the first of those; nil if there is none.
 	Family *store.Instance `json:"f,omitempty"`
 }
+
+// NoTimeout is the timeout of a start that takes away what the document or the settings of the deployment say, but for a maximum.
+const NoTimeout time.Duration = math.MinInt64
 
 // Starter returns the run that has started it; ok is false if it was somebody else.
 func (i *Invocation) Starter() (starter store.Instance, ok bool) {
@@ -112,7 +118,7 @@ func share(n, partitions int) int {
 func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interpreter.Start {
 	accepted := r.Created
 	ev := interpreter.Start{
-		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout > 0 || !i.Deadline.IsZero(), StartedAt: r.Started, Depth: i.Depth,
+		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout != 0 || !i.Deadline.IsZero(), StartedAt: r.Started, Depth: i.Depth,
 	}
 	from := ev.StartedAt
 	if i.TimeoutsFromAccept {
@@ -128,15 +134,12 @@ func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interprete
 			ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: interpreter.DeadlineExecution, At: at, StartedAt: accepted, Fixed: true, Inherited: inherited})
 		}
 	}
-	if i.ExecutionTimeout > 0 {
-		until(interpreter.DeadlineExecution, from.Add(i.ExecutionTimeout))
+	if at := i.executionEnd(p.Workflow, from); !at.IsZero() {
+		until(interpreter.DeadlineExecution, at)
 	}
 	fixed(i.Deadline, false)
-	switch documents := p.Workflow.Document.Engine.RunTimeout; {
-	case i.RunTimeout > 0:
-		until(interpreter.DeadlineRun, from.Add(i.RunTimeout))
-	case documents != nil:
-		until(interpreter.DeadlineRun, documents.AddTo(from))
+	if at := i.runEnd(p.Workflow, from); !at.IsZero() {
+		until(interpreter.DeadlineRun, at)
 	}
 	if i.Parent != nil {
 		fixed(i.Parent.Deadline, true)

@@ -19,12 +19,16 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Config configures a run in memory. The zero value runs on the real clock and shows nothing.
 type Config struct {
-	ID  string           // of the run; a new UUID if empty
-	Now func() time.Time // default time.Now
+	ID string // of the run; a new UUID if empty
+	// ExecutionTimeout, RunTimeout and Deadline are what a start may say of the time that the run has; see execution.Invocation.
+	ExecutionTimeout, RunTimeout time.Duration
+	Deadline                     time.Time
+	Now                          func() time.Time // default time.Now
 	// Virtual runs on virtual time: it stands still while the run works, passes as usual while only effects are in
 	// flight, and jumps to the next wake-up when nothing is.
 	Virtual bool
@@ -63,7 +67,9 @@ func Run(ctx context.Context, p *interpreter.Program, input any, c Config) (exec
 	}
 	root := l.start(p, c.ID, nil)
 	root.observe = c.Observe
-	l.post(root, interpreter.Start{Input: input})
+	info := execution.Invocation{Input: interpreter.Value{V: input}, ExecutionTimeout: c.ExecutionTimeout, RunTimeout: c.RunTimeout, Deadline: c.Deadline}
+	now := l.clock.now()
+	l.post(root, info.Start(p, store.Lifecycle{Created: now, Started: now}))
 	err := l.drive(ctx)
 	if err != nil {
 		l.stop(err)

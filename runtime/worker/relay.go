@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/inbox"
+	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -88,7 +89,9 @@ type Relay struct {
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	Limits  limits.Set
-	Log     *slog.Logger // of starts that fail and that nobody waits for; default discards
+	// Settings are those of the namespaces of children; nil for none.
+	Settings *settings.Cache
+	Log      *slog.Logger // of starts that fail and that nobody waits for; default discards
 }
 
 // Deliver delivers one entry of an outbox. Doing it again changes nothing.
@@ -139,6 +142,11 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 		return r.failStart(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
 	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family}
+	if r.Settings != nil {
+		if info.Settings, err = r.Settings.Of(ctx, child.Namespace); err != nil {
+			return err
+		}
+	}
 	start, err := info.StartRequest(child, r.Limits, r.Store.Layout().Partitions)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/swrun/swrun/runtime/effect"
 	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -124,7 +125,7 @@ func (c Config) withDefaults() Config {
 func New(c Config) *Worker {
 	c = c.withDefaults()
 	w := &Worker{
-		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Log: c.Log},
+		c: c, relay: Relay{Store: c.Store, Publish: c.Publish, Limits: c.Limits, Settings: settings.NewCache(c.Store, c.Now), Log: c.Log},
 		programs: definition.NewPrograms(c.Store, c.Compile),
 		memory:   effect.NewMemory(c.Memory),
 		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/settings"
+)
+
+func (p *program) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Set default and maximum timeouts for a deployment or a namespace",
+		Example: `  swrun config set executionTimeout=2h maxExecutionTimeout=1d
+  swrun config set -n demo maxRunTimeout=1h
+  swrun config unset -n demo maxRunTimeout`,
+		Long: configLong(),
+	}
+	cmd.AddCommand(p.configSetCommand(), p.configUnsetCommand(), p.configListCommand())
+	return cmd
+}
+
+func configLong() string {
+	var b strings.Builder
+	for _, s := range (&settings.Settings{}).All() {
+		fmt.Fprintf(&b, "%-20s %s\n", s.Name, s.About)
+	}
+	return b.String() + fmt.Sprintf(`
+A namespace's own timeout goes before that of the deployment; of two maximums the smaller holds. They hold for runs that start at least
+%s later: each process asks for them so often. Runs that have been started keep theirs.`, settings.MaxAge)
+}
+
+func (p *program) configSetCommand() *cobra.Command {
+	return p.configChange("set NAME=VALUE...", "Set timeouts", "  swrun config set executionTimeout=2h", func(s *settings.Settings, arg string) error {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return usagef("for example swrun config set executionTimeout=2h", "%q is no setting: it must be NAME=VALUE", arg)
+		}
+		return s.Set(name, value)
+	})
+}
+
+func (p *program) configUnsetCommand() *cobra.Command {
+	return p.configChange("unset NAME...", "Take settings back", "  swrun config unset executionTimeout", (*settings.Settings).Unset)
+}
+
+// configChange makes a command that changes settings, one argument after the other, all of them or none.
+func (p *program) configChange(use, short, example string, change func(*settings.Settings, string) error) *cobra.Command {
+	f := &operateFlags{makes: true}
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: atLeastOne("a setting"), RunE: verb(func(args []string) error {
+			if err := changeAll(&settings.Settings{}, args, change); err != nil {
+				return err // before a store is opened
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				set, err := o.control().ChangeSettings(ctx, f.namespace, func(s *settings.Settings) error { return changeAll(s, args, change) })
+				if err != nil {
+					return err
+				}
+				return o.printSettings([]api.Settings{set})
+			})
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "for this namespace; default for the whole deployment")
+	return cmd
+}
+
+func changeAll(s *settings.Settings, args []string, change func(*settings.Settings, string) error) error {
+	for _, arg := range args {
+		err := change(s, arg)
+		var wrong *settings.Error
+		if errors.As(err, &wrong) {
+			return usagef("swrun config --help lists the settings", "%s", wrong.Detail)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) configListCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List what is set, or what holds in a namespace",
+		Example: `  swrun config ls
+  swrun config ls -n demo`,
+		Args: exactly(), RunE: verb(func([]string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.listSettings(ctx) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "what holds in this namespace, of what is set for it and for the deployment")
+	return cmd
+}
+
+func (o *operation) listSettings(ctx context.Context) error {
+	if o.flags.namespace == "" {
+		all, err := o.control().Settings(ctx)
+		if err != nil {
+			return err
+		}
+		return o.printSettings(all)
+	}
+	holds, err := o.control().NamespaceSettings(ctx, o.flags.namespace)
+	if err != nil {
+		return err
+	}
+	return o.printSettings([]api.Settings{holds})
+}
+
+func (o *operation) printSettings(all []api.Settings) error {
+	if o.flags.output != "human" {
+		return o.print(all)
+	}
+	table := terminal.NewTable(o.out, "FOR", "SETTING", "VALUE")
+	for _, s := range all {
+		for _, one := range []struct {
+			name  string
+			value *float64
+		}{
+			{"executionTimeout", s.ExecutionTimeoutSeconds}, {"runTimeout", s.RunTimeoutSeconds},
+			{"maxExecutionTimeout", s.MaxExecutionTimeoutSeconds}, {"maxRunTimeout", s.MaxRunTimeoutSeconds},
+		} {
+			if one.value != nil {
+				table.Row(cmp.Or(s.Namespace, "the deployment"), one.name, duration.Format(time.Duration(*one.value*float64(time.Second))))
+			}
+		}
+	}
+	return table.Flush()
+}

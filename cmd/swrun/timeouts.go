@@ -1,0 +1,59 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
+)
+
+// timeoutFlags are the flags of start and run that say how much time a run has.
+type timeoutFlags struct{ execution, run, deadline string }
+
+func (f *timeoutFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.execution, "execution-timeout", "", "of the whole execution, at least 1s; replaces the document's timeout, none takes it away")
+	flags.StringVar(&f.run, "run-timeout", "", "of one run of it, at least 1s; replaces that of the document, none takes it away")
+	flags.StringVar(&f.deadline, "deadline", "", "when the execution ends at the latest, for example 2026-12-24T18:00:00Z")
+}
+
+// given reports whether one of them is.
+func (f *timeoutFlags) given() bool { return f.execution+f.run+f.deadline != "" }
+
+// read adds to the options of a start what the flags say.
+func (f *timeoutFlags) read(o *client.StartOptions) (err error) {
+	if o.ExecutionTimeout, err = parseTimeout("--execution-timeout", f.execution); err != nil {
+		return err
+	}
+	if o.RunTimeout, err = parseTimeout("--run-timeout", f.run); err != nil {
+		return err
+	}
+	if f.deadline != "" {
+		if o.Deadline, err = time.Parse(time.RFC3339, f.deadline); err != nil {
+			return usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is not a time; it needs a date, a time and a zone", f.deadline)
+		}
+	}
+	return nil
+}
+
+func parseTimeout(flag, text string) (time.Duration, error) {
+	if text == "none" {
+		return client.NoTimeout, nil
+	}
+	d, err := parseSpan(flag, text)
+	if err == nil && text != "" && d < time.Second {
+		err = usagef("", "%s must be at least 1s, got %s", flag, text)
+	}
+	return d, err
+}
+
+// notPast refuses a deadline that is not to come.
+func (f *timeoutFlags) notPast(o client.StartOptions, now time.Time) error {
+	if late := now.Sub(o.Deadline); !o.Deadline.IsZero() && late >= 0 {
+		return usagef("give one that is to come, for example "+api.Time(now.Add(time.Hour).Truncate(time.Second)), "--deadline %s is past, by %s", f.deadline, terminal.Elapsed(late))
+	}
+	return nil
+}

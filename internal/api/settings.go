@@ -1,0 +1,30 @@
+package api
+
+import (
+	"time"
+
+	"github.com/swrun/swrun/runtime/settings"
+)
+
+// Settings is what is set for the deployment, or for a namespace; what is not set is absent.
+type Settings struct {
+	Namespace                  string   `json:"namespace,omitempty" doc:"Absent for the whole deployment."`
+	ExecutionTimeoutSeconds    *float64 `json:"executionTimeoutSeconds,omitempty" doc:"Timeout of executions for which neither the start nor the document has one."`
+	RunTimeoutSeconds          *float64 `json:"runTimeoutSeconds,omitempty" doc:"Timeout of runs for which neither the start nor the document has one."`
+	MaxExecutionTimeoutSeconds *float64 `json:"maxExecutionTimeoutSeconds,omitempty" doc:"No execution takes longer, whatever its start and document say."`
+	MaxRunTimeoutSeconds       *float64 `json:"maxRunTimeoutSeconds,omitempty" doc:"No run takes longer, whatever its start and document say."`
+}
+
+// NewSettings returns the JSON of settings.
+func NewSettings(scope settings.Scope, s settings.Settings) Settings {
+	set := func(d time.Duration) *float64 {
+		if d == 0 {
+			return nil
+		}
+		return seconds(d)
+	}
+	return Settings{
+		Namespace: string(scope), ExecutionTimeoutSeconds: set(s.ExecutionTimeout), RunTimeoutSeconds: set(s.RunTimeout),
+		MaxExecutionTimeoutSeconds: set(s.MaxExecutionTimeout), MaxRunTimeoutSeconds: set(s.MaxRunTimeout),
+	}
+}

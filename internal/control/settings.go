@@ -1,0 +1,35 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/settings"
+)
+
+// Settings returns every scope for which something is set: the deployment first, then the namespaces.
+func (c *Control) Settings(ctx context.Context) ([]api.Settings, error) {
+	found, err := settings.List(ctx, c.store)
+	if err != nil {
+		return nil, err
+	}
+	all := []api.Settings{}
+	for _, s := range found {
+		all = append(all, api.NewSettings(s.Scope, s.Settings))
+	}
+	return all, nil
+}
+
+// NamespaceSettings returns what holds in a namespace, of what is set for itself and for the deployment.
+func (c *Control) NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error) {
+	s, err := settings.NewCache(c.store, time.Now).Of(ctx, namespace)
+	return api.NewSettings(settings.Scope(namespace), s), err
+}
+
+// ChangeSettings changes what is set for a namespace, or for the deployment if it is empty. What change refuses is returned, and nothing
+// is changed then.
+func (c *Control) ChangeSettings(ctx context.Context, namespace string, change func(*settings.Settings) error) (api.Settings, error) {
+	s, err := settings.Change(ctx, c.store, settings.Scope(namespace), change)
+	return api.NewSettings(settings.Scope(namespace), s), err
+}

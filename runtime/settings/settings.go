@@ -1,0 +1,150 @@
+// Package settings is what an operator has set for a whole deployment, or for one of its namespaces: timeouts for runs whose starts and
+// documents have none, and timeouts that none may exceed. They are kept in the store's registry.
+package settings
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/suggest"
+)
+
+// Settings are what is set; 0 is not set.
+type Settings struct {
+	ExecutionTimeout    time.Duration `json:"executionTimeout,omitempty"`
+	RunTimeout          time.Duration `json:"runTimeout,omitempty"`
+	MaxExecutionTimeout time.Duration `json:"maxExecutionTimeout,omitempty"`
+	MaxRunTimeout       time.Duration `json:"maxRunTimeout,omitempty"`
+}
+
+// Setting is one of them.
+type Setting struct {
+	Name  string
+	Value time.Duration
+	About string
+}
+
+// All returns all settings, also those that are not set, in a fixed order.
+func (s *Settings) All() []Setting {
+	return []Setting{
+		{"executionTimeout", s.ExecutionTimeout, "timeout of executions for which neither the start nor the document has one"},
+		{"runTimeout", s.RunTimeout, "timeout of runs for which neither the start nor the document has one"},
+		{"maxExecutionTimeout", s.MaxExecutionTimeout, "no execution takes longer, whatever its start and document say"},
+		{"maxRunTimeout", s.MaxRunTimeout, "no run takes longer, whatever its start and document say"},
+	}
+}
+
+// Names returns the names of all settings.
+func Names() (names []string) {
+	for _, one := range (&Settings{}).All() {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+// value returns where a setting is kept; nil for one that there is not.
+func (s *Settings) value(name string) *time.Duration {
+	switch name {
+	case "executionTimeout":
+		return &s.ExecutionTimeout
+	case "runTimeout":
+		return &s.RunTimeout
+	case "maxExecutionTimeout":
+		return &s.MaxExecutionTimeout
+	case "maxRunTimeout":
+		return &s.MaxRunTimeout
+	}
+	return nil
+}
+
+// Error is a setting that cannot be.
+type Error struct {
+	Name   string // of the setting, as it was given
+	Detail string
+}
+
+func (e *Error) Error() string { return e.Detail }
+
+// minTimeout is the smallest timeout that a start may ask for, and longest the longest.
+const (
+	minTimeout = time.Second
+	longest    = 100 * 365 * 24 * time.Hour
+)
+
+// Set changes a setting to what a text says, for example 2h.
+func (s *Settings) Set(name, text string) error {
+	to := s.value(name)
+	if to == nil {
+		return unknown(name)
+	}
+	d, err := duration.Parse(text)
+	switch {
+	case err != nil:
+		return &Error{name, fmt.Sprintf("%s: %s", name, err)}
+	case d < minTimeout || d > longest:
+		return &Error{name, fmt.Sprintf("%s must be from %s to 100 years, got %s", name, minTimeout, text)}
+	}
+	*to = d
+	return s.check()
+}
+
+// Unset makes a setting one that is not set.
+func (s *Settings) Unset(name string) error {
+	to := s.value(name)
+	if to == nil {
+		return unknown(name)
+	}
+	*to = 0
+	return nil
+}
+
+func unknown(name string) error {
+	e := &Error{name, fmt.Sprintf("there is no setting %q; there are: %s", name, strings.Join(Names(), ", "))}
+	if near := suggest.Nearest(strings.ReplaceAll(name, "-", ""), Names()); near != "" {
+		e.Detail = fmt.Sprintf("there is no setting %q; did you mean %s?", name, near)
+	}
+	return e
+}
+
+// check reports a timeout that is longer than its maximum.
+func (s *Settings) check() error {
+	for _, pair := range []struct {
+		name       string
+		value, max time.Duration
+	}{{"executionTimeout", s.ExecutionTimeout, s.MaxExecutionTimeout}, {"runTimeout", s.RunTimeout, s.MaxRunTimeout}} {
+		if pair.max > 0 && pair.value > pair.max {
+			return &Error{pair.name, fmt.Sprintf("%s is %s, and its maximum %s: it must not be longer", pair.name, duration.Format(pair.value), duration.Format(pair.max))}
+		}
+	}
+	return nil
+}
+
+// Within returns what holds in a namespace of a deployment: the namespace's own timeouts before those of the deployment, and the smaller
+// maximum of both, which bounds them too.
+func (s Settings) Within(deployment Settings) Settings {
+	first := func(own, outer time.Duration) time.Duration {
+		if own > 0 {
+			return own
+		}
+		return outer
+	}
+	smaller := func(a, b time.Duration) time.Duration {
+		if a > 0 && b > 0 {
+			return min(a, b)
+		}
+		return first(a, b)
+	}
+	s.MaxExecutionTimeout = smaller(s.MaxExecutionTimeout, deployment.MaxExecutionTimeout)
+	s.MaxRunTimeout = smaller(s.MaxRunTimeout, deployment.MaxRunTimeout)
+	bounded := func(d, maximum time.Duration) time.Duration {
+		if d == 0 {
+			return 0
+		}
+		return smaller(d, maximum)
+	}
+	s.ExecutionTimeout = bounded(first(s.ExecutionTimeout, deployment.ExecutionTimeout), s.MaxExecutionTimeout)
+	s.RunTimeout = bounded(first(s.RunTimeout, deployment.RunTimeout), s.MaxRunTimeout)
+	return s
+}
