@@ -36,6 +36,8 @@ type Result struct {
 	Status    interpreter.Status // completed, faulted or cancelled
 	Output    any                // if it has completed: nil, bool, int, float64, json.Number, string, []any or map[string]any
 	Fault     *errors.Error      // if it has faulted
+	Reason    string             // why it was cancelled, if that was said
+	Actor     string             // who has cancelled it, if that was said
 	TimedOut  bool               // it has faulted because a deadline of its own has passed
 	StartedAt time.Time
 	EndedAt   time.Time
@@ -56,6 +58,9 @@ func (r Result) Err() error {
 	case interpreter.StatusFaulted:
 		return r.Fault
 	case interpreter.StatusCancelled:
+		if r.Reason != "" {
+			return fmt.Errorf("%w: %s", ErrCancelled, r.Reason)
+		}
 		return ErrCancelled
 	}
 	return fmt.Errorf("the run %s has not ended: it is %s", r.ID, r.Status)

@@ -130,6 +130,17 @@ func Name(uri string) string {
 	return uri
 }
 
+// Category returns what kind of failure the type is: the short name of a standard type, limit, or application for all others.
+func Category(uri string) string {
+	if name := Name(uri); name != uri {
+		return name
+	}
+	return CategoryApplication
+}
+
+// CategoryApplication is the category of the types that workflows and those whom they call define.
+const CategoryApplication = "application"
+
 // Rebase returns e with its standard type spelt with base (Base or BaseOpenWorkflow); other types stay as they are.
 func Rebase(e *Error, base string) *Error {
 	if base == "" || base == Base || !strings.HasPrefix(e.Type, Base) {

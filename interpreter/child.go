@@ -1,9 +1,14 @@
 package interpreter
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
+	"strings"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/limits"
 )
 
 // ChildRequest is the request of a run_workflow task: to start another workflow as a run of its own.
@@ -25,3 +30,38 @@ func ReadChildRequest(body json.RawMessage) (ChildRequest, *errors.Error) {
 	}
 	return r, nil
 }
+
+// ChildID returns the id of the run that a task of a run starts. It is derived from where it is started, so that starting it again is the
+// same start.
+func ChildID(namespace, id string, path Path) string {
+	sum := sha256.Sum256([]byte(namespace + "/" + id + "\n" + string(path)))
+	return ChildPrefix(id) + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:childSuffix])
+}
+
+const childSuffix = 12
+
+// ChildPrefix returns what the ids of a run's children begin with, and those of their children.
+func ChildPrefix(id string) string {
+	return strings.TrimRight(id[:min(len(id), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
+}
+
+// MemberRun is the member of an error that comes from a child: the child, as namespace/id.
+const MemberRun = "run"
+
+// ClosingReason says to the children of a run why nobody waits for them any more.
+func (s *State) ClosingReason() string {
+	name := "the run " + s.Namespace + "/" + s.ID + ", which has started it, "
+	switch s.Status {
+	case StatusCancelled:
+		if s.Order.Reason != "" {
+			return shorten.To(name+"was cancelled: "+s.Order.Reason, limits.Set{}.Max(limits.Reason))
+		}
+		return name + "was cancelled"
+	case StatusFaulted:
+		return shorten.To(name+"has faulted: "+s.Fault.Error(), maxClosingReason)
+	}
+	return "the task of " + s.Namespace + "/" + s.ID + " that has started it has ended"
+}
+
+// maxClosingReason bounds how much of an error stands in a reason.
+const maxClosingReason = 400

@@ -71,17 +71,26 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Request: m.newRequest(f, body, 1)}
 	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
-	m.record(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1}))
+	child := m.child(f, n)
+	m.record(f.event(HistoryEvent{Type: EffectStarted, Effect: effect.ID, Attempt: 1, Run: child}))
 	if n.detach {
 		m.complete(f, n.output, nil)
 		return
 	}
-	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body}
+	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body, Run: child}
 	f.Effect.Confidential = m.scope.confidential || confidential
 	if m.scope.readsSecret {
 		f.Effect.Request = nil
 	}
 	f.changed()
+}
+
+// child returns the run that a task starts, as namespace/id; empty if it starts none.
+func (m *machine) child(f *taskFrame, n Next) string {
+	if r, ok := n.value.(ChildRequest); ok {
+		return r.Namespace + "/" + ChildID(m.s.Namespace, m.s.ID, f.Path)
+	}
+	return ""
 }
 
 func (m *machine) newRequest(f *taskFrame, body []byte, attempt int) Request {

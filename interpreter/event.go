@@ -26,6 +26,8 @@ type Start struct {
 	TimeoutFrom time.Time
 	// Depth is how many runs are above this one: see State.Depth.
 	Depth int
+	// By is the run that has started this one, as namespace/id; empty for none.
+	By string
 }
 
 // Finished says that an effect has ended with a result or an error.
@@ -77,7 +79,7 @@ func (m *machine) start(ev Start) {
 	if err := m.checkSize(limits.Input, input); err != nil {
 		input, invalid = nil, err // what is too large to work with is too large for the history
 	}
-	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
+	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines, Run: ev.By})
 	if invalid != nil {
 		m.fault(invalid.At("/"))
 		return
@@ -142,6 +144,15 @@ func (m *machine) handle(ev Event) {
 	}
 }
 
+// Order is why a run is cancelled or suspended, and who has given the command; both may be empty.
+type Order struct{ Reason, Actor string }
+
+// orderOf returns what the event of a command says.
+func orderOf(e HistoryEvent) Order {
+	reason, _ := e.Data.(string)
+	return Order{Reason: reason, Actor: e.Actor}
+}
+
 // given returns the reason of a command as data; nothing if none was given.
 func given(reason string) any {
 	if reason == "" {
@@ -153,6 +164,10 @@ func given(reason string) any {
 func (m *machine) setSuspended(suspended bool, e HistoryEvent) {
 	if m.s.Suspended != suspended && !m.s.Status.Final() {
 		m.s.Suspended, m.s.headChanged = suspended, true
+		m.s.Order = Order{}
+		if suspended {
+			m.s.Order = orderOf(e)
+		}
 		m.record(e)
 	}
 }
@@ -162,6 +177,7 @@ func (m *machine) cancelRun(ev Cancel) {
 		return
 	}
 	m.cancelAll()
-	m.s.Status, m.s.headChanged = StatusCancelled, true
-	m.record(HistoryEvent{Type: WorkflowCancelled, Data: given(ev.Reason), Actor: ev.Actor})
+	e := HistoryEvent{Type: WorkflowCancelled, Data: given(ev.Reason), Actor: ev.Actor}
+	m.s.Status, m.s.Order, m.s.headChanged = StatusCancelled, orderOf(e), true
+	m.record(e)
 }

@@ -183,7 +183,7 @@ func (m *machine) fault(err *errors.Error) {
 	m.cause = err
 	m.cancelAll()
 	m.cause = nil
-	m.s.Status, m.s.Fault, m.s.TimedOut, m.s.headChanged = StatusFaulted, err, m.timeoutKind(err) != "", true
+	m.s.Status, m.s.Fault, m.s.TimedOut, m.s.Order, m.s.headChanged = StatusFaulted, err, m.timeoutKind(err) != "", Order{}, true
 	m.record(HistoryEvent{Type: WorkflowFaulted, Error: err, Timeout: m.timeoutKind(err)})
 }
 
@@ -201,6 +201,6 @@ func (m *machine) completeWorkflow(raw any) {
 	}
 	m.cancelAll()
 	output = m.s.redact.Value(output) // its readers may have no access to the secrets
-	m.s.Status, m.s.Output, m.s.headChanged = StatusCompleted, output, true
+	m.s.Status, m.s.Output, m.s.Order, m.s.headChanged = StatusCompleted, output, Order{}, true
 	m.record(HistoryEvent{Type: WorkflowCompleted, Data: output})
 }

@@ -161,6 +161,8 @@ type InFlight struct {
 	Confidential bool
 	// Request is the body of the request. It is nil if it contains a secret: then it is computed again, with the same time.
 	Request []byte
+	// Run is the run that it starts, as namespace/id; empty if it starts none.
+	Run string
 }
 
 func (e *InFlight) stored(o *object) {
@@ -171,6 +173,7 @@ func (e *InFlight) stored(o *object) {
 	o.flag("h", &e.Deferred)
 	o.flag("s", &e.Confidential)
 	o.sealedJSON("q", &e.Request)
+	text(o, "c", &e.Run)
 }
 
 func encodeFrame(f frame, o *object) ([]byte, error) {

@@ -21,6 +21,9 @@ type HistoryEvent struct {
 	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished, or came too late
 	Attempt int              `json:"attempt,omitempty"` // of the effect or, for RetryScheduled, of the attempt to come
 
+	// Run is another run that this is about, as namespace/id: the one that EffectStarted starts, or the one that has started this one
+	// in WorkflowStarted.
+	Run string `json:"run,omitempty"`
 	// Data is the raw input of what started, or the output of what completed.
 	Data any `json:"data,omitempty"`
 	// Actor is who gave the command that this is about; empty if nobody outside did.

@@ -169,6 +169,7 @@ func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData
 	custom(o, "e", &ev.Error)
 	text(o, "b", &ev.CaughtBy)
 	text(o, "w", &ev.Actor)
+	text(o, "c", &ev.Run)
 	o.instant("u", &ev.Until)
 	text(o, "T", &ev.Timeout)
 	parts(o, "l", &ev.Deadlines, (*Deadline).stored)

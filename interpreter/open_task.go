@@ -16,6 +16,7 @@ type OpenTask struct {
 	StartedAt time.Time
 	Effect    EffectID  // that it waits for; 0 for none
 	Attempt   int       // of the effect
+	Run       string    // that the effect has started, as namespace/id; empty for none
 	Deferred  bool      // the effect has not begun: see State.DeferEffect
 	Until     time.Time // when its wait ends; zero if it does not wait for time
 	Retry     bool      // the wait is for the next attempt of a try
@@ -48,7 +49,7 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 			Until: f.WakeAt, Retry: !f.WakeAt.IsZero() && isComposite(f), Ready: f.Queued || ready[f.ID],
 		}
 		if f.Effect != nil {
-			o.Effect, o.Attempt, o.Deferred = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred
+			o.Effect, o.Attempt, o.Deferred, o.Run = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred, f.Effect.Run
 		}
 		all = append(all, o)
 	}

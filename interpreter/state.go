@@ -36,6 +36,7 @@ type State struct {
 	Namespace string
 	Status    Status // pending, running or final; Phase tells more
 	Suspended bool   // no task starts until it is resumed; deadlines go on
+	Order     Order  // of a run that is cancelled or suspended
 	StartedAt time.Time
 	Input     any // raw input
 	Context   any
@@ -273,6 +274,10 @@ func (s *State) stored(o *object) {
 	}
 	custom(o, "e", &s.Fault)
 	o.flag("T", &s.TimedOut)
+	if s.Suspended || s.Status == StatusCancelled {
+		text(o, "c", &s.Order.Reason)
+		text(o, "C", &s.Order.Actor)
+	}
 	number(o, "w", &s.Depth)
 	number(o, "f", &s.lastFrame)
 	number(o, "n", &s.lastEffect)

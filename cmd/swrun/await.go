@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/faultreport"
+	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
@@ -105,11 +106,19 @@ func (o *operation) watchWorkers(ctx context.Context, i store.Instance) {
 
 // endedOtherwise is the error of a run that has ended, but has no output.
 func (o *operation) endedOtherwise(i store.Instance, outcome execution.Outcome, code int) error {
-	message := fmt.Sprintf("%s is %s", i, outcome.Status)
+	message := fmt.Sprintf("%s is %s%s", i, outcome.Status, because(outcome))
 	if outcome.Fault != nil {
 		message += ": " + outcome.Fault.Error()
 	}
 	return &exitError{code: code, message: message, hint: "swrun history " + i.ID + o.flags.storeFlag() + " shows how it came to that"}
+}
+
+// because says why a run was cancelled, if that was said.
+func because(outcome execution.Outcome) string {
+	if outcome.Reason == "" {
+		return ""
+	}
+	return ": " + terminal.Printable(outcome.Reason)
 }
 
 // codeOf returns the code for how a run has ended: the one that swrun run --id ends with, too.

@@ -38,14 +38,14 @@ func (o *operation) describe(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	source, err := o.client.Source(ctx, d)
+	review, err := o.client.Review(ctx, d)
 	if err != nil {
 		return err
 	}
 	if o.flags.output != "human" {
-		return o.print(api.NewDescription(d, source))
+		return o.print(api.NewDescription(d, review))
 	}
-	return write(o.out, o.outStyle().Text(describe.Run(d, source, o.driver(d))))
+	return write(o.out, o.outStyle().Text(describe.Run(d, review, o.driver(d))))
 }
 
 // noWorker says that no worker is there, and which command is one. Nobody can use an embedded store while this command has it open.

@@ -41,11 +41,11 @@ func (o *operation) history(ctx context.Context, name string, follow bool) error
 		for _, r := range e.Events {
 			switch o.flags.output {
 			case "human":
-				err = write(o.out, describe.HistoryLine(i, r, e.CommittedAt))
+				err = write(o.out, describe.HistoryLine(r, e.CommittedAt))
 			case "ndjson":
-				err = o.print(api.NewHistoryEvent(i, r, e))
+				err = o.print(api.NewHistoryEvent(r, e))
 			default:
-				records = append(records, api.NewHistoryEvent(i, r, e))
+				records = append(records, api.NewHistoryEvent(r, e))
 			}
 			if err != nil {
 				return err

@@ -51,7 +51,7 @@ func (o *operation) wait(ctx context.Context, names []string, timeout time.Durat
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(o.out, "%s %s\n", i.ID, outcome.Status)
+		fmt.Fprintf(o.out, "%s %s%s\n", i.ID, outcome.Status, because(outcome))
 		code, err := o.codeOf(ctx, i, outcome)
 		if err != nil {
 			return err

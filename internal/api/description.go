@@ -21,7 +21,10 @@ type Description struct {
 	Then       string     `json:"then,omitempty"`
 	Input      any        `json:"input"`
 	Output     *any       `json:"output,omitempty"` // of one that has completed
-	Failure    *Failure   `json:"failure,omitempty"`
+	Failure    *Fault     `json:"failure,omitempty"`
+	Failures   []Failure  `json:"failures,omitempty"`     // also those that were caught, the oldest first
+	Children   []Child    `json:"children,omitempty"`     // the runs that it has started, the oldest first
+	Since      int        `json:"reviewedFrom,omitempty"` // the record of a long history from which on failures and children are listed
 	Open       []Task     `json:"open,omitempty"`
 	Deadlines  []Deadline `json:"deadlines,omitempty"`
 	// SoftDeadlines are those of the scopes in progress, passed or to come.
@@ -63,10 +66,34 @@ type UpcomingDeadline struct {
 	Deadline
 }
 
-// Failure is why a run has faulted.
+// Failure is an error in a run, with what became of it.
 type Failure struct {
+	Seq         int    `json:"seq"` // of its record in the history
+	At          string `json:"at"`
+	Pointer     string `json:"pointer,omitempty"` // of the task; absent for the workflow
+	Path        string `json:"path,omitempty"`    // if it is not Pointer
 	Error       any    `json:"error"`
-	Category    string `json:"category"` // the short name of a standard error, or application
+	Category    string `json:"category"`    // the short name of a standard error, limit, or application
+	Propagation string `json:"propagation"` // task, child or timeout
+	TimeoutKind string `json:"timeoutKind,omitempty"`
+	Outcome     string `json:"outcome,omitempty"` // retried, caught, uncaught or replaced; absent while it is on its way
+	CaughtBy    string `json:"caughtBy,omitempty"`
+	Child       string `json:"child,omitempty"` // the run that it comes from
+}
+
+// Child is a run that another one has started.
+type Child struct {
+	Run       string `json:"run"`
+	Pointer   string `json:"pointer"`
+	Path      string `json:"path,omitempty"` // if it is not Pointer
+	StartedAt string `json:"startedAt"`
+	Status    string `json:"status,omitempty"` // absent if it is not there, and if there are many later ones
+}
+
+// Fault is why a run has faulted.
+type Fault struct {
+	Error       any    `json:"error"`
+	Category    string `json:"category"` // as in Failure
 	TimeoutKind string `json:"timeoutKind,omitempty"`
 	// Where the error comes from, if that is another run: a child, or a child's child.
 	Run      string `json:"run,omitempty"`
@@ -75,11 +102,14 @@ type Failure struct {
 	Line     int    `json:"line,omitempty"`
 }
 
-// NewDescription returns the JSON of a description. Source describes the run that its error comes from: itself, or a child's child.
-func NewDescription(d, source *client.Description) Description {
+// NewDescription returns the JSON of a description.
+func NewDescription(d *client.Description, r *client.Review) Description {
 	described := Description{
 		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
-		Failure: failure(d, source),
+		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
+	}
+	if r.From > 1 {
+		described.Since = r.From
 	}
 	described.SoftDeadlines = newSoftDeadlines(d.Soft, d.At)
 	for _, verb := range d.Commands {
@@ -126,15 +156,37 @@ func NewDeadline(in client.DescribedDeadline) Deadline {
 	return d
 }
 
-func failure(d, source *client.Description) *Failure {
+func failures(r *client.Review) (all []Failure) {
+	for _, in := range r.Failures {
+		f := Failure{
+			Seq: in.Seq, At: Time(in.At), Pointer: string(in.Pointer), Error: Error(in.Error), Category: errors.Category(in.Error.Type),
+			Propagation: in.Propagation, TimeoutKind: in.TimeoutKind, Outcome: in.Outcome, CaughtBy: string(in.CaughtBy), Child: in.Child,
+		}
+		if string(in.Path) != f.Pointer {
+			f.Path = string(in.Path)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func children(r *client.Review) (all []Child) {
+	for _, in := range r.Children {
+		c := Child{Run: in.Run.String(), Pointer: string(in.Pointer), StartedAt: Time(in.StartedAt), Status: in.Status}
+		if string(in.Path) != c.Pointer {
+			c.Path = string(in.Path)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func fault(d, source *client.Description) *Fault {
 	s := d.State
 	if s.Fault == nil {
 		return nil
 	}
-	f := &Failure{Error: Error(s.Fault), Category: "application", TimeoutKind: s.TimeoutKind()}
-	if name := errors.StandardName(s.Fault.Type); name != "" {
-		f.Category = name
-	}
+	f := &Fault{Error: Error(s.Fault), Category: errors.Category(s.Fault.Type), TimeoutKind: s.TimeoutKind()}
 	if source != d {
 		at := source.Program.Workflow.Source
 		f.Run, f.Workflow = source.Instance.String(), source.Invocation.Workflow.String()

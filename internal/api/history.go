@@ -1,10 +1,9 @@
 package api
 
 import (
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/execution"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // History is what has happened in a run.
@@ -21,14 +20,17 @@ type HistoryEvent struct {
 	Type        string `json:"type"`
 	Kind        string `json:"kind,omitempty"`
 	Pointer     string `json:"pointer,omitempty"`
-	Path        string `json:"path,omitempty"`  // if it is not Pointer
-	Child       string `json:"child,omitempty"` // id of the run that the task has started
+	Path        string `json:"path,omitempty"`   // if it is not Pointer
+	Child       string `json:"child,omitempty"`  // the run that the task has started, or whose failure this is
+	Parent      string `json:"parent,omitempty"` // the run that has started this one
 	Effect      int    `json:"effect,omitempty"`
 	Attempt     int    `json:"attempt,omitempty"`
 	Data        any    `json:"data,omitempty"`
 	Actor       string `json:"actor,omitempty"` // who has given the command
 	Error       any    `json:"error,omitempty"`
-	By          string `json:"by,omitempty"` // the try that has caught the error
+	Category    string `json:"category,omitempty"`    // of the error: the short name of a standard one, limit, or application
+	Propagation string `json:"propagation,omitempty"` // how the failure has come about: task, child or timeout
+	By          string `json:"by,omitempty"`          // the try that has caught the error
 	TimeoutKind string `json:"timeoutKind,omitempty"`
 	Until       string `json:"until,omitempty"`
 	CommittedAt string `json:"committedAt,omitempty"`
@@ -36,10 +38,10 @@ type HistoryEvent struct {
 	Timeouts
 }
 
-// NewHistoryEvent returns the JSON of a record of a run; step is what it was stored with.
-func NewHistoryEvent(i store.Instance, r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
+// NewHistoryEvent returns the JSON of a record; step is what it was stored with.
+func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
-		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Child: StartedChild(i, r),
+		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Category: category(r.Error),
 		Effect: int(r.Effect), Attempt: r.Attempt, Data: r.Data, Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
 		Until: Time(r.Until), CommittedAt: Time(step.CommittedAt),
 	}
@@ -49,15 +51,22 @@ func NewHistoryEvent(i store.Instance, r interpreter.HistoryEvent, step client.H
 	if event.CommittedAt != "" {
 		event.Epoch = int(step.Token.Epoch)
 	}
+	switch {
+	case r.Type == interpreter.WorkflowStarted:
+		event.Parent = r.Run
+	case r.Type == interpreter.TaskFaulted:
+		event.Propagation, event.Child = client.Propagation(r)
+	default:
+		event.Child = r.Run
+	}
 	event.lengths(r.Deadlines)
 	event.ends(r.Deadlines)
 	return event
 }
 
-// StartedChild returns the id of the run that the task of a record has started; empty if it has started none.
-func StartedChild(i store.Instance, r interpreter.HistoryEvent) string {
-	if r.Route != interpreter.RouteChild || r.Type != interpreter.TaskStarted && r.Type != interpreter.TaskFaulted {
+func category(e *errors.Error) string {
+	if e == nil {
 		return ""
 	}
-	return execution.ChildID(i, r.Path)
+	return errors.Category(e.Type)
 }

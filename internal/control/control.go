@@ -32,11 +32,11 @@ func (c *Control) Describe(ctx context.Context, i store.Instance) (api.Descripti
 	if err != nil {
 		return api.Description{}, err
 	}
-	source, err := c.client.Source(ctx, d)
+	review, err := c.client.Review(ctx, d)
 	if err != nil {
 		return api.Description{}, err
 	}
-	return api.NewDescription(d, source), nil
+	return api.NewDescription(d, review), nil
 }
 
 // Ready returns an error if the store cannot be asked.

@@ -16,9 +16,9 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Run describes a run in lines. Source describes the run that its error comes from; driver says how it goes on if nobody works on
+// Run describes a run in lines. Driver says how it goes on if nobody works on
 // its store, and is empty if somebody may.
-func Run(d, source *client.Description, driver string) string {
+func Run(d *client.Description, r *client.Review, driver string) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, terminal.Printable(fmt.Sprintf(format, args...)))
@@ -34,7 +34,7 @@ func Run(d, source *client.Description, driver string) string {
 	start(line, d)
 	if d.State.Fault != nil {
 		line("Failure:", "%s", d.State.Fault)
-		if at := d.State.Fault.Instance; source != d {
+		if source, at := r.Source, d.State.Fault.Instance; source != d {
 			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Invocation.Workflow, at, source.Source(api.InstancePointer(at)))
 		}
 	}
@@ -54,6 +54,7 @@ func Run(d, source *client.Description, driver string) string {
 	if len(d.Deadlines) > 0 {
 		b.WriteString("Deadlines, the first to fire first:\n" + deadlines(d))
 	}
+	b.WriteString(children(r) + failures(r))
 	return b.String()
 }
 

@@ -33,7 +33,7 @@ func TestWorkerIsNamed(t *testing.T) {
 		"another file":   {held(now.Add(time.Second), true), `(?m)^Worker: +WORKER7, gone: nothing works on the store now$`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := describe.Run(c.d, c.d, ""); !regexp.MustCompile(c.want).MatchString(got) {
+			if got := describe.Run(c.d, &client.Review{Source: c.d}, ""); !regexp.MustCompile(c.want).MatchString(got) {
 				t.Errorf("got\n%s\nwant %s", got, c.want)
 			}
 			if got := api.NewRun(c.d.Listed()).Worker; got != "WORKER7" {
@@ -43,7 +43,7 @@ func TestWorkerIsNamed(t *testing.T) {
 	}
 	free := held(now, false)
 	free.Lifecycle.Owner = ""
-	if got := describe.Run(free, free, ""); regexp.MustCompile("Worker:").MatchString(got) {
+	if got := describe.Run(free, &client.Review{Source: free}, ""); regexp.MustCompile("Worker:").MatchString(got) {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -6,18 +6,17 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/expr"
-	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 // notable is how much later than it happened a record has to be stored for the difference to be shown.
 const notable = 100 * time.Millisecond
 
 // HistoryLine is a record for people: when, what, where, and the beginning of its data.
-func HistoryLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time) string {
+func HistoryLine(r interpreter.HistoryEvent, stored time.Time) string {
 	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
 	if late := stored.Sub(r.At); late >= notable {
 		words = append(words, "(stored "+terminal.Elapsed(late)+" later)")
@@ -37,8 +36,13 @@ func HistoryLine(i store.Instance, r interpreter.HistoryEvent, stored time.Time)
 			words = append(words, "timeoutKind="+r.Timeout)
 		}
 	}
-	if started := api.StartedChild(i, r); started != "" {
-		words = append(words, "run="+started)
+	switch _, child := client.Propagation(r); {
+	case r.Type == interpreter.WorkflowStarted && r.Run != "":
+		words = append(words, "parent="+r.Run)
+	case r.Run != "":
+		words = append(words, "run="+r.Run)
+	case r.Type == interpreter.TaskFaulted && child != "":
+		words = append(words, "run="+child)
 	}
 	if r.Actor != "" {
 		words = append(words, "by="+terminal.Printable(r.Actor))

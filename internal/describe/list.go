@@ -29,8 +29,8 @@ func Where(d *client.Description) string {
 // Next says in a few words what happens next.
 func Next(d *client.Description) string {
 	said := ""
-	if d.Reason != "" {
-		said = ": " + shorten.To(d.Reason, 60)
+	if reason := d.Reason; reason != "" {
+		said = ": " + shorten.To(reason, 60)
 	}
 	switch {
 	case d.Lifecycle.Status == interpreter.StatusCompleted:

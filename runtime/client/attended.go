@@ -72,31 +72,6 @@ func (d *Description) needsPerformers() string {
 	return text + "."
 }
 
-// reasonWithin is how many of the last entries of history are searched for the reason of a suspension: what was in flight
-// then may have ended since.
-const reasonWithin = 5 * historyPage
-
-// lastCommand returns why and by whom a run was cancelled or suspended; empty if that was not said.
-func (c *Client) lastCommand(ctx context.Context, d *Description) (reason, actor string, err error) {
-	about := interpreter.WorkflowSuspended
-	switch {
-	case d.Lifecycle.Status == interpreter.StatusCancelled:
-		about = interpreter.WorkflowCancelled
-	case !d.State.Suspended:
-		return "", "", nil
-	}
-	_, err = c.History(ctx, d.Instance, max(0, int(d.Lifecycle.Entries)-reasonWithin), func(e HistoryEntry) error {
-		for _, r := range e.Events {
-			if r.Type == about {
-				reason, _ = r.Data.(string) // none was given the last time, though one was before
-				actor = r.Actor
-			}
-		}
-		return nil
-	})
-	return reason, actor, err
-}
-
 // because says by whom and why the run was cancelled or suspended, after what it explains.
 func (d *Description) because() (text string) {
 	if d.Actor != "" {

@@ -79,11 +79,9 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	} else {
 		d.RunDeadlines = d.State.Deadlines
 	}
+	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
 	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
 	c.attend(ctx, d)
-	if d.Reason, d.Actor, err = c.lastCommand(ctx, d); err != nil {
-		return nil, err
-	}
 	unread, err := c.unread(ctx, d)
 	if err != nil {
 		return nil, err
@@ -206,7 +204,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	case !o.Until.IsZero():
 		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case o.Route == interpreter.RouteChild:
-		return fmt.Sprintf("waiting for the run %s that %s has started", d.started(o), at)
+		return fmt.Sprintf("waiting for the run %s that %s has started", o.Run, at)
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():

@@ -1,13 +1,10 @@
 package execution
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
@@ -25,7 +22,9 @@ type child struct {
 func (x *Execution) answer() Outgoing {
 	m := inbox.Message{Type: interpreter.EventFinished, Effect: x.invocation.Parent.Effect}
 	result, err := x.Outcome().Result()
-	if m.Error = err; err == nil {
+	if err != nil {
+		m.Error = err.With(interpreter.MemberRun, x.instance.String())
+	} else {
 		m.Result = &interpreter.Value{V: result}
 	}
 	return Outgoing{Deliver: &OutgoingMessage{To: x.invocation.Parent.Instance, Message: m}}
@@ -39,7 +38,7 @@ func (x *Execution) startChild(e interpreter.Effect) {
 		return
 	}
 	start := &ChildStart{
-		ID: ChildID(x.instance, e.Request.Path), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
+		ID: x.childID(e), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
 		Depth: x.invocation.Depth + 1, Family: x.instance,
 	}
 	if x.invocation.Family != nil {
@@ -60,12 +59,17 @@ func (x *Execution) startChild(e interpreter.Effect) {
 // adopt notes which child an effect is about.
 func (x *Execution) adopt(e interpreter.Effect) {
 	if r, err := interpreter.ReadChildRequest(e.Request.Body); err == nil { // it was written by the task
-		x.children[e.ID] = child{store.Instance{Namespace: r.Namespace, ID: ChildID(x.instance, e.Request.Path)}, r.ParentClose}
+		x.children[e.ID] = child{store.Instance{Namespace: r.Namespace, ID: x.childID(e)}, r.ParentClose}
 	}
 }
 
+// childID returns the id of the run that an effect starts.
+func (x *Execution) childID(e interpreter.Effect) string {
+	return interpreter.ChildID(x.instance.Namespace, x.instance.ID, e.Request.Path)
+}
+
 // closing returns the message to a child that nobody waits for any more.
-func (c child) closing(terminated bool) []Outgoing {
+func (c child) closing(terminated bool, reason string) []Outgoing {
 	if c.close == dsl.ParentCloseAbandon {
 		return nil
 	}
@@ -73,23 +77,12 @@ func (c child) closing(terminated bool) []Outgoing {
 	if terminated || c.close == dsl.ParentCloseTerminate {
 		verb = store.VerbTerminate
 	}
-	m := inbox.Message{Type: interpreter.EventCancel, Reason: "the task that started it has ended", Terminated: verb == store.VerbTerminate}
+	m := inbox.Message{Type: interpreter.EventCancel, Reason: reason, Terminated: verb == store.VerbTerminate}
 	return []Outgoing{{Deliver: &OutgoingMessage{To: c.instance, Verb: verb, Message: m}}}
-}
-
-// ChildID is derived from where the child is started, so that starting it again is the same start.
-func ChildID(parent store.Instance, path interpreter.Path) string {
-	sum := sha256.Sum256([]byte(parent.String() + "\n" + string(path)))
-	return childPrefix(parent) + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:childSuffix])
-}
-
-const childSuffix = 12
-
-// childPrefix is what the ids of a run's children begin with, and those of their children.
-func childPrefix(parent store.Instance) string {
-	return strings.TrimRight(parent.ID[:min(len(parent.ID), limits.Set{}.Max(limits.ID)-childSuffix-1)], "._~:-") + "."
 }
 
 // MayStemFrom reports whether, by its id, i may have been started by root, or by what root has started. Only
 // its Invocation tells whether it was.
-func MayStemFrom(i, root store.Instance) bool { return strings.HasPrefix(i.ID, childPrefix(root)) }
+func MayStemFrom(i, root store.Instance) bool {
+	return strings.HasPrefix(i.ID, interpreter.ChildPrefix(root.ID))
+}

@@ -124,6 +124,9 @@ func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interprete
 	if i.TimeoutsFromAccept {
 		from, ev.TimeoutFrom = accepted, accepted
 	}
+	if starter, ok := i.Starter(); ok {
+		ev.By = starter.String()
+	}
 	until := func(kind string, at time.Time) {
 		if !from.IsZero() {
 			ev.Deadlines = append(ev.Deadlines, interpreter.Deadline{Kind: kind, At: at, StartedAt: from})

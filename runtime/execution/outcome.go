@@ -13,6 +13,8 @@ type Outcome struct {
 	Status    interpreter.Status // completed, faulted or cancelled
 	Output    any                // if completed
 	Fault     *errors.Error      // if faulted
+	Reason    string             // why it was cancelled, if that was said
+	Actor     string             // who has cancelled it, if that was said
 	TimedOut  bool               // faulted because a deadline of its own has passed
 	StartedAt time.Time          // on the run's clock; zero if no worker has taken it
 	EndedAt   time.Time          // on the run's clock
@@ -21,7 +23,7 @@ type Outcome struct {
 // NewOutcome returns the outcome of a run that has ended.
 func NewOutcome(s *interpreter.State, endedAt time.Time) Outcome {
 	return Outcome{
-		ID: s.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, TimedOut: s.TimedOut, StartedAt: s.StartedAt, EndedAt: endedAt,
+		ID: s.ID, Status: s.Status, Output: s.Output, Fault: s.Fault, Reason: s.Order.Reason, Actor: s.Order.Actor, TimedOut: s.TimedOut, StartedAt: s.StartedAt, EndedAt: endedAt,
 	}
 }
 
@@ -40,6 +42,9 @@ func (o Outcome) Result() (any, *errors.Error) {
 		return o.Output, nil
 	case interpreter.StatusFaulted:
 		return nil, o.Fault
+	}
+	if o.Reason != "" {
+		return nil, errors.Runtimef("the workflow %s was cancelled: %s", o.ID, o.Reason)
 	}
 	return nil, errors.Runtimef("the workflow %s was cancelled", o.ID)
 }

@@ -172,7 +172,7 @@ func (x *Execution) request(e interpreter.Effect) {
 func (x *Execution) abandon(id interpreter.EffectID) {
 	if c, ok := x.children[id]; ok {
 		delete(x.children, id)
-		x.batch.outbox = append(x.batch.outbox, c.closing(x.terminated)...)
+		x.batch.outbox = append(x.batch.outbox, c.closing(x.terminated, x.state.ClosingReason())...)
 	}
 	is := func(e interpreter.Effect) bool { return e.ID == id }
 	x.batch.effects = slices.DeleteFunc(x.batch.effects, is)

@@ -86,11 +86,5 @@ func indexed(key, prefix string) (at time.Time, i store.Instance) {
 	if ms := parseNumber(n); ms != never {
 		at = store.Moment(ms)
 	}
-	return at, instanceOf(rest)
-}
-
-// instanceOf reads what Instance.String has written into a key.
-func instanceOf(s string) store.Instance {
-	namespace, id, _ := strings.Cut(s, "/")
-	return store.Instance{Namespace: namespace, ID: id}
+	return at, store.InstanceOf(rest)
 }

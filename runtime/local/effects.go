@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 
 	"github.com/swrun/swrun/errors"
@@ -86,12 +85,11 @@ func (l *local) performWorkflow(ctx context.Context, i *familyRun, e interpreter
 		l.abort(err)
 		return
 	}
-	l.children++
-	child := l.start(p, fmt.Sprintf("%s.%d", l.ID, l.children), parent)
+	child := l.start(p, interpreter.ChildID(i.state.Namespace, i.state.ID, e.Request.Path), parent)
 	if parent != nil {
-		i.cancels[e.ID] = func(cause error) { l.step(ctx, child, interpreter.Cancel{Reason: cause.Error()}) }
+		i.cancels[e.ID] = func(error) { l.step(ctx, child, interpreter.Cancel{Reason: i.state.ClosingReason()}) }
 	}
-	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1})
+	l.post(child, interpreter.Start{Input: request.Input.V, Depth: i.state.Depth + 1, By: i.state.Namespace + "/" + i.state.ID})
 }
 
 func (l *local) find(namespace, name, version string) (*interpreter.Program, *errors.Error) {

@@ -89,7 +89,6 @@ type local struct {
 	inFlight  sync.WaitGroup
 	limits    limits.Set
 	tasks     int // that were started
-	children  int
 	aborted   bool
 	published chan struct{} // closed when the event emitted last is out; nil before the first
 }
@@ -280,6 +279,9 @@ func (l *local) end(i *familyRun) {
 	}
 	event := interpreter.Finished{Effect: i.parent.effect}
 	event.Result, event.Error = execution.NewOutcome(i.state, i.endedAt).Result()
+	if event.Error != nil {
+		event.Error = event.Error.With(interpreter.MemberRun, i.state.Namespace+"/"+i.state.ID)
+	}
 	delete(i.parent.run.cancels, i.parent.effect)
 	l.post(i.parent.run, event)
 }

@@ -18,6 +18,12 @@ type Instance struct {
 // String returns namespace/id.
 func (i Instance) String() string { return i.Namespace + "/" + i.ID }
 
+// InstanceOf reads what String has written.
+func InstanceOf(name string) Instance {
+	namespace, id, _ := strings.Cut(name, "/")
+	return Instance{Namespace: namespace, ID: id}
+}
+
 // instanceID is what a run may be called. It stands in keys of the store, in URLs and in file names.
 var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 

@@ -1,0 +1,61 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
+)
+
+// shownOfReview bounds how many children and failures are shown: the last ones.
+const shownOfReview = 20
+
+// children lists the runs that a run has started; nothing if there are none.
+func children(r *client.Review) string {
+	return lastRows("Children", r.Children, []string{"RUN", "STATUS", "STARTED BY", "AT"}, func(c client.Child) []string {
+		return []string{c.Run.String(), cmp.Or(c.Status, "-"), string(c.Path), api.Time(c.StartedAt)}
+	})
+}
+
+// failures lists the failures of a run, with those that were caught; nothing if there are none.
+func failures(r *client.Review) string {
+	return lastRows("Failures", r.Failures, []string{"AT", "WHERE", "CATEGORY", "PROPAGATION", "OUTCOME", "ERROR"}, func(f client.Failure) []string {
+		outcome := cmp.Or(f.Outcome, "-")
+		if f.CaughtBy != "" {
+			outcome += " by " + string(f.CaughtBy)
+		}
+		text := f.Error.Error()
+		if f.Child != "" {
+			text = f.Child + ": " + text
+		}
+		return []string{api.Time(f.At), cmp.Or(string(f.Path), "the workflow"), errors.Category(f.Error.Type), f.Propagation, outcome, shorten.To(text, 120)}
+	})
+}
+
+// lastRows is a table of the last of some things, under a title that says how many there are.
+func lastRows[T any](title string, all []T, columns []string, row func(T) []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if shown := all[max(0, len(all)-shownOfReview):]; len(shown) < len(all) {
+		title = fmt.Sprintf("%s, the last %d of %d", title, len(shown), len(all))
+		all = shown
+	}
+	b.WriteString(title + ":\n")
+	w := terminal.NewTable(&b, indented(columns)...)
+	for _, one := range all {
+		cells := row(one)
+		for n := range cells {
+			cells[n] = terminal.Printable(cells[n])
+		}
+		w.Row(indented(cells)...)
+	}
+	w.Flush() // it writes to memory
+	return b.String()
+}
