@@ -98,7 +98,7 @@ func ExampleRun() {
 	// <nil> <nil> <nil>
 	// CONFLICT
 	// CONFLICT
-	// cancelled the run was cancelled
+	// cancelled the run was cancelled: enough
 	// <nil>
 	// workflow.cancelled <nil> <nil>
 }

@@ -22,7 +22,7 @@ func otherFiles() map[string][]string {
 		"call_http":     {"dsl/rule_endpoint.go", "internal/bench/runs.go"}, // URLs; answers of the benchmark
 		"call_function": {"calls.go"},                                       // calls that are performed in Go
 		// The runs that a run starts.
-		"run_workflow": {"internal/faultreport/where.go", "runtime/client/child.go", "runtime/definition/reference.go"},
+		"run_workflow": {"internal/faultreport/where.go", "runtime/definition/reference.go"},
 	}
 }
 
