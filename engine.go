@@ -37,10 +37,11 @@ type EngineConfig struct {
 // Engine starts runs in a store, commands and describes them, and works on them. Each process that shares the store has its own engine;
 // a process that only starts, commands or describes runs need not call Work. Several goroutines may use an engine.
 type Engine struct {
-	store  *Store
-	config EngineConfig
-	env    *environment
-	client *client.Client
+	store   *Store
+	config  EngineConfig
+	env     *environment
+	client  *client.Client
+	figures *worker.Figures
 }
 
 // minLease is shorter than any pause that a working process makes.
@@ -76,10 +77,13 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{store: s, config: c, env: e, client: client.New(client.Config{
+	return &Engine{store: s, config: c, env: e, figures: worker.NewFigures(), client: client.New(client.Config{
 		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits,
 	})}, nil
 }
+
+// Figures returns what the engine has counted of the runs that it has worked on.
+func (e *Engine) Figures() *worker.Figures { return e.figures }
 
 // Client returns what the engine looks after runs with: it lists, describes and commands many at once.
 func (e *Engine) Client() *client.Client { return e.client }
@@ -272,7 +276,7 @@ func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
 		Store: e.store, Compile: e.compile, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
-		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Log: e.env.host.Log,
+		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Figures: e.figures, Log: e.env.host.Log,
 		About: presence.Worker{Version: Version(), Process: os.Getpid(), Grants: e.env.host.grants()},
 	}
 	w.About.Host, _ = os.Hostname() // without a name, it is one that has none

@@ -76,8 +76,9 @@ func layers() map[string][]string {
 			"internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
 		"internal/access":  {"errors", "dsl", "internal/shorten", "internal/suggest", "limits", "runtime/store"},
+		"internal/metrics": {".", "runtime/presence", "runtime/store", "runtime/worker"},
 		"internal/control": {".", "internal/access", "internal/api", "internal/duration", "runtime/client", "runtime/store", "runtime/definition", "runtime/settings"},
-		"server":           {".", "errors", "dsl", "limits", "internal/access", "internal/api", "internal/control", "internal/jsonvalue", "runtime/client", "runtime/store"},
+		"server":           {".", "errors", "dsl", "limits", "internal/access", "internal/api", "internal/control", "internal/jsonvalue", "internal/metrics", "runtime/client", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},
 		"conformance":      nil, // tests and their package comment
@@ -95,6 +96,7 @@ func only() map[string][]string {
 		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "redisstore/redistest"},
 		"net/http":                  {"tasks", ".", "internal/bench", "server"},
 		"github.com/danielgtaylor":  {"server"},
+		"github.com/prometheus":     {"internal/metrics"},
 		"github.com/spf13/cobra":    {"cmd/swrun"},
 		"modernc.org/quickjs":       {"process"},
 	}

@@ -258,9 +258,13 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 	var outbox, quarantined *redis.IntCmd
 	var meta *redis.SliceCmd
 	var times *redis.StringCmd
+	oldest := map[store.Set]*redis.ZSliceCmd{store.SetNew: nil, store.SetBegun: nil}
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		for _, set := range store.Sets() {
 			sizes[set] = p.ZCard(ctx, k.sets[set])
+		}
+		for set := range oldest {
+			oldest[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, 0)
 		}
 		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses")
 		quarantined, times = p.SCard(ctx, k.quarantined), p.Get(ctx, k.time)
@@ -268,7 +272,14 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 	if err != nil {
 		return store.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
 	}
+	var since time.Time
+	for _, first := range oldest {
+		for _, z := range first.Val() {
+			since = interpreter.Earlier(since, store.Moment(int64(z.Score)))
+		}
+	}
 	return store.Statistics{
+		Held: sizes[store.SetHeld].Val(), Oldest: since,
 		Ready: sizes[store.SetNew].Val() + sizes[store.SetBegun].Val(), Waiting: sizes[store.SetWaiting].Val() + sizes[store.SetHeld].Val(),
 		Closed: sizes[store.SetClosed].Val(), Outbox: outbox.Val(), Quarantined: quarantined.Val(),
 		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: newReading(0, times.Val()).jumps,

@@ -20,6 +20,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/jsonvalue"
+	"github.com/swrun/swrun/internal/metrics"
 )
 
 // Config says what a server serves, and to whom.
@@ -29,9 +30,10 @@ type Config struct {
 	// AnyHost answers requests for whatever host they name. Otherwise only this machine's own names are answered: it is for servers whose
 	// callers need tokens.
 	AnyHost  bool
-	Requests int    // in progress at a time; default DefaultRequests
-	Rate     int    // requests of one caller a second; default DefaultRate
-	Version  string // of the program
+	Requests int              // in progress at a time; default DefaultRequests
+	Rate     int              // requests of one caller a second; default DefaultRate
+	Metrics  *metrics.Metrics // that are counted and served; nil for none
+	Version  string           // of the program
 	Log      *slog.Logger
 	Now      func() time.Time // default time.Now
 }
@@ -76,6 +78,7 @@ func New(c Config) *Server {
 	s.runRoutes()
 	s.deadlineRoutes()
 	s.tokenRoutes()
+	s.metricsRoutes()
 	s.documentRoutes()
 	// The library's own type of errors is never sent.
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")
@@ -107,7 +110,8 @@ func (s *Server) problemSchema() *huma.Schema {
 // ServeHTTP answers a request. A panic is a mistake of ours: it is logged, and costs this request alone.
 func (s *Server) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	w, r := s.begin(answer, r)
-	defer s.end(w, r)
+	counted := s.counted()
+	defer func() { s.end(w, r); counted(w) }()
 	defer func() {
 		if bug := recover(); bug != nil && bug != http.ErrAbortHandler {
 			s.log.Error("a request panicked", "panic", fmt.Sprint(bug), "stack", string(debug.Stack()))

@@ -16,6 +16,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/metrics"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/server"
@@ -96,7 +97,7 @@ func (o *operation) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	c := control.New(engine, o.store.Store)
-	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Version: swrun.Version(), Log: f.log}
+	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine, o.store.Store, o.now), Version: swrun.Version(), Log: f.log}
 	if f.auth {
 		config.Authorize, config.AnyHost = server.Bearers(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)

@@ -40,7 +40,7 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Findin
 		found = append(found, exposure(facts, s.URL())...)
 	}
 	found = append(found, clocks(ctx, s, now)...)
-	counted, err := count(ctx, s)
+	counted, err := store.Total(ctx, s)
 	if err != nil {
 		return append(found, Finding{"SD006", Error, err.Error(), "see whether the server is overloaded"})
 	}
@@ -75,25 +75,6 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding
 		return []Finding{answer, {"SD004", Warning, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
 	}
 	return []Finding{answer, {"SD004", OK, "the store's clock agrees with this machine's", ""}}
-}
-
-// count returns what all partitions of the store have counted together.
-func count(ctx context.Context, s *swrun.Store) (all store.Statistics, err error) {
-	for p := range s.Layout().Partitions {
-		st, err := s.Statistics(ctx, p)
-		if err != nil {
-			return all, err
-		}
-		all.Ready += st.Ready
-		all.Waiting += st.Waiting
-		all.Closed += st.Closed
-		all.Quarantined += st.Quarantined
-		all.Outbox += st.Outbox
-		all.Repairs += st.Repairs
-		all.Losses += st.Losses
-		all.Jumps += st.Jumps
-	}
-	return all, nil
 }
 
 // health reports what the store has counted of itself.

@@ -58,6 +58,8 @@ type Config struct {
 	ParkAfter       time.Duration // how short a wait has to be for the run to stay in memory
 	CheckpointAfter time.Duration // how long an effect may be in flight before it is stored
 	Limits          limits.Set
+	// Late is told how long after its time each timer or deadline is looked at; nil if nobody wants to know.
+	Late func(time.Duration)
 	// Idle says that the owner performs nothing. What somebody has to perform once it is stored is not stored.
 	Idle bool
 }

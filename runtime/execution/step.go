@@ -33,7 +33,12 @@ func (x *Execution) advance() {
 	if x.state.Status == interpreter.StatusPending && x.starts() { // a message came shortly before
 		x.step(x.invocation.Start(x.program, x.stored))
 	}
-	if wake := x.state.NextWake(); x.again || !wake.IsZero() && !now.Before(wake) {
+	wake := x.state.NextWake()
+	passed := !wake.IsZero() && !now.Before(wake)
+	if passed && x.Late != nil {
+		x.Late(now.Sub(wake))
+	}
+	if x.again || passed {
 		x.step(interpreter.Due{})
 	}
 	x.limit()

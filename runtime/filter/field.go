@@ -35,7 +35,7 @@ const labelField = "label."
 func fields() []field {
 	return []field{
 		{name: "status", texts: func(r *Run) []string { return []string{r.Status()} }, allow: among("a status", Statuses())},
-		{name: "reason", texts: func(r *Run) []string { return given(closedReason(r)) }, allow: among("why a run ends", reasons())},
+		{name: "reason", texts: func(r *Run) []string { return given(closedReason(r)) }, allow: among("why a run ends", store.ClosedReasons())},
 		{name: "error", texts: errorOf, allow: allowError, spell: errors.Name},
 		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.DeadlineKinds())},
 		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
@@ -231,12 +231,6 @@ func Statuses() []string {
 	return []string{
 		string(interpreter.StatusPending), string(interpreter.StatusRunning), string(interpreter.StatusWaiting), string(interpreter.StatusSuspended),
 		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), string(interpreter.StatusCancelled), store.Quarantined,
-	}
-}
-
-func reasons() []string {
-	return []string{
-		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), store.ReasonTimedOut, string(interpreter.StatusCancelled), store.ReasonTerminated,
 	}
 }
 

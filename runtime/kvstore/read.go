@@ -282,13 +282,20 @@ func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err 
 	err = s.view(of, func(p *partition) error {
 		st.Repairs, st.Jumps = p.counter("repairs"), p.counter("jumps")
 		for name, count := range map[string]*int64{
-			"new": &st.Ready, "begun": &st.Ready, "waiting": &st.Waiting, "held": &st.Waiting, "closed": &st.Closed, "outbox": &st.Outbox,
+			"new": &st.Ready, "begun": &st.Ready, "waiting": &st.Waiting, "held": &st.Held, "closed": &st.Closed, "outbox": &st.Outbox,
 			"quarantined": &st.Quarantined,
 		} {
 			prefix := p.prefix + name + "/"
 			p.Scan(prefix, prefix, func(string, []byte) bool {
 				*count++
 				return true
+			})
+		}
+		st.Waiting += st.Held
+		for _, set := range []store.Set{store.SetNew, store.SetBegun} {
+			p.scan(set, func(since time.Time, _ store.Instance) bool {
+				st.Oldest = interpreter.Earlier(st.Oldest, since)
+				return false // they are in order
 			})
 		}
 		return nil

@@ -66,6 +66,13 @@ const (
 	ReasonTerminated = "terminated"
 )
 
+// ClosedReasons returns all reasons why runs are closed.
+func ClosedReasons() []string {
+	return []string{
+		string(interpreter.StatusCompleted), string(interpreter.StatusFaulted), ReasonTimedOut, string(interpreter.StatusCancelled), ReasonTerminated,
+	}
+}
+
 // Quarantined is the Reason of a run whose work does not go on because it has killed its owners. Its time does: it
 // can be claimed, and an owner that finds this Reason only ends it if its time is over, or says when to look
 // again (Execution.confine).

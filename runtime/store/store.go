@@ -403,11 +403,34 @@ type StoredEntry struct {
 // Statistics counts a partition's runs.
 type Statistics struct {
 	Ready, Waiting, Closed, Outbox int64
-	Quarantined                    int64 // runs that stay as they are until somebody releases them; they are among those that wait
+	Held                           int64     // by workers; they are among those that wait
+	Quarantined                    int64     // runs that stay as they are until somebody releases them; they are among those that wait
+	Oldest                         time.Time // since when the run is ready that nobody has taken for the longest time; zero if none is
 	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.
 	Repairs int64
 	Losses  int64 // how often the partition was found to have lost writes
 	Jumps   int64 // how often the store's clock has jumped, and time in the partition has not followed
+}
+
+// Total returns what all partitions have counted together.
+func Total(ctx context.Context, r Reader) (all Statistics, err error) {
+	for p := range r.Layout().Partitions {
+		st, err := r.Statistics(ctx, p)
+		if err != nil {
+			return all, err
+		}
+		all.Ready += st.Ready
+		all.Waiting += st.Waiting
+		all.Held += st.Held
+		all.Closed += st.Closed
+		all.Quarantined += st.Quarantined
+		all.Outbox += st.Outbox
+		all.Oldest = interpreter.Earlier(all.Oldest, st.Oldest)
+		all.Repairs += st.Repairs
+		all.Losses += st.Losses
+		all.Jumps += st.Jumps
+	}
+	return all, nil
 }
 
 // ParseEntry reads an entry as stores keep it: time, epoch and nonce of its commit, and its data, a space between.

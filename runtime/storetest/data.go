@@ -146,16 +146,32 @@ func many(s *suite) {
 		})
 	}
 	group.Wait()
-	var total store.Statistics
-	for partition := range s.Layout().Partitions {
-		st, err := s.Statistics(s.ctx(), partition)
-		s.must(err)
-		total.Ready += st.Ready
-		total.Waiting += st.Waiting
-		total.Closed += st.Closed
-	}
+	total := s.total()
 	if total.Ready != 0 || total.Waiting != 0 || total.Closed != n {
 		s.Errorf("the statistics are %+v", total)
+	}
+}
+
+// total is what all partitions count.
+func (s *suite) total() store.Statistics {
+	s.Helper()
+	total, err := store.Total(s.ctx(), s.Store)
+	s.must(err)
+	return total
+}
+
+// countedRuns: a store counts its runs by where they stand, and knows since when the first of those is ready that nobody has taken.
+func countedRuns(s *suite) {
+	if st := s.total(); st != (store.Statistics{}) {
+		s.Errorf("an empty store counts %+v", st)
+	}
+	s.claim(s.start("held"))
+	since := s.load(s.start("first")).Lifecycle.Ready
+	s.Advance(time.Minute)
+	s.start("second")
+	want := store.Statistics{Ready: 2, Waiting: 1, Held: 1, Oldest: since}
+	if st := s.total(); st != want || since.IsZero() {
+		s.Errorf("it counts %+v, want %+v", st, want)
 	}
 }
 

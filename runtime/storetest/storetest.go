@@ -42,6 +42,7 @@ func cases() []testCase {
 		{"a deadline comes before a delayed start", deadlineBeforeStart},
 		{"claim takes what is ready, once", claimOnce},
 		{"claim again with the same nonce", claimAgain},
+		{"counted runs", countedRuns},
 		{"claim fixes the time of the start", claimStarts},
 		{"claim leaves what is not ready", claimNotReady},
 		{"commit stores changes", commitChanges},

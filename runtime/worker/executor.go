@@ -71,6 +71,9 @@ func (x *executor) execute(ctx context.Context, c *store.Claimed) {
 	case err == nil:
 	case errors.Is(err, execution.ErrLeaseLost), store.RefusedAs(err) == store.Fenced, store.RefusedAs(err) == store.Closed:
 		x.Log().Info("this worker has lost a run", "reason", err)
+		if store.RefusedAs(err) != store.Closed {
+			x.partition.w.c.Figures.Lost.Add(1)
+		}
 	default:
 		x.Log().Error("a run could not be worked on", "error", err)
 	}
@@ -110,7 +113,7 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	w := x.partition.w
 	config := execution.Config{
 		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,
-		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0,
+		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0, Late: w.c.Figures.Late.Observe,
 	}
 	if x.execution, err = execution.New(config, c); err != nil {
 		return err
@@ -118,6 +121,7 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	if x.claimed {
 		x.gotSlot()
 	}
+	w.c.Figures.claimed(&c.Lifecycle)
 	x.logClaimed(&c.Lifecycle)
 	for {
 		done, err := x.act(ctx)

@@ -33,7 +33,10 @@ func (x *executor) commit(ctx context.Context, c *store.Commit) {
 	if c.Releases() {
 		x.releasing(true)
 	}
-	done, err := x.partition.w.c.Store.Commit(ctx, *c) // ctx ends when the run is lost
+	w := x.partition.w
+	sent := w.c.Now()
+	done, err := w.c.Store.Commit(ctx, *c) // ctx ends when the run is lost
+	w.c.Figures.answered(w.c.Now().Sub(sent), err)
 	var refusal *store.Refusal
 	switch {
 	case err == nil:
@@ -61,6 +64,7 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 	x.freeMemory()
 	x.refusals = 0
 	x.partition.clock.update(done.At)
+	x.partition.w.c.Figures.count(c, x.execution.Actions().History)
 	x.logStored(c)
 	if c.Release {
 		x.partition.due(c.Wake)

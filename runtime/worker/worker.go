@@ -57,6 +57,7 @@ type Config struct {
 	Publish func(ctx context.Context, event json.RawMessage) error
 	// Observe is called with the history events of each commit of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
+	Figures *Figures         // that the worker counts; default its own
 	Log     *slog.Logger     // default discards
 	Now     func() time.Time // default time.Now; only differences of it count
 	Nonce   func() string    // default random
@@ -105,6 +106,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = DefaultConcurrency
+	}
+	if c.Figures == nil {
+		c.Figures = NewFigures()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -1,0 +1,73 @@
+package metrics
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/swrun/swrun/runtime/worker"
+)
+
+// engineCollector shows what the workers of this process have counted.
+type engineCollector struct{ figures *worker.Figures }
+
+// figure is a number that grows.
+type figure struct {
+	name, help string
+	value      func(*worker.Figures) *atomic.Int64
+}
+
+func figures() []figure {
+	return []figure{
+		{"swrun_runs_claimed_total", "Runs that workers of this process have taken.", func(f *worker.Figures) *atomic.Int64 { return &f.Claimed }},
+		{"swrun_runs_taken_over_total", "Those of them whose worker was lost.", func(f *worker.Figures) *atomic.Int64 { return &f.TakenOver }},
+		{"swrun_leases_lost_total", "Runs that were taken from this process, since its lease had ended.", func(f *worker.Figures) *atomic.Int64 { return &f.Lost }},
+		{"swrun_commits_refused_total", "Commits that the store has refused: most often something else happened first.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitRefused }},
+		{"swrun_commits_unanswered_total", "Commits that the store has not answered; they were sent again.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitFailed }},
+		{"swrun_timeouts_total", "Timeouts of tasks and runs.", func(f *worker.Figures) *atomic.Int64 { return &f.TimedOut }},
+		{"swrun_task_attempts_failed_total", "Calls, commands, scripts and children that have ended with an error.", func(f *worker.Figures) *atomic.Int64 { return &f.AttemptsFailed }},
+		{"swrun_task_retries_total", "Attempts that a retry policy has granted.", func(f *worker.Figures) *atomic.Int64 { return &f.Retries }},
+	}
+}
+
+func taskOutcomes(f *worker.Figures) map[string]*atomic.Int64 {
+	return map[string]*atomic.Int64{
+		"started": &f.TasksStarted, "completed": &f.TasksCompleted, "faulted": &f.TasksFaulted, "cancelled": &f.TasksCancelled, "skipped": &f.TasksSkipped,
+	}
+}
+
+func (c *engineCollector) Describe(all chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, all) }
+
+func (c *engineCollector) Collect(all chan<- prometheus.Metric) {
+	for _, f := range figures() {
+		all <- number(describe(f.name, f.help), prometheus.CounterValue, float64(f.value(c.figures).Load()))
+	}
+	ended := describe("swrun_runs_ended_total", "Runs that have ended here, by why they were closed.", "reason")
+	for reason, n := range c.figures.Ended {
+		all <- number(ended, prometheus.CounterValue, float64(n.Load()), reason)
+	}
+	tasks := describe("swrun_tasks_total", "Tasks that have started here, and how they went on.", "outcome")
+	for outcome, n := range taskOutcomes(c.figures) {
+		all <- number(tasks, prometheus.CounterValue, float64(n.Load()), outcome)
+	}
+	all <- histogram("swrun_commit_duration_seconds", "How long the store took to store a change of a run.", &c.figures.Stored)
+	all <- histogram("swrun_timer_lateness_seconds", "How long after its time a wait, a retry or a deadline was looked at.", &c.figures.Late)
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+func number(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, kind, v, labels...)
+}
+
+func histogram(name, help string, h *worker.Histogram) prometheus.Metric {
+	count, sum, within := h.Read()
+	buckets := map[float64]uint64{}
+	for d, n := range within {
+		buckets[float64(d)/float64(time.Second)] = n
+	}
+	return prometheus.MustNewConstHistogram(describe(name, help), count, sum.Seconds(), buckets)
+}

@@ -1,0 +1,80 @@
+// Package metrics shows what a process and its store have counted as Prometheus reads it. The engine counts by itself, whether or not
+// anybody asks; the store is asked when somebody does. No label has values that callers or workflows choose.
+package metrics
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/swrun/swrun"
+)
+
+// Metrics are those of one process. Several goroutines may use them.
+type Metrics struct {
+	registry   *prometheus.Registry
+	requests   *prometheus.CounterVec
+	durations  *prometheus.HistogramVec
+	inProgress prometheus.Gauge
+}
+
+// New returns the metrics of an engine and its store; now is nil for time.Now.
+func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Metrics {
+	if now == nil {
+		now = time.Now
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "swrun_http_requests_total", Help: "Requests that were answered, by operation and status.",
+		}, []string{"operation", "status"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "swrun_http_request_duration_seconds", Help: "How long requests took, by operation. Those that wait for a run, or follow it, take as long as they were asked to.",
+			Buckets: []float64{.001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"operation"}),
+		inProgress: prometheus.NewGauge(prometheus.GaugeOpts{Name: "swrun_http_requests_in_progress", Help: "Requests that are not answered yet."}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "swrun_build_info", Help: "Always 1; the label says which version this is.", ConstLabels: prometheus.Labels{"version": swrun.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.requests, m.durations, m.inProgress, build, &engineCollector{e.Figures()}, &storeCollector{store: s, now: now},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// RequestBegan counts a request in progress, until the function that it returns is told how it was answered: by which operation, empty for
+// none, with which status, and how long that took.
+func (m *Metrics) RequestBegan() (answered func(operation string, status int, took time.Duration)) {
+	m.inProgress.Inc()
+	return func(operation string, status int, took time.Duration) {
+		m.inProgress.Dec()
+		if operation == "" {
+			operation = "none"
+		}
+		m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+		m.durations.WithLabelValues(operation).Observe(took.Seconds())
+	}
+}
+
+// Form is the media type of Text.
+const Form = string(expfmt.FmtText)
+
+// Text returns all metrics as Prometheus reads them.
+func (m *Metrics) Text() ([]byte, error) {
+	families, err := m.registry.Gather()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	for _, family := range families {
+		if _, err := expfmt.MetricFamilyToText(&b, family); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}

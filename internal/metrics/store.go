@@ -1,0 +1,115 @@
+package metrics
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// storeCollector shows what the store counts, for all processes that share it.
+type storeCollector struct {
+	store *swrun.Store
+	now   func() time.Time
+
+	mu   sync.Mutex
+	last reading
+}
+
+// reading is what the store has answered.
+type reading struct {
+	at      time.Time // zero for never
+	counted store.Statistics
+	clock   time.Time // of the store
+	workers []presence.Worker
+	err     error
+}
+
+const (
+	// readEvery is how old an answer of the store may be: several that ask cost it no more than one.
+	readEvery = 5 * time.Second
+	// readWithin is how long the store may take.
+	readWithin = 5 * time.Second
+)
+
+func (c *storeCollector) read() reading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	if !c.last.at.IsZero() && now.Sub(c.last.at) < readEvery {
+		return c.last
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	defer cancel()
+	c.last = ask(ctx, c.store)
+	c.last.at = now
+	return c.last
+}
+
+func ask(ctx context.Context, s *swrun.Store) (r reading) {
+	if r.counted, r.err = store.Total(ctx, s); r.err != nil {
+		return r
+	}
+	work, err := s.Poll(ctx, 0, 1, false)
+	if r.err = err; err != nil {
+		return r
+	}
+	r.clock = work.At
+	r.workers, r.err = s.Workers(ctx)
+	return r
+}
+
+// Describe describes nothing: there are fewer metrics while the store does not answer.
+func (c *storeCollector) Describe(chan<- *prometheus.Desc) {}
+
+func (c *storeCollector) Collect(all chan<- prometheus.Metric) {
+	r := c.read()
+	up := describe("swrun_store_up", "1 if the store answers, 0 otherwise; then there is nothing of what it counts.")
+	if r.err != nil {
+		all <- number(up, prometheus.GaugeValue, 0)
+		return
+	}
+	all <- number(up, prometheus.GaugeValue, 1)
+	st := r.counted
+	runs := describe("swrun_runs", "Runs in the store: ready for a worker, held by one, waiting for a time or an event, or closed.", "state")
+	for state, n := range map[string]int64{"ready": st.Ready, "held": st.Held, "waiting": st.Waiting - st.Held, "closed": st.Closed} {
+		all <- number(runs, prometheus.GaugeValue, float64(n), state)
+	}
+	oldest := time.Duration(0)
+	if !st.Oldest.IsZero() {
+		oldest = max(0, r.clock.Sub(st.Oldest))
+	}
+	for _, g := range []struct {
+		name, help string
+		kind       prometheus.ValueType
+		value      float64
+	}{
+		{"swrun_ready_oldest_age_seconds", "How long the run has been ready that no worker has taken for the longest time; 0 if none is.", prometheus.GaugeValue, oldest.Seconds()},
+		{"swrun_runs_quarantined", "Runs that stay as they are until somebody releases them.", prometheus.GaugeValue, float64(st.Quarantined)},
+		{"swrun_outbox_messages", "Messages between runs that are on their way.", prometheus.GaugeValue, float64(st.Outbox)},
+		{"swrun_store_repairs_total", "Entries of indexes that had to be repaired.", prometheus.CounterValue, float64(st.Repairs)},
+		{"swrun_store_losses_total", "How often the store was found to have lost confirmed writes.", prometheus.CounterValue, float64(st.Losses)},
+		{"swrun_store_clock_jumps_total", "How often the store's clock has jumped.", prometheus.CounterValue, float64(st.Jumps)},
+		{"swrun_workers", "Workers that are there.", prometheus.GaugeValue, float64(len(r.workers))},
+	} {
+		all <- number(describe(g.name, g.help), g.kind, g.value)
+	}
+	c.slots(all, r.workers)
+}
+
+// slots shows how busy the workers are, all together.
+func (c *storeCollector) slots(all chan<- prometheus.Metric, workers []presence.Worker) {
+	taken, of := 0, 0
+	for _, w := range workers {
+		taken += w.Performing
+		of += w.Concurrency
+	}
+	slots := describe("swrun_slots", "Runs that may perform something at a time, at all workers: those that do, and those that could.", "state")
+	all <- number(slots, prometheus.GaugeValue, float64(taken), "taken")
+	all <- number(slots, prometheus.GaugeValue, float64(max(0, of-taken)), "free")
+}
