@@ -19,7 +19,9 @@ type Document struct {
 	// File is the path of the document: relative references, and the workflows that its tasks run, are looked for in its folder. It is
 	// empty for a text that was not read from a file; relative references start from the working folder then.
 	File string
-	Text []byte
+	// NoFiles keeps the document from having files of this machine read as its resources: its text was sent by somebody else.
+	NoFiles bool
+	Text    []byte
 	// Workflow is the tree of the document, as far as it could be read. It is read-only.
 	Workflow    *dsl.Workflow
 	Diagnostics dsl.Diagnostics // errors, warnings and hints
@@ -97,9 +99,9 @@ func (d *Document) Check(c CheckConfig) error {
 		return err
 	}
 	defer e.close()
-	load := tasks.Loader(d.base(), nil, true)
+	load := tasks.Loader(d.base(), nil, !d.NoFiles)
 	if c.Fetch {
-		load = tasks.Loader(d.base(), e.transport, true)
+		load = tasks.Loader(d.base(), e.transport, !d.NoFiles)
 	}
 	_, found := interpreter.Compile(d.Workflow, e.config(d.base(), load, e.calls))
 	d.Diagnostics = joined(d.Diagnostics, found)
@@ -121,7 +123,7 @@ func (d *Document) program(e *environment) (*interpreter.Program, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	return d.compile(e, tasks.Loader(d.base(), e.transport, true))
+	return d.compile(e, tasks.Loader(d.base(), e.transport, !d.NoFiles))
 }
 
 // definition makes a definition of the document, which holds every resource that it is compiled with.
@@ -133,7 +135,7 @@ func (d *Document) definition(e *environment) (definition.Definition, error) {
 	if d.File != "" {
 		made.File = filepath.Base(d.File)
 	}
-	read := tasks.Loader(d.base(), e.transport, true)
+	read := tasks.Loader(d.base(), e.transport, !d.NoFiles)
 	_, err := d.compile(e, func(ctx context.Context, uri string) ([]byte, error) {
 		data, err := read(ctx, uri)
 		if err == nil {

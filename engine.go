@@ -156,14 +156,18 @@ func (e *Engine) Start(ctx context.Context, workflow string, input any, o StartO
 	if err != nil {
 		return nil, err
 	}
-	i, err := e.client.Start(ctx, r, data, o)
+	begun, err := e.client.Begin(ctx, r, data, o)
 	switch store.RefusedAs(err) {
 	case store.Conflict:
-		return nil, &RunExistsError{Run: i, err: err}
+		return nil, &RunExistsError{Run: begun.Instance, err: err}
 	case store.NoSuch:
 		return nil, &NotDeployedError{workflow, err}
 	}
-	return e.started(i, err)
+	run, err := e.started(begun.Instance, err)
+	if err == nil {
+		run.Again = begun.Again
+	}
+	return run, err
 }
 
 // StartDocument starts a run of a document, whether or not it is deployed under its name. It deploys the workflows that the document's
@@ -196,7 +200,7 @@ func (e *Engine) started(i store.Instance, err error) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{e, i}, nil
+	return &Run{engine: e, Instance: i}, nil
 }
 
 // RunExistsError says that there is a run of that id already, of something else.
@@ -225,7 +229,7 @@ func (e *Engine) exists(ctx context.Context, i store.Instance, started definitio
 
 // Run returns a handle on the run of a namespace and id. It asks the store nothing: the run need not be there.
 func (e *Engine) Run(namespace, id string) *Run {
-	return &Run{e, store.Instance{Namespace: namespace, ID: id}}
+	return &Run{engine: e, Instance: store.Instance{Namespace: namespace, ID: id}}
 }
 
 // Work works on the runs of the store until ctx ends, and then hands over: idle runs at once, the others when what they perform has

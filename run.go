@@ -12,6 +12,7 @@ import (
 type Run struct {
 	engine *Engine
 	store.Instance
+	Again bool // Start has found the run: it was there already
 }
 
 // Await waits until the run has ended, and returns how. It works on nothing: if no process works on the store, it waits until ctx ends.

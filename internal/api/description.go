@@ -29,6 +29,14 @@ type Description struct {
 	Deadlines  []Deadline `json:"deadlines,omitempty"`
 	// SoftDeadlines are those of the scopes in progress, passed or to come.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
+	// Allowed says of each verb whether it is for the run now.
+	Allowed map[string]Permission `json:"allowed"`
+}
+
+// Permission says whether a verb is for a run as it is now.
+type Permission struct {
+	Allowed bool   `json:"allowed" doc:"Whether the verb is not refused."`
+	Reason  string `json:"reason,omitempty" doc:"Why it is refused or, if it is not, why it would change nothing."`
 }
 
 // Task is a task in progress.
@@ -112,6 +120,10 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 		described.Since = r.From
 	}
 	described.SoftDeadlines = newSoftDeadlines(d.Soft, d.At)
+	described.Allowed = map[string]Permission{}
+	for _, p := range d.Permissions() {
+		described.Allowed[p.Verb] = Permission{p.Allowed, p.Reason}
+	}
 	for _, verb := range d.Commands {
 		described.Commands = append(described.Commands, string(verb))
 	}

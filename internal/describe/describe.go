@@ -11,7 +11,6 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -147,33 +146,17 @@ func leftOrOverdue(d time.Duration) string {
 }
 
 // possible returns the verbs that the run's state allows.
-func possible(d *client.Description) []string {
-	switch {
-	case d.Lifecycle.Status == interpreter.StatusCompleted:
-		return []string{"output", "history", "delete"}
-	case d.Lifecycle.Status.Final():
-		return []string{"history", "delete"}
-	case slices.Contains(d.Commands, store.VerbTerminate):
-		return []string{"history"}
-	case slices.Contains(d.Commands, store.VerbCancel):
-		return []string{"terminate", "history"}
-	case d.Status == store.Quarantined:
-		return []string{"retry", "cancel", "terminate"}
-	case suspends(d):
-		return []string{"resume", "cancel", "terminate"}
-	}
-	return []string{"cancel", "terminate", "suspend"}
-}
-
-// suspends reports whether a run is suspended, or will be when a worker carries out its commands.
-func suspends(d *client.Description) bool {
-	last := d.State.Suspended
-	for _, verb := range d.Commands {
-		if verb == store.VerbSuspend || verb == store.VerbResume {
-			last = verb == store.VerbSuspend
+func possible(d *client.Description) (all []string) {
+	read := d.Lifecycle.Status.Final() || slices.Contains(d.Commands, store.VerbCancel) || slices.Contains(d.Commands, store.VerbTerminate)
+	for _, p := range d.Permissions() {
+		if p.Verb == client.VerbDelete && read { // there is little else to do
+			all = append(all, "history")
+		}
+		if p.Useful() {
+			all = append(all, p.Verb)
 		}
 	}
-	return last
+	return all
 }
 
 func indented(row []string) []string {

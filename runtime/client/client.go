@@ -116,11 +116,23 @@ func (o StartOptions) Check() error {
 	return nil
 }
 
+// Begun is the answer to a start.
+type Begun struct {
+	store.Instance
+	Again bool // the run was there already
+}
+
 // Start starts a run of a workflow that has been deployed.
 func (c *Client) Start(ctx context.Context, r definition.Reference, input any, o StartOptions) (store.Instance, error) {
+	begun, err := c.Begin(ctx, r, input, o)
+	return begun.Instance, err
+}
+
+// Begin is Start that also says whether the run was there already.
+func (c *Client) Begin(ctx context.Context, r definition.Reference, input any, o StartOptions) (Begun, error) {
 	reference, digest, err := definition.Resolve(ctx, c.store, r)
 	if err != nil {
-		return store.Instance{}, err
+		return Begun{}, err
 	}
 	return c.begin(ctx, reference, digest, input, o)
 }
@@ -136,19 +148,20 @@ func (c *Client) StartDefinition(ctx context.Context, d definition.Definition, i
 	if err != nil {
 		return store.Instance{}, err
 	}
-	return c.begin(ctx, reference, digest, input, o)
+	begun, err := c.begin(ctx, reference, digest, input, o)
+	return begun.Instance, err
 }
 
-func (c *Client) begin(ctx context.Context, r definition.Reference, digest string, input any, o StartOptions) (store.Instance, error) {
+func (c *Client) begin(ctx context.Context, r definition.Reference, digest string, input any, o StartOptions) (Begun, error) {
 	if err := o.check(input, c.limits); err != nil {
-		return store.Instance{}, err
+		return Begun{}, err
 	}
 	if o.ID == "" {
 		o.ID = newID()
 	}
 	i := store.Instance{Namespace: r.Namespace, ID: o.ID}
 	if err := i.Check(); err != nil {
-		return i, &OptionError{Field: "id", Detail: err.Error(), Limit: errors.AsError(err)}
+		return Begun{Instance: i}, &OptionError{Field: "id", Detail: err.Error(), Limit: errors.AsError(err)}
 	}
 	if input == nil {
 		input = map[string]any{}
@@ -159,12 +172,12 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	}
 	started, err := c.start(ctx, i, info, o)
 	if store.RefusedAs(err) == store.Conflict && o.OnDuplicate == OnDuplicateReturnExisting {
-		return i, c.same(ctx, i, r)
+		return Begun{i, true}, c.same(ctx, i, r)
 	}
 	if err == nil && started.Again && o.OnDuplicate == OnDuplicateReject {
 		err = refused(i, "is there already")
 	}
-	return i, err
+	return Begun{i, started.Again}, err
 }
 
 // same refuses a run of another workflow.

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Permission says whether a verb is for a run as it is now. Whoever gives a command that is not allowed is refused; one that is allowed
+// and has a reason against it changes nothing.
+type Permission struct {
+	Verb    string
+	Allowed bool
+	Reason  string // why it is not allowed, or why it would change nothing; empty otherwise
+}
+
+// Useful reports whether the verb would do something.
+func (p Permission) Useful() bool { return p.Allowed && p.Reason == "" }
+
+// Permissions returns what can be done with the run, and what cannot.
+func (d *Description) Permissions() []Permission {
+	final := d.Lifecycle.Status.Final()
+	ended := ""
+	if final {
+		ended = "it has ended (" + d.Lifecycle.Reason + ")"
+	}
+	on := func(verb store.Verb, useless string) Permission {
+		if final {
+			return Permission{Verb: string(verb), Reason: ended}
+		}
+		return Permission{string(verb), true, useless}
+	}
+	ending := d.ending()
+	stopped := d.stopped()
+	suspended, idle := "", "it is not suspended"
+	if d.Suspends() {
+		suspended, idle = "it is suspended already", ""
+	}
+	terminating := ""
+	if slices.Contains(d.Commands, store.VerbTerminate) {
+		terminating = ending
+	}
+	retry := Permission{Verb: string(store.VerbRetry), Reason: ended}
+	if !final {
+		retry = Permission{string(store.VerbRetry), d.Status == store.Quarantined, ""}
+		if !retry.Allowed {
+			retry.Reason = "it is not quarantined"
+		}
+	}
+	return []Permission{
+		retry, on(store.VerbResume, cmp.Or(ending, stopped, idle)), on(store.VerbCancel, ending), on(store.VerbTerminate, terminating),
+		on(store.VerbSuspend, cmp.Or(ending, stopped, suspended)), d.reading(), d.deleting(),
+	}
+}
+
+// The verbs of permissions that are no commands to a run.
+const (
+	VerbOutput = "output"
+	VerbDelete = "delete"
+)
+
+func (d *Description) reading() Permission {
+	p := Permission{Verb: VerbOutput, Allowed: d.Lifecycle.Status == interpreter.StatusCompleted}
+	switch {
+	case p.Allowed:
+	case d.Lifecycle.Status.Final():
+		p.Reason = "it has ended without one (" + d.Lifecycle.Reason + ")"
+	default:
+		p.Reason = "it has not ended yet"
+	}
+	return p
+}
+
+func (d *Description) deleting() Permission {
+	if d.Lifecycle.Status.Final() {
+		return Permission{VerbDelete, true, ""}
+	}
+	return Permission{VerbDelete, false, "it is " + d.Status + ": cancel or terminate it first"}
+}
+
+// ending says that the run is about to end because somebody has asked for it; empty if it is not.
+func (d *Description) ending() string {
+	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
+		if slices.Contains(d.Commands, verb) {
+			return "a " + string(verb) + " waits for a worker already"
+		}
+	}
+	return ""
+}
+
+// stopped says that no task of the run starts, because it is quarantined.
+func (d *Description) stopped() string {
+	if d.Status == store.Quarantined {
+		return "it is quarantined: no task of it starts"
+	}
+	return ""
+}
+
+// Suspends reports whether the run is suspended, or will be when a worker carries out its commands.
+func (d *Description) Suspends() bool {
+	last := d.State.Suspended
+	for _, verb := range d.Commands {
+		if verb == store.VerbSuspend || verb == store.VerbResume {
+			last = verb == store.VerbSuspend
+		}
+	}
+	return last
+}
