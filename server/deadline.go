@@ -10,7 +10,7 @@ import (
 )
 
 type deadlineRequest struct {
-	runPath
+	RunPath
 	Body api.DeadlineChange
 }
 

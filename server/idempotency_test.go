@@ -49,7 +49,7 @@ func newCounted(t *testing.T) *counted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Server = New(Config{Control: control.New(engine, store), Now: c.now, Authorize: func(r *http.Request) (Caller, error) {
+	c.Server = New(Config{Control: control.New(engine, store, time.Now), Now: c.now, Authorize: func(r *http.Request) (Caller, error) {
 		return Caller{Name: r.Header.Get("Caller"), Role: RoleAdmin, Everywhere: true}, nil
 	}})
 	route(c.Server, RoleAuthor, huma.Operation{OperationID: "count", Method: http.MethodPost, Path: "/v1/count", DefaultStatus: http.StatusCreated}, c.count)

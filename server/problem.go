@@ -13,8 +13,11 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -46,42 +49,89 @@ func (s *Server) problem(ctx context.Context, err error) *api.Problem {
 
 // callersProblem returns the problem of an error that the caller can do something about, or nil.
 func callersProblem(err error) *api.Problem {
+	var known *api.Problem
+	if errors.As(err, &known) {
+		return known
+	}
+	for _, problemOf := range []func(error) *api.Problem{workflowProblem, runProblem, requestProblem, refusal} {
+		if p := problemOf(err); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// workflowProblem returns the problem of an error about documents and workflows, or nil.
+func workflowProblem(err error) *api.Problem {
 	var (
-		known       *api.Problem
 		diagnostics dsl.Diagnostics
-		option      *client.OptionError
-		exists      *swrun.RunExistsError
 		deployed    *swrun.DeployedError
 		undeployed  *swrun.NotDeployedError
-		quarantined *client.QuarantinedError
-		token       *access.InvalidError
 	)
 	switch {
-	case errors.As(err, &known):
-		return known
 	case errors.As(err, &diagnostics):
-		return invalidDocument(diagnostics)
-	case errors.As(err, &option):
-		return optionProblem(option)
-	case errors.As(err, &exists):
-		p := newProblem(http.StatusConflict, "run-exists", "There is such a run already", err.Error())
-		p.Help = "choose another id, or onDuplicate return-existing for a run of the same workflow"
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-document", "The document is not valid", diagnostics.Error())
+		p.Diagnostics = api.Diagnostics(diagnostics)
 		return p
 	case errors.As(err, &deployed):
 		return newProblem(http.StatusConflict, "already-deployed", "Another document is deployed", err.Error())
 	case errors.As(err, &undeployed):
 		return newProblem(http.StatusNotFound, "not-deployed", "Not deployed", err.Error())
+	}
+	return nil
+}
+
+// runProblem returns the problem of an error about the state of a run, or nil.
+func runProblem(err error) *api.Problem {
+	var (
+		exists  *swrun.RunExistsError
+		refused *control.RefusedError
+		ended   *control.EndedError
+	)
+	switch {
+	case errors.As(err, &exists):
+		p := newProblem(http.StatusConflict, "run-exists", "There is such a run already", err.Error())
+		p.Help = "choose another id, or onDuplicate return-existing for a run of the same workflow"
+		return p
+	case errors.As(err, new(*client.QuarantinedError)):
+		return newProblem(http.StatusConflict, "quarantined", "The run is quarantined", err.Error())
+	case errors.As(err, &refused):
+		p := conflict(err)
+		p.Help = refused.Help
+		return p
+	case errors.As(err, &ended):
+		return endedProblem(ended)
+	}
+	return nil
+}
+
+// requestProblem returns the problem of an error about what the request says, or nil.
+func requestProblem(err error) *api.Problem {
+	var (
+		option *client.OptionError
+		where  *filter.Error
+		token  *access.InvalidError
+	)
+	switch {
+	case errors.As(err, &option):
+		return optionProblem(option)
 	case errors.As(err, &token):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", token.Error())
 		p.Field = token.Field
 		return p
-	case errors.As(err, &quarantined):
-		return newProblem(http.StatusConflict, "quarantined", "The run is quarantined", err.Error())
+	case errors.As(err, &where):
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-filter", "The filter cannot be read", err.Error())
+		p.Field, p.Help = "where", where.Hint
+		return p
+	case errors.As(err, new(*client.CursorError)):
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", err.Error())
+		p.Field = "cursor"
+		return p
 	}
 	if fault := errors.AsError(err); fault != nil {
 		return limited(newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", fault.Detail), fault)
 	}
-	return refusal(err)
+	return nil
 }
 
 // refusal returns the problem of what the store has refused, or nil.
@@ -101,12 +151,6 @@ func refusal(err error) *api.Problem {
 	return nil
 }
 
-func invalidDocument(found dsl.Diagnostics) *api.Problem {
-	p := newProblem(http.StatusUnprocessableEntity, "invalid-document", "The document is not valid", found.Error())
-	p.Diagnostics = api.Diagnostics(found)
-	return p
-}
-
 // optionProblem is about one member of a request.
 func optionProblem(o *client.OptionError) *api.Problem {
 	p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", o.Error())
@@ -117,6 +161,20 @@ func optionProblem(o *client.OptionError) *api.Problem {
 			p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, api.ProblemBase+"too-large", "Too large"
 		}
 	}
+	return p
+}
+
+// endedProblem is that of a run that has no output. Its status is about the request: what the workflow's error says is inside.
+func endedProblem(e *control.EndedError) *api.Problem {
+	fault := e.Outcome.Fault
+	if e.Outcome.Status == interpreter.StatusCancelled {
+		return newProblem(http.StatusConflict, "run-cancelled", "The run was cancelled", e.Error())
+	}
+	p := newProblem(http.StatusInternalServerError, "run-faulted", "The run has faulted", e.Error())
+	if e.Outcome.TimedOut {
+		p.Type, p.Title = api.ProblemBase+"run-timed-out", "The run has timed out"
+	}
+	p.WorkflowError = api.Error(fault)
 	return p
 }
 
@@ -166,7 +224,7 @@ func (s *Server) describeProblems(o *huma.Operation) {
 	}
 	o.Responses["default"] = &huma.Response{
 		Description: "A problem (RFC 9457)",
-		Content:     map[string]*huma.MediaType{api.ProblemMediaType: {Schema: s.problemSchema()}},
+		Content:     problemContent(s),
 	}
 }
 

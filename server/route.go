@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/control"
 )
@@ -38,10 +39,13 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 	}
 	huma.Register(s.api, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
-		if err != nil {
-			return nil, s.problem(ctx, err)
+		if err == nil {
+			return out, nil
 		}
-		return out, nil
+		if errors.As(err, new(huma.StatusError)) { // it says itself how it is answered
+			return nil, err
+		}
+		return nil, s.problem(ctx, err)
 	})
 }
 

@@ -2,22 +2,30 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// runPath names a run in a path.
-type runPath struct {
+// RunPath names a run in a path.
+type RunPath struct {
 	Namespace string `path:"namespace" doc:"The namespace of its workflow."`
 	ID        string `path:"id" doc:"The id of the run."`
 }
 
 // instance returns the run; a name that no run can have is one that is not there.
-func (p runPath) instance() (store.Instance, error) {
+func (p RunPath) instance() (store.Instance, error) {
 	i := store.Instance{Namespace: p.Namespace, ID: p.ID}
 	if err := i.Check(); err != nil {
 		return i, newProblem(http.StatusNotFound, "not-found", "Not found", err.Error())
@@ -25,18 +33,321 @@ func (p runPath) instance() (store.Instance, error) {
 	return i, nil
 }
 
-type runAnswer struct{ Body api.Description }
+// location is where a run is found.
+func location(i api.Started) string {
+	return "/v1/runs/" + url.PathEscape(i.Namespace) + "/" + url.PathEscape(i.ID)
+}
+
+const runsPath, runPathPattern = "/v1/runs", "/v1/runs/{namespace}/{id}"
 
 func (s *Server) runRoutes() {
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "getRun", Method: http.MethodGet, Path: "/v1/runs/{namespace}/{id}", Tags: []string{"runs"},
-		Summary: "What a run is doing, until when, and what happens then",
-	}, func(ctx context.Context, in *runPath) (*runAnswer, error) {
-		i, err := in.instance()
-		if err != nil {
-			return nil, err
+		OperationID: "listRuns", Method: http.MethodGet, Path: runsPath, Tags: []string{"runs"},
+		Summary: "Runs, the newest first, without their data",
+	}, s.listRuns)
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "countRuns", Method: http.MethodGet, Path: runsPath + "/count", Tags: []string{"runs"},
+		Summary: "How many runs there are, also by what they are",
+	}, s.countRuns)
+	route(s, RoleAuthor, huma.Operation{
+		OperationID: "startRun", Method: http.MethodPost, Path: runsPath, Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
+		Summary:     "Start a run of a workflow that is deployed",
+		Description: "Answers 201, or 200 with a run that was there already (onDuplicate return-existing). With `Prefer: wait=SECONDS` it answers 200 if the run ends in that time, and 202 otherwise.",
+		Responses:   s.alsoAnswers(http.StatusOK, http.StatusAccepted),
+	}, s.startRun)
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "getRun", Method: http.MethodGet, Path: runPathPattern, Tags: []string{"runs"},
+		Summary:   "What a run is doing, until when, and what happens then",
+		Responses: map[string]*huma.Response{"304": {Description: "Nothing but the time that is left is different from what If-None-Match names"}},
+	}, s.getRun)
+	route(s, RoleOperator, huma.Operation{
+		OperationID: "deleteRun", Method: http.MethodDelete, Path: runPathPattern, Tags: []string{"runs"},
+		Summary: "Delete a run that has ended, with its history",
+	}, s.deleteRun)
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "getOutput", Method: http.MethodGet, Path: runPathPattern + "/output", Tags: []string{"runs"},
+		Summary: "The output of a run",
+		Description: "Answers 200 with the output as it is; 202 while the run goes on; 500 with a problem that holds the workflow's error if it has faulted, " +
+			"and 409 if it was cancelled: the status never repeats that of the error.",
+		Responses: map[string]*huma.Response{"202": {Description: "It has not ended yet", Content: problemContent(s)}},
+	}, s.getOutput)
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "getHistory", Method: http.MethodGet, Path: runPathPattern + "/history", Tags: []string{"runs"},
+		Summary: "What has happened in a run, record by record",
+	}, s.getHistory)
+}
+
+// alsoAnswers describes further statuses with which an operation answers a run.
+func (s *Server) alsoAnswers(statuses ...int) map[string]*huma.Response {
+	all := map[string]*huma.Response{}
+	for _, status := range statuses {
+		all[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[api.Description](s)}},
 		}
-		d, err := s.control.Describe(ctx, i)
-		return &runAnswer{d}, err
-	})
+	}
+	return all
+}
+
+type runAnswer struct {
+	Status   int
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Applied  string `header:"Preference-Applied"`
+	Body     api.Description
+}
+
+// Page are the parameters of lists.
+type Page struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"How many at most."`
+	Cursor string `query:"cursor" maxLength:"16384" doc:"Where to go on: from the Link of the page before."`
+}
+
+// PageQuery chooses runs, and a page of them.
+type PageQuery struct {
+	ChoiceQuery
+	Page
+}
+
+// ChoiceQuery chooses runs.
+type ChoiceQuery struct {
+	Where     string `query:"where" maxLength:"16384" doc:"Which runs: the filter of swrun ls --where." example:"status=running,waiting workflow=demo/*"`
+	Namespace string `query:"namespace" doc:"Only runs of this namespace."`
+}
+
+// choice returns which runs are chosen, of those that the caller sees.
+func (q ChoiceQuery) choice(ctx context.Context) (control.Choice, error) {
+	c := callerOf(ctx)
+	chosen := control.Choice{Where: q.Where, Namespaces: c.Namespaces}
+	switch {
+	case q.Namespace != "" && !c.Sees(q.Namespace), !c.Everywhere && len(c.Namespaces) == 0:
+		return chosen, notFound("namespace " + q.Namespace)
+	case q.Namespace != "":
+		chosen.Namespaces = []string{q.Namespace}
+	case c.Everywhere:
+		chosen.Namespaces = nil
+	}
+	return chosen, nil
+}
+
+// next is the Link of the page that follows one; empty if there is none.
+func next(path string, cursor string, parameters ...string) string {
+	if cursor == "" {
+		return ""
+	}
+	query := url.Values{"cursor": {cursor}}
+	for n := 0; n < len(parameters); n += 2 {
+		if parameters[n+1] != "" {
+			query.Set(parameters[n], parameters[n+1])
+		}
+	}
+	return "<" + path + "?" + query.Encode() + `>; rel="next"`
+}
+
+type runsAnswer struct {
+	Link string    `header:"Link" doc:"The next page, if there is one."`
+	Body []api.Run `nullable:"false"`
+}
+
+func (s *Server) listRuns(ctx context.Context, in *PageQuery) (*runsAnswer, error) {
+	chosen, err := in.choice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.control.List(ctx, chosen, in.Cursor, in.Limit)
+	return &runsAnswer{next(runsPath, p.Next, "where", in.Where, "namespace", in.Namespace, "limit", strconv.Itoa(in.Limit)), p.Runs}, err
+}
+
+type countQuery struct {
+	ChoiceQuery
+	By string `query:"by" doc:"What they are counted by: status, workflow, error, label.NAME, or another field of a filter."`
+}
+
+type countAnswer struct{ Body api.Count }
+
+func (s *Server) countRuns(ctx context.Context, in *countQuery) (*countAnswer, error) {
+	chosen, err := in.choice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counted, err := s.control.Count(ctx, chosen, in.By)
+	return &countAnswer{counted}, err
+}
+
+type startInput struct {
+	Prefer string `header:"Prefer" doc:"wait=SECONDS waits so long for the run to end." example:"wait=30"`
+	Body   api.StartRequest
+}
+
+func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, error) {
+	if namespace, _, _ := strings.Cut(in.Body.Workflow, "/"); !callerOf(ctx).Sees(namespace) {
+		return nil, newProblem(http.StatusNotFound, "not-deployed", "Not deployed", "the workflow "+in.Body.Workflow+" is not deployed")
+	}
+	d, again, err := s.control.Start(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer := &runAnswer{Status: http.StatusCreated, Location: location(d.Started), Body: d}
+	if again {
+		answer.Status = http.StatusOK
+	}
+	wait, given := preferredWait(in.Prefer)
+	if !given {
+		return answer, nil
+	}
+	return answer, s.awaitStarted(ctx, answer, wait)
+}
+
+// awaitStarted waits for a run that has just been started, and describes it then.
+func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.Duration) error {
+	answer.Applied = "wait=" + strconv.Itoa(int(wait/time.Second))
+	i := store.Instance{Namespace: answer.Body.Namespace, ID: answer.Body.ID}
+	waiting, done := untilStopped(ctx)
+	defer done()
+	_, err := s.control.Output(waiting, i, wait)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	if answer.Body, err = s.control.Describe(ctx, i); err != nil {
+		return err
+	}
+	answer.Status = http.StatusAccepted
+	if answer.Body.ClosedAt != "" {
+		answer.Status = http.StatusOK
+	}
+	return nil
+}
+
+// maxWait is how long a request may wait.
+const maxWait = 5 * time.Minute
+
+// preferredWait reads how long a caller prefers to wait (RFC 7240); what cannot be read is a preference that is not known.
+func preferredWait(header string) (time.Duration, bool) {
+	for _, part := range strings.Split(header, ",") {
+		part, _, _ = strings.Cut(part, ";")
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 31)
+		if strings.EqualFold(strings.TrimSpace(name), "wait") && err == nil {
+			return min(time.Duration(seconds)*time.Second, maxWait), true
+		}
+	}
+	return 0, false
+}
+
+type getRunInput struct {
+	RunPath
+	IfNoneMatch string `header:"If-None-Match" doc:"An ETag that was answered before."`
+}
+
+func (s *Server) getRun(ctx context.Context, in *getRunInput) (*runAnswer, error) {
+	i, err := in.instance()
+	if err != nil {
+		return nil, err
+	}
+	version, err := s.control.Version(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	etag := `W/"` + version + `"`
+	if matches(in.IfNoneMatch, etag) {
+		return nil, huma.ErrorWithHeaders(&notModified{}, http.Header{"ETag": {etag}})
+	}
+	d, err := s.control.Describe(ctx, i)
+	return &runAnswer{Status: http.StatusOK, ETag: etag, Body: d}, err
+}
+
+// matches reports whether an If-None-Match names an entity tag.
+func matches(header, etag string) bool {
+	for _, one := range strings.Split(header, ",") {
+		one = strings.TrimSpace(one)
+		if one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(etag, "W/") {
+			return true
+		}
+	}
+	return false
+}
+
+// notModified is the answer that what the caller has is what there is.
+type notModified struct{}
+
+func (*notModified) Error() string  { return "not modified" }
+func (*notModified) GetStatus() int { return http.StatusNotModified }
+
+func (s *Server) deleteRun(ctx context.Context, in *RunPath) (*struct{}, error) {
+	i, err := in.instance()
+	if err != nil {
+		return nil, err
+	}
+	verb, _ := control.VerbNamed(client.VerbDelete)
+	if _, err := s.control.Version(ctx, i); err != nil { // deleting what is not there is no mistake of many, but of one
+		return nil, err
+	}
+	return nil, s.control.Send(ctx, verb, []store.Instance{i}, "")[0]
+}
+
+type outputInput struct {
+	RunPath
+	Wait string `query:"wait" doc:"How long to wait for the run to end: 30s, or a number of seconds." example:"30s"`
+}
+
+type outputAnswer struct {
+	Status     int
+	RetryAfter string `header:"Retry-After"`
+	Body       any
+}
+
+func (s *Server) getOutput(ctx context.Context, in *outputInput) (*outputAnswer, error) {
+	i, err := in.instance()
+	if err != nil {
+		return nil, err
+	}
+	wait, err := waitFor(in.Wait)
+	if err != nil {
+		return nil, err
+	}
+	waiting, done := untilStopped(ctx)
+	defer done()
+	output, err := s.control.Output(waiting, i, wait)
+	var goesOn *control.NotEndedError
+	if errors.As(err, &goesOn) {
+		p := newProblem(http.StatusAccepted, "not-ended", "The run has not ended", err.Error())
+		return nil, huma.ErrorWithHeaders(p, http.Header{"Retry-After": {"1"}})
+	}
+	return &outputAnswer{Status: http.StatusOK, Body: output}, err
+}
+
+// waitFor reads how long a request waits.
+func waitFor(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	wait, err := api.ParseSpan(text)
+	if err != nil {
+		return 0, &client.OptionError{Field: "wait", Detail: err.Error()}
+	}
+	if wait > maxWait {
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", fmt.Sprintf("wait: a request may wait for at most %s: ask again then", maxWait))
+		p.Field, p.Limit = "wait", &api.LimitExceeded{Name: "waitSeconds", Max: int(maxWait / time.Second), Value: int(wait / time.Second)}
+		return 0, p
+	}
+	return wait, nil
+}
+
+type historyInput struct {
+	RunPath
+	Page
+}
+
+type historyAnswer struct {
+	Link string `header:"Link" doc:"The next page, if there is one."`
+	Body api.History
+}
+
+func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyAnswer, error) {
+	i, err := in.instance()
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.control.History(ctx, i, in.Cursor, in.Limit)
+	path := location(api.NewStarted(i)) + "/history"
+	return &historyAnswer{next(path, p.Next, "limit", strconv.Itoa(in.Limit)), p.History}, err
 }

@@ -74,11 +74,15 @@ func New(c Config) *Server {
 		rates:      newRates("requests a second", perSecond, perSecond, c.Now), refusals: newRates("refused tokens", maxRefusals, maxRefusalsAtOnce, c.Now),
 	}
 	s.api = humago.New(s.mux, s.library())
+	s.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[api.Span](), reflect.TypeFor[spanSchema]())
 	s.healthRoutes()
 	s.runRoutes()
+	s.commandRoutes()
 	s.deadlineRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()
+	s.upcomingRoutes()
+	s.workflowRoutes()
 	s.documentRoutes()
 	// The library's own type of errors is never sent.
 	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")
@@ -103,8 +107,16 @@ func (s *Server) library() huma.Config {
 	}
 }
 
-func (s *Server) problemSchema() *huma.Schema {
-	return s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[api.Problem](), true, "Problem")
+// spanSchema is the schema of an api.Span.
+type spanSchema struct{}
+
+// Schema returns it.
+func (spanSchema) Schema(huma.Registry) *huma.Schema {
+	zero := 0.0
+	return &huma.Schema{
+		Description: "A length of time: a number of seconds, or a text; or none, which null means too.", Examples: []any{"PT1M30S", "2h", 90, "none"},
+		OneOf: []*huma.Schema{{Type: huma.TypeNumber, Minimum: &zero}, {Type: huma.TypeString, Nullable: true}},
+	}
 }
 
 // ServeHTTP answers a request. A panic is a mistake of ours: it is logged, and costs this request alone.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
@@ -41,7 +42,7 @@ func mustDeployment(t *testing.T) *deployment {
 			t.Error(err)
 		}
 	})
-	a := server.New(server.Config{Control: control.New(engine, s), Authorize: server.TrustEveryone})
+	a := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: server.TrustEveryone})
 	h := httptest.NewServer(a)
 	t.Cleanup(h.Close)
 	return &deployment{h, engine, a}

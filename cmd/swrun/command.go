@@ -10,38 +10,30 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// commandVerb is a verb that sends a command to runs.
+// commandVerb is a verb that sends a command to runs, and how the command shows it.
 type commandVerb struct {
-	use, short, done string
-	status           string // an example of a status that it is for
-	ends             bool   // the run
-	send             func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error
+	control.Verb
+	short, done string
 }
 
-func commandVerbs() []commandVerb {
-	return []commandVerb{
-		{"cancel", "End runs: what is in progress is cancelled", "cancelling", "waiting", true, each((*client.Client).Cancel)},
-		{"terminate", "End runs and all that they have started", "terminating", "waiting", true, each((*client.Client).Terminate)},
-		{"suspend", "Keep the tasks of runs from starting; deadlines go on", "suspending", "waiting", false, each((*client.Client).Suspend)},
-		{"resume", "Let suspended runs go on", "resuming", "suspended", false, each((*client.Client).Resume)},
-		{"retry", "Release runs that are quarantined because they killed their workers", "released", "quarantined", false, each((*client.Client).Retry)},
-		{"delete", "Delete runs that have ended, with their history", "deleted", "completed", false, func(c *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
-			return c.DeleteAll(ctx, all)
-		}},
+func commandVerbs() (all []commandVerb) {
+	shown := map[string][2]string{
+		"cancel":    {"End runs: what is in progress is cancelled", "cancelling"},
+		"terminate": {"End runs and all that they have started", "terminating"},
+		"suspend":   {"Keep the tasks of runs from starting; deadlines go on", "suspending"},
+		"resume":    {"Let suspended runs go on", "resuming"},
+		"retry":     {"Release runs that are quarantined because they killed their workers", "released"},
+		"delete":    {"Delete runs that have ended, with their history", "deleted"},
 	}
-}
-
-// each returns what sends several runs at once what can be sent to one.
-func each(send func(*client.Client, context.Context, store.Instance, string) error) func(*client.Client, context.Context, []store.Instance, string) []error {
-	return func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error {
-		return client.ForEach(all, func(i store.Instance) error { return send(c, ctx, i, reason) })
+	for _, v := range control.Verbs() {
+		all = append(all, commandVerb{v, shown[v.Name][0], shown[v.Name][1]})
 	}
+	return all
 }
 
 func (p *program) sendCommands() []*cobra.Command {
@@ -56,11 +48,11 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f, chosen := &operateFlags{}, &selectFlags{}
 	var reason string
 	cmd := &cobra.Command{
-		Use: v.use + " RUN...", Short: v.short,
-		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.use, v.use, v.status),
+		Use: v.Name + " RUN...", Short: v.short,
+		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.Name, v.Name, v.For),
 		Args:    chosen.arguments, RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				runs, unknown, err := o.selected(ctx, chosen, args, v.use)
+				runs, unknown, err := o.selected(ctx, chosen, args, v.Name)
 				if err != nil {
 					return err
 				}
@@ -72,7 +64,7 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f.add(cmd)
 	f.within(cmd)
 	chosen.add(cmd)
-	if v.use != "delete" {
+	if v.Takes {
 		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")
 	}
 	return cmd
@@ -83,11 +75,11 @@ const sendSize = 1000
 
 // send sends a command to several runs. A run that refuses it does not keep it from the others.
 func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instance, reason string) error {
-	settles := v.ends && o.store.Local()
+	settles := v.Ends && o.store.Local()
 	var first error
 	done, left := 0, len(runs)
 	for some := range slices.Chunk(runs, sendSize) {
-		refused := v.send(o.client, ctx, some, reason)
+		refused := o.control().Send(ctx, v.Verb, some, reason)
 		sent := accepted(some, refused)
 		if err := storeFailure(refused); err != nil {
 			return o.reportLeft(ctx, v, sent, left-len(sent), err)
@@ -102,20 +94,17 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 			if refused[n] == nil {
 				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
 			} else {
-				first = o.alsoFailed(first, o.refusal(ctx, v, i, refused[n]))
+				first = o.alsoFailed(first, o.refusal(refused[n]))
 			}
 		}
 	}
-	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !settles && v.use != "delete"))
+	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !settles && v.Name != "delete"))
 }
 
-// storeFailure returns why the store takes no commands at all, if one of the errors says so. A refusal is about one run.
+// storeFailure returns why the store takes no commands at all, if one of the errors says so.
 func storeFailure(refused []error) error {
-	for _, err := range refused {
-		ours := errors.As(err, new(*client.OptionError)) || errors.AsError(err) != nil
-		if err != nil && store.RefusedAs(err) == "" && !ours {
-			return err
-		}
+	if n := slices.IndexFunc(refused, control.IsOutage); n >= 0 {
+		return refused[n]
 	}
 	return nil
 }
@@ -131,7 +120,7 @@ func (o *operation) reportLeft(ctx context.Context, v commandVerb, done []store.
 	if ctx.Err() != nil {
 		why = "it was interrupted"
 	}
-	fmt.Fprintf(o.err, "%s broke off: %s, with %s left; give the command again for them\n", v.use, why, terminal.Counted(left, "run"))
+	fmt.Fprintf(o.err, "%s broke off: %s, with %s left; give the command again for them\n", v.Name, why, terminal.Counted(left, "run"))
 	return refusalError(err)
 }
 
@@ -145,40 +134,20 @@ func accepted(runs []store.Instance, refused []error) (all []store.Instance) {
 	return all
 }
 
-// refusal returns the error of a run that refuses a command: it says what state the run is in.
-func (o *operation) refusal(ctx context.Context, v commandVerb, i store.Instance, err error) error {
-	if store.RefusedAs(err) != store.Conflict {
+// refusal returns the error of a run that refuses a command.
+func (o *operation) refusal(err error) error {
+	var refused *control.RefusedError
+	if !errors.As(err, &refused) {
 		return refusalError(err)
 	}
-	l, loading := o.store.Load(ctx, i)
-	if loading != nil {
-		return refusalError(err)
+	hint := "swrun " + refused.Help
+	if refused.Waits {
+		hint = refused.Help
 	}
-	found := filter.Run{Instance: i, Lifecycle: l.Lifecycle}
-	message := fmt.Sprintf("the run %s is %s", i, found.Status())
-	hint := "swrun " + v.use + " is for runs that are " + v.status
-	if v.use == "delete" {
-		hint = "swrun cancel or terminate it first"
-		if d, err := o.client.Describe(ctx, i); err == nil {
-			message, hint = o.notYetEnded(d, message, hint)
-		}
+	if refused.NoWorker {
+		hint = o.noWorker() + "; " + hint
 	}
-	return &exitError{code: exitConflict, message: message, hint: hint}
-}
-
-// notYetEnded says of a run that is to be deleted that it is about to end, if it is.
-func (o *operation) notYetEnded(d *client.Description, message, hint string) (string, string) {
-	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
-		if !slices.Contains(d.Commands, verb) {
-			continue
-		}
-		hint = "delete it when it has ended"
-		if d.NoWorker {
-			hint = o.noWorker() + "; " + hint
-		}
-		return fmt.Sprintf("%s: its %s waits for a worker", message, verb), hint
-	}
-	return message, hint
+	return &exitError{code: exitConflict, message: refused.Error(), hint: hint}
 }
 
 // settle ends the runs that were cancelled or terminated: an embedded store has no worker of its own.

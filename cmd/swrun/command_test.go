@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -83,7 +84,7 @@ func TestBenchIsInterrupted(t *testing.T) {
 func TestCommandIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	given := 0
-	v := commandVerb{use: "terminate", done: "terminating", send: func(_ *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
+	v := commandVerb{done: "terminating", Verb: control.Verb{Name: "terminate", Send: func(_ *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
 		failed := make([]error, len(all))
 		for n := range all {
 			if given++; given == sendSize+11 {
@@ -92,7 +93,7 @@ func TestCommandIsInterrupted(t *testing.T) {
 			failed[n] = ctx.Err()
 		}
 		return failed
-	}}
+	}}}
 	runs := make([]store.Instance, 2*sendSize+1)
 	for n := range runs {
 		runs[n] = store.Instance{Namespace: "demo", ID: fmt.Sprint("n", n)}
@@ -102,7 +103,11 @@ func TestCommandIsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operation{program: &program{streams: c.streams}, store: &openedStore{Store: s}}
+	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &operation{program: &program{streams: c.streams}, store: &openedStore{Store: s}, engine: engine}
 	if err := o.send(ctx, v, runs, ""); err == nil {
 		t.Error("it is done")
 	}

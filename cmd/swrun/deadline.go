@@ -8,7 +8,6 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/runtime/client"
 )
 
@@ -54,7 +53,7 @@ func (o *operation) setDeadline(ctx context.Context, name string, change api.Dea
 	if err != nil {
 		return err
 	}
-	moved, err := control.New(o.engine, o.store.Store).SetDeadline(ctx, i, change)
+	moved, err := o.control().SetDeadline(ctx, i, change)
 	if err != nil {
 		return refusalError(err)
 	}

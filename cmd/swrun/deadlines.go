@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +10,6 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/describe"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -40,59 +37,27 @@ func (p *program) deadlinesCommand() *cobra.Command {
 	return cmd
 }
 
-// upcoming is a deadline of a run.
-type upcoming struct {
-	run *client.Description
-	in  client.DescribedDeadline
-}
-
 func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
-	until := o.now().Add(within)
-	var all []upcoming
-	err := o.client.Upcoming(ctx, until, func(i store.Instance) error {
-		if o.flags.namespace != "" && i.Namespace != o.flags.namespace {
-			return nil
-		}
-		d, err := o.client.Describe(ctx, i)
-		switch {
-		case store.RefusedAs(err) == store.NoSuch && ctx.Err() == nil: // it has just been removed
-			return nil
-		case err != nil && ctx.Err() == nil: // the others are well
-			_, err = fmt.Fprintf(o.err, "%s cannot be described: %s\n", i, err)
-			return err
-		case err != nil:
-			return err
-		}
-		for _, in := range d.Deadlines {
-			if !in.At.After(until) {
-				all = append(all, upcoming{d, in})
-			}
-		}
-		return nil
+	wanted := func(namespace string) bool { return o.flags.namespace == "" || o.flags.namespace == namespace }
+	all, err := o.control().Deadlines(ctx, within, wanted, func(i store.Instance, err error) {
+		fmt.Fprintf(o.err, "%s cannot be described: %s\n", i, err)
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b upcoming) int {
-		return cmp.Or(a.in.At.Compare(b.in.At), cmp.Compare(a.run.Instance.String(), b.run.Instance.String()))
-	})
-	return o.printDeadlines(ctx, all)
-}
-
-func (o *operation) printDeadlines(ctx context.Context, all []upcoming) error {
-	if o.flags.output == "human" {
-		w := terminal.NewTable(o.out, append([]string{"RUN"}, describe.DeadlineColumns()...)...)
+	if o.flags.output != "human" {
+		values := []api.UpcomingDeadline{}
 		for _, u := range all {
-			w.Row(append([]string{u.run.Instance.ID}, describe.DeadlineRow(u.in)...)...)
+			values = append(values, u.JSON())
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		return o.reportUnworked(ctx, len(all) > 0)
+		return o.print(values)
 	}
-	values := []api.UpcomingDeadline{}
+	w := terminal.NewTable(o.out, append([]string{"RUN"}, describe.DeadlineColumns()...)...)
 	for _, u := range all {
-		values = append(values, api.UpcomingDeadline{Run: u.run.Instance.String(), Workflow: u.run.Invocation.Workflow.String(), Deadline: api.NewDeadline(u.in)})
+		w.Row(append([]string{u.Run.Instance.ID}, describe.DeadlineRow(u.DescribedDeadline)...)...)
 	}
-	return o.print(values)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return o.reportUnworked(ctx, len(all) > 0)
 }

@@ -96,7 +96,7 @@ func (o *operation) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	c := control.New(engine, o.store.Store)
+	c := control.New(engine, o.store.Store, o.now)
 	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine, o.store.Store, o.now), Version: swrun.Version(), Log: f.log}
 	if f.auth {
 		config.Authorize, config.AnyHost = server.Bearers(c.Tokens()), true

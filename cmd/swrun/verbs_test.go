@@ -26,7 +26,7 @@ func verbs() map[string]*cobra.Command {
 // TestVerbsHaveTheirFiles: a verb is made in the file of its name; those that send a command are made from one table.
 func TestVerbsHaveTheirFiles(t *testing.T) {
 	for verb := range verbs() {
-		if slices.ContainsFunc(commandVerbs(), func(v commandVerb) bool { return v.use == verb }) {
+		if slices.ContainsFunc(commandVerbs(), func(v commandVerb) bool { return v.Name == verb }) {
 			continue
 		}
 		code, err := os.ReadFile(verb + ".go")

@@ -33,7 +33,7 @@ RUNS are those in its memory, those of them that perform something, and how many
 }
 
 // control returns what asks the deployment of the store.
-func (o *operation) control() *control.Control { return control.New(o.engine, o.store.Store) }
+func (o *operation) control() *control.Control { return control.New(o.engine, o.store.Store, o.now) }
 
 func (o *operation) workers(ctx context.Context) error {
 	all, err := o.control().Workers(ctx)

@@ -5,12 +5,11 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/access"
-	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // Control asks one deployment. Several goroutines may use it.
@@ -19,24 +18,12 @@ type Control struct {
 	store  *swrun.Store
 	client *client.Client
 	tokens *access.Tokens
+	now    func() time.Time
 }
 
 // New returns what asks the deployment of an engine and its store.
-func New(e *swrun.Engine, s *swrun.Store) *Control {
-	return &Control{engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil)}
-}
-
-// Describe returns a run with everything that is known of it.
-func (c *Control) Describe(ctx context.Context, i store.Instance) (api.Description, error) {
-	d, err := c.client.Describe(ctx, i)
-	if err != nil {
-		return api.Description{}, err
-	}
-	review, err := c.client.Review(ctx, d)
-	if err != nil {
-		return api.Description{}, err
-	}
-	return api.NewDescription(d, review), nil
+func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
+	return &Control{engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now}
 }
 
 // Ready returns an error if the store cannot be asked.

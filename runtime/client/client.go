@@ -100,11 +100,28 @@ func (e *OptionError) Unwrap() error {
 	return e.Limit
 }
 
+// CheckTimeout reports a timeout that a start cannot ask for.
+func CheckTimeout(field string, d time.Duration) error {
+	if d < minTimeout {
+		return &OptionError{Field: field, Detail: fmt.Sprintf("must be at least %s, got %s", minTimeout, d)}
+	}
+	return nil
+}
+
+// Late reports whether the deadline has passed already, and since when.
+func (o StartOptions) Late(now time.Time) (by time.Duration, late bool) {
+	by = now.Sub(o.Deadline)
+	return by, !o.Deadline.IsZero() && by >= 0
+}
+
 // Check reports the first option that cannot be.
 func (o StartOptions) Check() error {
 	for field, d := range map[string]time.Duration{"executionTimeout": o.ExecutionTimeout, "runTimeout": o.RunTimeout} {
-		if d != 0 && d != NoTimeout && d < minTimeout {
-			return &OptionError{Field: field, Detail: fmt.Sprintf("must be at least %s, got %s", minTimeout, d)}
+		if d == 0 || d == NoTimeout {
+			continue
+		}
+		if err := CheckTimeout(field, d); err != nil {
+			return err
 		}
 	}
 	switch {

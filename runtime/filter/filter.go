@@ -87,12 +87,19 @@ func Equal(name, text string) (Filter, error) {
 	return Filter{[]condition{{field: f, operator: "=", values: []value{v}}}}, nil
 }
 
-// In returns the filter for the runs of a namespace; for all runs if it is empty.
-func In(namespace string) Filter {
-	if namespace == "" {
+// In returns the filter for the runs of some namespaces; for all runs if none is named, or one that is empty.
+func In(namespaces ...string) Filter {
+	var values []value
+	for _, n := range namespaces {
+		if n == "" {
+			return Filter{}
+		}
+		values = append(values, value{text: n, literal: true})
+	}
+	if len(values) == 0 {
 		return Filter{}
 	}
-	return Filter{[]condition{{field: namespaceField(), operator: "=", values: []value{{text: namespace, literal: true}}}}}
+	return Filter{[]condition{{field: namespaceField(), operator: "=", values: values}}}
 }
 
 // Begins returns the filter for the runs whose id begins so.

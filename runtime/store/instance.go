@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/limits"
 )
 
@@ -22,6 +23,16 @@ func (i Instance) String() string { return i.Namespace + "/" + i.ID }
 func InstanceOf(name string) Instance {
 	namespace, id, _ := strings.Cut(name, "/")
 	return Instance{Namespace: namespace, ID: id}
+}
+
+// ParseInstance reads namespace/id.
+func ParseInstance(s string) (Instance, error) {
+	namespace, id, ok := strings.Cut(s, "/")
+	i := Instance{namespace, id}
+	if !ok {
+		return i, fmt.Errorf("%s does not name a run: it must be namespace/id", shorten.Quoted(s))
+	}
+	return i, i.Check()
 }
 
 // instanceID is what a run may be called. It stands in keys of the store, in URLs and in file names.

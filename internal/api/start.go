@@ -1,0 +1,93 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/internal/duration"
+)
+
+// StartRequest is what a start says.
+type StartRequest struct {
+	Workflow         string            `json:"workflow" minLength:"3" doc:"What is started: namespace/name, or namespace/name:version." example:"demo/order"`
+	Version          string            `json:"version,omitempty" doc:"Of the workflow; the latest if it is left out."`
+	ID               string            `json:"id,omitempty" doc:"Of the run; a new one if it is left out."`
+	Input            json.RawMessage   `json:"input,omitempty" doc:"Any JSON value; an empty object if it is left out."`
+	Labels           map[string]string `json:"labels,omitempty" doc:"Names and values to find the run by."`
+	BusinessKey      string            `json:"businessKey,omitempty" doc:"A key of your own to find the run by."`
+	ExecutionTimeout Span              `json:"executionTimeout,omitempty" doc:"Of the whole execution, at least a second; it replaces the document's timeout, and null takes it away."`
+	RunTimeout       Span              `json:"runTimeout,omitempty" doc:"Of one run of the execution, at least a second; it replaces that of the document, and null takes it away."`
+	Deadline         string            `json:"deadline,omitempty" format:"date-time" doc:"When the execution ends at the latest."`
+	Delay            Span              `json:"delay,omitempty" doc:"How long to wait before it starts."`
+	OnDuplicate      string            `json:"onDuplicate,omitempty" enum:"reject,return-existing" doc:"What a run of that id leads to; reject if it is left out."`
+	TimeoutStarts    string            `json:"timeoutStarts,omitempty" enum:"dequeue,accept" doc:"What timeouts count from: when a worker takes the run, also if it is left out, or the start."`
+
+	ExecutionTimeoutSeconds Span `json:"execution_timeout_seconds,omitempty" deprecated:"true" doc:"Another name of executionTimeout."`
+	RunTimeoutSeconds       Span `json:"run_timeout_seconds,omitempty" deprecated:"true" doc:"Another name of runTimeout."`
+
+	Queue json.RawMessage `json:"queue,omitempty" deprecated:"true" doc:"Refused: the workflow chooses its queue."`
+}
+
+// Span is a length of time: a number of seconds, or a text such as 90s, 2h30m or PT2H30M; or none, which null means too.
+type Span struct {
+	time.Duration
+	Given bool
+	None  bool
+}
+
+// IsZero reports whether the member is left out.
+func (s Span) IsZero() bool { return !s.Given }
+
+// UnmarshalJSON reads either form.
+func (s *Span) UnmarshalJSON(data []byte) error {
+	s.Given = true
+	var err error
+	switch data = bytes.TrimSpace(data); {
+	case slices.Contains([]string{"null", `"none"`}, string(data)):
+		s.None = true
+	case bytes.HasPrefix(data, []byte(`"`)):
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+		s.Duration, err = ParseSpan(text)
+	default:
+		var n float64
+		if json.Unmarshal(data, &n) != nil {
+			return fmt.Errorf("%s is no length of time: it must be a number of seconds, or a text such as 90s or PT1M30S", data)
+		}
+		s.Duration, err = seconded(n)
+	}
+	return err
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (s Span) MarshalJSON() ([]byte, error) {
+	if s.None {
+		return []byte("null"), nil
+	}
+	return json.Marshal(duration.Format(s.Duration))
+}
+
+// ParseSpan reads a length of time as people write it; a plain number is one of seconds.
+func ParseSpan(text string) (time.Duration, error) {
+	var n float64
+	if json.Unmarshal([]byte(text), &n) == nil {
+		return seconded(n)
+	}
+	return duration.Parse(text)
+}
+
+// maxSpan is the longest time that is read.
+const maxSpan = 100 * 365 * 24 * time.Hour
+
+func seconded(n float64) (time.Duration, error) {
+	if n < 0 || n > maxSpan.Seconds() || math.IsNaN(n) {
+		return 0, fmt.Errorf("%v is no number of seconds between 0 and a hundred years", n)
+	}
+	return time.Duration(math.Round(n * float64(time.Second))), nil
+}

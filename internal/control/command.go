@@ -1,0 +1,114 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Verb is what can be asked of one run or of many.
+type Verb struct {
+	Name  string
+	For   string // an example of a status that it is for
+	Ends  bool   // the run
+	Takes bool   // a reason
+	Send  func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error
+}
+
+// Verbs returns all of them.
+func Verbs() []Verb {
+	return []Verb{
+		{"cancel", "waiting", true, true, each((*client.Client).Cancel)},
+		{"terminate", "waiting", true, true, each((*client.Client).Terminate)},
+		{"suspend", "waiting", false, true, each((*client.Client).Suspend)},
+		{"resume", "suspended", false, true, each((*client.Client).Resume)},
+		{"retry", "quarantined", false, true, each((*client.Client).Retry)},
+		{"delete", "completed", false, false, func(c *client.Client, ctx context.Context, all []store.Instance, _ string) []error {
+			return c.DeleteAll(ctx, all)
+		}},
+	}
+}
+
+// VerbNamed returns the verb of a name.
+func VerbNamed(name string) (Verb, bool) {
+	all := Verbs()
+	n := slices.IndexFunc(all, func(v Verb) bool { return v.Name == name })
+	if n < 0 {
+		return Verb{}, false
+	}
+	return all[n], true
+}
+
+// each returns what sends several runs at once what can be sent to one.
+func each(send func(*client.Client, context.Context, store.Instance, string) error) func(*client.Client, context.Context, []store.Instance, string) []error {
+	return func(c *client.Client, ctx context.Context, all []store.Instance, reason string) []error {
+		return client.ForEach(all, func(i store.Instance) error { return send(c, ctx, i, reason) })
+	}
+}
+
+// RefusedError says that a verb is not for a run as it is.
+type RefusedError struct {
+	Verb     Verb
+	Run      store.Instance
+	Detail   string // the run demo/one is completed
+	Help     string // what the verb is for, or what comes first
+	Waits    bool   // for a worker, before the verb is for it
+	NoWorker bool   // that is there
+	err      error
+}
+
+func (e *RefusedError) Error() string { return e.Detail }
+
+// Unwrap returns the store's refusal.
+func (e *RefusedError) Unwrap() error { return e.err }
+
+// Send asks several runs for the same, and returns the errors at the same positions: a *RefusedError of a run whose state forbids it. If one
+// is an error of the store itself (IsOutage), those that follow may not have been asked.
+func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason string) []error {
+	failed := v.Send(c.client, ctx, all, reason)
+	for n, err := range failed {
+		if err != nil {
+			failed[n] = c.refusal(ctx, v, all[n], err)
+		}
+	}
+	return failed
+}
+
+// IsOutage reports whether an error says that the store takes no commands at all: a refusal is about one run.
+func IsOutage(err error) bool {
+	return err != nil && store.RefusedAs(err) == "" && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
+}
+
+// refusal returns the error of a run that refuses a command: it says what state the run is in.
+func (c *Control) refusal(ctx context.Context, v Verb, i store.Instance, err error) error {
+	if store.RefusedAs(err) != store.Conflict {
+		return err
+	}
+	l, loading := c.store.Load(ctx, i)
+	if loading != nil {
+		return err
+	}
+	found := filter.Run{Instance: i, Lifecycle: l.Lifecycle}
+	e := &RefusedError{Verb: v, Run: i, Detail: fmt.Sprintf("the run %s is %s", i, found.Status()), Help: v.Name + " is for runs that are " + v.For, err: err}
+	if v.Name != client.VerbDelete {
+		return e
+	}
+	e.Help = "cancel or terminate it first"
+	d, err := c.client.Describe(ctx, i)
+	if err != nil {
+		return e
+	}
+	for _, verb := range []store.Verb{store.VerbTerminate, store.VerbCancel} {
+		if slices.Contains(d.Commands, verb) { // it is about to end
+			e.Detail = fmt.Sprintf("%s: its %s waits for a worker", e.Detail, verb)
+			e.Help, e.Waits, e.NoWorker = "delete it when it has ended", true, d.NoWorker
+			break
+		}
+	}
+	return e
+}

@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Describe returns a run with everything that is known of it.
+func (c *Control) Describe(ctx context.Context, i store.Instance) (api.Description, error) {
+	d, err := c.client.Describe(ctx, i)
+	if err != nil {
+		return api.Description{}, err
+	}
+	review, err := c.client.Review(ctx, d)
+	if err != nil {
+		return api.Description{}, err
+	}
+	return api.NewDescription(d, review), nil
+}
+
+// Version returns a text that is another one when a description of a run says something else, but for how much time is left.
+func (c *Control) Version(ctx context.Context, i store.Instance) (string, error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return "", err
+	}
+	workers, err := c.store.Workers(ctx)
+	if err != nil {
+		return "", err
+	}
+	r := &l.Lifecycle
+	sum := fnv.New64a()
+	fmt.Fprint(sum, r, r.Mail, r.Lease.IsZero(), len(workers) > 0)
+	return fmt.Sprintf("%d-%x", r.Version, sum.Sum64()), nil
+}
+
+// Delete removes a run that has ended.
+func (c *Control) Delete(ctx context.Context, i store.Instance) error { return c.client.Delete(ctx, i) }
+
+// NotEndedError says that a run has not ended in the time that was given for that.
+type NotEndedError struct{ Run store.Instance }
+
+func (e *NotEndedError) Error() string { return fmt.Sprintf("the run %s has not ended yet", e.Run) }
+
+// EndedError says that a run has ended without an output.
+type EndedError struct {
+	Run     store.Instance
+	Outcome execution.Outcome
+}
+
+func (e *EndedError) Error() string {
+	text := fmt.Sprintf("the run %s is %s", e.Run, e.Outcome.Status)
+	if e.Outcome.Fault != nil {
+		text += ": " + e.Outcome.Fault.Error()
+	}
+	return text
+}
+
+// Output returns the output of a run that completes within a time; 0 does not wait. A *NotEndedError says that it goes on, an
+// *EndedError that it has ended otherwise.
+func (c *Control) Output(ctx context.Context, i store.Instance, within time.Duration) (any, error) {
+	o, done, err := c.client.Outcome(ctx, i)
+	var stuck *client.QuarantinedError
+	waits := within > 0 && (err == nil && !done || errors.As(err, &stuck) && !stuck.Ends.IsZero())
+	if waits {
+		waiting, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		o, err = c.client.Wait(waiting, i)
+		done = err == nil
+		if err != nil && waiting.Err() != nil { // whatever it was doing when the time was over
+			err = nil
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !done:
+		return nil, &NotEndedError{i}
+	case o.Status != interpreter.StatusCompleted:
+		return nil, &EndedError{i, o}
+	}
+	return o.Output, nil
+}

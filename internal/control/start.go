@@ -1,0 +1,120 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
+)
+
+// StartOptions returns what a start asks for, in the library's form: which workflow, and how. It refuses what cannot be with a
+// *client.OptionError.
+func (c *Control) StartOptions(r api.StartRequest) (definition.Reference, client.StartOptions, error) {
+	reference, err := startedWorkflow(r)
+	if err != nil {
+		return reference, client.StartOptions{}, err
+	}
+	if r.Queue != nil {
+		return reference, client.StartOptions{}, &client.OptionError{Field: "queue", Detail: "the workflow chooses its queue, and a start never does"}
+	}
+	if r.Delay.None {
+		r.Delay = api.Span{}
+	}
+	o := client.StartOptions{
+		ID: r.ID, OnDuplicate: r.OnDuplicate, BusinessKey: r.BusinessKey, Labels: r.Labels, Delay: r.Delay.Duration, TimeoutsFromAccept: r.TimeoutStarts == "accept",
+	}
+	if o.OnDuplicate == "" {
+		o.OnDuplicate = client.OnDuplicateReject
+	}
+	if o.ExecutionTimeout, err = timeout("executionTimeout", r.ExecutionTimeout, r.ExecutionTimeoutSeconds); err != nil {
+		return reference, o, err
+	}
+	if o.RunTimeout, err = timeout("runTimeout", r.RunTimeout, r.RunTimeoutSeconds); err != nil {
+		return reference, o, err
+	}
+	if o.Deadline, err = deadline(r.Deadline); err != nil {
+		return reference, o, err
+	}
+	if by, late := o.Late(c.now()); late {
+		return reference, o, &client.OptionError{Field: "deadline", Detail: fmt.Sprintf("%s is past, by %s", r.Deadline, duration.FormatRough(by))}
+	}
+	return reference, o, o.Check()
+}
+
+// startedWorkflow returns which workflow a start names: the version stands behind the name, or beside it.
+func startedWorkflow(r api.StartRequest) (definition.Reference, error) {
+	reference, err := definition.ParseReference(r.Workflow)
+	if err != nil {
+		return reference, &client.OptionError{Field: "workflow", Detail: err.Error()}
+	}
+	if r.Version == "" {
+		return reference, nil
+	}
+	if strings.Contains(r.Workflow, ":") && reference.Version != r.Version {
+		return reference, &client.OptionError{Field: "version", Detail: fmt.Sprintf("%q is another one than that of the workflow %s", r.Version, reference)}
+	}
+	reference, err = definition.ParseReference(reference.Namespace + "/" + reference.Name + ":" + r.Version)
+	if err != nil {
+		err = &client.OptionError{Field: "version", Detail: err.Error()}
+	}
+	return reference, err
+}
+
+// timeout returns the value of an option that has two names.
+func timeout(field string, option, alias api.Span) (time.Duration, error) {
+	if alias.Given {
+		if option.Given && option != alias {
+			return 0, &client.OptionError{Field: field, Detail: "is given twice, with different values"}
+		}
+		option = alias
+	}
+	switch {
+	case !option.Given:
+		return 0, nil
+	case option.None:
+		return client.NoTimeout, nil
+	}
+	return option.Duration, client.CheckTimeout(field, option.Duration)
+}
+
+// deadline reads when an execution ends at the latest.
+func deadline(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		err = &client.OptionError{Field: "deadline", Detail: fmt.Sprintf("%q is not a time: it needs a date, a time and a zone, as in 2026-12-24T18:00:00Z", shorten.To(text, maxShown))}
+	}
+	return at, err
+}
+
+// maxShown is how many bytes of a wrong value stand in an error.
+const maxShown = 60
+
+// Start starts a run of a workflow that has been deployed, and describes it; again says that the run was there already.
+func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Description, again bool, err error) {
+	reference, options, err := c.StartOptions(r)
+	if err != nil {
+		return d, false, err
+	}
+	var input any
+	if len(r.Input) > 0 {
+		if input, err = expr.Decode(r.Input); err != nil {
+			return d, false, &client.OptionError{Field: "input", Detail: err.Error()}
+		}
+	}
+	run, err := c.engine.Start(ctx, reference.String(), input, options)
+	if err != nil {
+		return d, false, err
+	}
+	d, err = c.Describe(ctx, run.Instance)
+	return d, run.Again, err
+}

@@ -1,0 +1,55 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Upcoming is a deadline of a run.
+type Upcoming struct {
+	Run *client.Description
+	client.DescribedDeadline
+}
+
+// JSON returns its shape.
+func (u Upcoming) JSON() api.UpcomingDeadline {
+	return api.UpcomingDeadline{Run: u.Run.Instance.String(), Workflow: u.Run.Invocation.Workflow.String(), Deadline: api.NewDeadline(u.DescribedDeadline)}
+}
+
+// Deadlines returns the deadlines that pass within a time, of the runs whose namespaces are wanted, the first to pass first. A run that
+// cannot be described is given to unread, and keeps nobody from the others.
+func (c *Control) Deadlines(ctx context.Context, within time.Duration, wanted func(namespace string) bool, unread func(store.Instance, error)) ([]Upcoming, error) {
+	until := c.now().Add(within)
+	all := []Upcoming{}
+	err := c.client.Upcoming(ctx, until, func(i store.Instance) error {
+		if !wanted(i.Namespace) {
+			return nil
+		}
+		d, err := c.client.Describe(ctx, i)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return err
+		case store.RefusedAs(err) == store.NoSuch: // it has just been removed
+			return nil
+		case err != nil:
+			unread(i, err)
+			return nil
+		}
+		for _, in := range d.Deadlines {
+			if !in.At.After(until) {
+				all = append(all, Upcoming{d, in})
+			}
+		}
+		return nil
+	})
+	slices.SortStableFunc(all, func(a, b Upcoming) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Run.Instance.String(), b.Run.Instance.String()))
+	})
+	return all, err
+}

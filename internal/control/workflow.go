@@ -1,0 +1,108 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/graph"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// sent returns the document of a text that was sent: no file of this machine is read for it.
+func sent(text []byte) *swrun.Document {
+	d, _ := swrun.Parse("", text) // what is wrong with it is among its diagnostics
+	d.NoFiles = true
+	return d
+}
+
+// Validate returns what is found in a document. Nothing is read from the network for it.
+func (c *Control) Validate(text []byte) api.Findings {
+	d := sent(text)
+	if d.Err() == nil {
+		_ = d.Check(swrun.CheckConfig{}) // what it finds is among the diagnostics
+	}
+	return api.Findings{Diagnostics: api.Diagnostics(d.Diagnostics)}
+}
+
+// Deploy deploys a document, which must be called as r says; again says that the same document was deployed already.
+func (c *Control) Deploy(ctx context.Context, r definition.Reference, text []byte) (w api.DeployedWorkflow, again bool, err error) {
+	d := sent(text)
+	if err := d.Err(); err != nil {
+		return w, false, err
+	}
+	if d.String() != r.String() {
+		return w, false, &client.OptionError{Field: "document", Detail: fmt.Sprintf("is %s, and was sent as %s", d, r)}
+	}
+	_, before, err := definition.Resolve(ctx, c.store, r)
+	if err != nil && store.RefusedAs(err) != store.NoSuch {
+		return w, false, err
+	}
+	if err := c.engine.Deploy(ctx, d); err != nil {
+		return w, false, err
+	}
+	if w, err = c.Deployed(ctx, r); err == nil {
+		w.Diagnostics = api.Diagnostics(d.Diagnostics)
+	}
+	return w, before == w.Definition, err
+}
+
+// Deployed returns a version of a workflow as it is deployed; definition.Latest stands for the latest.
+func (c *Control) Deployed(ctx context.Context, r definition.Reference) (api.DeployedWorkflow, error) {
+	found, w, err := c.deployed(ctx, r)
+	if err != nil {
+		return api.DeployedWorkflow{}, err
+	}
+	versions, err := definition.Versions(ctx, c.store, r)
+	if err != nil {
+		return api.DeployedWorkflow{}, err
+	}
+	return api.DeployedWorkflow{
+		Schema: api.SchemaWorkflow, Namespace: found.Namespace, Name: found.Name, Version: found.Version, Definition: found.digest,
+		Title: w.Document.Title, Summary: w.Document.Summary, Latest: len(versions) > 0 && versions[0] == found.Version, Versions: versions,
+		Document: w.Source.Data(""),
+	}, nil
+}
+
+// WorkflowText returns the text of a workflow that is deployed, as it was sent.
+func (c *Control) WorkflowText(ctx context.Context, r definition.Reference) (string, error) {
+	_, w, err := c.deployed(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return string(w.Source.Text), nil
+}
+
+// DrawWorkflow returns a drawing of a workflow that is deployed, in one of the forms of package graph.
+func (c *Control) DrawWorkflow(ctx context.Context, r definition.Reference, form string) (string, error) {
+	_, w, err := c.deployed(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return graph.Draw(w, form, terminal.Style{}), nil
+}
+
+// deployedAs is a reference with its version, and the digest of what is deployed under it.
+type deployedAs struct {
+	definition.Reference
+	digest string
+}
+
+func (c *Control) deployed(ctx context.Context, r definition.Reference) (deployedAs, *dsl.Workflow, error) {
+	resolved, digest, err := definition.Resolve(ctx, c.store, r)
+	found := deployedAs{resolved, digest}
+	if err != nil {
+		return found, nil, err
+	}
+	d, err := definition.Load(ctx, c.store, digest)
+	if err != nil {
+		return found, nil, err
+	}
+	w, _ := dsl.Parse(d.Name(), []byte(d.Document)) // it was checked when it was deployed
+	return found, w, nil
+}

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// commandRoutes serves what operators do with runs: with one, or with all that a filter chooses.
+func (s *Server) commandRoutes() {
+	for _, v := range control.Verbs() {
+		route(s, RoleOperator, huma.Operation{
+			OperationID: v.Name + "Runs", Method: http.MethodPost, Path: runsPath + "/" + v.Name, Tags: []string{"commands"},
+			Summary:     v.Name + " several runs",
+			Description: "Nothing is promised of all together: the outcome of each run is listed.",
+		}, func(ctx context.Context, in *bulkInput) (*bulkAnswer, error) { return s.bulk(ctx, v, &in.Body) })
+		if v.Name == client.VerbDelete { // of one run, that is DELETE
+			continue
+		}
+		route(s, RoleOperator, huma.Operation{
+			OperationID: v.Name + "Run", Method: http.MethodPost, Path: runPathPattern + "/" + v.Name, Tags: []string{"commands"}, DefaultStatus: http.StatusAccepted,
+			Summary:     v.Name + " a run",
+			Description: "Answers 202 when the command is stored: a worker carries it out. A run whose state forbids it is a problem with status 409.",
+		}, func(ctx context.Context, in *commandInput) (*acceptedAnswer, error) { return s.command(ctx, v, in) })
+	}
+}
+
+type commandInput struct {
+	RunPath
+	Body *api.CommandRequest `required:"false"`
+}
+
+type acceptedAnswer struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     api.Outcome
+}
+
+func (s *Server) command(ctx context.Context, v control.Verb, in *commandInput) (*acceptedAnswer, error) {
+	i, err := in.instance()
+	if err != nil {
+		return nil, err
+	}
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	if err := s.control.Send(ctx, v, []store.Instance{i}, reason)[0]; err != nil {
+		return nil, err
+	}
+	started := api.NewStarted(i)
+	return &acceptedAnswer{http.StatusAccepted, location(started), api.Outcome{Run: i.String(), Outcome: api.OutcomeAccepted}}, nil
+}
+
+type bulkInput struct{ Body api.BulkRequest }
+
+type bulkAnswer struct{ Body api.Outcomes }
+
+// maxBulk is how many runs one request may command.
+const maxBulk = 1000
+
+func (s *Server) bulk(ctx context.Context, v control.Verb, in *api.BulkRequest) (*bulkAnswer, error) {
+	answer := &bulkAnswer{api.Outcomes{Outcomes: []api.Outcome{}}}
+	all, more, err := s.chosen(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body.More = more
+	var sees []store.Instance
+	for _, i := range all {
+		if callerOf(ctx).Sees(i.Namespace) {
+			sees = append(sees, i)
+		} else {
+			answer.Body.Outcomes = append(answer.Body.Outcomes, refusedOutcome(i, notFound("run "+i.String())))
+		}
+	}
+	for n, err := range s.control.Send(ctx, v, sees, in.Reason) {
+		if err != nil {
+			answer.Body.Outcomes = append(answer.Body.Outcomes, refusedOutcome(sees[n], s.problem(ctx, err)))
+			continue
+		}
+		answer.Body.Outcomes = append(answer.Body.Outcomes, api.Outcome{Run: sees[n].String(), Outcome: api.OutcomeAccepted})
+	}
+	return answer, nil
+}
+
+func refusedOutcome(i store.Instance, p *api.Problem) api.Outcome {
+	return api.Outcome{Run: i.String(), Outcome: api.OutcomeRefused, Problem: p}
+}
+
+// chosen returns the runs that a request names, or that its filter chooses.
+func (s *Server) chosen(ctx context.Context, in *api.BulkRequest) (all []store.Instance, more bool, err error) {
+	switch {
+	case (len(in.Runs) > 0) == (in.Where != ""):
+		return nil, false, &client.OptionError{Field: "runs", Detail: "either these or `where` must be given"}
+	case in.Where != "":
+		chosen, err := ChoiceQuery{Where: in.Where}.choice(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		return s.control.Select(ctx, chosen, maxBulk)
+	}
+	for _, name := range in.Runs {
+		i, err := store.ParseInstance(name)
+		if err != nil {
+			return nil, false, &client.OptionError{Field: "runs", Detail: err.Error()}
+		}
+		all = append(all, i)
+	}
+	return all, false, nil
+}

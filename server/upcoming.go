@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+func (s *Server) upcomingRoutes() {
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "listDeadlines", Method: http.MethodGet, Path: "/v1/deadlines", Tags: []string{"runs"},
+		Summary: "The deadlines that pass soon, of all runs, the first to pass first",
+	}, s.listDeadlines)
+}
+
+type deadlinesInput struct {
+	Within    string `query:"within" default:"5m" doc:"That pass within this time: 5m, or a number of seconds."`
+	Namespace string `query:"namespace" doc:"Only those of runs of this namespace."`
+	Page
+}
+
+type deadlinesAnswer struct {
+	Link string                 `header:"Link" doc:"The next page, if there is one."`
+	Body []api.UpcomingDeadline `nullable:"false"`
+}
+
+func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadlinesAnswer, error) {
+	within, err := api.ParseSpan(in.Within)
+	if err != nil || within <= 0 {
+		return nil, &client.OptionError{Field: "within", Detail: "must be longer than nothing, for example 5m"}
+	}
+	caller := callerOf(ctx)
+	wanted := func(namespace string) bool {
+		return caller.Sees(namespace) && (in.Namespace == "" || in.Namespace == namespace)
+	}
+	found, err := s.control.Deadlines(ctx, within, wanted, func(i store.Instance, err error) {
+		s.log.Info("a run cannot be described", "run", i.String(), "error", err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := []api.UpcomingDeadline{}
+	for _, u := range found {
+		all = append(all, u.JSON())
+	}
+	list, cursor, err := paged(all, &in.Page, func(u api.UpcomingDeadline) string { return u.At + " " + u.Run + " " + u.Pointer })
+	return &deadlinesAnswer{next("/v1/deadlines", cursor, "limit", in.limit(), "within", in.Within, "namespace", in.Namespace), list}, err
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/definition"
+)
+
+const workflowsPath, namePattern = "/v1/workflows", "/v1/workflows/{namespace}/{name}"
+
+// The media types in which a workflow is answered.
+const (
+	typeJSON    = "application/json"
+	typeYAML    = "application/yaml"
+	typeMermaid = "text/vnd.mermaid"
+	typeDOT     = "text/vnd.graphviz"
+)
+
+// maxDocument is more than a document may have, so that what is too large is reported as such.
+const maxDocument = 2 << 20
+
+func (s *Server) workflowRoutes() {
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "listWorkflows", Method: http.MethodGet, Path: workflowsPath, Tags: []string{"workflows"},
+		Summary: "The workflows that are deployed, with their versions",
+	}, s.listWorkflows)
+	route(s, RoleViewer, s.readsWorkflow(huma.Operation{
+		OperationID: "getLatestWorkflow", Method: http.MethodGet, Path: namePattern, Tags: []string{"workflows"},
+		Summary: "The latest version of a workflow",
+	}), func(ctx context.Context, in *NamePath) (*workflowAnswer, error) {
+		return s.getWorkflow(ctx, definition.Reference{Namespace: in.Namespace, Name: in.Name, Version: definition.Latest}, in.Accept)
+	})
+	route(s, RoleViewer, s.readsWorkflow(huma.Operation{
+		OperationID: "getWorkflow", Method: http.MethodGet, Path: namePattern + "/{version}", Tags: []string{"workflows"},
+		Summary: "A version of a workflow",
+	}), func(ctx context.Context, in *VersionPath) (*workflowAnswer, error) {
+		return s.getWorkflow(ctx, in.reference(), in.Accept)
+	})
+	route(s, RoleAuthor, huma.Operation{
+		OperationID: "putWorkflow", Method: http.MethodPut, Path: namePattern + "/{version}", Tags: []string{"workflows"}, DefaultStatus: http.StatusCreated,
+		Summary:      "Deploy a document",
+		Description:  "The body is the document, YAML or JSON, whatever its media type. Answers 201, or 200 if exactly this document is deployed already. A version never changes: another document is a problem with status 409.",
+		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
+		Responses: map[string]*huma.Response{"200": {Description: "It is deployed already", Content: map[string]*huma.MediaType{typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}}}},
+	}, s.putWorkflow)
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "validate", Method: http.MethodPost, Path: "/v1/validate", Tags: []string{"workflows"},
+		Summary: "What is found in a document", MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
+	}, func(_ context.Context, in *validateInput) (*findingsAnswer, error) {
+		return &findingsAnswer{s.control.Validate(in.RawBody)}, nil
+	})
+}
+
+func documentBody() *huma.RequestBody {
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "A workflow document"}}
+	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		typeYAML: text, typeJSON: {Schema: &huma.Schema{Description: "A workflow document"}},
+	}}
+}
+
+func (s *Server) readsWorkflow(o huma.Operation) huma.Operation {
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	o.Description = "The header Accept chooses the form: JSON with what is known of it, the document as it was deployed, or a drawing."
+	o.Responses = map[string]*huma.Response{"200": {Description: "The workflow", Content: map[string]*huma.MediaType{
+		typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}, typeYAML: text, typeMermaid: text, typeDOT: text,
+	}}}
+	return o
+}
+
+type workflowsAnswer struct {
+	Link string         `header:"Link" doc:"The next page, if there is one."`
+	Body []api.Workflow `nullable:"false"`
+}
+
+func (s *Server) listWorkflows(ctx context.Context, in *Page) (*workflowsAnswer, error) {
+	all, err := s.control.Workflows(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(w api.Workflow) bool { return !callerOf(ctx).Sees(w.Namespace) })
+	list, cursor, err := paged(all, in, func(w api.Workflow) string { return w.Namespace + "/" + w.Name })
+	return &workflowsAnswer{next(workflowsPath, cursor, "limit", in.limit()), list}, err
+}
+
+type NamePath struct {
+	Namespace string `path:"namespace"`
+	Name      string `path:"name"`
+	Accept    string `header:"Accept" hidden:"true"`
+}
+
+type VersionPath struct {
+	NamePath
+	Version string `path:"version"`
+}
+
+func (in *VersionPath) reference() definition.Reference {
+	return definition.Reference{Namespace: in.Namespace, Name: in.Name, Version: in.Version}
+}
+
+type workflowAnswer struct {
+	Status      int
+	Location    string `header:"Location"`
+	ContentType string `header:"Content-Type"`
+	Vary        string `header:"Vary"`
+	Body        any
+}
+
+func (s *Server) getWorkflow(ctx context.Context, r definition.Reference, accept string) (*workflowAnswer, error) {
+	chosen, err := negotiated(accept, typeJSON, typeYAML, typeMermaid, typeDOT)
+	if err != nil {
+		return nil, err
+	}
+	answer := &workflowAnswer{Status: http.StatusOK, ContentType: chosen, Vary: "Accept"}
+	switch chosen {
+	case typeJSON:
+		answer.Body, err = s.control.Deployed(ctx, r)
+	case typeYAML:
+		text := ""
+		text, err = s.control.WorkflowText(ctx, r)
+		answer.Body = []byte(text)
+	default:
+		drawing := ""
+		drawing, err = s.control.DrawWorkflow(ctx, r, map[string]string{typeMermaid: "mermaid", typeDOT: "dot"}[chosen])
+		answer.Body = []byte(drawing)
+	}
+	return answer, err
+}
+
+type putInput struct {
+	VersionPath
+	RawBody []byte
+}
+
+func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer, error) {
+	w, again, err := s.control.Deploy(ctx, in.reference(), in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	answer := &deployedAnswer{Status: http.StatusCreated, Body: w}
+	answer.Location = workflowsPath + "/" + url.PathEscape(w.Namespace) + "/" + url.PathEscape(w.Name) + "/" + url.PathEscape(w.Version)
+	if again {
+		answer.Status = http.StatusOK
+	}
+	return answer, nil
+}
+
+type deployedAnswer struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     api.DeployedWorkflow
+}
+
+type validateInput struct{ RawBody []byte }
+
+type findingsAnswer struct{ Body api.Findings }
