@@ -1,32 +1,34 @@
 package doctor
 
 // Check is one thing that doctor looks at, with its explanation.
-type Check struct{ Code, Title, Story string }
+type Check struct{ Code, Name, Title, Story string }
 
 // Checks returns all of them, sorted by code.
 func Checks() []Check {
 	return []Check{
-		{"SD001", "whether the store can be opened",
+		{"SD001", "store", "whether the store can be opened",
 			"Runs live in the store that --store names, or else SWRUN_STORE, or else in .swrun/store.db of the project: the nearest folder,\nfrom the working folder upward, that has a .swrun, a swrun.yaml or a .git. One process at a time has a file; any number of\nworkers share a Redis. Without a store nothing can be started or looked at (exit 7)."},
-		{"SD002", "what is lost when the server of the store crashes",
+		{"SD002", "durability", "what is lost when the server of the store crashes",
 			"A run is only as durable as the Redis that keeps it. With `appendonly no` a crash loses everything since the last save; with\n`appendfsync everysec` a crash of the machine loses about a second; with `appendfsync always` nothing that was confirmed.\n--require-durability everysec or fsync refuses a server that promises less."},
-		{"SD003", "how much memory the server has left",
+		{"SD003", "memory", "how much memory the server has left",
 			"A Redis without maxmemory grows until its machine kills it. With maxmemory and the policy noeviction it refuses writes in time:\nfrom 90 % on no new runs are taken, so that those that are there can end. Delete old runs with swrun worker --retention, or\nraise maxmemory."},
-		{"SD004", "whether the store's clock agrees with this machine's",
+		{"SD004", "clock", "whether the store's clock agrees with this machine's",
 			"Deadlines and leases follow the store's clock alone, so that a wrong clock of a worker ends nothing early. But people read times\nby their own clocks. Synchronize both with NTP."},
-		{"SD005", "how fast the store answers",
+		{"SD005", "latency", "how fast the store answers",
 			"A durable step takes at least one answer of the store. More than 20 ms means that the workers are far away from it, or that the\nserver is busy."},
-		{"SD006", "what the store has counted of itself",
+		{"SD006", "indexes", "what the store has counted of itself",
 			"Runs that are ready, that wait, and that have ended; messages on their way; and signs of trouble: confirmed writes that were lost\n(a failover or a restore), jumps of the server's clock, and repairs of indexes. Repairs without a loss before them are a bug:\nplease report them."},
-		{"SD007", "whether the server has corrections that matter",
+		{"SD007", "patches", "whether the server has corrections that matter",
 			"Versions of Redis without the corrections of CVE-2025-49844 let a user who may run scripts take over the server. Some\ndistributions correct older versions without changing their number."},
-		{"SD008", "whether what is sent to the server is encrypted",
+		{"SD008", "encryption", "whether what is sent to the server is encrypted",
 			"Runs, and with them what workflows work on, cross the network in plain text, the password too. Use rediss://, unless server and\nworkers are alone on their network."},
-		{"SD009", "whether runs are overdue",
+		{"SD009", "overdue", "whether runs are overdue",
 			"A run whose timer, deadline or start has come is taken by a worker within milliseconds. One that has waited for more than five\nseconds has none, or none with room. Its deadlines are kept: what happens after them comes too late, whenever it is taken."},
-		{"SD010", "whether there is a worker",
+		{"SD010", "workers", "whether there is a worker",
 			"Runs go on only while a worker runs: swrun worker or serve, or swrun run --id for its own run. On Redis those are counted that\nlisten for work; a local file is open in one process only, which is doctor now."},
-		{"SD011", "whether runs are quarantined",
+		{"SD011", "quarantine", "whether runs are quarantined",
 			"A run that has lost its worker again and again at one step is quarantined: its work stops, so that it cannot take down more\nworkers, and only its deadlines are kept. It stays so until somebody releases it. swrun ls --status quarantined lists such runs,\nswrun describe shows the step. Mend what kills the workers, often a lack of memory; then swrun retry lets the run go on."},
+		{"SD012", "versions", "whether all workers are of one version",
+			"While a deployment is upgraded, workers of two versions share its runs, and that works. Afterwards an old one that was forgotten\nlacks what the new one can do, and its corrections. swrun workers shows which is which."},
 	}
 }

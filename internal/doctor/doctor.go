@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/redisstore"
 	"github.com/swrun/swrun/runtime/store"
@@ -15,18 +16,50 @@ import (
 
 // Finding is one thing that doctor has looked at.
 type Finding struct {
-	Code  string `json:"code"`
-	Level string `json:"level"` // ok, warning or error
-	What  string `json:"what"`
-	Fix   string `json:"fix,omitempty"`
+	Code  string
+	Level string // OK, Note, Warning or Error
+	What  string
+	Fix   string
 }
 
 // The levels of findings.
 const (
 	OK      = "ok"
-	Warning = "warning"
-	Error   = "error"
+	Note    = "note"    // nothing that a run could miss
+	Warning = "warning" // something that a deployment should have, and has not
+	Error   = "error"   // the store does not take new runs, or nothing at all
 )
+
+// Report returns findings as programs see them. Its status is that of the worst; notes do not count.
+func Report(found []Finding) api.Health {
+	names := map[string]string{}
+	for _, c := range Checks() {
+		names[c.Code] = c.Name
+	}
+	report := api.Health{Schema: api.SchemaHealth, Status: OK, Checks: []api.HealthCheck{}}
+	for _, x := range found {
+		if x.Level == Error || x.Level == Warning && report.Status == OK {
+			report.Status = x.Level
+		}
+		report.Checks = append(report.Checks, api.HealthCheck{Code: x.Code, Name: names[x.Code], Status: x.Level, Reason: x.What, Fix: x.Fix})
+	}
+	return report
+}
+
+// Opened is what is found of a store that could be opened: because of what it was looked for there.
+func Opened(s *swrun.Store, because string) Finding {
+	return Finding{"SD001", OK, fmt.Sprintf("the store %s can be opened and written to: %s (%s)", s, layout(s.Layout()), because), ""}
+}
+
+// Unopened is what is found of a store that could not be opened.
+func Unopened(err error, because, fix string) Finding {
+	return Finding{"SD001", Error, err.Error() + " (" + because + ")", fix}
+}
+
+// Missing is what is found of a store that the first run makes.
+func Missing(name, because string) Finding {
+	return Finding{"SD001", OK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", name, because), ""}
+}
 
 // Examine looks at a store that could be opened.
 func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding {
@@ -48,8 +81,8 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Findin
 	return append(found, workers(ctx, s, &counted)...)
 }
 
-// Layout says how a store is laid out.
-func Layout(l store.Layout) string {
+// layout says how a store is laid out.
+func layout(l store.Layout) string {
 	return fmt.Sprintf("deployment %s, %s, schema %d", l.Deployment, terminal.Counted(l.Partitions, "partition"), l.Schema)
 }
 
@@ -69,10 +102,10 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time) []Finding
 	}
 	answer := Finding{"SD005", OK, fmt.Sprintf("the store answers in %s", terminal.Elapsed(best)), ""}
 	if best > 20*time.Millisecond {
-		answer = Finding{"SD005", Warning, answer.What, "run the workers nearer to the store: a durable step takes at least that long"}
+		answer = Finding{"SD005", Note, answer.What, "run the workers nearer to the store: a durable step takes at least that long"}
 	}
 	if skew.Abs() > time.Second {
-		return []Finding{answer, {"SD004", Warning, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
+		return []Finding{answer, {"SD004", Note, fmt.Sprintf("the store's clock differs from this machine's by %s", terminal.Elapsed(skew.Abs())), "deadlines follow the store's clock; synchronize both with NTP"}}
 	}
 	return []Finding{answer, {"SD004", OK, "the store's clock agrees with this machine's", ""}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/swrun/swrun"
@@ -76,16 +77,39 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 		lateness = Finding{"SD009", Warning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
 			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
 	}
-	return []Finding{lateness, present(ctx, s, counted.Ready+counted.Waiting)}
+	return append([]Finding{lateness}, present(ctx, s, counted.Ready+counted.Waiting)...)
 }
 
-// present reports whether there is a worker, if unfinished runs need one.
-func present(ctx context.Context, s *swrun.Store, live int64) Finding {
+// present reports whether there is a worker, if unfinished runs need one, and of which versions the workers are.
+func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	workers, err := s.Workers(ctx)
 	if err != nil {
-		return Finding{"SD010", Warning, err.Error(), "let the user of the store run PUBSUB NUMSUB"}
+		return []Finding{{"SD010", Note, err.Error(), "let the user of the store run PUBSUB NUMSUB"}}
 	}
-	connected, where := len(presence.Serving(workers)), "no worker is connected"
+	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers)}
+}
+
+// versions reports whether all workers are of one version.
+func versions(workers []presence.Worker) Finding {
+	var all []string
+	for _, w := range workers {
+		if !slices.Contains(all, w.Version) {
+			all = append(all, w.Version)
+		}
+	}
+	slices.Sort(all)
+	switch len(all) {
+	case 0:
+		return Finding{"SD012", OK, "no worker is of another version", ""}
+	case 1:
+		return Finding{"SD012", OK, "all workers are of version " + all[0], ""}
+	}
+	return Finding{"SD012", Warning, "workers of several versions are there: " + strings.Join(all, ", "), "finish the upgrade: stop the older workers"}
+}
+
+// served reports whether a worker is there.
+func served(s *swrun.Store, connected int, live int64) Finding {
+	where := "no worker is connected"
 	if s.Local() {
 		where = "no other process has the store open"
 	}

@@ -1,0 +1,20 @@
+package api
+
+// SchemaHealth is the `schema` of Health.
+const SchemaHealth = "swrun/v1/health"
+
+// Health is whether a deployment is well: what swrun doctor prints, and what /v1/health answers.
+type Health struct {
+	Schema string        `json:"schema"`
+	Status string        `json:"status" enum:"ok,warning,error" doc:"That of the worst check. error: the store does not take new runs, or nothing at all."`
+	Checks []HealthCheck `json:"checks" nullable:"false"`
+}
+
+// HealthCheck is one thing that was looked at.
+type HealthCheck struct {
+	Code   string `json:"code" doc:"swrun explain tells more about it."`
+	Name   string `json:"name"`
+	Status string `json:"status" enum:"ok,note,warning,error"`
+	Reason string `json:"reason" doc:"What was found."`
+	Fix    string `json:"fix,omitempty" doc:"What to do about it."`
+}

@@ -1,0 +1,23 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/doctor"
+)
+
+// healthWithin is how long the store may take to tell whether the deployment is well.
+const healthWithin = 5 * time.Second
+
+// Health returns whether the deployment is well: the checks of swrun doctor. Several that ask at once share one answer.
+func (c *Control) Health(ctx context.Context) api.Health {
+	shared, _, _ := c.health.Do("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthWithin)
+		defer cancel()
+		found := []doctor.Finding{doctor.Opened(c.store, "it is served")}
+		return doctor.Report(append(found, doctor.Examine(ctx, c.store, c.now)...)), nil
+	})
+	return shared.(api.Health)
+}
