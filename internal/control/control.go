@@ -7,6 +7,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/runtime/client"
@@ -19,6 +21,7 @@ type Control struct {
 	client *client.Client
 	tokens *access.Tokens
 	now    func() time.Time
+	health singleflight.Group // of those who ask whether it is well
 }
 
 // New returns what asks the deployment of an engine and its store.

@@ -66,11 +66,12 @@ func Examine(ctx context.Context, s *swrun.Store, now func() time.Time) []Findin
 	var found []Finding
 	if redis, ok := s.Store.(*redisstore.Store); ok {
 		facts, err := redis.Facts(ctx)
-		if err != nil {
-			return append(found, Finding{"SD002", Error, err.Error(), "let the user of the store read INFO"})
+		if err != nil { // whether the store answers at all is found out below
+			found = append(found, Finding{"SD002", Warning, err.Error(), "let the user of the store read INFO"})
+		} else {
+			found = append(found, persistence(facts), room(facts))
+			found = append(found, exposure(facts, s.URL())...)
 		}
-		found = append(found, persistence(facts), room(facts))
-		found = append(found, exposure(facts, s.URL())...)
 	}
 	found = append(found, clocks(ctx, s, now)...)
 	counted, err := store.Total(ctx, s)
