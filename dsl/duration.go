@@ -163,21 +163,26 @@ func (o *object) duration(name string) *Duration {
 	if n == nil {
 		return nil
 	}
-	at, before := o.at.Key(name), len(o.p.found.Errors())
+	return o.p.duration(n, o.at.Key(name), name)
+}
+
+// duration decodes a duration of which name says what it is.
+func (p *parser) duration(n *yaml.Node, at Pointer, name string) *Duration {
+	before := len(p.found.Errors())
 	d := &Duration{}
 	switch {
 	case n.Kind == yaml.MappingNode:
-		d = o.p.inlineDuration(n, at)
-	case source.IsText(n) && o.p.reportIfEmpty(n, at, name):
+		d = p.inlineDuration(n, at)
+	case source.IsText(n) && p.reportIfEmpty(n, at, name):
 	case source.IsText(n) && delimited.Is(n.Value):
 		d.Expression = n.Value
 	case source.IsText(n):
-		*d = o.p.literalDuration(n, at)
+		*d = p.literalDuration(n, at)
 	default:
-		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, source.Describe(n)), Pointer: at,
-			Range: o.p.src.RangeOf(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
+		p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be a duration, got %s", name, source.Describe(n)), Pointer: at,
+			Range: p.src.RangeOf(n), Help: "write an object such as {seconds: 2}, or ISO 8601 such as PT2S"})
 	}
-	d.Pointer, d.broken = at, len(o.p.found.Errors()) > before
+	d.Pointer, d.broken = at, len(p.found.Errors()) > before
 	return d
 }
 

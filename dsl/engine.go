@@ -18,6 +18,9 @@ type TaskEngine struct {
 	ParentClose string
 	// SoftDeadline is after how long the task is late. It goes on all the same.
 	SoftDeadline *Duration
+	// BackoffList is how long a try waits before each retry, the last one also before those that follow. It takes the place of the
+	// delay and the backoff of its policy.
+	BackoffList []*Duration
 }
 
 // WorkflowEngine is what a document asks of the engine, under metadata.swrun of the document.
@@ -47,12 +50,27 @@ func (o *object) engine(what string, allowed ...string) *object {
 }
 
 func (o *object) taskEngine() (e TaskEngine) {
-	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose", "softDeadline"); options != nil {
+	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose", "softDeadline", "backoffList"); options != nil {
 		e.AtMostOnce = options.enum("delivery", "at-least-once", "at-most-once") == "at-most-once"
 		e.ParentClose = options.enum("parentClose", ParentCloseCancel, ParentCloseTerminate, ParentCloseAbandon)
 		e.SoftDeadline = options.fixedDuration("softDeadline")
+		e.BackoffList = options.delays("backoffList")
 	}
 	return e
+}
+
+// delays decodes a list of at least one duration, none of which is an expression.
+func (o *object) delays(name string) (all []*Duration) {
+	items := o.list(name)
+	if n := o.value(name); n != nil && n.Kind == yaml.SequenceNode && len(items) == 0 {
+		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must have at least one duration", name), Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n)})
+	}
+	for i, n := range items {
+		if d := o.p.duration(n, o.at.Key(name).Index(i), name); o.p.isFixed(d, n, name) {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 func (o *object) workflowEngine() (e WorkflowEngine) {
@@ -65,20 +83,26 @@ func (o *object) workflowEngine() (e WorkflowEngine) {
 // fixedDuration decodes a duration that is no expression and longer than nothing; nil if it is absent or wrong.
 func (o *object) fixedDuration(name string) *Duration {
 	d := o.duration(name)
-	if d == nil || d.broken {
+	if d == nil {
 		return nil
 	}
 	n := o.value(name)
-	wrong := ""
 	switch {
-	case d.Expression != "":
-		wrong = "is not evaluated, and must be a duration"
+	case !o.p.isFixed(d, n, name):
+		return nil
 	case *d == Duration{Pointer: d.Pointer}:
-		wrong = "must be longer than nothing"
-	default:
-		return d
+		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must be longer than nothing", name), Pointer: d.Pointer, Range: o.p.src.RangeOf(n), Help: helpDuration})
+		return nil
 	}
-	o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` %s", name, wrong), Pointer: d.Pointer, Range: o.p.src.RangeOf(n),
-		Help: "write an object such as {minutes: 2}, or ISO 8601 such as PT2M"})
-	return nil
+	return d
+}
+
+const helpDuration = "write an object such as {minutes: 2}, or ISO 8601 such as PT2M"
+
+// isFixed reports whether a duration is right and no expression, which is reported.
+func (p *parser) isFixed(d *Duration, n *yaml.Node, name string) bool {
+	if d.Expression != "" {
+		p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` is not evaluated, and must be a duration", name), Pointer: d.Pointer, Range: p.src.RangeOf(n), Help: helpDuration})
+	}
+	return !d.broken && d.Expression == ""
 }

@@ -21,14 +21,31 @@ type RetryPolicy struct {
 	LimitDuration   *Duration
 	JitterFrom      *Duration
 	JitterTo        *Duration
+	// Delays are those before each retry, the last one also before those that follow. They take the place of Delay and Backoff.
+	Delays []*Duration
 }
 
-// RetryPolicyOf returns the retry policy of a catch, or the one in use.retries that it names; nil if there is none.
+// RetryPolicyOf returns the retry policy of a catch, or the one in use.retries that it names, with the delays that its task lists; nil if
+// there is none.
 func (w *Workflow) RetryPolicyOf(c *Catch) *RetryPolicy {
+	policy := c.Retry
 	if c.RetryUse.Name != "" {
-		return w.Use.Retries[c.RetryUse.Name]
+		policy = w.Use.Retries[c.RetryUse.Name]
 	}
-	return c.Retry
+	if policy == nil || len(c.delays) == 0 {
+		return policy
+	}
+	listed := *policy
+	listed.Delays = c.delays
+	return &listed
+}
+
+// ListedDelay returns the delay before retry n, which counts from 1, if the policy lists its delays; nil otherwise.
+func (r *RetryPolicy) ListedDelay(n int) *Duration {
+	if len(r.Delays) == 0 {
+		return nil
+	}
+	return r.Delays[min(n, len(r.Delays))-1]
 }
 
 // The delay of a policy that gives none.
@@ -39,8 +56,11 @@ const (
 
 // DelayBefore returns how long retry n, which counts from 1, waits without jitter; delay is the length of the policy's own
 // delay (semantics 7.10). A policy that gives neither delay nor jitter waits half a second that grows with its backoff,
-// exponentially if it gives none: 1 s, 2 s, 4 s and so on, up to two minutes.
+// exponentially if it gives none: 1 s, 2 s, 4 s and so on, up to two minutes. Of a policy that lists its delays, delay is the one of the list.
 func (r *RetryPolicy) DelayBefore(n int, delay time.Duration) time.Duration {
+	if len(r.Delays) > 0 {
+		return delay
+	}
 	if !r.usesDefaultDelay() {
 		return grown(delay, r.Backoff, n)
 	}
@@ -53,7 +73,7 @@ func (r *RetryPolicy) DelayBefore(n int, delay time.Duration) time.Duration {
 
 // usesDefaultDelay reports whether the policy leaves open how long to wait.
 func (r *RetryPolicy) usesDefaultDelay() bool {
-	return r.Delay == nil && r.JitterFrom == nil && r.JitterTo == nil
+	return r.Delay == nil && r.JitterFrom == nil && r.JitterTo == nil && len(r.Delays) == 0
 }
 
 // grown returns the delay before retry n, at most duration.Max.

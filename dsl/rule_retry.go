@@ -7,15 +7,15 @@ import (
 	"github.com/swrun/swrun/internal/duration"
 )
 
-// checkRetries: SW305 more retries than the time allows, SW306 retries without an end, SW308 odd durations.
+// checkRetries: SW305 more retries than the time allows, SW306 retries without an end, SW308 odd durations, SW310 idle lists of delays.
 func checkRetries(c *checker) {
 	c.walkScopes(func(t Task, outer scope) {
 		try, ok := t.(*TryTask)
-		if !ok {
-			return
+		var policy *RetryPolicy
+		if ok {
+			policy = c.w.RetryPolicyOf(&try.Catch)
 		}
-		policy := c.w.RetryPolicyOf(&try.Catch)
-		if policy == nil {
+		if c.reportIdleDelays(t, policy); policy == nil {
 			return
 		}
 		c.retryDurations(policy)
@@ -34,6 +34,22 @@ func checkRetries(c *checker) {
 	})
 }
 
+// reportIdleDelays reports a list of delays that is for no policy, and what of a policy such a list takes the place of.
+func (c *checker) reportIdleDelays(t Task, policy *RetryPolicy) {
+	if len(t.Base().Engine.BackoffList) == 0 {
+		return
+	}
+	at := t.Base().Pointer.Key("metadata").Key("swrun").Key("backoffList")
+	switch {
+	case policy == nil:
+		c.add(Diagnostic{Code: "SW310", Pointer: at, Range: c.w.Source.Key(at), Message: "`backoffList` has no effect: this task has no retry policy",
+			Help: "put it on a try whose catch has `retry`"})
+	case policy.Delay != nil || policy.Backoff != "":
+		c.add(Diagnostic{Code: "SW310", Pointer: at, Range: c.w.Source.Key(at), Message: "`backoffList` takes the place of the policy's `delay` and `backoff`, which have no effect",
+			Help: "leave out one or the other"})
+	}
+}
+
 func (c *checker) retryDurations(policy *RetryPolicy) {
 	from, knownFrom := knownLength(policy.JitterFrom)
 	to, knownTo := knownLength(policy.JitterTo)
@@ -50,12 +66,16 @@ func (c *checker) retryDurations(policy *RetryPolicy) {
 // reportLateRetries: SW305, adds up the delays of a policy and compares the sum with the time limit around it.
 func (c *checker) reportLateRetries(try *TryTask, policy *RetryPolicy, s scope) {
 	delay, known := knownLength(policy.Delay)
-	if !known && !policy.usesDefaultDelay() || policy.AttemptCount == nil || s.limit == 0 || delay == 0 && !policy.usesDefaultDelay() {
+	known = known || len(policy.Delays) > 0
+	if !known && !policy.usesDefaultDelay() || policy.AttemptCount == nil || s.limit == 0 || known && delay == 0 && len(policy.Delays) == 0 {
 		return
 	}
 	var sum time.Duration
 	delays := ""
 	for n := 1; n <= min(*policy.AttemptCount, 60); n++ {
+		if listed := policy.ListedDelay(n); listed != nil {
+			delay, _ = knownLength(listed)
+		}
 		next := policy.DelayBefore(n, delay)
 		if n <= 5 {
 			delays += "+" + duration.Format(next)

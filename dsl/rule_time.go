@@ -42,22 +42,40 @@ func checkTimes(c *checker) {
 		c.reportShortTimeout(limit, c.w.Timeout.Pointer)
 		c.reportAlwaysTimesOut(limit, c.minDurationOfList(c.w.Do), c.w.Timeout.Pointer, "the workflow")
 	}
+	whole, engine := c.inside(scope{}, c.w.Timeout), c.w.Document.Engine
+	c.reportNeverFirst(engine.RunTimeout, whole, "this run timeout")
+	if run, known := knownLength(engine.RunTimeout); known && (whole.limit == 0 || run < whole.limit) {
+		whole.limit, whole.at = run, engine.RunTimeout.Pointer
+	}
+	c.reportNeverFirst(engine.SoftDeadline, whole, "this soft deadline")
 	c.walkScopes(func(t Task, outer scope) {
 		timeout := t.Base().Timeout
+		c.reportNeverFirst(t.Base().Engine.SoftDeadline, c.inside(outer, timeout), "this soft deadline")
 		limit, known := knownLength(c.w.TimeoutAfter(timeout))
 		if !known {
 			return
 		}
-		if outer.limit > 0 && limit >= outer.limit {
-			c.add(Diagnostic{
-				Code: "SW301", Pointer: timeout.Pointer,
-				Message: fmt.Sprintf("this timeout of %s never fires: one of %s around it comes first", duration.Format(limit), duration.Format(outer.limit)),
-				Related: related(c.w.Source.Key(outer.at), "the one around it"),
-			})
-		}
+		c.reportNeverFires(limit, timeout.Pointer, outer, "this timeout")
 		c.reportShortTimeout(limit, timeout.Pointer)
 		c.reportAlwaysTimesOut(limit, c.minDuration(t), timeout.Pointer, fmt.Sprintf("`%s`", t.Base().Name))
 	})
+}
+
+// reportNeverFirst reports a bound that is not shorter than the timeout that ends its scope; none if it is nil.
+func (c *checker) reportNeverFirst(bound *Duration, s scope, what string) {
+	if limit, known := knownLength(bound); known {
+		c.reportNeverFires(limit, bound.Pointer, s, what)
+	}
+}
+
+func (c *checker) reportNeverFires(limit time.Duration, at Pointer, outer scope, what string) {
+	if outer.limit > 0 && limit >= outer.limit {
+		c.add(Diagnostic{
+			Code: "SW301", Pointer: at,
+			Message: fmt.Sprintf("%s of %s never fires: one of %s around it comes first", what, duration.Format(limit), duration.Format(outer.limit)),
+			Related: related(c.w.Source.Key(outer.at), "the one around it"),
+		})
+	}
 }
 
 func (c *checker) reportAlwaysTimesOut(limit, least time.Duration, at Pointer, what string) {

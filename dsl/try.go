@@ -61,6 +61,7 @@ type Catch struct {
 	RetryUse   Reference    // in use.retries
 	Do         TaskList     // nil if absent
 	Then       string
+	delays     []*Duration // metadata.swrun.backoffList of the task: for its policy
 }
 
 func parseTry(p *parser, o *object, base TaskBase) Task {
@@ -73,7 +74,7 @@ func parseTry(p *parser, o *object, base TaskBase) Task {
 	c := p.object(n, t.Catch.Pointer, "`catch`", "errors", "as", "when", "exceptWhen", "retry", "do", "then")
 	t.Catch = Catch{
 		Pointer: c.at, Errors: p.errorFilter(c), As: c.variable("as", "error"), When: c.expression("when"),
-		ExceptWhen: c.expression("exceptWhen"), Do: c.tasks("do"), Then: c.text("then"),
+		ExceptWhen: c.expression("exceptWhen"), Do: c.tasks("do"), Then: c.text("then"), delays: base.Engine.BackoffList,
 	}
 	switch retry := c.value("retry"); {
 	case retry == nil:

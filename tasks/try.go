@@ -38,11 +38,15 @@ func compileRetry(b *interpreter.Builder, c *dsl.Catch) *retry {
 		}
 		return nil
 	}
+	delay := b.Duration(policy.Delay)
+	if len(policy.Delays) > 0 {
+		delay = nil // it is not used
+	}
 	return &retry{
 		policy:          policy,
 		when:            b.Condition(policy.When),
 		exceptWhen:      b.Condition(policy.ExceptWhen),
-		delay:           b.Duration(policy.Delay),
+		delay:           delay,
 		attemptDuration: b.Duration(policy.AttemptDuration),
 		limitDuration:   b.Duration(policy.LimitDuration),
 		jitterFrom:      b.Duration(policy.JitterFrom),
@@ -203,6 +207,9 @@ func (r *retry) wait(s *interpreter.Scope, n int) (time.Duration, *errors.Error)
 	delay, err := span(s, r.delay)
 	if err != nil {
 		return 0, err
+	}
+	if listed := r.policy.ListedDelay(n); listed != nil {
+		delay = min(listed.AddTo(s.Now()).Sub(s.Now()), duration.Max)
 	}
 	delay = r.policy.DelayBefore(n, delay)
 	from, err := span(s, r.jitterFrom)
