@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
@@ -42,6 +44,9 @@ type Engine struct {
 	env     *environment
 	client  *client.Client
 	figures *worker.Figures
+	// activities are matched with the outside workers that poll through this engine.
+	activities *matching.Matcher
+	worker     atomic.Pointer[worker.Worker] // that works now; nil if none does
 }
 
 // minLease is shorter than any pause that a working process makes.
@@ -77,9 +82,18 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{store: s, config: c, env: e, figures: worker.NewFigures(), client: client.New(client.Config{
+	engine := &Engine{store: s, config: c, env: e, figures: worker.NewFigures(), client: client.New(client.Config{
 		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits,
-	})}, nil
+	})}
+	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue})
+	return engine, nil
+}
+
+// activityDue has the worker look at an activity in time.
+func (e *Engine) activityDue(partition int, at time.Time) {
+	if w := e.worker.Load(); w != nil {
+		w.Expect(partition, at)
+	}
 }
 
 // Figures returns what the engine has counted of the runs that it has worked on.
@@ -87,6 +101,10 @@ func (e *Engine) Figures() *worker.Figures { return e.figures }
 
 // Client returns what the engine looks after runs with: it lists, describes and commands many at once.
 func (e *Engine) Client() *client.Client { return e.client }
+
+// Activities returns what outside workers poll and report to: the activities of the runs in the store. What becomes available is found at once
+// while this engine works, and otherwise within a second.
+func (e *Engine) Activities() *matching.Matcher { return e.activities }
 
 // Deploy stores documents, with the resources that they need, under their namespaces, names and versions, so that they can be
 // started by name. If one of them is faulty (dsl.Diagnostics), none is stored. A *DeployedError says that another document is stored
@@ -260,6 +278,8 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 		}
 	})
 	w := worker.New(c)
+	e.worker.Store(w)
+	defer e.worker.Store(nil)
 	c.Log.Info("the worker is ready", "name", w.Name(), "store", e.store.String(), "concurrency", c.Concurrency, "partitions", e.store.Layout().Partitions)
 	w.Run(ctx)
 	stop(nil)
@@ -279,7 +299,7 @@ type storeFailure struct{ error }
 func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
-		Store: e.store, Compile: e.compile, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
+		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Figures: e.figures, Log: e.env.host.Log,
 		About: presence.Worker{Version: Version(), Process: os.Getpid(), Grants: e.env.host.grants()},
 	}

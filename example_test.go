@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/matching"
 )
 
 // Load a document, run it, and use its output.
@@ -146,6 +147,46 @@ func charge(_ context.Context, c swrun.Call) (any, error) {
 }
 
 // A `call` task may be performed in Go.
+func ExampleEngine_Activities() {
+	ctx, stop := context.WithCancel(context.Background())
+	resize, err := swrun.Parse("resize.yaml", []byte(`
+document: {dsl: 1.0.3, namespace: demo, name: resize, version: 1.0.0}
+do: [{picture: {call: 'activity:1.0.0@default', with: {type: resize, queue: images, timeouts: {startToClose: PT1M}}}}]
+`))
+	if err != nil {
+		panic(err)
+	}
+	store, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{})
+	if err != nil {
+		panic(err)
+	}
+	engine, err := swrun.NewEngine(store, swrun.EngineConfig{})
+	if err != nil {
+		panic(err)
+	}
+	worked := make(chan error, 1)
+	go func() { worked <- engine.Work(ctx) }()
+	run, err := engine.StartDocument(ctx, resize, map[string]any{"width": 640}, swrun.StartOptions{})
+	if err != nil {
+		panic(err)
+	}
+	tasks, err := engine.Activities().Poll(ctx, matching.Poll{Queues: []string{"images"}, Limit: 1, Worker: "example"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(tasks[0].Activity.Type, tasks[0].Input.V)
+	if err := engine.Activities().Complete(ctx, tasks[0].Token, "done"); err != nil {
+		panic(err)
+	}
+	result, err := run.Await(ctx)
+	fmt.Println(result.Output, err)
+	stop()
+	<-worked
+	// Output:
+	// resize map[width:640]
+	// done <nil>
+}
+
 func ExamplePerformer() {
 	document, _ := swrun.Parse("", []byte(payment))
 	host := swrun.Host{Calls: map[string]swrun.Performer{"charge@default": charge}}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // driver runs a case step by step: effects take no time and happen one after the other, time jumps when nothing is in
@@ -42,6 +44,7 @@ type caseRun struct {
 	state   *interpreter.State
 	again   bool
 	parent  *effectInFlight // what waits for it
+	waiting map[interpreter.EffectID]*store.Activity
 
 	steps   []step
 	records []interpreter.HistoryEvent
@@ -100,6 +103,15 @@ func (d *driver) advance() {
 		}
 		if !next.IsZero() && (wake.IsZero() || next.Before(wake)) {
 			wake = next
+		}
+	}
+	for _, i := range d.live {
+		for effect, a := range i.waiting { // a case has one at a time
+			if !a.Due.IsZero() && !d.now.Before(a.Due) {
+				d.expire(i, effect, a)
+				return
+			}
+			wake = interpreter.Earlier(wake, a.Due)
 		}
 	}
 	if at := d.nextToEnd(); at >= 0 {
@@ -216,6 +228,10 @@ func (d *driver) keep(i *caseRun, e interpreter.HistoryStep, withheld bool) {
 
 // drop takes an effect back, and with it the child that performs it.
 func (d *driver) drop(i *caseRun, id interpreter.EffectID) {
+	if i.waiting[id] != nil {
+		delete(i.waiting, id)
+		return
+	}
 	at := slices.IndexFunc(d.inFlight, func(f effectInFlight) bool { return f.run == i && f.effect.ID == id })
 	if at < 0 {
 		d.t.Errorf("an effect is cancelled that is not in flight: %d", id)
@@ -243,8 +259,12 @@ func (d *driver) end(i *caseRun) {
 
 func (d *driver) perform(f effectInFlight) {
 	d.t.Helper()
-	if f.effect.Route == interpreter.RouteChild {
+	switch f.effect.Route {
+	case interpreter.RouteChild:
 		d.performWorkflow(f)
+		return
+	case interpreter.RouteActivity:
+		d.schedule(f)
 		return
 	}
 	result, err := f.run.program.Performer(f.effect.Kind)(context.Background(), f.effect.Request)
@@ -258,6 +278,35 @@ func (d *driver) perform(f effectInFlight) {
 	if !f.effect.Detached {
 		d.step(f.run, interpreter.Finished{Effect: f.effect.ID, Result: result, Error: fault})
 	}
+}
+
+// schedule has an activity wait for a worker, who never comes.
+func (d *driver) schedule(f effectInFlight) {
+	d.t.Helper()
+	request, err := interpreter.ReadActivityRequest(f.effect.Request.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	a, failed := activity.New(f.effect.Request, request, d.now).Record()
+	if failed != nil {
+		d.t.Fatal(failed)
+	}
+	if f.run.waiting == nil {
+		f.run.waiting = map[interpreter.EffectID]*store.Activity{}
+	}
+	f.run.waiting[f.effect.ID] = a
+}
+
+func (d *driver) expire(i *caseRun, effect interpreter.EffectID, a *store.Activity) {
+	d.t.Helper()
+	to, event, err := activity.ExpireDirectly(store.ActivityID{Run: store.Instance{Namespace: "test", ID: "case"}, Effect: effect}, a, d.now)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if i.waiting[effect] = to; to == nil {
+		delete(i.waiting, effect)
+	}
+	d.step(i, event)
 }
 
 func (d *driver) performWorkflow(f effectInFlight) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
@@ -110,6 +111,11 @@ func (d *durable) pollAll() (busy bool) {
 		}
 		if len(work.Due) > 0 {
 			_, err := d.bench.store.Promote(d.t.Context(), store.Promote{Partition: p, Instances: work.Due})
+			d.must(err)
+			busy = true
+		}
+		if len(work.Activities) > 0 {
+			_, err := d.bench.store.ChangeActivities(d.t.Context(), store.ChangeActivities{Partition: p, Activities: work.Activities, Operation: activity.Expire{}})
 			d.must(err)
 			busy = true
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 )
 
-// protocolCall is a kind of call that speaks a protocol.
+// protocolCall is a kind of call that speaks a protocol, or a function of the default catalog that the engine itself performs.
 type protocolCall struct {
 	kind     Kind
 	protocol string // what `call` says
@@ -20,6 +20,7 @@ type protocolCall struct {
 func protocolCalls() []protocolCall {
 	return []protocolCall{
 		{KindCallA2A, "a2a", parseCallA2A},
+		{KindCallActivity, "activity:1.0.0@default", parseCallActivity},
 		{KindCallAsyncAPI, "asyncapi", parseCallAsyncAPI},
 		{KindCallGRPC, "grpc", parseCallGRPC},
 		{KindCallHTTP, "http", parseCallHTTP},

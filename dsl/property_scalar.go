@@ -124,6 +124,22 @@ func (o *object) count(name string) *int {
 	return i
 }
 
+// number decodes a number; ok is false if it is absent or wrong.
+func (o *object) number(name string) (v float64, ok bool) {
+	n := o.value(name)
+	if n == nil {
+		return 0, false
+	}
+	switch v := source.Data(n).(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	o.p.wrongType(n, o.at.Key(name), fmt.Sprintf("`%s` must be a number", name))
+	return 0, false
+}
+
 // wholeNumber reads an int; 2.0 is one too, as in JSON Schema.
 func wholeNumber(n *yaml.Node) (int, bool) {
 	if n.Kind != yaml.ScalarNode {

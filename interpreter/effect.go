@@ -17,6 +17,8 @@ const (
 	RoutePerform Route = ""        // a performer of the run's owner performs them
 	RouteChild   Route = "child"   // another run does: the request is a ChildRequest
 	RoutePublish Route = "publish" // they are events, each of which goes out after those that were emitted before it
+	// RouteActivity: an outside worker does, which fetches it; the request is an ActivityRequest.
+	RouteActivity Route = "activity"
 )
 
 // Effect is something that has to happen outside.
@@ -39,7 +41,10 @@ func (m *machine) effectFinished(ev Finished) {
 		ev.Result, ev.Error = nil, err
 	}
 	result := m.s.redact.EscapeReferences(ev.Result)
-	r := HistoryEvent{Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error}
+	r := HistoryEvent{
+		Type: EffectFinished, Effect: ev.Effect, Attempt: f.Effect.Attempt, Data: result, Error: ev.Error,
+		Worker: ev.Attempt.Worker, Timeout: ev.Attempt.Timeout,
+	}
 	if f.Effect.Confidential || m.s.redact.ContainsSecret(result) {
 		r.Data, m.result.Withheld = nil, true
 	}
@@ -47,7 +52,11 @@ func (m *machine) effectFinished(ev Finished) {
 	f.Effect = nil
 	f.changed()
 	if ev.Error != nil {
-		m.fail(f, ev.Error.At(f.pointer().Instance()))
+		err := ev.Error.At(f.pointer().Instance())
+		if ev.Attempt.Timeout != "" {
+			m.expired, m.expiredKind = err, ev.Attempt.Timeout
+		}
+		m.fail(f, err)
 		return
 	}
 	m.next(f, f.node.body.(Leaf).Finish(m.bodyScope(f), result))
@@ -79,7 +88,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	}
 	f.Effect = &InFlight{ID: effect.ID, StartedAt: m.now, Attempt: 1, AtMostOnce: f.node.atMostOnce, Request: body, Run: child}
 	f.Effect.Confidential = m.scope.confidential || confidential
-	if m.scope.readsSecret {
+	if m.scope.readsSecret || f.node.kind.Route == RouteActivity { // its driver stores it elsewhere
 		f.Effect.Request = nil
 	}
 	f.changed()

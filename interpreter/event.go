@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, SetDeadline,
-// Abort.
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, SetDeadline, Abort,
+// AttemptFailed and ReportedLate.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
@@ -35,6 +35,8 @@ type Finished struct {
 	Effect EffectID
 	Result any
 	Error  *errors.Error // nil if it ended well
+	// Attempt is the last one of an activity; zero for other effects.
+	Attempt Attempt
 }
 
 // Due says that time has passed, or that a step left work to do. It may come at any time, also too early.
@@ -133,6 +135,10 @@ func (m *machine) handle(ev Event) {
 		if !m.s.Status.Final() {
 			m.fault(ev.Error.At("/"))
 		}
+	case AttemptFailed:
+		m.attemptFailed(ev)
+	case ReportedLate:
+		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker})
 	case Suspend:
 		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: given(ev.Reason), Actor: ev.Actor})
 	case Resume:

@@ -20,6 +20,7 @@ type HistoryEvent struct {
 	Origin  dsl.Pointer      `json:"origin,omitempty"`  // where the task stands in the document, if that is not Pointer
 	Effect  EffectID         `json:"effect,omitempty"`  // that started, finished, or came too late
 	Attempt int              `json:"attempt,omitempty"` // of the effect or, for RetryScheduled, of the attempt to come
+	Worker  string           `json:"worker,omitempty"`  // the outside worker that made the attempt
 
 	// Run is another run that this is about, as namespace/id: the one that EffectStarted starts, or the one that has started this one
 	// in WorkflowStarted.
@@ -74,6 +75,7 @@ const (
 	ErrorCaught          HistoryEventType = "error.caught"   // Error was caught by the try CaughtBy
 	RetryScheduled       HistoryEventType = "retry.scheduled"
 	EffectStarted        HistoryEventType = "effect.started"
+	EffectRetried        HistoryEventType = "effect.retried" // an attempt of an activity failed with Error; the next one may begin at Until
 	EffectFinished       HistoryEventType = "effect.finished"
 	ResultLate           HistoryEventType = "result.late" // came after its task had ended, and was not used
 )

@@ -12,7 +12,7 @@ import (
 // HistoryStep is one step in a run's history: which event it was made for, when, and the history events that it led to. The
 // state of a run can be computed from its history steps (see Replay).
 type HistoryStep struct {
-	Event  string // start, finished, due, cancel, suspend, resume, release, deadline or abort
+	Event  string // one of EventStart...
 	At     time.Time
 	Events []HistoryEvent // at least one: a step without events has changed nothing
 	// State is the whole state after the step, if the step cannot be replayed from its events (Result.Withheld); nil
@@ -31,6 +31,9 @@ const (
 	EventRelease  = "release"
 	EventAbort    = "abort"
 	EventDeadline = "deadline"
+
+	EventAttemptFailed = "attempt-failed"
+	EventReportedLate  = "reported-late"
 )
 
 // NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
@@ -55,6 +58,10 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 		e.Event = EventAbort
 	case SetDeadline:
 		e.Event = EventDeadline
+	case AttemptFailed:
+		e.Event = EventAttemptFailed
+	case ReportedLate:
+		e.Event = EventReportedLate
 	}
 	return e
 }
@@ -65,11 +72,14 @@ func (e HistoryStep) cause(start Start) Event {
 	case EventStart:
 		return start
 	case EventFinished:
-		for _, r := range e.Events {
-			if r.Type == EffectFinished || r.Type == ResultLate {
-				return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error}
-			}
-		}
+		r := e.eventOf(EffectFinished, ResultLate)
+		return Finished{Effect: r.Effect, Result: r.Data, Error: r.Error, Attempt: attemptOf(r)}
+	case EventAttemptFailed:
+		r := e.eventOf(EffectRetried)
+		return AttemptFailed{Effect: r.Effect, Attempt: attemptOf(r), Error: r.Error, Until: r.Until}
+	case EventReportedLate:
+		r := e.eventOf(ResultLate)
+		return ReportedLate{Effect: r.Effect, Attempt: attemptOf(r)}
 	case EventCancel:
 		return Cancel(e.command())
 	case EventSuspend:
@@ -165,6 +175,7 @@ func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData
 	ev.storedTask(o, before)
 	number(o, "n", &ev.Effect)
 	number(o, "a", &ev.Attempt)
+	text(o, "w", &ev.Worker)
 	ev.storedData(o, before, large)
 	custom(o, "e", &ev.Error)
 	text(o, "b", &ev.CaughtBy)

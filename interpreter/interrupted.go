@@ -16,7 +16,7 @@ type Interruption struct {
 }
 
 // Interrupted returns the effects that tasks of s wait for, in the order in which they were started, each as its next
-// attempt. A driver that takes over a run performs them again, except for child runs, which go on by themselves, and for
+// attempt. A driver that takes over a run performs them again, except for child runs and activities, which go on by themselves, and for
 // effects that must not be repeated.
 //
 // stillRunning reports whether this driver is still performing an effect, or has not passed its result to Step yet: such an
@@ -36,11 +36,12 @@ func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Inter
 		}
 		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, AtMostOnce: f.Effect.AtMostOnce}, Deferred: f.Effect.Deferred}
 		body := f.Effect.Request
-		if body == nil && (!f.Effect.AtMostOnce || f.Effect.Deferred) {
+		activity := i.Effect.Route == RouteActivity
+		if body == nil && !activity && (!f.Effect.AtMostOnce || f.Effect.Deferred) {
 			body, i.Error = m.recomputeRequest(f)
 		}
 		i.Effect.Request = m.newRequest(f, body, f.Effect.Attempt)
-		i.Effect.Request.ReadsSecret = f.Effect.Request == nil // then it is not stored
+		i.Effect.Request.ReadsSecret = f.Effect.Request == nil && !activity // then it is not stored
 		all = append(all, i)
 	}
 	return all

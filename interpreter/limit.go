@@ -28,6 +28,8 @@ func (m *machine) checkRequest(f *taskFrame, n Next, body []byte) (confidential 
 	switch f.node.kind.Route {
 	case RoutePublish:
 		err = set.Check(limits.Event, len(body))
+	case RouteActivity:
+		err = set.Check(limits.Input, len(body))
 	case RouteChild:
 		err = set.Check(limits.Input, len(body))
 		if err == nil && !n.detach {

@@ -197,6 +197,10 @@ func (s *Store) write(b *batch, to *subject, c *store.Change, record rewrite) {
 	b.move(to, c)
 	b.apart(to, c)
 	b.messages(to, c)
+	b.activities(to, c)
+	for _, queue := range c.Queues() {
+		b.onInstance("HINT", s.keys.hints(), queueHint(to.partition, queue))
+	}
 	switch {
 	case c.Message != nil:
 		b.onInstance("HINT", s.keys.hints(), mailHint(to.partition, to.instance))

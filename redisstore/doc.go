@@ -22,8 +22,11 @@
 //	swrun:{D:p}:notices      set     runs with messages that their workers may not know of
 //	swrun:{D:p}:index        stream  every run in the order of creation
 //	swrun:{D:p}:outbox       stream  what has to be brought to other runs
+//	swrun:{D:p}:q:q_n        zset    activities that wait in the queue q, of the namespace n (with a space between), by the time from when on they may be taken
+//	swrun:{D:p}:queues       set     "q n" of those that are not empty
+//	swrun:{D:p}:activities   zset    activities that have a deadline, by the first one in ms
 //	swrun:{D:p}:seen         zset    ids of the messages and commands of the last day, by time in ms
-//	swrun:{D:p}:i:i          hash    k: record, m: number of messages, l: entry of index, s: info, h: head, c: context, f<n>: frame n
+//	swrun:{D:p}:i:i          hash    k: record, m: number of messages, l: entry of index, s: info, h: head, c: context, f<n>: frame n, a<n>: activity n
 //	swrun:{D:p}:h:i          list    history: time, epoch, nonce and data of each entry
 //	swrun:{D:p}:n:i          list    inbox
 //	swrun:{D:p}:p:i          hash    data that is kept apart, by reference
@@ -35,7 +38,7 @@
 // A run stands in exactly one of new, begun, waiting, held and closed; which one follows from its record, which is the
 // truth (store.Lifecycle). Nothing but f:d:i and entries that end has a TTL. The registry stands in the partitions that
 // store.RegistryKind.Partition says. Hints are published on the channel swrun:{D}:hints as
-// "p" or "p i". Nothing is published on swrun:{D}:workers:w: the worker w listens there as long as it is there.
+// "p", "p i" or "p q". Nothing is published on swrun:{D}:workers:w: the worker w listens there as long as it is there.
 //
 // The time of a partition is that of the server, plus offset, and never goes back: scripts keep the highest one that
 // they have seen. If the server's clock goes back by more than a second, or leaps ahead of what callers

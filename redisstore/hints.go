@@ -18,6 +18,9 @@ func mailHint(partition int, i store.Instance) string {
 	return strconv.Itoa(partition) + " " + i.String()
 }
 
+// queueHint is what a script publishes when an activity becomes available in a queue.
+func queueHint(partition int, queue string) string { return strconv.Itoa(partition) + " " + queue }
+
 // Hints implements store.Reader.
 func (s *Store) Hints(ctx context.Context) <-chan store.Hint {
 	hints := make(chan store.Hint, 256)
@@ -51,8 +54,11 @@ func parseHint(text string) store.Hint {
 		return store.Hint{Partition: -1}
 	}
 	h := store.Hint{Partition: partition}
-	if mail != "" {
+	switch {
+	case strings.Contains(mail, "/"):
 		h.Mail = instanceOf(mail)
+	default:
+		h.Queue = mail
 	}
 	return h
 }

@@ -20,7 +20,7 @@ type partitionKeys struct {
 	prefix                                           string
 	timeKey                                          any // time, as an argument
 	time, meta, leases, notices, index, outbox, seen string
-	quarantined                                      string
+	quarantined, queues, activities                  string
 	sets                                             map[store.Set]string
 }
 
@@ -30,7 +30,7 @@ func newKeys(l store.Layout) keys {
 		prefix := fmt.Sprintf("swrun:{%s:%d}:", l.Deployment, p)
 		of := partitionKeys{
 			prefix: prefix, timeKey: prefix + "time", time: prefix + "time", meta: prefix + "meta", leases: prefix + "leases", notices: prefix + "notices",
-			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", quarantined: prefix + "quarantined",
+			index: prefix + "index", outbox: prefix + "outbox", seen: prefix + "seen", quarantined: prefix + "quarantined", queues: prefix + "queues", activities: prefix + "activities",
 			sets: map[store.Set]string{},
 		}
 		for _, set := range store.Sets() {
@@ -50,6 +50,7 @@ func (p *partitionKeys) instance(i store.Instance) string { return p.instances()
 func (p *partitionKeys) history(i store.Instance) string  { return p.prefix + "h:" + i.String() }
 func (p *partitionKeys) inbox(i store.Instance) string    { return p.prefix + "n:" + i.String() }
 func (p *partitionKeys) payloads(i store.Instance) string { return p.prefix + "p:" + i.String() }
+func (p *partitionKeys) queue(q store.Queue) string       { return p.prefix + "q:" + queueMember(q) }
 func (p *partitionKeys) family(i store.Instance, day int64) string {
 	return p.prefix + "f:" + strconv.FormatInt(day, 10) + ":" + i.String()
 }
@@ -63,13 +64,14 @@ func (p *partitionKeys) versions() string { return p.prefix + "versions" }
 
 // The fields of a run's hash.
 const (
-	fieldRecord  = "k"
-	fieldMail    = "m"
-	fieldIndex   = "l"
-	fieldInfo    = "s"
-	fieldHead    = "h"
-	fieldContext = "c"
-	fieldFrame   = "f"
+	fieldRecord   = "k"
+	fieldMail     = "m"
+	fieldIndex    = "l"
+	fieldInfo     = "s"
+	fieldHead     = "h"
+	fieldContext  = "c"
+	fieldFrame    = "f"
+	fieldActivity = "a"
 )
 
 // member returns what stands for a run at a place.

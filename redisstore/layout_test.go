@@ -51,7 +51,7 @@ func TestLayout(t *testing.T) {
 		}
 	}
 	for field := range client.HGetAll(t.Context(), "swrun:{D:0}:i:test/a").Val() {
-		if !regexp.MustCompile(`^(k|m|l|s|h|c|f\d+)$`).MatchString(field) {
+		if !regexp.MustCompile(`^(k|m|l|s|h|c|[af]\d+)$`).MatchString(field) {
 			t.Errorf("the field %s of an instance is not described", field)
 		}
 	}
@@ -86,6 +86,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	a := claim("a")
 	a.Changes = interpreter.Changes{Head: []byte("h"), Context: []byte("c"), Frames: []interpreter.StoredFrame{{Key: 1, Data: []byte("f")}}}
 	a.Entries, a.Outbox, a.Payloads = [][]byte{[]byte("e")}, [][]byte{[]byte("o")}, map[string][]byte{"r": []byte("p")}
+	a.Activities = []store.ActivityChange{{Effect: 1, Queue: "mail", To: &store.Activity{Queue: "mail", Available: a.At, Due: a.At}, Input: []byte("i")}}
 	_, err := s.Commit(ctx, a)
 	must(err)
 	must(s.Deliver(ctx, store.Delivery{To: a.Instance, ID: "m", Message: []byte("m")}))
@@ -117,7 +118,7 @@ func mustKeys(t *testing.T, client *redis.Client) []string {
 
 // describe writes a key as the package comment does.
 func describe(key string) string {
-	key = strings.NewReplacer("e:queues:q", "e:k:n", "r:queues", "r:k").Replace(key)
+	key = strings.NewReplacer("e:queues:q", "e:k:n", "r:queues", "r:k", ":q:mail test", ":q:q_n").Replace(key)
 	key = regexp.MustCompile(`:f:\d+:`).ReplaceAllString(strings.Replace(key, "{D:0}", "{D:p}", 1), ":f:d:")
 	return regexp.MustCompile(`test/\w+$`).ReplaceAllString(key, "i")
 }

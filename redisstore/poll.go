@@ -47,6 +47,8 @@ type polled struct {
 	texts  *redis.SliceCmd // of the time and the leases
 	sets   map[store.Set]*redis.ZSliceCmd
 	outbox *redis.XMessageSliceCmd
+	// activities are the first that have a deadline.
+	activities *redis.ZSliceCmd
 }
 
 // read reads up to n of each kind.
@@ -61,6 +63,7 @@ func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, 
 			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
 		}
 	}
+	r.activities = p.ZRangeWithScores(ctx, k.activities, 0, int64(min(n, fewDue)))
 	r.outbox = p.XRangeN(ctx, k.outbox, "-", "+", int64(n))
 }
 
@@ -92,11 +95,12 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 
 // addAllDue adds to the work up to n runs that are due.
 func (s *Store) addAllDue(ctx context.Context, w *store.Work, r *polled, partition, n int) error {
-	waiting, held := r.sets[store.SetWaiting], r.sets[store.SetHeld]
-	if mayGoOn(waiting.Val(), w.At) || mayGoOn(held.Val(), w.At) {
+	waiting, held, activities := r.sets[store.SetWaiting], r.sets[store.SetHeld], r.activities
+	if mayGoOn(waiting.Val(), w.At) || mayGoOn(held.Val(), w.At) || mayGoOn(activities.Val(), w.At) {
 		k := &s.keys.partitions[partition]
 		err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
 			waiting, held = p.ZRangeWithScores(ctx, k.sets[store.SetWaiting], 0, int64(n)), p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, int64(n))
+			activities = p.ZRangeWithScores(ctx, k.activities, 0, int64(n))
 		})
 		if err != nil {
 			return fmt.Errorf("poll partition %d: %w", partition, err)
@@ -104,6 +108,7 @@ func (s *Store) addAllDue(ctx context.Context, w *store.Work, r *polled, partiti
 	}
 	addDue(w, waiting.Val(), n)
 	addDue(w, held.Val(), n)
+	addDueActivities(w, activities.Val())
 	return nil
 }
 

@@ -94,6 +94,10 @@ func readLoaded(fields map[string]string) (store.Loaded, error) {
 			l.State.Context = []byte(value)
 		case fieldMail, fieldIndex:
 		default:
+			if strings.HasPrefix(name, fieldActivity) {
+				l.Activities, err = addActivity(l.Activities, name, value)
+				break
+			}
 			key, bad := strconv.Atoi(strings.TrimPrefix(name, fieldFrame))
 			if bad != nil {
 				return l, fmt.Errorf("%q is not a field of a run", name)

@@ -31,6 +31,11 @@ local checks = {
   SEEN = function(key, id) return not call('ZSCORE', key, id) end,
   -- that something has been counted less often
   TOO_MANY = function(key, most) return tonumber(call('GET', key) or 0) < tonumber(most) end,
+  -- that an activity is what is expected
+  ACTIVITY = function(key, expected)
+    local field, record = string.match(expected, '^(%S+) (.*)$')
+    return call('HGET', key, field) == record
+  end,
   -- that the lease of a worker has ended
   CHANGED = function(key, worker) return (ends(call('GET', key) or '', worker) or 0) <= now end,
 }
@@ -58,6 +63,11 @@ local own = {
   end,
   -- that an operation was done
   REMEMBER = function(key, _, from) call('ZADD', key, moment, ARGV[from]) end,
+  -- that an activity does not wait in a queue any more, whose name stands in the set of the next key as long as any does
+  DEQUEUE = function(key, _, from, at)
+    call('ZREM', key, ARGV[from])
+    if call('EXISTS', key) == 0 then call('SREM', KEYS[at + 1], ARGV[from + 1]) end
+  end,
   -- that the instance goes, and the two keys from this one on
   REMOVE = function(_, instance, _, at) call('UNLINK', instance, KEYS[k + 2], KEYS[at], KEYS[at + 1]) end,
   HINT = function(_, _, from) call('PUBLISH', ARGV[from], ARGV[from + 1]) end,
@@ -65,7 +75,7 @@ local own = {
 
 local types = {
   HSET = 'hash', HINCRBY = 'hash', RPUSH = 'list', LTRIM = 'list', ZADD = 'zset', ZREM = 'zset', REMEMBER = 'zset', SADD = 'set', SREM = 'set',
-  XADD = 'stream', XDEL = 'stream', INDEX = 'stream', LEASE = 'string', INCR = 'string',
+  DEQUEUE = 'zset', XADD = 'stream', XDEL = 'stream', INDEX = 'stream', LEASE = 'string', INCR = 'string',
 }
 
 local fitting = {} -- keys that are what they should be, or are not there

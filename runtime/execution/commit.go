@@ -25,11 +25,14 @@ type batch struct {
 	bytes   int                  // of history and of requests
 	effects []interpreter.Effect // to start when the batch is stored
 	outbox  []Outgoing
-	guard   time.Time // the earliest deadline that was in force and not passed
-	firm    bool      // it has to be stored before effects start
-	resumed bool      // effects were performed again
-	read    int       // messages of the inbox that were stepped
-	timeout bool      // a scope was ended because its deadline has passed
+	// activities are those to schedule, as they are requested, and those that nobody waits for any more.
+	scheduled []scheduled
+	dismissed []store.ActivityChange
+	guard     time.Time // the earliest deadline that was in force and not passed
+	firm      bool      // it has to be stored before effects start
+	resumed   bool      // effects were performed again
+	read      int       // messages of the inbox that were stepped
+	timeout   bool      // a scope was ended because its deadline has passed
 
 	attempts int64 // the highest number of an attempt that a retry was scheduled for
 }
@@ -79,6 +82,9 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 		Status: x.state.Phase(), Wake: x.wake(), Deadline: x.state.NextDeadline(), Release: release,
 	}
 	c.AwaitsSlot, c.TimesOut = x.awaitsSlot(), x.batch.timeout
+	if err := x.activityChanges(c); err != nil {
+		return nil, err
+	}
 	c.Attempts = x.batch.attempts
 	c.Retrying = max(x.stored.Attempts, c.Attempts) > 1 && x.state.Retrying()
 	if x.state.Status == interpreter.StatusPending {

@@ -23,19 +23,22 @@ func (x *Execution) decide(now time.Time) {
 		x.commit(true)
 	case x.draining && len(x.inFlight) == 0 && (x.leaving || !x.hasAtMostOnce()):
 		x.commit(true)
-	case len(x.batch.effects) > 0 && (x.batch.firm || x.slots.taken && x.stored.AwaitsSlot || len(x.batch.outbox) > 0 || x.draining), x.batch.full():
+	case len(x.batch.effects) > 0 && (x.batch.firm || x.slots.taken && x.stored.AwaitsSlot || x.batch.leaves() || x.draining), x.batch.full():
 		x.commit(false)
 	case x.again || len(x.queue) > 0:
 		x.callAt = now
 	case idle && !x.soon(wake, now):
 		x.commit(true)
-	case x.batch.firm || len(x.batch.outbox) > 0 || x.isBlameless() || idle && len(x.batch.history) > 0:
+	case x.batch.firm || x.batch.leaves() || x.isBlameless() || idle && len(x.batch.history) > 0:
 		x.commit(false)
 	default:
 		x.begin(false)
 		x.wait(wake, now)
 	}
 }
+
+// leaves reports whether the batch has something that others wait for.
+func (b *batch) leaves() bool { return len(b.outbox)+len(b.scheduled) > 0 }
 
 // hasAtMostOnce reports whether there is an effect that must start here: once it is stored, no other owner performs it.
 func (x *Execution) hasAtMostOnce() bool {

@@ -34,6 +34,7 @@ type Execution struct {
 	ended         []interpreter.Event // while the run is reloaded: ends of effects that are not stored
 	inFlight      map[interpreter.EffectID]bool
 	children      map[interpreter.EffectID]child
+	activities    map[interpreter.EffectID]string // the queue of each that the run waits for
 	batch         batch
 	again         bool // the last step has left work to do
 	messagesFirst bool // messages came before anybody could start the run: they are stepped before its start

@@ -71,6 +71,7 @@ func (x *Execution) giveBackUnloaded() {
 func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.stored, x.batch, x.queue, x.slots.deferred = c.Lifecycle, batch{}, nil, nil
 	x.children = map[interpreter.EffectID]child{}
+	x.restoreActivities(c.Activities)
 	if c.State.Head == nil {
 		x.state = x.invocation.NewState(x.instance)
 	} else if x.state, err = interpreter.Restore(x.program, x.invocation.NewState(x.instance), x.invocation.Input.V, c.State); err != nil {
@@ -162,6 +163,7 @@ func (x *Execution) resume() {
 		switch {
 		case e.Route == interpreter.RouteChild:
 			x.adopt(e)
+		case e.Route == interpreter.RouteActivity: // goes on by itself
 		case i.Error != nil:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case goesOn(e.ID): // or has ended

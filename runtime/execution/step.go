@@ -165,6 +165,8 @@ func (x *Execution) request(e interpreter.Effect) {
 		x.batch.outbox = append(x.batch.outbox, Outgoing{Publish: e.Request.Body})
 	case e.Route == interpreter.RouteChild:
 		x.startChild(e)
+	case e.Route == interpreter.RouteActivity:
+		x.schedule(e)
 	case (e.AtMostOnce || x.unable) && !e.Detached && (!x.slots.taken || x.draining):
 		x.deferEffect(e)
 	default:
@@ -179,6 +181,7 @@ func (x *Execution) abandon(id interpreter.EffectID) {
 		delete(x.children, id)
 		x.batch.outbox = append(x.batch.outbox, c.closing(x.terminated, x.state.ClosingReason())...)
 	}
+	x.dismiss(id)
 	is := func(e interpreter.Effect) bool { return e.ID == id }
 	x.batch.effects = slices.DeleteFunc(x.batch.effects, is)
 	x.slots.deferred = slices.DeleteFunc(x.slots.deferred, is)

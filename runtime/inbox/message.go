@@ -5,6 +5,7 @@ package inbox
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
@@ -13,7 +14,7 @@ import (
 
 // Message is what a run finds in its inbox. Stores keep it as JSON.
 type Message struct {
-	Type   string               `json:"type"` // finished, cancel, suspend, resume, release or deadline
+	Type   string               `json:"type"` // what it means: one of interpreter.EventFinished...
 	Effect interpreter.EffectID `json:"effect,omitempty"`
 	Result *interpreter.Value   `json:"result,omitempty"`
 	Error  *errors.Error        `json:"error,omitempty"`
@@ -23,6 +24,9 @@ type Message struct {
 	Terminated bool `json:"terminated,omitempty"`
 	// Deadline is how a deadline is changed, without the reason and the actor.
 	Deadline *interpreter.SetDeadline `json:"deadline,omitempty"`
+	// Of an activity:
+	Attempt interpreter.Attempt `json:"attempt,omitzero"`
+	Until   time.Time           `json:"until,omitzero"` // when the next attempt may begin
 }
 
 // Encode returns the message as stores keep it.
@@ -47,11 +51,15 @@ func Parse(data store.Message) (Message, error) {
 func (m Message) Event() (interpreter.Event, error) {
 	switch m.Type {
 	case interpreter.EventFinished:
-		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error}
+		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error, Attempt: m.Attempt}
 		if m.Result != nil {
 			ev.Result = m.Result.V
 		}
 		return ev, nil
+	case interpreter.EventAttemptFailed:
+		return interpreter.AttemptFailed{Effect: m.Effect, Attempt: m.Attempt, Error: m.Error, Until: m.Until}, nil
+	case interpreter.EventReportedLate:
+		return interpreter.ReportedLate{Effect: m.Effect, Attempt: m.Attempt}, nil
 	case interpreter.EventCancel:
 		return interpreter.Cancel{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventSuspend:

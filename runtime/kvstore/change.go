@@ -53,6 +53,7 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 		p.Put(p.prefix+"outbox/"+number(p.next("outbox-last")), data)
 	}
 	p.putMessages(i, c)
+	p.putActivities(i, c)
 	if c.ID != "" {
 		p.remember(c.ID)
 	}

@@ -20,6 +20,10 @@ import (
 //	quarantined/<i>        runs that are quarantined, wherever they stand
 //	lease/<worker>         until when the worker's lease lasts
 //	index/<time>/<i>       every run, in the order of creation
+//	queue/<queue>/<namespace>/<time>/<id> <effect>
+//	                       activities that workers may take from that time on
+//	activities/<time>/<i> <effect>
+//	                       activities that have a deadline, by the first one
 //	outbox/<number>        what has to be brought to other runs
 //	seen/<id>              messages and commands of the last day: when they came
 //	seen-at/<time>/<id>    the same, by time
@@ -32,6 +36,8 @@ import (
 //	i/<i>/history/<n>      time, token and data of an entry
 //	i/<i>/inbox/<n>        one message
 //	i/<i>/payload/<ref>    data that is kept apart
+//	i/<i>/activity/<effect>, activity-input/<effect>
+//	                       an activity
 //
 // <i> is namespace/id. Besides there are "layout", "definition/<key>", and of the registry, whose time is that of partition 0, which has
 // the counters registry-version, the last that was given, and registry-count/<kind> too:

@@ -118,6 +118,7 @@ func (p *partition) load(i store.Instance, r store.Lifecycle) store.Loaded {
 		l.State.Frames[interpreter.FrameKey(id)] = clone(value)
 		return true
 	})
+	l.Activities = p.activities(i)
 	return l
 }
 

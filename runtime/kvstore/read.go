@@ -64,6 +64,7 @@ func (p *partition) poll(of, n int, expired bool) store.Work {
 		})
 	}
 	w.Outbox = p.outbox(of, 0, n)
+	p.dueActivities(n, &w)
 	return w
 }
 

@@ -142,17 +142,21 @@ func (s *Store) Claim(_ context.Context, c store.Claim) (claimed []store.Claimed
 func (s *Store) Commit(_ context.Context, c store.Commit) (done store.Committed, err error) {
 	n := s.of(c.Instance)
 	hints := false
+	var queues []string
 	err = s.update(n, func(p *partition) error {
 		done.At = p.now
 		change, err := p.transition(c.Instance, &c)
 		if err != nil {
 			return err
 		}
-		done.Mail, hints = change.To.Unread(), !change.Done && change.Hints()
+		done.Mail, hints, queues = change.To.Unread(), !change.Done && change.Hints(), change.Queues()
 		return nil
 	})
 	if err == nil && hints {
 		s.hints.send(store.Hint{Partition: n})
+	}
+	for _, queue := range queues {
+		s.hints.send(store.Hint{Partition: n, Queue: queue})
 	}
 	return done, err
 }

@@ -11,8 +11,12 @@ import (
 )
 
 func (l *local) perform(ctx context.Context, i *familyRun, e interpreter.Effect) {
-	if e.Route == interpreter.RouteChild {
+	switch e.Route {
+	case interpreter.RouteChild:
 		l.performWorkflow(ctx, i, e)
+		return
+	case interpreter.RouteActivity:
+		l.schedule(i, e)
 		return
 	}
 	wait, done := l.turn(e)

@@ -98,10 +98,12 @@ type familyRun struct {
 	program *interpreter.Program
 	state   *interpreter.State
 	cancels map[interpreter.EffectID]context.CancelCauseFunc
-	again   bool
-	endedAt time.Time
-	parent  *waiting // nil for the run itself and for detached children
-	observe func(interpreter.HistoryEvent)
+	// activities are those that wait for a worker.
+	activities map[interpreter.EffectID]*store.Activity
+	again      bool
+	endedAt    time.Time
+	parent     *waiting // nil for the run itself and for detached children
+	observe    func(interpreter.HistoryEvent)
 }
 
 // waiting is a task that waits for a child workflow.
@@ -126,7 +128,7 @@ type finishedEffect struct {
 func (l *local) start(p *interpreter.Program, id string, parent *waiting) *familyRun {
 	i := &familyRun{
 		program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent,
-		cancels: map[interpreter.EffectID]context.CancelCauseFunc{},
+		cancels: map[interpreter.EffectID]context.CancelCauseFunc{}, activities: map[interpreter.EffectID]*store.Activity{},
 	}
 	l.runs = append(l.runs, i)
 	return i
@@ -144,7 +146,11 @@ func (l *local) drive(ctx context.Context) error {
 			l.cancelAll(ctx)
 			return nil
 		}
-		if l.stepReady(ctx) {
+		ready, err := l.stepReady(ctx)
+		if err != nil {
+			return err
+		}
+		if ready {
 			continue
 		}
 		if err := l.wait(ctx); err != nil {
@@ -155,8 +161,11 @@ func (l *local) drive(ctx context.Context) error {
 }
 
 // stepReady steps what has work to do now, and reports whether there was anything.
-func (l *local) stepReady(ctx context.Context) bool {
+func (l *local) stepReady(ctx context.Context) (bool, error) {
 	for _, i := range l.runs {
+		if err := l.expireActivities(i); err != nil {
+			return false, err
+		}
 		wake := i.state.NextWake()
 		if i.again || !wake.IsZero() && !l.clock.now().Before(wake) {
 			l.post(i, interpreter.Due{})
@@ -169,7 +178,7 @@ func (l *local) stepReady(ctx context.Context) bool {
 			l.step(ctx, d.run, d.event)
 		}
 	}
-	return len(ready) > 0
+	return len(ready) > 0, nil
 }
 
 // wait returns after the next thing has happened: an effect has ended, a wake-up is due, or ctx has ended.
@@ -223,7 +232,7 @@ func (l *local) count(tasks int) {
 
 func (l *local) nextWake() (next time.Time) {
 	for _, i := range l.runs {
-		next = interpreter.Earlier(next, i.state.NextWake())
+		next = interpreter.Earlier(next, interpreter.Earlier(i.state.NextWake(), i.nextDue()))
 	}
 	return next
 }
@@ -255,6 +264,7 @@ func (l *local) step(ctx context.Context, i *familyRun, ev interpreter.Event) {
 			cancel(effect.ErrUnwanted)
 			delete(i.cancels, id)
 		}
+		delete(i.activities, id)
 	}
 	for _, e := range result.Effects {
 		l.perform(ctx, i, e)

@@ -48,6 +48,7 @@ type Store interface {
 	// Remove deletes runs that ended at least Age ago; others are left alone.
 	Remove(context.Context, Remove) (removed int, err error)
 
+	Activities
 	Reader
 	Catalog
 	Registry
@@ -113,6 +114,7 @@ type Reader interface {
 type Hint struct {
 	Partition int
 	Mail      Instance // that has a message while somebody holds it; zero for none
+	Queue     string   // in which an activity has become available; empty for none
 }
 
 // Layout is fixed when a deployment is made, and checked whenever a store is opened.
@@ -178,6 +180,7 @@ type Loaded struct {
 	Lifecycle  Lifecycle
 	Invocation []byte
 	State      interpreter.StoredState
+	Activities []StoredActivity // that have not ended, by their effects
 }
 
 // Message is something in a run's inbox; opaque to the store.
@@ -200,7 +203,9 @@ type Commit struct {
 	Records  int      // number of records in Entries
 	Payloads map[string][]byte
 	Outbox   [][]byte
-	Read     int // messages of the inbox that the steps have consumed
+	// Activities are those that the steps have scheduled, and those that nobody waits for any more.
+	Activities []ActivityChange
+	Read       int // messages of the inbox that the steps have consumed
 
 	Status   interpreter.Status // the run's phase now
 	Reason   string             // why it is closed; empty otherwise
@@ -348,17 +353,19 @@ type Written struct {
 
 // Work is what there is to do in a partition.
 type Work struct {
-	At      time.Time
-	Writes  int64      // to the partition before; see Written
-	Begun   []Instance // that may be claimed, before all that is new; the longest ready first
-	New     []Instance // that may be claimed
-	Due     []Instance // whose time has come, or whose owner hangs; the longest overdue first
-	Ended   []Ended    // leases
-	Next    time.Time  // when the first instance that is not among Due will be due; zero for never
-	Lease   time.Time  // when the first lease ends of those that have not ended; zero for never
-	Outbox  []Outgoing
-	Expired []Instance // closed, the oldest first; see Closed
-	Closed  time.Time  // when the first of Expired closed
+	At     time.Time
+	Writes int64      // to the partition before; see Written
+	Begun  []Instance // that may be claimed, before all that is new; the longest ready first
+	New    []Instance // that may be claimed
+	Due    []Instance // whose time has come, or whose owner hangs; the longest overdue first
+	Ended  []Ended    // leases
+	Next   time.Time  // when the first instance or activity that is not due yet will be; zero for never
+	Lease  time.Time  // when the first lease ends of those that have not ended; zero for never
+	Outbox []Outgoing
+	// Activities are those that are due, the longest overdue first.
+	Activities []ActivityID
+	Expired    []Instance // closed, the oldest first; see Closed
+	Closed     time.Time  // when the first of Expired closed
 }
 
 // Ended is a lease that has ended.

@@ -39,6 +39,7 @@ type Change struct {
 	Consumed   int     // messages that leave the inbox, the oldest first
 	Message    Message // that comes into the inbox; nil for none
 	ID         string  // of the operation, remembered for a day; empty for none
+	Activities []ActivityChange
 	Notice     Notice
 }
 

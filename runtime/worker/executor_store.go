@@ -69,6 +69,11 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 	if c.Release {
 		x.partition.due(c.Wake)
 	}
+	for _, a := range c.Activities {
+		if a.To != nil {
+			x.partition.due(a.To.Due)
+		}
+	}
 	if len(c.Outbox) > 0 || c.Release && (c.Ready || done.Mail) {
 		x.partition.nudge()
 	}

@@ -145,6 +145,9 @@ func (p *partition) watched(now store.Written) {
 	p.mu.Unlock()
 	if news {
 		p.nudge()
+		if p.w.c.Changed != nil {
+			p.w.c.Changed("", p.n)
+		}
 	}
 }
 
@@ -197,10 +200,14 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (found bool
 	if err != nil {
 		return false, 0, err
 	}
+	ended, err := p.expireActivities(ctx, work.Activities)
+	if err != nil {
+		return false, 0, err
+	}
 	p.begin(ctx, p.w.chosen(work.New), aside)
 	begun := slices.Concat(due, p.notLeft(p.w.chosen(work.Begun)))
 	taken, err := p.claim(ctx, p.w.begun, begun)
-	return len(begun) > 0, ready + taken, errors.Join(err, p.expire(ctx, work))
+	return len(begun)+len(work.Activities) > 0, ready + taken + ended, errors.Join(err, p.expire(ctx, work))
 }
 
 // promote makes ready what is due and what others held whose leases have ended. It returns what that was, and how many of it

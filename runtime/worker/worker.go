@@ -53,6 +53,8 @@ type Config struct {
 	About presence.Worker
 	// Only chooses the runs that this worker runs; nil chooses all.
 	Only func(store.Instance) bool
+	// Changed is called when there may be something new in a partition: in a queue, or in any if the name is empty. It must not block.
+	Changed func(queue string, partition int)
 	// Publish sends an emitted event. Nil drops events: nobody listens.
 	Publish func(ctx context.Context, event json.RawMessage) error
 	// Observe is called with the history events of each commit of a run, in order, once they are stored.
@@ -221,7 +223,9 @@ func (w *Worker) drain() {
 // listen passes on hints, until there are no more.
 func (w *Worker) listen(hints <-chan store.Hint) {
 	for hint := range hints {
-		if hint.Partition >= 0 && hint.Partition < len(w.partitions) {
+		if hint.Queue != "" && w.c.Changed != nil {
+			w.c.Changed(hint.Queue, hint.Partition)
+		} else if hint.Partition >= 0 && hint.Partition < len(w.partitions) {
 			w.partitions[hint.Partition].nudge()
 		}
 		if x := w.executorOf(hint.Mail); x != nil {

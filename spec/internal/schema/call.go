@@ -16,6 +16,7 @@ func protocols() []protocol {
 		{"callOpenAPI", "openapi", callOpenAPI()},
 		{"callA2A", "a2a", callA2A()},
 		{"callMCP", "mcp", callMCP()},
+		{"callActivity", "activity:1.0.0@default", callActivity()},
 	}
 }
 
@@ -130,6 +131,40 @@ func callAsyncAPI() shape {
 		{"oneOf": []shape{{"required": needs("message")}, {"required": needs("subscription")}}},
 	}
 	return s
+}
+
+func callActivity() shape {
+	length := use("duration")
+	return object(needs("type"), properties{
+		"type":  text().about("What the worker is to do."),
+		"queue": anyOf(use("expression"), pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$`)).about("The queue from which workers fetch it; that of the task unless set."),
+		"input": anything().about("What the worker gets; the task's input unless set."),
+		"timeouts": object(nil, properties{
+			"scheduleToStart": length.about("How long each attempt may wait for a worker."),
+			"startToClose":    length.about("How long each attempt may take."),
+			"scheduleToClose": length.about("How long all attempts may take together."),
+			"heartbeat":       length.about("How long a worker may be silent."),
+		}).about("The timeouts of the activity."),
+		"retry": activityRetry().about("When the activity is attempted again."),
+	})
+}
+
+// activityRetry says how many attempts there are: by a number, or by a delay for each.
+func activityRetry() shape {
+	length, factor, count := use("duration"), shape{"type": "number", "minimum": 1, "maximum": 1000}, integer()
+	count["minimum"] = 0
+	delays := shape{"type": "array", "minItems": 1, "items": length}
+	retry := object(nil, properties{
+		"maxAttempts": count.about("How many attempts there are, 0 for any number."),
+		"backoff": anyOf(delays, object(nil, properties{
+			"initial": length.about("The delay before the second attempt."),
+			"factor":  factor.about("By how much each delay is longer than the one before."),
+			"max":     length.about("The longest delay."),
+		})).about("What lies between attempts: each delay, or how they grow."),
+		"nonRetryable": shape{"type": "array", "items": text()}.about("Types of errors after which there is no other attempt."),
+	})
+	retry["anyOf"] = []shape{{"required": needs("maxAttempts")}, {"required": needs("backoff"), "properties": properties{"backoff": delays}}}
+	return retry
 }
 
 func callMCP() shape {

@@ -1,0 +1,106 @@
+package interpreter
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// ActivityRequest is the request of a call_activity task: what an outside worker is to do.
+type ActivityRequest struct {
+	Type     string           `json:"type"`
+	Queue    string           `json:"queue"`
+	Input    Value            `json:"input"`
+	Timeouts ActivityTimeouts `json:"timeouts,omitzero"`
+	Retry    ActivityRetry    `json:"retry"`
+}
+
+// ActivityTimeouts are the timeouts of an activity; zero is none (promises 26 to 41).
+type ActivityTimeouts struct {
+	ScheduleToStart time.Duration `json:"scheduleToStart,omitempty"`
+	StartToClose    time.Duration `json:"startToClose,omitempty"`
+	ScheduleToClose time.Duration `json:"scheduleToClose,omitempty"`
+	Heartbeat       time.Duration `json:"heartbeat,omitempty"`
+}
+
+// ActivityRetry says when an activity is attempted again. It is fixed when the activity is scheduled (promises 79).
+type ActivityRetry struct {
+	MaxAttempts  int             `json:"maxAttempts"`      // 0 for any number
+	Delays       []time.Duration `json:"delays,omitempty"` // between the first attempts; the last one between all others
+	Initial      time.Duration   `json:"initial,omitempty"`
+	Factor       float64         `json:"factor,omitempty"`
+	Max          time.Duration   `json:"max,omitempty"`
+	NonRetryable []string        `json:"nonRetryable,omitempty"` // types of errors
+}
+
+// ReadActivityRequest decodes the body of a call_activity task's request.
+func ReadActivityRequest(body json.RawMessage) (ActivityRequest, *errors.Error) {
+	var r ActivityRequest
+	if err := json.Unmarshal(body, &r); err != nil {
+		return r, errors.Runtimef("the request of an activity cannot be decoded: %s", err)
+	}
+	return r, nil
+}
+
+// The kinds of deadlines that an activity's driver keeps.
+const (
+	DeadlineScheduleToStart = "schedule_to_start"
+	DeadlineStartToClose    = "start_to_close"
+	DeadlineScheduleToClose = "schedule_to_close"
+	DeadlineHeartbeat       = "heartbeat"
+)
+
+// Attempt is how one attempt of an activity has gone.
+type Attempt struct {
+	Number    int       `json:"n,omitempty"` // counts from 1
+	Worker    string    `json:"w,omitempty"` // that took it; empty if none did
+	StartedAt time.Time `json:"t,omitzero"`  // when it took it
+	Timeout   string    `json:"k,omitempty"` // the kind of the deadline that ended it; empty if none did
+}
+
+// AttemptFailed says that an attempt of an activity has ended with an error, and when the next one may begin.
+type AttemptFailed struct {
+	Effect  EffectID
+	Attempt Attempt
+	Error   *errors.Error
+	Until   time.Time
+}
+
+// ReportedLate says that a worker has reported the end of an attempt of an activity that had been replaced or given up.
+type ReportedLate struct {
+	Effect  EffectID
+	Attempt Attempt
+}
+
+func (AttemptFailed) event() {}
+func (ReportedLate) event()  {}
+
+func (m *machine) attemptFailed(ev AttemptFailed) {
+	f := m.s.taskAwaiting(ev.Effect)
+	if f == nil {
+		return // its end has overtaken it
+	}
+	m.record(f.event(HistoryEvent{
+		Type: EffectRetried, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker, Timeout: ev.Attempt.Timeout,
+		Error: ev.Error, Until: ev.Until,
+	}))
+	f.Effect.Attempt = ev.Attempt.Number + 1
+	f.changed()
+}
+
+// attemptOf returns the attempt that an event of history is about.
+func attemptOf(e HistoryEvent) Attempt {
+	return Attempt{Number: e.Attempt, Worker: e.Worker, Timeout: e.Timeout}
+}
+
+// eventOf returns the first event of the step that is of one of some types.
+func (e HistoryStep) eventOf(types ...HistoryEventType) HistoryEvent {
+	for _, r := range e.Events {
+		if slices.Contains(types, r.Type) {
+			return r
+		}
+	}
+	return HistoryEvent{}
+}

@@ -1,0 +1,334 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// queueMember is what stands for a queue among those that are not empty.
+func queueMember(q store.Queue) string { return q.Name + " " + q.Namespace }
+
+func activityField(effect interpreter.EffectID) string {
+	return fieldActivity + strconv.Itoa(int(effect))
+}
+
+// addActivity adds an activity that was read from a field of its run.
+func addActivity(all []store.StoredActivity, field, value string) ([]store.StoredActivity, error) {
+	effect, err := strconv.Atoi(strings.TrimPrefix(field, fieldActivity))
+	if err != nil {
+		return all, fmt.Errorf("%q is not a field of a run", field)
+	}
+	a, err := store.ParseActivity(value)
+	if err != nil {
+		return all, err
+	}
+	at, _ := slices.BinarySearchFunc(all, effect, func(a store.StoredActivity, effect int) int { return int(a.Effect) - effect })
+	return slices.Insert(all, at, store.StoredActivity{Effect: interpreter.EffectID(effect), Activity: a}), nil
+}
+
+// activities writes what becomes of activities of the run.
+func (b *batch) activities(to *subject, of *store.Change) {
+	for n := range of.Activities {
+		b.activity(to, &of.Activities[n])
+	}
+}
+
+func (b *batch) activity(to *subject, c *store.ActivityChange) {
+	id := store.ActivityID{Run: to.instance, Effect: c.Effect}
+	k, member, field := to.keys, id.String(), activityField(c.Effect)
+	q := store.Queue{Name: c.Queue, Namespace: to.instance.Namespace}
+	if c.From != nil {
+		b.check("ACTIVITY", k.instance(to.instance), field+" "+c.From.String())
+	}
+	waited := c.From != nil && !c.From.Available.IsZero() || c.From == nil && c.To == nil
+	waits := c.To != nil && !c.To.Available.IsZero()
+	switch {
+	case waits:
+		b.do("ZADD", k.queue(q), store.Millis(c.To.Available), member)
+		b.do("SADD", k.queues, queueMember(q))
+	case waited:
+		b.do("DEQUEUE", k.queue(q), member, queueMember(q))
+		b.keys = append(b.keys, k.queues)
+	}
+	switch {
+	case c.To != nil && !c.To.Due.IsZero():
+		b.do("ZADD", k.activities, store.Millis(c.To.Due), member)
+	case c.From == nil || !c.From.Due.IsZero():
+		b.do("ZREM", k.activities, member)
+	}
+	switch {
+	case c.To == nil:
+		b.onInstance("HDEL", field)
+		b.do("HDEL", k.payloads(to.instance), field)
+	case c.From == nil:
+		b.do("HSET", k.payloads(to.instance), field, c.Input)
+		fallthrough
+	default:
+		b.onInstance("HSET", field, c.To.String())
+	}
+}
+
+// activityRead is an activity with the record of its run, as they were read.
+type activityRead struct {
+	kept
+	id       store.ActivityID
+	activity *store.Activity // nil if it is not there, or cannot be read
+	input    string
+}
+
+// lookAtActivities reads activities of a partition, and what time it is there.
+func (s *Store) lookAtActivities(ctx context.Context, c *store.ChangeActivities, ids []store.ActivityID) ([]activityRead, time.Time, error) {
+	k := &s.keys.partitions[c.Partition]
+	fields, inputs := make([]*redis.SliceCmd, len(ids)), make([]*redis.StringCmd, len(ids))
+	now, err := s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
+		for n, id := range ids {
+			fields[n] = p.HMGet(ctx, k.instance(id.Run), fieldRecord, fieldMail, activityField(id.Effect))
+			if c.Input {
+				inputs[n] = p.HGet(ctx, k.payloads(id.Run), activityField(id.Effect))
+			}
+		}
+	})
+	if err != nil {
+		return nil, now, fmt.Errorf("read %d activities: %w", len(ids), err)
+	}
+	all := make([]activityRead, len(ids))
+	for n := range ids {
+		all[n].id = ids[n]
+		values := fields[n].Val()
+		if len(values) != 3 {
+			continue
+		}
+		all[n].kept = newKept(values[0], values[1])
+		if text, ok := values[2].(string); ok {
+			if a, err := store.ParseActivity(text); err == nil {
+				all[n].activity = &a
+			}
+		}
+		if c.Input {
+			all[n].input = inputs[n].Val()
+		}
+	}
+	return all, now, nil
+}
+
+// ChangeActivities implements store.Activities.
+func (s *Store) ChangeActivities(ctx context.Context, c store.ChangeActivities) ([]store.ActivityChanged, error) {
+	all := make([]store.ActivityChanged, len(c.Activities))
+	open := make([]int, len(all)) // which of them are not settled
+	for n := range open {
+		open[n] = n
+	}
+	for range maxAttempts {
+		if len(open) == 0 {
+			return all, nil
+		}
+		var left []int
+		for some := range slices.Chunk(open, maxChanges) {
+			again, err := s.changeActivities(ctx, &c, some, all)
+			if err != nil {
+				return nil, err
+			}
+			left = append(left, again...)
+		}
+		open = left
+	}
+	return nil, fmt.Errorf("activities of partition %d: others write to them all the time", c.Partition)
+}
+
+// changeActivities makes an operation happen on some of the activities, and returns those that others have changed meanwhile.
+func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities, some []int, all []store.ActivityChanged) (again []int, err error) {
+	ids := make([]store.ActivityID, len(some))
+	for at, n := range some {
+		ids[at] = c.Activities[n]
+	}
+	read, now, err := s.lookAtActivities(ctx, c, ids)
+	if err != nil {
+		return nil, err
+	}
+	b := s.newBatch(c.Partition, len(some))
+	var sent []int
+	for at, n := range some {
+		is := &read[at]
+		if all[n], err = s.changeActivity(ctx, b, c, is, now); err != nil {
+			return nil, err
+		}
+		if c.Input && all[n].Refused == nil {
+			all[n].Input = []byte(is.input)
+		}
+		if b.changes > len(sent) {
+			sent = append(sent, n)
+		}
+	}
+	answers, err := s.applyAll(ctx, &s.scripts.applyFull, c.Partition, b)
+	if err != nil {
+		return nil, err
+	}
+	for at, r := range answers {
+		switch id := c.Activities[sent[at]]; r.code {
+		case "OK", "SEEN":
+		case "CHANGED", "ACTIVITY", string(store.TooEarly):
+			again = append(again, sent[at])
+		default:
+			all[sent[at]] = store.ActivityChanged{Refused: refusal(r, "activity "+id.String())}
+		}
+	}
+	return again, nil
+}
+
+// changeActivity writes what becomes of one activity, if anything does.
+func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeActivities, is *activityRead, now time.Time) (store.ActivityChanged, error) {
+	id := is.id
+	changed := store.ActivityChanged{Activity: is.activity}
+	to := s.subject(id.Run, store.Token{})
+	change, code := c.Transition(id, is.lifecycle, is.activity, now)
+	if code != "" {
+		changed.Refused = &store.Refusal{Code: code, Detail: "activity " + id.String(), At: now}
+		if is.activity == nil {
+			if err := s.unlist(ctx, to, id); err != nil {
+				return changed, err
+			}
+		}
+		if once := c.Operation.Once(id); once != "" {
+			err := s.unlessSeen(ctx, to, once, changed.Refused)
+			if err != nil && store.RefusedAs(err) == "" {
+				return changed, err
+			}
+			changed.Refused = err
+		}
+		return changed, nil
+	}
+	if change.Done {
+		return changed, nil
+	}
+	changed.Activity = change.Activities[0].To
+	record := rewrite{anyRecord, anyRecord}
+	if change.Message != nil {
+		record = rewrite{is.text, change.To.String()}
+	}
+	s.write(b, to, change, record)
+	return changed, nil
+}
+
+// unlist takes an activity that is not there from where it is looked for.
+func (s *Store) unlist(ctx context.Context, to *subject, id store.ActivityID) error {
+	queues, err := s.queues(ctx, to.partition)
+	if err != nil {
+		return err
+	}
+	return s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
+		p.ZRem(ctx, to.keys.activities, id.String())
+		for _, q := range queues {
+			if q.Namespace == id.Run.Namespace {
+				p.ZRem(ctx, to.keys.queue(q), id.String())
+			}
+		}
+	})
+}
+
+// queues returns the queues of a partition in which activities wait.
+func (s *Store) queues(ctx context.Context, partition int) (all []store.Queue, err error) {
+	var members *redis.StringSliceCmd
+	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+		members = p.SMembers(ctx, s.keys.partitions[partition].queues)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the queues of partition %d: %w", partition, err)
+	}
+	for _, member := range members.Val() {
+		name, namespace, _ := strings.Cut(member, " ")
+		all = append(all, store.Queue{Name: name, Namespace: namespace})
+	}
+	slices.SortFunc(all, func(a, b store.Queue) int { return strings.Compare(queueMember(a), queueMember(b)) })
+	return all, nil
+}
+
+// Available implements store.Activities.
+func (s *Store) Available(ctx context.Context, c store.Available) (store.Offered, error) {
+	all, err := s.queues(ctx, c.Partition)
+	if err != nil {
+		return store.Offered{}, err
+	}
+	all = slices.DeleteFunc(all, func(q store.Queue) bool {
+		return !slices.Contains(c.Queues, q.Name) || c.Namespace != "" && c.Namespace != q.Namespace
+	})
+	if len(all) == 0 {
+		return store.Offered{}, nil
+	}
+	waiting := make([]*redis.ZSliceCmd, len(all))
+	now, err := s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
+		for n, q := range all {
+			waiting[n] = p.ZRangeWithScores(ctx, s.keys.partitions[c.Partition].queue(q), 0, int64(c.N))
+		}
+	})
+	if err != nil {
+		return store.Offered{}, fmt.Errorf("read the queues of partition %d: %w", c.Partition, err)
+	}
+	offered := store.Offered{At: now}
+	parts := make([][]store.ActivityID, len(all))
+	for n := range all {
+		parts[n] = available(waiting[n].Val(), &offered)
+	}
+	offered.Activities = store.Fairly(c.N, parts)
+	return offered, nil
+}
+
+// available returns those of the first activities of a queue that may be taken.
+func available(waiting []redis.Z, offered *store.Offered) (all []store.ActivityID) {
+	for _, z := range waiting {
+		if at := store.Moment(int64(z.Score)); at.After(offered.At) {
+			offered.Next = interpreter.Earlier(offered.Next, at)
+			break
+		}
+		if id, err := store.ParseActivityID(z.Member.(string)); err == nil {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// QueueLengths implements store.Activities.
+func (s *Store) QueueLengths(ctx context.Context, partition int) ([]store.QueueLength, error) {
+	all, err := s.queues(ctx, partition)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	counts, firsts := make([]*redis.IntCmd, len(all)), make([]*redis.ZSliceCmd, len(all))
+	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+		for n, q := range all {
+			key := s.keys.partitions[partition].queue(q)
+			counts[n], firsts[n] = p.ZCard(ctx, key), p.ZRangeWithScores(ctx, key, 0, 0)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the queues of partition %d: %w", partition, err)
+	}
+	var lengths []store.QueueLength
+	for n, q := range all {
+		if first := firsts[n].Val(); len(first) > 0 {
+			lengths = append(lengths, store.QueueLength{Queue: q, Waiting: counts[n].Val(), Since: store.Moment(int64(first[0].Score))})
+		}
+	}
+	return lengths, nil
+}
+
+// addDueActivities adds to the work those of the first activities that are due.
+func addDueActivities(w *store.Work, first []redis.Z) {
+	for _, z := range first {
+		if at := store.Moment(int64(z.Score)); at.After(w.At) {
+			w.Next = interpreter.Earlier(w.Next, at)
+			return
+		}
+		if id, err := store.ParseActivityID(z.Member.(string)); err == nil {
+			w.Activities = append(w.Activities, id)
+		}
+	}
+}

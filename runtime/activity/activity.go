@@ -1,0 +1,116 @@
+// Package activity decides what becomes of the activities that outside workers perform: who takes them, which of their four
+// timeouts has passed, when they are attempted again, and what their run is told. Stores keep what it decides, workers of the engine
+// and servers ask for it. It is pure: it reads no store and no clock.
+package activity
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Activity is what is known of an activity. Stores keep it as JSON.
+type Activity struct {
+	Type     string                       `json:"y"`
+	Queue    string                       `json:"-"` // stands in the store's record
+	Key      string                       `json:"k"` // idempotency key, the same for all attempts
+	Pointer  string                       `json:"p"` // of the task
+	Timeouts interpreter.ActivityTimeouts `json:"o,omitzero"`
+	Retry    interpreter.ActivityRetry    `json:"r"`
+	Deadline time.Time                    `json:"d,omitzero"` // schedule to close: set once, for all attempts
+
+	Attempt     int                `json:"n"` // that is to be made or is being made; counts from 1
+	ScheduledAt time.Time          `json:"s"`
+	Available   time.Time          `json:"-"` // for a worker; zero while one has it
+	Nonce       string             `json:"c,omitempty"`
+	Worker      string             `json:"w,omitempty"` // that has it, or had it last
+	StartedAt   time.Time          `json:"t,omitzero"`  // when the worker took it
+	HeartbeatAt time.Time          `json:"h,omitzero"`  // the last one of this attempt
+	Progress    *interpreter.Value `json:"g,omitempty"` // of the last heartbeat that had any, also of an earlier attempt
+	Failure     *errors.Error      `json:"e,omitempty"` // of the attempt before
+}
+
+// Taken reports whether a worker has the activity.
+func (a *Activity) Taken() bool { return a.Available.IsZero() }
+
+// New returns an activity that is scheduled now.
+func New(r interpreter.Request, of interpreter.ActivityRequest, now time.Time) *Activity {
+	a := &Activity{
+		Type: of.Type, Queue: of.Queue, Key: r.Key, Pointer: string(r.Pointer), Timeouts: of.Timeouts, Retry: of.Retry,
+		Attempt: 1, ScheduledAt: now, Available: now,
+	}
+	if length := of.Timeouts.ScheduleToClose; length > 0 {
+		a.Deadline = now.Add(length)
+	}
+	return a
+}
+
+// Deadline is a time at which an attempt ends, or the whole activity.
+type Deadline struct {
+	Kind      string // one of interpreter.DeadlineScheduleToStart...
+	At        time.Time
+	StartedAt time.Time // when it began to count
+}
+
+// Deadlines returns the deadlines that count now: of several at one time, the one that ends the whole activity comes first.
+func (a *Activity) Deadlines() (all []Deadline) {
+	add := func(kind string, length time.Duration, from time.Time) {
+		if length > 0 {
+			all = append(all, Deadline{kind, from.Add(length), from})
+		}
+	}
+	add(interpreter.DeadlineScheduleToClose, a.Timeouts.ScheduleToClose, a.ScheduledAt)
+	if !a.Taken() {
+		add(interpreter.DeadlineScheduleToStart, a.Timeouts.ScheduleToStart, a.Available)
+		return all
+	}
+	add(interpreter.DeadlineStartToClose, a.Timeouts.StartToClose, a.StartedAt)
+	last := a.StartedAt
+	if a.HeartbeatAt.After(last) {
+		last = a.HeartbeatAt
+	}
+	add(interpreter.DeadlineHeartbeat, a.Timeouts.Heartbeat, last)
+	return all
+}
+
+// First returns the deadline that passes first; ok is false if there is none.
+func (a *Activity) First() (first Deadline, ok bool) {
+	for _, d := range a.Deadlines() {
+		if !ok || d.At.Before(first.At) {
+			first, ok = d, true
+		}
+	}
+	return first, ok
+}
+
+// attempt returns the attempt that is being made, as history knows it.
+func (a *Activity) attempt() interpreter.Attempt {
+	attempt := interpreter.Attempt{Number: a.Attempt}
+	if a.Taken() {
+		attempt.Worker, attempt.StartedAt = a.Worker, a.StartedAt
+	}
+	return attempt
+}
+
+// Record returns the record that a store keeps.
+func (a *Activity) Record() (*store.Activity, error) {
+	data, err := json.Marshal(a)
+	if err != nil {
+		return nil, fmt.Errorf("write an activity: %w", err)
+	}
+	return &store.Activity{Queue: a.Queue, Available: a.Available, Due: a.first(), Data: data}, nil
+}
+
+// Parse reads the record of a store.
+func Parse(r *store.Activity) (*Activity, error) {
+	a := new(Activity)
+	if err := json.Unmarshal(r.Data, a); err != nil {
+		return nil, fmt.Errorf("read an activity: %w", err)
+	}
+	a.Queue, a.Available = r.Queue, r.Available
+	return a, nil
+}

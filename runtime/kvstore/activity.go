@@ -1,0 +1,262 @@
+package kvstore
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+func (p *partition) activityKey(id store.ActivityID) string {
+	return p.key(id.Run, "activity/"+number(int64(id.Effect)))
+}
+
+func (p *partition) activityInputKey(id store.ActivityID) string {
+	return p.key(id.Run, "activity-input/"+number(int64(id.Effect)))
+}
+
+const queuePrefix = "queue/"
+
+// queueKey returns the key of an activity that workers may take.
+func (p *partition) queueKey(id store.ActivityID, a *store.Activity) string {
+	return p.prefix + queuePrefix + a.Queue + "/" + id.Run.Namespace + "/" + number(store.Millis(a.Available)) + "/" + id.Run.ID + " " + strconv.Itoa(int(id.Effect))
+}
+
+func (p *partition) activitiesPrefix() string { return p.prefix + "activities/" }
+
+func (p *partition) dueKey(id store.ActivityID, a *store.Activity) string {
+	return p.activitiesPrefix() + number(store.Millis(a.Due)) + "/" + id.String()
+}
+
+// activity returns the record of an activity; nil if there is none, or if it cannot be read.
+func (p *partition) activity(id store.ActivityID) *store.Activity {
+	value, ok := p.Get(p.activityKey(id))
+	if !ok {
+		return nil
+	}
+	a, err := store.ParseActivity(string(value))
+	if err != nil {
+		return nil
+	}
+	return &a
+}
+
+// putActivities stores what a change makes of a run's activities.
+func (p *partition) putActivities(i store.Instance, c *store.Change) {
+	for _, change := range c.Activities {
+		id := store.ActivityID{Run: i, Effect: change.Effect}
+		if old := p.activity(id); old != nil {
+			p.unlist(id, old)
+		}
+		if change.To == nil {
+			p.Delete(p.activityKey(id))
+			p.Delete(p.activityInputKey(id))
+			continue
+		}
+		p.Put(p.activityKey(id), []byte(change.To.String()))
+		if change.From == nil {
+			p.Put(p.activityInputKey(id), change.Input)
+		}
+		p.list(id, change.To)
+	}
+}
+
+// list puts an activity where it is looked for.
+func (p *partition) list(id store.ActivityID, a *store.Activity) {
+	if !a.Available.IsZero() {
+		p.Put(p.queueKey(id, a), nil)
+	}
+	if !a.Due.IsZero() {
+		p.Put(p.dueKey(id, a), nil)
+	}
+}
+
+func (p *partition) unlist(id store.ActivityID, a *store.Activity) {
+	p.Delete(p.queueKey(id, a))
+	p.Delete(p.dueKey(id, a))
+}
+
+// activities returns the activities of a run.
+func (p *partition) activities(i store.Instance) (all []store.StoredActivity) {
+	prefix := p.key(i, "activity/")
+	p.Scan(prefix, prefix, func(key string, value []byte) bool {
+		if a, err := store.ParseActivity(string(value)); err == nil {
+			all = append(all, store.StoredActivity{Effect: interpreter.EffectID(parseNumber(strings.TrimPrefix(key, prefix))), Activity: a})
+		}
+		return true
+	})
+	return all
+}
+
+// dueActivities adds to the work the activities that are due, at most n.
+func (p *partition) dueActivities(n int, w *store.Work) {
+	prefix := p.activitiesPrefix()
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		ms, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		at := store.Moment(parseNumber(ms))
+		if at.After(p.now) || len(w.Activities) >= n {
+			w.Next = interpreter.Earlier(w.Next, at)
+			return false
+		}
+		if id, err := store.ParseActivityID(rest); err == nil {
+			w.Activities = append(w.Activities, id)
+		}
+		return true
+	})
+}
+
+// ChangeActivities implements store.Activities.
+func (s *Store) ChangeActivities(_ context.Context, c store.ChangeActivities) (all []store.ActivityChanged, err error) {
+	var hints []store.Hint
+	err = s.update(c.Partition, func(p *partition) error {
+		all, hints = nil, nil
+		for _, id := range c.Activities {
+			changed, made := p.changeActivity(id, &c)
+			all = append(all, changed)
+			if made == nil || made.Done {
+				continue
+			}
+			if made.Message != nil {
+				hints = append(hints, store.Hint{Partition: c.Partition, Mail: id.Run})
+			}
+			for _, queue := range made.Queues() {
+				hints = append(hints, store.Hint{Partition: c.Partition, Queue: queue})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, hint := range hints {
+		s.hints.send(hint)
+	}
+	return all, nil
+}
+
+func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivities) (store.ActivityChanged, *store.Change) {
+	r, err := p.record(id.Run)
+	if err != nil {
+		return store.ActivityChanged{Refused: err}, nil
+	}
+	a := p.activity(id)
+	if a == nil {
+		p.forgetActivity(id)
+	}
+	change, code := c.Transition(id, r, a, p.now)
+	if code == "" && !change.Done {
+		code = change.Check(p.now)
+	}
+	once := c.Operation.Once(id)
+	if code != "" && once != "" && p.seen(once) {
+		return store.ActivityChanged{Activity: a}, nil
+	}
+	if code != "" {
+		return store.ActivityChanged{Activity: a, Refused: store.Refuse(code, p.now, "activity %s", id)}, nil
+	}
+	changed := store.ActivityChanged{Activity: a}
+	if c.Input {
+		input, _ := p.Get(p.activityInputKey(id))
+		changed.Input = clone(input)
+	}
+	if !change.Done {
+		p.write(id.Run, change)
+		changed.Activity = change.Activities[0].To
+	}
+	return changed, change
+}
+
+// forgetActivity takes what is not there, or cannot be read, from where it is looked for.
+func (p *partition) forgetActivity(id store.ActivityID) {
+	for _, prefix := range []string{p.prefix + queuePrefix, p.activitiesPrefix()} {
+		var found []string
+		p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+			if strings.HasSuffix(key, "/"+id.Run.ID+" "+strconv.Itoa(int(id.Effect))) {
+				found = append(found, key)
+			}
+			return true
+		})
+		for _, key := range found {
+			p.Delete(key)
+		}
+	}
+}
+
+// Available implements store.Activities.
+func (s *Store) Available(_ context.Context, c store.Available) (offered store.Offered, err error) {
+	err = s.view(c.Partition, func(p *partition) error {
+		offered = store.Offered{At: p.now}
+		var parts [][]store.ActivityID
+		for _, q := range p.queues() {
+			if slices.Contains(c.Queues, q.Name) && (c.Namespace == "" || c.Namespace == q.Namespace) {
+				parts = append(parts, p.available(q, c.N, &offered))
+			}
+		}
+		offered.Activities = store.Fairly(c.N, parts)
+		return nil
+	})
+	return offered, err
+}
+
+// available returns the first activities of a queue that may be taken.
+func (p *partition) available(q store.Queue, n int, offered *store.Offered) (all []store.ActivityID) {
+	p.scanQueue(q, func(at time.Time, id store.ActivityID) bool {
+		if at.After(p.now) {
+			offered.Next = interpreter.Earlier(offered.Next, at)
+			return false
+		}
+		all = append(all, id)
+		return len(all) < n
+	})
+	return all
+}
+
+func (p *partition) scanQueue(q store.Queue, f func(time.Time, store.ActivityID) bool) {
+	prefix := p.prefix + queuePrefix + q.Name + "/" + q.Namespace + "/"
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		ms, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		id, err := store.ParseActivityID(q.Namespace + "/" + rest)
+		return err != nil || f(store.Moment(parseNumber(ms)), id)
+	})
+}
+
+// queues returns the queues in which activities wait.
+func (p *partition) queues() (all []store.Queue) {
+	prefix := p.prefix + queuePrefix
+	for from := prefix; ; {
+		next := ""
+		p.Scan(prefix, from, func(key string, _ []byte) bool {
+			next = key
+			return false
+		})
+		if next == "" {
+			return all
+		}
+		parts := strings.SplitN(strings.TrimPrefix(next, prefix), "/", 3)
+		all = append(all, store.Queue{Name: parts[0], Namespace: parts[1]})
+		from = prefix + parts[0] + "/" + parts[1] + "0" // 0 follows the slash
+	}
+}
+
+// QueueLengths implements store.Activities.
+func (s *Store) QueueLengths(_ context.Context, of int) (all []store.QueueLength, err error) {
+	err = s.view(of, func(p *partition) error {
+		all = nil
+		for _, q := range p.queues() {
+			length := store.QueueLength{Queue: q}
+			p.scanQueue(q, func(at time.Time, _ store.ActivityID) bool {
+				if length.Waiting++; length.Waiting == 1 {
+					length.Since = at
+				}
+				return true
+			})
+			all = append(all, length)
+		}
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,317 @@
+// Package matching brings activities that wait in queues to the outside workers that poll for them, and what those report to the
+// runs. Servers use it. It performs nothing, and decides nothing about an activity: package activity does.
+package matching
+
+import (
+	"context"
+	crypto "crypto/rand"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Config is what a matcher needs. Store is required.
+type Config struct {
+	Store store.Store
+	Nonce func() string    // default random
+	Now   func() time.Time // default time.Now; only differences of it count
+	// Due is called with the time at which an activity has to be looked at, by the store's clock; nil if nobody wants to know.
+	Due func(partition int, at time.Time)
+	// Look is how often a poll looks for what no hint has announced, while hints come; default 1 s.
+	Look time.Duration
+}
+
+// Matcher answers the polls of outside workers. Several goroutines may use it.
+type Matcher struct {
+	c Config
+
+	mu     sync.Mutex
+	queues map[string]*queue
+}
+
+// queue is what a matcher knows of a queue.
+type queue struct {
+	unseen []bool      // the partitions that may have something
+	next   []time.Time // when something becomes available in each, by Config.Now; zero for never
+	looked time.Time   // when all partitions counted as unseen for the last time
+	from   int         // the partition to look at first
+	// waiting are those who wait for news, the longest first. Each is woken once.
+	waiting []chan struct{}
+}
+
+// New returns a matcher.
+func New(c Config) *Matcher {
+	if c.Nonce == nil {
+		c.Nonce = func() string { return crypto.Text()[:16] }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Due == nil {
+		c.Due = func(int, time.Time) {}
+	}
+	if c.Look == 0 {
+		c.Look = time.Second
+	}
+	return &Matcher{c: c, queues: map[string]*queue{}}
+}
+
+// Changed says that there may be something in a queue of a partition; an empty name is any queue.
+func (m *Matcher) Changed(name string, partition int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for other, q := range m.queues {
+		if (name == "" || name == other) && partition >= 0 && partition < len(q.unseen) {
+			q.mark(partition)
+		}
+	}
+}
+
+// mark has a partition looked at, by the one who has waited longest.
+func (q *queue) mark(partition int) {
+	q.unseen[partition] = true
+	q.wake()
+}
+
+func (q *queue) wake() {
+	if len(q.waiting) == 0 {
+		return
+	}
+	select {
+	case q.waiting[0] <- struct{}{}:
+	default: // another queue has woken it
+	}
+	q.waiting = q.waiting[1:]
+}
+
+// maxQueues bounds what is kept of queues: their names come from outside.
+const maxQueues = 10_000
+
+// of returns what is known of a queue. It is called with the lock held.
+func (m *Matcher) of(name string) *queue {
+	q := m.queues[name]
+	if q == nil {
+		n := m.c.Store.Layout().Partitions
+		q = &queue{unseen: make([]bool, n), next: make([]time.Time, n)}
+		if len(m.queues) >= maxQueues {
+			clear(m.queues)
+		}
+		m.queues[name] = q
+	}
+	return q
+}
+
+// Poll asks for activities.
+type Poll struct {
+	Queues    []string // at least one
+	Namespace string   // empty for all
+	Limit     int      // at most so many
+	Worker    string   // who asks, for people
+}
+
+// Task is an activity in the hands of an outside worker.
+type Task struct {
+	ID       store.ActivityID
+	Token    string // for its reports
+	Activity *activity.Activity
+	Input    interpreter.Value
+}
+
+// Poll returns activities that may be performed, which are the worker's from now on. If there are none, it waits until there are, or
+// ctx ends; then it returns none.
+func (m *Matcher) Poll(ctx context.Context, p Poll) ([]Task, error) {
+	for {
+		tasks, err := m.look(ctx, p)
+		if len(tasks) > 0 || err != nil || ctx.Err() != nil {
+			return tasks, err
+		}
+		if !m.wait(ctx, p.Queues) {
+			return nil, nil
+		}
+	}
+}
+
+// look takes what there is now.
+func (m *Matcher) look(ctx context.Context, p Poll) (tasks []Task, err error) {
+	for _, partition := range m.unseen(p.Queues) {
+		if !m.see(p.Queues, partition) {
+			continue // somebody else is looking
+		}
+		some, more, err := m.take(ctx, p, partition, p.Limit-len(tasks))
+		if more || err != nil {
+			m.markAll(p.Queues, partition)
+		}
+		if tasks = append(tasks, some...); err != nil {
+			if len(tasks) > 0 {
+				return tasks, nil // the worker has them; the error comes again
+			}
+			return nil, err
+		}
+		if len(tasks) >= p.Limit {
+			break
+		}
+	}
+	return tasks, nil
+}
+
+func (m *Matcher) markAll(queues []string, partition int) {
+	for _, name := range queues {
+		m.Changed(name, partition)
+	}
+}
+
+// unseen returns the partitions that may have something in one of the queues, another one first each time.
+func (m *Matcher) unseen(queues []string) (all []int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.c.Now()
+	marked := make([]bool, m.c.Store.Layout().Partitions)
+	from := 0
+	for _, name := range queues {
+		q := m.of(name)
+		stale := now.Sub(q.looked) >= m.c.Look
+		if stale {
+			q.looked = now
+		}
+		for p := range marked {
+			due := !q.next[p].IsZero() && !now.Before(q.next[p])
+			q.unseen[p] = q.unseen[p] || stale || due
+			marked[p] = marked[p] || q.unseen[p]
+		}
+		from, q.from = q.from, (q.from+1)%len(marked)
+	}
+	for n := range marked {
+		if p := (from + n) % len(marked); marked[p] {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// see notes that a partition is being looked at, and reports whether it was still to be.
+func (m *Matcher) see(queues []string, partition int) (unseen bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range queues {
+		q := m.of(name)
+		unseen = unseen || q.unseen[partition]
+		q.unseen[partition], q.next[partition] = false, time.Time{}
+	}
+	return unseen
+}
+
+// take takes up to n activities of a partition; more says that there may be others.
+func (m *Matcher) take(ctx context.Context, p Poll, partition, n int) (tasks []Task, more bool, err error) {
+	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespace: p.Namespace, N: n})
+	if err != nil {
+		return nil, false, err
+	}
+	m.expect(p.Queues, partition, offered)
+	if len(offered.Activities) == 0 {
+		return nil, false, nil
+	}
+	take := activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()}
+	// What is taken is the worker's: the answer is awaited also if the worker has gone.
+	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
+	defer cancel()
+	changed, err := m.c.Store.ChangeActivities(taking, store.ChangeActivities{Partition: partition, Activities: offered.Activities, Operation: take, Input: true})
+	if err != nil {
+		return nil, true, err
+	}
+	for n, c := range changed {
+		if c.Refused != nil {
+			continue // somebody else has it, or its time is over
+		}
+		m.due(partition, c)
+		task, err := newTask(offered.Activities[n], take.Nonce, c)
+		if err != nil {
+			return tasks, true, err
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks, len(offered.Activities) >= n, nil
+}
+
+// due says when to look at an activity that has changed.
+func (m *Matcher) due(partition int, c store.ActivityChanged) {
+	if c.Activity != nil && !c.Activity.Due.IsZero() {
+		m.c.Due(partition, c.Activity.Due)
+	}
+}
+
+// takeWithin is how long taking may last when nobody waits for it any more.
+const takeWithin = 10 * time.Second
+
+// expect notes when to look at a partition again.
+func (m *Matcher) expect(queues []string, partition int, o store.Offered) {
+	if o.Next.IsZero() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := m.c.Now().Add(o.Next.Sub(o.At))
+	for _, name := range queues {
+		q := m.of(name)
+		q.next[partition] = interpreter.Earlier(q.next[partition], at)
+	}
+}
+
+// wait waits until there may be something to take, and reports whether that is so; ctx has ended otherwise.
+func (m *Matcher) wait(ctx context.Context, queues []string) bool {
+	woken, idle := m.enter(queues)
+	defer m.leave(queues, woken)
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-woken:
+	case <-timer.C:
+	}
+	return true
+}
+
+// enter makes somebody wait for news of some queues, and returns how long to wait at most.
+func (m *Matcher) enter(queues []string) (woken chan struct{}, idle time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	woken = make(chan struct{}, 1)
+	for _, name := range queues {
+		q := m.of(name)
+		if q.waiting = append(q.waiting, woken); slices.Contains(q.unseen, true) {
+			q.wake() // news came before
+		}
+	}
+	return woken, m.idle(queues)
+}
+
+// leave ends a wait. News that it does not act on wakes somebody else.
+func (m *Matcher) leave(queues []string, woken chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range queues {
+		q := m.of(name)
+		q.waiting = slices.DeleteFunc(q.waiting, func(other chan struct{}) bool { return other == woken })
+		if len(woken) > 0 && slices.Contains(q.unseen, true) {
+			q.wake()
+		}
+	}
+}
+
+// idle returns how long there is nothing to look at, unless news comes. It is called with the lock held.
+func (m *Matcher) idle(queues []string) time.Duration {
+	now := m.c.Now()
+	d := m.c.Look
+	for _, name := range queues {
+		for _, at := range m.of(name).next {
+			if !at.IsZero() {
+				d = min(d, at.Sub(now))
+			}
+		}
+	}
+	return max(d, 0)
+}

@@ -1,0 +1,159 @@
+package matching
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/inbox"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// The reports of outside workers about what they have taken.
+
+// token is what a worker shows with a report: the activity, and whose attempt it is.
+func token(id store.ActivityID, nonce string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(id.String() + " " + nonce))
+}
+
+// TokenError is a token that no poll has answered with.
+type TokenError struct{ token string }
+
+func (e *TokenError) Error() string {
+	return fmt.Sprintf("%.60q is not the token of an activity: use the one that the poll has answered with", e.token)
+}
+
+// parseToken reads what token returns.
+func parseToken(text string) (id store.ActivityID, nonce string, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	name, nonce, _ := cutLast(string(data))
+	if err == nil {
+		id, err = store.ParseActivityID(name)
+	}
+	if err != nil || nonce == "" || id.Run.Check() != nil {
+		return id, nonce, &TokenError{text}
+	}
+	return id, nonce, nil
+}
+
+// cutLast cuts a text at its last space.
+func cutLast(text string) (before, after string, found bool) {
+	at := strings.LastIndexByte(text, ' ')
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+1:], true
+}
+
+func newTask(id store.ActivityID, nonce string, c store.ActivityChanged) (Task, error) {
+	a, err := activity.Parse(c.Activity)
+	if err != nil {
+		return Task{}, err
+	}
+	input, err := expr.Decode(c.Input)
+	if err != nil {
+		return Task{}, fmt.Errorf("read the input of the activity %s: %w", id, err)
+	}
+	return Task{ID: id, Token: token(id, nonce), Activity: a, Input: interpreter.Value{V: input}}, nil
+}
+
+// SupersededError says that a report does not count: another attempt has replaced the worker's, its time is over, or nobody waits for
+// the activity any more. What the worker has done may have happened all the same (promises 213).
+type SupersededError struct {
+	ID  store.ActivityID
+	Why string
+}
+
+func (e *SupersededError) Error() string {
+	return fmt.Sprintf("the report about the activity %s does not count: %s", e.ID, e.Why)
+}
+
+// Heartbeat says that the worker of an attempt is alive, and how far it has come; nil progress leaves what was said before. It reports
+// whether the worker is to stop, because nobody waits for the activity any more.
+func (m *Matcher) Heartbeat(ctx context.Context, token string, progress *interpreter.Value) (cancelRequested bool, err error) {
+	id, nonce, err := parseToken(token)
+	if err != nil {
+		return false, err
+	}
+	refused, err := m.change(ctx, id, activity.Heartbeat{Nonce: nonce, Progress: progress})
+	switch store.RefusedAs(refused) {
+	case store.NoSuch, store.Closed:
+		return true, err
+	}
+	return false, superseded(id, refused, err)
+}
+
+// Complete reports the result of an attempt.
+func (m *Matcher) Complete(ctx context.Context, token string, result any) error {
+	id, nonce, err := parseToken(token)
+	if err != nil {
+		return err
+	}
+	return m.end(ctx, id, activity.Complete{Nonce: nonce, Result: result})
+}
+
+// Fail reports that an attempt has failed; nonRetryable says that there is to be no other one.
+func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error, nonRetryable bool) error {
+	id, nonce, err := parseToken(token)
+	if err != nil {
+		return err
+	}
+	return m.end(ctx, id, activity.Fail{Nonce: nonce, Error: failure, NonRetryable: nonRetryable})
+}
+
+// end reports the end of an attempt. One that does not count is noted in the history of the run, if that goes on.
+func (m *Matcher) end(ctx context.Context, id store.ActivityID, op store.ActivityOperation) error {
+	refused, err := m.change(ctx, id, op)
+	if err := superseded(id, refused, err); err != nil {
+		if store.RefusedAs(refused) != "" {
+			return errors.Join(err, m.note(ctx, id))
+		}
+		return err
+	}
+	return nil
+}
+
+func (m *Matcher) change(ctx context.Context, id store.ActivityID, op store.ActivityOperation) (refused, err error) {
+	partition := id.Run.Partition(m.c.Store.Layout().Partitions)
+	changed, err := m.c.Store.ChangeActivities(ctx, store.ChangeActivities{
+		Partition: partition, Activities: []store.ActivityID{id}, Operation: op,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.due(partition, changed[0])
+	return changed[0].Refused, nil
+}
+
+// superseded returns the error of a report that was refused.
+func superseded(id store.ActivityID, refused, err error) error {
+	if err != nil || refused == nil {
+		return err
+	}
+	why := map[store.Code]string{
+		store.NoSuch: "nobody waits for it any more", store.Closed: "its run has ended",
+		store.Fenced: "another attempt has replaced this one", store.TimedOut: "its time is over",
+	}[store.RefusedAs(refused)]
+	if why == "" {
+		return refused
+	}
+	return &SupersededError{id, why}
+}
+
+// note adds to the history of a run that a report came too late, once for each activity: whoever reports may repeat itself.
+func (m *Matcher) note(ctx context.Context, id store.ActivityID) error {
+	message, err := inbox.Message{Type: interpreter.EventReportedLate, Effect: id.Effect}.Encode()
+	if err != nil {
+		return err
+	}
+	err = m.c.Store.Deliver(ctx, store.Delivery{To: id.Run, ID: "late " + id.String(), Message: message})
+	if store.RefusedAs(err) != "" { // its history is closed
+		return nil
+	}
+	return err
+}

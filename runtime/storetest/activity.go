@@ -1,0 +1,288 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// operation is an operation on activities: what it makes of one that is there.
+type operation struct {
+	once string
+	make func(a store.Activity, now time.Time) (*store.ActivityOutcome, store.Code)
+}
+
+func (o operation) Once(store.ActivityID) string { return o.once }
+
+func (o operation) Transition(_ store.ActivityID, a *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+	if a == nil {
+		return nil, store.NoSuch
+	}
+	return o.make(*a, now)
+}
+
+// take takes an activity that is available.
+func take(by string) operation {
+	return operation{make: func(a store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+		if a.Available.IsZero() || now.Before(a.Available) {
+			return nil, store.Conflict
+		}
+		a.Available, a.Due, a.Data = time.Time{}, now.Add(time.Minute), []byte(by)
+		return &store.ActivityOutcome{To: &a}, ""
+	}}
+}
+
+// end ends an activity, with a message to its run.
+func end(message string) operation {
+	return operation{once: "end of " + message, make: func(store.Activity, time.Time) (*store.ActivityOutcome, store.Code) {
+		return &store.ActivityOutcome{Message: store.Message(message)}, ""
+	}}
+}
+
+const queue = "mail"
+
+// scheduled starts a run, and schedules an activity of it, with which it is parked.
+func (s *suite) scheduled(i store.Instance, delay time.Duration) store.ActivityID {
+	s.Helper()
+	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte(`{}`)})
+	s.must(err)
+	c := s.claim(i)
+	a := &store.Activity{Queue: queue, Available: c.At.Add(delay), Due: c.At.Add(delay + time.Second), Data: []byte(`{"a": "b\n"}`)}
+	parked := commit(c)
+	parked.Release, parked.Status = true, interpreter.StatusWaiting
+	parked.Activities = []store.ActivityChange{{Effect: 3, Queue: queue, To: a, Input: []byte("input")}}
+	_, err = s.Commit(s.ctx(), parked)
+	s.must(err)
+	return store.ActivityID{Run: i, Effect: 3}
+}
+
+func (s *suite) change(id store.ActivityID, op operation) store.ActivityChanged {
+	s.Helper()
+	all, err := s.ChangeActivities(s.ctx(), store.ChangeActivities{
+		Partition: s.partition(id.Run), Activities: []store.ActivityID{id}, Operation: op, Input: true,
+	})
+	s.must(err)
+	return all[0]
+}
+
+func (s *suite) available(i store.Instance) store.Offered {
+	s.Helper()
+	offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(i), Queues: []string{"other", queue}, N: 10})
+	s.must(err)
+	return offered
+}
+
+func activityOffered(s *suite) {
+	id := s.scheduled(instance("a"), 0)
+	if offered := s.available(id.Run); !slices.Equal(offered.Activities, []store.ActivityID{id}) {
+		s.Errorf("offered is %v", offered.Activities)
+	}
+	other, err := s.Available(s.ctx(), store.Available{Partition: s.partition(id.Run), Queues: []string{"other"}, N: 10})
+	s.must(err)
+	if len(other.Activities) > 0 {
+		s.Errorf("another queue offers %v", other.Activities)
+	}
+	if l := s.load(id.Run); len(l.Activities) != 1 || l.Activities[0].Effect != 3 || string(l.Activities[0].Data) != `{"a": "b\n"}` {
+		s.Errorf("loaded are %+v", l.Activities)
+	}
+	changed := s.change(id, take("me"))
+	if changed.Refused != nil || string(changed.Input) != "input" || string(changed.Activity.Data) != "me" {
+		s.Errorf("taken is %+v", changed)
+	}
+	s.refused(s.change(id, take("you")).Refused, store.Conflict)
+	if offered := s.available(id.Run); len(offered.Activities) > 0 {
+		s.Errorf("offered is %v after it was taken", offered.Activities)
+	}
+	if s.load(id.Run).Lifecycle.Mail > 0 {
+		s.Error("there is a message although there was none to deliver")
+	}
+}
+
+func activityLater(s *suite) {
+	id := s.scheduled(instance("a"), time.Minute)
+	offered := s.available(id.Run)
+	if len(offered.Activities) > 0 || !offered.Next.Equal(offered.At.Add(time.Minute).Truncate(time.Millisecond)) && offered.Next.Sub(offered.At) > time.Minute {
+		s.Errorf("offered is %+v", offered)
+	}
+	s.Advance(time.Minute)
+	if offered := s.available(id.Run); len(offered.Activities) != 1 {
+		s.Errorf("offered is %+v when it is time", offered)
+	}
+}
+
+// activityTakenOnce: of many who take one activity, one gets it.
+func activityTakenOnce(s *suite) {
+	id := s.scheduled(instance("a"), 0)
+	var group sync.WaitGroup
+	got := make(chan store.ActivityChanged, 20)
+	for n := range cap(got) {
+		group.Go(func() {
+			all, err := s.ChangeActivities(s.ctx(), store.ChangeActivities{
+				Partition: s.partition(id.Run), Activities: []store.ActivityID{id}, Operation: take(fmt.Sprint(n)),
+			})
+			if err != nil {
+				s.Error(err)
+				return
+			}
+			got <- all[0]
+		})
+	}
+	group.Wait()
+	close(got)
+	taken := 0
+	for c := range got {
+		if c.Refused == nil {
+			taken++
+		}
+	}
+	if taken != 1 {
+		s.Errorf("%d have taken it", taken)
+	}
+}
+
+func activityEnds(s *suite) {
+	id := s.scheduled(instance("a"), 0)
+	s.must(s.change(id, take("me")).Refused)
+	for range 2 { // repeating it is no refusal
+		s.must(s.change(id, end("done")).Refused)
+	}
+	s.refused(s.change(id, end("done otherwise")).Refused, store.NoSuch)
+	if w := s.poll(id.Run); !slices.Contains(w.Begun, id.Run) {
+		s.Errorf("its run is not ready: %+v", w)
+	}
+	c := s.claim(id.Run)
+	if len(c.Inbox) != 1 || string(c.Inbox[0]) != "done" || len(c.Activities) > 0 {
+		s.Errorf("claimed is %q with %v", c.Inbox, c.Activities)
+	}
+}
+
+// activityTooLate: an outcome that must come before a time is refused from that time on.
+func activityTooLate(s *suite) {
+	id := s.scheduled(instance("a"), 0)
+	at := s.available(id.Run).At
+	late := operation{once: "late", make: func(store.Activity, time.Time) (*store.ActivityOutcome, store.Code) {
+		return &store.ActivityOutcome{Message: store.Message("late"), Before: at}, ""
+	}}
+	s.refused(s.change(id, late).Refused, store.TimedOut)
+	if l := s.load(id.Run); len(l.Activities) != 1 || l.Lifecycle.Mail > 0 {
+		s.Errorf("it has changed all the same: %+v", l)
+	}
+}
+
+func activityDue(s *suite) {
+	first := s.scheduled(instance("a"), time.Minute)
+	if w := s.poll(first.Run); len(w.Activities) > 0 || w.Next.IsZero() {
+		s.Errorf("the work is %+v", w)
+	}
+	s.Advance(2 * time.Minute)
+	if w := s.poll(first.Run); !slices.Contains(w.Activities, first) {
+		s.Errorf("the work is %+v when it is due", w)
+	}
+	s.must(s.change(first, end("over")).Refused)
+	if w := s.poll(first.Run); len(w.Activities) > 0 {
+		s.Errorf("the work is %+v after its end", w)
+	}
+}
+
+// activityDismissed: the commit after which nobody waits for an activity removes it, whatever has become of it.
+func activityDismissed(s *suite) {
+	for n, taken := range []bool{false, true} {
+		id := s.scheduled(instance(fmt.Sprint("a", n)), 0)
+		if taken {
+			s.must(s.change(id, take("me")).Refused)
+		}
+		s.must(s.Store.Command(s.ctx(), store.Command{To: id.Run, ID: "cancel " + id.String(), Verb: store.VerbCancel, Message: store.Message("x")}))
+		over := closing(s.claim(id.Run))
+		over.Activities = []store.ActivityChange{{Effect: id.Effect, Queue: queue}}
+		_, err := s.Commit(s.ctx(), over)
+		s.must(err)
+		s.refused(s.change(id, end("too late")).Refused, store.NoSuch)
+		s.Advance(time.Hour)
+		if offered, w := s.available(id.Run), s.poll(id.Run); len(offered.Activities)+len(w.Activities) > 0 {
+			s.Errorf("it is still there: %v, %v", offered.Activities, w.Activities)
+		}
+	}
+	s.lengths(instance("a0"), "")
+}
+
+// activitiesFairly: what one namespace has much of does not keep others waiting.
+func activitiesFairly(s *suite) {
+	one := instance("a")
+	s.scheduled(one, 0)
+	place := func(namespace string) store.Instance {
+		for n := 0; ; n++ {
+			if i := (store.Instance{Namespace: namespace, ID: fmt.Sprint(n)}); s.partition(i) == s.partition(one) {
+				if _, err := s.Load(s.ctx(), i); err != nil {
+					return i
+				}
+			}
+		}
+	}
+	for range 5 {
+		s.scheduled(place("test"), 0)
+	}
+	for range 2 {
+		s.scheduled(place("small"), 0)
+	}
+	offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, N: 4})
+	s.must(err)
+	small := 0
+	for _, id := range offered.Activities {
+		if id.Run.Namespace == "small" {
+			small++
+		}
+	}
+	if len(offered.Activities) != 4 || small != 2 {
+		s.Errorf("offered is %v", offered.Activities)
+	}
+	offered, err = s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, Namespace: "small", N: 10})
+	s.must(err)
+	if len(offered.Activities) != 2 {
+		s.Errorf("offered of one namespace is %v", offered.Activities)
+	}
+	s.lengths(one, "mail small 2 false, mail test 6 false")
+}
+
+// lengths compares the lengths of the queues of a run's partition.
+func (s *suite) lengths(i store.Instance, want string) {
+	s.Helper()
+	lengths, err := s.QueueLengths(s.ctx(), s.partition(i))
+	s.must(err)
+	var text []string
+	for _, l := range lengths {
+		text = append(text, fmt.Sprintf("%s %s %d %t", l.Name, l.Namespace, l.Waiting, l.Since.IsZero()))
+	}
+	if got := strings.Join(text, ", "); got != want {
+		s.Errorf("the lengths are %q, want %q", got, want)
+	}
+}
+
+// activityHints: who listens hears of what becomes available.
+func activityHints(s *suite) {
+	ctx, cancel := context.WithTimeout(s.ctx(), 10*time.Second)
+	defer cancel()
+	hints := s.Hints(ctx)
+	for n := 0; ; n++ { // a subscription may take a moment
+		s.scheduled(instance(fmt.Sprint("a", n)), 0)
+		select {
+		case h := <-hints:
+			for h.Queue != queue {
+				select {
+				case h = <-hints:
+				case <-ctx.Done():
+					s.Fatal("no hint of the queue came")
+				}
+			}
+			return
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			s.Fatal("no hint came")
+		}
+	}
+}
