@@ -51,6 +51,7 @@ func (s *Server) command(ctx context.Context, v control.Verb, in *commandInput) 
 	if in.Body != nil {
 		reason = in.Body.Reason
 	}
+	exchangeOf(ctx).reason = reason
 	if err := s.control.Send(ctx, v, []store.Instance{i}, reason)[0]; err != nil {
 		return nil, err
 	}
@@ -80,6 +81,7 @@ func (s *Server) bulk(ctx context.Context, v control.Verb, in *api.BulkRequest) 
 			answer.Body.Outcomes = append(answer.Body.Outcomes, refusedOutcome(i, notFound("run "+i.String())))
 		}
 	}
+	exchangeOf(ctx).reason = in.Reason
 	for n, err := range s.control.Send(ctx, v, sees, in.Reason) {
 		if err != nil {
 			answer.Body.Outcomes = append(answer.Body.Outcomes, refusedOutcome(sees[n], s.problem(ctx, err)))

@@ -25,6 +25,7 @@ func (s *Server) deadlineRoutes() {
 		if err != nil {
 			return nil, err
 		}
+		exchangeOf(ctx).reason = in.Body.Reason
 		moved, err := s.control.SetDeadline(ctx, i, in.Body)
 		return &deadlineAnswer{moved}, err
 	})

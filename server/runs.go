@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -182,6 +183,7 @@ func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, erro
 	if namespace, _, _ := strings.Cut(in.Body.Workflow, "/"); !callerOf(ctx).Sees(namespace) {
 		return nil, newProblem(http.StatusNotFound, "not-deployed", "Not deployed", "the workflow "+in.Body.Workflow+" is not deployed")
 	}
+	in.Body.ID = cmp.Or(in.Body.ID, runIDOf(ctx))
 	d, again, err := s.control.Start(ctx, in.Body)
 	if err != nil {
 		return nil, err
