@@ -79,7 +79,7 @@ func layers() map[string][]string {
 		},
 		"internal/access":  {"errors", "dsl", "internal/shorten", "internal/suggest", "limits", "runtime/store"},
 		"internal/metrics": {".", "runtime/presence", "runtime/store", "runtime/worker"},
-		"internal/control": {".", "internal/doctor", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/duration", "internal/graph", "internal/shorten", "internal/terminal", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/settings", "runtime/store"},
+		"internal/control": {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/doctor", "internal/duration", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/settings", "runtime/store"},
 		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},

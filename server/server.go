@@ -25,6 +25,8 @@ import (
 
 // Config says what a server serves, and to whom.
 type Config struct {
+	// Heartbeat is how often those who follow a run hear that nothing has happened; default DefaultHeartbeat.
+	Heartbeat time.Duration
 	Control   *control.Control
 	Authorize Authorize // who asks; without it, nobody may use what is not open
 	// AnyHost answers requests for whatever host they name. Otherwise only this machine's own names are answered: it is for servers whose
@@ -78,6 +80,7 @@ func New(c Config) *Server {
 	s.healthRoutes()
 	s.runRoutes()
 	s.commandRoutes()
+	s.eventRoutes()
 	s.deadlineRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()

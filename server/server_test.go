@@ -7,28 +7,47 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/server"
 )
 
 // deployment is a server over a store in memory, on which an engine works.
 type deployment struct {
 	*httptest.Server
-	engine *swrun.Engine
-	api    *server.Server
+	engine    *swrun.Engine
+	api       *server.Server
+	histories *atomic.Int64 // how often one was read
 }
 
-func mustDeployment(t *testing.T) *deployment {
+// countingStore counts how often a history is read.
+type countingStore struct {
+	store.Store
+	histories atomic.Int64
+}
+
+func (s *countingStore) History(ctx context.Context, i store.Instance, from, n int) ([]store.StoredEntry, error) {
+	s.histories.Add(1)
+	return s.Store.History(ctx, i, from, n)
+}
+
+func mustDeployment(t *testing.T) *deployment { return mustDeploymentWith(t, 0) }
+
+// mustDeploymentWith is mustDeployment with another heartbeat.
+func mustDeploymentWith(t *testing.T, heartbeat time.Duration) *deployment {
 	t.Helper()
 	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	counting := &countingStore{Store: s.Store}
+	s.Store = counting
 	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -42,10 +61,10 @@ func mustDeployment(t *testing.T) *deployment {
 			t.Error(err)
 		}
 	})
-	a := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: server.TrustEveryone})
+	a := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: server.TrustEveryone, Heartbeat: heartbeat})
 	h := httptest.NewServer(a)
 	t.Cleanup(h.Close)
-	return &deployment{h, engine, a}
+	return &deployment{h, engine, a, &counting.histories}
 }
 
 // answer is what the server answered.

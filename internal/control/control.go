@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // Control asks one deployment. Several goroutines may use it.
@@ -22,11 +23,16 @@ type Control struct {
 	tokens *access.Tokens
 	now    func() time.Time
 	health singleflight.Group // of those who ask whether it is well
+
+	followers followers
 }
 
 // New returns what asks the deployment of an engine and its store.
 func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
-	return &Control{engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now}
+	return &Control{
+		engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now,
+		followers: followers{client: e.Client(), store: s, feeds: map[store.Instance]*feed{}},
+	}
 }
 
 // Ready returns an error if the store cannot be asked.

@@ -23,19 +23,34 @@ type lifecycle struct {
 const lifecycleType = "io.serverlessworkflow."
 
 func (l *lifecycle) observe(r interpreter.HistoryEvent) {
-	if r.Kind == "" {
-		l.workflow(r)
-	} else {
-		l.task(r)
+	for _, event := range Lifecycle(l.run, r) {
+		l.publish(event)
 	}
 }
 
-func (l *lifecycle) workflow(r interpreter.HistoryEvent) {
+// Lifecycle returns the lifecycle events that a record of a run's history tells of, as CloudEvents.
+func Lifecycle(run Run, r interpreter.HistoryEvent) []map[string]any {
+	n := narrator{run: run}
+	if r.Kind == "" {
+		n.workflow(r)
+	} else {
+		n.task(r)
+	}
+	return n.events
+}
+
+// narrator makes the events of one record.
+type narrator struct {
+	run    Run
+	events []map[string]any
+}
+
+func (n *narrator) workflow(r interpreter.HistoryEvent) {
 	verb := strings.TrimPrefix(string(r.Type), "workflow.")
-	data := map[string]any{"name": l.qualifiedName(), verb + "At": api.Time(r.At)}
+	data := map[string]any{"name": n.qualifiedName(), verb + "At": api.Time(r.At)}
 	switch r.Type {
 	case interpreter.WorkflowStarted:
-		d := l.run.Workflow.Document
+		d := n.run.Workflow.Document
 		data["definition"] = map[string]any{"namespace": d.Namespace, "name": d.Name, "version": d.Version}
 	case interpreter.WorkflowFaulted:
 		data["error"] = api.Error(r.Error)
@@ -43,44 +58,44 @@ func (l *lifecycle) workflow(r interpreter.HistoryEvent) {
 	default:
 		return
 	}
-	l.emit("workflow."+verb, r, "", data)
+	n.emit("workflow."+verb, r, "", data)
 }
 
-func (l *lifecycle) task(r interpreter.HistoryEvent) {
+func (n *narrator) task(r interpreter.HistoryEvent) {
 	switch r.Type {
 	case interpreter.TaskStarted:
-		l.taskEvent(r, "created", "c", nil)
+		n.taskEvent(r, "created", "c", nil)
 		if strings.Contains(string(r.Path), "!") {
-			l.taskEvent(r, "retried", "", nil)
+			n.taskEvent(r, "retried", "", nil)
 		} else {
-			l.taskEvent(r, "started", "", nil)
+			n.taskEvent(r, "started", "", nil)
 		}
 	case interpreter.TaskCompleted:
-		l.taskEvent(r, "completed", "", nil)
+		n.taskEvent(r, "completed", "", nil)
 	case interpreter.TaskCancelled:
-		l.taskEvent(r, "cancelled", "", nil)
+		n.taskEvent(r, "cancelled", "", nil)
 	case interpreter.TaskFaulted:
-		l.taskEvent(r, "faulted", "", api.Error(r.Error))
+		n.taskEvent(r, "faulted", "", api.Error(r.Error))
 	}
 }
 
-func (l *lifecycle) taskEvent(r interpreter.HistoryEvent, verb, suffix string, fault any) {
-	data := map[string]any{"workflow": l.qualifiedName(), "task": string(r.Pointer), verb + "At": api.Time(r.At)}
+func (n *narrator) taskEvent(r interpreter.HistoryEvent, verb, suffix string, fault any) {
+	data := map[string]any{"workflow": n.qualifiedName(), "task": string(r.Pointer), verb + "At": api.Time(r.At)}
 	if fault != nil {
 		data["error"] = fault
 	}
-	l.emit("task."+verb, r, suffix, data)
+	n.emit("task."+verb, r, suffix, data)
 }
 
-// emit writes one event; suffix distinguishes the events of one record.
-func (l *lifecycle) emit(name string, r interpreter.HistoryEvent, suffix string, data map[string]any) {
-	d := l.run.Workflow.Document
+// emit adds one event; suffix distinguishes the events of one record.
+func (n *narrator) emit(name string, r interpreter.HistoryEvent, suffix string, data map[string]any) {
+	d := n.run.Workflow.Document
 	event := map[string]any{
-		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": l.run.ID + "-" + strconv.Itoa(r.Seq) + suffix,
+		"specversion": "1.0", "type": lifecycleType + name + ".v1", "id": n.run.ID + "-" + strconv.Itoa(r.Seq) + suffix,
 		"source":  "/" + d.Namespace + "/" + d.Name + "/" + d.Version,
-		"subject": l.qualifiedName(), "time": api.Time(r.At), "datacontenttype": "application/json", "data": data,
+		"subject": n.qualifiedName(), "time": api.Time(r.At), "datacontenttype": "application/json", "data": data,
 	}
-	l.publish(event)
+	n.events = append(n.events, event)
 }
 
 // publish writes an event as it is: the workflow's own ones stand between those about it.
@@ -92,9 +107,9 @@ func (l *lifecycle) publish(event map[string]any) {
 	l.w.Write(append(line, '\n')) // a stream that is gone is no reason to stop the run
 }
 
-func (l *lifecycle) qualifiedName() string {
-	d := l.run.Workflow.Document
-	return d.Name + "-" + l.run.ID + "." + d.Namespace
+func (n *narrator) qualifiedName() string {
+	d := n.run.Workflow.Document
+	return d.Name + "-" + n.run.ID + "." + d.Namespace
 }
 
 func (l *lifecycle) tick(time.Time)              {}

@@ -1,0 +1,287 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/progress"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// EventPosition is where a lifecycle event stands among those of its run.
+type EventPosition struct {
+	seq    int // of the record of history that it is about
+	number int // among the events of that record
+}
+
+func (p EventPosition) after(other EventPosition) bool {
+	return p.seq > other.seq || p.seq == other.seq && p.number > other.number
+}
+
+// FollowedEvent is a lifecycle event of a run.
+type FollowedEvent struct {
+	ID   string // of the CloudEvent
+	Data []byte // the CloudEvent as JSON
+	at   EventPosition
+}
+
+// followers have one reader of the store for each run that is followed, however many follow it.
+type followers struct {
+	client *client.Client
+	store  store.Reader
+
+	mu    sync.Mutex
+	feeds map[store.Instance]*feed
+}
+
+// feed is the events of a run, as far as they have been read: all who follow it take them from here.
+type feed struct {
+	stop func() // ends the reader, and waits for that
+
+	followers int // guarded by followers.mu
+
+	mu      sync.Mutex
+	events  []FollowedEvent // the last ones
+	bytes   int
+	dropped bool          // there were others before them
+	changed chan struct{} // closed when there is something new
+	ended   bool
+	err     error
+}
+
+// The last events of a run that are kept for those who follow it. Who comes later reads the others from the store.
+const (
+	maxFollowed      = 4096
+	maxFollowedBytes = 4 << 20
+)
+
+// retryFollowing is how long a reader waits before it asks a store again that has failed, or for a run that does not go on.
+const retryFollowing = time.Second
+
+// EventAt returns where the event with an id stands among those of a run; the zero position for an empty id.
+func EventAt(i store.Instance, id string) (EventPosition, error) {
+	if id == "" {
+		return EventPosition{}, nil
+	}
+	text, ok := strings.CutPrefix(id, i.ID+"-")
+	text, created := strings.CutSuffix(text, "c")
+	seq, err := strconv.Atoi(text)
+	if !ok || err != nil || seq < 1 {
+		return EventPosition{}, &client.OptionError{Field: "Last-Event-ID", Detail: fmt.Sprintf("%s is the id of no event of %s", shorten.Quoted(id), i)}
+	}
+	if created { // it comes first of its record
+		return EventPosition{seq, 0}, nil
+	}
+	return EventPosition{seq, lastOfRecord}, nil
+}
+
+// lastOfRecord stands for the last event of a record, however many it has.
+const lastOfRecord = 99
+
+// Seen reports whether a run has ended, and nothing of it comes after a position.
+func (c *Control) Seen(ctx context.Context, i store.Instance, at EventPosition) (bool, error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return false, err
+	}
+	return l.Lifecycle.Status.Final() && int64(at.seq) >= l.Lifecycle.Records, nil
+}
+
+// Follow calls yield with the lifecycle events of a run that come after a position, as they happen, until the run has ended, yield
+// returns an error, or ctx ends. Between events it calls idle at intervals.
+func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosition, yield func([]FollowedEvent) error, idle func() error, every time.Duration) error {
+	f := c.followers.join(ctx, i)
+	defer c.followers.leave(i, f)
+	for {
+		events, gap, changed, ended, err := f.since(after)
+		switch {
+		case gap:
+			if after, err = c.followers.catchUp(ctx, i, after, yield); err != nil {
+				return err
+			}
+			continue
+		case len(events) > 0:
+			if err := yield(events); err != nil {
+				return err
+			}
+			after = events[len(events)-1].at
+			continue
+		case ended:
+			return err
+		}
+		if err := pause(ctx, changed, idle, every); err != nil {
+			return err
+		}
+	}
+}
+
+// pause returns when something has changed.
+func pause(ctx context.Context, changed <-chan struct{}, idle func() error, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-changed:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+			if err := idle(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// join returns the feed of a run, and starts its reader for the first who follows it.
+func (s *followers) join(ctx context.Context, i store.Instance) *feed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.feeds[i]
+	if f == nil {
+		f = &feed{changed: make(chan struct{})}
+		reading, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the others go on when the first has left
+		var reader sync.WaitGroup
+		reader.Go(func() { s.read(reading, i, f) })
+		f.stop = func() { cancel(); reader.Wait() }
+		s.feeds[i] = f
+	}
+	f.followers++
+	return f
+}
+
+// leave ends the reader with the last who follows the run.
+func (s *followers) leave(i store.Instance, f *feed) {
+	s.mu.Lock()
+	f.followers--
+	last := f.followers == 0
+	if last {
+		delete(s.feeds, i)
+	}
+	s.mu.Unlock()
+	if last {
+		f.stop()
+	}
+}
+
+// read fills a feed until the run has ended, or is deleted.
+func (s *followers) read(ctx context.Context, i store.Instance, f *feed) {
+	about, err := s.about(ctx, i)
+	next := 0
+	for err == nil {
+		err = s.client.Follow(ctx, i, next, func(e client.HistoryEntry) error {
+			next++
+			f.add(eventsOf(about, e))
+			return nil
+		})
+		if err == nil || ctx.Err() != nil || store.RefusedAs(err) == store.NoSuch {
+			break
+		}
+		// The run is quarantined, or the store does not answer: neither is the end.
+		if err = pause(ctx, nil, func() error { return errAgain }, retryFollowing); errors.Is(err, errAgain) {
+			err = nil
+		}
+	}
+	f.end(err)
+}
+
+var errAgain = errors.New("it is tried again")
+
+// about returns what the events of a run say of it.
+func (s *followers) about(ctx context.Context, i store.Instance) (progress.Run, error) {
+	l, err := s.store.Load(ctx, i)
+	if err != nil {
+		return progress.Run{}, err
+	}
+	info, err := execution.ParseInvocation(l.Invocation)
+	if err != nil {
+		return progress.Run{}, err
+	}
+	w := info.Workflow
+	return progress.Run{ID: i.ID, Workflow: &dsl.Workflow{Document: dsl.Document{Namespace: w.Namespace, Name: w.Name, Version: w.Version}}}, nil
+}
+
+// catchUp yields what the feed does not keep any more, from the store, as far as it goes.
+func (s *followers) catchUp(ctx context.Context, i store.Instance, after EventPosition, yield func([]FollowedEvent) error) (EventPosition, error) {
+	about, err := s.about(ctx, i)
+	if err != nil {
+		return after, err
+	}
+	_, err = s.client.History(ctx, i, 0, func(e client.HistoryEntry) error {
+		events := slices.DeleteFunc(eventsOf(about, e), func(e FollowedEvent) bool { return !e.at.after(after) })
+		if len(events) == 0 {
+			return nil
+		}
+		after = events[len(events)-1].at
+		return yield(events)
+	})
+	return after, err
+}
+
+// eventsOf returns the lifecycle events of an entry of history.
+func eventsOf(about progress.Run, e client.HistoryEntry) (all []FollowedEvent) {
+	for _, r := range e.Events {
+		for n, event := range progress.Lifecycle(about, r) {
+			data, err := expr.Encode(event)
+			if err != nil {
+				continue // an error's extensions are the only part that could not be written, and api.Error has cleaned them
+			}
+			id, _ := event["id"].(string)
+			all = append(all, FollowedEvent{ID: id, Data: data, at: EventPosition{r.Seq, n}})
+		}
+	}
+	return all
+}
+
+func (f *feed) add(events []FollowedEvent) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range events {
+		f.bytes += len(e.Data)
+	}
+	f.events = append(f.events, events...)
+	if len(f.events) > maxFollowed || f.bytes > maxFollowedBytes {
+		half := len(f.events) / 2
+		f.events, f.dropped, f.bytes = slices.Clone(f.events[half:]), true, 0 // those who have the old ones keep them
+		for _, e := range f.events {
+			f.bytes += len(e.Data)
+		}
+	}
+	f.wake()
+}
+
+func (f *feed) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended, f.err = true, err
+	f.wake()
+}
+
+func (f *feed) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// since returns the events after a position; gap says that some of them are not kept any more. Without any, changed tells when there are.
+func (f *feed) since(after EventPosition) (events []FollowedEvent, gap bool, changed <-chan struct{}, ended bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, _ := slices.BinarySearchFunc(f.events, after, func(e FollowedEvent, after EventPosition) int {
+		if e.at.after(after) {
+			return 1
+		}
+		return -1
+	})
+	return f.events[n:len(f.events):len(f.events)], n == 0 && f.dropped, f.changed, f.ended, f.err
+}
