@@ -31,6 +31,7 @@ func layers() map[string][]string {
 		"internal/diagnostics": {"dsl", "dsl/source", "internal/terminal"},
 		"internal/doctor":      {".", "internal/api", "redisstore", "runtime/presence", "runtime/store", "internal/terminal"},
 		"internal/duration":    {"internal/shorten"},
+		"internal/explain":     {"dsl", "errors", "internal/diagnostics", "internal/doctor"},
 		"internal/faultreport": {"errors", "dsl", "expr", "internal/api", "internal/duration", "internal/shorten", "internal/terminal", "interpreter", "runtime/definition", "runtime/execution"},
 		"internal/format":      {"dsl/source"},
 		"internal/golden":      nil, // for tests
@@ -79,7 +80,7 @@ func layers() map[string][]string {
 		},
 		"internal/access":  {"errors", "dsl", "internal/shorten", "internal/suggest", "limits", "runtime/store"},
 		"internal/metrics": {".", "runtime/presence", "runtime/store", "runtime/worker"},
-		"internal/control": {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/doctor", "internal/duration", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/settings", "runtime/store"},
+		"internal/control": {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/settings", "runtime/store"},
 		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},

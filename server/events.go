@@ -76,7 +76,7 @@ func (s *Server) stream(answer huma.Context, i store.Instance, after control.Eve
 	}
 	ctx, done := untilStopped(answer.Context())
 	defer done()
-	err := s.control.Follow(ctx, i, after, func(events []control.FollowedEvent) error {
+	err := s.control.Follow(ctx, i, after, control.Follower{Idle: idle, Every: cmp.Or(s.config.Heartbeat, DefaultHeartbeat), Events: func(events []control.FollowedEvent) error {
 		var b bytes.Buffer
 		for _, e := range events {
 			b.WriteString("id: " + e.ID + "\ndata: ")
@@ -84,7 +84,7 @@ func (s *Server) stream(answer huma.Context, i store.Instance, after control.Eve
 			b.WriteString("\n\n")
 		}
 		return send(b.Bytes())
-	}, idle, cmp.Or(s.config.Heartbeat, DefaultHeartbeat))
+	}})
 	if err != nil {
 		s.log.Debug("a stream has ended before its run", "run", i.String(), "error", err)
 	}

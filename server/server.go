@@ -85,6 +85,7 @@ func New(c Config) *Server {
 	s.tokenRoutes()
 	s.metricsRoutes()
 	s.upcomingRoutes()
+	s.deploymentRoutes()
 	s.workflowRoutes()
 	s.documentRoutes()
 	// The library's own type of errors is never sent.

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -44,10 +45,10 @@ func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadli
 	if err != nil {
 		return nil, err
 	}
-	all := []api.UpcomingDeadline{}
+	found, cursor, err := paged(found, &in.Page, control.Upcoming.Key)
+	list := []api.UpcomingDeadline{}
 	for _, u := range found {
-		all = append(all, u.JSON())
+		list = append(list, u.JSON())
 	}
-	list, cursor, err := paged(all, &in.Page, func(u api.UpcomingDeadline) string { return u.At + " " + u.Run + " " + u.Pointer })
 	return &deadlinesAnswer{next("/v1/deadlines", cursor, "limit", in.limit(), "within", in.Within, "namespace", in.Namespace), list}, err
 }

@@ -98,21 +98,28 @@ func (c *Control) Seen(ctx context.Context, i store.Instance, at EventPosition) 
 	return l.Lifecycle.Status.Final() && int64(at.seq) >= l.Lifecycle.Records, nil
 }
 
-// Follow calls yield with the lifecycle events of a run that come after a position, as they happen, until the run has ended, yield
-// returns an error, or ctx ends. Between events it calls idle at intervals.
-func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosition, yield func([]FollowedEvent) error, idle func() error, every time.Duration) error {
+// Follower takes the events of a run.
+type Follower struct {
+	Events func([]FollowedEvent) error
+	Idle   func() error // it is called at intervals while there are none
+	Every  time.Duration
+}
+
+// Follow gives a follower the lifecycle events of a run that come after a position, as they happen, until the run has ended, the follower
+// returns an error, or ctx ends.
+func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosition, to Follower) error {
 	f := c.followers.join(ctx, i)
 	defer c.followers.leave(i, f)
 	for {
 		events, gap, changed, ended, err := f.since(after)
 		switch {
 		case gap:
-			if after, err = c.followers.catchUp(ctx, i, after, yield); err != nil {
+			if after, err = c.followers.catchUp(ctx, i, after, to.Events); err != nil {
 				return err
 			}
 			continue
 		case len(events) > 0:
-			if err := yield(events); err != nil {
+			if err := to.Events(events); err != nil {
 				return err
 			}
 			after = events[len(events)-1].at
@@ -120,7 +127,7 @@ func (c *Control) Follow(ctx context.Context, i store.Instance, after EventPosit
 		case ended:
 			return err
 		}
-		if err := pause(ctx, changed, idle, every); err != nil {
+		if err := pause(ctx, changed, to.Idle, to.Every); err != nil {
 			return err
 		}
 	}

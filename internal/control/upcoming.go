@@ -17,6 +17,11 @@ type Upcoming struct {
 	client.DescribedDeadline
 }
 
+// Key returns a text by which deadlines are sorted: by when they pass.
+func (u Upcoming) Key() string {
+	return u.At.UTC().Format("2006-01-02T15:04:05.000000000") + " " + u.Run.Instance.String() + " " + string(u.Pointer) + " " + u.Kind
+}
+
 // JSON returns its shape.
 func (u Upcoming) JSON() api.UpcomingDeadline {
 	return api.UpcomingDeadline{Run: u.Run.Instance.String(), Workflow: u.Run.Invocation.Workflow.String(), Deadline: api.NewDeadline(u.DescribedDeadline)}
@@ -48,8 +53,6 @@ func (c *Control) Deadlines(ctx context.Context, within time.Duration, wanted fu
 		}
 		return nil
 	})
-	slices.SortStableFunc(all, func(a, b Upcoming) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Run.Instance.String(), b.Run.Instance.String()))
-	})
+	slices.SortStableFunc(all, func(a, b Upcoming) int { return cmp.Compare(a.Key(), b.Key()) })
 	return all, err
 }

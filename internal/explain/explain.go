@@ -1,0 +1,115 @@
+// Package explain tells in full what the codes of findings and the types of errors mean: swrun explain prints it, and the HTTP API answers
+// with it.
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/diagnostics"
+	"github.com/swrun/swrun/internal/doctor"
+)
+
+// Names returns what can be explained: the codes of findings, and the short names of error types.
+func Names() []string {
+	var names []string
+	for _, r := range dsl.Rules() {
+		names = append(names, r.Code)
+	}
+	for _, c := range doctor.Checks() {
+		names = append(names, c.Code)
+	}
+	return append(names, Types()...)
+}
+
+// Of explains a code, or an error type by its short name or its URI; ok is false if there is none.
+func Of(name string) (text string, ok bool) {
+	if rule, ok := diagnostics.Rule(strings.ToUpper(name)); ok {
+		return explainRule(rule), true
+	}
+	for _, c := range doctor.Checks() {
+		if strings.EqualFold(c.Code, name) {
+			return fmt.Sprintf("%s (doctor): %s\n\n%s\n", c.Code, c.Title, c.Story), true
+		}
+	}
+	short := errors.StandardName(name)
+	if short == "" {
+		short = strings.ToLower(name)
+	}
+	for _, s := range types() {
+		if s.Name == short {
+			return explainType(s), true
+		}
+	}
+	return "", false
+}
+
+// types returns the types of errors that swrun raises.
+func types() []errors.Standard {
+	l := errors.Limitf("")
+	return append(errors.Standards(), errors.Standard{Name: "limit", Status: l.Status, Title: l.Title})
+}
+
+func typeURI(name string) string {
+	if name == "limit" {
+		return errors.Limit
+	}
+	return errors.Base + name
+}
+
+// Types returns the short names of the error types.
+func Types() []string {
+	var names []string
+	for _, s := range types() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func explainRule(r dsl.Rule) string {
+	return fmt.Sprintf("%s (%s): %s\n\n%s\n", r.Code, r.Severity, r.Title, strings.TrimSpace(r.Explanation))
+}
+
+func explainType(s errors.Standard) string {
+	return fmt.Sprintf(`%s (status %d): %s
+
+type: %s
+
+%s
+
+To handle it:
+  - safely:
+      try:
+        - step: ...
+      catch:
+        errors:
+          with:
+            type: %s
+        do:
+          - fallback: ...
+`, s.Name, s.Status, s.Title, typeURI(s.Name), typeStory(s.Name), typeURI(s.Name))
+}
+
+func typeStory(name string) string {
+	switch name {
+	case "configuration":
+		return "Something that the workflow needs is set up wrongly or is missing, for example a workflow that\nrun.workflow names. Repeating the task does not help."
+	case "validation":
+		return "Data does not fit a schema of the document: input.schema, output.schema or export.schema. If the\ninput of the whole workflow is refused, instance is \"/\" and swrun exits with 4."
+	case "expression":
+		return "A runtime expression failed for the data it met. Try it out with: swrun expr 'EXPRESSION' -i @data.json"
+	case "authentication":
+		return "No credential could be obtained, or the other side accepted none."
+	case "authorization":
+		return "Access that the workflow does not have, for example to a secret that was not provided. Provide\nsecrets with SWRUN_SECRET_<NAME> or --secrets FILE."
+	case "timeout":
+		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind says which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, the run\nis closed as timed_out and swrun exits with 124; an error that only has this type, raised or a child's, is\na fault like any other (10).\n\nOf nested deadlines that have passed, the outermost fires, also if an inner one passed earlier while no\nworker was there: what an inner catch would do belongs to a scope whose time is over."
+	case "limit":
+		return "Something is larger than it may be: the members limit, value and max say what, how large it is, and how\nlarge it may be. --limit NAME=VALUE and SWRUN_LIMITS change limits; see docs/limits.md. The type is swrun's own."
+	case "communication":
+		return "A remote party could not be reached, or refused; the status is its answer's, or 500."
+	}
+	return "Any other failure at run time, for example a process that did not start."
+}
