@@ -22,6 +22,7 @@ func protocolCalls() []protocolCall {
 		{KindCallA2A, "a2a", parseCallA2A},
 		{KindCallActivity, "activity:1.0.0@default", parseCallActivity},
 		{KindCallAsyncAPI, "asyncapi", parseCallAsyncAPI},
+		{KindCallContinueAsNew, "continue-as-new:1.0.0@default", parseCallContinueAsNew},
 		{KindCallGRPC, "grpc", parseCallGRPC},
 		{KindCallHTTP, "http", parseCallHTTP},
 		{KindCallMCP, "mcp", parseCallMCP},
@@ -69,10 +70,13 @@ func parseCall(p *parser, o *object, base TaskBase) Task {
 
 // decode decodes a call of the protocol.
 func (c protocolCall) decode(p *parser, o *object, base TaskBase) Task {
-	o.require("with")
+	required := c.kind != KindCallContinueAsNew
+	if required {
+		o.require("with")
+	}
 	with := o.value("with")
 	if with == nil {
-		return c.parse(p, &object{p: p, node: &yaml.Node{Kind: yaml.MappingNode}, at: o.at.Key("with"), broken: true}, base)
+		return c.parse(p, &object{p: p, node: &yaml.Node{Kind: yaml.MappingNode}, at: o.at.Key("with"), broken: required}, base)
 	}
 	w := &object{p: p, node: with, at: o.at.Key("with"), what: fmt.Sprintf("`with` of `call: %s`", c.protocol)}
 	if with.Kind != yaml.MappingNode {

@@ -137,7 +137,7 @@ var lenient = regexp.MustCompile(`/(authentication|bearer) becomes "|` + // the 
 const becomesNull = "becomes <nil>"
 
 // engineFunction matches arguments of functions that the engine itself performs, of which the official schema knows nothing.
-var engineFunction = regexp.MustCompile(`/callActivity(Again)?(/|$)`)
+var engineFunction = regexp.MustCompile(`/call(Activity(Again)?|ContinueAsNew)(/|$)`)
 
 // deliberate reports whether a difference is one of the written ones.
 func deliberate(m mutation, ds dsl.Diagnostics) bool {

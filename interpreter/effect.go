@@ -49,7 +49,7 @@ func (m *machine) effectFinished(ev Finished) {
 		r.Data, m.result.Withheld = nil, true
 	}
 	m.record(f.event(r))
-	f.Effect = nil
+	f.Effect, m.s.Unwaited = nil, 0
 	f.changed()
 	if ev.Error != nil {
 		err := ev.Error.At(f.pointer().Instance())

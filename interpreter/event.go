@@ -8,8 +8,8 @@ import (
 	"github.com/swrun/swrun/limits"
 )
 
-// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, SetDeadline, Abort,
-// AttemptFailed and ReportedLate.
+// Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, SetDeadline, RollOver,
+// Abort, AttemptFailed and ReportedLate.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
@@ -86,10 +86,14 @@ func (m *machine) start(ev Start) {
 		m.fault(invalid.At("/"))
 		return
 	}
-	if !m.expire() {
-		return
+	if m.expire() {
+		m.enterWorkflow(input)
 	}
-	scope := m.workflowScope(input)
+}
+
+// enterWorkflow begins the workflow's own list of tasks.
+func (m *machine) enterWorkflow(input any) {
+	s, scope := m.s, m.workflowScope(input)
 	transformed, err := m.p.input.in(scope, input)
 	if err != nil {
 		m.fault(err.At("/"))
@@ -98,7 +102,7 @@ func (m *machine) start(ev Start) {
 	if m.p.input.value != nil {
 		s.Transformed = &Value{transformed}
 	}
-	m.pushQueued(&listFrame{commonFrame: commonFrame{node: workflowNode}, ListName: "do", Data: transformed})
+	m.pushQueued(&listFrame{commonFrame: commonFrame{node: workflowNode, Path: s.rootPath()}, ListName: "do", Data: transformed})
 }
 
 // armWorkflow sets when the run began, and the deadlines of the whole run.
@@ -112,6 +116,7 @@ func (m *machine) armWorkflow(ev Start) *errors.Error {
 	if from.IsZero() {
 		from = s.StartedAt
 	}
+	s.RunTimeout = runTimeout(s.Deadlines)
 	s.Soft.arm(m.p.Workflow.Document.Engine.SoftDeadline, from)
 	if m.p.timeout == nil || ev.TimeoutReplaced {
 		return nil
@@ -129,6 +134,8 @@ func (m *machine) handle(ev Event) {
 	switch ev := ev.(type) {
 	case Finished:
 		m.effectFinished(ev)
+	case RollOver:
+		m.rollOver()
 	case Cancel:
 		m.cancelRun(ev)
 	case Abort:

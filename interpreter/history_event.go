@@ -66,18 +66,20 @@ const (
 	WorkflowDeadlineKept HistoryEventType = "workflow.deadline-kept" // nothing has changed; Data says why
 	TaskDeadlineSet      HistoryEventType = "task.deadline-set"
 	TaskDeadlineKept     HistoryEventType = "task.deadline-kept"
-	TaskStarted          HistoryEventType = "task.started"
-	TaskCompleted        HistoryEventType = "task.completed"
-	TaskFaulted          HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
-	TaskCancelled        HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
-	TaskSkipped          HistoryEventType = "task.skipped"   // its if was false
-	TaskWaiting          HistoryEventType = "task.waiting"   // until Until
-	ErrorCaught          HistoryEventType = "error.caught"   // Error was caught by the try CaughtBy
-	RetryScheduled       HistoryEventType = "retry.scheduled"
-	EffectStarted        HistoryEventType = "effect.started"
-	EffectRetried        HistoryEventType = "effect.retried" // an attempt of an activity failed with Error; the next one may begin at Until
-	EffectFinished       HistoryEventType = "effect.finished"
-	ResultLate           HistoryEventType = "result.late" // came after its task had ended, and was not used
+	// WorkflowContinued begins the next run of the execution. A task that continues as new gives its input as Data.
+	WorkflowContinued HistoryEventType = "workflow.continued"
+	TaskStarted       HistoryEventType = "task.started"
+	TaskCompleted     HistoryEventType = "task.completed"
+	TaskFaulted       HistoryEventType = "task.faulted"   // the task raised Error; whether anything catches it follows
+	TaskCancelled     HistoryEventType = "task.cancelled" // a fork's loser, or what ran in a scope that ended
+	TaskSkipped       HistoryEventType = "task.skipped"   // its if was false
+	TaskWaiting       HistoryEventType = "task.waiting"   // until Until
+	ErrorCaught       HistoryEventType = "error.caught"   // Error was caught by the try CaughtBy
+	RetryScheduled    HistoryEventType = "retry.scheduled"
+	EffectStarted     HistoryEventType = "effect.started"
+	EffectRetried     HistoryEventType = "effect.retried" // an attempt of an activity failed with Error; the next one may begin at Until
+	EffectFinished    HistoryEventType = "effect.finished"
+	ResultLate        HistoryEventType = "result.late" // came after its task had ended, and was not used
 )
 
 // OfCommand reports whether events of a type say that a command was carried out: they have its reason as Data, and its Actor.

@@ -34,6 +34,7 @@ const (
 
 	EventAttemptFailed = "attempt-failed"
 	EventReportedLate  = "reported-late"
+	EventRollOver      = "roll-over"
 )
 
 // NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
@@ -62,6 +63,8 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 		e.Event = EventAttemptFailed
 	case ReportedLate:
 		e.Event = EventReportedLate
+	case RollOver:
+		e.Event = EventRollOver
 	}
 	return e
 }
@@ -90,6 +93,8 @@ func (e HistoryStep) cause(start Start) Event {
 		return Release(e.command())
 	case EventDeadline:
 		return setDeadlineOf(e.Events[0])
+	case EventRollOver:
+		return RollOver{}
 	case EventAbort:
 		return Abort{Error: e.Events[len(e.Events)-1].Error}
 	}

@@ -12,7 +12,7 @@ func (s *State) metadata() map[string]any {
 	for name, value := range s.Metadata.Labels {
 		labels[name] = value
 	}
-	v := map[string]any{"namespace": s.Namespace, "executionId": s.ID, "runNumber": 1, "labels": labels}
+	v := map[string]any{"namespace": s.Namespace, "executionId": s.ID, "runNumber": s.RunNumber(), "labels": labels}
 	if s.Metadata.BusinessKey != "" {
 		v["businessKey"] = s.Metadata.BusinessKey
 	}

@@ -35,6 +35,7 @@ const (
 	nextSleep
 	nextPerform
 	nextAwait
+	nextContinue
 )
 
 // Vars are variables that a body binds for its children, by name without $.

@@ -126,7 +126,7 @@ func (o *object) unquoted(value []byte) (text string) {
 }
 
 // number visits a field of a whole number.
-func number[T ~int | ~uint8](o *object, key string, v *T) {
+func number[T ~int | ~int64 | ~uint8](o *object, key string, v *T) {
 	if !o.reading {
 		if *v != 0 {
 			o.key(key)

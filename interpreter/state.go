@@ -51,11 +51,15 @@ type State struct {
 	TimedOut bool
 	// Depth is how many runs are above this one: the parent that started it, the parent's parent, and so on.
 	Depth int
+	// Continued is how many runs of the execution came before this one, and Unwaited how many of them without having waited for anything.
+	Continued, Unwaited int
+	RunTimeout          time.Duration // of each run; 0 for none
 
 	frames       []frame // in the order of their ids: a child comes after its parent
 	lastFrame    FrameID
 	lastEffect   EffectID
 	lastHistory  int // Seq of the last history event
+	historyBase  int // Seq of the last event of the run before this one
 	historyBytes int // bytes of history
 
 	queued         []frame    // that can go on without an event
@@ -279,8 +283,15 @@ func (s *State) stored(o *object) {
 		text(o, "C", &s.Order.Actor)
 	}
 	number(o, "w", &s.Depth)
+	number(o, "c", &s.Continued)
+	number(o, "u", &s.Unwaited)
+	number(o, "l", &s.RunTimeout)
+	if s.Continued > 0 { // only the input of the first run is known from elsewhere
+		o.data("i", &s.Input)
+	}
 	number(o, "f", &s.lastFrame)
 	number(o, "n", &s.lastEffect)
 	number(o, "r", &s.lastHistory)
+	number(o, "b", &s.historyBase)
 	number(o, "y", &s.historyBytes)
 }

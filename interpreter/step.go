@@ -146,6 +146,9 @@ func (m *machine) wake() {
 		if m.s.task(f.ID) == f { // an earlier one may have ended it
 			f.WakeAt = time.Time{}
 			f.changed()
+			if m.s.Unwaited > 0 {
+				m.s.Unwaited, m.s.headChanged = 0, true
+			}
 			m.next(f, f.node.body.(Sleeper).Wake(m.bodyScope(f)))
 		}
 	}

@@ -123,7 +123,7 @@ func fill(t *testing.T, v reflect.Value, but []string) {
 		v.SetString("text/" + v.Type().Name())
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
 	case reflect.Uint8:
 		v.SetUint(1)

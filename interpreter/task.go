@@ -117,6 +117,8 @@ func (m *machine) next(f *taskFrame, n Next) {
 		m.sleep(f, n)
 	case nextPerform:
 		m.startEffect(f, n)
+	case nextContinue:
+		m.continueAsNew(f, n.value)
 	}
 }
 

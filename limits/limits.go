@@ -16,34 +16,35 @@ type Name string
 
 // The limits.
 const (
-	Input        Name = "input"
-	Data         Name = "data"
-	Event        Name = "event"
-	State        Name = "state"
-	HistoryBytes Name = "historyBytes"
-	History      Name = "history"
-	Items        Name = "items"
-	Branches     Name = "branches"
-	Tasks        Name = "tasks"
-	Children     Name = "children"
-	Labels       Name = "labels"
-	LabelName    Name = "labelName"
-	LabelValue   Name = "labelValue"
-	BusinessKey  Name = "businessKey"
-	ID           Name = "id"
-	Namespace    Name = "namespace"
-	Reason       Name = "reason"
-	Actor        Name = "actor"
-	Calls        Name = "calls"
-	Starts       Name = "starts"
-	Workflows    Name = "workflows"
-	Stdout       Name = "stdout"
-	Stderr       Name = "stderr"
-	Response     Name = "response"
-	Redirects    Name = "redirects"
-	Family       Name = "family"
-	VirtualTasks Name = "virtualTasks"
-	VirtualYears Name = "virtualYears"
+	Input         Name = "input"
+	Data          Name = "data"
+	Event         Name = "event"
+	State         Name = "state"
+	HistoryBytes  Name = "historyBytes"
+	History       Name = "history"
+	Continuations Name = "continuations"
+	Items         Name = "items"
+	Branches      Name = "branches"
+	Tasks         Name = "tasks"
+	Children      Name = "children"
+	Labels        Name = "labels"
+	LabelName     Name = "labelName"
+	LabelValue    Name = "labelValue"
+	BusinessKey   Name = "businessKey"
+	ID            Name = "id"
+	Namespace     Name = "namespace"
+	Reason        Name = "reason"
+	Actor         Name = "actor"
+	Calls         Name = "calls"
+	Starts        Name = "starts"
+	Workflows     Name = "workflows"
+	Stdout        Name = "stdout"
+	Stderr        Name = "stderr"
+	Response      Name = "response"
+	Redirects     Name = "redirects"
+	Family        Name = "family"
+	VirtualTasks  Name = "virtualTasks"
+	VirtualYears  Name = "virtualYears"
 )
 
 // Limit is a row of the table.
@@ -64,7 +65,7 @@ const bytes = "bytes"
 func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
-		Children, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor,
+		Children, Continuations, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor,
 		Calls, Starts, Workflows, Stdout, Stderr, Response, Redirects,
 	} {
 		all = append(all, find(n))
@@ -106,6 +107,8 @@ func find(n Name) Limit {
 // fixed returns a row of those that cannot be set.
 func fixed(n Name) Limit {
 	switch n {
+	case Continuations:
+		return Limit{n, 100, "runs", "runs of an execution that follow one another without having waited for anything: the task that continues as new fails", true, errors.Limitf}
 	case Labels:
 		return Limit{n, 64, "labels", "the labels of a run: the start is refused", true, errors.Limitf}
 	case LabelName:
@@ -119,7 +122,7 @@ func fixed(n Name) Limit {
 	case Namespace:
 		return Limit{n, 63, bytes, "a namespace: the start is refused", true, errors.Limitf}
 	case Reason:
-		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend, resume or retry: the command is refused", true, errors.Limitf}
+		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend, resume, retry or `deadline set`: the command is refused", true, errors.Limitf}
 	case Actor:
 		return Limit{n, 256, bytes, "the name of who gives a command: the command is refused", true, errors.Limitf}
 	case VirtualYears:

@@ -12,6 +12,7 @@ import (
 func All(c Config) []interpreter.Kind {
 	return []interpreter.Kind{
 		callActivity(),
+		callContinueAsNew(),
 		callFunction(),
 		callHTTP(c),
 		do(),

@@ -15,29 +15,35 @@ import (
 func (p *program) historyCommand() *cobra.Command {
 	f := &operateFlags{}
 	var follow bool
+	var run int
 	cmd := &cobra.Command{
 		Use: "history RUN", Short: "Show what has happened in a run, record by record",
 		Example: `  swrun history order-7
   swrun history order-7 -o json > order-7.json
+  swrun history order-7 --run 2
   swrun history order-7 --follow`,
 		Long: runArgument,
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.history(ctx, args[0], follow) })
+			if err := atLeast("--run", run, 0); err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.history(ctx, args[0], run, follow) })
 		}),
 	}
 	f.add(cmd, "human", "json", "ndjson")
 	f.within(cmd)
+	cmd.Flags().IntVar(&run, "run", 0, "only this run of an execution that has continued as new, counted from 1; 0 for all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
 	return cmd
 }
 
-func (o *operation) history(ctx context.Context, name string, follow bool) error {
+func (o *operation) history(ctx context.Context, name string, run int, follow bool) error {
 	i, err := o.lookUp(ctx, name)
 	if err != nil {
 		return err
 	}
 	records := []api.HistoryEvent{}
-	err = o.read(ctx, i, follow, func(e client.HistoryEntry) error {
+	err = o.read(ctx, i, follow, client.OfRun(run, func(e client.HistoryEntry) error {
 		for _, r := range e.Events {
 			switch o.flags.output {
 			case "human":
@@ -52,7 +58,7 @@ func (o *operation) history(ctx context.Context, name string, follow bool) error
 			}
 		}
 		return nil
-	})
+	}))
 	if err != nil || o.flags.output != "json" {
 		return err
 	}

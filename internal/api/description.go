@@ -19,6 +19,7 @@ type Description struct {
 	Commands   []string   `json:"commands,omitempty"` // that no worker has carried out yet
 	Why        string     `json:"why,omitempty"`
 	Then       string     `json:"then,omitempty"`
+	RunNumber  int        `json:"runNumber"` // of the execution: more than 1 if it has continued as new
 	Input      any        `json:"input"`
 	Output     *any       `json:"output,omitempty"` // of one that has completed
 	Failure    *Fault     `json:"failure,omitempty"`
@@ -37,6 +38,14 @@ type Description struct {
 type Permission struct {
 	Allowed bool   `json:"allowed" doc:"Whether the verb is not refused."`
 	Reason  string `json:"reason,omitempty" doc:"Why it is refused or, if it is not, why it would change nothing."`
+}
+
+// input returns that of the current run.
+func input(d *client.Description) any {
+	if d.State.Continued > 0 {
+		return d.State.Input
+	}
+	return d.Invocation.Input.V
 }
 
 // Task is a task in progress.
@@ -113,12 +122,13 @@ type Fault struct {
 // NewDescription returns the JSON of a description.
 func NewDescription(d *client.Description, r *client.Review) Description {
 	described := Description{
-		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: d.Invocation.Input.V,
+		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: input(d),
 		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
 	}
 	if r.From > 1 {
 		described.Since = r.From
 	}
+	described.RunNumber = d.State.RunNumber()
 	described.SoftDeadlines = newSoftDeadlines(d.Soft, d.At)
 	described.Allowed = map[string]Permission{}
 	for _, p := range d.Permissions() {

@@ -72,6 +72,9 @@ func softLine(d *client.Description, soft interpreter.ActiveSoftDeadline) (name,
 
 // start describes how the run was started.
 func start(line func(name, format string, args ...any), d *client.Description) {
+	if n := d.State.RunNumber(); n > 1 {
+		line("Run no.:", "%d of this execution", n)
+	}
 	line("Created:", "%s", api.Time(d.Lifecycle.Created))
 	if d.Invocation.BusinessKey != "" {
 		line("Key:", "%s", d.Invocation.BusinessKey)

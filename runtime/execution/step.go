@@ -47,19 +47,35 @@ func (x *Execution) advance() {
 	x.decide(now)
 }
 
-// limit ends a run whose history has become too long: most likely a loop that nothing ends.
+// limit has a run continue as a new one before its history becomes too long. One that does not stand still until then ends: most likely
+// it is a loop that nothing ends.
 func (x *Execution) limit() {
 	if x.state.Status.Final() {
 		return
 	}
-	err := x.Limits.Check(limits.History, int(x.stored.Records)+x.batch.events)
+	err := x.Limits.Check(limits.History, x.state.HistoryEvents())
 	if err == nil {
 		err = x.Limits.Check(limits.HistoryBytes, x.state.HistoryBytes())
+	}
+	if err == nil && !x.again && x.isLong() {
+		x.step(interpreter.RollOver{})
 	}
 	if err != nil {
 		x.step(interpreter.Abort{Error: err})
 		x.again = false
 	}
+}
+
+// rollOverAt is the part of a limit at which a run that stands somewhere, and is not just computing, continues as a new one: what it does
+// until it stands again needs the rest.
+const rollOverAt = 0.8
+
+// isLong reports whether the history of the run is close to a limit. That of the next run begins with the whole state, which must leave
+// room for more.
+func (x *Execution) isLong() bool {
+	closeTo := func(n limits.Name, is int) bool { return float64(is) >= rollOverAt*float64(x.Limits.Max(n)) }
+	return x.state.Status == interpreter.StatusRunning && x.state.Size() < x.Limits.Max(limits.HistoryBytes)/2 &&
+		(closeTo(limits.History, x.state.HistoryEvents()) || closeTo(limits.HistoryBytes, x.state.HistoryBytes()))
 }
 
 // full reports whether the batch has to be committed before more work.

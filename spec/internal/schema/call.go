@@ -5,18 +5,20 @@ type protocol struct {
 	definition string // its name in the schema
 	name       string // what `call` says
 	with       shape  // its arguments
+	bare       bool   // it needs none
 }
 
 // protocols returns the kinds of calls but one: any other call is of a function.
 func protocols() []protocol {
 	return []protocol{
-		{"callAsyncAPI", "asyncapi", callAsyncAPI()},
-		{"callGRPC", "grpc", callGRPC()},
-		{"callHTTP", "http", callHTTP()},
-		{"callOpenAPI", "openapi", callOpenAPI()},
-		{"callA2A", "a2a", callA2A()},
-		{"callMCP", "mcp", callMCP()},
-		{"callActivity", "activity:1.0.0@default", callActivity()},
+		{"callAsyncAPI", "asyncapi", callAsyncAPI(), false},
+		{"callGRPC", "grpc", callGRPC(), false},
+		{"callHTTP", "http", callHTTP(), false},
+		{"callOpenAPI", "openapi", callOpenAPI(), false},
+		{"callA2A", "a2a", callA2A(), false},
+		{"callMCP", "mcp", callMCP(), false},
+		{"callActivity", "activity:1.0.0@default", callActivity(), false},
+		{"callContinueAsNew", "continue-as-new:1.0.0@default", callContinueAsNew(), true},
 	}
 }
 
@@ -25,7 +27,11 @@ func callTasks() properties {
 	var names []string
 	for _, p := range protocols() {
 		names = append(names, p.name)
-		all[p.definition] = task(needs("call", "with"), properties{
+		required := needs("call", "with")
+		if p.bare {
+			required = needs("call")
+		}
+		all[p.definition] = task(required, properties{
 			"call": constant(p.name).about("What is called: " + p.name + "."),
 			"with": p.with.about("The arguments of the call."),
 		})
@@ -36,6 +42,10 @@ func callTasks() properties {
 		"with": anyObject().about("The function's arguments."),
 	})
 	return all
+}
+
+func callContinueAsNew() shape {
+	return object(nil, properties{"input": anything().about("The input of the next run; the task's input unless set.")})
 }
 
 // outputFormat is what the output of an HTTP request is.

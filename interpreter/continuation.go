@@ -1,0 +1,91 @@
+package interpreter
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/swrun/swrun/limits"
+)
+
+// An execution has one run, or several that follow one another: by a task that continues as new, or because the history of a
+// run has become long. Each has a number, a history and a run deadline of its own; the rest is the execution's.
+
+// ContinueAsNew ends the run, and begins the next one of the execution with an input.
+func ContinueAsNew(input any) Next { return Next{kind: nextContinue, value: input} }
+
+// RollOver begins the next run of the execution where this one stands, because its history has become long. Nothing is started again.
+type RollOver struct{}
+
+func (RollOver) event() {}
+
+// RunNumber returns which run of its execution it is, counted from 1.
+func (s *State) RunNumber() int { return s.Continued + 1 }
+
+// HistoryEvents returns how many events the history of the run has.
+func (s *State) HistoryEvents() int { return s.lastHistory - s.historyBase }
+
+// continueAsNew ends what is in progress, and starts the workflow again with another input.
+func (m *machine) continueAsNew(f *taskFrame, input any) {
+	if err := m.checkSize(limits.Input, input); err != nil {
+		m.fail(f, err)
+		return
+	}
+	if err := m.p.config.Limits.Check(limits.Continuations, m.s.Unwaited+1); err != nil {
+		m.fail(f, err)
+		return
+	}
+	m.cancelChildren(f)
+	m.record(f.event(HistoryEvent{Type: TaskCompleted}))
+	m.s.remove(f)
+	m.cancelAll()
+	s := m.s
+	s.Input, s.Transformed, s.Context, s.contextChanged, s.Soft = input, nil, map[string]any{}, true, SoftDeadline{}
+	s.Unwaited++
+	m.beginRun(input)
+	s.Soft.arm(m.p.Workflow.Document.Engine.SoftDeadline, m.now)
+	m.workflowValue, m.runtimeValue = nil, nil
+	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
+	m.enterWorkflow(input)
+}
+
+// rollOver begins the next run where this one stands.
+func (m *machine) rollOver() {
+	if m.s.Status == StatusRunning {
+		m.beginRun(nil)
+		m.runtimeValue = nil
+	}
+}
+
+// beginRun gives the next run of the execution its number, its history and its deadline. Its step is stored with the whole state,
+// so that the run can be computed from its own history.
+func (m *machine) beginRun(input any) {
+	s := m.s
+	m.record(HistoryEvent{Type: WorkflowContinued, Data: input})
+	s.Continued++
+	s.historyBase, s.historyBytes, s.headChanged = s.lastHistory, 0, true
+	s.Deadlines = slices.DeleteFunc(slices.Clone(s.Deadlines), func(d Deadline) bool { return d.Kind == DeadlineRun })
+	if s.RunTimeout > 0 {
+		s.Deadlines = append(s.Deadlines, Deadline{Kind: DeadlineRun, At: m.now.Add(s.RunTimeout), StartedAt: m.now})
+	}
+	m.result.Withheld = true
+}
+
+// runTimeout returns how long a run may take by its deadlines; 0 for any time.
+func runTimeout(all []Deadline) time.Duration {
+	for _, d := range all {
+		if d.Kind == DeadlineRun {
+			return d.At.Sub(d.StartedAt)
+		}
+	}
+	return 0
+}
+
+// rootPath is what the paths of a run's tasks begin with: those of the runs of one execution differ, and so do the idempotency
+// keys and the children that come from them.
+func (s *State) rootPath() Path {
+	if s.Continued == 0 {
+		return ""
+	}
+	return Path("#" + strconv.Itoa(s.RunNumber()))
+}
