@@ -3,10 +3,16 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/control"
 )
 
 type documentAnswer struct {
@@ -22,10 +28,59 @@ func (s *Server) documentRoutes() {
 		Responses: map[string]*huma.Response{"200": {
 			Description: "An OpenAPI 3.1 document", Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}}},
 		}},
-	}, func(context.Context, *struct{}) (*documentAnswer, error) {
-		text, err := json.Marshal(s.api.OpenAPI())
+	}, func(ctx context.Context, _ *struct{}) (*documentAnswer, error) {
+		all, more, err := s.control.InputSchemas(ctx, callerOf(ctx).Sees, maxDescribed)
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(s.described(all, more))
 		return &documentAnswer{"application/json", text}, err
 	})
+}
+
+// maxDescribed is how many workflows have operations of their own in the description.
+const maxDescribed = 500
+
+// described returns the description of the API, with an operation for each of some workflows.
+func (s *Server) described(all []control.InputSchema, more bool) *huma.OpenAPI {
+	described := *s.api.OpenAPI()
+	described.Paths = maps.Clone(described.Paths)
+	if more {
+		about := *described.Info
+		about.Description += fmt.Sprintf(" More than %d workflows are deployed: those that come after them in the order of their names have no operations of their own here.", maxDescribed)
+		described.Info = &about
+	}
+	start := described.Paths[startPath].Post
+	for _, w := range all {
+		o := *start
+		o.OperationID = "start " + w.String()
+		o.Summary = "Start a run of " + w.String()
+		if w.Title != "" {
+			o.Summary += ": " + w.Title
+		}
+		o.Tags = []string{"workflow " + w.Namespace + "/" + w.Name}
+		o.Parameters = slices.DeleteFunc(slices.Clone(o.Parameters), func(p *huma.Param) bool { return p.In == "path" })
+		o.RequestBody = startBody(start.RequestBody, w)
+		path := strings.NewReplacer("{namespace}", w.Namespace, "{name}", w.Name, "{version}", url.PathEscape(w.Version)).Replace(startPath)
+		described.Paths[path] = &huma.PathItem{Post: &o}
+	}
+	return &described
+}
+
+// startBody is the body of a start of a workflow: the options of any start, whose input fits the workflow's schema.
+func startBody(options *huma.RequestBody, w control.InputSchema) *huma.RequestBody {
+	schema, ok := w.Schema.(map[string]any)
+	if !ok {
+		return options
+	}
+	if _, named := schema["$id"]; !named { // its references are to itself, and not to the description
+		schema = maps.Clone(schema)
+		schema["$id"] = "urn:swrun:" + w.Namespace + ":" + w.Name + ":" + w.Version
+	}
+	input := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"input": {Extensions: schema}}}
+	return &huma.RequestBody{Content: map[string]*huma.MediaType{
+		typeJSON: {Schema: &huma.Schema{AllOf: []*huma.Schema{options.Content[typeJSON].Schema, input}}},
+	}}
 }
 
 func parseQuery(r *http.Request) (url.Values, error) { return url.ParseQuery(r.URL.RawQuery) }

@@ -50,12 +50,6 @@ func (s *Server) runRoutes() {
 		OperationID: "countRuns", Method: http.MethodGet, Path: runsPath + "/count", Tags: []string{"runs"},
 		Summary: "How many runs there are, also by what they are",
 	}, s.countRuns)
-	route(s, RoleAuthor, huma.Operation{
-		OperationID: "startRun", Method: http.MethodPost, Path: runsPath, Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
-		Summary:     "Start a run of a workflow that is deployed",
-		Description: "Answers 201, or 200 with a run that was there already (onDuplicate return-existing). With `Prefer: wait=SECONDS` it answers 200 if the run ends in that time, and 202 otherwise.",
-		Responses:   s.alsoAnswers(http.StatusOK, http.StatusAccepted),
-	}, s.startRun)
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "getRun", Method: http.MethodGet, Path: runPathPattern, Tags: []string{"runs"},
 		Summary:   "What a run is doing, until when, and what happens then",
@@ -76,6 +70,22 @@ func (s *Server) runRoutes() {
 		OperationID: "getHistory", Method: http.MethodGet, Path: runPathPattern + "/history", Tags: []string{"runs"},
 		Summary: "What has happened in a run, record by record",
 	}, s.getHistory)
+}
+
+// startRoutes serves starts of runs.
+func (s *Server) startRoutes() {
+	route(s, RoleAuthor, huma.Operation{
+		OperationID: "startRun", Method: http.MethodPost, Path: runsPath, Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
+		Summary:     "Start a run of a workflow that is deployed",
+		Description: "Answers 201, or 200 with a run that was there already (onDuplicate return-existing). With `Prefer: wait=SECONDS` it answers 200 if the run ends in that time, and 202 otherwise.",
+		Responses:   s.alsoAnswers(http.StatusOK, http.StatusAccepted),
+	}, s.startRun)
+	route(s, RoleAuthor, huma.Operation{
+		OperationID: "startWorkflow", Method: http.MethodPost, Path: startPath, Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
+		Summary:     "Start a run of a version of a workflow",
+		Description: "As startRun. For each workflow that is deployed, there is an operation of its own, which says what its input must be.",
+		Responses:   s.alsoAnswers(http.StatusOK, http.StatusAccepted),
+	}, s.startWorkflow)
 }
 
 // alsoAnswers describes further statuses with which an operation answers a run.
@@ -177,6 +187,20 @@ func (s *Server) countRuns(ctx context.Context, in *countQuery) (*countAnswer, e
 type startInput struct {
 	Prefer string `header:"Prefer" doc:"wait=SECONDS waits so long for the run to end." example:"wait=30"`
 	Body   api.StartRequest
+}
+
+type startWorkflowInput struct {
+	VersionPath
+	Prefer string          `header:"Prefer" doc:"wait=SECONDS waits so long for the run to end." example:"wait=30"`
+	Body   *api.RunOptions `required:"false"`
+}
+
+func (s *Server) startWorkflow(ctx context.Context, in *startWorkflowInput) (*runAnswer, error) {
+	request := api.StartRequest{Workflow: in.Namespace + "/" + in.Name, Version: in.Version}
+	if in.Body != nil {
+		request.RunOptions = *in.Body
+	}
+	return s.startRun(ctx, &startInput{in.Prefer, request})
 }
 
 func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, error) {

@@ -79,6 +79,7 @@ func New(c Config) *Server {
 	s.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[api.Span](), reflect.TypeFor[spanSchema]())
 	s.healthRoutes()
 	s.runRoutes()
+	s.startRoutes()
 	s.commandRoutes()
 	s.eventRoutes()
 	s.deadlineRoutes()

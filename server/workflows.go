@@ -12,7 +12,11 @@ import (
 	"github.com/swrun/swrun/runtime/definition"
 )
 
-const workflowsPath, namePattern = "/v1/workflows", "/v1/workflows/{namespace}/{name}"
+const (
+	workflowsPath = "/v1/workflows"
+	namePattern   = workflowsPath + "/{namespace}/{name}"
+	startPath     = namePattern + "/{version}/runs"
+)
 
 // The media types in which a workflow is answered.
 const (
@@ -57,8 +61,15 @@ func (s *Server) workflowRoutes() {
 	})
 }
 
+// exampleDocument is the workflow of the examples in the description.
+const exampleDocument = `document: {dsl: 1.0.3, namespace: demo, name: order, version: 1.0.0}
+input: {schema: {document: {type: object, properties: {lines: {type: array, items: {type: string}}}}}}
+do:
+- ship: {wait: {minutes: 10}}
+`
+
 func documentBody() *huma.RequestBody {
-	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "A workflow document"}}
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "A workflow document"}, Example: exampleDocument}
 	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		typeYAML: text, typeJSON: {Schema: &huma.Schema{Description: "A workflow document"}},
 	}}

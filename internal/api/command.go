@@ -8,7 +8,7 @@ type CommandRequest struct {
 // BulkRequest is a command to several runs: to those that are named, or to those that a filter chooses.
 type BulkRequest struct {
 	Runs   []string `json:"runs,omitempty" nullable:"false" maxItems:"1000" doc:"namespace/id of each run."`
-	Where  string   `json:"where,omitempty" doc:"A filter: at most 1000 of the runs that it chooses get the command, the newest first."`
+	Where  string   `json:"where,omitempty" doc:"A filter: at most 1000 of the runs that it chooses get the command, the newest first." example:"workflow=demo/order status=waiting"`
 	Reason string   `json:"reason,omitempty" doc:"Why, for the runs' histories."`
 }
 

@@ -13,8 +13,13 @@ import (
 
 // StartRequest is what a start says.
 type StartRequest struct {
-	Workflow         string            `json:"workflow" minLength:"3" doc:"What is started: namespace/name, or namespace/name:version." example:"demo/order"`
-	Version          string            `json:"version,omitempty" doc:"Of the workflow; the latest if it is left out."`
+	Workflow string `json:"workflow" minLength:"3" doc:"What is started: namespace/name, or namespace/name:version." example:"demo/order"`
+	Version  string `json:"version,omitempty" doc:"Of the workflow; the latest if it is left out."`
+	RunOptions
+}
+
+// RunOptions is what a start says besides the workflow.
+type RunOptions struct {
 	ID               string            `json:"id,omitempty" doc:"Of the run; a new one if it is left out."`
 	Input            json.RawMessage   `json:"input,omitempty" doc:"Any JSON value; an empty object if it is left out."`
 	Labels           map[string]string `json:"labels,omitempty" doc:"Names and values to find the run by."`

@@ -36,7 +36,7 @@ type TokenList struct {
 type TokenRequest struct {
 	Name          string   `json:"name"`
 	Role          string   `json:"role" enum:"viewer,author,operator,admin"`
-	Namespaces    []string `json:"namespaces,omitempty" nullable:"false"`
+	Namespaces    []string `json:"namespaces,omitempty" nullable:"false" example:"[\"demo\"]"`
 	AllNamespaces bool     `json:"allNamespaces,omitempty"`
 	ExpiresIn     string   `json:"expiresIn,omitempty" doc:"How long it is taken; without it, until it is revoked."`
 }

@@ -1,0 +1,223 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// TestEveryOperation drives every operation of /openapi.json by what that document says alone: it makes the paths, parameters and bodies of
+// its examples and schemas, and holds requests and answers to it. An operation that cannot be carried out so fails the test.
+func TestEveryOperation(t *testing.T) {
+	d := mustDeployment(t)
+	described := d.mustDescribe(t)
+	if len(described.Paths.Map()) < 25 {
+		t.Errorf("only %d paths are described", len(described.Paths.Map()))
+	}
+	for path, item := range described.Paths.Map() {
+		for method, o := range item.Operations() {
+			t.Run(o.OperationID, func(t *testing.T) {
+				client := &describedClient{deployment: mustExample(t), document: described}
+				client.carryOut(t, path, item, method)
+			})
+		}
+	}
+}
+
+// mustDescribe reads the description of the API, as it is when the workflow of its examples is deployed.
+func (d *deployment) mustDescribe(t *testing.T) *openapi3.T {
+	t.Helper()
+	d.mustPutExample(t)
+	a := d.ask(t, "GET", "/openapi.json", "")
+	loader := openapi3.NewLoader()
+	described, err := loader.LoadFromData([]byte(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := described.Validate(t.Context()); err != nil {
+		t.Errorf("the description is not valid: %v", err)
+	}
+	for name, schema := range described.Components.Schemas { // what the answers have, and is not described, is found
+		if schema.Value.Type.Is("object") && schema.Value.AdditionalProperties.Has == nil && schema.Value.AdditionalProperties.Schema == nil {
+			t.Errorf("%s may have further members", name)
+		}
+	}
+	return described
+}
+
+// mustExample returns a server with what the names of the description's examples stand for: the workflow order, a run of it that has ended and
+// one that goes on, and a token.
+func mustExample(t *testing.T) *deployment {
+	t.Helper()
+	d := mustDeployment(t)
+	d.mustPutExample(t)
+	d.mustDeploy(t, "echo", echoes)
+	d.ask(t, "GET", d.mustStart(t, "echo", "ended")+"/output?wait=30s", "")
+	d.mustStart(t, "order", "waiting")
+	d.ask(t, "POST", "/v1/tokens", `{"name": "order", "role": "viewer", "namespaces": ["demo"]}`)
+	return d
+}
+
+func (d *deployment) mustPutExample(t *testing.T) {
+	t.Helper()
+	a := d.ask(t, "GET", "/openapi.json", "")
+	var described struct {
+		Paths map[string]struct {
+			Put struct {
+				RequestBody struct {
+					Content map[string]struct{ Example string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(a.body), &described); err != nil {
+		t.Fatal(err)
+	}
+	example := described.Paths["/v1/workflows/{namespace}/{name}/{version}"].Put.RequestBody.Content["application/yaml"].Example
+	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/1.0.0", example); a.StatusCode != http.StatusCreated {
+		t.Fatalf("%s: %s", a.Status, a.body)
+	}
+}
+
+// describedClient sends what a description says.
+type describedClient struct {
+	*deployment
+	document *openapi3.T
+}
+
+// carryOut sends an operation for each run that there is, until one is answered with success.
+func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.PathItem, method string) {
+	var answers []string
+	for _, run := range []string{"ended", "waiting"} {
+		status, body := c.send(t, path, item, method, run)
+		if status < 300 {
+			return
+		}
+		answers = append(answers, fmt.Sprintf("%s: %d %s", run, status, body))
+	}
+	if item.Operations()[method].OperationID == "retryRun" && strings.Contains(answers[1], "409") { // no run kills its workers here
+		return
+	}
+	t.Errorf("%s %s: %s", method, path, strings.Join(answers, "\n"))
+}
+
+func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathItem, method, run string) (status int, body string) {
+	t.Helper()
+	o := item.Operations()[method]
+	names := map[string]string{"namespace": "demo", "name": "order", "version": "1.0.0", "id": run, "code": "SW401"}
+	parameters, filled := map[string]string{}, path
+	for _, p := range o.Parameters {
+		if p.Value.In == "path" {
+			value, known := names[p.Value.Name]
+			if !known {
+				t.Errorf("nothing is known for the parameter %s", p.Value.Name)
+			}
+			parameters[p.Value.Name], filled = value, strings.ReplaceAll(filled, "{"+p.Value.Name+"}", value)
+		}
+	}
+	var sent []byte
+	mediaType := ""
+	if o.RequestBody != nil {
+		sent, mediaType = exampleBody(t, o.RequestBody.Value)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, c.URL+filled, bytes.NewReader(sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mediaType != "" {
+		request.Header.Set("Content-Type", mediaType)
+	}
+	options := &openapi3filter.Options{MultiError: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, ExcludeRequestBody: mediaType != "application/json"}
+	valid := &openapi3filter.RequestValidationInput{
+		Request: request.Clone(t.Context()), PathParams: parameters, Options: options,
+		Route: &routers.Route{Spec: c.document, Path: path, PathItem: item, Method: method, Operation: o},
+	}
+	valid.Request.Body = io.NopCloser(bytes.NewReader(sent))
+	if err := openapi3filter.ValidateRequest(t.Context(), valid); err != nil {
+		t.Errorf("%s %s: the request is not as described: %v", method, filled, err)
+	}
+	response, err := c.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isJSON := strings.Contains(response.Header.Get("Content-Type"), "json")
+	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: valid, Status: response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(text)),
+		Options: &openapi3filter.Options{MultiError: true, IncludeResponseStatus: true, ExcludeResponseBody: !isJSON},
+	})
+	if err != nil {
+		t.Errorf("%s %s: the answer %d is not as described: %v\n%s", method, filled, response.StatusCode, err, text)
+	}
+	return response.StatusCode, string(text)
+}
+
+// exampleBody makes a body of what is described: an example, or what is required.
+func exampleBody(t *testing.T, described *openapi3.RequestBody) (body []byte, mediaType string) {
+	t.Helper()
+	for name, m := range described.Content {
+		if text, ok := m.Example.(string); ok {
+			return []byte(text), name
+		}
+	}
+	m := described.Content["application/json"]
+	if m == nil {
+		t.Fatalf("there is no JSON body: %v", described.Content)
+	}
+	body, err := json.Marshal(exampleOf(m.Schema.Value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body, "application/json"
+}
+
+// exampleOf makes a value that fits a schema: its example or, of an object, the members that have one or are required.
+func exampleOf(s *openapi3.Schema) any {
+	switch {
+	case s.Example != nil:
+		return s.Example
+	case len(s.Examples) > 0:
+		return s.Examples[0]
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case len(s.AllOf) > 0:
+		all := map[string]any{}
+		for _, part := range s.AllOf {
+			if object, ok := exampleOf(part.Value).(map[string]any); ok {
+				for name, value := range object {
+					all[name] = value
+				}
+			}
+		}
+		return all
+	case s.Type.Is("object"):
+		object := map[string]any{}
+		for name, member := range s.Properties {
+			hasExample := member.Value.Example != nil || len(member.Value.Examples) > 0
+			if !member.Value.Deprecated && (hasExample || slices.Contains(s.Required, name)) {
+				object[name] = exampleOf(member.Value)
+			}
+		}
+		return object
+	case s.Type.Is("array"):
+		return []any{}
+	case s.Type.Is("integer"), s.Type.Is("number"):
+		return 1
+	case s.Type.Is("boolean"):
+		return false
+	}
+	return "x"
+}
