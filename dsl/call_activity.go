@@ -50,8 +50,10 @@ func (t *CallActivity) Traits() Traits {
 	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true}
 }
 
-// bounded reports whether the activity ends at some time.
-func (t ActivityTimeouts) bounded() bool { return t.ScheduleToClose != nil }
+// bounded reports whether the activity ends at some time, also if its worker is lost.
+func (t ActivityTimeouts) bounded() bool {
+	return t.ScheduleToClose != nil || t.ScheduleToStart != nil && (t.StartToClose != nil || t.Heartbeat != nil)
+}
 
 func (t *CallActivity) parts(w *walker) {
 	w.value(propertyCall, t.Type, t.Queue, t.Input)

@@ -35,6 +35,7 @@ const (
 	Namespace     Name = "namespace"
 	Reason        Name = "reason"
 	Actor         Name = "actor"
+	Progress      Name = "progress"
 	Calls         Name = "calls"
 	Starts        Name = "starts"
 	Workflows     Name = "workflows"
@@ -65,7 +66,7 @@ const bytes = "bytes"
 func All() (all []Limit) {
 	for _, n := range []Name{
 		Input, Data, Event, State, HistoryBytes, History, Items, Branches, Tasks,
-		Children, Continuations, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor,
+		Children, Continuations, Family, VirtualTasks, VirtualYears, Labels, LabelName, LabelValue, BusinessKey, ID, Namespace, Reason, Actor, Progress,
 		Calls, Starts, Workflows, Stdout, Stderr, Response, Redirects,
 	} {
 		all = append(all, find(n))
@@ -98,6 +99,8 @@ func find(n Name) Limit {
 		return Limit{n, 1000, "runs", "children that a run waits for at a time: the task fails", false, errors.Limitf}
 	case Family:
 		return Limit{n, 20_000, "runs", "the runs that one run leads to within a day, its children's children too: the task of the child fails", false, errors.Limitf}
+	case Progress:
+		return Limit{n, 64 << 10, bytes, "the progress that a heartbeat of an activity tells: the heartbeat is refused", true, errors.Limitf}
 	case VirtualTasks:
 		return Limit{n, 2_000_000, "tasks", "tasks that a run on virtual time starts, its children's too: the run ends", false, errors.Limitf}
 	}

@@ -257,9 +257,7 @@ func (s *Store) Available(ctx context.Context, c store.Available) (store.Offered
 	if err != nil {
 		return store.Offered{}, err
 	}
-	all = slices.DeleteFunc(all, func(q store.Queue) bool {
-		return !slices.Contains(c.Queues, q.Name) || c.Namespace != "" && c.Namespace != q.Namespace
-	})
+	all = slices.DeleteFunc(all, func(q store.Queue) bool { return !c.Asks(q) })
 	if len(all) == 0 {
 		return store.Offered{}, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/matching"
@@ -204,6 +205,10 @@ func TestHeartbeats(t *testing.T) {
 				a.Fatal(stop, err)
 			}
 		}
+		_, tooLarge := a.matcher.Heartbeat(a.Context(), task.Token, &interpreter.Value{V: strings.Repeat("x", 100_000)})
+		if e := errors.AsError(tooLarge); e == nil || e.Type != errors.Limit || !above(e, limits.Set{}.Max(limits.Progress)) {
+			a.Errorf("a heartbeat with much progress: %v", tooLarge)
+		}
 		began := time.Now()
 		again := a.poll()
 		if waited := time.Since(began); waited < 11*time.Second || waited > 11*time.Second+10*time.Millisecond {
@@ -240,8 +245,8 @@ func TestLateReports(t *testing.T) {
 				a.Errorf("the second attempt: %v", err)
 			}
 		}
-		if err := a.matcher.Fail(a.Context(), second.Token, errors.Runtimef("no"), false); err != nil {
-			a.Logf("a report after the one that counts: %v", err)
+		if err := a.matcher.Fail(a.Context(), second.Token, errors.Runtimef("no"), false); !errors.As(err, &superseded) {
+			a.Errorf("another report of the same attempt: %v", err)
 		}
 		a.expect(a.wait(i).Output, "second")
 		a.expect(a.events(i), "effect.retried 1 start_to_close by w1, result.late 0, effect.finished 2 by w1")

@@ -94,6 +94,14 @@ type describedClient struct {
 	document *openapi3.T
 }
 
+// mustToken returns the token of an activity that a worker has taken. Another one waits.
+func (c *describedClient) mustToken(t *testing.T) string {
+	t.Helper()
+	c.start(t, "do: [{work: {call: 'activity:1.0.0@default', with: {type: x}}}]")
+	c.start(t, "do: [{work: {call: 'activity:1.0.0@default', with: {type: x, queue: taken}}}]")
+	return c.polled(t, `{"queues": ["taken"], "wait": "20s"}`)[0].Token
+}
+
 // carryOut sends an operation for each run that there is, until one is answered with success.
 func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.PathItem, method string) {
 	var answers []string
@@ -128,6 +136,9 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 	mediaType := ""
 	if o.RequestBody != nil {
 		sent, mediaType = exampleBody(t, o.RequestBody.Value)
+		if slices.Contains(o.Tags, "activities") {
+			sent = bytes.Replace(sent, []byte(`"token":"x"`), []byte(`"token":"`+c.mustToken(t)+`"`), 1)
+		}
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, c.URL+filled, bytes.NewReader(sent))
 	if err != nil {

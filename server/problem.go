@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -89,6 +90,10 @@ func runProblem(err error) *api.Problem {
 		ended   *control.EndedError
 	)
 	switch {
+	case errors.As(err, new(*matching.SupersededError)):
+		p := newProblem(http.StatusConflict, "attempt-superseded", "The attempt was superseded", err.Error())
+		p.Help = "stop; what was done may count all the same: the idempotency key of the activity tells"
+		return p
 	case errors.As(err, &exists):
 		p := newProblem(http.StatusConflict, "run-exists", "There is such a run already", err.Error())
 		p.Help = "choose another id, or onDuplicate return-existing for a run of the same workflow"
@@ -122,6 +127,10 @@ func requestProblem(err error) *api.Problem {
 	case errors.As(err, &where):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-filter", "The filter cannot be read", err.Error())
 		p.Field, p.Help = "where", where.Hint
+		return p
+	case errors.As(err, new(*matching.TokenError)):
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", err.Error())
+		p.Field = "token"
 		return p
 	case errors.As(err, new(*client.CursorError)):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", err.Error())

@@ -82,6 +82,7 @@ func New(c Config) *Server {
 	s.startRoutes()
 	s.commandRoutes()
 	s.eventRoutes()
+	s.activityRoutes()
 	s.deadlineRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()

@@ -21,11 +21,11 @@ type Complete struct {
 }
 
 // Once implements store.ActivityOperation.
-func (c Complete) Once(id store.ActivityID) string { return reported(id, c.Nonce) }
+func (c Complete) Once(id store.ActivityID) string { return reported("completed", id, c.Nonce) }
 
-// reported is by what a store remembers that the end of an attempt was reported.
-func reported(id store.ActivityID, nonce string) string {
-	return "activity " + id.String() + " " + nonce
+// reported is by what a store remembers how the end of an attempt was reported.
+func reported(how string, id store.ActivityID, nonce string) string {
+	return "activity " + id.String() + " " + nonce + " " + how
 }
 
 // Transition implements store.ActivityOperation.
@@ -50,7 +50,7 @@ type Fail struct {
 const NonRetryable = "nonRetryable"
 
 // Once implements store.ActivityOperation.
-func (f Fail) Once(id store.ActivityID) string { return reported(id, f.Nonce) }
+func (f Fail) Once(id store.ActivityID) string { return reported("failed", id, f.Nonce) }
 
 // Transition implements store.ActivityOperation.
 func (f Fail) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {

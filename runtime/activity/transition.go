@@ -37,6 +37,26 @@ func (t Take) Transition(_ store.ActivityID, r *store.Activity, now time.Time) (
 	})
 }
 
+// Return gives an activity back that its worker does not perform. The same attempt waits for another worker, with a new time to start.
+type Return struct {
+	Nonce string
+}
+
+// Once implements store.ActivityOperation: what is returned has no worker any more.
+func (Return) Once(store.ActivityID) string { return "" }
+
+// Transition implements store.ActivityOperation.
+func (t Return) Transition(_ store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+	return change(r, func(a *Activity) (*store.ActivityOutcome, store.Code) {
+		if code := a.refuses(t.Nonce, now); code != "" {
+			return nil, code
+		}
+		before := a.first()
+		a.Available, a.Nonce, a.StartedAt, a.HeartbeatAt = now, "", time.Time{}, time.Time{}
+		return kept(a, before)
+	})
+}
+
 // Heartbeat says that the worker is alive, and how far it has come.
 type Heartbeat struct {
 	Nonce    string

@@ -2,7 +2,6 @@ package kvstore
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,7 +191,7 @@ func (s *Store) Available(_ context.Context, c store.Available) (offered store.O
 		offered = store.Offered{At: p.now}
 		var parts [][]store.ActivityID
 		for _, q := range p.queues() {
-			if slices.Contains(c.Queues, q.Name) && (c.Namespace == "" || c.Namespace == q.Namespace) {
+			if c.Asks(q) {
 				parts = append(parts, p.available(q, c.N, &offered))
 			}
 		}

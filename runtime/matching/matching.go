@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/store"
@@ -107,10 +108,12 @@ func (m *Matcher) of(name string) *queue {
 
 // Poll asks for activities.
 type Poll struct {
-	Queues    []string // at least one
-	Namespace string   // empty for all
-	Limit     int      // at most so many
-	Worker    string   // who asks, for people
+	Queues     []string // at least one
+	Namespaces []string // nil for all
+	Limit      int      // at most so many
+	Worker     string   // who asks, for people
+	// Until is closed when the worker is to be answered, even with nothing; nil waits until ctx ends, which means that it has gone.
+	Until <-chan struct{}
 }
 
 // Task is an activity in the hands of an outside worker.
@@ -122,17 +125,30 @@ type Task struct {
 }
 
 // Poll returns activities that may be performed, which are the worker's from now on. If there are none, it waits until there are, or
-// ctx ends; then it returns none.
+// Until is closed, or ctx ends; then it returns none.
 func (m *Matcher) Poll(ctx context.Context, p Poll) ([]Task, error) {
 	for {
 		tasks, err := m.look(ctx, p)
+		if len(tasks) > 0 && ctx.Err() != nil { // the worker has gone
+			return nil, m.returnAll(ctx, tasks)
+		}
 		if len(tasks) > 0 || err != nil || ctx.Err() != nil {
 			return tasks, err
 		}
-		if !m.wait(ctx, p.Queues) {
+		if !m.wait(ctx, &p) {
 			return nil, nil
 		}
 	}
+}
+
+// returnAll gives back what a worker has not got.
+func (m *Matcher) returnAll(ctx context.Context, tasks []Task) (failed error) {
+	returning, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
+	defer cancel()
+	for _, t := range tasks {
+		failed = errors.Join(failed, m.Return(returning, t.Token))
+	}
+	return failed
 }
 
 // look takes what there is now.
@@ -206,7 +222,7 @@ func (m *Matcher) see(queues []string, partition int) (unseen bool) {
 
 // take takes up to n activities of a partition; more says that there may be others.
 func (m *Matcher) take(ctx context.Context, p Poll, partition, n int) (tasks []Task, more bool, err error) {
-	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespace: p.Namespace, N: n})
+	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespaces: p.Namespaces, N: n})
 	if err != nil {
 		return nil, false, err
 	}
@@ -261,13 +277,20 @@ func (m *Matcher) expect(queues []string, partition int, o store.Offered) {
 }
 
 // wait waits until there may be something to take, and reports whether that is so; ctx has ended otherwise.
-func (m *Matcher) wait(ctx context.Context, queues []string) bool {
-	woken, idle := m.enter(queues)
-	defer m.leave(queues, woken)
+func (m *Matcher) wait(ctx context.Context, p *Poll) bool {
+	select {
+	case <-p.Until:
+		return false
+	default:
+	}
+	woken, idle := m.enter(p.Queues)
+	defer m.leave(p.Queues, woken)
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+		return false
+	case <-p.Until:
 		return false
 	case <-woken:
 	case <-timer.C:

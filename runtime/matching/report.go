@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
@@ -80,12 +81,33 @@ func (m *Matcher) Heartbeat(ctx context.Context, token string, progress *interpr
 	if err != nil {
 		return false, err
 	}
+	if progress != nil {
+		if tooLarge := (limits.Set{}).Check(limits.Progress, expr.EncodedSize(progress.V, 1<<40)); tooLarge != nil {
+			return false, tooLarge
+		}
+	}
 	refused, err := m.change(ctx, id, activity.Heartbeat{Nonce: nonce, Progress: progress})
 	switch store.RefusedAs(refused) {
 	case store.NoSuch, store.Closed:
 		return true, err
 	}
 	return false, superseded(id, refused, err)
+}
+
+// Return gives back what a worker has taken and does not perform: others may take it at once, and it does not count as an attempt.
+func (m *Matcher) Return(ctx context.Context, token string) error {
+	id, nonce, err := parseToken(token)
+	if err != nil {
+		return err
+	}
+	refused, err := m.change(ctx, id, activity.Return{Nonce: nonce})
+	return superseded(id, refused, err)
+}
+
+// Of returns the run of the activity that a token is about.
+func Of(token string) (store.Instance, error) {
+	id, _, err := parseToken(token)
+	return id.Run, err
 }
 
 // Complete reports the result of an attempt.

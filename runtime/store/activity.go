@@ -166,8 +166,14 @@ type QueueLength struct {
 type Available struct {
 	Partition int
 	Queues    []string // by name
-	Namespace string   // empty for all
-	N         int      // at most so many, fairly from all namespaces
+	// Namespaces are those of the runs; nil for all.
+	Namespaces []string
+	N          int // at most so many, fairly from all namespaces
+}
+
+// Asks reports whether somebody asks for what is in a queue.
+func (a *Available) Asks(q Queue) bool {
+	return slices.Contains(a.Queues, q.Name) && (a.Namespaces == nil || slices.Contains(a.Namespaces, q.Namespace))
 }
 
 // Offered is the answer to Available.

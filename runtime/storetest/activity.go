@@ -241,7 +241,7 @@ func activitiesFairly(s *suite) {
 	if len(offered.Activities) != 4 || small != 2 {
 		s.Errorf("offered is %v", offered.Activities)
 	}
-	offered, err = s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, Namespace: "small", N: 10})
+	offered, err = s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, Namespaces: []string{"small"}, N: 10})
 	s.must(err)
 	if len(offered.Activities) != 2 {
 		s.Errorf("offered of one namespace is %v", offered.Activities)

@@ -1,0 +1,84 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/matching"
+)
+
+// maxWait is how long a poll may wait.
+const maxWait = 2 * time.Minute
+
+// PollActivities returns activities for an outside worker, of runs in some namespaces; nil is all. It waits for the first as long as it is asked to.
+func (c *Control) PollActivities(ctx context.Context, p api.ActivityPoll, namespaces []string) (api.Activities, error) {
+	found := api.Activities{Activities: []api.Activity{}}
+	for _, queue := range p.Queues {
+		if err := dsl.CheckQueue(queue); err != nil {
+			return found, &client.OptionError{Field: "queues", Detail: err.Error()}
+		}
+	}
+	if p.Wait.Duration > maxWait || p.Wait.Duration < 0 {
+		return found, &client.OptionError{Field: "wait", Detail: "must be at most two minutes"}
+	}
+	if strings.ContainsFunc(p.Worker, unicode.IsControl) {
+		return found, &client.OptionError{Field: "worker", Detail: "must be text without control characters"}
+	}
+	waiting, cancel := context.WithTimeout(ctx, p.Wait.Duration)
+	defer cancel()
+	tasks, err := c.engine.Activities().Poll(ctx, matching.Poll{
+		Queues: p.Queues, Namespaces: namespaces, Limit: max(p.Limit, 1), Worker: p.Worker, Until: waiting.Done(),
+	})
+	for _, t := range tasks {
+		found.Activities = append(found.Activities, api.NewActivity(t))
+	}
+	return found, err
+}
+
+// HeartbeatActivity says that the worker of an attempt is alive.
+func (c *Control) HeartbeatActivity(ctx context.Context, h api.ActivityHeartbeat) (api.ActivityHeard, error) {
+	var progress *interpreter.Value
+	if h.Progress != nil {
+		data, err := expr.Normalize(h.Progress)
+		if err != nil {
+			return api.ActivityHeard{}, &client.OptionError{Field: "progress", Detail: err.Error()}
+		}
+		progress = &interpreter.Value{V: data}
+	}
+	cancel, err := c.engine.Activities().Heartbeat(ctx, h.Token, progress)
+	return api.ActivityHeard{CancelRequested: cancel}, err
+}
+
+// CompleteActivity reports the result of an attempt.
+func (c *Control) CompleteActivity(ctx context.Context, r api.ActivityResult) error {
+	return c.engine.Activities().Complete(ctx, r.Token, r.Result)
+}
+
+// FailActivity reports that an attempt has failed.
+func (c *Control) FailActivity(ctx context.Context, f api.ActivityFailure) error {
+	e := errors.Runtimef("%s", f.Detail)
+	if f.Type != "" {
+		e.Type, e.Title = f.Type, ""
+	}
+	for _, s := range errors.Standards() {
+		if f.Type == s.Name || errors.StandardName(f.Type) == s.Name {
+			e.Type, e.Title, e.Status = errors.Base+s.Name, s.Title, s.Status
+		}
+	}
+	e.Title, e.Status = cmp.Or(f.Title, e.Title), cmp.Or(f.Status, e.Status)
+	return c.engine.Activities().Fail(ctx, f.Token, e, f.NonRetryable)
+}
+
+// ReturnActivity gives an activity back that is not performed.
+func (c *Control) ReturnActivity(ctx context.Context, r api.ActivityReturn) error {
+	return c.engine.Activities().Return(ctx, r.Token)
+}

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/matching"
+)
+
+// This file is what outside workers ask: they poll for activities, and report.
+
+type (
+	pollRequest      struct{ Body api.ActivityPoll }
+	pollAnswer       struct{ Body api.Activities }
+	heartbeatRequest struct{ Body api.ActivityHeartbeat }
+	heartbeatAnswer  struct{ Body api.ActivityHeard }
+	completeRequest  struct{ Body api.ActivityResult }
+	failRequest      struct{ Body api.ActivityFailure }
+	returnRequest    struct{ Body api.ActivityReturn }
+	nothing          struct{}
+)
+
+func (s *Server) activityRoutes() {
+	operation := func(id, path, summary string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: http.MethodPost, Path: "/v1/activities/" + path, Tags: []string{"activities"}, Summary: summary}
+	}
+	route(s, RoleAuthor, operation("pollActivities", "poll", "Take activities to perform; if there are none, wait for them"), s.pollActivities)
+	route(s, RoleAuthor, operation("heartbeatActivity", "heartbeat", "Say that the worker of an attempt is alive, and how far it has come"), s.heartbeatActivity)
+	route(s, RoleAuthor, operation("completeActivity", "complete", "Report that an attempt has succeeded"), func(ctx context.Context, in *completeRequest) (*nothing, error) {
+		return reported(ctx, in.Body.Token, func() error { return s.control.CompleteActivity(ctx, in.Body) })
+	})
+	route(s, RoleAuthor, operation("failActivity", "fail", "Report that an attempt has failed"), func(ctx context.Context, in *failRequest) (*nothing, error) {
+		return reported(ctx, in.Body.Token, func() error { return s.control.FailActivity(ctx, in.Body) })
+	})
+	route(s, RoleAuthor, operation("returnActivity", "return", "Give an activity back that is not performed: another worker may take it at once"), func(ctx context.Context, in *returnRequest) (*nothing, error) {
+		return reported(ctx, in.Body.Token, func() error { return s.control.ReturnActivity(ctx, in.Body) })
+	})
+}
+
+func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnswer, error) {
+	chosen, err := ChoiceQuery{Namespace: in.Body.Namespace}.choice(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.control.PollActivities(ctx, in.Body, chosen.Namespaces)
+	return &pollAnswer{found}, err
+}
+
+func (s *Server) heartbeatActivity(ctx context.Context, in *heartbeatRequest) (*heartbeatAnswer, error) {
+	if err := maySee(ctx, in.Body.Token); err != nil {
+		return nil, err
+	}
+	heard, err := s.control.HeartbeatActivity(ctx, in.Body)
+	return &heartbeatAnswer{heard}, err
+}
+
+// reported answers a report about an attempt.
+func reported(ctx context.Context, token string, report func() error) (*nothing, error) {
+	if err := maySee(ctx, token); err != nil {
+		return nil, err
+	}
+	return &nothing{}, report()
+}
+
+// maySee returns an error unless the caller sees the run that a token is about.
+func maySee(ctx context.Context, token string) error {
+	run, err := matching.Of(token)
+	if err == nil && !callerOf(ctx).Sees(run.Namespace) {
+		err = notFound("run " + run.String())
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/api"
+)
+
+// start starts a run of a document with some tasks.
+func (d *deployment) start(t *testing.T, tasks string) *swrun.Run {
+	t.Helper()
+	document, err := swrun.Parse("", []byte("document: {dsl: 1.0.3, namespace: demo, name: a, version: 1.0.0}\n"+tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := d.engine.StartDocument(t.Context(), document, map[string]any{"n": 7}, swrun.StartOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// polled takes the activities that there are.
+func (d *deployment) polled(t *testing.T, request string) []api.Activity {
+	t.Helper()
+	a := d.ask(t, "POST", "/v1/activities/poll", request)
+	var found api.Activities
+	if err := json.Unmarshal([]byte(a.body), &found); err != nil || a.StatusCode != 200 {
+		t.Fatalf("%s: %s", a.Status, a.body)
+	}
+	return found.Activities
+}
+
+// TestActivities: a worker takes what it polls for, reports, and is refused when it comes late (promises 128, 131, 217).
+func TestActivities(t *testing.T) {
+	d := mustDeployment(t)
+	run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: resize, queue: images, timeouts: {startToClose: PT1H, heartbeat: PT1M}, retry: {backoff: [PT0S]}}}}]`)
+	all := d.polled(t, `{"queues": ["images", "others"], "limit": 10, "wait": "20s", "worker": "tester"}`)
+	if len(all) != 1 {
+		t.Fatalf("polled %v", all)
+	}
+	a := all[0]
+	if got := fmt.Sprint(a.Type, a.Queue, a.Attempt, a.Input, a.Run.ID == run.Instance.ID, a.Pointer, a.IdempotencyKey != ""); got != "resizeimages1 map[n:7] true/do/0/worktrue" {
+		t.Errorf("polled %s", got)
+	}
+	for _, at := range []string{a.Deadlines.StartToClose, a.Deadlines.Heartbeat} {
+		if when, err := time.Parse(time.RFC3339, at); err != nil || time.Until(when) > time.Hour {
+			t.Errorf("a deadline is %q", at)
+		}
+	}
+	if heard := d.ask(t, "POST", "/v1/activities/heartbeat", `{"token": "`+a.Token+`", "progress": {"done": 0.5}}`); heard.body != `{"cancelRequested":false}`+"\n" {
+		t.Errorf("a heartbeat is answered %s: %s", heard.Status, heard.body)
+	}
+	failed := d.ask(t, "POST", "/v1/activities/fail", `{"token": "`+a.Token+`", "type": "https://example.com/errors/busy", "detail": "later", "status": 503}`)
+	if failed.StatusCode != 204 {
+		t.Errorf("a failure is answered %s: %s", failed.Status, failed.body)
+	}
+	again := d.polled(t, `{"queues": ["images"], "wait": 20}`)
+	if len(again) != 1 || again[0].Attempt != 2 || again[0].IdempotencyKey != a.IdempotencyKey || fmt.Sprint(again[0].Progress) != "map[done:0.5]" {
+		t.Fatalf("polled %+v", again)
+	}
+	d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+a.Token+`", "result": 1}`).isProblem(t, 409, "attempt-superseded")
+	for range 2 { // repeating it changes nothing
+		if done := d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+again[0].Token+`", "result": {"ok": true}}`); done.StatusCode != 204 {
+			t.Errorf("a result is answered %s: %s", done.Status, done.body)
+		}
+	}
+	if result, err := run.Await(t.Context()); err != nil || fmt.Sprint(result.Output) != "map[ok:true]" {
+		t.Errorf("the run ends with %v, %v", result.Output, err)
+	}
+}
+
+// TestActivityOfACancelledRun: the worker is told with the next heartbeat.
+func TestActivityOfACancelledRun(t *testing.T) {
+	d := mustDeployment(t)
+	run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: x}}}]`)
+	a := d.polled(t, `{"queues": ["default"], "wait": "20s"}`)[0]
+	if err := run.Cancel(t.Context(), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Await(t.Context()); err == nil {
+		t.Error("the run goes on")
+	}
+	if heard := d.ask(t, "POST", "/v1/activities/heartbeat", `{"token": "`+a.Token+`"}`); heard.body != `{"cancelRequested":true}`+"\n" {
+		t.Errorf("a heartbeat is answered %s: %s", heard.Status, heard.body)
+	}
+	d.ask(t, "POST", "/v1/activities/fail", `{"token": "`+a.Token+`"}`).isProblem(t, 409, "attempt-superseded")
+}
+
+// TestActivityIsReturned: another worker may take it, and that is no other attempt (promises 34).
+func TestActivityIsReturned(t *testing.T) {
+	d := mustDeployment(t)
+	d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: x}}}]`)
+	a := d.polled(t, `{"queues": ["default"], "wait": "20s"}`)[0]
+	if returned := d.ask(t, "POST", "/v1/activities/return", `{"token": "`+a.Token+`"}`); returned.StatusCode != 204 {
+		t.Errorf("answered %s: %s", returned.Status, returned.body)
+	}
+	again := d.polled(t, `{"queues": ["default"], "wait": "20s"}`)
+	if len(again) != 1 || again[0].Attempt != 1 || again[0].Token == a.Token {
+		t.Errorf("polled %+v", again)
+	}
+}
+
+// TestHostileWorkers: whatever a worker sends is answered with what is wrong.
+func TestHostileWorkers(t *testing.T) {
+	d := mustDeployment(t)
+	for name, c := range map[string]struct{ path, body string }{
+		"no queues":              {"poll", `{}`},
+		"an empty list":          {"poll", `{"queues": []}`},
+		"null":                   {"poll", `{"queues": null}`},
+		"a queue that is none":   {"poll", `{"queues": ["a b"]}`},
+		"an empty queue":         {"poll", `{"queues": [""]}`},
+		"a queue of many":        {"poll", `{"queues": ["` + strings.Repeat("a", 1000) + `"]}`},
+		"a limit of none":        {"poll", `{"queues": ["a"], "limit": -1}`},
+		"a limit without bounds": {"poll", `{"queues": ["a"], "limit": 1000000000}`},
+		"a wait without end":     {"poll", `{"queues": ["a"], "wait": "1000h"}`},
+		"a wait of words":        {"poll", `{"queues": ["a"], "wait": "long"}`},
+		"an odd worker":          {"poll", `{"queues": ["a"], "worker": "a\u0000b"}`},
+		"an unknown member":      {"poll", `{"queues": ["a"], "nonsense": 1}`},
+		"no token":               {"complete", `{"result": 1}`},
+		"an empty token":         {"complete", `{"token": ""}`},
+		"a token of others":      {"complete", `{"token": "YS9iIDEgbg!"}`},
+		"a long token":           {"heartbeat", `{"token": "` + strings.Repeat("a", 100_000) + `"}`},
+		"a status that is none":  {"fail", `{"token": "YS9iIDEgbg", "status": 7}`},
+		"a type that is no text": {"fail", `{"token": "YS9iIDEgbg", "type": 7}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d.ask(t, "POST", "/v1/activities/"+c.path, c.body).isProblem(t, 422, "invalid-request")
+		})
+	}
+	d.ask(t, "POST", "/v1/activities/complete", `{"token": "YS9iIDEgbg"}`).isProblem(t, 409, "attempt-superseded") // a/b 1 n
+}
