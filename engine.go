@@ -34,6 +34,9 @@ type EngineConfig struct {
 	Retention   time.Duration // after which runs that have ended are deleted; default never
 	// Observe is called with the history events of each step of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
+	// Trace is told the same, and how the run was started. With it, HTTP calls carry the header traceparent, which names the span of their
+	// task (execution.SpanID). Nil traces nothing.
+	Trace func(store.Instance, *execution.Invocation, []interpreter.HistoryEvent)
 }
 
 // Engine starts runs in a store, commands and describes them, and works on them. Each process that shares the store has its own engine;
@@ -307,6 +310,11 @@ func (e *Engine) workerConfig() worker.Config {
 	if observe := c.Observe; observe != nil {
 		w.Observe = func(i store.Instance, events []interpreter.HistoryEvent) {
 			_ = withoutPanic(w.Log, "EngineConfig.Observe", func() error { observe(i, events); return nil }) // it is logged; the run goes on
+		}
+	}
+	if trace := c.Trace; trace != nil {
+		w.Trace = func(i store.Instance, info *execution.Invocation, events []interpreter.HistoryEvent) {
+			_ = withoutPanic(w.Log, "EngineConfig.Trace", func() error { trace(i, info, events); return nil }) // as above
 		}
 	}
 	if publish := e.env.host.Publish; publish != nil {

@@ -79,6 +79,7 @@ func layers() map[string][]string {
 			"internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
 		"internal/access":  {"errors", "dsl", "internal/shorten", "internal/suggest", "limits", "runtime/store"},
+		"internal/tracing": {"errors", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
 		"internal/metrics": {".", "runtime/presence", "runtime/store", "runtime/worker"},
 		"internal/control": {"runtime/matching", ".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/settings", "runtime/store"},
 		"server":           {"runtime/matching", ".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/store"},
@@ -100,6 +101,7 @@ func only() map[string][]string {
 		"net/http":                  {"tasks", ".", "internal/bench", "server"},
 		"github.com/danielgtaylor":  {"server"},
 		"github.com/prometheus":     {"internal/metrics"},
+		"go.opentelemetry.io":       {"internal/tracing", "cmd/swrun"},
 		"github.com/spf13/cobra":    {"cmd/swrun"},
 		"modernc.org/quickjs":       {"process"},
 	}

@@ -76,6 +76,7 @@ type Request struct {
 	Key         string      // the occurrence's idempotency key, the same for every attempt
 	Attempt     int         // counts from 1
 	Deadline    time.Time   // the earliest of the scopes around the task; zero if there is none
+	TraceParent string      // names the task's span, for whom it calls (W3C Trace Context); empty if nothing is traced
 	ReadsSecret bool        // the task has read a secret, which may stand anywhere in Body
 	Memory      Memory      // bounds the data that the performer reads; nil for no bound
 	// Prepared is the value that Body was encoded from, so that a performer need not decode it; nil if Body comes from

@@ -104,7 +104,8 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 			return
 		}
 		x.caller = caller
-		next(huma.WithContext(ctx, client.WithActor(context.WithValue(ctx.Context(), callerKey{}, caller), caller.Name)))
+		known := client.WithActor(context.WithValue(ctx.Context(), callerKey{}, caller), caller.Name)
+		next(huma.WithContext(ctx, client.WithTraceParent(known, request.Header.Get("Traceparent"))))
 	}
 }
 

@@ -54,6 +54,9 @@ func newExchange(request *httpRequest, r interpreter.Request) (*exchange, error)
 		values[3] = r.Deadline.UTC().Format(time.RFC3339Nano)
 		e.header["Swrun-Deadline"] = values[3:4:4]
 	}
+	if r.TraceParent != "" {
+		e.header["Traceparent"] = []string{r.TraceParent}
+	}
 	for name, value := range request.Headers {
 		e.header[name] = []string{value}
 		e.private = e.private || isCredential(name)

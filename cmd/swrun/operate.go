@@ -76,6 +76,9 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 		if err != nil {
 			return err
 		}
+		if parent, ok := p.env("TRACEPARENT"); ok {
+			ctx = client.WithTraceParent(ctx, parent)
+		}
 		return do(client.WithActor(ctx, p.actor()), &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
 	})
 }

@@ -88,7 +88,7 @@ func (f *serveFlags) check() error {
 
 // serve works on the runs of the store, and answers over HTTP, until ctx ends or either fails.
 func (o *operation) serve(ctx context.Context, f *serveFlags) error {
-	engine, err := o.worker(&f.workerFlags)
+	engine, err := o.worker(ctx, &f.workerFlags)
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (o *operation) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	c := control.New(engine, o.store.Store, o.now)
-	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine, o.store.Store, o.now), Version: swrun.Version(), Log: f.log}
+	c := control.New(engine.Engine, o.store.Store, o.now)
+	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine.Engine, o.store.Store, o.now), Version: swrun.Version(), Log: f.log}
 	if f.auth {
 		config.Authorize, config.AnyHost = server.Bearers(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)

@@ -8,10 +8,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
+	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,7 +61,7 @@ var listeningOn = regexp.MustCompile(`listening on (https?://\S+)`)
 // serve starts swrun serve on a free port of this machine, and waits until it listens.
 func (h *hosted) serve(args ...string) *serving {
 	h.Helper()
-	c := capture(map[string]string{"SWRUN_STORE": h.url})
+	c := capture(map[string]string{"SWRUN_STORE": h.url, "OTEL_EXPORTER_OTLP_ENDPOINT": os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")})
 	signals, said, ended := make(chan os.Signal, 1), &told{lines: make(chan struct{}, 1)}, make(chan int, 1)
 	c.streams.err, c.streams.now = said, time.Now
 	c.streams.signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
@@ -162,4 +166,62 @@ func writeCertificate(t *testing.T, cert, key string, serial int64) *x509.Certif
 		t.Fatal(err)
 	}
 	return made
+}
+
+// TestServeTraces: a server exports the spans of its runs as OTLP, in the trace of the request that has started them, and hands the trace to
+// what tasks call.
+func TestServeTraces(t *testing.T) {
+	exported := &told{lines: make(chan struct{}, 1)}
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.URL.Path != "/v1/traces" {
+			t.Errorf("got %s: %v", r.URL, err)
+		}
+		fmt.Fprintf(exported, "%s", body)
+	}))
+	defer collector.Close()
+	called := make(chan string, 1)
+	callee := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.Header.Get("Traceparent") }))
+	defer callee.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // the exporter itself reads it
+
+	folder := t.TempDir()
+	document := "document: {dsl: 1.0.3, namespace: demo, name: calls, version: 1.0.0}\ndo: [{there: {call: http, with: {method: get, endpoint: '" + callee.URL + "'}}}]"
+	if err := os.WriteFile(filepath.Join(folder, "calls.yaml"), []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
+	s := h.serve("--network", "any", folder)
+	const trace = "0af7651916cd43dd8448eb211c80319c"
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/runs", strings.NewReader(`{"workflow":"demo/calls"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Traceparent", "00-"+trace+"-b7ad6b7169203331-01")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	carried := <-called
+	if answer.StatusCode != 201 || !strings.HasPrefix(carried, "00-"+trace+"-") || strings.Contains(carried, "b7ad6b7169203331") {
+		t.Errorf("started with %d; the call carried %q", answer.StatusCode, carried)
+	}
+	if code := s.stop(); code != exitOK && code != exitTerminate {
+		t.Errorf("it ended with %d: %s", code, s.err)
+	}
+	id, err := hex.DecodeString(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	span, err := hex.DecodeString(strings.Split(carried, "-")[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, part := range map[string]string{"the trace": string(id), "the span of the call": string(span), "the name of the task": "there"} {
+		if !strings.Contains(exported.String(), part) {
+			t.Errorf("%s was not exported: %q", what, exported)
+		}
+	}
 }

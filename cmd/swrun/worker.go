@@ -87,7 +87,7 @@ func utc(_ []string, a slog.Attr) slog.Attr {
 }
 
 func (o *operation) work(ctx context.Context, f *workerFlags) error {
-	engine, err := o.worker(f)
+	engine, err := o.worker(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -95,18 +95,25 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 }
 
 // worker returns an engine that works as the flags say.
-func (o *operation) worker(f *workerFlags) (*swrun.Engine, error) {
+func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, error) {
 	o.collectLess()
 	config, err := o.engineConfig(f)
 	if err != nil {
 		return nil, err
 	}
-	engine, err := swrun.NewEngine(o.store.Store, config)
+	traced := &tracedEngine{}
+	if traced.tracer, err = o.trace(ctx, f, func() *swrun.Engine { return traced.Engine }); err != nil {
+		return nil, err
+	}
+	if traced.tracer != nil {
+		config.Trace = traced.tracer.Observe
+	}
+	traced.Engine, err = swrun.NewEngine(o.store.Store, config)
 	var option *swrun.OptionError
 	if errors.As(err, &option) {
 		err = usagef("swrun worker --help lists what is allowed", "--%s %s", kebab(option.Option), option.Detail)
 	}
-	return engine, err
+	return traced, err
 }
 
 func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {

@@ -55,7 +55,8 @@ func excessError(e *execution.Excess, namespace string) error {
 	return &OptionError{Field: e.Option, Detail: detail}
 }
 
-// again reports whether a start is that of a run that is there, but for what was set meanwhile: that holds for new runs.
+// again reports whether a start is that of a run that is there, but for what was set meanwhile, which holds for new
+// runs, and for the trace that it belongs to.
 func (c *Client) again(ctx context.Context, i store.Instance, info execution.Invocation) (bool, error) {
 	l, err := c.store.Load(ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {
@@ -68,7 +69,7 @@ func (c *Client) again(ctx context.Context, i store.Instance, info execution.Inv
 	if err != nil {
 		return false, err
 	}
-	info.Settings = theirs.Settings
+	info.Settings, info.TraceParent = theirs.Settings, theirs.TraceParent
 	mine, err := json.Marshal(&info)
 	return bytes.Equal(mine, l.Invocation), err
 }

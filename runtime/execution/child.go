@@ -39,7 +39,7 @@ func (x *Execution) startChild(e interpreter.Effect) {
 	}
 	start := &ChildStart{
 		ID: x.childID(e), Workflow: definition.Reference{Namespace: r.Namespace, Name: r.Name, Version: r.Version}, Input: r.Input,
-		Depth: x.invocation.Depth + 1, Family: x.instance,
+		Depth: x.invocation.Depth + 1, Family: x.instance, TraceParent: x.invocation.SpanParent(x.instance, e.Request.Path),
 	}
 	if x.invocation.Family != nil {
 		start.Family = *x.invocation.Family

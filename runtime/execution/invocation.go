@@ -33,7 +33,10 @@ type Invocation struct {
 	Parent             *Parent `json:"p,omitempty"`
 	// Origin is the run that has started it and does not wait for it.
 	Origin *store.Instance `json:"o,omitempty"`
-	Depth  int             `json:"n,omitempty"` // how many workflows have started one another before it
+	// TraceParent names the span that has led to the start, as the header `traceparent` does; empty if none is known. It is no part of what
+	// makes a start the same as another one.
+	TraceParent string `json:"t,omitempty"`
+	Depth       int    `json:"n,omitempty"` // how many workflows have started one another before it
 	// Family is the first of those; nil if there is none.
 	Family *store.Instance `json:"f,omitempty"`
 }

@@ -25,6 +25,8 @@ type ChildStart struct {
 	Origin   *store.Instance      `json:"origin,omitempty"`
 	Depth    int                  `json:"depth,omitempty"`
 	Family   store.Instance       `json:"family"`
+	// TraceParent names the span of the task that starts it.
+	TraceParent string `json:"traceParent"`
 }
 
 // OutgoingMessage is a message to another run; with a verb it is a command.

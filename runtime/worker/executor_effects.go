@@ -60,6 +60,9 @@ func (x *executor) stopWaiting() {
 // perform starts an attempt to perform an effect.
 func (x *executor) perform(ctx context.Context, e interpreter.Effect) {
 	w := x.partition.w
+	if w.c.Trace != nil {
+		e.Request.TraceParent = x.execution.Invocation().SpanParent(x.instance, e.Request.Path)
+	}
 	a := effect.New(x, w.memory, e, x.execution.Program().Performer(e.Kind))
 	w.attempts.begin(a, x.instance, w.c.Now())
 	if e.Detached { // it goes on without the run

@@ -77,9 +77,13 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 	if len(c.Outbox) > 0 || c.Release && (c.Ready || done.Mail) {
 		x.partition.nudge()
 	}
-	if observe := x.partition.w.c.Observe; observe != nil {
-		for _, step := range x.execution.Actions().History {
+	observe, trace := x.partition.w.c.Observe, x.partition.w.c.Trace
+	for _, step := range x.execution.Actions().History {
+		if observe != nil {
 			observe(c.Instance, step.Events)
+		}
+		if trace != nil {
+			trace(c.Instance, x.execution.Invocation(), step.Events)
 		}
 	}
 }

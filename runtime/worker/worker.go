@@ -18,6 +18,7 @@ import (
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/effect"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/settings"
@@ -59,6 +60,8 @@ type Config struct {
 	Publish func(ctx context.Context, event json.RawMessage) error
 	// Observe is called with the history events of each commit of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
+	// Trace is told the same, and how the run was started. With it, calls carry the span of their task; nil traces nothing.
+	Trace   func(store.Instance, *execution.Invocation, []interpreter.HistoryEvent)
 	Figures *Figures         // that the worker counts; default its own
 	Log     *slog.Logger     // default discards
 	Now     func() time.Time // default time.Now; only differences of it count

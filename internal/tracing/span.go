@@ -1,0 +1,154 @@
+package tracing
+
+import (
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// span is a span of a run or of a task, as the history tells it. It has no data of the workflow: no input, no output, no text of an error.
+type span struct {
+	name       string
+	path       interpreter.Path // of the task's occurrence; empty for the run
+	start, end time.Time
+	attributes []attribute.KeyValue
+	status     codes.Code
+	because    string // the type of the error, if it has failed
+	events     []spanEvent
+}
+
+type spanEvent struct {
+	name       string
+	at         time.Time
+	attributes []attribute.KeyValue
+}
+
+// progress is what is known of a run in progress.
+type progress struct {
+	instance store.Instance
+	info     *execution.Invocation
+	next     int // Seq of the next event
+	run      span
+	open     map[interpreter.Path]*span
+}
+
+func newProgress(i store.Instance, info *execution.Invocation) *progress {
+	w := info.Workflow
+	return &progress{instance: i, info: info, next: 1, open: map[interpreter.Path]*span{}, run: span{
+		name: w.Namespace + "/" + w.Name,
+		attributes: []attribute.KeyValue{
+			attribute.String("swrun.namespace", i.Namespace), attribute.String("swrun.run", i.ID), attribute.String("swrun.workflow", w.Name),
+			attribute.String("swrun.version", w.Version),
+		},
+	}}
+}
+
+// follow takes the next event of the run, and returns the spans that end with it.
+func (p *progress) follow(e *interpreter.HistoryEvent) (ended []span) {
+	p.next = e.Seq + 1
+	switch e.Type {
+	case interpreter.WorkflowStarted:
+		p.run.start = e.At
+	case interpreter.TaskStarted:
+		p.open[e.Path] = &span{name: taskName(e), path: e.Path, start: e.At, attributes: []attribute.KeyValue{
+			attribute.String("swrun.run", p.instance.ID), attribute.String("swrun.task", string(e.Pointer)), attribute.String("swrun.path", string(e.Path)),
+			attribute.String("swrun.kind", string(e.Kind)),
+		}}
+	case interpreter.TaskCompleted, interpreter.TaskFaulted, interpreter.TaskCancelled:
+		if s := p.open[e.Path]; s != nil {
+			delete(p.open, e.Path)
+			s.finish(e)
+			ended = append(ended, *s)
+		}
+	case interpreter.WorkflowCompleted, interpreter.WorkflowFaulted, interpreter.WorkflowCancelled:
+		p.run.finish(e)
+		if p.run.start.IsZero() { // it has never started
+			p.run.start = e.At
+		}
+		ended = append(ended, p.run)
+	default:
+		p.note(e)
+	}
+	return ended
+}
+
+// note adds what happened to the span of its task.
+func (p *progress) note(e *interpreter.HistoryEvent) {
+	s := &p.run
+	if task := p.open[e.Path]; task != nil {
+		s = task
+	}
+	switch e.Type {
+	case interpreter.EffectStarted, interpreter.EffectFinished, interpreter.TaskSkipped, interpreter.TaskWaiting:
+		return // they say no more than the span itself
+	}
+	if len(s.events) >= maxEvents {
+		return
+	}
+	noted := spanEvent{name: string(e.Type), at: e.At}
+	if e.Attempt > 0 {
+		noted.attributes = append(noted.attributes, attribute.Int("swrun.attempt", e.Attempt))
+	}
+	if e.Actor != "" {
+		noted.attributes = append(noted.attributes, attribute.String("swrun.actor", e.Actor))
+	}
+	if e.Error != nil {
+		noted.attributes = append(noted.attributes, attribute.String("error.type", errorType(e.Error)))
+	}
+	s.events = append(s.events, noted)
+}
+
+// maxEvents is how many events a span has: a loop that is retried for days has many.
+const maxEvents = 128
+
+func (s *span) finish(e *interpreter.HistoryEvent) {
+	s.end = e.At
+	switch e.Type {
+	case interpreter.TaskFaulted, interpreter.WorkflowFaulted:
+		s.status, s.because = codes.Error, errorType(e.Error)
+		s.attributes = append(s.attributes, attribute.String("error.type", s.because))
+		if e.Timeout != "" {
+			s.attributes = append(s.attributes, attribute.String("swrun.timeout_kind", e.Timeout))
+		}
+	case interpreter.TaskCancelled, interpreter.WorkflowCancelled:
+		s.attributes = append(s.attributes, attribute.Bool("swrun.cancelled", true))
+	}
+}
+
+// errorType is what a span says of an error: the short name of a standard one, or that it is the application's. Its other members are
+// data of the workflow.
+func errorType(e *errors.Error) string {
+	if e == nil {
+		return ""
+	}
+	if name := errors.StandardName(e.Type); name != "" {
+		return name
+	}
+	return "application"
+}
+
+// taskName is the last part of a task's pointer.
+func taskName(e *interpreter.HistoryEvent) string {
+	pointer := string(e.Pointer)
+	return pointer[strings.LastIndexByte(pointer, '/')+1:]
+}
+
+// parentOf returns the path of the task around another one: that of the longest open one that it begins with; empty for the run.
+func (p *progress) parentOf(path interpreter.Path) interpreter.Path {
+	for end := len(path) - 1; end > 0; end-- {
+		switch path[end] {
+		case '/', '[', '!', '+':
+			if p.open[path[:end]] != nil {
+				return path[:end]
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,56 @@
+package execution
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// What a run is called in traces (W3C Trace Context). Everything is derived from the run itself, so that all processes that work on it, one
+// after the other, say the same.
+
+// traceParent is the header `traceparent`, in the one version that there is.
+var traceParent = regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
+
+const noTrace, noSpan = "00000000000000000000000000000000", "0000000000000000"
+
+// IsTraceParent reports whether text names a span as the header `traceparent` does.
+func IsTraceParent(text string) bool {
+	m := traceParent.FindStringSubmatch(text)
+	return m != nil && m[1] != noTrace && m[2] != noSpan
+}
+
+// Trace is where a run stands in a trace.
+type Trace struct {
+	ID     string // of the trace, in hexadecimal
+	Parent string // the span that has led to the run; empty if none is known
+	Flags  string // whether it is recorded
+}
+
+// TraceOf returns where a run stands: in the trace of what has started it, or in one of its own.
+func (i *Invocation) TraceOf(instance store.Instance) Trace {
+	if m := traceParent.FindStringSubmatch(i.TraceParent); m != nil {
+		return Trace{ID: m[1], Parent: m[2], Flags: m[3]}
+	}
+	return Trace{ID: traceHash(16, "trace", instance, ""), Flags: "01"}
+}
+
+// SpanID returns the id of the span of a task's occurrence; that of the run has no path.
+func SpanID(instance store.Instance, path interpreter.Path) string {
+	return traceHash(8, "span", instance, path)
+}
+
+// SpanParent names the span of a task's occurrence, for those that the task calls or starts.
+func (i *Invocation) SpanParent(instance store.Instance, path interpreter.Path) string {
+	t := i.TraceOf(instance)
+	return "00-" + t.ID + "-" + SpanID(instance, path) + "-" + t.Flags
+}
+
+func traceHash(bytes int, what string, instance store.Instance, path interpreter.Path) string {
+	sum := sha256.Sum256([]byte(what + "\n" + instance.String() + "\n" + string(path)))
+	sum[0] |= 1 // an id of zeros is none
+	return hex.EncodeToString(sum[:bytes])
+}
