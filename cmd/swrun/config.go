@@ -34,7 +34,7 @@ func configLong() string {
 		fmt.Fprintf(&b, "%-20s %s\n", s.Name, s.About)
 	}
 	return b.String() + fmt.Sprintf(`
-A namespace's own timeout goes before that of the deployment; of two maximums the smaller holds. They hold for runs that start at least
+With -n they are those of a namespace, and of the whole deployment otherwise. A namespace's own timeout goes before that of the deployment; of two maximums the smaller holds. They hold for runs that start at least
 %s later: each process asks for them so often. Runs that have been started keep theirs.`, settings.MaxAge)
 }
 
@@ -71,7 +71,7 @@ func (p *program) configChange(use, short, example string, change func(*settings
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "for this namespace; default for the whole deployment")
+	f.within(cmd)
 	return cmd
 }
 
@@ -100,7 +100,7 @@ func (p *program) configListCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "what holds in this namespace, of what is set for it and for the deployment")
+	f.within(cmd)
 	return cmd
 }
 

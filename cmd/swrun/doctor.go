@@ -26,9 +26,6 @@ with 13; notes never count. GET /v1/health of swrun serve answers with the same 
 }
 
 func (p *program) doctor(f *operateFlags, strict bool) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	printer, err := f.printer(p)
 	if err != nil {
 		return err

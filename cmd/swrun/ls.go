@@ -44,7 +44,7 @@ func (p *program) lsCommand() *cobra.Command {
 	f.within(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.status, "status", "", "only this status: "+strings.Join(filter.Statuses(), ", "))
-	flags.StringVar(&f.workflow, "workflow", "", "only runs of namespace/name or namespace/name:version")
+	flags.StringVar(&f.workflow, "workflow", "", "only runs of [namespace/]name[:version]")
 	flags.StringVar(&f.businessKey, "business-key", "", "only runs with this business key")
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with this label, name=value (repeatable)")
 	flags.StringVar(&f.where, "where", "", whereHelp())
@@ -63,6 +63,11 @@ func (f *lsFlags) parse(p *program) (filter.Filter, error) {
 	labels, err := parseLabels(f.labels)
 	if err != nil {
 		return where, err
+	}
+	if f.workflow != "" {
+		if f.workflow, err = f.qualified(f.workflow); err != nil {
+			return where, err
+		}
 	}
 	where = where.And(filter.In(f.namespace))
 	chosen := []struct{ flag, field, value string }{

@@ -12,7 +12,6 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/store"
 )
 
 // This file holds what the verbs for hosted runs share.
@@ -21,8 +20,8 @@ import (
 type operateFlags struct {
 	storeFlags
 	outputFlags
-	namespace string
-	makes     bool // it makes a store that is not there
+	namespaceFlags
+	makes bool // it makes a store that is not there
 }
 
 func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
@@ -30,20 +29,6 @@ func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
 	if len(forms) > 0 {
 		f.outputFlags.add(cmd, forms...)
 	}
-}
-
-// within adds -n to a verb that looks for runs.
-func (f *operateFlags) within(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only runs of this namespace")
-}
-
-func (f *operateFlags) check() error {
-	if f.namespace != "" {
-		if err := (store.Instance{Namespace: f.namespace, ID: "any"}).Check(); err != nil {
-			return usagef("for example -n demo", "-n: %s", err)
-		}
-	}
-	return nil
 }
 
 // operation is a verb at work on a store.
@@ -59,7 +44,7 @@ type operation struct {
 
 // operate opens the store for what do does with it.
 func (p *program) operate(f *operateFlags, do func(context.Context, *operation) error) error {
-	if err := f.check(); err != nil {
+	if err := f.resolve(p); err != nil {
 		return err
 	}
 	printer, err := f.printer(p)

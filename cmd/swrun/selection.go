@@ -99,8 +99,8 @@ func (o *operation) checkName(name string) error {
 	namespace, id, full := strings.Cut(name, "/")
 	if !full {
 		namespace, id = "any", name+"x" // the beginning of an id may end with any character of one
-	} else if o.flags.namespace != "" && o.flags.namespace != namespace {
-		return usagef("leave out -n, or name the run by its id alone", "%s is not in the namespace %s of -n", terminal.Printable(name), o.flags.namespace)
+	} else if err := o.flags.contradicts(namespace, name); err != nil {
+		return err
 	}
 	if len(name) > 0 && (store.Instance{Namespace: namespace, ID: id}).Check() == nil {
 		return nil

@@ -28,7 +28,7 @@ type startFlags struct {
 func (p *program) startCommand() *cobra.Command {
 	f := &startFlags{}
 	cmd := &cobra.Command{
-		Use: "start NAMESPACE/NAME[:VERSION]", Short: "Start a run of a deployed workflow",
+		Use: "start [NAMESPACE/]NAME[:VERSION]", Short: "Start a run of a deployed workflow",
 		Example: `  swrun start demo/order -i @order.json --id order-7
   swrun start demo/report --execution-timeout 2h --delay 10m`,
 		Long: "Prints the run's id. A worker runs it: swrun worker, or swrun serve.",
@@ -41,6 +41,7 @@ func (p *program) startCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "name", "json", "yaml")
+	f.within(cmd)
 	f.options(cmd)
 	return cmd
 }
@@ -89,6 +90,13 @@ func parseWorkflow(name string) (definition.Reference, error) {
 
 // parse returns what is to be started, and how; it refuses what cannot be before a store is opened.
 func (f *startFlags) parse(p *program, name string) (definition.Reference, client.StartOptions, error) {
+	err := f.resolve(p)
+	if err == nil {
+		name, err = f.qualified(name)
+	}
+	if err != nil {
+		return definition.Reference{}, client.StartOptions{}, err
+	}
 	reference, err := parseWorkflow(name)
 	if err != nil {
 		return reference, client.StartOptions{}, err

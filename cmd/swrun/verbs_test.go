@@ -36,6 +36,32 @@ func TestVerbsHaveTheirFiles(t *testing.T) {
 	}
 }
 
+// TestNamespacesMeanTheSame are promises 86, 93 and 94: every verb with -n has it from the same place, so that it means the same, and so
+// does SWRUN_NAMESPACE. A token is for several namespaces, and has them for itself.
+func TestNamespacesMeanTheSame(t *testing.T) {
+	want := &cobra.Command{}
+	new(namespaceFlags).within(want)
+	usage := want.Flags().Lookup("namespace").Usage
+	found := 0
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		if f := cmd.Flags().Lookup("namespace"); f != nil && cmd.Parent().Name() != "token" {
+			if found++; f.Usage != usage || cmd.Flags().Lookup("all-namespaces") == nil {
+				t.Errorf("%s: -n is %q", cmd.CommandPath(), f.Usage)
+			}
+		}
+		for _, below := range cmd.Commands() {
+			check(below)
+		}
+	}
+	for _, verb := range verbs() {
+		check(verb)
+	}
+	if found < 10 {
+		t.Errorf("only %d verbs have -n", found)
+	}
+}
+
 // TestVerbsAreInScripts: what each verb prints, and how it ends, is in a script.
 func TestVerbsAreInScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")

@@ -29,7 +29,7 @@ func (p *program) workflowsCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml", "name")
-	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only workflows of this namespace")
+	f.within(cmd)
 	return cmd
 }
 
@@ -56,12 +56,13 @@ func (o *operation) workflows(ctx context.Context) error {
 
 // workflow shows one workflow.
 func (o *operation) workflow(ctx context.Context, name string) error {
+	name, err := o.flags.qualified(name)
+	if err != nil {
+		return err
+	}
 	r, err := definition.ParseReference(name)
 	if err != nil || strings.Contains(name, ":") {
 		return usagef("for example swrun workflows demo/order", "%q is no workflow: it must be namespace/name", name)
-	}
-	if o.flags.namespace != "" && o.flags.namespace != r.Namespace {
-		return usagef("leave out -n", "-n %s contradicts %s", o.flags.namespace, name)
 	}
 	w, err := o.control().Workflow(ctx, r.Namespace, r.Name)
 	if err != nil {

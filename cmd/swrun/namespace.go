@@ -1,0 +1,76 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file says which namespace a verb is about: for every verb that has -n, in the same way.
+
+// namespaceVariable names the namespace of verbs that are given none.
+const namespaceVariable = "SWRUN_NAMESPACE"
+
+// namespaceFlags choose a namespace.
+type namespaceFlags struct {
+	namespace string // empty for all namespaces
+	all       bool
+	offered   bool // the verb has these flags
+	assumed   bool // the namespace is that of the variable: what is named with its own namespace may be in another
+}
+
+// within adds -n to a verb about what is in namespaces.
+func (f *namespaceFlags) within(cmd *cobra.Command) {
+	f.offered = true
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only what is in this namespace (also "+namespaceVariable+")")
+	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "what is in all namespaces, whatever "+namespaceVariable+" says")
+}
+
+// resolve takes the namespace from the flag or the variable.
+func (f *namespaceFlags) resolve(p *program) error {
+	if !f.offered {
+		return nil
+	}
+	name := "-n"
+	if f.namespace == "" && !f.all {
+		if f.namespace, _ = p.env(namespaceVariable); f.namespace != "" {
+			f.assumed = true
+		}
+	}
+	if f.assumed {
+		name = namespaceVariable
+	}
+	switch {
+	case f.all && f.namespace != "":
+		return usagef("leave out one of them", "-n and --all-namespaces contradict each other")
+	case f.namespace == "":
+		return nil
+	}
+	if err := (store.Instance{Namespace: f.namespace, ID: "any"}).Check(); err != nil {
+		return usagef("for example -n demo", "%s: %s", name, err)
+	}
+	return nil
+}
+
+// qualified returns the name of a workflow with its namespace: that of the flags if it has none of its own.
+func (f *namespaceFlags) qualified(name string) (string, error) {
+	namespace, _, full := strings.Cut(name, "/")
+	if !full && f.namespace != "" {
+		return f.namespace + "/" + name, nil
+	}
+	if full {
+		return name, f.contradicts(namespace, name)
+	}
+	return name, nil
+}
+
+// contradicts refuses what is named with another namespace than that of -n.
+func (f *namespaceFlags) contradicts(namespace, name string) error {
+	if f.namespace == "" || f.assumed || f.namespace == namespace {
+		return nil
+	}
+	return usagef("leave out -n, or the namespace of the name", "%s is not in the namespace %s of -n", terminal.Printable(name), f.namespace)
+}
