@@ -32,6 +32,11 @@ type EngineConfig struct {
 	Drain       time.Duration // how long effects in flight may go on when Work is stopped; default 30s
 	ParkAfter   time.Duration // waits that are shorter stay in memory, and are stored all the same; default 1s
 	Retention   time.Duration // after which runs that have ended are deleted; default never
+	// RecoveryAttempts is how many workers may be lost at one step of a run before it is quarantined; default 5.
+	RecoveryAttempts int
+	CheckInterval    time.Duration // how often the indexes of the store are checked, and repaired; default 40s
+	SweepInterval    time.Duration // how often every run is compared with the indexes, a few at a time; default 10m
+	ScanLimit        int           // how many entries of an index or runs are compared at a time; default 1000
 	// Observe is called with the history events of each step of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
 	// Trace is told the same, and how the run was started. With it, HTTP calls carry the header traceparent, which names the span of their
@@ -52,6 +57,12 @@ type Engine struct {
 	worker     atomic.Pointer[worker.Worker] // that works now; nil if none does
 }
 
+// maxCount bounds the counts of an EngineConfig.
+const maxCount = 10_000
+
+// minInterval is the shortest time between two checks of one index: more often, they would be all that the store does.
+const minInterval = time.Second
+
 // minLease is shorter than any pause that a working process makes.
 const minLease = time.Second
 
@@ -59,6 +70,10 @@ func (c EngineConfig) check() error {
 	switch {
 	case c.Concurrency < 0:
 		return &OptionError{"Concurrency", fmt.Sprintf("must not be negative, got %d", c.Concurrency)}
+	case c.RecoveryAttempts < 0 || c.RecoveryAttempts > maxCount:
+		return &OptionError{"RecoveryAttempts", fmt.Sprintf("must be from 1 to %d, got %d", maxCount, c.RecoveryAttempts)}
+	case c.ScanLimit < 0 || c.ScanLimit > maxCount:
+		return &OptionError{"ScanLimit", fmt.Sprintf("must be from 1 to %d, got %d", maxCount, c.ScanLimit)}
 	case c.Lease != 0 && c.Lease < minLease:
 		return &OptionError{"Lease", fmt.Sprintf("must be at least %s, got %s", minLease, c.Lease)}
 	}
@@ -68,6 +83,11 @@ func (c EngineConfig) check() error {
 	}{{"Drain", c.Drain}, {"ParkAfter", c.ParkAfter}, {"Retention", c.Retention}} {
 		if span.d < 0 {
 			return &OptionError{span.name, fmt.Sprintf("must not be negative, got %s", span.d)}
+		}
+	}
+	for name, d := range map[string]time.Duration{"CheckInterval": c.CheckInterval, "SweepInterval": c.SweepInterval} {
+		if d != 0 && d < minInterval {
+			return &OptionError{name, fmt.Sprintf("must be at least %s, got %s", minInterval, d)}
 		}
 	}
 	return nil
@@ -303,6 +323,7 @@ func (e *Engine) workerConfig() worker.Config {
 	c := e.config
 	w := worker.Config{
 		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
+		RecoveryAttempts: c.RecoveryAttempts, CheckInterval: c.CheckInterval, SweepInterval: c.SweepInterval, ScanLimit: c.ScanLimit,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Figures: e.figures, Log: e.env.host.Log,
 		About: presence.Worker{Version: Version(), Process: os.Getpid(), Grants: e.env.host.grants()},
 	}

@@ -96,7 +96,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	must(err)
 	_, err = s.Start(ctx, store.Start{Instance: instance("g"), Invocation: []byte("{}")})
 	must(err)
-	for range store.MaxDeaths {
+	for range store.DefaultMaxDeaths {
 		claim("g")
 		_, err = s.Promote(ctx, store.Promote{Instances: []store.Instance{instance("g")}, Worker: "w", Died: true})
 		must(err)

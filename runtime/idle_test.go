@@ -164,3 +164,40 @@ func TestLostEntriesAreFound(t *testing.T) {
 		}
 	})
 }
+
+// TestChecksAreConfigured are promises 109 and 110: how often indexes are checked is a setting, and so is how many entries are compared at
+// a time.
+func TestChecksAreConfigured(t *testing.T) {
+	for name, c := range map[string]struct {
+		config worker.Config
+		within time.Duration
+		found  bool
+	}{
+		"often":                       {worker.Config{CheckInterval: 2 * time.Second}, time.Minute, true},
+		"seldom":                      {worker.Config{CheckInterval: time.Hour}, 30 * time.Second, false},
+		"few at a time take longer":   {worker.Config{CheckInterval: 2 * time.Second, ScanLimit: 10}, 30 * time.Second, false},
+		"by looking at every run":     {worker.Config{CheckInterval: 24 * time.Hour, SweepInterval: 2 * time.Second}, 3 * time.Second, true},
+		"not by looking at every run": {worker.Config{CheckInterval: 24 * time.Hour}, 30 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, counted := idling(t)
+				for p := range 64 {
+					counted.lost[p] = 1
+				}
+				counted.entries = 1_600
+				defer h.work(c.config)()
+				time.Sleep(c.within)
+				counted.mu.Lock()
+				defer counted.mu.Unlock()
+				left := 0
+				for _, drift := range counted.lost {
+					left += drift
+				}
+				if found := left == 0; found != c.found && (c.found || left < 60) {
+					t.Errorf("%d of 64 are left", left)
+				}
+			})
+		})
+	}
+}

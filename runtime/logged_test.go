@@ -141,7 +141,7 @@ func TestQuarantineIsLogged(t *testing.T) {
 		h, log := newHost(t), &logText{}
 		h.perform = func(context.Context, interpreter.Request) (any, error) { return "done", nil }
 		i := h.start("timeout: {after: PT1H}\ndo: [{a: "+task+"}]", client.StartOptions{ID: "deadly"})
-		for range store.MaxDeaths {
+		for range store.DefaultMaxDeaths {
 			h.claim(i, time.Second)
 			time.Sleep(2 * time.Second)
 			_, err := h.store.Promote(t.Context(), store.Promote{Partition: i.Partition(h.store.Layout().Partitions), Instances: []store.Instance{i}})

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,8 +64,26 @@ func TestQuarantineStopsWorkNotTime(t *testing.T) {
 				if o.Fault == nil || o.Fault.Extensions["timeoutKind"] != c.kind || !o.TimedOut || o.EndedAt.Sub(o.StartedAt) > time.Hour+2*time.Second {
 					t.Errorf("got %+v after %s", o, o.EndedAt.Sub(o.StartedAt))
 				}
-				if r := h.record(i); r.Reason != "timed_out" || killed.Load() != kills || kills > store.MaxDeaths {
+				if r := h.record(i); r.Reason != "timed_out" || killed.Load() != kills || kills > store.DefaultMaxDeaths {
 					t.Errorf("%d owners were killed, %d before; closed as %s", killed.Load(), kills, r.Reason)
+				}
+			})
+		})
+	}
+}
+
+// TestRecoveryAttempts is promise 184: how many workers a run may lose before it is quarantined is a setting of the workers.
+func TestRecoveryAttempts(t *testing.T) {
+	for attempts, want := range map[int]int64{0: store.DefaultMaxDeaths, 1: 1, 2: 2, 8: 8} {
+		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				killed := h.poisonous()
+				defer h.work(worker.Config{RecoveryAttempts: attempts})()
+				i := h.start("do: [{bad: "+task+"}]", client.StartOptions{})
+				time.Sleep(2 * time.Hour)
+				if r := h.record(i); r.Reason != store.Quarantined || killed.Load() != want {
+					t.Errorf("%d owners were killed, want %d: %+v", killed.Load(), want, r)
 				}
 			})
 		})

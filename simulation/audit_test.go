@@ -93,7 +93,7 @@ func (w *world) called(i store.Instance) bool {
 func (w *world) auditCalls() {
 	seen, killed := map[string]bool{}, map[store.Instance]int{}
 	for _, c := range w.calls {
-		if killed[c.instance] += c.killed; killed[c.instance] > store.MaxLosses {
+		if killed[c.instance] += c.killed; killed[c.instance] > 2*store.DefaultMaxDeaths {
 			w.problem("I20: %s has killed %d owners", c.instance, killed[c.instance])
 		}
 		key := fmt.Sprintf("%s %s of epoch %d", c.instance, c.path, c.epoch)

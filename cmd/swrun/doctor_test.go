@@ -65,7 +65,7 @@ func (h *hosted) quarantine(ids ...string) {
 		h.Fatal(err)
 	}
 	defer s.Close() // everything has been answered
-	for n := range store.MaxDeaths {
+	for n := range store.DefaultMaxDeaths {
 		for _, id := range ids {
 			i := store.Instance{Namespace: "demo", ID: id}
 			partition, all := i.Partition(s.Layout().Partitions), []store.Instance{i}

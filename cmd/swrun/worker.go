@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
 
@@ -23,6 +24,8 @@ type workerFlags struct {
 	network, secrets, js, logLevel     string
 	processes, files, publish          bool
 	limits                             []string
+	checkInterval, sweepInterval       string
+	recoveryAttempts, scanLimit        int
 }
 
 func (p *program) workerCommand() *cobra.Command {
@@ -52,6 +55,10 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.StringVar(&f.lease, "lease", worker.DefaultLease.String(), "how long after the death of a worker its runs are taken over")
 	flags.StringVar(&f.parkAfter, "park-after", worker.DefaultParkAfter.String(), "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
+	flags.IntVar(&f.recoveryAttempts, "recovery-attempts", store.DefaultMaxDeaths, "how many workers a run may lose at one step before it is quarantined")
+	flags.StringVar(&f.checkInterval, "check-interval", worker.DefaultCheckInterval.String(), "how often the indexes of the store are checked and repaired")
+	flags.StringVar(&f.sweepInterval, "sweep-interval", worker.DefaultSweepInterval.String(), "how often every run is compared with the indexes")
+	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "how many entries of an index are compared at a time")
 	flags.StringVar(&f.memory, "effect-memory", "", "how much memory the answers in flight may take, for example 2GiB; default a quarter of the machine's (also SWRUN_EFFECT_MEMORY)")
 	flags.StringVar(&f.network, "network", swrun.NetworkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")
 	flags.StringVar(&f.secrets, "secrets", "", "file of secrets, name: value (also SWRUN_SECRET_<NAME>)")
@@ -117,7 +124,7 @@ func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, 
 }
 
 func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
-	c := swrun.EngineConfig{Concurrency: f.concurrency}
+	c := swrun.EngineConfig{Concurrency: f.concurrency, RecoveryAttempts: f.recoveryAttempts, ScanLimit: f.scanLimit}
 	bounds, err := o.limits(f.limits)
 	if err != nil {
 		return c, err
@@ -135,16 +142,22 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 	for _, span := range []struct {
 		flag, text string
 		to         *time.Duration
-	}{{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--park-after", f.parkAfter, &c.ParkAfter}, {"--retention", f.retention, &c.Retention}} {
+	}{
+		{"--drain", f.drain, &c.Drain}, {"--lease", f.lease, &c.Lease}, {"--park-after", f.parkAfter, &c.ParkAfter}, {"--retention", f.retention, &c.Retention},
+		{"--check-interval", f.checkInterval, &c.CheckInterval}, {"--sweep-interval", f.sweepInterval, &c.SweepInterval},
+	} {
 		if *span.to, err = parseSpan(span.flag, span.text); err != nil {
 			return c, err
 		}
 	}
-	if c.Lease == 0 {
-		return c, usagef("for example 10s", "--lease must be longer than nothing, got %s", f.lease)
+	for flag, d := range map[string]time.Duration{"--lease": c.Lease, "--check-interval": c.CheckInterval, "--sweep-interval": c.SweepInterval} {
+		if d == 0 {
+			return c, usagef("for example 10s", "%s must be longer than nothing", flag)
+		}
 	}
 	c.ParkAfter, c.Drain = max(c.ParkAfter, time.Nanosecond), max(c.Drain, time.Nanosecond) // 0 is none, and not the default
-	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1))
+	return c, cmp.Or(oneOf("--js", f.js, "quickjs", "node"), atLeast("--concurrency", f.concurrency, 1),
+		atLeast("--recovery-attempts", f.recoveryAttempts, 1), atLeast("--scan-limit", f.scanLimit, 1))
 }
 
 func atLeast(flag string, n, least int) error {

@@ -258,6 +258,8 @@ type Promote struct {
 	// the run that kept the worker from going on, and counts as the loss of an owner.
 	Worker string
 	Died   bool
+	// MaxDeaths is how many owners may be lost at one step before the run is quarantined; 0 for DefaultMaxDeaths.
+	MaxDeaths int64
 }
 
 // Promoted is the answer to Promote.
@@ -269,12 +271,10 @@ type Promoted struct {
 // HangTolerance is how long an owner may let a wake-up or deadline pass before the run is taken from it.
 const HangTolerance = 2 * time.Second
 
-// MaxDeaths is how many owners may be lost at one step before the run is quarantined.
-const MaxDeaths = 5
-
-// MaxLosses is how many there may be before nothing looks after a run any more, not even at its deadline: all the
-// owners that only had to end it in time were lost too.
-const MaxLosses = 2 * MaxDeaths
+// DefaultMaxDeaths is how many owners may be lost at one step before the run is quarantined, unless a Promote says otherwise. After
+// twice as many nothing looks after the run any more, not even at its deadline: all the owners that only had to end it in time were lost
+// too.
+const DefaultMaxDeaths = 5
 
 // Delivery is a message on its way to a run.
 type Delivery struct {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"time"
@@ -144,12 +145,13 @@ func (c *Promote) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	change := &Change{From: r, To: *r, NotBefore: now, Ended: r.Held() && c.Worker == "" && !reached(r.hangs(), now)}
 	to := &change.To
 	to.Owner, to.AwaitsSlot = "", false
+	most := cmp.Or(c.MaxDeaths, DefaultMaxDeaths)
 	if died {
-		if to.Deaths++; to.Deaths >= MaxDeaths {
+		if to.Deaths++; to.Deaths >= most {
 			to.Reason = Quarantined
 		}
 	}
-	if to.Deaths < MaxLosses {
+	if to.Deaths < 2*most {
 		to.Ready, to.Begun = at, true
 	} else {
 		to.Wake = time.Time{}

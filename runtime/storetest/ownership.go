@@ -229,7 +229,7 @@ func endsBeforeStart(s *suite) {
 
 func progress(s *suite) {
 	i := s.start("a")
-	s.die(i, store.MaxDeaths-1)
+	s.die(i, store.DefaultMaxDeaths-1)
 	c := commit(s.claim(i))
 	for range 2 { // that it has begun is none
 		c.Entries, c.Records = [][]byte{[]byte("{}")}, 1

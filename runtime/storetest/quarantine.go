@@ -9,7 +9,7 @@ import (
 
 func quarantine(s *suite) {
 	i := s.start("a")
-	s.die(i, store.MaxDeaths-1)
+	s.die(i, store.DefaultMaxDeaths-1)
 	s.quarantined(i, 0)
 	s.die(i, 1)
 	s.quarantined(i, 1)
@@ -17,7 +17,7 @@ func quarantine(s *suite) {
 	if got := s.tryClaim(i, s.nonce()); len(got) > 0 {
 		s.Fatal("claimed although nothing is due")
 	}
-	if r := s.load(i).Lifecycle; r.Reason != store.Quarantined || r.Deaths != store.MaxDeaths {
+	if r := s.load(i).Lifecycle; r.Reason != store.Quarantined || r.Deaths != store.DefaultMaxDeaths {
 		s.Errorf("the record is %+v", r)
 	}
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
@@ -37,7 +37,7 @@ func quarantine(s *suite) {
 func lostWhileWaitingForASlot(s *suite) {
 	i := s.start("a")
 	s.die(i, 1)
-	for range store.MaxDeaths {
+	for range store.DefaultMaxDeaths {
 		c := commit(s.claim(i))
 		c.AwaitsSlot = true
 		_, err := s.Commit(s.ctx(), c)
@@ -74,7 +74,7 @@ func parked(claimed store.Claimed, wake time.Time) store.Commit {
 // quarantinedEnds: time goes on, whatever messages there are.
 func quarantinedEnds(s *suite) {
 	i := s.start("a")
-	s.die(i, store.MaxDeaths)
+	s.die(i, store.DefaultMaxDeaths)
 	end := s.poll(i).At.Add(time.Minute)
 	s.must(s.Store.Deliver(s.ctx(), store.Delivery{To: i, ID: "m", Message: store.Message("m")}))
 	s.park(i, end)
@@ -115,7 +115,7 @@ func (s *suite) quarantined(i store.Instance, want int64) {
 
 func releasedMeanwhile(s *suite) {
 	i := s.start("a")
-	s.die(i, store.MaxDeaths)
+	s.die(i, store.DefaultMaxDeaths)
 	claimed := s.claim(i)
 	s.must(s.Store.Command(s.ctx(), store.Command{To: i, ID: "c", Verb: store.VerbRetry, Message: store.Message("r")}))
 	_, err := s.Commit(s.ctx(), parked(claimed, time.Time{}))
@@ -128,7 +128,7 @@ func releasedMeanwhile(s *suite) {
 
 func quarantinedForGood(s *suite) {
 	i := s.start("a")
-	s.die(i, store.MaxLosses)
+	s.die(i, 2*store.DefaultMaxDeaths)
 	s.quarantined(i, 1)
 	if w := s.poll(i); contains(ready(w), i) || len(w.Due) > 0 || !w.Next.IsZero() {
 		s.Errorf("there is work: %+v", w)

@@ -120,6 +120,7 @@ func (p *partition) compare(ctx context.Context) {
 		x.mailArrived()
 	}
 	for _, request := range found.GiveUp {
+		request.MaxDeaths = int64(w.c.RecoveryAttempts)
 		_, err := w.c.Store.Promote(call, request)
 		w.leases.Lock()
 		w.leases.GaveUp(request, err == nil)

@@ -27,7 +27,7 @@ func (x *executor) logClaimed(r *store.Lifecycle) {
 	case r.Reason == store.Quarantined:
 		log.Error("a run is quarantined: only its deadlines are kept until it is released (swrun retry)", "workersLost", r.Deaths)
 	case r.Deaths > 0:
-		log.Info("a run is taken over from a worker that was lost", "workersLost", r.Deaths, "quarantinedAt", store.MaxDeaths)
+		log.Info("a run is taken over from a worker that was lost", "workersLost", r.Deaths, "quarantinedAt", x.partition.w.c.RecoveryAttempts)
 	}
 }
 

@@ -217,6 +217,7 @@ func (p *partition) promote(ctx context.Context, work store.Work) (due []store.I
 	if len(request.Instances)+len(request.Gone) == 0 {
 		return nil, 0, nil
 	}
+	request.MaxDeaths = int64(p.w.c.RecoveryAttempts)
 	promoted, err := p.w.c.Store.Promote(ctx, request)
 	p.clock.update(promoted.At)
 	return request.Instances, promoted.Ready, err

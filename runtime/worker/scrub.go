@@ -12,11 +12,6 @@ import (
 // a hand that has changed the store.
 
 const (
-	// checkEvery is how often the indexes of each partition are checked, which costs little. A minute after an entry has
-	// become wrong it is right again.
-	checkEvery = 40 * time.Second
-	// checkPage is how many entries are compared with their runs at a time: that takes the store a millisecond or two.
-	checkPage = 1000
 	// checkPause is the shortest time between two of these pages: what many runs cost does not grow beyond that.
 	checkPause = 300 * time.Millisecond
 	// sweepPause is the shortest time between two pages of runs that are compared one by one.
@@ -27,20 +22,20 @@ const (
 // do not live long have checked every partition between them.
 func (w *Worker) check(ctx context.Context) {
 	accepted := make([]int, len(w.partitions)) // what scrubbing could not repair
-	pause := checkEvery / time.Duration(len(w.partitions))
+	pause := w.c.CheckInterval / time.Duration(len(w.partitions))
 	for n := rand.IntN(len(w.partitions)); sleep(ctx, pause); n++ {
 		p, began := w.partitions[n%len(w.partitions)], w.c.Now()
 		if p.drift(ctx, accepted[p.n]) != accepted[p.n] {
 			p.scrub(ctx, store.Scrub{}, 0)
 			accepted[p.n] = p.drift(ctx, accepted[p.n])
 		}
-		pause = max(0, checkEvery/time.Duration(len(w.partitions))-w.c.Now().Sub(began))
+		pause = max(0, w.c.CheckInterval/time.Duration(len(w.partitions))-w.c.Now().Sub(began))
 	}
 }
 
 // drift returns how much is wrong in the indexes, or what was expected if the store cannot be asked.
 func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
-	for request := (store.Drift{Partition: p.n, N: checkPage}); ; {
+	for request := (store.Drift{Partition: p.n, N: p.w.c.ScanLimit}); ; {
 		found, err := p.w.c.Store.Drift(ctx, request)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -57,7 +52,7 @@ func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
 
 // sweep compares all runs with the indexes, a few at a time. Where it begins is chance.
 func (w *Worker) sweep(ctx context.Context) {
-	for n := rand.IntN(len(w.partitions)); sleep(ctx, w.c.Scrubbing/time.Duration(len(w.partitions))); n++ {
+	for n := rand.IntN(len(w.partitions)); sleep(ctx, w.c.SweepInterval/time.Duration(len(w.partitions))); n++ {
 		w.partitions[n%len(w.partitions)].scrub(ctx, store.Scrub{}, sweepPause)
 	}
 }
@@ -70,7 +65,7 @@ func (p *partition) adopt(ctx context.Context) {
 
 // scrub compares the partition's runs with its indexes, with a time between the pages.
 func (p *partition) scrub(ctx context.Context, request store.Scrub, between time.Duration) {
-	for request.Partition, request.N = p.n, batchSize; ; {
+	for request.Partition, request.N = p.n, min(batchSize, p.w.c.ScanLimit); ; {
 		done, err := p.w.c.Store.Scrub(ctx, request)
 		if err != nil {
 			if ctx.Err() == nil {

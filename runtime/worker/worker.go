@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	crypto "crypto/rand"
 	"encoding/json"
@@ -31,6 +32,11 @@ const (
 	DefaultLease       = 3 * time.Second
 	DefaultDrain       = 30 * time.Second
 	DefaultParkAfter   = time.Second
+	// An index is checked so often that what has become wrong is right again within a minute, which costs little.
+	DefaultCheckInterval = 40 * time.Second
+	DefaultSweepInterval = 10 * time.Minute
+	// So many entries are compared with their runs at a time: that takes the store a millisecond or two.
+	DefaultScanLimit = 1000
 )
 
 // Config is what a worker needs. Store and Compile are required; the rest has defaults.
@@ -46,9 +52,13 @@ type Config struct {
 	CheckpointAfter time.Duration // default 50 ms: effects that take longer are stored as being in flight
 	Drain           time.Duration // for effects in flight when the worker stops; default DefaultDrain
 	Retention       time.Duration // of runs that have ended; default 0 keeps them
-	Scrubbing       time.Duration // default 10 min: how often every run is compared with the indexes, at most 20 a second
-	Limits          limits.Set    // of a history and a state; those of tasks are Compile's
-	Memory          int64         // bytes that everything effects read, and its values, may take; default 1 GiB
+	// RecoveryAttempts is how many owners may be lost at one step of a run before it is quarantined; default store.DefaultMaxDeaths.
+	RecoveryAttempts int
+	CheckInterval    time.Duration // how often the indexes of each partition are checked; default DefaultCheckInterval
+	SweepInterval    time.Duration // how often every run is compared with the indexes; default DefaultSweepInterval
+	ScanLimit        int           // how many entries or runs are compared at a time; default DefaultScanLimit
+	Limits           limits.Set    // of a history and a state; those of tasks are Compile's
+	Memory           int64         // bytes that everything effects read, and its values, may take; default 1 GiB
 
 	// About is what the worker says of itself; its name, concurrency and load are added.
 	About presence.Worker
@@ -105,7 +115,9 @@ func (c Config) withDefaults() Config {
 	standard(&c.ParkAfter, DefaultParkAfter)
 	standard(&c.CheckpointAfter, 50*time.Millisecond)
 	standard(&c.Drain, DefaultDrain)
-	standard(&c.Scrubbing, 10*time.Minute)
+	standard(&c.CheckInterval, DefaultCheckInterval)
+	standard(&c.SweepInterval, DefaultSweepInterval)
+	c.RecoveryAttempts, c.ScanLimit = cmp.Or(c.RecoveryAttempts, store.DefaultMaxDeaths), cmp.Or(c.ScanLimit, DefaultScanLimit)
 	if c.Memory == 0 {
 		c.Memory = effect.DefaultMemory
 	}
@@ -188,7 +200,7 @@ func (w *Worker) forgetLeases(ctx context.Context) {
 	partitions := w.leases.Leased()
 	w.leases.Unlock()
 	for _, n := range partitions {
-		_, err := w.c.Store.Promote(ctx, store.Promote{Partition: n, Worker: w.c.Name, Gone: []string{w.c.Name}})
+		_, err := w.c.Store.Promote(ctx, store.Promote{Partition: n, Worker: w.c.Name, Gone: []string{w.c.Name}, MaxDeaths: int64(w.c.RecoveryAttempts)})
 		if err != nil && store.RefusedAs(err) == "" {
 			return
 		}
