@@ -180,7 +180,7 @@ func (ev *HistoryEvent) stored(o *object, before *HistoryEvent, large *largeData
 	ev.storedTask(o, before)
 	number(o, "n", &ev.Effect)
 	number(o, "a", &ev.Attempt)
-	text(o, "w", &ev.Worker)
+	text(o, "W", &ev.Worker)
 	ev.storedData(o, before, large)
 	custom(o, "e", &ev.Error)
 	text(o, "b", &ev.CaughtBy)

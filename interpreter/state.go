@@ -283,7 +283,7 @@ func (s *State) stored(o *object) {
 		text(o, "C", &s.Order.Actor)
 	}
 	number(o, "w", &s.Depth)
-	number(o, "c", &s.Continued)
+	number(o, "k", &s.Continued)
 	number(o, "u", &s.Unwaited)
 	number(o, "l", &s.RunTimeout)
 	if s.Continued > 0 { // only the input of the first run is known from elsewhere
