@@ -83,6 +83,7 @@ func layers() map[string][]string {
 		"internal/metrics": {".", "runtime/presence", "runtime/store", "runtime/worker"},
 		"internal/control": {"runtime/matching", ".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/settings", "runtime/store"},
 		"server":           {"runtime/matching", ".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/store"},
+		"activity":         {"errors"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},
 		"conformance":      nil, // tests and their package comment
@@ -98,7 +99,7 @@ func only() map[string][]string {
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
 		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "redisstore/redistest"},
-		"net/http":                  {"tasks", ".", "internal/bench", "server"},
+		"net/http":                  {"activity", "tasks", ".", "internal/bench", "server"},
 		"github.com/danielgtaylor":  {"server"},
 		"github.com/prometheus":     {"internal/metrics"},
 		"go.opentelemetry.io":       {"internal/tracing", "cmd/swrun"},

@@ -32,6 +32,7 @@ type Activity struct {
 	IdempotencyKey string            `json:"idempotencyKey" doc:"The same for all attempts: whoever is called can tell a repetition by it."`
 	Run            ActivityRun       `json:"run"`
 	Pointer        string            `json:"pointer" doc:"Where the task stands in its document."`
+	StartedAt      string            `json:"startedAt" format:"date-time" doc:"When the worker took it, by the clock of the store, as the deadlines are."`
 	Deadlines      ActivityDeadlines `json:"deadlines"`
 	Progress       any               `json:"progress,omitempty" doc:"What the last heartbeat told that had any, also of an earlier attempt."`
 }
@@ -53,7 +54,7 @@ type ActivityDeadlines struct {
 func NewActivity(t matching.Task) Activity {
 	a := Activity{
 		Token: t.Token, Type: t.Activity.Type, Queue: t.Activity.Queue, Input: t.Input.V, Attempt: t.Activity.Attempt, IdempotencyKey: t.Activity.Key,
-		Run: ActivityRun{t.ID.Run.Namespace, t.ID.Run.ID}, Pointer: t.Activity.Pointer, Deadlines: newActivityDeadlines(t.Activity),
+		Run: ActivityRun{t.ID.Run.Namespace, t.ID.Run.ID}, Pointer: t.Activity.Pointer, StartedAt: Time(t.Activity.StartedAt), Deadlines: newActivityDeadlines(t.Activity),
 	}
 	if t.Activity.Progress != nil {
 		a.Progress = t.Activity.Progress.V

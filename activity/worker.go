@@ -1,0 +1,260 @@
+// Package activity performs the activities of workflows in a Go program: it polls a swrun server for them, calls the functions that are
+// registered for their types, and reports what these return. It is one client of the HTTP API; programs in other languages use the same
+// operations (/v1/activities in /openapi.json).
+//
+//	w, err := activity.New(activity.Config{Server: "http://127.0.0.1:7474", Queues: []string{"images"}})
+//	w.Register("resize", func(ctx context.Context, t *activity.Task) (any, error) {
+//		var size Size
+//		if err := t.Decode(&size); err != nil {
+//			return nil, err
+//		}
+//		return resize(ctx, size)
+//	})
+//	err = w.Run(ctx)
+package activity
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+)
+
+// Config says where a worker polls, and how much it performs. Server is required.
+type Config struct {
+	Server      string        // URL of the server
+	Token       string        // for a server that asks for one
+	Queues      []string      // default the queue "default"
+	Namespace   string        // only activities of runs of this namespace; default all
+	Concurrency int           // activities performed at a time; default 10
+	Name        string        // of the worker, for people; default the host and the process
+	Drain       time.Duration // how long functions may go on when Run is stopped; default 30s
+	Client      *http.Client  // default one that keeps its connections
+	Log         *slog.Logger  // default discards
+}
+
+// Func performs an activity. What it returns is the result, of any Go type that encoding/json would write. An *Error says how the
+// activity has failed; any other error is one of type runtime, and so is a panic. When ctx ends, nobody waits for the result any more.
+type Func func(ctx context.Context, t *Task) (any, error)
+
+// Worker performs activities.
+type Worker struct {
+	c     Config
+	api   *api
+	funcs map[string]Func
+	slots chan struct{} // one for each activity that is performed
+	work  sync.WaitGroup
+}
+
+// ConfigError is a member of Config that cannot be.
+type ConfigError struct {
+	Field  string
+	Detail string
+}
+
+func (e *ConfigError) Error() string { return e.Field + " " + e.Detail }
+
+// New returns a worker that does nothing before Run. An invalid configuration is a *ConfigError.
+func New(c Config) (*Worker, error) {
+	server, err := url.Parse(c.Server)
+	if err != nil || server.Scheme != "http" && server.Scheme != "https" || server.Host == "" {
+		return nil, &ConfigError{"Server", fmt.Sprintf("must be the URL of a server, such as http://127.0.0.1:7474, got %q", c.Server)}
+	}
+	if c.Concurrency < 0 {
+		return nil, &ConfigError{"Concurrency", fmt.Sprintf("must not be negative, got %d", c.Concurrency)}
+	}
+	if c.Drain < 0 {
+		return nil, &ConfigError{"Drain", fmt.Sprintf("must not be negative, got %s", c.Drain)}
+	}
+	c = c.withDefaults()
+	return &Worker{
+		c: c, api: &api{client: c.Client, base: strings.TrimSuffix(c.Server, "/") + "/v1/activities/", token: c.Token},
+		funcs: map[string]Func{}, slots: make(chan struct{}, c.Concurrency),
+	}, nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Concurrency = cmp.Or(c.Concurrency, 10)
+	c.Drain = cmp.Or(c.Drain, 30*time.Second)
+	if len(c.Queues) == 0 {
+		c.Queues = []string{"default"}
+	}
+	if c.Name == "" {
+		host, _ := os.Hostname() // without a name, the process is known alone
+		c.Name = fmt.Sprintf("%s/%d", host, os.Getpid())
+	}
+	if c.Client == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, c.Concurrency+1
+		c.Client = &http.Client{Transport: transport}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Register has a function perform the activities of a type. It is called before Run, once for each type.
+func (w *Worker) Register(kind string, f Func) { w.funcs[kind] = f }
+
+// Run performs activities until ctx ends. Then it takes no more, gives back what it has not begun, and waits until the functions have
+// returned or Drain is over, which ends their contexts. What goes wrong on the way to the server is logged and tried again. The error is
+// one of the server that does not pass: an *APIError, such as that of a token that does not count.
+func (w *Worker) Run(ctx context.Context) error {
+	working, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	err := w.poll(ctx, working)
+	done := make(chan struct{})
+	go func() { w.work.Wait(); close(done) }()
+	drain := time.NewTimer(w.c.Drain)
+	defer drain.Stop()
+	select {
+	case <-done:
+	case <-drain.C:
+		end()
+		<-done
+	}
+	return err
+}
+
+// poll takes activities and has them performed, until ctx ends.
+func (w *Worker) poll(ctx, working context.Context) error {
+	for failures := 0; ; {
+		free, ok := w.free(ctx)
+		if !ok {
+			return nil
+		}
+		tasks, err := w.api.poll(ctx, pollRequest{Queues: w.c.Queues, Limit: free, Wait: pollWait.String(), Worker: w.c.Name, Namespace: w.c.Namespace})
+		w.release(free - len(tasks))
+		var refused *APIError
+		switch {
+		case ctx.Err() != nil:
+			w.returnAll(working, tasks)
+			return nil
+		case errors.As(err, &refused) && !refused.passes():
+			return err
+		case err != nil:
+			failures++
+			w.c.Log.Warn("the server could not be asked for activities; it is asked again", "error", err)
+			pause(ctx, failures)
+		default:
+			failures = 0
+		}
+		for _, t := range tasks {
+			w.work.Go(func() { w.perform(working, t) })
+		}
+	}
+}
+
+// pollWait is how long the server keeps a poll that finds nothing.
+const pollWait = 20 * time.Second
+
+// free waits until something can be performed, takes the slots for it, and returns how many. A worker that is busy asks for several
+// activities at a time.
+func (w *Worker) free(ctx context.Context) (slots int, ok bool) {
+	select {
+	case w.slots <- struct{}{}:
+		slots = 1
+	case <-ctx.Done():
+		return 0, false
+	}
+	gathering := time.NewTimer(gatherFor)
+	defer gathering.Stop()
+	for slots < cap(w.slots) {
+		select {
+		case w.slots <- struct{}{}:
+			slots++
+			continue
+		default:
+		}
+		if 4*slots >= cap(w.slots) {
+			return slots, true
+		}
+		select {
+		case w.slots <- struct{}{}:
+			slots++
+		case <-gathering.C:
+			return slots, true
+		case <-ctx.Done():
+			w.release(slots)
+			return 0, false
+		}
+	}
+	return slots, true
+}
+
+// gatherFor is how long a worker whose slots are nearly all taken waits for more of them before it polls.
+const gatherFor = 2 * time.Millisecond
+
+func (w *Worker) release(slots int) {
+	for range slots {
+		<-w.slots
+	}
+}
+
+// returnAll gives back what is not performed, so that others may take it at once.
+func (w *Worker) returnAll(ctx context.Context, tasks []*Task) {
+	for _, t := range tasks {
+		if err := w.api.report(ctx, "return", report{Token: t.token}); err != nil {
+			w.c.Log.Warn("an activity could not be given back", "type", t.Type, "run", t.Run.String(), "error", err)
+		}
+		w.release(1)
+	}
+}
+
+// perform performs one activity, and reports how that went.
+func (w *Worker) perform(ctx context.Context, t *Task) {
+	defer w.release(1)
+	ctx, stop := t.context(ctx)
+	defer stop(nil)
+	t.worker, t.stop = w, stop
+	result, err := w.call(ctx, t)
+	if superseded(context.Cause(ctx)) {
+		return // it would be refused
+	}
+	path, what := "complete", report{Token: t.token, Result: result}
+	if err != nil {
+		path, what = "fail", failure(t.token, err)
+	}
+	err = w.api.reportAgain(context.WithoutCancel(ctx), path, what, t.reportUntil())
+	if err != nil {
+		w.c.Log.Warn("what an activity came to could not be reported", "type", t.Type, "run", t.Run.String(), "attempt", t.Attempt, "error", err)
+	}
+}
+
+// call calls the function of an activity.
+func (w *Worker) call(ctx context.Context, t *Task) (result any, err error) {
+	f := w.funcs[t.Type]
+	if f == nil {
+		return nil, &Error{Type: errors.Configuration, Detail: fmt.Sprintf("this worker performs no activities of the type %s; it performs %s", t.Type, w.types())}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the function panicked: %.200v", v)
+			w.c.Log.Error("the function of an activity panicked", "type", t.Type, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	return f(ctx, t)
+}
+
+func (w *Worker) types() string {
+	var all []string
+	for kind := range w.funcs {
+		all = append(all, kind)
+	}
+	if len(all) == 0 {
+		return "none"
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
