@@ -38,7 +38,6 @@ type canaryCage struct {
 func verbsWithoutSecrets() []string {
 	return []string{
 		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", // ids
-		"serve",                                // does what deploy and worker do
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document
@@ -109,7 +108,8 @@ func (c *canaryCage) runAll() {
 func (c *canaryCage) hosted() {
 	c.Helper()
 	store := c.redis.URL()
-	log := capture(map[string]string{"SWRUN_STORE": store})
+	exported, collector := newCollector(c.T)
+	log := capture(map[string]string{"SWRUN_STORE": store, "OTEL_EXPORTER_OTLP_ENDPOINT": collector})
 	stop := working(c.T, log, "--secrets", c.secrets, "--network", "any", "--allow-processes", "--log-level", "debug", "--print-events")
 	for _, name := range c.names {
 		c.swrun(store, "deploy", c.file(name))
@@ -126,6 +126,80 @@ func (c *canaryCage) hosted() {
 		c.Errorf("the worker tells nothing: %s", told)
 	}
 	c.search.Absent(c, "the log of the worker", log.stdout.String()+log.stderr.String())
+	if !strings.Contains(exported.String(), "swrun.task") {
+		c.Error("the worker has exported no spans")
+	}
+	c.search.Absent(c, "the spans", exported.String())
+	c.served()
+}
+
+// served asks a server for everything that it tells of the runs, by its own description.
+func (c *canaryCage) served() {
+	c.Helper()
+	c.given["serve"] = true
+	s := (&hosted{c.T, c.redis.URL()}).serve("--secrets", c.secrets, "--log-level", "debug")
+	_, text := c.ask(s, http.MethodGet, "/openapi.json")
+	var description struct {
+		Paths map[string]map[string]any
+	}
+	if err := json.Unmarshal([]byte(text), &description); err != nil || len(description.Paths) < 10 {
+		c.Fatalf("%d paths are described (%v)", len(description.Paths), err)
+	}
+	for path, methods := range description.Paths {
+		if methods["get"] == nil {
+			continue
+		}
+		for _, name := range c.names {
+			asked := strings.NewReplacer("{namespace}", "demo", "{id}", name, "{name}", name, "{version}", "1.0.0", "{seq}", "1", "{code}", "SW401").Replace(path)
+			if status, text := c.ask(s, http.MethodGet, asked); status == http.StatusInternalServerError && !strings.HasSuffix(path, "/output") {
+				c.Errorf("%s: %d %s", asked, status, text)
+			}
+			if asked == path { // it is about no run
+				break
+			}
+		}
+	}
+	for _, name := range c.names {
+		c.ask(s, http.MethodPost, "/v1/runs/demo/"+name+"/cancel") // it has ended
+	}
+	s.stop()
+	c.search.Absent(c, "the log of the server", s.err.String())
+}
+
+// ask sends a request to a server, and searches the answer.
+func (c *canaryCage) ask(s *serving, method, path string) (status int, text string) {
+	c.Helper()
+	r, err := http.NewRequestWithContext(c.Context(), method, s.url+path, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.search.Absent(c, method+" "+path, fmt.Sprint(answer.Header)+string(body))
+	return answer.StatusCode, string(body)
+}
+
+// newCollector starts a server that takes traces, and has the exporter know it.
+func newCollector(t *testing.T) (exported *told, url string) {
+	t.Helper()
+	exported = &told{lines: make(chan struct{}, 1)}
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.URL.Path != "/v1/traces" {
+			t.Errorf("got %s: %v", r.URL, err)
+		}
+		fmt.Fprintf(exported, "%s", body)
+	}))
+	t.Cleanup(collector.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // the exporter itself reads it
+	return exported, collector.URL
 }
 
 // look asks every verb about a run that shows something of it.

@@ -10,8 +10,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/hex"
 	"encoding/pem"
-	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -171,20 +169,10 @@ func writeCertificate(t *testing.T, cert, key string, serial int64) *x509.Certif
 // TestServeTraces: a server exports the spans of its runs as OTLP, in the trace of the request that has started them, and hands the trace to
 // what tasks call.
 func TestServeTraces(t *testing.T) {
-	exported := &told{lines: make(chan struct{}, 1)}
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || r.URL.Path != "/v1/traces" {
-			t.Errorf("got %s: %v", r.URL, err)
-		}
-		fmt.Fprintf(exported, "%s", body)
-	}))
-	defer collector.Close()
+	exported, _ := newCollector(t)
 	called := make(chan string, 1)
 	callee := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.Header.Get("Traceparent") }))
 	defer callee.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // the exporter itself reads it
-
 	folder := t.TempDir()
 	document := "document: {dsl: 1.0.3, namespace: demo, name: calls, version: 1.0.0}\ndo: [{there: {call: http, with: {method: get, endpoint: '" + callee.URL + "'}}}]"
 	if err := os.WriteFile(filepath.Join(folder, "calls.yaml"), []byte(document), 0o600); err != nil {
