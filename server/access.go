@@ -89,7 +89,9 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 		request, w := humago.Unwrap(ctx)
 		x := exchangeOf(request.Context())
 		x.route = ctx.Operation().OperationID
+		_, x.unaudited = ctx.Operation().Metadata[unaudited]
 		caller, err := s.identified(request, role)
+		x.caller = caller
 		switch namespace := ctx.Param("namespace"); {
 		case err != nil, role == RoleOpen, caller.Everywhere:
 		case namespace != "" && !caller.Sees(namespace):
@@ -103,13 +105,26 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 			writeProblem(w, p)
 			return
 		}
-		x.caller = caller
+		x.check = func() error { return s.stillAllowed(request, role, ctx.Param("namespace")) }
 		known := client.WithActor(context.WithValue(ctx.Context(), callerKey{}, caller), caller.Name)
 		next(huma.WithContext(ctx, client.WithTraceParent(known, request.Header.Get("Traceparent"))))
 	}
 }
 
-// identified returns who sends a request, if they may use what needs a role, and not too often.
+// stillAllowed returns why who has sent a request that goes on may not use it any more: a token that is revoked, or expires, ends what its
+// bearer follows.
+func (s *Server) stillAllowed(r *http.Request, role Role, namespace string) error {
+	caller, err := s.config.Authorize(r)
+	switch {
+	case err != nil:
+		return err
+	case !caller.Role.Allows(role), namespace != "" && !caller.Sees(namespace):
+		return forbidden(caller, role)
+	}
+	return nil
+}
+
+// identified returns who sends a request, as far as that is known, and an error unless they may use what needs a role, and not too often.
 func (s *Server) identified(r *http.Request, role Role) (Caller, error) {
 	if role == RoleOpen {
 		return Caller{}, nil
@@ -127,7 +142,7 @@ func (s *Server) identified(r *http.Request, role Role) (Caller, error) {
 		s.refusals.count(address)
 	}
 	if err != nil {
-		return Caller{}, err
+		return caller, err
 	}
 	return caller, s.rates.take(caller.Name)
 }

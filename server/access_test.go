@@ -395,3 +395,46 @@ func (g *guarded) mustWork(t *testing.T, run string) {
 		t.Fatal(err)
 	}
 }
+
+// TestRevokedFollowers: who follows a run with a token that is revoked does not go on to.
+func TestRevokedFollowers(t *testing.T) {
+	g := mustGuard(t, func(c *server.Config) { c.Heartbeat = time.Millisecond })
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	if w := g.send("PUT", "/v1/workflows/demo/nap/1.0.0", `{"document":{"dsl":"1.0.3","namespace":"demo","name":"nap","version":"1.0.0"},"do":[{"nap":{"wait":{"hours":1}}}]}`, "Authorization", ada); w.Code != 201 {
+		t.Fatalf("deployed with %d %s", w.Code, w.Body)
+	}
+	run := g.send("POST", "/v1/runs", `{"workflow":"demo/nap"}`, "Authorization", ada).Header().Get("Location")
+	followed := make(chan *httptest.ResponseRecorder)
+	go func() { followed <- g.send("GET", run+"/events", "", "Authorization", ada) }()
+	if err := g.tokens.Revoke(t.Context(), "ada"); err != nil {
+		t.Error(err)
+	}
+	for { // until the stream, which may have begun later, has found out
+		select {
+		case w := <-followed:
+			if w.Code != 200 && w.Code != 401 {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+			return
+		default:
+			g.now.pass(access.KnownFor)
+		}
+	}
+}
+
+// TestRefusedChangesAreAudited: who asks for what they may not is in the log with their name.
+func TestRefusedChangesAreAudited(t *testing.T) {
+	g := mustGuard(t, nil)
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleViewer, Namespaces: []string{"demo"}})
+	if w := g.send("POST", "/v1/runs/demo/a/cancel", "", "Authorization", ada); w.Code != 403 {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if w := g.send("POST", "/v1/runs/demo/a/cancel", ""); w.Code != 401 {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	for _, line := range []string{"msg=audit actor=ada operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=403", `msg="a request without a token was refused" operation=cancelRun method=POST path=/v1/runs/demo/a/cancel status=401 from=192.0.2.1`} {
+		if !strings.Contains(g.log.String(), line+"\n") {
+			t.Errorf("the log does not say %s:\n%s", line, g.log)
+		}
+	}
+}

@@ -25,7 +25,7 @@ type (
 
 func (s *Server) activityRoutes() {
 	operation := func(id, path, summary string) huma.Operation {
-		return huma.Operation{OperationID: id, Method: http.MethodPost, Path: "/v1/activities/" + path, Tags: []string{"activities"}, Summary: summary}
+		return huma.Operation{OperationID: id, Method: http.MethodPost, Path: "/v1/activities/" + path, Tags: []string{"activities"}, Summary: summary, Metadata: map[string]any{unaudited: true}}
 	}
 	route(s, RoleAuthor, operation("pollActivities", "poll", "Take activities to perform; if there are none, wait for them"), s.pollActivities)
 	route(s, RoleAuthor, operation("heartbeatActivity", "heartbeat", "Say that the worker of an attempt is alive, and how far it has come"), s.heartbeatActivity)

@@ -7,7 +7,8 @@ import "net/http"
 // end records a request that was answered.
 func (s *Server) end(x *exchange, r *http.Request) {
 	x.allowWrite() // what is still in buffers
-	if !changes(r.Method) || x.caller.Name == "" && x.status != http.StatusUnauthorized {
+	refused := x.status == http.StatusUnauthorized || x.status == http.StatusForbidden
+	if !changes(r.Method) || x.caller.Name == "" && !refused || x.unaudited && !refused {
 		return
 	}
 	fields := []any{"actor", x.caller.Name, "operation", x.route, "method", r.Method, "path", r.URL.Path, "status", x.status}
@@ -20,6 +21,9 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	}
 	s.log.Info("audit", fields...)
 }
+
+// unaudited is in the metadata of operations that change nothing, or that report what was asked for elsewhere.
+const unaudited = "unaudited"
 
 // changes reports whether requests with a method change something.
 func changes(method string) bool {

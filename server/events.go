@@ -64,6 +64,9 @@ func (s *Server) stream(answer huma.Context, i store.Instance, after control.Eve
 	answer.SetStatus(http.StatusOK)
 	w := exchangeOf(answer.Context())
 	send := func(text []byte) error {
+		if err := w.stillAllowed(s.config.Now()); err != nil {
+			return err
+		}
 		if _, err := w.Write(text); err != nil {
 			return err
 		}

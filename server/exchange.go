@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/swrun/swrun/internal/access"
 )
 
 // Bounds of a request that has begun. An answer as a whole has none: a caller may wait for the end of a run, or follow it.
@@ -23,6 +25,22 @@ type exchange struct {
 	caller Caller // zero if nobody was identified
 	route  string // the operation; empty for none
 	reason string // that was given for a command
+
+	unaudited bool         // it is no change that somebody asks for
+	check     func() error // whether its caller may still use the operation
+	checked   time.Time    // when that was found out last
+}
+
+// stillAllowed returns why the caller may not go on with what takes long; it is looked at every access.KnownFor.
+func (x *exchange) stillAllowed(now time.Time) error {
+	if x.checked.IsZero() {
+		x.checked = x.began
+	}
+	if now.Sub(x.checked) < access.KnownFor {
+		return nil
+	}
+	x.checked = now
+	return x.check()
 }
 
 type exchangeKey struct{}

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -50,9 +52,34 @@ func (s *Server) healthRoutes() {
 		OperationID: "ready", Method: http.MethodGet, Path: readyPath, Tags: []string{"health"},
 		Summary: "Whether the store answers too, so that requests can be sent here",
 	}, func(ctx context.Context, _ *struct{}) (*conditionAnswer, error) {
-		if err := s.control.Ready(ctx); err != nil {
+		if err := s.isReady(ctx); err != nil {
 			return nil, err
 		}
 		return &conditionAnswer{Condition{"ok"}}, nil
 	})
 }
+
+// readyFor is how long it holds that the store answers: anybody may ask, and need not keep it busy.
+const readyFor = time.Second
+
+// readiness is what the store has answered last.
+type readiness struct {
+	mu  sync.Mutex
+	at  time.Time // zero for never
+	err error
+}
+
+// isReady returns an error if the store does not answer.
+func (s *Server) isReady(ctx context.Context) error {
+	s.ready.mu.Lock()
+	defer s.ready.mu.Unlock()
+	if now := s.config.Now(); s.ready.at.IsZero() || now.Sub(s.ready.at) >= readyFor {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+		defer cancel()
+		s.ready.at, s.ready.err = now, s.control.Ready(within)
+	}
+	return s.ready.err
+}
+
+// readyWithin is how long the store may take to answer.
+const readyWithin = 2 * time.Second

@@ -53,6 +53,7 @@ type Server struct {
 	inProgress chan struct{}
 	rates      *rates // of callers
 	refusals   *rates // of addresses from which wrong tokens come
+	ready      readiness
 }
 
 // maxBody is how many bytes the body of a request may have: the largest input, and what stands around it.
