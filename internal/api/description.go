@@ -27,7 +27,7 @@ type Description struct {
 	Children   []Child    `json:"children,omitempty"`     // the runs that it has started, the oldest first
 	Since      int        `json:"reviewedFrom,omitempty"` // the record of a long history from which on failures and children are listed
 	Open       []Task     `json:"open,omitempty"`
-	Deadlines  []Deadline `json:"deadlines,omitempty"`
+	Deadlines  []Deadline `json:"deadlines" nullable:"false"` // in force, the first to fire first
 	// SoftDeadlines are those of the scopes in progress, passed or to come.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
 	// Allowed says of each verb whether it is for the run now.
@@ -130,7 +130,7 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 	}
 	described.RunNumber = d.State.RunNumber()
 	described.SoftDeadlines = newSoftDeadlines(d.Soft, d.At)
-	described.Allowed = map[string]Permission{}
+	described.Allowed, described.Deadlines = map[string]Permission{}, []Deadline{}
 	for _, p := range d.Permissions() {
 		described.Allowed[p.Verb] = Permission{p.Allowed, p.Reason}
 	}
