@@ -121,7 +121,7 @@ func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.Pat
 func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathItem, method, run string) (status int, body string) {
 	t.Helper()
 	o := item.Operations()[method]
-	names := map[string]string{"namespace": "demo", "name": "order", "version": "1.0.0", "id": run, "code": "SW401"}
+	names := map[string]string{"namespace": "demo", "name": "order", "version": "1.0.0", "id": run, "code": "SW401", "seq": "2"}
 	parameters, filled := map[string]string{}, path
 	for _, p := range o.Parameters {
 		if p.Value.In == "path" {

@@ -84,6 +84,7 @@ func New(c Config) *Server {
 	s.commandRoutes()
 	s.eventRoutes()
 	s.activityRoutes()
+	s.drawingRoutes()
 	s.deadlineRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()

@@ -24,6 +24,7 @@ const (
 	typeYAML    = "application/yaml"
 	typeMermaid = "text/vnd.mermaid"
 	typeDOT     = "text/vnd.graphviz"
+	typeSVG     = "image/svg+xml"
 )
 
 // maxDocument is more than a document may have, so that what is too large is reported as such.
@@ -79,7 +80,7 @@ func (s *Server) readsWorkflow(o huma.Operation) huma.Operation {
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	o.Description = "The header Accept chooses the form: JSON with what is known of it, the document as it was deployed, or a drawing."
 	o.Responses = map[string]*huma.Response{"200": {Description: "The workflow", Content: map[string]*huma.MediaType{
-		typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}, typeYAML: text, typeMermaid: text, typeDOT: text,
+		typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}, typeYAML: text, typeMermaid: text, typeDOT: text, typeSVG: text,
 	}}}
 	return o
 }
@@ -123,7 +124,7 @@ type workflowAnswer struct {
 }
 
 func (s *Server) getWorkflow(ctx context.Context, r definition.Reference, accept string) (*workflowAnswer, error) {
-	chosen, err := negotiated(accept, typeJSON, typeYAML, typeMermaid, typeDOT)
+	chosen, err := negotiated(accept, typeJSON, typeYAML, typeMermaid, typeDOT, typeSVG)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (s *Server) getWorkflow(ctx context.Context, r definition.Reference, accept
 		answer.Body = []byte(text)
 	default:
 		drawing := ""
-		drawing, err = s.control.DrawWorkflow(ctx, r, map[string]string{typeMermaid: "mermaid", typeDOT: "dot"}[chosen])
+		drawing, err = s.control.DrawWorkflow(ctx, r, map[string]string{typeMermaid: "mermaid", typeDOT: "dot", typeSVG: "svg"}[chosen])
 		answer.Body = []byte(drawing)
 	}
 	return answer, err

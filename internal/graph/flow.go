@@ -14,8 +14,9 @@ type flow struct {
 }
 
 type flowNode struct {
-	label string
-	shape flowShape
+	label   string
+	shape   flowShape
+	pointer dsl.Pointer // of a task
 }
 
 type flowEdge struct {
@@ -41,7 +42,7 @@ func flowOf(w *dsl.Workflow) *flow {
 }
 
 func (f *flow) node(label string, shape flowShape) int {
-	f.nodes = append(f.nodes, flowNode{label, shape})
+	f.nodes = append(f.nodes, flowNode{label: label, shape: shape})
 	return len(f.nodes) - 1
 }
 
@@ -61,6 +62,7 @@ func (f *flow) list(tasks dsl.TaskList, after int) int {
 			shape = shapeChoice
 		}
 		places[i] = f.node(terminal.Printable(t.Base().Name)+" ("+t.Kind().Words()+")", shape)
+		f.nodes[places[i]].pointer = t.Base().Pointer
 	}
 	for i, t := range tasks {
 		goTo := func(then string) int {

@@ -1,5 +1,5 @@
-// Package graph draws workflows: as an outline of nested tasks, and as boxes and arrows in Mermaid and DOT. It shows what
-// a document says, and knows nothing of runs.
+// Package graph draws workflows: as an outline of nested tasks, and as boxes and arrows in Mermaid, DOT and SVG. It shows
+// what a document says, and marks what a run has done with it.
 package graph
 
 import (
@@ -13,13 +13,15 @@ import (
 )
 
 // Forms returns the forms in which a workflow can be drawn.
-func Forms() []string { return []string{"text", "mermaid", "dot"} }
+func Forms() []string { return []string{"text", "mermaid", "dot", "svg"} }
 
 // Draw returns a workflow in one of the forms.
 func Draw(w *dsl.Workflow, form string, l terminal.Style) string {
 	switch form {
 	case "mermaid":
 		return dot.MermaidFlowchart(flowOf(w).draw(mermaidShape, mermaidLabel), dot.MermaidTopDown)
+	case "svg":
+		return DrawRun(w, nil)
 	case "dot":
 		return flowOf(w).draw(dotShape, func(s string) string { return s }).String() + "\n"
 	}

@@ -1,0 +1,53 @@
+package control
+
+import (
+	"context"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/graph"
+	"github.com/swrun/swrun/internal/timeline"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Timeline returns a drawing of what has happened in a run over time, as SVG.
+func (c *Control) Timeline(ctx context.Context, i store.Instance) (string, error) {
+	d, err := c.client.Describe(ctx, i)
+	if err != nil {
+		return "", err
+	}
+	t := timeline.New(i.String() + "  " + d.Invocation.Workflow.String() + "  " + d.Status)
+	err = c.records(ctx, i, t.Add)
+	return t.SVG(d.At, d.Lifecycle.Status.Final()), err
+}
+
+// Graph returns a drawing of a run's workflow, as SVG, which shows how far the run has come.
+func (c *Control) Graph(ctx context.Context, i store.Instance) (string, error) {
+	d, err := c.client.Describe(ctx, i)
+	if err != nil {
+		return "", err
+	}
+	marks := map[dsl.Pointer]graph.Mark{}
+	of := map[interpreter.HistoryEventType]graph.Mark{
+		interpreter.TaskStarted: graph.MarkActive, interpreter.TaskCompleted: graph.MarkDone, interpreter.TaskFaulted: graph.MarkFaulted,
+		interpreter.TaskCancelled: graph.MarkCancelled, interpreter.TaskSkipped: graph.MarkSkipped,
+	}
+	err = c.records(ctx, i, func(r interpreter.HistoryEvent) {
+		if mark, ok := of[r.Type]; ok {
+			marks[r.Place()] = mark
+		}
+	})
+	return graph.DrawRun(d.Program.Workflow, marks), err
+}
+
+// records calls each with the records of a run's history.
+func (c *Control) records(ctx context.Context, i store.Instance, each func(interpreter.HistoryEvent)) error {
+	_, err := c.client.History(ctx, i, 0, func(e client.HistoryEntry) error {
+		for _, r := range e.Events {
+			each(r)
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,233 @@
+// Package timeline draws what has happened in a run over time: a row for each task, with its attempts, the waits between them, and ticks
+// where deadlines are. It draws a history, and knows no store.
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/svg"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// Timeline is a run over time. Add it the records of a run in their order.
+type Timeline struct {
+	title string
+	begin time.Time
+	end   time.Time // of what has happened so far
+	rows  []*row
+	at    map[dsl.Pointer]*row
+	open  map[string]*bar // in progress, by the occurrence of the task
+	more  int             // tasks that have no row
+	runs  []time.Time     // deadlines of the whole run
+}
+
+// row is a task.
+type row struct {
+	pointer   dsl.Pointer
+	depth     int
+	bars      []*bar
+	deadlines []time.Time
+}
+
+// bar is a span of time in a row.
+type bar struct {
+	from, to time.Time // to is zero while it goes on
+	state    string
+	about    string
+}
+
+// The states of bars.
+const (
+	stateOpen      = "in progress"
+	stateDone      = "completed"
+	stateFaulted   = "faulted"
+	stateCancelled = "cancelled"
+	stateBackoff   = "waits for the next attempt"
+)
+
+// maxRows is how many tasks have rows: what has more cannot be read anyway.
+const maxRows = 200
+
+// New returns an empty timeline.
+func New(title string) *Timeline {
+	return &Timeline{title: title, at: map[dsl.Pointer]*row{}, open: map[string]*bar{}}
+}
+
+// Add adds a record.
+func (t *Timeline) Add(r interpreter.HistoryEvent) {
+	if t.begin.IsZero() {
+		t.begin = r.At
+	}
+	t.end = r.At
+	if r.Kind == "" {
+		for _, d := range r.Deadlines {
+			t.runs = append(t.runs, d.At)
+		}
+		return
+	}
+	in := t.row(r.Pointer)
+	if in == nil {
+		return
+	}
+	t.task(in, r)
+}
+
+// task adds a record of a task to its row.
+func (t *Timeline) task(in *row, r interpreter.HistoryEvent) {
+	occurrence := string(r.Path)
+	switch r.Type {
+	case interpreter.TaskStarted:
+		t.open[occurrence] = in.add(&bar{from: r.At, state: stateOpen})
+		if !r.Until.IsZero() {
+			in.deadlines = append(in.deadlines, r.Until)
+		}
+	case interpreter.EffectStarted:
+		about := fmt.Sprintf("attempt %d", max(r.Attempt, 1))
+		if b := t.open[occurrence]; b != nil && b.from.Equal(r.At) { // it begins with its first attempt
+			b.about = about
+			break
+		}
+		t.close(occurrence, r.At, stateDone, "")
+		t.open[occurrence] = in.add(&bar{from: r.At, state: stateOpen, about: about})
+	case interpreter.RetryScheduled:
+		in.add(&bar{from: r.At, to: r.Until, state: stateBackoff, about: fmt.Sprintf("attempt %d comes next", r.Attempt)})
+	case interpreter.TaskCompleted:
+		t.close(occurrence, r.At, stateDone, "")
+	case interpreter.TaskFaulted:
+		about := ""
+		if r.Error != nil {
+			about = r.Error.Error()
+		}
+		t.close(occurrence, r.At, stateFaulted, about)
+	case interpreter.TaskCancelled:
+		t.close(occurrence, r.At, stateCancelled, "")
+	}
+}
+
+// row returns the row of a task; nil if there are too many.
+func (t *Timeline) row(p dsl.Pointer) *row {
+	if in := t.at[p]; in != nil {
+		return in
+	}
+	if len(t.rows) == maxRows {
+		t.more++
+		return nil
+	}
+	in := &row{pointer: p, depth: max(strings.Count(string(p), "/")/3-1, 0)}
+	t.rows, t.at[p] = append(t.rows, in), in
+	return in
+}
+
+func (r *row) add(b *bar) *bar {
+	r.bars = append(r.bars, b)
+	return b
+}
+
+func (t *Timeline) close(occurrence string, at time.Time, state, about string) {
+	b := t.open[occurrence]
+	if b == nil {
+		return
+	}
+	delete(t.open, occurrence)
+	b.to, b.state = at, state
+	if about != "" {
+		b.about = strings.TrimSpace(b.about + " " + about)
+	}
+}
+
+// Measures of the drawing.
+const (
+	labels    = 260.0
+	chart     = 720.0
+	rowHeight = 24.0
+	head      = 56.0
+	minimum   = 2.0 // width of a bar
+	ticks     = 5
+)
+
+// SVG returns the timeline as it is now; a run that has ended ends with its last record.
+func (t *Timeline) SVG(now time.Time, ended bool) string {
+	if t.begin.IsZero() {
+		t.begin = now
+	}
+	if !ended && now.After(t.end) {
+		t.end = now
+	}
+	d := svg.New(int(labels+chart)+40, int(head+rowHeight*float64(len(t.rows)+1))+16, t.title)
+	d.Text(svg.Text{X: 12, Y: 22, Text: t.title, Color: svg.Ink, Size: 14})
+	t.axis(d)
+	for n, in := range t.rows {
+		t.draw(d, in, head+rowHeight*float64(n))
+	}
+	if t.more > 0 {
+		d.Text(svg.Text{X: 12, Y: head + rowHeight*float64(len(t.rows)) + 15, Text: fmt.Sprintf("%d records of further tasks are not shown", t.more), Color: svg.Faint, Size: 12})
+	}
+	for _, at := range t.runs {
+		t.deadline(d, tick{at, head - 8, rowHeight*float64(len(t.rows)) + 8, "the run"})
+	}
+	return d.String()
+}
+
+// x is where a moment stands.
+func (t *Timeline) x(at time.Time) float64 {
+	whole := max(t.end.Sub(t.begin), time.Millisecond)
+	return labels + chart*float64(at.Sub(t.begin))/float64(whole)
+}
+
+func (t *Timeline) axis(d *svg.Drawing) {
+	whole := max(t.end.Sub(t.begin), time.Millisecond)
+	for n := range ticks + 1 {
+		x := labels + chart*float64(n)/ticks
+		d.Upright(x, head-10, 10+rowHeight*float64(len(t.rows)), svg.Plain(svg.Grey))
+		d.Text(svg.Text{X: x, Y: head - 16, Text: duration.FormatRough(whole * time.Duration(n) / ticks), Color: svg.Faint, Size: 11, Middle: true})
+	}
+}
+
+func (t *Timeline) draw(d *svg.Drawing, in *row, y float64) {
+	name := string(in.pointer[strings.LastIndex(string(in.pointer), "/")+1:])
+	d.Text(svg.Text{X: 12 + 12*float64(in.depth), Y: y + 15, Text: shorten.To(name, 34-2*min(in.depth, 10)), Color: svg.Ink, Size: 12})
+	fills := map[string]svg.Color{stateOpen: svg.Blue, stateDone: svg.Green, stateFaulted: svg.Red, stateCancelled: svg.Grey, stateBackoff: svg.Yellow}
+	signs := map[string]string{stateFaulted: "✖", stateCancelled: "⊘", stateOpen: "▶"}
+	for _, b := range in.bars {
+		to := b.to
+		if to.IsZero() || to.After(t.end) {
+			to = t.end
+		}
+		from := t.x(b.from)
+		width := max(t.x(to)-from, minimum)
+		title := fmt.Sprintf("%s %s after %s", in.pointer, b.state, duration.FormatRough(to.Sub(b.from)))
+		if b.about != "" {
+			title += ": " + shorten.To(b.about, 200)
+		}
+		d.Box(svg.Box{X: from, Y: y + 4, W: width, H: rowHeight - 8, Fill: fills[b.state], Border: svg.Line, Round: 2, Dashed: b.state == stateBackoff || b.state == stateOpen, Title: title})
+		if sign := signs[b.state]; sign != "" {
+			d.Text(svg.Text{X: from + width + 3, Y: y + 16, Text: sign, Color: svg.Ink, Size: 11})
+		}
+	}
+	for _, at := range in.deadlines {
+		t.deadline(d, tick{at, y + 1, rowHeight - 2, string(in.pointer)})
+	}
+}
+
+// tick is a deadline, and how high it stands in the drawing.
+type tick struct {
+	at        time.Time
+	y, height float64
+	whose     string
+}
+
+// deadline draws a tick where a deadline is; one that lies beyond the drawing is an arrow at its edge.
+func (t *Timeline) deadline(d *svg.Drawing, k tick) {
+	x, title := t.x(k.at), fmt.Sprintf("deadline of %s: %s", k.whose, k.at.UTC().Format(time.RFC3339Nano))
+	if x > labels+chart {
+		x = labels + chart + 6
+		d.Text(svg.Text{X: x + 4, Y: k.y + 14, Text: "→", Color: svg.Alarm, Size: 12})
+	}
+	d.Upright(x, k.y, k.height, svg.Dashed(svg.Alarm))
+	d.Box(svg.Box{X: x - 3, Y: k.y, W: 6, H: k.height, Fill: "transparent", Border: "none", Title: title})
+}

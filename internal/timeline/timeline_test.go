@@ -1,0 +1,56 @@
+package timeline_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	swrunerrors "github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/timeline"
+	"github.com/swrun/swrun/interpreter"
+)
+
+// TestSVG draws a run with a retry, a timeout and a name that is no plain text, and holds what the drawing tells of them.
+func TestSVG(t *testing.T) {
+	begin := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }
+	const task, try = dsl.Pointer("/do/0/pay/try/0/<charge>&"), dsl.Pointer("/do/0/pay")
+	drawing := timeline.New("demo/one <b>")
+	for _, r := range []interpreter.HistoryEvent{
+		{At: at(0), Type: interpreter.WorkflowStarted, Deadlines: []interpreter.Deadline{{At: at(100)}}},
+		{At: at(0), Type: interpreter.TaskStarted, Kind: dsl.KindTry, Pointer: try, Path: "p"},
+		{At: at(0), Type: interpreter.TaskStarted, Kind: dsl.KindCallHTTP, Pointer: task, Path: "p/c", Until: at(2)},
+		{At: at(0), Type: interpreter.EffectStarted, Kind: dsl.KindCallHTTP, Pointer: task, Path: "p/c", Attempt: 1},
+		{At: at(2), Type: interpreter.TaskFaulted, Kind: dsl.KindCallHTTP, Pointer: task, Path: "p/c", Error: swrunerrors.Timeoutf("too slow")},
+		{At: at(2), Type: interpreter.RetryScheduled, Kind: dsl.KindTry, Pointer: try, Path: "p", Until: at(5), Attempt: 2},
+		{At: at(5), Type: interpreter.TaskStarted, Kind: dsl.KindCallHTTP, Pointer: task, Path: "p!2/c"},
+	} {
+		drawing.Add(r)
+	}
+	got := drawing.SVG(at(6), false)
+	if _, err := io.Copy(io.Discard, strings.NewReader(got)); err != nil {
+		t.Fatal(err)
+	}
+	for d := xml.NewDecoder(strings.NewReader(got)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%v\n%s", err, got)
+		}
+	}
+	for _, part := range []string{
+		"demo/one &lt;b&gt;", "&lt;charge&gt;&amp;", "/do/0/pay waits for the next attempt after 3s: attempt 2 comes next",
+		"faulted after 2s: attempt 1 timeout", "in progress after 1s", "deadline of the run: 2026-05-04T10:01:40Z", "deadline of /do/0/pay/try/0/&lt;charge&gt;&amp;: 2026-05-04T10:00:02Z",
+	} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is not in\n%s", part, got)
+		}
+	}
+	if empty := timeline.New("").SVG(at(0), true); !strings.HasPrefix(empty, "<svg ") {
+		t.Errorf("nothing is drawn as %s", empty)
+	}
+}
