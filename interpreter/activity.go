@@ -52,6 +52,11 @@ const (
 	DeadlineHeartbeat       = "heartbeat"
 )
 
+// TimeoutKinds returns what the deadlines are called that may end a run or a task: those of the run, and those of activities.
+func TimeoutKinds() []string {
+	return append(DeadlineKinds(), DeadlineScheduleToStart, DeadlineStartToClose, DeadlineScheduleToClose, DeadlineHeartbeat)
+}
+
 // Attempt is how one attempt of an activity has gone.
 type Attempt struct {
 	Number    int       `json:"n,omitempty"` // counts from 1

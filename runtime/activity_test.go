@@ -164,6 +164,12 @@ func TestActivityTimeoutsUncaught(t *testing.T) {
 		if o := a.wait(i); !o.TimedOut || o.Fault.Extensions["timeoutKind"] != interpreter.DeadlineScheduleToStart || o.Fault.Instance != "/do/0/work" {
 			t.Errorf("got %+v", o)
 		}
+		if f := a.record(i).Failure; f.TimeoutKind != interpreter.DeadlineScheduleToStart {
+			t.Errorf("lists say %+v", f)
+		}
+		if got, want := a.review(i), "/do/0/work: timeout schedule_to_start uncaught\nfrom "; !strings.HasPrefix(got, want) {
+			t.Errorf("the review is %q", got)
+		}
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -128,11 +129,28 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 	if err != nil {
 		return err
 	}
+	if run.Again {
+		if err := o.reportExisting(ctx, run.Instance); err != nil {
+			return err
+		}
+	}
 	if f.output == "name" {
 		_, err = fmt.Fprintln(o.out, run.ID)
 		return err
 	}
 	return o.print(api.NewStarted(run.Instance))
+}
+
+// reportExisting says on standard error which run a start has returned instead of starting one.
+func (o *operation) reportExisting(ctx context.Context, i store.Instance) error {
+	l, err := o.store.Load(ctx, i)
+	if err != nil {
+		return refusalError(err)
+	}
+	found := filter.Run{Instance: i, Lifecycle: l.Lifecycle}
+	text := fmt.Sprintf("%s is there already, and is %s: nothing was started", i, found.Status())
+	_, err = fmt.Fprintln(o.err, o.errStyle().Text(text))
+	return err
 }
 
 // maxVersions bounds how many versions a hint names.

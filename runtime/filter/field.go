@@ -37,7 +37,7 @@ func fields() []field {
 		{name: "status", texts: func(r *Run) []string { return []string{r.Status()} }, allow: among("a status", Statuses())},
 		{name: "reason", texts: func(r *Run) []string { return given(closedReason(r)) }, allow: among("why a run ends", store.ClosedReasons())},
 		{name: "error", texts: errorOf, allow: allowError, spell: errors.Name},
-		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.DeadlineKinds())},
+		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.TimeoutKinds())},
 		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
 		{name: "workflow", texts: workflowOf, allow: allowWorkflow},
 		{name: "version", texts: func(r *Run) []string { return []string{r.Invocation.Workflow.Version} }},

@@ -2,6 +2,8 @@ package filter_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -207,6 +209,30 @@ func TestGroup(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("by %s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestDocumentedFilters: the filters that the pages show can be read, and the table of fields has all of them.
+func TestDocumentedFilters(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("--where '([^']+)'").FindAllStringSubmatch(string(page), -1)
+	if len(shown) < 5 {
+		t.Errorf("only %d filters are shown", len(shown))
+	}
+	for _, m := range shown {
+		if _, err := filter.Parse(m[1], now); err != nil {
+			t.Errorf("%s: %s", m[1], err)
+		}
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Finding runs\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, name := range filter.Names() {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("the field %s is not in docs/operating.md", name)
 		}
 	}
 }
