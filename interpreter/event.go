@@ -26,6 +26,8 @@ type Start struct {
 	TimeoutFrom time.Time
 	// Depth is how many runs are above this one: see State.Depth.
 	Depth int
+	// Fork is where the run begins, if it goes on from a task of another one; nil otherwise.
+	Fork *ForkPoint
 	// By is the run that has started this one, as namespace/id; empty for none.
 	By string
 }
@@ -75,6 +77,11 @@ func (m *machine) start(ev Start) {
 	invalid := m.armWorkflow(ev)
 	if at := firstPassed(s.Deadlines, s.StartedAt); at >= 0 && s.Deadlines[at].StartedAt.Before(s.StartedAt) {
 		s.StartedAt, s.Deadlines = time.Time{}, s.Deadlines[at:at+1]
+		m.expire()
+		return
+	}
+	if ev.Fork != nil && invalid == nil {
+		m.startFork(ev)
 		m.expire()
 		return
 	}

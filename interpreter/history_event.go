@@ -66,6 +66,8 @@ const (
 	WorkflowDeadlineKept HistoryEventType = "workflow.deadline-kept" // nothing has changed; Data says why
 	TaskDeadlineSet      HistoryEventType = "task.deadline-set"
 	TaskDeadlineKept     HistoryEventType = "task.deadline-kept"
+	// WorkflowForked says that the run goes on from a task of another one: Data is the path of the task.
+	WorkflowForked HistoryEventType = "workflow.forked"
 	// WorkflowContinued begins the next run of the execution. A task that continues as new gives its input as Data.
 	WorkflowContinued HistoryEventType = "workflow.continued"
 	TaskStarted       HistoryEventType = "task.started"

@@ -43,6 +43,13 @@ const workLimit = 250_000
 // history.
 func Step(p *Program, s *State, ev Event, now time.Time) Result {
 	m := &machine{p: p, s: s, now: now}
+	m.step(ev)
+	return m.result
+}
+
+// step handles an event, and then advances the run.
+func (m *machine) step(ev Event) {
+	s, p := m.s, m.p
 	m.scope.m, s.redact = m, p.redactions()
 	m.resolveNodes()
 	if start, ok := ev.(Start); ok && s.Status == StatusPending {
@@ -51,7 +58,6 @@ func Step(p *Program, s *State, ev Event, now time.Time) Result {
 		m.happened(ev)
 	}
 	m.run()
-	return m.result
 }
 
 // happened handles any event but the first.
@@ -80,6 +86,8 @@ type machine struct {
 	runtimeValue  map[string]any // $runtime, the same
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is not an error
 	work          int            // units of work so far
+	until         Path           // the task before which the step stops; empty for none
+	reached       bool           // that it has
 	expired       *errors.Error  // the timeout error of the deadline that has passed, as it is being passed on
 	expiredKind   string         // of that deadline
 }
@@ -161,7 +169,7 @@ func isComposite(f *taskFrame) bool {
 
 // run advances the queued frames, first come first served, until none is left or the step reaches a limit.
 func (m *machine) run() {
-	for len(m.s.queued) > 0 && !m.s.Status.Final() && !m.s.Suspended {
+	for len(m.s.queued) > 0 && !m.s.Status.Final() && !m.s.Suspended && !m.reached {
 		if m.limitReached() {
 			m.result.Again = true
 			break
@@ -171,10 +179,12 @@ func (m *machine) run() {
 		if c := f.common(); c.Queued {
 			c.Queued = false
 			c.changed()
-			m.advance(f)
+			if !m.stopsBefore(f) {
+				m.advance(f)
+			}
 		}
 	}
-	if !m.result.Again && !m.s.Suspended {
+	if !m.result.Again && !m.s.Suspended && !m.reached {
 		m.s.queued = nil
 	}
 	// The order must not depend on whether the state is stored before the next step.

@@ -35,8 +35,9 @@ type Invocation struct {
 	Origin *store.Instance `json:"o,omitempty"`
 	// TraceParent names the span that has led to the start, as the header `traceparent` does; empty if none is known. It is no part of what
 	// makes a start the same as another one.
-	TraceParent string `json:"t,omitempty"`
-	Depth       int    `json:"n,omitempty"` // how many workflows have started one another before it
+	TraceParent string      `json:"t,omitempty"`
+	Depth       int         `json:"n,omitempty"` // how many workflows have started one another before it
+	Fork        *ForkedFrom `json:"q,omitempty"` // nil unless it goes on from a task of another run
 	// Family is the first of those; nil if there is none.
 	Family *store.Instance `json:"f,omitempty"`
 }
@@ -66,6 +67,15 @@ func (i *Invocation) NewState(instance store.Instance) *interpreter.State {
 	s := interpreter.NewState(instance.Namespace, instance.ID)
 	s.Metadata = interpreter.Metadata{BusinessKey: i.BusinessKey, Labels: i.Labels}
 	return s
+}
+
+// ForkedFrom is the run from which another one was forked.
+type ForkedFrom struct {
+	Instance store.Instance          `json:"i"`
+	Task     interpreter.Path        `json:"t,omitempty"` // from which it goes on; empty for the start
+	State    interpreter.StoredState `json:"s,omitzero"`  // of that run before the task
+	At       time.Time               `json:"a,omitzero"`  // when that was
+	Timeless bool                    `json:"n,omitempty"` // the deadlines of that run are not the fork's
 }
 
 // Parent is the task that waits for a child workflow.
@@ -129,6 +139,9 @@ func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interprete
 	}
 	if starter, ok := i.Starter(); ok {
 		ev.By = starter.String()
+	}
+	if f := i.Fork; f != nil && f.Task != "" {
+		ev.Fork = &interpreter.ForkPoint{State: f.State, At: f.At, Timeless: f.Timeless, Run: f.Instance.String(), Task: f.Task}
 	}
 	until := func(kind string, at time.Time) {
 		if !from.IsZero() {

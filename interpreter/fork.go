@@ -1,0 +1,288 @@
+package interpreter
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// A run that goes on from a task of another one. The state of that run right before the task began is computed again from its history.
+
+// ForkPoint is where a run begins that goes on from a task of another one: Start has it.
+type ForkPoint struct {
+	State StoredState // of the other run, right before the task began
+	At    time.Time   // when that was
+	// Timeless drops the deadlines of the whole execution that State has.
+	Timeless bool
+	Run      string // the other run, as namespace/id
+	Task     Path   // from which it goes on
+}
+
+// StateBefore computes the state of a run right before an occurrence of a task began, from its history, and when that was; s is the state
+// of the run before it started. The error says why that cannot be computed.
+func StateBefore(p *Program, s *State, start Start, steps []HistoryStep, task Path) (*State, time.Time, error) {
+	s.Input = p.redactions().EscapeReferences(start.Input)
+	for _, e := range steps {
+		if e.State == nil || e.begins(task) {
+			m := &machine{p: p, s: s, now: e.At, until: task}
+			m.step(e.cause(start))
+			if m.reached && e.withholds() {
+				return nil, e.At, errors.New("it began together with the end of a call whose result may hold a secret, which no history keeps: choose the task before it")
+			}
+			if m.reached {
+				return s, e.At, nil
+			}
+		}
+		if e.State == nil {
+			continue
+		}
+		fresh := NewState(s.Namespace, s.ID)
+		fresh.Metadata = s.Metadata
+		var err error
+		if s, err = Restore(p, fresh, start.Input, *e.State); err != nil {
+			return nil, e.At, err
+		}
+	}
+	return nil, time.Time{}, errors.New("its history has no beginning of the task")
+}
+
+// begins reports whether an occurrence of a task began in the step.
+func (e HistoryStep) begins(task Path) bool {
+	for _, r := range e.Events {
+		if r.Path == task && (r.Type == TaskStarted || r.Type == TaskSkipped) {
+			return true
+		}
+	}
+	return false
+}
+
+// withholds reports whether the result that led to the step is not in it.
+func (e HistoryStep) withholds() bool {
+	if e.State == nil {
+		return false
+	}
+	for _, r := range e.Events {
+		if r.Type == EffectFinished && r.Data == nil && r.Error == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// stopsBefore reports whether f is about to begin the task before which the step stops. It stays queued then.
+func (m *machine) stopsBefore(f frame) bool {
+	if m.until == "" {
+		return false
+	}
+	next := f.common().Path
+	if list, ok := f.(*listFrame); ok {
+		all := m.listOf(list).tasks
+		if list.At >= len(all) {
+			return false
+		}
+		next = list.pathOf(all[list.At])
+	}
+	if next != m.until {
+		return false
+	}
+	m.reached = true
+	m.s.queue(f)
+	return true
+}
+
+// EditInput replaces the raw input of the task that a state of StateBefore is about to begin.
+func (s *State) EditInput(p *Program, task Path, input any) {
+	m := &machine{p: p, s: s}
+	m.resolveNodes()
+	for _, f := range s.frames {
+		switch f := f.(type) {
+		case *listFrame:
+			if all := m.listOf(f).tasks; f.Queued && f.At < len(all) && f.pathOf(all[f.At]) == task {
+				f.Data = input
+			}
+		case *taskFrame:
+			if f.Queued && f.Path == task {
+				f.Raw = input
+			}
+		}
+	}
+}
+
+// CheckMoves returns why a state that belongs to one program cannot go on in another one: a task in progress, or the next one of a list, is
+// not there, or is of another kind.
+func CheckMoves(from, to *Program, s *State) error {
+	m := &machine{p: from, s: s}
+	m.resolveNodes()
+	places := map[FrameID]place{}
+	for _, f := range s.frames {
+		c := f.common()
+		at, ok := places[c.Parent].child(to, f)
+		if !ok {
+			return fmt.Errorf("%s has no task %s", to.Workflow.Document.String(), c.Origin)
+		}
+		if at.node != workflowNode && at.node.kind.Kind != c.node.kind.Kind {
+			return fmt.Errorf("%s has another kind of task at %s: %s instead of %s", to.Workflow.Document.String(), c.Origin, at.node.kind.Kind.Words(), c.node.kind.Kind.Words())
+		}
+		if list, ok := f.(*listFrame); ok && list.Queued {
+			if next := m.listOf(list); list.At < next.Len() && at.list.find(next.tasks[list.At].origin) == nil {
+				return fmt.Errorf("%s has no task %s", to.Workflow.Document.String(), next.tasks[list.At].origin)
+			}
+		}
+		places[c.ID] = at
+	}
+	return nil
+}
+
+// place is where a frame belongs in a program: its task and, if it is one, its list.
+type place struct {
+	node *node
+	list *List
+}
+
+// child returns where a frame below this place belongs; below the zero place stands the workflow's own list.
+func (at place) child(p *Program, f frame) (place, bool) {
+	if at.node == nil {
+		return place{workflowNode, p.root}, true
+	}
+	if list, ok := f.(*listFrame); ok {
+		l := at.node.list(list.ListName)
+		return place{at.node, l}, l != nil
+	}
+	lists := at.node.lists
+	if at.list != nil {
+		lists = []*List{at.list}
+	}
+	for _, l := range lists {
+		if n := l.find(f.common().Origin); n != nil {
+			return place{n, nil}, true
+		}
+	}
+	return place{}, false
+}
+
+// startFork starts the run from the state of another one. All of its times move to now, so that scopes have the time that they had.
+func (m *machine) startFork(ev Start) {
+	s := m.s
+	forked, err := Restore(m.p, NewState(s.Namespace, s.ID), ev.Input, ev.Fork.State)
+	if err != nil {
+		m.fault(errors.Runtimef("the state that the run was forked with cannot be read: %s", err).At("/"))
+		return
+	}
+	moved := s.StartedAt.Sub(ev.Fork.At)
+	s.Input, s.Context, s.Transformed, s.contextChanged = forked.Input, forked.Context, forked.Transformed, true
+	s.Continued = forked.Continued
+	s.lastFrame, s.lastEffect, s.frames = forked.lastFrame, forked.lastEffect, forked.frames
+	s.Soft = forked.Soft
+	s.Soft.move(moved)
+	s.Deadlines = slices.Clone(ev.Deadlines)
+	if !ev.TimeoutReplaced && !ev.Fork.Timeless {
+		s.Deadlines = append(s.Deadlines, inherited(forked.Deadlines, moved)...)
+	}
+	for _, f := range s.frames {
+		f.common().move(moved)
+	}
+	m.workflowValue = nil
+	m.record(HistoryEvent{Type: WorkflowStarted, Data: s.Input, Deadlines: s.Deadlines})
+	m.record(HistoryEvent{Type: WorkflowForked, Run: ev.Fork.Run, Data: string(ev.Fork.Task)})
+	m.resolveNodes()
+	m.s.queued = nil
+	for _, f := range s.frames {
+		m.continueForked(f, moved)
+	}
+}
+
+// continueForked has a frame of a forked run go on: what was in flight in the other run is started in this one too.
+func (m *machine) continueForked(f frame, moved time.Duration) {
+	if f.common().Queued {
+		m.s.queued = append(m.s.queued, f)
+	}
+	task, ok := f.(*taskFrame)
+	if !ok {
+		return
+	}
+	task.Soft.move(moved)
+	task.StartedAt, task.WakeAt = later(task.StartedAt, moved), later(task.WakeAt, moved)
+	if task.Effect != nil {
+		task.Effect = nil
+		m.next(task, task.node.body.Enter(m.bodyScope(task)))
+	}
+}
+
+// inherited returns the deadlines of a run that one forked from it has: those that were given as points in time stay, the others move;
+// that of a parent is none of the fork's, and a new run has a run deadline of its own.
+func inherited(all []Deadline, moved time.Duration) (kept []Deadline) {
+	for _, d := range all {
+		switch {
+		case d.Inherited, d.Kind == DeadlineRun:
+			continue
+		case !d.Fixed:
+			d.At, d.StartedAt = later(d.At, moved), later(d.StartedAt, moved)
+		}
+		kept = append(kept, d)
+	}
+	return kept
+}
+
+// move moves the deadlines of a scope, and has the frame stored as a new one.
+func (f *commonFrame) move(by time.Duration) {
+	f.key, f.touched = 0, true
+	for n, d := range f.Deadlines {
+		f.Deadlines[n].At, f.Deadlines[n].StartedAt = later(d.At, by), later(d.StartedAt, by)
+	}
+}
+
+func (d *SoftDeadline) move(by time.Duration) { d.At = later(d.At, by) }
+
+// later returns a time that is so much later; zero stays zero.
+func later(t time.Time, by time.Duration) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(by)
+}
+
+// FailedTask returns the innermost task at which a run that has not completed ended, by its history; ok is false if it ended outside of
+// its tasks.
+func FailedTask(steps []HistoryStep) (at HistoryEvent, ok bool) {
+	if len(steps) == 0 {
+		return at, false
+	}
+	events := steps[len(steps)-1].Events
+	for n := len(events) - 1; n >= 0; n-- {
+		switch events[n].Type {
+		case WorkflowFaulted, WorkflowCancelled:
+		case TaskFaulted, TaskCancelled:
+			at, ok = events[n], true
+		default:
+			return at, ok
+		}
+	}
+	return at, ok
+}
+
+// FirstAttempt returns the first occurrence of a task that repeats of it, by a retry, lead back to: where a fork goes on that is to
+// have all attempts again. The task is named by a pointer: of several occurrences the last one is meant.
+func FirstAttempt(steps []HistoryStep, task dsl.Pointer) (path Path, ok bool) {
+	var last Path
+	for _, e := range steps {
+		for _, r := range e.Events {
+			if r.Type == TaskStarted && r.Pointer == task {
+				last = r.Path
+			}
+		}
+	}
+	if last == "" {
+		return "", false
+	}
+	for _, e := range steps {
+		for _, r := range e.Events {
+			if r.Type == TaskStarted && r.Path.withoutRetries() == last.withoutRetries() {
+				return r.Path, true
+			}
+		}
+	}
+	return last, true
+}
