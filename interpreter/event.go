@@ -61,6 +61,21 @@ type Abort struct {
 	Error *errors.Error
 }
 
+// RetryNow ends the delays between the attempts of tries: those that wait for one go on at once.
+type RetryNow struct{ Reason, Actor string }
+
+func (RetryNow) event() {}
+
+func (m *machine) retryNow(ev RetryNow) {
+	m.record(HistoryEvent{Type: WorkflowRetried, Data: given(ev.Reason), Actor: ev.Actor})
+	for f := range m.s.tasks() {
+		if !f.WakeAt.IsZero() && isComposite(f) {
+			f.WakeAt = m.now
+			f.changed()
+		}
+	}
+}
+
 func (Start) event()    {}
 func (Finished) event() {}
 func (Due) event()      {}
@@ -141,6 +156,10 @@ func (m *machine) handle(ev Event) {
 	switch ev := ev.(type) {
 	case Finished:
 		m.effectFinished(ev)
+	case RetryNow:
+		if m.s.Status == StatusRunning {
+			m.retryNow(ev)
+		}
 	case RollOver:
 		m.rollOver()
 	case Cancel:

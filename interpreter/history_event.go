@@ -66,6 +66,7 @@ const (
 	WorkflowDeadlineKept HistoryEventType = "workflow.deadline-kept" // nothing has changed; Data says why
 	TaskDeadlineSet      HistoryEventType = "task.deadline-set"
 	TaskDeadlineKept     HistoryEventType = "task.deadline-kept"
+	WorkflowRetried      HistoryEventType = "workflow.retried" // what waited for its next attempt goes on at once
 	// WorkflowForked says that the run goes on from a task of another one: Data is the path of the task.
 	WorkflowForked HistoryEventType = "workflow.forked"
 	// WorkflowContinued begins the next run of the execution. A task that continues as new gives its input as Data.
@@ -87,7 +88,7 @@ const (
 // OfCommand reports whether events of a type say that a command was carried out: they have its reason as Data, and its Actor.
 func (t HistoryEventType) OfCommand() bool {
 	switch t {
-	case WorkflowCancelled, WorkflowSuspended, WorkflowResumed, WorkflowReleased:
+	case WorkflowCancelled, WorkflowSuspended, WorkflowResumed, WorkflowReleased, WorkflowRetried:
 		return true
 	}
 	return false

@@ -35,6 +35,7 @@ const (
 	EventAttemptFailed = "attempt-failed"
 	EventReportedLate  = "reported-late"
 	EventRollOver      = "roll-over"
+	EventRetryNow      = "retry-now"
 )
 
 // NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
@@ -65,6 +66,8 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 		e.Event = EventReportedLate
 	case RollOver:
 		e.Event = EventRollOver
+	case RetryNow:
+		e.Event = EventRetryNow
 	}
 	return e
 }
@@ -93,6 +96,8 @@ func (e HistoryStep) cause(start Start) Event {
 		return Release(e.command())
 	case EventDeadline:
 		return setDeadlineOf(e.Events[0])
+	case EventRetryNow:
+		return RetryNow(e.command())
 	case EventRollOver:
 		return RollOver{}
 	case EventAbort:

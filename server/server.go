@@ -86,6 +86,7 @@ func New(c Config) *Server {
 	s.activityRoutes()
 	s.drawingRoutes()
 	s.deadlineRoutes()
+	s.forkRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()
 	s.upcomingRoutes()

@@ -27,7 +27,7 @@ func commandVerbs() (all []commandVerb) {
 		"terminate": {"End runs and all that they have started", "terminating"},
 		"suspend":   {"Keep the tasks of runs from starting; deadlines go on", "suspending"},
 		"resume":    {"Let suspended runs go on", "resuming"},
-		"retry":     {"Release runs that are quarantined because they killed their workers", "released"},
+		"retry":     {"Go on with runs: those that are quarantined, and from where they failed those that have failed", "released"},
 		"delete":    {"Delete runs that have ended, with their history", "deleted"},
 	}
 	for _, v := range control.Verbs() {
@@ -47,6 +47,7 @@ func (p *program) sendCommands() []*cobra.Command {
 func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f, chosen := &operateFlags{}, &selectFlags{}
 	var reason string
+	var now bool
 	cmd := &cobra.Command{
 		Use: v.Name + " RUN...", Short: v.short,
 		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.Name, v.Name, v.For),
@@ -56,6 +57,9 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if now {
+					v = commandVerb{control.RetryNow(), v.short, "trying again"}
+				}
 				err = o.send(ctx, v, runs, reason)
 				return cmp.Or(unknown, err)
 			})
@@ -64,6 +68,9 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f.add(cmd)
 	f.within(cmd)
 	chosen.add(cmd)
+	if v.Name == string(store.VerbRetry) {
+		cmd.Flags().BoolVar(&now, "now", false, "tasks that wait for their next attempt go on at once, without the rest of the delay")
+	}
 	if v.Takes {
 		cmd.Flags().StringVar(&reason, "reason", "", "why, for the run's history")
 	}
@@ -92,13 +99,26 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 		}
 		for n, i := range some {
 			if refused[n] == nil {
-				fmt.Fprintf(o.out, "%s %s\n", i.ID, v.done)
+				fmt.Fprintf(o.out, "%s %s\n", i.ID, o.outcome(ctx, v, i))
 			} else {
 				first = o.alsoFailed(first, o.refusal(refused[n]))
 			}
 		}
 	}
 	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !settles && v.Name != "delete"))
+}
+
+// outcome says what a verb does to a run that has not refused it.
+func (o *operation) outcome(ctx context.Context, v commandVerb, i store.Instance) string {
+	if v.Name != string(store.VerbRetry) {
+		return v.done
+	}
+	l, err := o.store.Load(ctx, i)
+	forks, unknown := o.client.Forks(ctx, i)
+	if cmp.Or(err, unknown) != nil || !l.Lifecycle.Status.Final() || len(forks) == 0 {
+		return v.done
+	}
+	return "goes on as " + forks[len(forks)-1].ID
 }
 
 // storeFailure returns why the store takes no commands at all, if one of the errors says so.

@@ -19,7 +19,8 @@ type Description struct {
 	Commands   []string   `json:"commands,omitempty"` // that no worker has carried out yet
 	Why        string     `json:"why,omitempty"`
 	Then       string     `json:"then,omitempty"`
-	RunNumber  int        `json:"runNumber"` // of the execution: more than 1 if it has continued as new
+	Forks      []string   `json:"forks,omitempty"` // the runs that were forked from it, the newest last
+	RunNumber  int        `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
 	Input      any        `json:"input"`
 	Output     *any       `json:"output,omitempty"` // of one that has completed
 	Failure    *Fault     `json:"failure,omitempty"`
@@ -127,6 +128,9 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 	}
 	if r.From > 1 {
 		described.Since = r.From
+	}
+	for _, f := range d.Forks {
+		described.Forks = append(described.Forks, f.String())
 	}
 	described.RunNumber = d.State.RunNumber()
 	described.SoftDeadlines = newSoftDeadlines(d.Soft, d.At)

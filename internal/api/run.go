@@ -44,6 +44,7 @@ type Run struct {
 	BusinessKey  string            `json:"businessKey,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Parent       string            `json:"parent,omitempty"`
+	ForkedFrom   string            `json:"forkedFrom,omitempty"`
 	CreatedAt    string            `json:"createdAt,omitempty"`
 	StartsAt     string            `json:"startsAt,omitempty"` // of one that has not begun
 	StartedAt    string            `json:"startedAt,omitempty"`
@@ -104,6 +105,9 @@ func NewRun(listed *filter.Run) Run {
 	}
 	if info.Parent != nil {
 		run.Parent = info.Parent.Instance.String()
+	}
+	if info.Fork != nil {
+		run.ForkedFrom = info.Fork.Instance.String()
 	}
 	if r.Status != interpreter.StatusPending {
 		run.StartedAt = Time(r.Started)

@@ -34,6 +34,11 @@ func Verbs() []Verb {
 	}
 }
 
+// RetryNow is the verb for runs whose tasks wait for their next attempt.
+func RetryNow() Verb {
+	return Verb{string(store.VerbRetryNow), "waiting", false, true, each((*client.Client).RetryNow)}
+}
+
 // VerbNamed returns the verb of a name.
 func VerbNamed(name string) (Verb, bool) {
 	all := Verbs()

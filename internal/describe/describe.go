@@ -72,6 +72,12 @@ func softLine(d *client.Description, soft interpreter.ActiveSoftDeadline) (name,
 
 // start describes how the run was started.
 func start(line func(name, format string, args ...any), d *client.Description) {
+	if f := d.Invocation.Fork; f != nil {
+		line("Forked:", "from %s", f.Instance)
+	}
+	for _, f := range d.Forks {
+		line("Fork:", "%s goes on from it", f)
+	}
 	if n := d.State.RunNumber(); n > 1 {
 		line("Run no.:", "%d of this execution", n)
 	}

@@ -28,6 +28,7 @@ type Description struct {
 	RunDeadlines []interpreter.Deadline // of the whole run, also those that are not active yet
 	OpenTasks    []interpreter.OpenTask
 	Deadlines    []DescribedDeadline
+	Forks        []store.Instance                 // that were forked from it, the newest last
 	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come
 	Gone         bool                             // the worker that held it is gone, and no other one has taken it over
 	Commands     []store.Verb                     // that were given to it and that no worker has carried out yet: each once, the last one last
@@ -82,6 +83,9 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
 	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
 	c.attend(ctx, d)
+	if d.Forks, err = c.Forks(ctx, i); err != nil {
+		return nil, err
+	}
 	unread, err := c.unread(ctx, d)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -77,7 +78,7 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 	info.Fork.Task = task
 	forked := Forked{Instance: store.Instance{Namespace: i.Namespace, ID: o.ID}, Task: task}
 	if forked.Instance.ID == "" {
-		forked.Instance.ID = newID()
+		forked.Instance.ID = c.forkID(ctx, i)
 	}
 	if err := forked.Instance.Check(); err != nil {
 		return Forked{}, &OptionError{Field: "id", Detail: err.Error(), Limit: errors.AsError(err)}
@@ -88,6 +89,16 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 		return Forked{}, err
 	}
 	return forked, c.startFork(ctx, forked.Instance, info)
+}
+
+// forkID returns an id for a fork of a run that nobody has named: that of the run with the number of the fork.
+func (c *Client) forkID(ctx context.Context, i store.Instance) string {
+	forks, err := c.Forks(ctx, i)
+	id := fmt.Sprintf("%s~%d", i.ID, len(forks)+1)
+	if _, there := c.store.Load(ctx, store.Instance{Namespace: i.Namespace, ID: id}); err != nil || store.RefusedAs(there) != store.NoSuch || len(id) > c.limits.Max(limits.ID) {
+		return newID()
+	}
+	return id
 }
 
 // check reports options that cannot be.
@@ -249,6 +260,12 @@ func (c *Client) noteFork(ctx context.Context, from, fork store.Instance) error 
 			return err
 		}
 	}
+}
+
+// Forks returns which runs were forked from one, the newest last.
+func (c *Client) Forks(ctx context.Context, from store.Instance) ([]store.Instance, error) {
+	all, _, err := c.forks(ctx, from)
+	return all, err
 }
 
 // forks returns which runs were forked from one, and the version of that note.

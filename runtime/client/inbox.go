@@ -56,6 +56,8 @@ func commandOf(m inbox.Message) (store.Verb, bool) {
 		return store.VerbRetry, true
 	case m.Type == interpreter.EventDeadline:
 		return store.VerbDeadline, true
+	case m.Type == interpreter.EventRetryNow:
+		return store.VerbRetryNow, true
 	}
 	return "", false
 }

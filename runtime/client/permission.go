@@ -43,6 +43,9 @@ func (d *Description) Permissions() []Permission {
 		terminating = ending
 	}
 	retry := Permission{Verb: string(store.VerbRetry), Reason: ended}
+	if final && d.Lifecycle.Status != interpreter.StatusCompleted {
+		retry = Permission{Verb: string(store.VerbRetry), Allowed: true}
+	}
 	if !final {
 		retry = Permission{string(store.VerbRetry), d.Status == store.Quarantined, ""}
 		if !retry.Allowed {

@@ -45,6 +45,7 @@ func fields() []field {
 		idField(),
 		{name: "key", texts: func(r *Run) []string { return given(r.Invocation.BusinessKey) }},
 		{name: "parent", texts: parentOf},
+		{name: "forked-from", texts: forkedFrom},
 		{name: fieldText, texts: allTexts},
 		{name: "attempts", number: func(r *Run) int64 { return max(r.Lifecycle.Attempts, 1) }},
 		{name: "created", time: func(r *Run) time.Time { return r.Lifecycle.Created }},
@@ -211,6 +212,13 @@ func parentOf(r *Run) []string {
 		return nil
 	}
 	return []string{starter.String(), starter.ID}
+}
+
+func forkedFrom(r *Run) []string {
+	if r.Invocation.Fork == nil {
+		return nil
+	}
+	return []string{r.Invocation.Fork.Instance.String(), r.Invocation.Fork.Instance.ID}
 }
 
 // startedAt is when the run began; one that is still to begin has not.

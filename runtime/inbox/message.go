@@ -68,6 +68,8 @@ func (m Message) Event() (interpreter.Event, error) {
 		return interpreter.Resume{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventRelease:
 		return interpreter.Release{Reason: m.Reason, Actor: m.Actor}, nil
+	case interpreter.EventRetryNow:
+		return interpreter.RetryNow{Reason: m.Reason, Actor: m.Actor}, nil
 	case interpreter.EventDeadline:
 		if m.Deadline == nil {
 			return nil, errors.New("read a message: it changes a deadline and does not say which")

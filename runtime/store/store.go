@@ -304,6 +304,7 @@ const (
 	VerbResume    Verb = "resume"    // the same
 	VerbRetry     Verb = "retry"     // refused for runs that are not quarantined
 	VerbDeadline  Verb = "deadline"  // refused for closed and quarantined runs
+	VerbRetryNow  Verb = "retry-now" // the same
 )
 
 // Drift asks to compare the entries of a partition's indexes with its runs, N of them at a time.

@@ -209,7 +209,7 @@ func (c *Command) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 		return nil, NoSuch
 	case r.Status.Final():
 		return nil, Closed
-	case c.Verb == VerbRetry && r.Reason != Quarantined, c.Verb == VerbDeadline && r.Reason == Quarantined:
+	case c.Verb == VerbRetry && r.Reason != Quarantined, (c.Verb == VerbDeadline || c.Verb == VerbRetryNow) && r.Reason == Quarantined:
 		return nil, Conflict
 	}
 	change := &Change{From: r, To: *r, ID: c.ID, Before: Moment(Millis(c.Before))}
