@@ -78,6 +78,8 @@ func ExampleRun() {
 	fmt.Println(store.RefusedAs(run.Retry(ctx, ""))) // it is for runs that are quarantined
 	_, err := run.SetDeadline(ctx, client.DeadlineChange{By: time.Hour})
 	fmt.Println(store.RefusedAs(err)) // no worker has taken it yet
+	_, err = run.Fork(ctx, client.ForkOptions{})
+	fmt.Println(store.RefusedAs(err)) // it has not failed
 
 	working, leave := context.WithCancel(ctx)
 	worked := make(chan error)
@@ -96,6 +98,7 @@ func ExampleRun() {
 	fmt.Println(last, err, same.Delete(ctx))
 	// Output:
 	// <nil> <nil> <nil>
+	// CONFLICT
 	// CONFLICT
 	// CONFLICT
 	// cancelled the run was cancelled: enough

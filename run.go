@@ -58,7 +58,8 @@ func (r *Run) Resume(ctx context.Context, reason string) error {
 	return r.engine.client.Resume(ctx, r.Instance, reason)
 }
 
-// Retry lets a run go on that is quarantined, because it has killed its workers. Any other run is refused as a store.Conflict.
+// Retry lets a run go on that is quarantined, because it has killed its workers, and forks one that has failed from the task at which it did.
+// Any other run is refused as a store.Conflict.
 func (r *Run) Retry(ctx context.Context, reason string) error {
 	return r.engine.client.Retry(ctx, r.Instance, reason)
 }
@@ -66,6 +67,11 @@ func (r *Run) Retry(ctx context.Context, reason string) error {
 // SetDeadline changes when the run, or a task of it that is in progress, ends at the latest. See client.Client.SetDeadline.
 func (r *Run) SetDeadline(ctx context.Context, change client.DeadlineChange) (client.MovedDeadline, error) {
 	return r.engine.client.SetDeadline(ctx, r.Instance, change)
+}
+
+// Fork starts a run that goes on from a task of this one, which stays as it is. See client.Client.Fork.
+func (r *Run) Fork(ctx context.Context, o client.ForkOptions) (client.Forked, error) {
+	return r.engine.client.Fork(ctx, r.Instance, o)
 }
 
 // Delete removes a run that has ended, with its history. Any other run is refused as a store.Conflict.

@@ -21,11 +21,20 @@ type ForkPoint struct {
 	Task     Path   // from which it goes on
 }
 
-// StateBefore computes the state of a run right before an occurrence of a task began, from its history, and when that was; s is the state
-// of the run before it started. The error says why that cannot be computed.
-func StateBefore(p *Program, s *State, start Start, steps []HistoryStep, task Path) (*State, time.Time, error) {
+// Past is all that is known of a run.
+type Past struct {
+	Program *Program
+	New     *State // before it started
+	Start   Start
+	Steps   []HistoryStep
+}
+
+// Before computes the state of a run right before an occurrence of a task began, and when that was. The error says why that cannot be
+// computed.
+func (r Past) Before(task Path) (*State, time.Time, error) {
+	p, s, start := r.Program, r.New, r.Start
 	s.Input = p.redactions().EscapeReferences(start.Input)
-	for _, e := range steps {
+	for _, e := range r.Steps {
 		if e.State == nil || e.begins(task) {
 			m := &machine{p: p, s: s, now: e.At, until: task}
 			m.step(e.cause(start))
@@ -93,7 +102,7 @@ func (m *machine) stopsBefore(f frame) bool {
 	return true
 }
 
-// EditInput replaces the raw input of the task that a state of StateBefore is about to begin.
+// EditInput replaces the raw input of the task that a state of Past.Before is about to begin.
 func (s *State) EditInput(p *Program, task Path, input any) {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
@@ -285,4 +294,16 @@ func FirstAttempt(steps []HistoryStep, task dsl.Pointer) (path Path, ok bool) {
 		}
 	}
 	return last, true
+}
+
+// HasTasks reports whether any task began in a history.
+func HasTasks(steps []HistoryStep) bool {
+	for _, e := range steps {
+		for _, r := range e.Events {
+			if r.Type == TaskStarted {
+				return true
+			}
+		}
+	}
+	return false
 }

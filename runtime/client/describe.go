@@ -90,12 +90,17 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	if err != nil {
 		return nil, err
 	}
+	d.describeDeadlines()
+	d.Why, d.Then = d.why()+d.lacksWorker()+d.needsPerformers()+d.mail(unread), d.then()
+	return d, nil
+}
+
+// describeDeadlines describes the deadlines of the scopes in progress.
+func (d *Description) describeDeadlines() {
 	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
 	d.Soft = interpreter.SoftDeadlines(d.Program, d.State)
-	d.Why, d.Then = d.why()+d.lacksWorker()+d.needsPerformers()+d.mail(unread), d.then()
-	return d, nil
 }
 
 // begun returns the state of a run that has no stored state yet, and all deadlines of the whole run. Timeouts of a

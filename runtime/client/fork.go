@@ -125,6 +125,9 @@ func (d *Description) forkTask(from dsl.Pointer, steps []interpreter.HistoryStep
 			return "", nil
 		}
 		failed, ok := interpreter.FailedTask(steps)
+		if !ok && !interpreter.HasTasks(steps) {
+			return "", nil
+		}
 		if !ok {
 			return "", refused(d.Instance, "has not failed at a task: say from which one the fork goes on")
 		}
@@ -166,7 +169,8 @@ func startAgain(info *execution.Invocation, d *Description, o ForkOptions) {
 // forkState computes the state from which a fork goes on, and returns which effects come again.
 func (c *Client) forkState(ctx context.Context, d *Description, info *execution.Invocation, o ForkOptions, steps []interpreter.HistoryStep) ([]Repeated, error) {
 	task := info.Fork.Task
-	s, at, err := interpreter.StateBefore(d.Program, d.Invocation.NewState(d.Instance), d.Invocation.Start(d.Program, d.Lifecycle), steps, task)
+	past := interpreter.Past{Program: d.Program, New: d.Invocation.NewState(d.Instance), Start: d.Invocation.Start(d.Program, d.Lifecycle), Steps: steps}
+	s, at, err := past.Before(task)
 	if err != nil {
 		return nil, refused(d.Instance, "cannot be forked from %s: %s", task, err)
 	}
