@@ -391,8 +391,13 @@ func TestCommandsAreAudited(t *testing.T) {
 func (g *guarded) mustWork(t *testing.T, run string) {
 	t.Helper()
 	parts := strings.Split(run, "/")
-	if err := g.engine.Settle(t.Context(), g.engine.Run(parts[len(parts)-2], parts[len(parts)-1])); err != nil {
-		t.Fatal(err)
+	ctx, stop := context.WithCancel(t.Context())
+	worked := make(chan error, 1)
+	go func() { worked <- g.engine.Work(ctx) }()
+	_, _ = g.engine.Run(parts[len(parts)-2], parts[len(parts)-1]).Await(ctx) // how it ends does not matter here
+	stop()
+	if err := <-worked; err != nil {
+		t.Error(err)
 	}
 }
 
