@@ -95,7 +95,7 @@ func (s *Server) authorized(role Role) func(huma.Context, func(huma.Context)) {
 		switch namespace := ctx.Param("namespace"); {
 		case err != nil, role == RoleOpen, caller.Everywhere:
 		case namespace != "" && !caller.Sees(namespace):
-			err = notFound("the namespace " + namespace)
+			err = notFound("namespace " + namespace)
 		case namespace == "" && role == RoleAdmin:
 			err = newProblem(http.StatusForbidden, "forbidden", "Not allowed", "this is about all namespaces, and the token is for some")
 		}

@@ -391,13 +391,20 @@ func TestCommandsAreAudited(t *testing.T) {
 func (g *guarded) mustWork(t *testing.T, run string) {
 	t.Helper()
 	parts := strings.Split(run, "/")
-	ctx, stop := context.WithCancel(t.Context())
+	defer working(t, g.engine)()
+	_, _ = g.engine.Run(parts[len(parts)-2], parts[len(parts)-1]).Await(t.Context()) // how it ends does not matter here
+}
+
+// working has an engine work until stop is called.
+func working(t *testing.T, e *swrun.Engine) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
 	worked := make(chan error, 1)
-	go func() { worked <- g.engine.Work(ctx) }()
-	_, _ = g.engine.Run(parts[len(parts)-2], parts[len(parts)-1]).Await(ctx) // how it ends does not matter here
-	stop()
-	if err := <-worked; err != nil {
-		t.Error(err)
+	go func() { worked <- e.Work(ctx) }()
+	return func() {
+		cancel()
+		if err := <-worked; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,8 +13,10 @@ import (
 
 // Bounds of a request that has begun. An answer as a whole has none: a caller may wait for the end of a run, or follow it.
 const (
-	bodyWithin  = 30 * time.Second // until the whole body has come
-	writeWithin = 30 * time.Second // until a caller takes the next piece of an answer
+	// DefaultBodyWithin is how long it may take until the whole body has come.
+	DefaultBodyWithin = 30 * time.Second
+	// writeWithin is how long a caller may take for the next piece of an answer.
+	writeWithin = 30 * time.Second
 )
 
 // exchange is a request with its answer: it writes the answer, and knows what is recorded of it. Whoever sends or takes bytes too
@@ -56,7 +59,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http
 	x := &exchange{ResponseWriter: w, began: s.config.Now()}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w)}
+		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w), within: cmp.Or(s.config.BodyWithin, DefaultBodyWithin)}
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the request before, on the same connection
 	secure(w.Header(), r.TLS != nil)
@@ -100,13 +103,14 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 type timedBody struct {
 	io.ReadCloser
 	connection *http.ResponseController
+	within     time.Duration
 	began      bool
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
 	if !b.began {
 		b.began = true
-		_ = b.connection.SetReadDeadline(time.Now().Add(bodyWithin)) // without it, the header's is all there is
+		_ = b.connection.SetReadDeadline(time.Now().Add(b.within)) // without it, the header's is all there is
 	}
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {

@@ -7,10 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -120,6 +122,8 @@ func idempotencyKey(r *http.Request) (string, error) {
 func readWhole(body io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, most))
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, newProblem(http.StatusRequestTimeout, "request-timeout", "The request took too long", "the body of the request has not come in time")
 	case err != nil:
 		return nil, newProblem(http.StatusBadRequest, "invalid-request", "Invalid request", "the body of the request could not be read")
 	case int64(len(data)) >= most:

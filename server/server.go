@@ -32,12 +32,14 @@ type Config struct {
 	// AnyHost answers requests for whatever host they name. Otherwise only this machine's own names are answered: it is for servers whose
 	// callers need tokens.
 	AnyHost  bool
-	Requests int              // in progress at a time; default DefaultRequests
-	Rate     int              // requests of one caller a second; default DefaultRate
-	Metrics  *metrics.Metrics // that are counted and served; nil for none
-	Version  string           // of the program
-	Log      *slog.Logger
-	Now      func() time.Time // default time.Now
+	Requests int // in progress at a time; default DefaultRequests
+	Rate     int // requests of one caller a second; default DefaultRate
+	// BodyWithin is how long the body of a request may take to come; default DefaultBodyWithin.
+	BodyWithin time.Duration
+	Metrics    *metrics.Metrics // that are counted and served; nil for none
+	Version    string           // of the program
+	Log        *slog.Logger
+	Now        func() time.Time // default time.Now
 }
 
 // Server answers requests. Several goroutines may use it.
