@@ -31,6 +31,23 @@ func (s *Store) Define(ctx context.Context, key string, data []byte) error {
 	return err
 }
 
+// Undefine implements store.Catalog.
+func (s *Store) Undefine(ctx context.Context, key string, data []byte) error {
+	return s.client.Watch(ctx, func(tx *redis.Tx) error {
+		kept, err := tx.HGet(ctx, s.keys.definitions(), key).Bytes()
+		switch {
+		case errors.Is(err, redis.Nil):
+			return &store.Refusal{Code: store.NoSuch, Detail: "definition " + key}
+		case err != nil:
+			return err
+		case string(kept) != string(data):
+			return &store.Refusal{Code: store.Conflict, Detail: "definition " + key}
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.HDel(ctx, s.keys.definitions(), key).Err() })
+		return err
+	}, s.keys.definitions())
+}
+
 // Layout implements store.Reader.
 func (s *Store) Layout() store.Layout { return s.layout }
 

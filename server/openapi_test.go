@@ -102,15 +102,18 @@ func (c *describedClient) mustToken(t *testing.T) string {
 	return c.polled(t, `{"queues": ["taken"], "wait": "20s"}`)[0].Token
 }
 
-// carryOut sends an operation for each run that there is, until one is answered with success.
+// names are what the parameters of paths are called.
+type names struct{ run, workflow string }
+
+// carryOut sends an operation for each run and workflow that there is, until one is answered with success.
 func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.PathItem, method string) {
 	var answers []string
-	for _, run := range []string{"ended", "waiting"} {
-		status, body := c.send(t, path, item, method, run)
+	for _, about := range []names{{"ended", "order"}, {"waiting", "order"}, {"ended", "echo"}} {
+		status, body := c.send(t, path, item, method, about)
 		if status < 300 {
 			return
 		}
-		answers = append(answers, fmt.Sprintf("%s: %d %s", run, status, body))
+		answers = append(answers, fmt.Sprintf("%v: %d %s", about, status, body))
 	}
 	id := item.Operations()[method].OperationID
 	if (id == "retryRun" || id == "forkRun") && strings.Contains(answers[1], "409") { // no run kills its workers here, and none has failed
@@ -119,10 +122,10 @@ func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.Pat
 	t.Errorf("%s %s: %s", method, path, strings.Join(answers, "\n"))
 }
 
-func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathItem, method, run string) (status int, body string) {
+func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathItem, method string, about names) (status int, body string) {
 	t.Helper()
 	o := item.Operations()[method]
-	names := map[string]string{"namespace": "demo", "name": "order", "version": "1.0.0", "id": run, "code": "SW401", "seq": "2"}
+	names := map[string]string{"namespace": "demo", "name": about.workflow, "version": "1.0.0", "id": about.run, "code": "SW401", "seq": "2"}
 	parameters, filled := map[string]string{}, path
 	for _, p := range o.Parameters {
 		if p.Value.In == "path" {

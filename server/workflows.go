@@ -54,6 +54,13 @@ func (s *Server) workflowRoutes() {
 		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
 		Responses: map[string]*huma.Response{"200": {Description: "It is deployed already", Content: map[string]*huma.MediaType{typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}}}},
 	}, s.putWorkflow)
+	route(s, RoleOperator, huma.Operation{
+		OperationID: "deleteWorkflow", Method: http.MethodDelete, Path: namePattern + "/{version}", Tags: []string{"workflows"},
+		Summary:     "Delete a version of a workflow of which no run is in progress",
+		Description: "No run can be started by this name and version any more; those that have ended keep what they were started with.",
+	}, func(ctx context.Context, in *VersionPath) (*struct{}, error) {
+		return nil, s.control.Undeploy(ctx, in.reference())
+	})
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "validate", Method: http.MethodPost, Path: "/v1/validate", Tags: []string{"workflows"}, Metadata: map[string]any{unaudited: true},
 		Summary: "What is found in a document", MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -138,4 +139,29 @@ func (c *Control) InputSchemas(ctx context.Context, wanted func(namespace string
 		all = append(all, input)
 	}
 	return all, more, nil
+}
+
+// Undeploy deletes a version of a workflow that no run is in progress of.
+func (c *Control) Undeploy(ctx context.Context, r definition.Reference) error {
+	if _, _, err := definition.Resolve(ctx, c.store, r); err != nil {
+		return err
+	}
+	of, err := filter.Equal("workflow", r.String())
+	if err != nil {
+		return err
+	}
+	open := 0
+	err = c.client.Each(ctx, of, func(run *filter.Run) bool {
+		if !run.Lifecycle.Status.Final() {
+			open++
+		}
+		return open == 0
+	})
+	if err == nil && open > 0 {
+		err = &store.Refusal{Code: store.Conflict, Detail: "workflow " + r.String(), Reason: "has runs that have not ended"}
+	}
+	if err != nil {
+		return err
+	}
+	return definition.Undeploy(ctx, c.store, r)
 }

@@ -62,3 +62,13 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 	})
 	return deployed, nil
 }
+
+// Undeploy deletes the name and version of what is deployed, so that no run of it can be started by them. The runs that there are go on
+// with what they were started with.
+func Undeploy(ctx context.Context, c store.Catalog, r Reference) error {
+	resolved, digest, err := Resolve(ctx, c, r)
+	if err != nil {
+		return err
+	}
+	return c.Undefine(ctx, nameKey+resolved.String(), []byte(digest))
+}

@@ -278,6 +278,20 @@ func (s *Store) Define(_ context.Context, key string, data []byte) error {
 	})
 }
 
+// Undefine implements store.Catalog.
+func (s *Store) Undefine(_ context.Context, key string, data []byte) error {
+	return s.update(0, func(p *partition) error {
+		switch kept, ok := p.Get(definitionPrefix + key); {
+		case !ok:
+			return store.Refuse(store.NoSuch, p.now, "definition %s", key)
+		case string(kept) != string(data):
+			return store.Refuse(store.Conflict, p.now, "definition %s", key)
+		}
+		p.Delete(definitionPrefix + key)
+		return nil
+	})
+}
+
 // Statistics implements store.Reader.
 func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err error) {
 	err = s.view(of, func(p *partition) error {

@@ -57,8 +57,10 @@ type Store interface {
 
 // Catalog keeps definitions, which belong to no partition and never change.
 type Catalog interface {
-	// Define stores a definition for ever. Another one under the same key is refused as a Conflict.
+	// Define stores a definition, which never changes. Another one under the same key is refused as a Conflict.
 	Define(ctx context.Context, key string, data []byte) error
+	// Undefine deletes the definition under a key if it is this one; another one is refused as a Conflict, and none as NoSuch.
+	Undefine(ctx context.Context, key string, data []byte) error
 	// Definition returns what is defined under a key; an unknown one is refused as NoSuch.
 	Definition(ctx context.Context, key string) ([]byte, error)
 	// Definitions returns the keys of all definitions, sorted.

@@ -95,6 +95,13 @@ func definitions(s *suite) {
 	if err != nil || fmt.Sprint(keys) != "[a:1 b:1]" {
 		s.Errorf("got %v, %v", keys, err)
 	}
+	s.refused(s.Undefine(s.ctx(), "a:1", []byte("three")), store.Conflict)
+	s.must(s.Undefine(s.ctx(), "a:1", []byte("two")))
+	s.refused(s.Undefine(s.ctx(), "a:1", []byte("two")), store.NoSuch)
+	if keys, err = s.Definitions(s.ctx()); err != nil || fmt.Sprint(keys) != "[b:1]" {
+		s.Errorf("got %v, %v", keys, err)
+	}
+	s.must(s.Define(s.ctx(), "a:1", []byte("three")))
 }
 
 func unknown(s *suite) {
