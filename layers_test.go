@@ -25,7 +25,7 @@ func layers() map[string][]string {
 		"spec/internal/schema": nil,
 		"errors":               {"internal/jsonvalue", "internal/shorten"},
 		"internal/api":         {"dsl", "dsl/source", "errors", "expr", "internal/access", "internal/duration", "interpreter", "runtime/activity", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/presence", "runtime/settings", "runtime/store"},
-		"internal/bench":       {".", "errors", "dsl", "interpreter", "tasks", "redisstore", "runtime/client", "runtime/definition", "runtime/store", "runtime/worker", "internal/terminal"},
+		"internal/bench":       {".", "activity", "internal/control", "server", "errors", "dsl", "interpreter", "tasks", "redisstore", "runtime/client", "runtime/definition", "runtime/store", "runtime/worker", "internal/terminal"},
 		"internal/delimited":   nil,
 		"internal/describe":    {"errors", "expr", "interpreter", "runtime/client", "runtime/store", "internal/api", "internal/shorten", "internal/terminal"},
 		"internal/diagnostics": {"dsl", "dsl/source", "internal/terminal"},
@@ -66,7 +66,7 @@ func layers() map[string][]string {
 		"runtime/settings":     {"internal/duration", "internal/suggest", "runtime/store"},
 		"runtime/effect":       {"errors", "internal/shorten", "interpreter"},
 		"runtime/local":        {"errors", "limits", "interpreter", "runtime/activity", "runtime/effect", "runtime/execution", "runtime/store"},
-		"runtime/client":       {"errors", "internal/duration", "internal/shorten", "limits", "dsl", "interpreter", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/inbox", "runtime/store", "runtime/presence", "runtime/settings"},
+		"runtime/client":       {"runtime/activity", "errors", "internal/duration", "internal/shorten", "limits", "dsl", "interpreter", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/inbox", "runtime/store", "runtime/presence", "runtime/settings"},
 		"runtime/worker":       {"errors", "internal/duration", "internal/shorten", "limits", "interpreter", "runtime/activity", "runtime/definition", "runtime/effect", "runtime/execution", "runtime/lease", "runtime/inbox", "runtime/store", "runtime/presence", "runtime/settings"},
 		"runtime":              nil, // the tour of its packages, and tests of them together
 		"runtime/storetest":    {"interpreter", "runtime/store"},

@@ -38,6 +38,9 @@ func (p *program) benchCommand() *cobra.Command {
 			if _, isServer := p.env(bench.ServerVariable); isServer {
 				return bench.Serve(p.in, p.out)
 			}
+			if server, isOutside := p.env(bench.ActivitiesVariable); isOutside {
+				return bench.PerformActivities(context.Background(), server, f.concurrency) // until it is killed
+			}
 			f.scenarios = args
 			if err := f.checkSize(); err != nil {
 				return err

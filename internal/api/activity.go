@@ -109,3 +109,60 @@ type ActivityFailure struct {
 type ActivityReturn struct {
 	Token string `json:"token" minLength:"1" maxLength:"4096"`
 }
+
+// OpenActivity is an activity that a run waits for (promises 46).
+type OpenActivity struct {
+	Type           string           `json:"type"`
+	Queue          string           `json:"queue"`
+	IdempotencyKey string           `json:"idempotencyKey"`
+	MaxAttempts    int              `json:"maxAttempts" doc:"0 for any number."`
+	ScheduledAt    string           `json:"scheduledAt" format:"date-time"`
+	AvailableAt    string           `json:"availableAt,omitempty" format:"date-time" doc:"Since when, or from when on, a worker may take it; absent while one has it."`
+	Worker         string           `json:"worker,omitempty" doc:"That has it, or had it last."`
+	StartedAt      string           `json:"startedAt,omitempty" format:"date-time" doc:"When the worker took it."`
+	HeartbeatAt    string           `json:"heartbeatAt,omitempty" format:"date-time" doc:"When its last heartbeat came."`
+	Progress       any              `json:"progress,omitempty"`
+	Failure        any              `json:"failure,omitempty" doc:"Of the attempt before."`
+	Timeouts       ActivityTimeouts `json:"timeouts"`
+	Deadlines      []OpenDeadline   `json:"deadlines,omitempty" nullable:"false"`
+}
+
+// ActivityTimeouts are the timeouts of an activity; what it does not have is absent.
+type ActivityTimeouts struct {
+	ScheduleToStartSeconds *float64 `json:"scheduleToStartSeconds,omitempty"`
+	StartToCloseSeconds    *float64 `json:"startToCloseSeconds,omitempty"`
+	ScheduleToCloseSeconds *float64 `json:"scheduleToCloseSeconds,omitempty"`
+	HeartbeatSeconds       *float64 `json:"heartbeatSeconds,omitempty"`
+}
+
+// OpenDeadline is a deadline of an activity.
+type OpenDeadline struct {
+	Kind string `json:"kind" enum:"schedule_to_start,start_to_close,schedule_to_close,heartbeat"`
+	At   string `json:"at" format:"date-time"`
+	Ends bool   `json:"endsActivity" doc:"Whether it ends the activity; otherwise it is attempted again."`
+}
+
+func newOpenActivity(a *activity.Activity) *OpenActivity {
+	open := &OpenActivity{
+		Type: a.Type, Queue: a.Queue, IdempotencyKey: a.Key, MaxAttempts: a.Retry.MaxAttempts, ScheduledAt: Time(a.ScheduledAt),
+		AvailableAt: Time(a.Available), Worker: a.Worker, StartedAt: Time(a.StartedAt), HeartbeatAt: Time(a.HeartbeatAt), Failure: Error(a.Failure),
+	}
+	if a.Progress != nil {
+		open.Progress = a.Progress.V
+	}
+	open.Timeouts = ActivityTimeouts{
+		given(a.Timeouts.ScheduleToStart), given(a.Timeouts.StartToClose), given(a.Timeouts.ScheduleToClose), given(a.Timeouts.Heartbeat),
+	}
+	for _, d := range a.Deadlines() {
+		open.Deadlines = append(open.Deadlines, OpenDeadline{d.Kind, Time(d.At), a.IsLast(d.Kind)})
+	}
+	return open
+}
+
+// given returns the seconds of a timeout; nil for none.
+func given(d time.Duration) *float64 {
+	if d == 0 {
+		return nil
+	}
+	return seconds(d)
+}

@@ -59,6 +59,8 @@ type Task struct {
 	StartedAt string `json:"startedAt,omitempty"`
 	Until     string `json:"until,omitempty"`
 	Attempt   int    `json:"attempt,omitempty"`
+	// Activity is what an outside worker performs, if the task waits for that.
+	Activity *OpenActivity `json:"activity,omitempty" doc:"What an outside worker performs, if the task waits for that."`
 }
 
 // Deadline is an active deadline, and what its passing leads to.
@@ -166,6 +168,9 @@ func newTask(d *client.Description, t interpreter.OpenTask) Task {
 	}
 	if string(t.Path) != task.Pointer {
 		task.Path = string(t.Path)
+	}
+	if a := d.Activities[t.Effect]; a != nil {
+		task.Attempt, task.Activity = a.Attempt, newOpenActivity(a)
 	}
 	return task
 }

@@ -34,6 +34,7 @@ func Scenarios() []Scenario {
 	return []Scenario{
 		{"throughput", "2 000 runs of ten durable steps, one worker", (*benchmark).throughput},
 		{"http", "2 000 runs of ten HTTP calls, one worker, beside the same requests without workflows", (*benchmark).http},
+		{"activities", "2 000 runs of ten activities, which one outside worker performs over HTTP", (*benchmark).activities},
 		{"timers", "10 000 runs that sleep to moments spread over 10 s, and 100 000 that wake in one millisecond", (*benchmark).timers},
 		{"timeouts", "2 000 timeouts of 2 s on a task that blocks 60 s, 500 a second", (*benchmark).timeouts},
 		{"sleepers", "how much memory of store and worker 100 000 sleeping runs take, and how fast they are started, ended and removed", (*benchmark).sleepers},

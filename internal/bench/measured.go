@@ -30,6 +30,7 @@ type Measured struct {
 	Recovery         float64 `json:"recovery_seconds,omitempty"`
 	BurstLateness    float64 `json:"burst_late_seconds,omitempty"` // of the last of those that were due at once
 	CPUPerStep       float64 `json:"worker_cpu_us_per_step,omitempty"`
+	OutsideCPU       float64 `json:"outside_cpu_us_per_step,omitempty"`
 	RawHTTPPerS      float64 `json:"raw_http_per_s,omitempty"`
 	RawHTTPCPU       float64 `json:"raw_http_cpu_us_per_request,omitempty"`
 	Started          float64 `json:"started_per_s,omitempty"`

@@ -110,7 +110,7 @@ type end struct {
 func (a *Activity) failed(id store.ActivityID, e end, now time.Time) (*store.ActivityOutcome, store.Code) {
 	attempt := a.attempt()
 	attempt.Timeout = e.timeout
-	if e.final || a.Retry.MaxAttempts > 0 && a.Attempt >= a.Retry.MaxAttempts {
+	if e.final || a.isLastAttempt() {
 		return ended(id, inbox.Message{Type: interpreter.EventFinished, Error: e.error, Attempt: attempt}, e.before)
 	}
 	a.Available = now.Add(a.delay()).Truncate(time.Millisecond)
@@ -121,6 +121,15 @@ func (a *Activity) failed(id store.ActivityID, e end, now time.Time) (*store.Act
 		return nil, code
 	}
 	return told(outcome, id, inbox.Message{Type: interpreter.EventAttemptFailed, Error: e.error, Attempt: attempt, Until: a.Available})
+}
+
+func (a *Activity) isLastAttempt() bool {
+	return a.Retry.MaxAttempts > 0 && a.Attempt >= a.Retry.MaxAttempts
+}
+
+// IsLast reports whether the activity ends when a deadline of a kind passes now; otherwise it is attempted again.
+func (a *Activity) IsLast(kind string) bool {
+	return kind == interpreter.DeadlineScheduleToClose || a.isLastAttempt()
 }
 
 // delay returns how long the next attempt waits after the current one has failed.

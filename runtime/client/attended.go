@@ -61,7 +61,9 @@ func (d *Description) waitsForWorker() string {
 // needsPerformers says which performers a worker needs for the effects that none has begun, and which of them are missing here.
 func (d *Description) needsPerformers() string {
 	p := d.Program.Performers()
-	waits := slices.ContainsFunc(d.OpenTasks, func(o interpreter.OpenTask) bool { return o.Deferred || o.Effect != 0 && !d.attended() })
+	waits := slices.ContainsFunc(d.OpenTasks, func(o interpreter.OpenTask) bool {
+		return o.Route == interpreter.RoutePerform && (o.Deferred || o.Effect != 0 && !d.attended())
+	})
 	if len(p.Needed) == 0 || !waits || d.Status == store.Quarantined {
 		return ""
 	}

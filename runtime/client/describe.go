@@ -10,6 +10,7 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
@@ -27,6 +28,7 @@ type Description struct {
 
 	RunDeadlines []interpreter.Deadline // of the whole run, also those that are not active yet
 	OpenTasks    []interpreter.OpenTask
+	Activities   map[interpreter.EffectID]*activity.Activity // that open tasks wait for, by their effects
 	Deadlines    []DescribedDeadline
 	Forks        []store.Instance                 // that were forked from it, the newest last
 	Soft         []interpreter.ActiveSoftDeadline // of the scopes in progress, passed or to come
@@ -81,7 +83,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 		d.RunDeadlines = d.State.Deadlines
 	}
 	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
-	d.OpenTasks = interpreter.OpenTasks(d.Program, d.State)
+	d.OpenTasks, d.Activities = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities)
 	c.attend(ctx, d)
 	if d.Forks, err = c.Forks(ctx, i); err != nil {
 		return nil, err
@@ -95,11 +97,12 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	return d, nil
 }
 
-// describeDeadlines describes the deadlines of the scopes in progress.
+// describeDeadlines describes the deadlines of the scopes in progress, and of the activities that they wait for.
 func (d *Description) describeDeadlines() {
-	for _, in := range interpreter.ActiveDeadlines(d.Program, d.State) {
+	for _, in := range append(interpreter.ActiveDeadlines(d.Program, d.State), d.activityDeadlines()...) {
 		d.Deadlines = append(d.Deadlines, d.deadline(in))
 	}
+	slices.SortStableFunc(d.Deadlines, func(a, b DescribedDeadline) int { return a.At.Compare(b.At) })
 	d.Soft = interpreter.SoftDeadlines(d.Program, d.State)
 }
 
@@ -214,6 +217,8 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting for the timer of %s, due %s, %s", at, clockTime(o.Until), d.in(o.Until))
 	case o.Route == interpreter.RouteChild:
 		return fmt.Sprintf("waiting for the run %s that %s has started", o.Run, at)
+	case d.Activities[o.Effect] != nil:
+		return d.waitsForActivity(o, d.Activities[o.Effect], at)
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():

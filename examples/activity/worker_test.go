@@ -1,0 +1,176 @@
+package activity_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/swrun/swrun/redisstore/redistest"
+)
+
+// program is a process whose output is read line by line.
+type program struct {
+	*exec.Cmd
+	lines chan string
+}
+
+// start starts a program that is killed when the test ends.
+func start(t *testing.T, c *exec.Cmd, of func(*exec.Cmd) (io.ReadCloser, error)) *program {
+	t.Helper()
+	output, err := of(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{c, make(chan string, 1000)}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer close(p.lines)
+		for lines := bufio.NewScanner(output); lines.Scan(); {
+			p.lines <- lines.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = c.Process.Kill() // it may have ended
+		<-read
+		_ = c.Wait() // the same
+	})
+	return p
+}
+
+// await returns the rest of the first line that has a text.
+func (p *program) await(t *testing.T, text string) string {
+	t.Helper()
+	var before []string
+	for line := range p.lines {
+		if _, rest, found := strings.Cut(line, text); found {
+			return rest
+		}
+		before = append(before, line)
+	}
+	t.Fatalf("%q was not said, but\n%s", text, strings.Join(before, "\n"))
+	return ""
+}
+
+// api is a server, and what the test asks it.
+type api string
+
+func (a api) ask(t *testing.T, method, path, body string, into any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, string(a)+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s %v\n%s", method, path, response.Status, err, answer)
+	}
+	if err := json.NewDecoder(bytes.NewReader(answer)).Decode(into); err != nil {
+		t.Fatalf("%s %s: %v\n%s", method, path, err, answer)
+	}
+}
+
+// start starts a run, and returns its id.
+func (a api) start(t *testing.T, input string) string {
+	t.Helper()
+	var run struct{ ID string }
+	a.ask(t, "POST", "/v1/runs", `{"workflow": "demo/thumbnail", "input": `+input+`}`, &run)
+	return run.ID
+}
+
+// output waits for the output of a run.
+func (a api) output(t *testing.T, id string) map[string]any {
+	t.Helper()
+	for range 10 {
+		var output map[string]any
+		a.ask(t, "GET", "/v1/runs/demo/"+id+"/output?wait=10s", "", &output)
+		if output["status"] == nil { // not the problem that says that it goes on
+			return output
+		}
+	}
+	t.Fatalf("the run %s does not end", id)
+	return nil
+}
+
+// TestPythonWorker: the example does what it says, and what it was doing goes on elsewhere when it is killed, or stands still for longer than
+// the server waits for a heartbeat.
+func TestPythonWorker(t *testing.T) {
+	swrun := filepath.Join(t.TempDir(), "swrun")
+	if out, err := exec.Command("go", "build", "-o", swrun, "../../cmd/swrun").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	redis := redistest.Start(t)
+	served := start(t, exec.Command(swrun, "serve", ".", "--store", redis.URL(), "--listen", "127.0.0.1:0"), (*exec.Cmd).StderrPipe)
+	server := api(served.await(t, "listening on "))
+	worker := func(seconds string) *program {
+		c := exec.Command("python3", "-u", "worker.py", string(server))
+		c.Env = append(c.Environ(), "WORK_SECONDS="+seconds, "PYTHONDONTWRITEBYTECODE=1")
+		return start(t, c, (*exec.Cmd).StdoutPipe)
+	}
+
+	first := worker("0")
+	done, none := server.start(t, `{"width": 4000, "height": 3000}`), server.start(t, `{"width": 0, "height": 1}`)
+	if got := fmt.Sprint(server.output(t, done)); got != "map[attempt:1 height:120 width:160]" {
+		t.Errorf("the activity comes to %s", got)
+	}
+	if got := fmt.Sprint(server.output(t, none)); got != "map[because:an image has a width and a height thumbnail:<nil>]" {
+		t.Errorf("an activity that fails for good comes to %s", got)
+	}
+	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for range first.lines { // it ends by itself
+	}
+
+	for name, stop := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "standing still": syscall.SIGSTOP} {
+		slow := worker("0.2")
+		run := server.start(t, `{"width": 400, "height": 300}`)
+		server.awaitProgress(t, run)
+		if err := slow.Process.Signal(stop); err != nil {
+			t.Fatal(err)
+		}
+		other := worker("0")
+		if got := server.output(t, run); fmt.Sprint(got["height"]) != "120" || fmt.Sprint(got["attempt"]) != "2" {
+			t.Errorf("%s: the activity comes to %v", name, got)
+		}
+		_ = slow.Process.Signal(syscall.SIGCONT) // one that was killed does not mind
+		if stop == syscall.SIGSTOP {
+			slow.await(t, "is not wanted any more")
+		}
+		_ = other.Process.Kill()
+		_ = slow.Process.Kill()
+	}
+}
+
+// awaitProgress waits until a heartbeat of the activity has come.
+func (a api) awaitProgress(t *testing.T, run string) {
+	t.Helper()
+	for {
+		var described struct {
+			Open []struct {
+				Activity *struct{ Progress map[string]any }
+			}
+		}
+		a.ask(t, "GET", "/v1/runs/demo/"+run, "", &described)
+		if len(described.Open) == 1 && described.Open[0].Activity != nil && described.Open[0].Activity.Progress != nil {
+			return
+		}
+	}
+}

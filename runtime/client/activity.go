@@ -1,0 +1,70 @@
+package client
+
+import (
+	"fmt"
+
+	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file describes the activities that a run waits for.
+
+// readActivities reads the activities of a run. One that cannot be read is left out: the store's checks report it.
+func readActivities(all []store.StoredActivity) map[interpreter.EffectID]*activity.Activity {
+	found := map[interpreter.EffectID]*activity.Activity{}
+	for _, stored := range all {
+		if a, err := activity.Parse(&stored.Activity); err == nil {
+			found[stored.Effect] = a
+		}
+	}
+	return found
+}
+
+// activityDeadlines returns those deadlines of activities that end them: others lead to a further attempt.
+func (d *Description) activityDeadlines() (all []interpreter.ActiveDeadline) {
+	for _, o := range d.OpenTasks {
+		a := d.Activities[o.Effect]
+		if a == nil {
+			continue
+		}
+		for _, deadline := range a.Deadlines() {
+			if a.IsLast(deadline.Kind) {
+				all = append(all, interpreter.ActiveDeadline{
+					Deadline: interpreter.Deadline{Kind: deadline.Kind, At: deadline.At, StartedAt: deadline.StartedAt}, Pointer: o.Pointer, Origin: o.Origin,
+				})
+			}
+		}
+	}
+	return all
+}
+
+// maxFailure is how many bytes of the error of an earlier attempt stand in a sentence.
+const maxFailure = 200
+
+// waitsForActivity says what becomes of an activity at the moment.
+func (d *Description) waitsForActivity(o interpreter.OpenTask, a *activity.Activity, at string) string {
+	what := fmt.Sprintf("the activity %s of %s", a.Type, at)
+	text, attempt := "", fmt.Sprintf("attempt %d", a.Attempt)
+	if a.Retry.MaxAttempts > 0 {
+		attempt += fmt.Sprintf(" of %d", a.Retry.MaxAttempts)
+	}
+	switch {
+	case a.Taken():
+		worker := a.Worker
+		if worker == "" {
+			worker = "an outside worker"
+		}
+		text = fmt.Sprintf("%s performs %s, since %s (%s)", worker, what, duration.FormatRough(d.At.Sub(a.StartedAt)), attempt)
+	case a.Available.After(d.At):
+		text = fmt.Sprintf("%s is attempted again at %s, %s (%s)", what, clockTime(a.Available), d.in(a.Available), attempt)
+	default:
+		text = fmt.Sprintf("%s waits for an outside worker of the queue %s, since %s (%s)", what, a.Queue, duration.FormatRough(d.At.Sub(a.Available)), attempt)
+	}
+	if a.Failure != nil {
+		text += ", after: " + shorten.To(a.Failure.Detail, maxFailure)
+	}
+	return text
+}
