@@ -106,7 +106,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 		return nil, err
 	}
 	engine := &Engine{store: s, config: c, env: e, figures: worker.NewFigures(), client: client.New(client.Config{
-		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits,
+		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
 	})}
 	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue})
 	return engine, nil

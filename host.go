@@ -43,6 +43,13 @@ type Host struct {
 	// error; a run in a store goes on, and its event is published again until there is no error.
 	Publish func(ctx context.Context, event map[string]any) error
 
+	// ErrorBase is the base of the standard types of errors that tasks raise: errors.Base, also if empty, or another one under which they are
+	// published. Filters know them all.
+	ErrorBase string
+	// ErrorAliases are old types of errors, each with the type that it is read as where errors are caught and runs are listed: those of
+	// runs that go on since before a type was renamed, or of services that still use it.
+	ErrorAliases errors.Aliases
+
 	Limits limits.Set   // the zero value is the defaults
 	Memory int64        // bytes that all answers of calls may take; default a quarter of the machine's memory
 	Log    *slog.Logger // default discards
@@ -75,6 +82,12 @@ func (h Host) environment(connections int) (*environment, error) {
 	if err := (calls{performers: h.Calls}).check(); err != nil {
 		return nil, err
 	}
+	if h.ErrorBase != "" && !errors.IsBase(h.ErrorBase) {
+		return nil, &OptionError{"ErrorBase", fmt.Sprintf("must be a base under which the standard types are published, such as %s or %s, got %q", errors.Base, errors.BaseOpenWorkflow, h.ErrorBase)}
+	}
+	if err := h.ErrorAliases.Check(); err != nil {
+		return nil, &OptionError{"ErrorAliases", "are wrong: " + err.Error()}
+	}
 	if h.Memory < 0 {
 		return nil, &OptionError{"Memory", fmt.Sprintf("must not be negative, got %d", h.Memory)}
 	}
@@ -101,7 +114,7 @@ func (e *environment) config(base string, load interpreter.Loader, performed cal
 		c.JS = "node"
 	}
 	return interpreter.Config{
-		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits,
+		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
 		Runtime: map[string]any{"name": "swrun", "version": Version()},
 	}
 }

@@ -16,6 +16,17 @@ type ErrorFilter struct {
 	Title    *string
 	Detail   *string
 	Instance *string
+	aliases  errors.Aliases
+}
+
+// WithAliases returns the filter that takes types for those that they are aliases of; nil for nil.
+func (f *ErrorFilter) WithAliases(a errors.Aliases) *ErrorFilter {
+	if f == nil || len(a) == 0 {
+		return f
+	}
+	aliased := *f
+	aliased.aliases = a
+	return &aliased
 }
 
 // Mismatch returns the name of the first member in which e differs from the filter, in the order of the specification, or "" if
@@ -25,7 +36,7 @@ func (f *ErrorFilter) Mismatch(e *errors.Error) (member string) {
 	switch {
 	case f == nil:
 		return ""
-	case f.Type != "" && !errors.Same(f.Type, e.Type):
+	case f.Type != "" && !f.aliases.Same(f.Type, e.Type):
 		return "type"
 	case f.Status != nil && *f.Status != e.Status:
 		return "status"

@@ -25,6 +25,11 @@ type Builder struct {
 // Workflow returns the document, for references into use.
 func (b *Builder) Workflow() *dsl.Workflow { return b.c.workflow }
 
+// ErrorFilter returns a filter that knows the aliases of error types; nil for nil.
+func (b *Builder) ErrorFilter(f *dsl.ErrorFilter) *dsl.ErrorFilter {
+	return f.WithAliases(b.c.config.ErrorAliases)
+}
+
 // Condition compiles an expression; it returns nil for an absent one.
 func (b *Builder) Condition(e dsl.Expression) *expr.Code {
 	if e.Text == "" {

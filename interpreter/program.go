@@ -39,6 +39,9 @@ type Performers struct {
 // none of its effects: another host may have them.
 func (p *Program) Performers() Performers { return p.performers }
 
+// ErrorAliases returns what types of errors are read as where they are caught.
+func (p *Program) ErrorAliases() errors.Aliases { return p.config.ErrorAliases }
+
 // Config is what a program needs from its host. The zero value knows no kind of task and no secret.
 type Config struct {
 	Kinds   []Kind
@@ -48,6 +51,8 @@ type Config struct {
 
 	// ErrorBase is the base of the standard error types that tasks raise: errors.Base unless set.
 	ErrorBase string
+	// ErrorAliases are what types of errors are read as where errors are caught.
+	ErrorAliases errors.Aliases
 	// Runtime is the descriptor that expressions see as $runtime: name, version, metadata.
 	Runtime map[string]any
 }

@@ -18,7 +18,7 @@ func try() interpreter.Kind {
 func compileTry(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	task := t.(*dsl.TryTask)
 	body := &tryBody{
-		try: b.List("try", task.Try), as: task.Catch.As, filter: task.Catch.Errors,
+		try: b.List("try", task.Try), as: task.Catch.As, filter: b.ErrorFilter(task.Catch.Errors),
 		when:       b.Condition(task.Catch.When),
 		exceptWhen: b.Condition(task.Catch.ExceptWhen),
 		then:       b.Jump(task.Catch.Pointer, task.Catch.Then),

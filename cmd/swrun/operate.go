@@ -55,9 +55,13 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 	if err != nil {
 		return err
 	}
+	host := swrun.Host{Limits: bounds}
+	if err := new(errorTypeFlags).apply(p, &host); err != nil {
+		return err
+	}
 	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
-		engine, err := swrun.NewEngine(s.Store, swrun.EngineConfig{Host: swrun.Host{Limits: bounds}})
+		engine, err := swrun.NewEngine(s.Store, swrun.EngineConfig{Host: host})
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 // runFlags are the flags of run, as p.secrets.
 type runFlags struct {
 	inputs, events, workflows, limits        []string
+	errorTypes                               errorTypeFlags
 	secrets, errors, progress, clock, js, id string
 	outputFlags
 	timeouts timeoutFlags
@@ -55,6 +56,7 @@ SWRUN_STORE alone keeps nothing. Other documents in DOC's folder are found by ru
 	f.timeouts.add(cmd)
 	f.outputFlags.add(cmd, outputForms()...)
 	flags.StringVar(&f.id, "id", "", "keep the run in a store under this id; the same command continues it")
+	f.errorTypes.add(cmd)
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
 	f.store.add(cmd)
 	flags.Lookup("store").Usage = "keep the run here, without --id under a new id: " + storeForms + " or memory: (with --id also SWRUN_STORE)"
@@ -165,6 +167,9 @@ func (p *program) prepare(d *swrun.Document, f *runFlags) (*job, error) {
 	j.mask = newMask(p.secrets, d.Workflow, p.ascii)
 	j.host = swrun.Host{
 		Secrets: p.secrets.Lookup, Processes: p.processes, Node: f.js == "node", Files: true, Publish: j.publish, Limits: bounds, Memory: memory,
+	}
+	if err := f.errorTypes.apply(p, &j.host); err != nil {
+		return nil, err
 	}
 	return j, j.loadOthers()
 }

@@ -24,6 +24,7 @@ type workerFlags struct {
 	network, secrets, js, logLevel     string
 	processes, files, publish          bool
 	limits                             []string
+	errorTypes                         errorTypeFlags
 	checkInterval, sweepInterval       string
 	recoveryAttempts, scanLimit        int
 }
@@ -68,6 +69,7 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags.BoolVar(&f.publish, "print-events", false, "print the events that runs emit, one per line")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringArrayVar(&f.limits, "limit", nil, "a limit, NAME=VALUE, for example input=8MiB (repeatable; also "+limitsVariable+")")
+	f.errorTypes.add(cmd)
 	completeValues(cmd, "network", []string{swrun.NetworkAny, swrun.NetworkPublic, swrun.NetworkDeny})
 	completeValues(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 }
@@ -130,6 +132,9 @@ func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
 		return c, err
 	}
 	c.Host = swrun.Host{Secrets: o.secrets.Lookup, Network: f.network, Node: f.js == "node", Files: f.files, Limits: bounds, Log: f.log}
+	if err := f.errorTypes.apply(o.program, &c.Host); err != nil {
+		return c, err
+	}
 	if f.processes {
 		c.Host.Processes = o.processes
 	}

@@ -33,6 +33,8 @@ type Config struct {
 	Workers func(ctx context.Context) ([]presence.Worker, error)
 	// Limits are those of a start.
 	Limits limits.Set
+	// ErrorAliases are what types of errors are read as where runs are listed.
+	ErrorAliases errors.Aliases
 }
 
 // Client starts runs and asks about them.
@@ -41,6 +43,7 @@ type Client struct {
 	nonce    func() string
 	workers  func(ctx context.Context) ([]presence.Worker, error)
 	limits   limits.Set
+	aliases  errors.Aliases
 	programs *definition.Programs
 	settings *settings.Cache
 }
@@ -53,7 +56,7 @@ func New(c Config) *Client {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Client{store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
+	return &Client{store: c.Store, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
 }
 
 // Deploy stores a definition under its namespace, name and version, for ever; another one under the same three is

@@ -130,7 +130,7 @@ func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline 
 	switch {
 	case in.Pointer != "":
 		described.Line = w.Source.Key(in.Origin).Start.Line
-		described.CaughtBy, described.Conditional = catching(w, in)
+		described.CaughtBy, described.Conditional = catching(d.Program, in)
 	case in.Kind == interpreter.DeadlineWorkflow:
 		described.Line = w.Source.Key("/timeout").Start.Line
 	case in.Kind == interpreter.DeadlineRun && d.Invocation.RunTimeout == 0:
@@ -140,10 +140,10 @@ func (d *Description) deadline(in interpreter.ActiveDeadline) DescribedDeadline 
 }
 
 // catching returns the try that would catch the timeout of a scope, and whether a condition decides.
-func catching(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
+func catching(p *interpreter.Program, in interpreter.ActiveDeadline) (dsl.Pointer, bool) {
 	var found *dsl.TryTask
-	dsl.Walk(w, func(t dsl.Task) bool {
-		if try, ok := t.(*dsl.TryTask); ok && catches(try, in) {
+	dsl.Walk(p.Workflow, func(t dsl.Task) bool {
+		if try, ok := t.(*dsl.TryTask); ok && catches(p, try, in) {
 			found = try // the innermost comes last
 		}
 		return true
@@ -154,10 +154,10 @@ func catching(w *dsl.Workflow, in interpreter.ActiveDeadline) (dsl.Pointer, bool
 	return found.Pointer, found.Catch.When.Text != "" || found.Catch.ExceptWhen.Text != ""
 }
 
-func catches(try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
+func catches(p *interpreter.Program, try *dsl.TryTask, in interpreter.ActiveDeadline) bool {
 	inside := strings.HasPrefix(string(in.Pointer), string(try.Pointer)+"/try/")
 	own := in.Pointer == try.Pointer && in.Kind == interpreter.DeadlineAttempt
-	return (inside || own) && try.Catch.Errors.Mismatch(in.Error()) == ""
+	return (inside || own) && try.Catch.Errors.WithAliases(p.ErrorAliases()).Mismatch(in.Error()) == ""
 }
 
 // why says in one sentence or two what the run waits for.

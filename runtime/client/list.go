@@ -31,6 +31,7 @@ type Page struct {
 // follow. A cursor that no page has returned is a *CursorError.
 func (c *Client) List(ctx context.Context, q Query) (Page, error) {
 	var page Page
+	q.Where = q.Where.WithAliases(c.aliases)
 	m, err := c.merge(ctx, q.Cursor)
 	if err != nil {
 		return page, err
@@ -52,6 +53,7 @@ func (c *Client) List(ctx context.Context, q Query) (Page, error) {
 
 // Each calls yield with the runs that a filter chooses, the newest first, until it returns false.
 func (c *Client) Each(ctx context.Context, where filter.Filter, yield func(*filter.Run) bool) error {
+	where = where.WithAliases(c.aliases)
 	m, err := c.merge(ctx, "")
 	if err != nil {
 		return err

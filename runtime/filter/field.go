@@ -28,6 +28,9 @@ type field struct {
 // fieldText is the field of everything that is text in a run.
 const fieldText = "text"
 
+// fieldError is the field of the type of the error that a run has faulted with.
+const fieldError = "error"
+
 // labelField is what the names of fields for labels begin with.
 const labelField = "label."
 
@@ -36,7 +39,7 @@ func fields() []field {
 	return []field{
 		{name: "status", texts: func(r *Run) []string { return []string{r.Status()} }, allow: among("a status", Statuses())},
 		{name: "reason", texts: func(r *Run) []string { return given(closedReason(r)) }, allow: among("why a run ends", store.ClosedReasons())},
-		{name: "error", texts: errorOf, allow: allowError, spell: errors.Name},
+		{name: fieldError, texts: errorOf, allow: allowError, spell: errors.Name},
 		{name: "timeout", texts: func(r *Run) []string { return given(r.Lifecycle.Failure.TimeoutKind) }, allow: among("a kind of timeout", interpreter.TimeoutKinds())},
 		{name: "attention", texts: func(r *Run) []string { return given(r.Attention()) }, allow: among("what a run needs attention for", attentions())},
 		{name: "workflow", texts: workflowOf, allow: allowWorkflow},

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -110,6 +111,41 @@ func Begins(prefix string) Filter {
 // And returns the filter for the runs that both choose.
 func (f Filter) And(other Filter) Filter {
 	return Filter{slices.Concat(f.conditions, other.conditions)}
+}
+
+// WithAliases returns the filter that takes types of errors for those that they are aliases of.
+func (f Filter) WithAliases(a errors.Aliases) Filter {
+	if len(a) == 0 {
+		return f
+	}
+	all := slices.Clone(f.conditions)
+	for n, c := range all {
+		if c.field.name == fieldError {
+			all[n] = c.withAliases(a)
+		}
+	}
+	return Filter{all}
+}
+
+// withAliases adds to a condition on the type of an error what the types are read as.
+func (c condition) withAliases(a errors.Aliases) condition {
+	texts := c.field.texts
+	c.field.texts = func(r *Run) []string {
+		all := texts(r)
+		if len(all) == 0 {
+			return nil
+		}
+		now := a.Resolve(r.Lifecycle.Failure.Type)
+		return append(all, errors.Name(now), now)
+	}
+	c.values = slices.Clone(c.values)
+	for _, v := range c.values {
+		if now := a.Resolve(v.text); !v.isPattern() && now != v.text {
+			v.text = errors.Name(now)
+			c.values = append(c.values, v)
+		}
+	}
+	return c
 }
 
 // Matches reports whether the filter chooses a run.
