@@ -81,7 +81,7 @@ func otherNames() map[string]string {
 	return map[string]string{
 		"closedreason": "reason", "businesskey": "key", "createdat": "created", "startedat": "started", "closedat": "closed",
 		"deadlineat": "deadline", "nextwakeat": "wake", "timeoutkind": "timeout", "errortype": "error", "type": "error", "state": "status", "phase": "status",
-		"name": "workflow", "labels": "label.NAME", "label": "label.NAME", "ns": "namespace", "run": "id", "age": "created", "attempt": "attempts",
+		"name": "workflow", "labels": "label.NAME", "label": "label.NAME", "ns": "namespace", "forked": "forked-from", "forkedfrom": "forked-from", "run": "id", "age": "created", "attempt": "attempts",
 	}
 }
 
