@@ -37,7 +37,7 @@ type canaryCage struct {
 // verbsWithoutSecrets returns the verbs that are not asked for secrets, since they have none to show.
 func verbsWithoutSecrets() []string {
 	return []string{
-		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", // ids
+		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "repair", // ids
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document
@@ -206,7 +206,7 @@ func newCollector(t *testing.T) (exported *told, url string) {
 func (c *canaryCage) look(store, id string) {
 	c.Helper()
 	for _, args := range [][]string{
-		{"history", id}, {"history", id, "-o", "json"}, {"history", id, "-o", "ndjson", "--follow"}, {"describe", id}, {"describe", id, "-o", "json"},
+		{"history", id}, {"history", id, "-o", "json"}, {"history", id, "-o", "ndjson", "--follow"}, {"describe", id}, {"describe", id, "-o", "json"}, {"export", id},
 		{"output", id}, {"output", id, "-o", "yaml"}, {"wait", id}, {"ls", "-o", "json"}, {"workers", "-o", "json"}, {"workflows", "-o", "json"}, {"config", "ls", "-o", "json"}, {"deadlines", "-o", "json"}, {"doctor"},
 	} {
 		c.swrun(store, args...)
