@@ -62,6 +62,9 @@ func (s *Server) stream(answer huma.Context, i store.Instance, after control.Eve
 	answer.SetHeader("Content-Type", typeEvents)
 	answer.SetHeader("Cache-Control", "no-store")
 	answer.SetStatus(http.StatusOK)
+	if answer.Method() == http.MethodHead { // who asks so waits for nothing
+		return
+	}
 	w := exchangeOf(answer.Context())
 	send := func(text []byte) error {
 		if err := w.stillAllowed(s.config.Now()); err != nil {

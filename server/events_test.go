@@ -95,6 +95,10 @@ func TestEvents(t *testing.T) {
 	for _, id := range []string{"odd", "one-", "one-0", "one--1", "two-1", "one-1cc", "one-99999999999999999999"} {
 		d.ask(t, "GET", location+"/events", "", "Last-Event-ID", id).isProblem(t, http.StatusUnprocessableEntity, "invalid-request")
 	}
+	d.mustDeploy(t, "wait", waits)
+	if a := d.ask(t, "HEAD", d.mustStart(t, "wait", "waiting")+"/events", ""); a.StatusCode != http.StatusOK || a.body != "" {
+		t.Errorf("HEAD: %s: %s", a.Status, a.body)
+	}
 	d.ask(t, "GET", "/v1/runs/demo/nothing/events", "").isProblem(t, http.StatusNotFound, "not-found")
 }
 

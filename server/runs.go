@@ -129,6 +129,9 @@ type ChoiceQuery struct {
 func (q ChoiceQuery) choice(ctx context.Context) (control.Choice, error) {
 	c := callerOf(ctx)
 	chosen := control.Choice{Where: q.Where, Namespaces: c.Namespaces}
+	if err := checkNamespace(q.Namespace); err != nil {
+		return chosen, err
+	}
 	switch {
 	case q.Namespace != "" && !c.Sees(q.Namespace), !c.Everywhere && len(c.Namespaces) == 0:
 		return chosen, notFound("namespace " + q.Namespace)
@@ -138,6 +141,17 @@ func (q ChoiceQuery) choice(ctx context.Context) (control.Choice, error) {
 		chosen.Namespaces = nil
 	}
 	return chosen, nil
+}
+
+// checkNamespace refuses what can be no namespace; an empty text stands for all.
+func checkNamespace(namespace string) error {
+	if namespace == "" {
+		return nil
+	}
+	if err := (store.Instance{Namespace: namespace, ID: "any"}).Check(); err != nil {
+		return &client.OptionError{Field: "namespace", Detail: err.Error()}
+	}
+	return nil
 }
 
 // next is the Link of the page that follows one; empty if there is none.

@@ -339,6 +339,11 @@ func TestListsHavePages(t *testing.T) {
 	if fmt.Sprint(records) != "[1 2 3 4]" {
 		t.Errorf("records %v", records)
 	}
+	for _, query := range []string{"/v1/runs/count?by=odd", "/v1/runs?namespace=%2F", "/v1/deadlines?namespace=%7Bx%7D"} {
+		if p := d.ask(t, "GET", query, "").isProblem(t, http.StatusUnprocessableEntity, "invalid-request"); !strings.Contains(query, p.Field+"=") {
+			t.Errorf("%s: the problem is about %q", query, p.Field)
+		}
+	}
 	d.ask(t, "GET", "/v1/runs?cursor=odd", "").isProblem(t, http.StatusUnprocessableEntity, "invalid-request")
 	d.ask(t, "GET", "/v1/runs?limit=1000000000", "").isProblem(t, http.StatusUnprocessableEntity, "invalid-request")
 	d.ask(t, "GET", "/v1/runs?where=odd", "").isProblem(t, http.StatusUnprocessableEntity, "invalid-filter")

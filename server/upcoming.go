@@ -35,6 +35,9 @@ func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadli
 	if err != nil || within <= 0 {
 		return nil, &client.OptionError{Field: "within", Detail: "must be longer than nothing, for example 5m"}
 	}
+	if err := checkNamespace(in.Namespace); err != nil {
+		return nil, err
+	}
 	caller := callerOf(ctx)
 	wanted := func(namespace string) bool {
 		return caller.Sees(namespace) && (in.Namespace == "" || in.Namespace == namespace)

@@ -46,7 +46,7 @@ func (c *Control) Count(ctx context.Context, chosen Choice, by string) (api.Coun
 	var group func(*filter.Run) string
 	if by != "" {
 		if group, err = filter.Group(by); err != nil {
-			return api.Count{}, err
+			return api.Count{}, &client.OptionError{Field: "by", Detail: err.Error()}
 		}
 	}
 	groups, err := c.client.Count(ctx, where, group)
