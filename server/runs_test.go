@@ -297,7 +297,7 @@ func TestPromises164To168(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	d.ask(t, "GET", "/v1/runs/demo/one/output?wait=30s", "").isProblem(t, http.StatusConflict, "run-cancelled")
-	a = d.ask(t, "POST", "/v1/runs/terminate", `{"where": "workflow=demo/wait status=waiting"}`)
+	a = d.ask(t, "POST", "/v1/runs/terminate", `{"where": "workflow=demo/wait id=two"}`)
 	if got = mustRead[api.Outcomes](t, a, http.StatusOK); len(got.Outcomes) != 1 || got.Outcomes[0].Run != "demo/two" || got.More {
 		t.Errorf("%s", a.body)
 	}
