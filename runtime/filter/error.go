@@ -10,7 +10,7 @@ import (
 
 // Error is a filter that cannot be read, or that no run could ever fit.
 type Error struct {
-	Text    string // what of the filter is wrong
+	Text    string // what of the filter is wrong; empty if something is missing
 	At      int    // where that begins: the number of its first character, from 1; 0 if it is not a part of a filter
 	Problem string // goes on with a sentence about Text: is not a field of a run
 	Hint    string // what to write instead; may be empty
@@ -18,10 +18,14 @@ type Error struct {
 
 // Error returns a sentence without the hint.
 func (e *Error) Error() string {
-	if e.At == 0 {
-		return fmt.Sprintf("%s %s", shorten.Quoted(e.Text), e.Problem)
+	sentence := e.Problem
+	if e.Text != "" {
+		sentence = shorten.Quoted(e.Text) + " " + e.Problem
 	}
-	return fmt.Sprintf("at character %d: %s %s", e.At, shorten.Quoted(e.Text), e.Problem)
+	if e.At > 0 {
+		sentence = fmt.Sprintf("at character %d: %s", e.At, sentence)
+	}
+	return sentence
 }
 
 // unknown returns the error of a text that is none of the allowed ones; what says what it is not.
