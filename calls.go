@@ -126,7 +126,7 @@ type callRequest struct {
 }
 
 func (c calls) body(b *interpreter.Builder, t dsl.Task, name string) interpreter.Body {
-	b.NeedsPerformer(name, c.performers[name] != nil)
+	b.Needs(interpreter.NeedCall(name))
 	return &callBody{name, b.Value(dsl.Arguments(b.Workflow(), t))}
 }
 

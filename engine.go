@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/shorten"
@@ -37,6 +38,9 @@ type EngineConfig struct {
 	CheckInterval    time.Duration // how often the indexes of the store are checked, and repaired; default 40s
 	SweepInterval    time.Duration // how often every run is compared with the indexes, a few at a time; default 10m
 	ScanLimit        int           // how many entries of an index or runs are compared at a time; default 1000
+	// Queues are the task queues whose tasks this engine performs, "*" for all; default the default queue alone, or all of them on a store that
+	// only this process has. Tasks of other queues are left to other engines, as those are that need what Host does not grant.
+	Queues []string
 	// Observe is called with the history events of each step of a run, in order, once they are stored.
 	Observe func(store.Instance, []interpreter.HistoryEvent)
 	// Trace is told the same, and how the run was started. With it, HTTP calls carry the header traceparent, which names the span of their
@@ -76,6 +80,11 @@ func (c EngineConfig) check() error {
 		return &OptionError{"ScanLimit", fmt.Sprintf("must be from 1 to %d, got %d", maxCount, c.ScanLimit)}
 	case c.Lease != 0 && c.Lease < minLease:
 		return &OptionError{"Lease", fmt.Sprintf("must be at least %s, got %s", minLease, c.Lease)}
+	}
+	for _, queue := range c.Queues {
+		if queue != presence.AllQueues && dsl.CheckQueue(queue) != nil {
+			return &OptionError{"Queues", fmt.Sprintf("must be at most 128 letters and digits, with . _ - inside, or *, got %q", queue)}
+		}
 	}
 	for _, span := range []struct {
 		name string
@@ -292,7 +301,9 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 	if err := e.store.takeOver(ctx); err != nil {
 		return err
 	}
-	c.About.Runs = some
+	if c.About.Runs = some; c.Only != nil {
+		c.About.Queues = []string{presence.AllQueues} // it works on these runs, whatever they need
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -325,9 +336,8 @@ func (e *Engine) workerConfig() worker.Config {
 		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		RecoveryAttempts: c.RecoveryAttempts, CheckInterval: c.CheckInterval, SweepInterval: c.SweepInterval, ScanLimit: c.ScanLimit,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Figures: e.figures, Log: e.env.host.Log,
-		About: presence.Worker{Version: Version(), Process: os.Getpid(), Grants: e.env.host.grants()},
+		About: e.about(), Selective: true,
 	}
-	w.About.Host, _ = os.Hostname() // without a name, it is one that has none
 	if observe := c.Observe; observe != nil {
 		w.Observe = func(i store.Instance, events []interpreter.HistoryEvent) {
 			_ = withoutPanic(w.Log, "EngineConfig.Observe", func() error { observe(i, events); return nil }) // it is logged; the run goes on
@@ -351,14 +361,32 @@ func (e *Engine) workerConfig() worker.Config {
 	return w
 }
 
-// compile makes a definition ready to be worked on, and logs which performers are missing for that. Its result is kept, so that this
-// is logged once for each definition.
+// compile makes a definition ready to be worked on, and logs what is missing for that. Its result is kept, so that this is logged once for
+// each definition.
 func (e *Engine) compile(d definition.Definition) (*interpreter.Program, error) {
 	p, err := e.env.compile(d)
-	if err != nil || len(p.Performers().Missing) == 0 {
-		return p, err
+	if err != nil {
+		return nil, err
 	}
-	e.env.host.Log.Warn("performers are missing: runs of this workflow are left to other workers, and only their deadlines are kept here",
-		"workflow", p.Workflow.Document.String(), "missing", strings.Join(p.Performers().Missing, ", "))
+	about := e.about()
+	missing := slices.DeleteFunc(p.Needs(), func(part string) bool { return about.Has(store.NewNeed(part)) })
+	if len(missing) > 0 {
+		e.env.host.Log.Warn("something is missing to perform all tasks of a workflow: they are left to workers that have it, and their deadlines are kept here",
+			"workflow", p.Workflow.Document.String(), "needs", "a worker that "+client.NeedText(missing))
+	}
 	return p, nil
+}
+
+// about is what the engine says of itself as a worker.
+func (e *Engine) about() presence.Worker {
+	host, _ := os.Hostname() // without a name, it is one that has none
+	about := presence.Worker{Version: Version(), Host: host, Process: os.Getpid(), Grants: e.env.host.grants(), Queues: e.config.Queues}
+	switch {
+	case len(about.Queues) > 0:
+	case e.store.local: // nobody else could take them
+		about.Queues = []string{presence.AllQueues}
+	default:
+		about.Queues = []string{dsl.DefaultQueue}
+	}
+	return about
 }

@@ -16,6 +16,8 @@ type TaskEngine struct {
 	// ParentClose says what happens to a child workflow when its parent ends first: cancel (also if empty), terminate or
 	// abandon.
 	ParentClose string
+	// Queue is the task queue from which workers take the task, and those inside it; empty for that of what is around it.
+	Queue string
 	// SoftDeadline is after how long the task is late. It goes on all the same.
 	SoftDeadline *Duration
 	// BackoffList is how long a try waits before each retry, the last one also before those that follow. It takes the place of the
@@ -27,6 +29,7 @@ type TaskEngine struct {
 type WorkflowEngine struct {
 	RunTimeout   *Duration // of one run; the document's timeout is for the whole execution
 	SoftDeadline *Duration // after how long a run is late; it goes on all the same
+	Queue        string    // of its tasks that name none; empty for the default queue
 }
 
 // The values of TaskEngine.ParentClose.
@@ -50,11 +53,12 @@ func (o *object) engine(what string, allowed ...string) *object {
 }
 
 func (o *object) taskEngine() (e TaskEngine) {
-	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose", "softDeadline", "backoffList"); options != nil {
+	if options := o.engine("`swrun` in a task's metadata", "delivery", "parentClose", "queue", "softDeadline", "backoffList"); options != nil {
 		e.AtMostOnce = options.enum("delivery", "at-least-once", "at-most-once") == "at-most-once"
 		e.ParentClose = options.enum("parentClose", ParentCloseCancel, ParentCloseTerminate, ParentCloseAbandon)
 		e.SoftDeadline = options.fixedDuration("softDeadline")
 		e.BackoffList = options.delays("backoffList")
+		e.Queue = options.taskQueue()
 	}
 	return e
 }
@@ -73,8 +77,25 @@ func (o *object) delays(name string) (all []*Duration) {
 	return all
 }
 
+// taskQueue decodes the name of a task queue; null names none.
+func (o *object) taskQueue() string {
+	n := o.value("queue")
+	if n == nil || source.IsNull(n) {
+		return ""
+	}
+	name := o.text("queue")
+	if name == "" {
+		return ""
+	}
+	if err := CheckQueue(name); err != nil {
+		o.p.add(Diagnostic{Code: "SW112", Message: "`queue`: " + err.Error(), Pointer: o.at.Key("queue"), Range: o.p.src.RangeOf(n)})
+	}
+	return name
+}
+
 func (o *object) workflowEngine() (e WorkflowEngine) {
-	if options := o.engine("`swrun` in the document's metadata", "runTimeout", "softDeadline"); options != nil {
+	if options := o.engine("`swrun` in the document's metadata", "queue", "runTimeout", "softDeadline"); options != nil {
+		e.Queue = options.taskQueue()
 		e.RunTimeout, e.SoftDeadline = options.fixedDuration("runTimeout"), options.fixedDuration("softDeadline")
 	}
 	return e

@@ -176,17 +176,6 @@ func (b *Builder) Report(code string, at dsl.Pointer, message string) {
 	b.c.report(code, at, message, "")
 }
 
-// NeedsPerformer notes that the host is to perform a call, and whether it can.
-func (b *Builder) NeedsPerformer(name string, present bool) {
-	p := &b.c.program.performers
-	if !slices.Contains(p.Needed, name) {
-		p.Needed = append(p.Needed, name)
-		if !present {
-			p.Missing = append(p.Missing, name)
-		}
-	}
-}
-
 // Function compiles a function's task as the only child of the task. The same function is compiled once, so that it
 // may call itself.
 func (b *Builder) Function(origin dsl.Pointer, task dsl.Task) *List {

@@ -28,7 +28,9 @@ type Effect struct {
 	Route      Route
 	Detached   bool // nobody waits for it
 	AtMostOnce bool // never to be performed twice: its start has to be stored first
-	Request    Request
+	// Needs is what whoever performs it must have: see Builder.Needs.
+	Needs   []string
+	Request Request
 }
 
 func (m *machine) effectFinished(ev Finished) {
@@ -77,7 +79,7 @@ func (m *machine) startEffect(f *taskFrame, n Next) {
 	m.s.lastEffect++
 	m.s.headChanged = true
 	m.recordedBytes += len(body)
-	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Request: m.newRequest(f, body, 1)}
+	effect := Effect{ID: m.s.lastEffect, Kind: f.node.kind.Kind, Route: f.node.kind.Route, Detached: n.detach, AtMostOnce: f.node.atMostOnce, Needs: m.needs(f), Request: m.newRequest(f, body, 1)}
 	effect.Request.ReadsSecret, effect.Request.Prepared = m.scope.readsSecret, n.value
 	m.result.Effects = append(m.result.Effects, effect)
 	child := m.child(f, n)

@@ -18,6 +18,7 @@ type OpenTask struct {
 	Attempt   int       // of the effect
 	Run       string    // that the effect has started, as namespace/id; empty for none
 	Deferred  bool      // the effect has not begun: see State.DeferEffect
+	Needs     []string  // of whoever performs the effect: see Builder.Needs
 	Until     time.Time // when its wait ends; zero if it does not wait for time
 	Retry     bool      // the wait is for the next attempt of a try
 	Ready     bool      // it can go on at once
@@ -50,6 +51,7 @@ func OpenTasks(p *Program, s *State) []OpenTask {
 		}
 		if f.Effect != nil {
 			o.Effect, o.Attempt, o.Deferred, o.Run = f.Effect.ID, f.Effect.Attempt, f.Effect.Deferred, f.Effect.Run
+			o.Needs = m.needs(f)
 		}
 		all = append(all, o)
 	}

@@ -26,18 +26,9 @@ type Program struct {
 	definitions map[dsl.Pointer]any
 	places      map[*expr.Code]dsl.Pointer // where each expression stands
 	redacted    *redact.Cache              // the values of the secrets that it declares
-	performers  Performers
+	needs       []string                   // of its tasks
+	namesQueue  bool                       // the document or one of its tasks does
 }
-
-// Performers are the calls of a workflow that the host performs, and not this module: their names as documents write them.
-type Performers struct {
-	Needed  []string
-	Missing []string // the needed ones that this host does not have
-}
-
-// Performers returns the calls that hosts perform. A host that does not have all of them can step the program, but is to perform
-// none of its effects: another host may have them.
-func (p *Program) Performers() Performers { return p.performers }
 
 // ErrorAliases returns what types of errors are read as where they are caught.
 func (p *Program) ErrorAliases() errors.Aliases { return p.config.ErrorAliases }
@@ -131,6 +122,7 @@ type node struct {
 	secrets    []string      // that its expressions name
 	soft       *dsl.Duration // metadata.swrun.softDeadline
 	atMostOnce bool          // metadata.swrun.delivery is at-most-once
+	needs      []string      // to perform its effects, beside its queue
 }
 
 // list returns the node's list of that name, or nil.

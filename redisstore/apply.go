@@ -274,6 +274,13 @@ func (b *batch) move(to *subject, of *store.Change) {
 	if of.ChangesQuarantine() {
 		b.countQuarantined(to, &of.To)
 	}
+	removed, added := of.NeedEntries(to.instance)
+	for _, entry := range removed {
+		b.do("ZREM", k.needs, entry)
+	}
+	for _, entry := range added {
+		b.do("ZADD", k.needs, 0, entry)
+	}
 }
 
 // countQuarantined counts a run among those that are quarantined if it is, and takes it out of them otherwise.

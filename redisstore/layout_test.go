@@ -101,6 +101,12 @@ func fill(t *testing.T, s *redisstore.Store) {
 		_, err = s.Promote(ctx, store.Promote{Instances: []store.Instance{instance("g")}, Worker: "w", Died: true})
 		must(err)
 	}
+	_, err = s.Start(ctx, store.Start{Instance: instance("h"), Invocation: []byte("{}")})
+	must(err)
+	needy := claim("h")
+	needy.Release, needy.Needs = true, store.NewNeeds([]store.Need{store.NewNeed("processes")})
+	_, err = s.Commit(ctx, needy)
+	must(err)
 	b := claim("b")
 	b.Status, b.Reason = interpreter.StatusCompleted, "completed"
 	_, err = s.Commit(ctx, b)

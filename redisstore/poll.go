@@ -49,6 +49,7 @@ type polled struct {
 	outbox *redis.XMessageSliceCmd
 	// activities are the first that have a deadline.
 	activities *redis.ZSliceCmd
+	needs      *redis.StringSliceCmd // the first entry; nil if it is known
 }
 
 // read reads up to n of each kind.
@@ -71,7 +72,12 @@ func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, 
 func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w store.Work, at reading, err error) {
 	var r polled
 	seen := s.seen[partition].Load() // before it is asked
-	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) { r.read(ctx, p, &s.keys.partitions[partition], n, expired) })
+	err = s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+		r.read(ctx, p, &s.keys.partitions[partition], n, expired)
+		if _, known := s.needed[partition].at(seen); !known {
+			r.needs = p.ZRange(ctx, s.keys.partitions[partition].needs, 0, 0)
+		}
+	})
 	if err != nil {
 		return w, at, fmt.Errorf("poll partition %d: %w", partition, err)
 	}
@@ -86,6 +92,9 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 		w.Expired, w.Closed = members(r.sets[store.SetClosed].Val(), n)
 	}
 	w.Outbox = outgoing(partition, r.outbox.Val())
+	if w.Needs, err = s.needs(ctx, partition, at.seq, n, r.needs); err != nil {
+		return w, at, err
+	}
 	if err := s.addAllDue(ctx, &w, &r, partition, n); err != nil {
 		return w, at, err
 	}

@@ -61,6 +61,9 @@ func (s *Store) repairAll(ctx context.Context, partition int, entries []entry, d
 		if err != nil {
 			return now, err
 		}
+		if err := s.missingNeeds(ctx, partition, found); err != nil {
+			return now, err
+		}
 		b := s.newBatch(partition, len(found))
 		var changes []*standing
 		for n := range found {
@@ -98,6 +101,7 @@ type standing struct {
 	problems    []string
 	listed      bool                             // it is among all still
 	quarantined bool                             // it is counted so
+	needs       []string                         // its entries of what is needed that are missing
 	at          map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 
@@ -191,6 +195,10 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 	if is.quarantined != (to.Reason == store.Quarantined) {
 		b.countQuarantined(subject, &to)
 		is.wrong("whether it is quarantined was counted wrongly")
+	}
+	for _, entry := range is.needs {
+		b.do("ZADD", k.needs, 0, entry)
+		is.wrong("was missing among what is needed")
 	}
 	place, found := to.Place(), false
 	right := member(is.instance, place)

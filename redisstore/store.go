@@ -28,7 +28,8 @@ type Store struct {
 	log     *slog.Logger
 	records records
 
-	opened        string // another one for each store that is opened
+	needed        []neededNow // in each partition
+	opened        string      // another one for each store that is opened
 	registrations atomic.Uint64
 
 	mu      sync.Mutex

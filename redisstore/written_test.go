@@ -49,7 +49,8 @@ func TestCommandsOfAnIdleWorker(t *testing.T) {
 	}{
 		{"Written", 2, func() error { _, err := s.Written(t.Context()); return err }},
 		{"Written again", 2, func() error { _, err := s.Written(t.Context()); return err }},
-		{"Poll", 9, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }},
+		{"Poll", 10, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }}, // what is needed is not known yet
+		{"Poll again", 9, func() error { _, err := s.Poll(t.Context(), 0, 100, true); return err }},
 		{"Drift", 12, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }}, // the script is sent
 		{"Drift again", 11, func() error { _, err := s.Drift(t.Context(), store.Drift{N: 1000}); return err }},
 		{"Scrub", 10 + 20, func() error { _, err := s.Scrub(t.Context(), store.Scrub{N: 100}); return err }},

@@ -117,7 +117,8 @@ func (h *host) wait(i store.Instance) execution.Outcome {
 // effect is a kind that does what the test wants.
 type effect struct{ detached bool }
 
-func newEffect(_ *interpreter.Builder, t dsl.Task) interpreter.Body {
+func newEffect(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+	b.Needs(interpreter.NeedProcesses)
 	return effect{t.(*dsl.RunShell).Detached}
 }
 

@@ -75,7 +75,7 @@ func (a *activityBody) request(s *interpreter.Scope) (r interpreter.ActivityRequ
 
 func (a *activityBody) evalQueue(s *interpreter.Scope) (string, *errors.Error) {
 	if a.queue == nil {
-		return dsl.DefaultQueue, nil
+		return s.Queue(), nil
 	}
 	queue, err := evalText(s, a.queue, "`queue`")
 	if err != nil {

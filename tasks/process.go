@@ -34,6 +34,7 @@ type processBody struct {
 }
 
 func compileProcess(b *interpreter.Builder, base dsl.RunBase, p dsl.Process) processBody {
+	b.Needs(interpreter.NeedProcesses)
 	return processBody{
 		base:        base,
 		stdin:       b.Value(p.Stdin),

@@ -23,7 +23,7 @@ type workerFlags struct {
 	memory                             string
 	network, secrets, js, logLevel     string
 	processes, files, publish          bool
-	limits                             []string
+	limits, queues                     []string
 	errorTypes                         errorTypeFlags
 	checkInterval, sweepInterval       string
 	recoveryAttempts, scanLimit        int
@@ -52,6 +52,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "runs that perform something at a time")
+	flags.StringArrayVar(&f.queues, "queue", nil, "a task queue whose tasks it performs, or '*' for all (repeatable); default the queue default, and all on a file")
 	flags.StringVar(&f.drain, "drain", worker.DefaultDrain.String(), "how long effects in flight may go on when it is stopped")
 	flags.StringVar(&f.lease, "lease", worker.DefaultLease.String(), "how long after the death of a worker its runs are taken over")
 	flags.StringVar(&f.parkAfter, "park-after", worker.DefaultParkAfter.String(), "shorter waits stay in the worker's memory; they are stored all the same")
@@ -126,7 +127,7 @@ func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, 
 }
 
 func (o *operation) engineConfig(f *workerFlags) (swrun.EngineConfig, error) {
-	c := swrun.EngineConfig{Concurrency: f.concurrency, RecoveryAttempts: f.recoveryAttempts, ScanLimit: f.scanLimit}
+	c := swrun.EngineConfig{Queues: f.queues, Concurrency: f.concurrency, RecoveryAttempts: f.recoveryAttempts, ScanLimit: f.scanLimit}
 	bounds, err := o.limits(f.limits)
 	if err != nil {
 		return c, err

@@ -30,5 +30,7 @@ func Checks() []Check {
 			"A run that has lost its worker again and again at one step is quarantined: its work stops, so that it cannot take down more\nworkers, and only its deadlines are kept. It stays so until somebody releases it. swrun ls --status quarantined lists such runs,\nswrun describe shows the step. Mend what kills the workers, often a lack of memory; then swrun retry lets the run go on."},
 		{"SD012", "versions", "whether all workers are of one version",
 			"While a deployment is upgraded, workers of two versions share its runs, and that works. Afterwards an old one that was forgotten\nlacks what the new one can do, and its corrections. swrun workers shows which is which."},
+		{"SD013", "needs", "whether somebody has what runs wait for",
+			"A task may need a task queue that a worker takes (metadata.swrun.queue, swrun worker --queue), the permission to run processes\n(--allow-processes), or a Go function. It is left to a worker that has what it needs, while its deadlines hold. If no such worker\nis there, it waits; swrun describe says so of each run, and swrun workers shows what each worker has."},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -86,7 +87,31 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	if err != nil {
 		return []Finding{{"SD010", Note, err.Error(), "let the user of the store run PUBSUB NUMSUB"}}
 	}
-	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers)}
+	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers), unserved(ctx, s, presence.Serving(workers))}
+}
+
+// unserved reports what runs wait for that no worker has.
+func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
+	all, err := presence.AllWaiting(ctx, s, workers)
+	if err != nil {
+		return Finding{"SD013", Error, err.Error(), "see whether the server is overloaded"}
+	}
+	runs := 0
+	var first *presence.Waiting
+	for n := range all {
+		if all[n].Workers > 0 {
+			continue
+		}
+		if runs += all[n].Runs; first == nil {
+			first = &all[n]
+		}
+	}
+	if first == nil {
+		return Finding{"SD013", OK, "no run waits for a worker that is not there", ""}
+	}
+	what := fmt.Sprintf("%s for workers that are not there, %s of them for %s for one that %s",
+		terminal.Counted(runs, "run")+" wait", terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
+	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue or --allow-processes"}
 }
 
 // versions reports whether all workers are of one version.

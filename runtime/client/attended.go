@@ -28,7 +28,10 @@ func (c *Client) attend(ctx context.Context, d *Description) {
 			runs = append(runs, *d.Invocation.Family)
 		}
 		all, err := c.workers(ctx)
-		isWorker = len(presence.Serving(all, runs...)) > 0 || err != nil
+		serving := presence.Serving(all, runs...)
+		if isWorker = len(serving) > 0 || err != nil; err == nil {
+			d.workers = append([]presence.Worker{}, serving...)
+		}
 	}
 	d.Gone = d.Lifecycle.Held() && (!isWorker || !d.Lifecycle.Lease.After(d.At))
 	d.NoWorker = !isWorker && !d.Lifecycle.Status.Final()
@@ -58,20 +61,38 @@ func (d *Description) waitsForWorker() string {
 	return text + "."
 }
 
-// needsPerformers says which performers a worker needs for the effects that none has begun, and which of them are missing here.
-func (d *Description) needsPerformers() string {
-	p := d.Program.Performers()
-	waits := slices.ContainsFunc(d.OpenTasks, func(o interpreter.OpenTask) bool {
-		return o.Route == interpreter.RoutePerform && (o.Deferred || o.Effect != 0 && !d.attended())
-	})
-	if len(p.Needed) == 0 || !waits || d.Status == store.Quarantined {
-		return ""
+// waitsForNeeds says what a task waits for that only a worker with what it needs performs, and whether such a worker is there.
+func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
+	text := at + " waits for a worker that " + NeedText(o.Needs)
+	since := ""
+	if at := d.Lifecycle.NeededSince; !at.IsZero() {
+		since = ", for " + duration.FormatRough(max(0, d.At.Sub(at)))
 	}
-	text := " It needs a worker with a performer of " + strings.Join(p.Needed, ", ")
-	if len(p.Missing) > 0 {
-		text += "; this program has none of " + strings.Join(p.Missing, ", ")
+	switch need := store.NewNeed(o.Needs...); {
+	case d.workers == nil:
+	case !slices.ContainsFunc(d.workers, func(w presence.Worker) bool { return w.Has(need) }):
+		text += "; none is there" + since
+	default:
+		text += "; one is there, and has not taken it yet" + since
 	}
-	return text + "."
+	return text
+}
+
+// NeedText says what a worker with some needs does: takes the queue gpu, and may run processes.
+func NeedText(needs []string) string {
+	var all []string
+	for _, need := range needs {
+		if queue, ok := interpreter.NeededQueue(need); ok {
+			all = append(all, "takes the queue "+queue)
+		} else if call, ok := interpreter.NeededCall(need); ok {
+			all = append(all, "has a performer of "+call)
+		} else if need == interpreter.NeedProcesses {
+			all = append(all, "may run processes")
+		} else {
+			all = append(all, "has "+need)
+		}
+	}
+	return strings.Join(all, " and ")
 }
 
 // because says by whom and why the run was cancelled or suspended, after what it explains.

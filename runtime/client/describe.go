@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -39,6 +40,8 @@ type Description struct {
 	Actor        string                           // who has cancelled or suspended it
 	Why          string                           // what it waits for, until when, and whether anything else can move it
 	Then         string                           // what happens when the first deadline passes; empty if there is none
+
+	workers []presence.Worker // that work on it; nil if that is not known
 }
 
 // DescribedDeadline is an active deadline, and what its passing leads to.
@@ -93,7 +96,7 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 		return nil, err
 	}
 	d.describeDeadlines()
-	d.Why, d.Then = d.why()+d.lacksWorker()+d.needsPerformers()+d.mail(unread), d.then()
+	d.Why, d.Then = d.why()+d.lacksWorker()+d.mail(unread), d.then()
 	return d, nil
 }
 
@@ -219,6 +222,8 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting for the run %s that %s has started", o.Run, at)
 	case d.Activities[o.Effect] != nil:
 		return d.waitsForActivity(o, d.Activities[o.Effect], at)
+	case o.Effect != 0 && len(o.Needs) > 0 && d.Lifecycle.Needs != "":
+		return d.waitsForNeeds(at, o)
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():

@@ -94,7 +94,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 		c.Reason, c.Failure = x.reason(), x.failure()
 		c.Wake, c.Deadline = time.Time{}, time.Time{}
 	} else if release {
-		c.Ready = x.draining && !x.parks()
+		c.Ready, c.Needs = x.draining && !x.parks(), x.needs()
 	}
 	return c, x.encodeOutbox(c)
 }

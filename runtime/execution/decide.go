@@ -17,7 +17,7 @@ func (x *Execution) decide(now time.Time) {
 	idle := len(x.inFlight)+unstarted == 0 && !x.again && len(x.queue) == 0
 	wake := x.wake()
 	switch {
-	case (x.Idle || x.unable) && x.hasDetached():
+	case x.Idle && x.hasDetached():
 		x.releaseLater(now)
 	case x.state.Status.Final():
 		x.commit(true)
@@ -27,7 +27,7 @@ func (x *Execution) decide(now time.Time) {
 		x.commit(false)
 	case x.again || len(x.queue) > 0:
 		x.callAt = now
-	case idle && !x.soon(wake, now):
+	case idle && (len(x.lacking) > 0 || !x.soon(wake, now)):
 		x.commit(true)
 	case x.batch.firm || x.batch.leaves() || x.isBlameless() || idle && len(x.batch.history) > 0:
 		x.commit(false)

@@ -41,9 +41,9 @@ type Execution struct {
 	terminated    bool // the cancel that ended it was a terminate
 
 	slots    slots
-	unable   bool // a performer of the program is missing here: the effects are for another owner
-	draining bool // nothing more is started that another owner could start
-	leaving  bool // nothing more is started
+	lacking  []interpreter.Effect // what the owner cannot perform: stored as not begun, for another owner
+	draining bool                 // nothing more is started that another owner could start
+	leaving  bool                 // nothing more is started
 
 	releaseAt time.Time // when an idle owner gives it back, since it would have to perform something
 	callAt    time.Time // the next timer, apart from slots.handOverAt; zero for none
@@ -63,6 +63,8 @@ type Config struct {
 	Late func(time.Duration)
 	// Idle says that the owner performs nothing. What somebody has to perform once it is stored is not stored.
 	Idle bool
+	// Has reports whether the owner has what an effect needs; nil for whatever it needs.
+	Has func(store.Need) bool
 }
 
 // Actions is what the driver of an execution has to do, in this order. What it has done of Cancel, Perform, Yield and Fetch
@@ -122,9 +124,6 @@ func (x *Execution) Invocation() *Invocation { return x.invocation }
 
 // Program returns what the run runs; nil until it is loaded.
 func (x *Execution) Program() *interpreter.Program { return x.program }
-
-// CanPerform reports whether the owner has all performers of the program. An owner that has not needs no slot.
-func (x *Execution) CanPerform() bool { return !x.unable }
 
 // Events returns how many events the run's history has, with those that are not stored yet.
 func (x *Execution) Events() int64 { return x.stored.Records + int64(x.batch.events) }

@@ -35,9 +35,6 @@ func (x *Execution) load(claimed *store.Claimed) {
 func (x *Execution) Loaded(p *interpreter.Program) error {
 	claimed := x.loading.claimed
 	x.program, x.loading = p, loading{}
-	if x.unable = len(p.Performers().Missing) > 0; x.unable {
-		x.slots.taken = false
-	}
 	x.actions.Load, x.callAt = "", time.Time{}
 	x.messagesFirst = claimed.Token.Epoch == 1 && len(claimed.Inbox) > 0
 	if err := x.restore(claimed); err != nil {
@@ -69,7 +66,7 @@ func (x *Execution) giveBackUnloaded() {
 
 // restore makes the execution's state of what is stored.
 func (x *Execution) restore(c *store.Claimed) (err error) {
-	x.stored, x.batch, x.queue, x.slots.deferred = c.Lifecycle, batch{}, nil, nil
+	x.stored, x.batch, x.queue, x.slots.deferred, x.lacking = c.Lifecycle, batch{}, nil, nil, nil
 	x.children = map[interpreter.EffectID]child{}
 	x.restoreActivities(c.Activities)
 	if c.State.Head == nil {
@@ -167,10 +164,10 @@ func (x *Execution) resume() {
 		case i.Error != nil:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case goesOn(e.ID): // or has ended
+		case x.lacks(e) && (i.Deferred || !e.AtMostOnce):
+			x.leave(e)
 		case i.Deferred:
 			x.slots.deferred = append(x.slots.deferred, e)
-		case x.unable && !e.AtMostOnce:
-			x.deferEffect(e)
 		case e.AtMostOnce:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: errors.Communicationf(
 				"it was sent at most once, and nobody knows whether it arrived",

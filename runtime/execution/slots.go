@@ -94,14 +94,10 @@ func (x *Execution) checkSlot() {
 	}
 }
 
-// deferEffect stores an effect as not begun. One that cannot be performed here is handed over at once, since another owner may be
-// there; only if nobody takes it, it waits here.
+// deferEffect stores an effect as not begun.
 func (x *Execution) deferEffect(e interpreter.Effect) {
 	x.state.DeferEffect(e.ID)
 	x.slots.deferred = append(x.slots.deferred, e)
-	if x.unable {
-		x.slots.handOverAt = x.Clock()
-	}
 }
 
 // beginDeferred lets the deferred effects begin, once that is stored.

@@ -183,7 +183,9 @@ func (x *Execution) request(e interpreter.Effect) {
 		x.startChild(e)
 	case e.Route == interpreter.RouteActivity:
 		x.schedule(e)
-	case (e.AtMostOnce || x.unable) && !e.Detached && (!x.slots.taken || x.draining):
+	case x.lacks(e):
+		x.leave(e)
+	case e.AtMostOnce && !e.Detached && (!x.slots.taken || x.draining):
 		x.deferEffect(e)
 	default:
 		x.batch.firm = x.batch.firm || e.AtMostOnce || e.Detached
@@ -201,4 +203,5 @@ func (x *Execution) abandon(id interpreter.EffectID) {
 	is := func(e interpreter.Effect) bool { return e.ID == id }
 	x.batch.effects = slices.DeleteFunc(x.batch.effects, is)
 	x.slots.deferred = slices.DeleteFunc(x.slots.deferred, is)
+	x.lacking = slices.DeleteFunc(x.lacking, is)
 }

@@ -41,6 +41,13 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	if c.ChangesQuarantine() {
 		p.countQuarantined(i, &to)
 	}
+	removed, added := c.NeedEntries(i)
+	for _, entry := range removed {
+		p.Delete(p.prefix + "needs/" + entry)
+	}
+	for _, entry := range added {
+		p.Put(p.prefix+"needs/"+entry, nil)
+	}
 	if to.Held() && to.Lease.After(p.lease(to.Owner)) {
 		p.setLease(to.Owner, to.Lease)
 	}

@@ -18,6 +18,7 @@ import (
 //	outbox-last            number of the newest outbox entry
 //	<set>/<time>/<i>       where runs stand: new, begun, waiting, held, closed (store.Place); the value is the owner
 //	quarantined/<i>        runs that are quarantined, wherever they stand
+//	needs/<need> <time> <i> what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)
 //	lease/<worker>         until when the worker's lease lasts
 //	index/<time>/<i>       every run, in the order of creation
 //	queue/<queue>/<namespace>/<time>/<id> <effect>

@@ -63,7 +63,7 @@ func (p *partition) poll(of, n int, expired bool) store.Work {
 			return false
 		})
 	}
-	w.Outbox = p.outbox(of, 0, n)
+	w.Outbox, w.Needs = p.outbox(of, 0, n), p.needs(n)
 	p.dueActivities(n, &w)
 	return w
 }

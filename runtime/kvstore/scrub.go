@@ -60,6 +60,12 @@ func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 		p.countQuarantined(i, r)
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: whether it is quarantined was counted wrongly", i))
 	}
+	for _, entry := range r.NeedEntries(i) {
+		if _, ok := p.Get(p.prefix + "needs/" + entry); !ok {
+			p.Put(p.prefix+"needs/"+entry, nil)
+			done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing among what is needed", i))
+		}
+	}
 	place := p.placeKey(i, r.Place())
 	if _, ok := p.Get(place); !ok {
 		p.Put(place, []byte(r.Owner))

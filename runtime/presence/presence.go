@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -19,6 +20,8 @@ type Worker struct {
 	Host    string `json:"host"`
 	Process int    `json:"process"` // its id on the host
 	Grants  Grants `json:"grants"`
+	// Queues are the task queues that it takes; AllQueues stands for all.
+	Queues []string `json:"queues,omitempty"`
 	// Runs are those that it works on, and what they start; it works on all runs if there are none.
 	Runs        []store.Instance `json:"runs,omitempty"`
 	Concurrency int              `json:"concurrency"` // runs that perform something at a time; 0 if it performs nothing
@@ -27,6 +30,9 @@ type Worker struct {
 	Since time.Time `json:"since"` // by the store's clock
 	Seen  time.Time `json:"-"`     // when it announced itself last, the same
 }
+
+// AllQueues stands for all task queues.
+const AllQueues = "*"
 
 // Grants is what tasks may use at a worker.
 type Grants struct {
@@ -46,6 +52,26 @@ type Load struct {
 // Serves reports whether the worker works on a run, or on one of several that belong together.
 func (w *Worker) Serves(runs ...store.Instance) bool {
 	return len(w.Runs) == 0 || slices.ContainsFunc(runs, func(i store.Instance) bool { return slices.Contains(w.Runs, i) })
+}
+
+// Has reports whether the worker has what somebody needs to go on with a run.
+func (w *Worker) Has(n store.Need) bool {
+	for _, part := range n.Parts() {
+		if !w.hasPart(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *Worker) hasPart(need string) bool {
+	if queue, ok := interpreter.NeededQueue(need); ok {
+		return slices.Contains(w.Queues, queue) || slices.Contains(w.Queues, AllQueues)
+	}
+	if call, ok := interpreter.NeededCall(need); ok {
+		return slices.Contains(w.Grants.Calls, call)
+	}
+	return need == interpreter.NeedProcesses && w.Grants.Processes
 }
 
 // Serving returns those of some workers that work on a run, or on one of several that belong together.

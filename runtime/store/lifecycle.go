@@ -39,6 +39,9 @@ type Lifecycle struct {
 	Attempts int64 // 0 and 1 both mean that none was tried again
 	Retrying bool
 	Failure  Failure
+	// Needs is what a worker needs to go on with the run; empty for nothing special, or as long as that is not known (Lifecycle.Needed).
+	Needs       Needs
+	NeededSince time.Time
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 
@@ -116,9 +119,9 @@ func Millis(t time.Time) int64 {
 // millisecondOf returns the beginning of the millisecond that a time is in.
 func millisecondOf(t time.Time) time.Time { return Moment(t.UnixMilli()) }
 
-// recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again, or
-// has failed.
-const recordFields, troubleFields = 18, 4
+// recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
+// has failed, or needs something.
+const recordFields, troubleFields = 18, 6
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
@@ -141,11 +144,13 @@ func (r *Lifecycle) String() string {
 	b.moment(r.Closed)
 	b.number(r.Records)
 	b.number(r.Entries)
-	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) {
+	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" {
 		b.number(r.Attempts)
 		b.flag(r.Retrying)
 		b.anyText(r.Failure.Type)
 		b.text(r.Failure.TimeoutKind)
+		b.text(string(r.Needs))
+		b.moment(r.NeededSince)
 	}
 	return string(b[:len(b)-1])
 }
@@ -215,6 +220,7 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	}
 	if len(fields) > recordFields {
 		r.Attempts, r.Retrying, r.Failure = number(18), number(19) != 0, Failure{Type: anyText(20), TimeoutKind: text(21)}
+		r.Needs, r.NeededSince = Needs(text(22)), moment(23)
 	}
 	return r, bad
 }

@@ -90,6 +90,8 @@ type Reader interface {
 	// Outbox returns at most n entries of a partition's outbox, in their order, after the one with the given ID; an empty
 	// one begins at the beginning.
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
+	// Needing returns runs that wait for a need.
+	Needing(context.Context, Needing) ([]Instance, error)
 	// Load returns a run; an unknown one is refused as NoSuch.
 	Load(context.Context, Instance) (Loaded, error)
 	// Inbox returns the first n messages of a run that no owner has consumed; none for a run that is not there.
@@ -166,6 +168,8 @@ type Claim struct {
 	Worker    string        // who claims: letters and digits
 	Nonce     string        // random; part of the tokens
 	Lease     time.Duration // how long that of the worker lasts in the partition, from now on
+	// Has are needs that the worker has: it takes runs too that are not ready, and wait for one of them.
+	Has []Need
 }
 
 // Claimed is a run in the hands of a worker.
@@ -223,6 +227,8 @@ type Commit struct {
 	// AwaitsSlot says that the owner does nothing from now on but wait for a slot: if it is lost, the run is not to blame.
 	AwaitsSlot bool
 	Ready      bool // with Release: there is more to do at once
+	// Needs, with Release and without Ready, is what a worker needs to go on before the time of the run comes.
+	Needs Needs
 }
 
 // Committed is the answer to Commit.
@@ -365,6 +371,7 @@ type Work struct {
 	Next   time.Time  // when the first instance or activity that is not due yet will be; zero for never
 	Lease  time.Time  // when the first lease ends of those that have not ended; zero for never
 	Outbox []Outgoing
+	Needs  []Need // for which runs wait, maybe not all; see Needing
 	// Activities are those that are due, the longest overdue first.
 	Activities []ActivityID
 	Expired    []Instance // closed, the oldest first; see Closed

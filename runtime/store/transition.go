@@ -72,7 +72,8 @@ func (c *Change) ChangesQuarantine() bool {
 
 // Hints reports whether the change makes work for somebody at once.
 func (c *Change) Hints() bool {
-	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || !c.To.Ready.IsZero() && c.To.Ready != c.From.Ready
+	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || !c.To.Ready.IsZero() && c.To.Ready != c.From.Ready ||
+		c.From.Held() && len(c.To.Needed()) > 0
 }
 
 // Transition creates the run.
@@ -113,10 +114,11 @@ func (c *Claim) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 		return nil, NoSuch
 	case r.Held() && r.Nonce == c.Nonce:
 		return &Change{From: r, To: *r, Done: true}, ""
-	case r.Status.Final(), r.Held(), r.Ready.IsZero():
+	case r.Status.Final(), r.Held(), r.Ready.IsZero() && !r.waitsFor(c.Has):
 		return nil, Conflict
 	}
 	to := *r
+	to.setNeeds("", now)
 	to.Epoch++
 	to.Nonce, to.Owner, to.Lease, to.Ready, to.Begun = c.Nonce, c.Worker, later(now, c.Lease), time.Time{}, false
 	if r.Status == interpreter.StatusPending && !now.Before(r.Started) && !reached(r.Deadline, now) {

@@ -64,6 +64,7 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 		r.Owner, r.Closed = "", millisecondOf(c.At)
 	case c.Release:
 		r.Owner = ""
+		r.setNeeds(c.Needs, c.At)
 		if c.Ready || released || r.Unread() && r.Reason != Quarantined {
 			r.Ready, r.Begun = millisecondOf(c.At), true
 		}

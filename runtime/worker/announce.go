@@ -4,13 +4,22 @@ import (
 	"context"
 
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/store"
 )
+
+// about is what the worker says of itself.
+func (c *Config) about() presence.Worker {
+	about := c.About
+	about.Name, about.Concurrency = c.Name, max(c.Concurrency, 0)
+	return about
+}
+
+// has reports whether the worker has what an effect needs. One that performs nothing leaves that to others in any case.
+func (w *Worker) has(n store.Need) bool { return !w.c.Selective || w.about.Has(n) }
 
 // announce says that the worker is there, and what it does, until ctx ends.
 func (w *Worker) announce(ctx context.Context) {
-	about := w.c.About
-	about.Name, about.Concurrency = w.c.Name, max(w.c.Concurrency, 0)
-	a := presence.Announcer{Store: w.c.Store, Worker: about, Load: w.load, Failed: func(err error) {
+	a := presence.Announcer{Store: w.c.Store, Worker: w.about, Load: w.load, Failed: func(err error) {
 		w.c.Log.Warn("the worker could not announce itself; it is tried again", "error", err)
 	}}
 	a.Run(ctx, w.draining)

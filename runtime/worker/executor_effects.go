@@ -25,7 +25,7 @@ func (x *executor) ask(asks bool) bool {
 	case !asks:
 		x.stopWaiting()
 		return false
-	case x.execution.CanPerform() && slots.tryAcquire():
+	case slots.tryAcquire():
 		x.gotSlot()
 		return true
 	case !x.waiting:
@@ -38,7 +38,7 @@ func (x *executor) ask(asks bool) bool {
 
 // freeSlot returns the channel to wait on for a slot; nil if the execution needs none.
 func (x *executor) freeSlot() chan<- struct{} {
-	if !x.execution.Actions().AskSlot || !x.execution.CanPerform() {
+	if !x.execution.Actions().AskSlot {
 		return nil
 	}
 	return x.partition.w.slots.slots

@@ -62,6 +62,8 @@ type Config struct {
 
 	// About is what the worker says of itself; its name, concurrency and load are added.
 	About presence.Worker
+	// Selective leaves effects to other workers that need what About does not grant; otherwise all are performed.
+	Selective bool
 	// Only chooses the runs that this worker runs; nil chooses all.
 	Only func(store.Instance) bool
 	// Changed is called when there may be something new in a partition: in a queue, or in any if the name is empty. It must not block.
@@ -95,6 +97,7 @@ type Worker struct {
 
 	leases leases
 	held   atomic.Int64 // runs in memory
+	about  presence.Worker
 }
 
 // maxBegun bounds the memory for runs that have begun and wait for a slot.
@@ -151,6 +154,7 @@ func New(c Config) *Worker {
 		memory:   effect.NewMemory(c.Memory),
 		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}),
+		about: c.about(),
 	}
 	n := c.Store.Layout().Partitions
 	w.leases.Leases = lease.New[*executor](lease.Config{Worker: c.Name, Length: c.Lease, Poll: c.Poll}, n)

@@ -1,0 +1,82 @@
+package interpreter
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/swrun/swrun/dsl"
+)
+
+// This file says what whoever performs an effect must have, beside what every owner of a run has. Each such thing is a text: what it is, and
+// its name if there are several.
+
+// NeedProcesses is the permission to run shell commands and scripts.
+const NeedProcesses = "processes"
+
+const needQueue, needCall = "queue:", "call:"
+
+// NeedQueue is to take the tasks of a queue; the default queue needs nothing.
+func NeedQueue(queue string) string { return needQueue + queue }
+
+// NeedCall is a performer of a call of that name.
+func NeedCall(name string) string { return needCall + name }
+
+// NeededQueue returns the queue that must be taken; ok is false for another need.
+func NeededQueue(need string) (queue string, ok bool) { return strings.CutPrefix(need, needQueue) }
+
+// NeededCall returns the call that must be performed; ok is false for another need.
+func NeededCall(need string) (call string, ok bool) { return strings.CutPrefix(need, needCall) }
+
+// Needs notes that whoever performs the effects of the task needs something.
+func (b *Builder) Needs(need string) {
+	if !slices.Contains(b.node.needs, need) {
+		b.node.needs = append(b.node.needs, need)
+	}
+	if p := b.c.program; !slices.Contains(p.needs, need) {
+		p.needs = append(p.needs, need)
+	}
+}
+
+// Needs returns what is needed to perform all effects of the program.
+func (p *Program) Needs() []string { return slices.Clone(p.needs) }
+
+// needs returns what is needed to perform the effect of a task.
+func (m *machine) needs(f *taskFrame) []string {
+	if f.node.kind.Route != RoutePerform {
+		return nil
+	}
+	if queue := m.queue(f); queue != dsl.DefaultQueue {
+		return append(slices.Clone(f.node.needs), NeedQueue(queue))
+	}
+	return f.node.needs
+}
+
+// queue returns the task queue of a task: its own, that of the nearest task around it that names one, or that of the document. The queue of a
+// task that calls a function goes before those of the function.
+func (m *machine) queue(f *taskFrame) (queue string) {
+	if !m.p.namesQueue {
+		return dsl.DefaultQueue
+	}
+	for f != nil {
+		calls := f.node.task.Traits().Function != ""
+		if own := f.node.task.Base().Engine.Queue; own != "" && (queue == "" || calls) {
+			queue = own
+		}
+		f = m.taskAround(f)
+	}
+	return cmp.Or(queue, m.p.Workflow.Document.Engine.Queue, dsl.DefaultQueue)
+}
+
+// Queue returns the task queue of the task.
+func (s *Scope) Queue() string { return s.m.queue(s.frame) }
+
+// taskAround returns the task that a task belongs to; nil for one of the workflow itself.
+func (m *machine) taskAround(f *taskFrame) *taskFrame {
+	for around := m.s.frame(f.Parent); around != nil; around = m.s.frame(around.common().Parent) {
+		if t, ok := around.(*taskFrame); ok {
+			return t
+		}
+	}
+	return nil
+}

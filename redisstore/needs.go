@@ -1,0 +1,129 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// neededNow is what was needed in a partition when it had been written to so often: until it is written to again, nobody has to ask.
+type neededNow struct {
+	mu  sync.Mutex
+	of  int64
+	all []store.Need
+}
+
+// at returns what was needed after so many writes, if that is known.
+func (k *neededNow) at(seq int64) (all []store.Need, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.all), k.of == seq
+}
+
+func (k *neededNow) keep(seq int64, all []store.Need) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.of, k.all = seq, slices.Clone(all)
+}
+
+// needs returns at most n needs for which runs of a partition wait that was written to so often; first is the first entry of the index, if it
+// was asked for.
+func (s *Store) needs(ctx context.Context, partition int, seq int64, n int, first *redis.StringSliceCmd) (all []store.Need, err error) {
+	if known, ok := s.needed[partition].at(seq); ok {
+		return known[:min(n, len(known))], nil
+	}
+	var entries []string
+	if first != nil {
+		entries = first.Val()
+	} else if entries, err = s.needEntries(ctx, partition, "", "+", 1); err != nil {
+		return nil, err
+	}
+	for len(entries) > 0 && len(all) < n {
+		need, _ := store.ParseNeedEntry(entries[0])
+		all = append(all, need)
+		if entries, err = s.needEntries(ctx, partition, store.AfterNeedEntries(need), "+", 1); err != nil {
+			return nil, err
+		}
+	}
+	if len(all) < n { // otherwise there may be more
+		s.needed[partition].keep(seq, all)
+	}
+	return all, nil
+}
+
+// needEntries returns at most n entries of the index of what is needed, from one to another.
+func (s *Store) needEntries(ctx context.Context, partition int, from, to string, n int) ([]string, error) {
+	var entries *redis.StringSliceCmd
+	err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
+		entries = p.ZRangeByLex(ctx, s.keys.partitions[partition].needs, &redis.ZRangeBy{Min: "[" + from, Max: to, Count: int64(n)})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask what is needed in partition %d: %w", partition, err)
+	}
+	return entries.Val(), nil
+}
+
+// Needing implements store.Reader. An entry that is not what the record of its run says is deleted: the next scrubbing finds what is missing
+// then.
+func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Instance, err error) {
+	entries, err := s.needEntries(ctx, c.Partition, store.FirstNeedEntry(c.Need), "("+store.AfterNeedEntries(c.Need), c.N)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	for _, entry := range entries {
+		_, i := store.ParseNeedEntry(entry)
+		all = append(all, i)
+	}
+	found, _, err := s.look(ctx, c.Partition, all...)
+	if err != nil {
+		return nil, err
+	}
+	all = nil
+	var wrong []any
+	for n, entry := range entries {
+		_, i := store.ParseNeedEntry(entry)
+		if r := found[n].lifecycle; r != nil && found[n].damaged == nil && slices.Contains(r.NeedEntries(i), entry) {
+			all = append(all, i)
+		} else {
+			wrong = append(wrong, entry)
+		}
+	}
+	if len(wrong) == 0 {
+		return all, nil
+	}
+	return all, s.pipelined(ctx, c.Partition, func(p redis.Pipeliner) { p.ZRem(ctx, s.keys.partitions[c.Partition].needs, wrong...) })
+}
+
+// missingNeeds notes which entries of what runs need are missing. One that is added meanwhile comes with another record.
+func (s *Store) missingNeeds(ctx context.Context, partition int, found []standing) error {
+	var entries []string
+	var of []*standing
+	for n := range found {
+		if is := &found[n]; is.lifecycle != nil && is.damaged == nil {
+			for _, entry := range is.lifecycle.NeedEntries(is.instance) {
+				entries, of = append(entries, entry), append(of, is)
+			}
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	scores := make([]*redis.FloatCmd, len(entries))
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for n, entry := range entries {
+			scores[n] = p.ZScore(ctx, s.keys.partitions[partition].needs, entry)
+		}
+	})
+	for n, entry := range entries {
+		if err == nil && errors.Is(scores[n].Err(), redis.Nil) {
+			of[n].needs = append(of[n].needs, entry)
+		}
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/memstore"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/store"
+	"github.com/swrun/swrun/runtime/worker"
+)
+
+// counted counts what workers ask a store for.
+type counted struct {
+	store.Store
+	mu            sync.Mutex
+	claims, polls int
+}
+
+func (c *counted) Claim(ctx context.Context, claim store.Claim) ([]store.Claimed, error) {
+	c.mu.Lock()
+	c.claims++
+	c.mu.Unlock()
+	return c.Store.Claim(ctx, claim)
+}
+
+func (c *counted) Poll(ctx context.Context, partition, n int, expired bool) (store.Work, error) {
+	c.mu.Lock()
+	c.polls++
+	c.mu.Unlock()
+	return c.Store.Poll(ctx, partition, n, expired)
+}
+
+// takes runs a worker that takes some queues, and may run processes or not.
+func (h *host) takes(queues string, processes bool) (stop func()) {
+	return h.work(worker.Config{
+		Selective: true, Drain: time.Millisecond, About: presence.Worker{Queues: strings.Fields(queues), Grants: presence.Grants{Processes: processes}},
+	})
+}
+
+// describedBy describes a run with what is known of the workers.
+func (h *host) describedBy(i store.Instance) *client.Description {
+	h.Helper()
+	c := client.Config{Store: h.store, Compile: h.compile, Workers: func(ctx context.Context) ([]presence.Worker, error) { return presence.Workers(ctx, h.store) }}
+	d, err := client.New(c).Describe(h.Context(), i)
+	h.must(err)
+	return d
+}
+
+// TestPromise64 and 63, 65, 73: a task is performed by a worker that takes its queue: its own, that of the task around it, or that of the
+// document; the queue of a call goes before that of the function. Any worker keeps its deadlines, and goes on with it afterwards.
+func TestPromise64(t *testing.T) {
+	inQueue := func(queue string) string { return "metadata: {swrun: {queue: " + queue + "}}" }
+	const shell = "run: {shell: {command: x}}"
+	for _, c := range []struct{ name, document string }{
+		{"of the task", "do: [{a: {" + shell + ", " + inQueue("gpu") + "}}]"},
+		{"of the task around it", "do: [{o: {do: [{a: {" + shell + "}}], " + inQueue("gpu") + "}}]"},
+		{"of a branch", "do: [{o: {fork: {branches: [{b: {do: [{a: {" + shell + "}}], " + inQueue("gpu") + "}}]}}}]"},
+		{"of the document", "{metadata: {swrun: {queue: gpu}}}\ndo: [{a: {" + shell + "}}]"},
+		{"of the task before the document", "{metadata: {swrun: {queue: other}}}\ndo: [{a: {" + shell + ", " + inQueue("gpu") + "}}]"},
+		{"null inherits", "{metadata: {swrun: {queue: gpu}}}\ndo: [{a: {" + shell + ", " + inQueue("null") + "}}]"},
+		{"at most once", "do: [{a: {" + shell + ", metadata: {swrun: {queue: gpu, delivery: at-most-once}}}}]"},
+		{"of a function", "use: {functions: {f: {" + shell + ", " + inQueue("gpu") + "}}}\ndo: [{a: {call: f}}]"},
+		{"of the call before the function", "use: {functions: {f: {" + shell + ", " + inQueue("other") + "}}}\ndo: [{a: {call: f, " + inQueue("gpu") + "}}]"},
+		{"after a wait", "do: [{w: {wait: PT3S}}, {a: {" + shell + ", " + inQueue("gpu") + "}}]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				performed := 0
+				h.perform = func(context.Context, interpreter.Request) (any, error) { performed++; return "done", nil }
+				defer h.takes("default other", true)()
+				i := h.start(c.document, client.StartOptions{})
+				time.Sleep(time.Minute)
+				if performed > 0 {
+					t.Fatal("it was performed by a worker that does not take its queue")
+				}
+				const want = "waits for a worker that may run processes and takes the queue gpu; none is there, for "
+				if d := h.describedBy(i); !strings.Contains(d.Why, want) {
+					t.Errorf("it is described so: %q, want %q", d.Why, want)
+				}
+				defer h.takes("gpu", true)()
+				if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed != 1 {
+					t.Errorf("it ends as %+v, and was performed %d times", o, performed)
+				}
+			})
+		})
+	}
+}
+
+// TestDefaultQueue: what names the default queue is performed by those who take it.
+func TestDefaultQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.perform = func(context.Context, interpreter.Request) (any, error) { return "done", nil }
+		defer h.takes("default", true)()
+		i := h.start("{metadata: {swrun: {queue: gpu}}}\ndo: [{a: {run: {shell: {command: x}}, metadata: {swrun: {queue: default}}}}]", client.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted {
+			t.Errorf("it ends as %+v", o)
+		}
+	})
+}
+
+// TestPromise139 and 140, 141: a task that needs a permission is left to a worker that has it. Nothing of it runs before, its deadlines hold,
+// and workers that do not have it do not ask for it again and again.
+func TestPromise139(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		calls := &counted{Store: h.store}
+		h.store = calls
+		performed := 0
+		h.perform = func(context.Context, interpreter.Request) (any, error) { performed++; return "done", nil }
+		defer h.takes("*", false)()
+		timed := h.start("timeout: {after: PT10M}\ndo: [{a: "+task+"}]", client.StartOptions{ID: "timed"})
+		caught := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, timeout: {after: PT5M}}}], catch: {do: [{c: {set: {caught: true}}}]}}}]", client.StartOptions{ID: "caught"})
+		patient := h.start("do: [{a: "+task+"}]", client.StartOptions{ID: "patient"})
+		time.Sleep(time.Minute)
+		claims, polls := calls.claims, calls.polls
+		time.Sleep(2 * time.Minute)
+		if claims != calls.claims || calls.polls-polls > 20 {
+			t.Errorf("while nothing happens, there are %d claims and %d polls", calls.claims-claims, calls.polls-polls)
+		}
+		time.Sleep(time.Hour)
+		if o := h.wait(timed); !o.TimedOut {
+			t.Errorf("one whose time is over ends as %+v", o)
+		}
+		if o := h.wait(caught); o.Status != interpreter.StatusCompleted {
+			t.Errorf("one that catches it ends as %+v", o)
+		}
+		if d := h.describedBy(patient); performed > 0 || !strings.Contains(d.Why, "waits for a worker that may run processes; none is there, for 1h") {
+			t.Errorf("it was performed %d times, and is described so: %q", performed, d.Why)
+		}
+		h.must(h.client.Suspend(t.Context(), patient, ""))
+		time.Sleep(time.Second)
+		h.must(h.client.Resume(t.Context(), patient, ""))
+		time.Sleep(time.Second)
+		defer h.takes("default", true)()
+		if o := h.wait(patient); o.Status != interpreter.StatusCompleted || performed != 1 {
+			t.Errorf("it ends as %+v, and was performed %d times", o, performed)
+		}
+	})
+}
+
+// TestNeedsOfBranches: branches of a run that need different things are performed by those who have them, one after the other.
+func TestNeedsOfBranches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{T: t, store: memstore.New(memstore.Config{Partitions: 1})}
+		h.client = client.New(client.Config{Store: h.store, Compile: h.compile})
+		var mu sync.Mutex
+		performed := 0
+		h.perform = func(context.Context, interpreter.Request) (any, error) {
+			time.Sleep(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			performed++
+			return "done", nil
+		}
+		branch := func(name, queue string) string {
+			return "{" + name + ": {run: {shell: {command: x}}, metadata: {swrun: {queue: " + queue + "}}}}"
+		}
+		i := h.start("do: [{f: {fork: {branches: ["+branch("x", "a")+", "+branch("y", "b")+", "+branch("z", "c")+", {w: {wait: PT10S}}]}}}]", client.StartOptions{})
+		for _, queue := range []string{"a", "b", "c"} {
+			defer h.takes(queue, true)()
+		}
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed != 3 {
+			t.Errorf("it ends as %+v, and was performed %d times", o, performed)
+		}
+		l, err := h.store.Load(t.Context(), i)
+		if err != nil || l.Lifecycle.Version > 20 || l.Lifecycle.Deaths > 0 {
+			t.Errorf("it is stored as %+v, %v", l.Lifecycle, err)
+		}
+	})
+}
