@@ -35,6 +35,7 @@ func lists() []list {
 		{
 			of: "a language of scripts", example: strings.NewReplacer(), names: regexp.MustCompile(`(?i)python`),
 			others: []string{
+				"examples/activity/worker_test.go",
 				"dsl/testdata/valid/everything.yaml",          // any language
 				"redact/spelling.go", "redact/redact_test.go", // how Python spells a secret in HTML
 			},

@@ -14,5 +14,6 @@
 //     bounds what is performed at a time, and brings messages and starts of children to where they belong.
 //     The package simulation drives the same executions and leases in virtual time.
 //   - effect performs effects for worker and local alike, and gives up on what does not end.
+//   - activity decides what becomes of the activities that outside workers perform, and matching hands them out. activity is pure.
 //   - client starts runs, awaits, commands, lists and describes them. It needs no worker in its process.
 package runtime
