@@ -15,6 +15,8 @@ type Event interface{ event() }
 // Start begins the run with its raw input.
 type Start struct {
 	Input any
+	// Actor is who has started it; empty if that is not known, or another run has.
+	Actor string
 	// Deadlines are the run's own besides the document's timeout.
 	Deadlines []Deadline
 	// TimeoutReplaced leaves the document's timeout out, because one of Deadlines replaces it.
@@ -103,7 +105,7 @@ func (m *machine) start(ev Start) {
 	if err := m.checkSize(limits.Input, input); err != nil {
 		input, invalid = nil, err // what is too large to work with is too large for the history
 	}
-	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines, Run: ev.By})
+	m.record(HistoryEvent{Type: WorkflowStarted, Actor: ev.Actor, Data: input, Deadlines: s.Deadlines, Run: ev.By})
 	if invalid != nil {
 		m.fault(invalid.At("/"))
 		return

@@ -27,7 +27,7 @@ type HistoryEvent struct {
 	Run string `json:"run,omitempty"`
 	// Data is the raw input of what started, or the output of what completed.
 	Data any `json:"data,omitempty"`
-	// Actor is who gave the command that this is about; empty if nobody outside did.
+	// Actor is who gave the command that this is about, or started the run; empty if nobody outside did.
 	Actor string `json:"actor,omitempty"`
 	// Error is what faulted or was caught, or the reason why something was cancelled.
 	Error *errors.Error `json:"error,omitempty"`

@@ -385,6 +385,9 @@ func TestCommandsAreAudited(t *testing.T) {
 	if d := g.send("GET", run, "", "Authorization", ada).Body.String(); !strings.Contains(d, `"actor":"ada"`) || !strings.Contains(d, `"reason":"nobody wants it"`) {
 		t.Errorf("the run is described as %s", d)
 	}
+	if d := g.send("GET", run, "", "Authorization", ada).Body.String(); !strings.Contains(d, `"startedBy":"ada"`) {
+		t.Errorf("the run is described as %s", d)
+	}
 }
 
 // mustWork works on the runs of the server until one has ended.

@@ -65,11 +65,16 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 		if err != nil {
 			return err
 		}
-		if parent, ok := p.env("TRACEPARENT"); ok {
-			ctx = client.WithTraceParent(ctx, parent)
-		}
-		return do(client.WithActor(ctx, p.actor()), &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
+		return do(ctx, &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
 	})
+}
+
+// attributed returns a context whose commands are those of the user, and whose starts belong to the trace that the environment names.
+func (p *program) attributed(ctx context.Context) context.Context {
+	if parent, ok := p.env("TRACEPARENT"); ok {
+		ctx = client.WithTraceParent(ctx, parent)
+	}
+	return client.WithActor(ctx, p.actor())
 }
 
 // actor is who gives the commands of this program: a user of this machine.

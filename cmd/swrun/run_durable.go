@@ -34,7 +34,7 @@ func (f *runFlags) durable() bool { return f.id != "" || f.store.url != "" }
 
 // runDurable starts the run, or takes it up, and prints how it ended.
 func (j *job) runDurable() (err error) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(j.program.attributed(context.Background()))
 	defer cancel()
 	if err := j.document.Check(swrun.CheckConfig{Host: j.host, Fetch: true}); err != nil {
 		return refused(j.document)

@@ -230,7 +230,7 @@ func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore
 			err = fmt.Errorf("close the store: %w", closing)
 		}
 	}()
-	err = refusalError(do(ctx, s))
+	err = refusalError(do(p.attributed(ctx), s))
 	if signal := interrupted(); signal != nil && err != nil {
 		return quietExit(signalExit(signal))
 	}

@@ -42,6 +42,7 @@ type Run struct {
 	Attention    string            `json:"attention,omitempty"`   // why somebody should look at it: retrying or quarantined
 	Attempts     int64             `json:"attempts,omitempty"`    // of the task that was tried most often, if one was tried again
 	BusinessKey  string            `json:"businessKey,omitempty"`
+	StartedBy    string            `json:"startedBy,omitempty"` // who has started it, if that was not another run
 	Labels       map[string]string `json:"labels,omitempty"`
 	Parent       string            `json:"parent,omitempty"`
 	ForkedFrom   string            `json:"forkedFrom,omitempty"`
@@ -96,7 +97,7 @@ func NewRun(listed *filter.Run) Run {
 	r, info := &listed.Lifecycle, listed.Invocation
 	run := Run{
 		Started: NewStarted(listed.Instance), Workflow: info.Workflow.String(), Status: listed.Status(), Definition: info.Definition, Records: r.Records,
-		BusinessKey: info.BusinessKey, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
+		BusinessKey: info.BusinessKey, StartedBy: info.Actor, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
 		NextWakeAt: Time(r.Wake), DeadlineAt: Time(r.Deadline), WorkersLost: int(r.Deaths),
 		ErrorType: r.Failure.Type, TimeoutKind: r.Failure.TimeoutKind, Attempts: r.Attempts, Attention: listed.Attention(),
 	}

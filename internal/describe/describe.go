@@ -81,7 +81,11 @@ func start(line func(name, format string, args ...any), d *client.Description) {
 	if n := d.State.RunNumber(); n > 1 {
 		line("Run no.:", "%d of this execution", n)
 	}
-	line("Created:", "%s", api.Time(d.Lifecycle.Created))
+	by := ""
+	if d.Invocation.Actor != "" {
+		by = ", by " + d.Invocation.Actor
+	}
+	line("Created:", "%s%s", api.Time(d.Lifecycle.Created), by)
 	if d.Invocation.BusinessKey != "" {
 		line("Key:", "%s", d.Invocation.BusinessKey)
 	}

@@ -158,7 +158,7 @@ func TestOneRunIsOneTrace(t *testing.T) {
 }
 
 // TestTracesOfTheirOwn: runs that nobody has traced before have traces of their own, which do not change; a start that is repeated in another
-// trace is the same start.
+// trace, or by somebody else, is the same start.
 func TestTracesOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTraced(t)
@@ -166,7 +166,7 @@ func TestTracesOfTheirOwn(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			d := x.parse("name: " + name + ", version: 1.0.0}\ndo: [{only: {set: {x: 1}}}]")
 			for _, header := range []string{"", "nonsense", "00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01", parent} {
-				run, err := e.StartDocument(client.WithTraceParent(t.Context(), header), d, nil, swrun.StartOptions{ID: "r-" + name})
+				run, err := e.StartDocument(client.WithActor(client.WithTraceParent(t.Context(), header), "actor"+header), d, nil, swrun.StartOptions{ID: "r-" + name})
 				if err != nil {
 					t.Fatal(err)
 				}

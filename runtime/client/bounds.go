@@ -56,7 +56,7 @@ func excessError(e *execution.Excess, namespace string) error {
 }
 
 // again reports whether a start is that of a run that is there, but for what was set meanwhile, which holds for new
-// runs, and for the trace that it belongs to.
+// runs, for the trace that it belongs to, and for who asks.
 func (c *Client) again(ctx context.Context, i store.Instance, info execution.Invocation) (bool, error) {
 	l, err := c.store.Load(ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {
@@ -69,7 +69,7 @@ func (c *Client) again(ctx context.Context, i store.Instance, info execution.Inv
 	if err != nil {
 		return false, err
 	}
-	info.Settings, info.TraceParent = theirs.Settings, theirs.TraceParent
+	info.Settings, info.TraceParent, info.Actor = theirs.Settings, theirs.TraceParent, theirs.Actor
 	mine, err := json.Marshal(&info)
 	return bytes.Equal(mine, l.Invocation), err
 }

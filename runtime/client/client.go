@@ -189,7 +189,10 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	}
 	info := execution.Invocation{
 		Workflow: r, Definition: digest, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
-		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, TimeoutsFromAccept: o.TimeoutsFromAccept, TraceParent: TraceParent(ctx),
+		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, TimeoutsFromAccept: o.TimeoutsFromAccept, TraceParent: TraceParent(ctx), Actor: Actor(ctx),
+	}
+	if err := text("actor", limits.Actor, info.Actor, c.limits); err != nil {
+		return Begun{Instance: i}, err
 	}
 	started, err := c.start(ctx, i, info, o)
 	if store.RefusedAs(err) == store.Conflict && o.OnDuplicate == OnDuplicateReturnExisting {

@@ -33,8 +33,10 @@ type Invocation struct {
 	Parent             *Parent `json:"p,omitempty"`
 	// Origin is the run that has started it and does not wait for it.
 	Origin *store.Instance `json:"o,omitempty"`
-	// TraceParent names the span that has led to the start, as the header `traceparent` does; empty if none is known. It is no part of what
-	// makes a start the same as another one.
+	// Actor is who has started it; empty if that is not known, or another run has. Like TraceParent it is no part of what makes a start the
+	// same as another one.
+	Actor string `json:"b,omitempty"`
+	// TraceParent names the span that has led to the start, as the header `traceparent` does; empty if none is known.
 	TraceParent string      `json:"t,omitempty"`
 	Depth       int         `json:"n,omitempty"` // how many workflows have started one another before it
 	Fork        *ForkedFrom `json:"q,omitempty"` // nil unless it goes on from a task of another run
@@ -131,7 +133,7 @@ func share(n, partitions int) int {
 func (i *Invocation) Start(p *interpreter.Program, r store.Lifecycle) interpreter.Start {
 	accepted := r.Created
 	ev := interpreter.Start{
-		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout != 0 || !i.Deadline.IsZero(), StartedAt: r.Started, Depth: i.Depth,
+		Input: i.Input.V, TimeoutReplaced: i.ExecutionTimeout != 0 || !i.Deadline.IsZero(), StartedAt: r.Started, Depth: i.Depth, Actor: i.Actor,
 	}
 	from := ev.StartedAt
 	if i.TimeoutsFromAccept {
