@@ -1,0 +1,77 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/swrun/swrun/internal/api"
+)
+
+// TestWorkflows deploys, reads and deletes workflows, and holds what is refused.
+func TestWorkflows(t *testing.T) {
+	d := mustDeployment(t)
+	d.mustDeploy(t, "wait", waits)
+	const path = "/v1/workflows/demo/wait/1.0.0"
+	if a := d.ask(t, "PUT", path, document("wait", "1.0.0", waits)); a.StatusCode != http.StatusOK {
+		t.Errorf("the same again: %s: %s", a.Status, a.body)
+	}
+	d.ask(t, "PUT", path, document("wait", "1.0.0", echoes)).isProblem(t, http.StatusConflict, "already-deployed")
+	if a := d.ask(t, "PUT", "/v1/workflows/demo/wait/1.10.0", document("wait", "1.10.0", waits)); a.Header.Get("Location") != "/v1/workflows/demo/wait/1.10.0" {
+		t.Errorf("%s: %s", a.Status, a.body)
+	}
+	latest := mustRead[api.DeployedWorkflow](t, d.ask(t, "GET", "/v1/workflows/demo/wait", ""), http.StatusOK)
+	if latest.Version != "1.10.0" || !latest.Latest || fmt.Sprint(latest.Versions) != "[1.10.0 1.0.0]" {
+		t.Errorf("%+v", latest)
+	}
+	for name, c := range map[string]struct {
+		body    string
+		status  int
+		problem string
+	}{
+		"nothing":          {"", 400, "invalid-request"},
+		"blanks":           {" \n", 422, "invalid-document"},
+		"null":             {"null", 422, "invalid-document"},
+		"another name":     {document("other", "1.0.0", waits), 422, "invalid-request"},
+		"a faulty one":     {document("wait", "1.0.0", "do:\n- a: {wiat: {seconds: 1}}\n"), 422, "invalid-document"},
+		"two documents":    {document("wait", "1.0.0", waits) + "---\na: 1\n", 422, "invalid-document"},
+		"a deep one":       {strings.Repeat("[", 100_000), 422, "invalid-document"},
+		"a huge one":       {"# " + strings.Repeat("x", 1<<20) + "\n" + document("wait", "1.0.0", waits), 422, "invalid-document"},
+		"too many bytes":   {strings.Repeat("x", 3<<20), 413, "too-large"},
+		"itself":           {"&a [*a]", 422, "invalid-document"},
+		"a file of others": {document("wait", "1.0.0", "input: {schema: {resource: {endpoint: 'file:///etc/passwd'}}}\n"+waits), 422, "invalid-document"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := d.ask(t, "PUT", path, c.body).isProblem(t, c.status, c.problem)
+			if c.problem == "invalid-document" && (len(p.Diagnostics) == 0 || p.Diagnostics[0].Line == 0) {
+				t.Errorf("%+v", p)
+			}
+			if strings.Contains(fmt.Sprint(p), "root:") {
+				t.Errorf("it tells what is in a file: %+v", p)
+			}
+			if c.status == http.StatusUnprocessableEntity && c.problem == "invalid-document" {
+				found := mustRead[api.Findings](t, d.ask(t, "POST", "/v1/validate", c.body), http.StatusOK)
+				if len(found.Diagnostics) == 0 {
+					t.Error("validate finds nothing")
+				}
+			}
+		})
+	}
+	location := d.mustStart(t, "wait:1.0.0", "one")
+	d.ask(t, "DELETE", path, "").isProblem(t, http.StatusConflict, "conflict")
+	d.ask(t, "POST", location+"/cancel", "")
+	d.ask(t, "GET", location+"/output?wait=30s", "")
+	if a := d.ask(t, "DELETE", path, ""); a.StatusCode != http.StatusNoContent {
+		t.Errorf("%s: %s", a.Status, a.body)
+	}
+	d.ask(t, "DELETE", path, "").isProblem(t, http.StatusNotFound, "not-found")
+	d.ask(t, "GET", path, "").isProblem(t, http.StatusNotFound, "not-found")
+	d.ask(t, "POST", "/v1/runs", `{"workflow": "demo/wait:1.0.0"}`).isProblem(t, http.StatusNotFound, "not-deployed")
+	if run := mustRead[api.Description](t, d.ask(t, "GET", location, ""), http.StatusOK); run.ID != "one" {
+		t.Errorf("%+v", run)
+	}
+	if a := d.ask(t, "PUT", path, document("wait", "1.0.0", echoes)); a.StatusCode != http.StatusCreated {
+		t.Errorf("another one under the same version: %s: %s", a.Status, a.body)
+	}
+}
