@@ -38,6 +38,9 @@ func (r Past) Before(task Path) (*State, time.Time, error) {
 		if e.State == nil || e.begins(task) {
 			m := &machine{p: p, s: s, now: e.At, until: task}
 			m.step(e.cause(start))
+			if !e.repeats(m.result.History, m.reached) {
+				return nil, e.At, errors.New("its history does not repeat itself here: maybe a secret that it reads is missing")
+			}
 			if m.reached && e.withholds() {
 				return nil, e.At, errors.New("it began together with the end of a call whose result may hold a secret, which no history keeps: choose the task before it")
 			}
@@ -56,6 +59,20 @@ func (r Past) Before(task Path) (*State, time.Time, error) {
 		}
 	}
 	return nil, time.Time{}, errors.New("its history has no beginning of the task")
+}
+
+// repeats reports whether a step has led to the same events again, or to the first of them if it has stopped before its end. Where
+// something is missing that a run needs, such as a secret, it would take another way.
+func (e HistoryStep) repeats(events []HistoryEvent, stopped bool) bool {
+	if len(events) > len(e.Events) || !stopped && len(events) < len(e.Events) {
+		return false
+	}
+	for n, r := range events {
+		if r.Type != e.Events[n].Type || r.Path != e.Events[n].Path {
+			return false
+		}
+	}
+	return true
 }
 
 // begins reports whether an occurrence of a task began in the step.

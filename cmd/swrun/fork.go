@@ -14,6 +14,7 @@ import (
 func (p *program) forkCommand() *cobra.Command {
 	f, r := &operateFlags{}, api.ForkRequest{}
 	var input []string
+	var secrets string
 	cmd := &cobra.Command{
 		Use: "fork RUN", Short: "Go on from a task of a run as another run; the run itself stays as it is",
 		Example: `  swrun fork order-7                                  # from the task at which it failed
@@ -33,12 +34,17 @@ again, with other idempotency keys: fork lists those of the run. On another vers
 				}
 				r.Input = &v
 			}
+			var err error
+			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
+				return err
+			}
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.fork(ctx, args[0], r) })
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
 	f.within(cmd)
 	flags := cmd.Flags()
+	flags.StringVar(&secrets, "secrets", "", "file of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>): its history is repeated")
 	flags.StringVar(&r.ID, "id", "", "of the fork; default that of the run with a number")
 	flags.StringVar(&r.From, "from", "", "the pointer of the task from which it goes on, such as /do/1/pay; default the one at which it failed")
 	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest; default the definition that the run has")

@@ -59,6 +59,9 @@ func (p *program) operate(f *operateFlags, do func(context.Context, *operation) 
 	if err := new(errorTypeFlags).apply(p, &host); err != nil {
 		return err
 	}
+	if p.secrets != nil {
+		host.Secrets = p.secrets.Lookup
+	}
 	f.looks = !f.makes
 	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
 		engine, err := swrun.NewEngine(s.Store, swrun.EngineConfig{Host: host})
