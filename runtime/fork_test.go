@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,9 +46,8 @@ func TestForkFromTheFailedTask(t *testing.T) {
 		"all of its attempts again": {`do: [{t: {try: [{c: ` + task + `}], catch: {retry: {delay: PT1S, limit: {attempt: {count: 2}}}}}}]`, "/do/0/t/try/0/c", client.StartOptions{}, nil, "done"},
 		"in a catch":                {`do: [{t: {try: [{r: {raise: {error: {type: "https://a.b/c", status: 400}}}}], catch: {as: e, do: [{c: ` + task + `}, {s: {set: {status: "${ $e.status }"}}}]}}}]`, "/do/0/t/catch/do/0/c", client.StartOptions{}, nil, map[string]any{"status": 400}},
 		"a branch of a fork":        {`do: [{f: {fork: {branches: [{a: {wait: PT5S}}, {b: {do: [{c: ` + task + `}]}}]}}}]`, "/do/0/f/fork/branches/1/b/do/0/c", client.StartOptions{}, nil, []any{map[string]any{}, "done"}},
-		"its time was over":         {`do: [{w: {wait: PT2S}}, {c: ` + task + `}]`, "/do/1/c", client.StartOptions{ExecutionTimeout: 5 * time.Second}, func(h *host, _ store.Instance) { h.perform = hanging }, "done"},
+		"its time was over":         {`do: [{w: {wait: PT2S}}, {c: ` + task + `}]`, "/do/1/c", client.StartOptions{ExecutionTimeout: 5 * time.Second}, func(*host, store.Instance) {}, "done"},
 		"it was cancelled": {`do: [{w: {wait: PT2S}}, {c: ` + task + `}]`, "/do/1/c", client.StartOptions{}, func(h *host, i store.Instance) {
-			h.perform = hanging
 			time.Sleep(3 * time.Second)
 			_ = h.client.Cancel(h.Context(), i, "") // the wait reports if it does not end
 		}, "done"},
@@ -55,9 +55,15 @@ func TestForkFromTheFailedTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
-				h.perform = func(context.Context, interpreter.Request) (any, error) { return nil, errors.Runtimef("broken") }
-				if c.fails != nil {
-					h.perform = hanging
+				var fixed atomic.Bool
+				h.perform = func(ctx context.Context, r interpreter.Request) (any, error) {
+					switch {
+					case fixed.Load():
+						return effortless(ctx, r)
+					case c.fails != nil:
+						return hanging(ctx, r)
+					}
+					return nil, errors.Runtimef("broken")
 				}
 				defer h.work(worker.Config{})()
 				i := h.start(c.document, c.options)
@@ -66,7 +72,7 @@ func TestForkFromTheFailedTask(t *testing.T) {
 				}
 				o := h.wait(i)
 				before := h.record(i)
-				h.perform = effortless
+				fixed.Store(true)
 				forked := h.mustFork(i, client.ForkOptions{})
 				if string(forked.Task) != c.from || len(forked.Repeats) == 0 {
 					t.Errorf("it goes on from %s and repeats %v", forked.Task, forked.Repeats)
