@@ -38,7 +38,7 @@ func Compile(w *dsl.Workflow, config Config) (*Program, dsl.Diagnostics) {
 	c.program.input = c.input(b, w.Input)
 	c.program.output = c.output(b, w.Output)
 	c.program.timeout = c.timeout(b, w.Timeout)
-	c.program.namesQueue = w.Document.Engine.Queue != ""
+	c.program.needsQueue(w.Document.Engine.Queue)
 	c.compileExtensions()
 	if d, unsupported := w.Evaluate.Unsupported(); unsupported {
 		c.add(d)
@@ -108,7 +108,7 @@ func (c *compiler) task(n *node, siblings dsl.TaskList) *node {
 	}
 	n.timeout = c.timeout(b, base.Timeout)
 	n.atMostOnce, n.soft = base.Engine.AtMostOnce, base.Engine.SoftDeadline
-	c.program.namesQueue = c.program.namesQueue || base.Engine.Queue != ""
+	c.program.needsQueue(base.Engine.Queue)
 	if jump := b.Jump(base.Pointer, base.Then); jump != nil {
 		n.then = *jump
 	}

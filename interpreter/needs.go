@@ -38,6 +38,17 @@ func (b *Builder) Needs(need string) {
 	}
 }
 
+// needsQueue notes a task queue that the document names.
+func (p *Program) needsQueue(queue string) {
+	if queue == "" {
+		return
+	}
+	p.namesQueue = true
+	if need := NeedQueue(queue); queue != dsl.DefaultQueue && !slices.Contains(p.needs, need) {
+		p.needs = append(p.needs, need)
+	}
+}
+
 // Needs returns what is needed to perform all effects of the program.
 func (p *Program) Needs() []string { return slices.Clone(p.needs) }
 

@@ -53,9 +53,9 @@ func (o *operation) workers(ctx context.Context) error {
 }
 
 func (o *operation) workerTable(all []api.Worker) error {
-	table := terminal.NewTable(o.out, "NAME", "HOST", "PROCESS", "VERSION", "SINCE", "MAY USE", "RUNS", "SEEN")
+	table := terminal.NewTable(o.out, "NAME", "HOST", "PROCESS", "VERSION", "SINCE", "QUEUES", "MAY USE", "RUNS", "SEEN")
 	for _, w := range all {
-		table.Row(w.Name, cmp.Or(w.Host, "-"), fmt.Sprint(w.Process), w.Version, o.ago(w.Since), grants(w.Grants), workerLoad(w), o.ago(w.SeenAt))
+		table.Row(w.Name, cmp.Or(w.Host, "-"), fmt.Sprint(w.Process), w.Version, o.ago(w.Since), cmp.Or(shorten.To(strings.Join(w.Queues, ", "), maxGrant), "-"), grants(w.Grants), workerLoad(w), o.ago(w.SeenAt))
 	}
 	if err := table.Flush(); err != nil || len(all) > 0 {
 		return err

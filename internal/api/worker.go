@@ -11,6 +11,7 @@ type Worker struct {
 	Since   string       `json:"since" doc:"From when on it is there."`
 	SeenAt  string       `json:"seenAt" doc:"When it announced itself last, which it does every ten seconds."`
 	Grants  WorkerGrants `json:"grants" doc:"What tasks may use there."`
+	Queues  []string     `json:"queues" doc:"The task queues that it takes; * stands for all."`
 	Runs    []string     `json:"runs,omitempty" doc:"The runs that it works on, and what they start; absent if it works on all."`
 
 	Concurrency int  `json:"concurrency" doc:"How many runs may perform something there at a time."`
@@ -31,8 +32,8 @@ type WorkerGrants struct {
 func NewWorker(w presence.Worker) Worker {
 	worker := Worker{
 		Name: w.Name, Version: w.Version, Host: w.Host, Process: w.Process, Since: Time(w.Since), SeenAt: Time(w.Seen),
-		Grants:      WorkerGrants{Processes: w.Grants.Processes, Files: w.Grants.Files, Network: w.Grants.Network, Calls: w.Grants.Calls},
-		Concurrency: w.Concurrency, Held: w.Held, Performing: w.Performing, Draining: w.Draining,
+		Grants: WorkerGrants{Processes: w.Grants.Processes, Files: w.Grants.Files, Network: w.Grants.Network, Calls: w.Grants.Calls},
+		Queues: append([]string{}, w.Queues...), Concurrency: w.Concurrency, Held: w.Held, Performing: w.Performing, Draining: w.Draining,
 	}
 	for _, i := range w.Runs {
 		worker.Runs = append(worker.Runs, i.String())

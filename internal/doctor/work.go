@@ -109,8 +109,8 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 	if first == nil {
 		return Finding{"SD013", OK, "no run waits for a worker that is not there", ""}
 	}
-	what := fmt.Sprintf("%s for workers that are not there, %s of them for %s for one that %s",
-		terminal.Counted(runs, "run")+" wait", terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
+	what := fmt.Sprintf("waiting for workers that are not there: %s; %s, for up to %s, for one that %s",
+		terminal.Counted(runs, "run"), terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
 	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue or --allow-processes"}
 }
 
