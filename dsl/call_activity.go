@@ -3,6 +3,7 @@ package dsl
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -161,7 +162,7 @@ func CheckQueue(name string) error {
 func (o *object) queue(name string) Value {
 	n := o.value(name)
 	v := o.textValue(name)
-	if n == nil || !source.IsText(n) || n.Value == "" || delimited.Is(n.Value) {
+	if n == nil || v.Data == nil || !source.IsText(n) || strings.TrimSpace(n.Value) == "" || delimited.Is(n.Value) {
 		return v
 	}
 	if err := CheckQueue(n.Value); err != nil {
