@@ -147,6 +147,20 @@ func charge(_ context.Context, c swrun.Call) (any, error) {
 }
 
 // A `call` task may be performed in Go.
+func ExampleEngine_Figures() {
+	ctx := context.Background()
+	store, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{})
+	if err != nil {
+		panic(err)
+	}
+	engine, err := swrun.NewEngine(store, swrun.EngineConfig{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(engine.Figures().Claimed.Load(), "runs were claimed")
+	// Output: 0 runs were claimed
+}
+
 func ExampleEngine_Activities() {
 	ctx, stop := context.WithCancel(context.Background())
 	resize, err := swrun.Parse("resize.yaml", []byte(`

@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -33,7 +32,6 @@ type driver struct {
 	live     []*caseRun
 	all      []*caseRun
 	inFlight []effectInFlight // effects to perform, in order
-	children int
 
 	cancelled bool // the run was cancelled before it ended
 }
@@ -253,7 +251,9 @@ func (d *driver) end(i *caseRun) {
 	}
 	d.inFlight = slices.DeleteFunc(d.inFlight, func(f effectInFlight) bool { return f.child == i })
 	ev := interpreter.Finished{Effect: i.parent.effect.ID}
-	ev.Result, ev.Error = execution.NewOutcome(i.state, d.now).Result()
+	if ev.Result, ev.Error = execution.NewOutcome(i.state, d.now).Result(); ev.Error != nil {
+		ev.Error = ev.Error.With(interpreter.MemberRun, i.state.Namespace+"/"+i.state.ID)
+	}
 	d.step(i.parent.run, ev)
 }
 
@@ -323,12 +323,11 @@ func (d *driver) performWorkflow(f effectInFlight) {
 		d.step(f.run, interpreter.Finished{Effect: f.effect.ID, Error: unknown})
 		return
 	}
-	d.children++
 	var parent *effectInFlight
 	if !f.effect.Detached {
 		parent = &f
 	}
-	child := d.start(p, fmt.Sprintf("case.%d", d.children), parent)
+	child := d.start(p, interpreter.ChildID(f.run.state.Namespace, f.run.state.ID, f.effect.Request.Path), parent)
 	if parent != nil {
 		f.child = child
 		d.inFlight = append(d.inFlight, f)

@@ -23,18 +23,10 @@ func (p *program) forkCommand() *cobra.Command {
 		Long: `The fork has the data that the run had when the task began, and the time that its scopes had left then. Calls that come after that are made
 again, with other idempotency keys: fork lists those of the run. On another version, the tasks in progress must stand at the same pointers.`,
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
-			if len(input) > 0 {
-				bounds, err := p.limits(nil)
-				if err != nil {
-					return err
-				}
-				v, err := readInput(p.streams, input, bounds)
-				if err != nil {
-					return err
-				}
-				r.Input = &v
+			err := p.forkInput(&r, input)
+			if err != nil {
+				return err
 			}
-			var err error
 			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
 				return err
 			}
@@ -53,6 +45,20 @@ again, with other idempotency keys: fork lists those of the run. On another vers
 	flags.StringVar(&r.Deadline, "deadline", "", "the same, for example 2026-12-24T18:00:00Z")
 	flags.BoolVar(&r.NoDeadline, "no-deadline", false, "the fork has all the time")
 	return cmd
+}
+
+// forkInput reads the input of the task from which a fork goes on, if one is given.
+func (p *program) forkInput(r *api.ForkRequest, input []string) error {
+	if len(input) == 0 {
+		return nil
+	}
+	bounds, err := p.limits(nil)
+	if err != nil {
+		return err
+	}
+	v, err := readInput(p.streams, input, bounds)
+	r.Input = &v
+	return err
 }
 
 func (o *operation) fork(ctx context.Context, name string, r api.ForkRequest) error {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) exportCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "export RUN", Short: "Print all that is stored of a run: definition, history, state, failures",
+		Example: `  swrun export order-7 > order-7.json
+  swrun export order-7 --jq '.run.failures'`,
+		Long: runArgument,
+		Args: exactly("a run"), RunE: verb(func(args []string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				i, err := o.lookUp(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				all, err := o.control().Export(ctx, i)
+				if err != nil {
+					return err
+				}
+				return o.print(all)
+			})
+		}),
+	}
+	f.add(cmd, "json", "yaml")
+	f.within(cmd)
+	return cmd
+}
