@@ -3,7 +3,7 @@ package runtime_test
 import (
 	"context"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,21 +19,16 @@ import (
 // counted counts what workers ask a store for.
 type counted struct {
 	store.Store
-	mu            sync.Mutex
-	claims, polls int
+	claims, polls atomic.Int64
 }
 
 func (c *counted) Claim(ctx context.Context, claim store.Claim) ([]store.Claimed, error) {
-	c.mu.Lock()
-	c.claims++
-	c.mu.Unlock()
+	c.claims.Add(1)
 	return c.Store.Claim(ctx, claim)
 }
 
 func (c *counted) Poll(ctx context.Context, partition, n int, expired bool) (store.Work, error) {
-	c.mu.Lock()
-	c.polls++
-	c.mu.Unlock()
+	c.polls.Add(1)
 	return c.Store.Poll(ctx, partition, n, expired)
 }
 
@@ -73,12 +68,12 @@ func TestPromise64(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t)
-				performed := 0
-				h.perform = func(context.Context, interpreter.Request) (any, error) { performed++; return "done", nil }
+				var performed atomic.Int64
+				h.perform = func(context.Context, interpreter.Request) (any, error) { performed.Add(1); return "done", nil }
 				defer h.takes("default other", true)()
 				i := h.start(c.document, client.StartOptions{})
 				time.Sleep(time.Minute)
-				if performed > 0 {
+				if performed.Load() > 0 {
 					t.Fatal("it was performed by a worker that does not take its queue")
 				}
 				const want = "waits for a worker that may run processes and takes the queue gpu; none is there, for "
@@ -86,8 +81,8 @@ func TestPromise64(t *testing.T) {
 					t.Errorf("it is described so: %q, want %q", d.Why, want)
 				}
 				defer h.takes("gpu", true)()
-				if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed != 1 {
-					t.Errorf("it ends as %+v, and was performed %d times", o, performed)
+				if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 1 {
+					t.Errorf("it ends as %+v, and was performed %d times", o, performed.Load())
 				}
 			})
 		})
@@ -114,17 +109,17 @@ func TestPromise139(t *testing.T) {
 		h := newHost(t)
 		calls := &counted{Store: h.store}
 		h.store = calls
-		performed := 0
-		h.perform = func(context.Context, interpreter.Request) (any, error) { performed++; return "done", nil }
+		var performed atomic.Int64
+		h.perform = func(context.Context, interpreter.Request) (any, error) { performed.Add(1); return "done", nil }
 		defer h.takes("*", false)()
 		timed := h.start("timeout: {after: PT10M}\ndo: [{a: "+task+"}]", client.StartOptions{ID: "timed"})
 		caught := h.start("do: [{t: {try: [{a: {run: {shell: {command: x}}, timeout: {after: PT5M}}}], catch: {do: [{c: {set: {caught: true}}}]}}}]", client.StartOptions{ID: "caught"})
 		patient := h.start("do: [{a: "+task+"}]", client.StartOptions{ID: "patient"})
 		time.Sleep(time.Minute)
-		claims, polls := calls.claims, calls.polls
+		claims, polls := calls.claims.Load(), calls.polls.Load()
 		time.Sleep(2 * time.Minute)
-		if claims != calls.claims || calls.polls-polls > 20 {
-			t.Errorf("while nothing happens, there are %d claims and %d polls", calls.claims-claims, calls.polls-polls)
+		if claims != calls.claims.Load() || calls.polls.Load()-polls > 20 {
+			t.Errorf("while nothing happens, there are %d claims and %d polls", calls.claims.Load()-claims, calls.polls.Load()-polls)
 		}
 		time.Sleep(time.Hour)
 		if o := h.wait(timed); !o.TimedOut {
@@ -133,16 +128,16 @@ func TestPromise139(t *testing.T) {
 		if o := h.wait(caught); o.Status != interpreter.StatusCompleted {
 			t.Errorf("one that catches it ends as %+v", o)
 		}
-		if d := h.describedBy(patient); performed > 0 || !strings.Contains(d.Why, "waits for a worker that may run processes; none is there, for 1h") {
-			t.Errorf("it was performed %d times, and is described so: %q", performed, d.Why)
+		if d := h.describedBy(patient); performed.Load() > 0 || !strings.Contains(d.Why, "waits for a worker that may run processes; none is there, for 1h") {
+			t.Errorf("it was performed %d times, and is described so: %q", performed.Load(), d.Why)
 		}
 		h.must(h.client.Suspend(t.Context(), patient, ""))
 		time.Sleep(time.Second)
 		h.must(h.client.Resume(t.Context(), patient, ""))
 		time.Sleep(time.Second)
 		defer h.takes("default", true)()
-		if o := h.wait(patient); o.Status != interpreter.StatusCompleted || performed != 1 {
-			t.Errorf("it ends as %+v, and was performed %d times", o, performed)
+		if o := h.wait(patient); o.Status != interpreter.StatusCompleted || performed.Load() != 1 {
+			t.Errorf("it ends as %+v, and was performed %d times", o, performed.Load())
 		}
 	})
 }
@@ -152,13 +147,10 @@ func TestNeedsOfBranches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{T: t, store: memstore.New(memstore.Config{Partitions: 1})}
 		h.client = client.New(client.Config{Store: h.store, Compile: h.compile})
-		var mu sync.Mutex
-		performed := 0
+		var performed atomic.Int64
 		h.perform = func(context.Context, interpreter.Request) (any, error) {
 			time.Sleep(time.Second)
-			mu.Lock()
-			defer mu.Unlock()
-			performed++
+			performed.Add(1)
 			return "done", nil
 		}
 		branch := func(name, queue string) string {
@@ -168,8 +160,8 @@ func TestNeedsOfBranches(t *testing.T) {
 		for _, queue := range []string{"a", "b", "c"} {
 			defer h.takes(queue, true)()
 		}
-		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed != 3 {
-			t.Errorf("it ends as %+v, and was performed %d times", o, performed)
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 3 {
+			t.Errorf("it ends as %+v, and was performed %d times", o, performed.Load())
 		}
 		l, err := h.store.Load(t.Context(), i)
 		if err != nil || l.Lifecycle.Version > 20 || l.Lifecycle.Deaths > 0 {

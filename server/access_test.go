@@ -29,16 +29,27 @@ type guarded struct {
 	now    *tick
 }
 
-// tick is a clock that tests move.
+// tick is a clock that tests move, or that runs.
 type tick struct {
-	mu sync.Mutex
-	at time.Time
+	mu    sync.Mutex
+	at    time.Time
+	since time.Time // when it began to run; zero while it stands
 }
 
 func (c *tick) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.since.IsZero() {
+		return c.at.Add(time.Since(c.since))
+	}
 	return c.at
+}
+
+// run makes it run, as workers need it: they take the store's time for one that passes.
+func (c *tick) run() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since = time.Now()
 }
 
 func (c *tick) pass(d time.Duration) {
