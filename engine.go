@@ -16,6 +16,7 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
@@ -117,7 +118,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	engine := &Engine{store: s, config: c, env: e, figures: worker.NewFigures(), client: client.New(client.Config{
 		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
 	})}
-	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue})
+	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity})
 	return engine, nil
 }
 
@@ -126,6 +127,12 @@ func (e *Engine) activityDue(partition int, at time.Time) {
 	if w := e.worker.Load(); w != nil {
 		w.Expect(partition, at)
 	}
+}
+
+// reportActivity hands the end of an attempt to the run, if it is in the worker's memory.
+func (e *Engine) reportActivity(ctx context.Context, id store.ActivityID, is *store.Activity, op activity.Operation) (stored bool) {
+	w := e.worker.Load()
+	return w != nil && w.Report(ctx, id, is, op)
 }
 
 // Figures returns what the engine has counted of the runs that it has worked on.

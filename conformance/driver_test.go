@@ -299,14 +299,14 @@ func (d *driver) schedule(f effectInFlight) {
 
 func (d *driver) expire(i *caseRun, effect interpreter.EffectID, a *store.Activity) {
 	d.t.Helper()
-	to, event, err := activity.ExpireDirectly(store.ActivityID{Run: store.Instance{Namespace: "test", ID: "case"}, Effect: effect}, a, d.now)
+	expired, err := activity.Do(activity.Expire{}, store.ActivityID{Run: store.Instance{Namespace: "test", ID: "case"}, Effect: effect}, a, d.now)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if i.waiting[effect] = to; to == nil {
+	if i.waiting[effect] = expired.To; expired.To == nil {
 		delete(i.waiting, effect)
 	}
-	d.step(i, event)
+	d.step(i, expired.Told)
 }
 
 func (d *driver) performWorkflow(f effectInFlight) {

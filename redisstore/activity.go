@@ -49,6 +49,9 @@ func (b *batch) activity(to *subject, c *store.ActivityChange) {
 	if c.From != nil {
 		b.check("ACTIVITY", k.instance(to.instance), field+" "+c.From.String())
 	}
+	if c.Once != "" {
+		b.do("REMEMBER", k.seen, c.Once)
+	}
 	waited := c.From != nil && !c.From.Available.IsZero() || c.From == nil && c.To == nil
 	waits := c.To != nil && !c.To.Available.IsZero()
 	switch {

@@ -162,6 +162,9 @@ func (s *Store) commitChange(ctx context.Context, own *ownRecord, stored string,
 	if err != nil || answer.code == "CHANGED" {
 		return answer, err
 	}
+	if answer.code == "ACTIVITY" { // it has changed
+		answer.code = string(store.Conflict)
+	}
 	if answer.code == "OK" {
 		own.lifecycle, own.text = change.To, text
 		own.lifecycle.Mail = max(own.lifecycle.Mail, answer.mail())

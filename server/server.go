@@ -3,6 +3,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -209,25 +210,24 @@ func repeated(r *http.Request) *api.Problem {
 }
 
 // readJSON reads a body. It refuses what encoding/json would change or leave out, and takes the names of members as they are written.
-func readJSON(data []byte, v any) error {
-	decoded, err := jsonvalue.DecodeStrict(data)
-	if err != nil {
+// It is called for each body twice: for what is checked against the schema, and for the Go type. Numbers in that keep their digits.
+func readJSON(data []byte, v any) (err error) {
+	if decoded, ok := v.(*any); ok {
+		*decoded, err = jsonvalue.DecodeStrict(data)
 		return err
 	}
-	if any, ok := v.(*any); ok {
-		*any = decoded
-		return nil
-	}
-	if err := knownNames(decoded, reflect.TypeOf(v).Elem()); err != nil {
+	if err := knownNames(data, reflect.TypeOf(v).Elem()); err != nil {
 		return err
 	}
-	return json.Unmarshal(data, v)
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return decoder.Decode(v)
 }
 
 // knownNames refuses members of an object that a struct has in another case.
-func knownNames(decoded any, t reflect.Type) error {
-	object, ok := decoded.(map[string]any)
-	if !ok || t.Kind() != reflect.Struct {
+func knownNames(data []byte, t reflect.Type) error {
+	var object map[string]json.RawMessage
+	if t.Kind() != reflect.Struct || json.Unmarshal(data, &object) != nil {
 		return nil
 	}
 	known := map[string]bool{}

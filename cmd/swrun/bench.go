@@ -57,7 +57,7 @@ func (p *program) benchCommand() *cobra.Command {
 	f.add(cmd, "human", "json")
 	f.makes, f.alone = true, true
 	cmd.Flags().Float64Var(&f.size, "size", 1, "how large: 1 is the full size, 0.1 a tenth of it")
-	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in progress at a time, for throughput and crash")
+	cmd.Flags().IntVar(&f.concurrency, "concurrency", 100, "runs in progress at a time, for throughput and crash; activities performed at a time")
 	return cmd
 }
 

@@ -25,7 +25,7 @@ const activitiesPerRun = 10
 func (b *benchmark) activities(ctx context.Context) (*Measured, error) {
 	m := &Measured{Runs: b.of(2000)}
 	ended := newCountdown(m.Runs)
-	engine, err := swrun.NewEngine(b.Store, swrun.EngineConfig{Concurrency: b.Concurrency, Observe: ended.observe})
+	engine, err := swrun.NewEngine(b.Store, swrun.EngineConfig{Observe: ended.observe})
 	if err != nil {
 		return nil, err
 	}

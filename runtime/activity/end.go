@@ -30,12 +30,14 @@ func reported(how string, id store.ActivityID, nonce string) string {
 
 // Transition implements store.ActivityOperation.
 func (c Complete) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
-	return change(r, func(a *Activity) (*store.ActivityOutcome, store.Code) {
-		if code := a.refuses(c.Nonce, now); code != "" {
-			return nil, code
-		}
-		return ended(id, inbox.Message{Type: interpreter.EventFinished, Attempt: a.attempt(), Result: &interpreter.Value{V: c.Result}}, a.first())
-	})
+	return transition(c, id, r, now)
+}
+
+func (c Complete) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+	if code := a.refuses(c.Nonce, now); code != "" {
+		return outcome{}, code
+	}
+	return ended(id, inbox.Message{Type: interpreter.EventFinished, Attempt: a.attempt(), Result: &interpreter.Value{V: c.Result}}, a.first()), ""
 }
 
 // Fail reports that an attempt has failed.
@@ -54,17 +56,19 @@ func (f Fail) Once(id store.ActivityID) string { return reported("failed", id, f
 
 // Transition implements store.ActivityOperation.
 func (f Fail) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
-	return change(r, func(a *Activity) (*store.ActivityOutcome, store.Code) {
-		if code := a.refuses(f.Nonce, now); code != "" {
-			return nil, code
-		}
-		err := f.Error
-		final := f.NonRetryable || a.isNonRetryable(err)
-		if final {
-			err = err.With(NonRetryable, true)
-		}
-		return a.failed(id, end{error: err, final: final, before: a.first()}, now)
-	})
+	return transition(f, id, r, now)
+}
+
+func (f Fail) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+	if code := a.refuses(f.Nonce, now); code != "" {
+		return outcome{}, code
+	}
+	err := f.Error
+	final := f.NonRetryable || a.isNonRetryable(err)
+	if final {
+		err = err.With(NonRetryable, true)
+	}
+	return a.failed(id, end{error: err, final: final, before: a.first()}, now), ""
 }
 
 // isNonRetryable reports whether the policy names the type of an error.
@@ -75,7 +79,7 @@ func (a *Activity) isNonRetryable(err *errors.Error) bool {
 }
 
 // expire ends what a deadline is about. The next attempt waits from now on: while nobody could end this one, nobody could take that one.
-func (a *Activity) expire(id store.ActivityID, d Deadline, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (a *Activity) expire(id store.ActivityID, d Deadline, now time.Time) outcome {
 	return a.failed(id, end{error: a.timeout(d), timeout: d.Kind, final: d.Kind == interpreter.DeadlineScheduleToClose}, now)
 }
 
@@ -107,7 +111,7 @@ type end struct {
 
 // failed ends the attempt that is being made or waits for a worker. The next one becomes available after a delay, unless the failure is
 // final or there are no more attempts.
-func (a *Activity) failed(id store.ActivityID, e end, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (a *Activity) failed(id store.ActivityID, e end, now time.Time) outcome {
 	attempt := a.attempt()
 	attempt.Timeout = e.timeout
 	if e.final || a.isLastAttempt() {
@@ -116,11 +120,8 @@ func (a *Activity) failed(id store.ActivityID, e end, now time.Time) (*store.Act
 	a.Available = now.Add(a.delay()).Truncate(time.Millisecond)
 	a.Attempt++
 	a.Failure, a.Nonce, a.StartedAt, a.HeartbeatAt = e.error, "", time.Time{}, time.Time{}
-	outcome, code := kept(a, e.before)
-	if code != "" {
-		return nil, code
-	}
-	return told(outcome, id, inbox.Message{Type: interpreter.EventAttemptFailed, Error: e.error, Attempt: attempt, Until: a.Available})
+	told := inbox.Message{Type: interpreter.EventAttemptFailed, Effect: id.Effect, Error: e.error, Attempt: attempt, Until: a.Available}
+	return outcome{to: a, told: &told, before: e.before}
 }
 
 func (a *Activity) isLastAttempt() bool {
@@ -146,32 +147,34 @@ func (a *Activity) delay() time.Duration {
 }
 
 // ended ends the activity, and brings its end to the run.
-func ended(id store.ActivityID, m inbox.Message, before time.Time) (*store.ActivityOutcome, store.Code) {
-	return told(&store.ActivityOutcome{Before: before}, id, m)
-}
-
-// told adds a message to the run to an outcome.
-func told(o *store.ActivityOutcome, id store.ActivityID, m inbox.Message) (*store.ActivityOutcome, store.Code) {
+func ended(id store.ActivityID, m inbox.Message, before time.Time) outcome {
 	m.Effect = id.Effect
-	message, err := m.Encode()
-	if err != nil {
-		return nil, store.Limit
-	}
-	o.Message = message
-	return o, ""
+	return outcome{told: &m, before: before}
 }
 
-// ExpireDirectly ends what a deadline of an activity that no store keeps is about: it returns what the activity is then, nil if it has
-// ended, and what its run is told.
-func ExpireDirectly(id store.ActivityID, r *store.Activity, now time.Time) (to *store.Activity, told interpreter.Event, err error) {
-	outcome, code := Expire{}.Transition(id, r, now)
-	if code != "" {
-		return nil, nil, store.Refuse(code, now, "activity %s", id)
-	}
-	message, err := inbox.Parse(outcome.Message)
+// Direct is an operation on an activity that whoever holds its run stores with the run, or that no store keeps.
+type Direct struct {
+	To     *store.Activity   // what the activity is then; nil if it has ended
+	Told   interpreter.Event // what its run is told; nil for nothing
+	Before time.Time         // that must not have come when it is stored; zero for any time
+}
+
+// Do makes an operation happen on an activity, without a store. Its error is a refusal, or that the record cannot be read.
+func Do(op Operation, id store.ActivityID, r *store.Activity, now time.Time) (Direct, error) {
+	a, err := Parse(r)
 	if err != nil {
-		return nil, nil, err
+		return Direct{}, err
 	}
-	told, err = message.Event()
-	return outcome.To, told, err
+	o, code := op.apply(id, a, now)
+	if code != "" {
+		return Direct{}, store.Refuse(code, now, "activity %s", id)
+	}
+	d := Direct{To: r, Before: o.before}
+	if !o.same {
+		d.To, err = o.record()
+	}
+	if o.told != nil && err == nil {
+		d.Told, err = o.told.Event()
+	}
+	return d, err
 }

@@ -4,10 +4,18 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/inbox"
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// The operations on activities. Each is a store.ActivityOperation: a store asks it what becomes of an activity, and keeps that.
+// The operations on activities. A store asks each what becomes of an activity, and keeps that.
+
+// Operation is what somebody does with an activity: Take, Return, Heartbeat, Complete, Fail or Expire.
+type Operation interface {
+	store.ActivityOperation
+	// apply makes it happen, and may change the activity. An empty code says that it has.
+	apply(store.ActivityID, *Activity, time.Time) (outcome, store.Code)
+}
 
 // Take gives an activity to a worker that has asked for one.
 type Take struct {
@@ -19,22 +27,24 @@ type Take struct {
 func (Take) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (t Take) Transition(_ store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
-	return change(r, func(a *Activity) (*store.ActivityOutcome, store.Code) {
-		switch {
-		case a.Taken() && a.Nonce == t.Nonce:
-			return unchanged(r), ""
-		case a.Taken():
-			return nil, store.Conflict
-		case now.Before(a.Available):
-			return nil, store.TooEarly
-		case a.passed(now):
-			return nil, store.TimedOut
-		}
-		before := a.first()
-		a.Available, a.Nonce, a.Worker, a.StartedAt, a.HeartbeatAt = time.Time{}, t.Nonce, t.Worker, now, time.Time{}
-		return kept(a, before)
-	})
+func (t Take) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+	return transition(t, id, r, now)
+}
+
+func (t Take) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+	switch {
+	case a.Taken() && a.Nonce == t.Nonce:
+		return outcome{same: true}, ""
+	case a.Taken():
+		return outcome{}, store.Conflict
+	case now.Before(a.Available):
+		return outcome{}, store.TooEarly
+	case a.passed(now):
+		return outcome{}, store.TimedOut
+	}
+	before := a.first()
+	a.Available, a.Nonce, a.Worker, a.StartedAt, a.HeartbeatAt = time.Time{}, t.Nonce, t.Worker, now, time.Time{}
+	return outcome{to: a, before: before}, ""
 }
 
 // Return gives an activity back that its worker does not perform. The same attempt waits for another worker, with a new time to start.
@@ -46,15 +56,17 @@ type Return struct {
 func (Return) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (t Return) Transition(_ store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
-	return change(r, func(a *Activity) (*store.ActivityOutcome, store.Code) {
-		if code := a.refuses(t.Nonce, now); code != "" {
-			return nil, code
-		}
-		before := a.first()
-		a.Available, a.Nonce, a.StartedAt, a.HeartbeatAt = now, "", time.Time{}, time.Time{}
-		return kept(a, before)
-	})
+func (t Return) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+	return transition(t, id, r, now)
+}
+
+func (t Return) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+	if code := a.refuses(t.Nonce, now); code != "" {
+		return outcome{}, code
+	}
+	before := a.first()
+	a.Available, a.Nonce, a.StartedAt, a.HeartbeatAt = now, "", time.Time{}, time.Time{}
+	return outcome{to: a, before: before}, ""
 }
 
 // Heartbeat says that the worker is alive, and how far it has come.
@@ -67,18 +79,20 @@ type Heartbeat struct {
 func (Heartbeat) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (h Heartbeat) Transition(_ store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
-	return change(r, func(a *Activity) (*store.ActivityOutcome, store.Code) {
-		if code := a.refuses(h.Nonce, now); code != "" {
-			return nil, code
-		}
-		before := a.first()
-		a.HeartbeatAt = now
-		if h.Progress != nil {
-			a.Progress = h.Progress
-		}
-		return kept(a, before)
-	})
+func (h Heartbeat) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+	return transition(h, id, r, now)
+}
+
+func (h Heartbeat) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+	if code := a.refuses(h.Nonce, now); code != "" {
+		return outcome{}, code
+	}
+	before := a.first()
+	a.HeartbeatAt = now
+	if h.Progress != nil {
+		a.Progress = h.Progress
+	}
+	return outcome{to: a, before: before}, ""
 }
 
 // Expire ends the attempt, or the whole activity, whose deadline has passed.
@@ -88,18 +102,28 @@ type Expire struct{}
 func (Expire) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (Expire) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
-	return change(r, func(a *Activity) (*store.ActivityOutcome, store.Code) {
-		first, ok := a.First()
-		if !ok || now.Before(first.At) {
-			return nil, store.TooEarly
-		}
-		return a.expire(id, first, now)
-	})
+func (e Expire) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+	return transition(e, id, r, now)
 }
 
-// change reads the record of an activity for f. One that cannot be read is left as it is.
-func change(r *store.Activity, f func(*Activity) (*store.ActivityOutcome, store.Code)) (*store.ActivityOutcome, store.Code) {
+func (Expire) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+	first, ok := a.First()
+	if !ok || now.Before(first.At) {
+		return outcome{}, store.TooEarly
+	}
+	return a.expire(id, first, now), ""
+}
+
+// outcome is what becomes of an activity.
+type outcome struct {
+	same   bool           // it is what it was
+	to     *Activity      // nil: it has ended
+	told   *inbox.Message // to its run; nil for nothing
+	before time.Time      // that must not have come when the outcome is stored; zero for any time
+}
+
+// transition returns what a store keeps of what an operation makes of an activity. A record that cannot be read is left as it is.
+func transition(op Operation, id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	if r == nil {
 		return nil, store.NoSuch
 	}
@@ -107,18 +131,30 @@ func change(r *store.Activity, f func(*Activity) (*store.ActivityOutcome, store.
 	if err != nil {
 		return nil, store.Corrupt
 	}
-	return f(a)
-}
-
-func unchanged(r *store.Activity) *store.ActivityOutcome { return &store.ActivityOutcome{To: r} }
-
-// kept returns the outcome that an activity goes on, if a time has not come before; zero for any time.
-func kept(a *Activity, before time.Time) (*store.ActivityOutcome, store.Code) {
-	r, err := a.Record()
-	if err != nil { // its parts were read from JSON
+	o, code := op.apply(id, a, now)
+	if code != "" {
+		return nil, code
+	}
+	if o.same {
+		return &store.ActivityOutcome{To: r}, ""
+	}
+	stored := &store.ActivityOutcome{Before: o.before}
+	if stored.To, err = o.record(); err != nil { // its parts were read from JSON
 		return nil, store.Corrupt
 	}
-	return &store.ActivityOutcome{To: r, Before: before}, ""
+	if o.told != nil {
+		if stored.Message, err = o.told.Encode(); err != nil {
+			return nil, store.Limit
+		}
+	}
+	return stored, ""
+}
+
+func (o *outcome) record() (*store.Activity, error) {
+	if o.to == nil {
+		return nil, nil
+	}
+	return o.to.Record()
 }
 
 // first returns when the first deadline passes; zero for never.

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"slices"
+	"time"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/activity"
@@ -9,7 +10,7 @@ import (
 )
 
 // Activities: how a run has them scheduled, and dismisses them when nobody waits for them any more. What becomes of them meanwhile
-// is not for the owner of the run to decide: their ends come as messages.
+// is not for the owner of the run to decide: their ends come as messages, or directly if the owner still holds the run.
 
 // scheduled is an activity that a step asks for.
 type scheduled struct {
@@ -26,6 +27,7 @@ func (x *Execution) schedule(e interpreter.Effect) {
 	}
 	x.batch.scheduled = append(x.batch.scheduled, scheduled{e, r})
 	x.activities[e.ID] = r.Queue
+	x.linger(r.Queue)
 }
 
 // dismiss has an activity that nobody waits for any more removed with the next commit.
@@ -38,7 +40,7 @@ func (x *Execution) dismiss(id interpreter.EffectID) {
 	before := len(x.batch.scheduled)
 	x.batch.scheduled = slices.DeleteFunc(x.batch.scheduled, func(s scheduled) bool { return s.effect.ID == id })
 	if len(x.batch.scheduled) == before {
-		x.batch.dismissed = append(x.batch.dismissed, store.ActivityChange{Effect: id, Queue: queue})
+		x.batch.activities = append(x.batch.activities, store.ActivityChange{Effect: id, Queue: queue})
 	}
 }
 
@@ -52,7 +54,7 @@ func (x *Execution) restoreActivities(all []store.StoredActivity) {
 
 // activityChanges adds to a commit what becomes of activities with it. They are scheduled at the time of the commit.
 func (x *Execution) activityChanges(c *store.Commit) error {
-	c.Activities = x.batch.dismissed
+	c.Activities = x.batch.activities
 	for _, s := range x.batch.scheduled {
 		record, err := activity.New(s.effect.Request, s.request, c.At).Record()
 		if err != nil {
@@ -65,4 +67,86 @@ func (x *Execution) activityChanges(c *store.Commit) error {
 		c.Activities = append(c.Activities, store.ActivityChange{Effect: s.effect.ID, Queue: s.request.Queue, To: record, Input: input})
 	}
 	return nil
+}
+
+// Report is the end of an attempt at an activity, which comes directly to the owner of its run.
+type Report struct {
+	Effect    interpreter.EffectID
+	Activity  *store.Activity // as it is stored, as far as the reporter knows
+	Operation activity.Operation
+	// Answer is called once, with whether the operation is stored. If it is not, the store itself is to be asked for it.
+	Answer func(stored bool)
+}
+
+// reported is an event of which a report tells. It is stored, and answered, with the step that it leads to.
+type reported struct {
+	interpreter.Event
+	report *Report
+	change store.ActivityChange
+	before time.Time // that must not have come when it is stored
+}
+
+// Reported handles the ends of attempts that have come directly.
+func (x *Execution) Reported(all ...*Report) {
+	for _, r := range all {
+		if ev, ok := x.read(r); ok {
+			x.queue = append(x.queue, ev)
+		} else {
+			r.Answer(false)
+		}
+	}
+	x.advance()
+}
+
+// read returns the event of which a report tells. A report is refused that the owner cannot decide about.
+func (x *Execution) read(r *Report) (ev reported, ok bool) {
+	queue, awaited := x.activities[r.Effect]
+	if !awaited || x.program == nil || x.actions.Commit != nil || x.actions.Reload || x.actions.Done || x.quarantined() {
+		return ev, false
+	}
+	id := store.ActivityID{Run: x.instance, Effect: r.Effect}
+	done, err := activity.Do(r.Operation, id, r.Activity, x.Clock())
+	if err != nil || done.Told == nil || slices.ContainsFunc(x.queue, isReportOf(r.Effect)) {
+		return ev, false
+	}
+	change := store.ActivityChange{Effect: r.Effect, Queue: queue, From: r.Activity, To: done.To, Once: r.Operation.Once(id)}
+	return reported{done.Told, r, change, done.Before}, true
+}
+
+func isReportOf(id interpreter.EffectID) func(interpreter.Event) bool {
+	return func(ev interpreter.Event) bool {
+		other, ok := ev.(reported)
+		return ok && other.change.Effect == id
+	}
+}
+
+// stepReported prepares the step of a report, and returns its event.
+func (x *Execution) stepReported(r reported) interpreter.Event {
+	x.batch.reports = append(x.batch.reports, r.report)
+	x.batch.activities = append(x.batch.activities, r.change)
+	if x.batch.firm = true; !r.before.IsZero() {
+		x.batch.guard = interpreter.Earlier(x.batch.guard, r.before)
+	}
+	if r.change.To == nil {
+		delete(x.activities, r.change.Effect)
+	}
+	if x.Patience != nil {
+		x.Patience.ended(r.change.Queue)
+	}
+	return r.Event
+}
+
+// refuseReports answers reports that are not stored, and drops those that have not been stepped.
+func (x *Execution) refuseReports() {
+	for _, r := range x.batch.reports {
+		r.Answer(false)
+	}
+	x.batch.reports = nil
+	x.queue = slices.DeleteFunc(x.queue, func(ev interpreter.Event) bool {
+		r, ok := ev.(reported)
+		if ok {
+			r.report.Answer(false)
+		}
+		return ok
+	})
 }

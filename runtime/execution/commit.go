@@ -25,14 +25,15 @@ type batch struct {
 	bytes   int                  // of history and of requests
 	effects []interpreter.Effect // to start when the batch is stored
 	outbox  []Outgoing
-	// activities are those to schedule, as they are requested, and those that nobody waits for any more.
-	scheduled []scheduled
-	dismissed []store.ActivityChange
-	guard     time.Time // the earliest deadline that was in force and not passed
-	firm      bool      // it has to be stored before effects start
-	resumed   bool      // effects were performed again
-	read      int       // messages of the inbox that were stepped
-	timeout   bool      // a scope was ended because its deadline has passed
+	// scheduled are the activities to schedule, activities is what becomes of others: their ends, and that nobody waits for them any more.
+	scheduled  []scheduled
+	activities []store.ActivityChange
+	reports    []*Report // that were stepped
+	guard      time.Time // the earliest deadline that was in force and not passed
+	firm       bool      // it has to be stored before effects start
+	resumed    bool      // effects were performed again
+	read       int       // messages of the inbox that were stepped
+	timeout    bool      // a scope was ended because its deadline has passed
 
 	attempts int64 // the highest number of an attempt that a retry was scheduled for
 }
@@ -134,6 +135,9 @@ func (x *Execution) Committed(c store.Committed, err error) {
 	}
 	sent := x.actions.Commit
 	x.actions.Commit, x.actions.History, x.unanswered = nil, nil, 0
+	if err != nil {
+		x.refuseReports()
+	}
 	switch {
 	case err == nil:
 		x.committed(sent, c.Mail)
@@ -160,6 +164,9 @@ func (x *Execution) notAnswered(err error) {
 func (x *Execution) committed(sent *store.Commit, mail bool) {
 	over := sent.Releases()
 	x.begin(over)
+	for _, r := range x.batch.reports {
+		r.Answer(true)
+	}
 	x.batch = batch{at: x.batch.at}
 	x.stored, x.refused = sent.After(x.stored), 0
 	x.cancelAll(func(id interpreter.EffectID) bool { return !x.state.Awaits(id) })

@@ -27,7 +27,7 @@ func (x *Execution) decide(now time.Time) {
 		x.commit(false)
 	case x.again || len(x.queue) > 0:
 		x.callAt = now
-	case idle && (len(x.lacking) > 0 || !x.soon(wake, now)):
+	case idle && (len(x.lacking) > 0 || !x.soon(wake, now) && !x.lingers(now)):
 		x.commit(true)
 	case x.batch.firm || x.batch.leaves() || x.isBlameless() || idle && len(x.batch.history) > 0:
 		x.commit(false)
@@ -66,12 +66,16 @@ func (x *Execution) releaseLater(now time.Time) {
 // wait asks to be called when the next wait ends, and when what is in flight has to be stored as such.
 func (x *Execution) wait(wake, now time.Time) {
 	x.callAt = wake
+	if x.lingers(now) {
+		x.callAt = interpreter.Earlier(wake, x.lingerUntil)
+		x.actions.Resting = x.slots.taken && len(x.inFlight) == 0
+	}
 	if len(x.batch.history) > 0 || x.batch.resumed {
 		checkpoint := x.batch.begun.Add(x.CheckpointAfter)
 		if !now.Before(checkpoint) {
 			x.commit(false)
 		} else {
-			x.callAt = interpreter.Earlier(wake, checkpoint)
+			x.callAt = interpreter.Earlier(x.callAt, checkpoint)
 		}
 	}
 }

@@ -47,6 +47,8 @@ type Execution struct {
 
 	releaseAt time.Time // when an idle owner gives it back, since it would have to perform something
 	callAt    time.Time // the next timer, apart from slots.handOverAt; zero for none
+	// lingerUntil is until when the run stays in memory because an activity may end soon; zero if none may.
+	lingerUntil time.Time
 
 	actions Actions
 }
@@ -65,6 +67,8 @@ type Config struct {
 	Idle bool
 	// Has reports whether the owner has what an effect needs; nil for whatever it needs.
 	Has func(store.Need) bool
+	// Patience says for which activities a run stays in memory, for ParkAfter; nil for none.
+	Patience *Patience
 }
 
 // Actions is what the driver of an execution has to do, in this order. What it has done of Cancel, Perform, Yield and Fetch
@@ -73,6 +77,7 @@ type Actions struct {
 	Cancel  []interpreter.EffectID    // effects in flight that nobody waits for any more
 	Perform []interpreter.Effect      // their ends go to Finished, but for those that are detached
 	AskSlot bool                      // a slot to perform effects; the answer goes to SlotFree or NoSlot
+	Resting bool                      // the run performs nothing for a while: if others have its slot meanwhile, SlotLeft is called
 	Yield   bool                      // the run is for another owner: not to be claimed again for a moment
 	Done    bool                      // the execution is over, and so is its use of a slot; nothing else counts
 	Failed  error                     // why, if it could not go on: the run is left to its lease
@@ -173,5 +178,6 @@ func (x *Execution) LeaseLost(why error) {
 
 // fail ends the execution without giving the run back: nobody knows what it would do next.
 func (x *Execution) fail(err error) {
+	x.refuseReports()
 	x.actions.Done, x.actions.Failed = true, err
 }

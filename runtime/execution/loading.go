@@ -131,8 +131,7 @@ func (x *Execution) receive(messages []store.Message) error {
 // ends may be too late for.
 func (x *Execution) messagesBeforeEnds() {
 	slices.SortStableFunc(x.queue, func(a, b interpreter.Event) int {
-		_, aEnd := a.(interpreter.Finished)
-		_, bEnd := b.(interpreter.Finished)
+		aEnd, bEnd := isEnd(a), isEnd(b)
 		switch {
 		case aEnd == bEnd:
 			return 0
@@ -141,6 +140,14 @@ func (x *Execution) messagesBeforeEnds() {
 		}
 		return -1
 	})
+}
+
+func isEnd(ev interpreter.Event) bool {
+	switch ev.(type) {
+	case interpreter.Finished, reported:
+		return true
+	}
+	return false
 }
 
 func isDeadline(ev interpreter.Event) bool {

@@ -42,6 +42,9 @@ func (x *Execution) SlotFree() {
 	x.advance()
 }
 
+// SlotLeft reports that the owner has given the slot back while the run was resting.
+func (x *Execution) SlotLeft() { x.slots.taken = false }
+
 // beginWaiting lets effects begin that have waited for the slot. It has to be stored before that the owner does more than wait: from
 // then on its loss counts.
 func (x *Execution) beginWaiting() {

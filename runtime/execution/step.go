@@ -97,6 +97,8 @@ func (x *Execution) step(ev interpreter.Event) {
 		ev = e.Event
 		x.batch.read++
 		x.batch.firm = true
+	case reported:
+		ev = x.stepReported(e)
 	case interpreter.Finished:
 		x.batch.results = append(x.batch.results, ev)
 	}

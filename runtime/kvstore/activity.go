@@ -44,10 +44,27 @@ func (p *partition) activity(id store.ActivityID) *store.Activity {
 	return &a
 }
 
+// hasActivities reports whether the activities of a run are what a change expects.
+func (p *partition) hasActivities(i store.Instance, c *store.Change) bool {
+	for _, change := range c.Activities {
+		if change.From == nil {
+			continue
+		}
+		is := p.activity(store.ActivityID{Run: i, Effect: change.Effect})
+		if is == nil || is.String() != change.From.String() {
+			return false
+		}
+	}
+	return true
+}
+
 // putActivities stores what a change makes of a run's activities.
 func (p *partition) putActivities(i store.Instance, c *store.Change) {
 	for _, change := range c.Activities {
 		id := store.ActivityID{Run: i, Effect: change.Effect}
+		if change.Once != "" {
+			p.remember(change.Once)
+		}
 		if old := p.activity(id); old != nil {
 			p.unlist(id, old)
 		}

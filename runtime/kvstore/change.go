@@ -18,6 +18,9 @@ func (p *partition) transition(i store.Instance, op store.Operation) (*store.Cha
 	if code == "" && !change.Done {
 		code = change.Check(p.now)
 	}
+	if code == "" && !change.Done && !p.hasActivities(i, change) {
+		code = store.Conflict
+	}
 	if code != "" {
 		return nil, p.refuse(code, i)
 	}

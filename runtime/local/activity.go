@@ -43,14 +43,14 @@ func (l *local) expireActivities(i *familyRun) error {
 			continue
 		}
 		id := store.ActivityID{Run: store.Instance{Namespace: i.state.Namespace, ID: i.state.ID}, Effect: effect}
-		to, event, err := activity.ExpireDirectly(id, record, l.clock.now())
+		expired, err := activity.Do(activity.Expire{}, id, record, l.clock.now())
 		if err != nil {
 			return err
 		}
-		if i.activities[effect] = to; to == nil {
+		if i.activities[effect] = expired.To; expired.To == nil {
 			delete(i.activities, effect)
 		}
-		l.post(i, event)
+		l.post(i, expired.Told)
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ type Config struct {
 	Now   func() time.Time // default time.Now; only differences of it count
 	// Due is called with the time at which an activity has to be looked at, by the store's clock; nil if nobody wants to know.
 	Due func(partition int, at time.Time)
+	// Report hands the end of an attempt to whoever executes the run in this process, and reports whether it is stored. Otherwise the store
+	// is asked for it; nil if nobody executes runs here.
+	Report func(ctx context.Context, id store.ActivityID, is *store.Activity, op activity.Operation) (stored bool)
 	// Look is how often a poll looks for what no hint has announced, while hints come; default 1 s.
 	Look time.Duration
 }
@@ -32,6 +35,13 @@ type Matcher struct {
 
 	mu     sync.Mutex
 	queues map[string]*queue
+	taken  map[attempt]*store.Activity // by workers that have polled here, as they were stored last
+}
+
+// attempt names an attempt at an activity.
+type attempt struct {
+	store.ActivityID
+	nonce string
 }
 
 // queue is what a matcher knows of a queue.
@@ -54,6 +64,9 @@ func New(c Config) *Matcher {
 	}
 	if c.Due == nil {
 		c.Due = func(int, time.Time) {}
+	}
+	if c.Report == nil {
+		c.Report = func(context.Context, store.ActivityID, *store.Activity, activity.Operation) bool { return false }
 	}
 	if c.Look == 0 {
 		c.Look = time.Second
@@ -243,6 +256,7 @@ func (m *Matcher) take(ctx context.Context, p Poll, partition, n int) (tasks []T
 			continue // somebody else has it, or its time is over
 		}
 		m.due(partition, c)
+		m.know(attempt{offered.Activities[n], take.Nonce}, c)
 		task, err := newTask(offered.Activities[n], take.Nonce, c)
 		if err != nil {
 			return tasks, true, err
@@ -250,6 +264,36 @@ func (m *Matcher) take(ctx context.Context, p Poll, partition, n int) (tasks []T
 		tasks = append(tasks, task)
 	}
 	return tasks, len(offered.Activities) >= n, nil
+}
+
+const (
+	// maxTaken bounds how many activities are known that workers have: they may never report.
+	maxTaken = 10_000
+	// maxKnown is how large, in bytes, the record of one may be. The store is asked about others.
+	maxKnown = 4 << 10
+)
+
+// know notes what has become of an activity that a worker has.
+func (m *Matcher) know(of attempt, c store.ActivityChanged) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.Refused != nil || c.Activity == nil || !c.Activity.Available.IsZero() || len(c.Activity.Data) > maxKnown {
+		delete(m.taken, of)
+		return
+	}
+	if m.taken == nil || len(m.taken) >= maxTaken {
+		m.taken = map[attempt]*store.Activity{}
+	}
+	m.taken[of] = c.Activity
+}
+
+// forget returns what is known of an activity whose attempt has ended.
+func (m *Matcher) forget(of attempt) (is *store.Activity) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is = m.taken[of]
+	delete(m.taken, of)
+	return is
 }
 
 // due says when to look at an activity that has changed.

@@ -86,7 +86,7 @@ func (m *Matcher) Heartbeat(ctx context.Context, token string, progress *interpr
 			return false, tooLarge
 		}
 	}
-	refused, err := m.change(ctx, id, activity.Heartbeat{Nonce: nonce, Progress: progress})
+	refused, err := m.change(ctx, attempt{id, nonce}, activity.Heartbeat{Nonce: nonce, Progress: progress})
 	switch store.RefusedAs(refused) {
 	case store.NoSuch, store.Closed:
 		return true, err
@@ -100,7 +100,7 @@ func (m *Matcher) Return(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	refused, err := m.change(ctx, id, activity.Return{Nonce: nonce})
+	refused, err := m.change(ctx, attempt{id, nonce}, activity.Return{Nonce: nonce})
 	return superseded(id, refused, err)
 }
 
@@ -116,7 +116,10 @@ func (m *Matcher) Complete(ctx context.Context, token string, result any) error 
 	if err != nil {
 		return err
 	}
-	return m.end(ctx, id, activity.Complete{Nonce: nonce, Result: result})
+	if result, err = expr.Normalize(result); err != nil {
+		return err
+	}
+	return m.end(ctx, attempt{id, nonce}, activity.Complete{Nonce: nonce, Result: result})
 }
 
 // Fail reports that an attempt has failed; nonRetryable says that there is to be no other one.
@@ -125,12 +128,16 @@ func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error,
 	if err != nil {
 		return err
 	}
-	return m.end(ctx, id, activity.Fail{Nonce: nonce, Error: failure, NonRetryable: nonRetryable})
+	return m.end(ctx, attempt{id, nonce}, activity.Fail{Nonce: nonce, Error: failure, NonRetryable: nonRetryable})
 }
 
 // end reports the end of an attempt. One that does not count is noted in the history of the run, if that goes on.
-func (m *Matcher) end(ctx context.Context, id store.ActivityID, op store.ActivityOperation) error {
-	refused, err := m.change(ctx, id, op)
+func (m *Matcher) end(ctx context.Context, of attempt, op activity.Operation) error {
+	id := of.ActivityID
+	if is := m.forget(of); is != nil && m.c.Report(ctx, id, is, op) {
+		return nil
+	}
+	refused, err := m.change(ctx, of, op)
 	if err := superseded(id, refused, err); err != nil {
 		if store.RefusedAs(refused) != "" {
 			return errors.Join(err, m.note(ctx, id))
@@ -140,15 +147,16 @@ func (m *Matcher) end(ctx context.Context, id store.ActivityID, op store.Activit
 	return nil
 }
 
-func (m *Matcher) change(ctx context.Context, id store.ActivityID, op store.ActivityOperation) (refused, err error) {
-	partition := id.Run.Partition(m.c.Store.Layout().Partitions)
+func (m *Matcher) change(ctx context.Context, of attempt, op store.ActivityOperation) (refused, err error) {
+	partition := of.Run.Partition(m.c.Store.Layout().Partitions)
 	changed, err := m.c.Store.ChangeActivities(ctx, store.ChangeActivities{
-		Partition: partition, Activities: []store.ActivityID{id}, Operation: op,
+		Partition: partition, Activities: []store.ActivityID{of.ActivityID}, Operation: op,
 	})
 	if err != nil {
 		return nil, err
 	}
 	m.due(partition, changed[0])
+	m.know(of, changed[0])
 	return changed[0].Refused, nil
 }
 

@@ -72,6 +72,8 @@ type ActivityChange struct {
 	From  *Activity
 	To    *Activity // nil: it has ended, or is dismissed
 	Input []byte    // of one that is new
+	// Once is by what it is remembered for a day that the activity was changed so; empty if nothing is to be remembered.
+	Once string
 }
 
 // Queues returns the queues in which the change makes activities available, at once or later.
@@ -104,8 +106,8 @@ func (c *ChangeActivities) Transition(id ActivityID, r *Lifecycle, a *Activity, 
 			return nil, code
 		}
 	}
-	change.NotBefore, change.Before, change.ID = now, outcome.Before, c.Operation.Once(id)
-	change.Activities = []ActivityChange{{Effect: id.Effect, Queue: a.Queue, From: a, To: outcome.To}}
+	change.NotBefore, change.Before = now, outcome.Before
+	change.Activities = []ActivityChange{{Effect: id.Effect, Queue: a.Queue, From: a, To: outcome.To, Once: c.Operation.Once(id)}}
 	return change, ""
 }
 

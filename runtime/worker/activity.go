@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -27,3 +28,36 @@ func (p *partition) expireActivities(ctx context.Context, due []store.ActivityID
 
 // Expect says that something of a partition is due at a time by the store's clock. The worker would notice within a second.
 func (w *Worker) Expect(partition int, at time.Time) { w.partitions[partition].due(at) }
+
+// maxReports is how many reports of outside workers may wait for a run. The store takes others.
+const maxReports = 64
+
+// Report hands the end of an attempt at an activity, as it is stored, to the run that waits for it, if this worker holds it. It reports whether the
+// run has stored the end with what it does next; otherwise the store itself is to be asked, also if nobody knows.
+func (w *Worker) Report(ctx context.Context, id store.ActivityID, is *store.Activity, op activity.Operation) (stored bool) {
+	x := w.executorOf(id.Run)
+	if x == nil {
+		return false
+	}
+	answer := make(chan bool, 1)
+	select {
+	case x.reports <- &execution.Report{Effect: id.Effect, Activity: is, Operation: op, Answer: func(stored bool) { answer <- stored }}:
+	default:
+		return false
+	}
+	select {
+	case stored = <-answer:
+	case <-x.over:
+	case <-ctx.Done():
+	}
+	return stored
+}
+
+// reported hands what outside workers have reported to the execution.
+func (x *executor) reported(r *execution.Report) {
+	all := []*execution.Report{r}
+	for len(x.reports) > 0 {
+		all = append(all, <-x.reports)
+	}
+	x.execution.Reported(all...)
+}

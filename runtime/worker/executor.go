@@ -26,6 +26,7 @@ type executor struct {
 	over      <-chan struct{}         // closed when the run is lost, or its execution is over
 	stopping  <-chan struct{}         // closed when the worker drains, and then when it leaves
 	mail      chan struct{}
+	reports   chan *execution.Report
 	alarm     *time.Timer // made once it is needed
 
 	attempts   map[interpreter.EffectID]*attempt // whose ends the execution waits for
@@ -34,21 +35,21 @@ type executor struct {
 	performing sync.WaitGroup
 	unstored   []*attempt // whose results are not stored
 
-	claimed  bool // it was claimed with a slot, which goes back when it has ended
-	slotted  bool // it may perform effects
-	waiting  bool // it counts among those that wait for a slot
-	failures int  // of the same call, in a row
-	refusals int  // of its commits, in a row
+	room     *limiter // of which it has a place until it is over
+	slotted  bool     // it may perform effects
+	waiting  bool     // it counts among those that wait for a slot
+	failures int      // of the same call, in a row
+	refusals int      // of its commits, in a row
 }
 
 type attempt = effect.Attempt
 
 // newExecutor returns the executor of a run that was claimed, and what executes it, with the values of ctx.
-func (p *partition) newExecutor(ctx context.Context, c *store.Claimed, slotted bool) (x *executor, execute func()) {
+func (p *partition) newExecutor(ctx context.Context, c *store.Claimed, room *limiter) (x *executor, execute func()) {
 	x = &executor{
 		partition: p, instance: c.Instance, token: c.Token, stopping: p.w.draining, mail: make(chan struct{}, 1),
 		attempts: map[interpreter.EffectID]*attempt{}, ended: make(chan ending), idle: make(chan *attempt),
-		claimed: slotted,
+		reports: make(chan *execution.Report, maxReports), room: room,
 	}
 	ctx, x.revoke = context.WithCancelCause(context.WithoutCancel(ctx))
 	x.over = ctx.Done()
@@ -100,9 +101,10 @@ func (x *executor) close(ctx context.Context) {
 	}
 	x.freeMemory()
 	x.performing.Wait()
-	if x.slotted && !x.claimed {
+	if x.slotted && x.room != x.partition.w.slots {
 		x.partition.w.slots.release(1)
 	}
+	x.room.release(1)
 }
 
 // loadWithin is how long a run is held without its program being loaded.
@@ -114,12 +116,12 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	config := execution.Config{
 		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,
 		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0, Late: w.c.Figures.Late.Observe,
-		Has: w.has,
+		Has: w.has, Patience: &w.patience,
 	}
 	if x.execution, err = execution.New(config, c); err != nil {
 		return err
 	}
-	if x.claimed {
+	if x.room == w.slots {
 		x.gotSlot()
 	}
 	w.c.Figures.claimed(&c.Lifecycle)
@@ -145,6 +147,10 @@ func (x *executor) act(ctx context.Context) (done bool, err error) {
 		}
 		for _, e := range take(&a.Perform) {
 			x.perform(ctx, e)
+		}
+		if a.Resting {
+			a.Resting = false
+			x.leaveSlot()
 		}
 		if a.Yield {
 			a.Yield = false
@@ -184,6 +190,8 @@ func (x *executor) await(ctx context.Context) error {
 		return x.finished(end)
 	case <-x.mail:
 		x.execution.MailArrived()
+	case r := <-x.reports:
+		x.reported(r)
 	case x.freeSlot() <- struct{}{}:
 		x.gotSlot()
 	case <-x.timer():

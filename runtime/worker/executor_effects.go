@@ -50,6 +50,20 @@ func (x *executor) gotSlot() {
 	x.execution.SlotFree()
 }
 
+// leaveSlot gives back the slot of a run that performs nothing for a while. It takes a place among those that have begun instead.
+func (x *executor) leaveSlot() {
+	w := x.partition.w
+	if x.room == w.slots {
+		if !w.begun.tryAcquire() {
+			return
+		}
+		x.room = w.begun
+	}
+	w.slots.release(1)
+	x.slotted = false
+	x.execution.SlotLeft()
+}
+
 func (x *executor) stopWaiting() {
 	if x.waiting {
 		x.waiting = false

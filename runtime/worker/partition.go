@@ -366,13 +366,12 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance,
 	for n := range claimed {
 		c := &claimed[n]
 		p.clock.update(c.At)
-		x, execute := p.newExecutor(ctx, c, l == p.w.slots)
+		x, execute := p.newExecutor(ctx, c, l)
 		claim.Got[c.Instance], executions = x, append(executions, execute)
 	}
 	p.claimed(claim)
 	for _, execute := range executions {
 		p.w.executors.Go(func() {
-			defer l.release(1)
 			p.w.held.Add(1)
 			defer p.w.held.Add(-1)
 			execute()
