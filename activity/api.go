@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/swrun/swrun/errors"
 )
 
 // api is the part of the HTTP API that workers use.
@@ -51,28 +49,13 @@ type polled struct {
 	Progress json.RawMessage `json:"progress"`
 }
 
+type returned struct {
+	Token string `json:"token"`
+}
+
 type heartbeat struct {
 	Token    string `json:"token"`
 	Progress any    `json:"progress,omitempty"`
-}
-
-type report struct {
-	Token        string `json:"token"`
-	Result       any    `json:"result,omitempty"`
-	Type         string `json:"type,omitempty"`
-	Title        string `json:"title,omitempty"`
-	Detail       string `json:"detail,omitempty"`
-	Status       int    `json:"status,omitempty"`
-	NonRetryable bool   `json:"nonRetryable,omitempty"`
-}
-
-// failure returns the report of an error.
-func failure(token string, err error) report {
-	var e *Error
-	if !errors.As(err, &e) || e == nil {
-		return report{Token: token, Detail: err.Error()}
-	}
-	return report{Token: token, Type: e.Type, Title: e.Title, Detail: e.Detail, Status: e.Status, NonRetryable: e.NonRetryable}
 }
 
 // APIError is a request that the server has refused (RFC 9457).
@@ -136,23 +119,6 @@ func (a *api) heartbeat(ctx context.Context, h heartbeat) (cancelRequested bool,
 	}
 	err = a.post(ctx, "heartbeat", h, &answer)
 	return answer.CancelRequested, err
-}
-
-// report tells the server how an attempt has ended.
-func (a *api) report(ctx context.Context, path string, r report) error {
-	return a.post(ctx, path, r, nil)
-}
-
-// reportAgain is report, repeated until there is an answer that counts, or it is too late.
-func (a *api) reportAgain(ctx context.Context, path string, r report, until time.Time) error {
-	for failures := 1; ; failures++ {
-		err := a.report(ctx, path, r)
-		var refused *APIError
-		if err == nil || errors.As(err, &refused) && !refused.passes() || time.Now().After(until) {
-			return err
-		}
-		pause(ctx, failures)
-	}
 }
 
 // requestWithin is how long a request may take, besides what a poll waits.

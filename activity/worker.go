@@ -49,11 +49,12 @@ type Func func(ctx context.Context, t *Task) (any, error)
 
 // Worker performs activities.
 type Worker struct {
-	c     Config
-	api   *api
-	funcs map[string]Func
-	slots chan struct{} // one for each activity that is performed
-	work  sync.WaitGroup
+	c       Config
+	api     *api
+	reports *reports
+	funcs   map[string]Func
+	slots   chan struct{} // one for each activity that is performed
+	work    sync.WaitGroup
 }
 
 // ConfigError is a member of Config that cannot be.
@@ -77,10 +78,8 @@ func New(c Config) (*Worker, error) {
 		return nil, &ConfigError{"Drain", fmt.Sprintf("must not be negative, got %s", c.Drain)}
 	}
 	c = c.withDefaults()
-	return &Worker{
-		c: c, api: &api{client: c.Client, base: strings.TrimSuffix(c.Server, "/") + "/v1/activities/", token: c.Token},
-		funcs: map[string]Func{}, slots: make(chan struct{}, c.Concurrency),
-	}, nil
+	calls := &api{client: c.Client, base: strings.TrimSuffix(c.Server, "/") + "/v1/activities/", token: c.Token}
+	return &Worker{c: c, api: calls, reports: &reports{api: calls}, funcs: map[string]Func{}, slots: make(chan struct{}, c.Concurrency)}, nil
 }
 
 func (c Config) withDefaults() Config {
@@ -205,7 +204,7 @@ func (w *Worker) release(slots int) {
 // returnAll gives back what is not performed, so that others may take it at once.
 func (w *Worker) returnAll(ctx context.Context, tasks []*Task) {
 	for _, t := range tasks {
-		if err := w.api.report(ctx, "return", report{Token: t.token}); err != nil {
+		if err := w.api.post(ctx, "return", returned{t.token}, nil); err != nil {
 			w.c.Log.Warn("an activity could not be given back", "type", t.Type, "run", t.Run.String(), "error", err)
 		}
 		w.release(1)
@@ -222,11 +221,7 @@ func (w *Worker) perform(ctx context.Context, t *Task) {
 	if superseded(context.Cause(ctx)) {
 		return // it would be refused
 	}
-	path, what := "complete", report{Token: t.token, Result: result}
-	if err != nil {
-		path, what = "fail", failure(t.token, err)
-	}
-	err = w.api.reportAgain(context.WithoutCancel(ctx), path, what, t.reportUntil())
+	err = w.reports.sendAgain(context.WithoutCancel(ctx), newReport(t.token, result, err), t.reportUntil())
 	if err != nil {
 		w.c.Log.Warn("what an activity came to could not be reported", "type", t.Type, "run", t.Run.String(), "attempt", t.Attempt, "error", err)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,6 +21,8 @@ type (
 	completeRequest  struct{ Body api.ActivityResult }
 	failRequest      struct{ Body api.ActivityFailure }
 	returnRequest    struct{ Body api.ActivityReturn }
+	reportRequest    struct{ Body api.ActivityReports }
+	reportAnswer     struct{ Body api.ActivitiesReported }
 	nothing          struct{}
 )
 
@@ -35,6 +38,7 @@ func (s *Server) activityRoutes() {
 	route(s, RoleAuthor, operation("failActivity", "fail", "Report that an attempt has failed"), func(ctx context.Context, in *failRequest) (*nothing, error) {
 		return reported(ctx, in.Body.Token, func() error { return s.control.FailActivity(ctx, in.Body) })
 	})
+	route(s, RoleAuthor, operation("reportActivities", "report", "Report how several attempts have ended; each is answered as if it had come alone"), s.reportActivities)
 	route(s, RoleAuthor, operation("returnActivity", "return", "Give an activity back that is not performed: another worker may take it at once"), func(ctx context.Context, in *returnRequest) (*nothing, error) {
 		return reported(ctx, in.Body.Token, func() error { return s.control.ReturnActivity(ctx, in.Body) })
 	})
@@ -63,6 +67,36 @@ func reported(ctx context.Context, token string, report func() error) (*nothing,
 		return nil, err
 	}
 	return &nothing{}, report()
+}
+
+func (s *Server) reportActivities(ctx context.Context, in *reportRequest) (*reportAnswer, error) {
+	answer := &reportAnswer{api.ActivitiesReported{
+		Completed: make([]api.ActivityReported, len(in.Body.Completed)), Failed: make([]api.ActivityReported, len(in.Body.Failed)),
+	}}
+	var reporting sync.WaitGroup
+	for n, r := range in.Body.Completed {
+		reporting.Go(func() {
+			_, err := reported(ctx, r.Token, func() error { return s.control.CompleteActivity(ctx, r) })
+			answer.Body.Completed[n] = s.answered(ctx, err)
+		})
+	}
+	for n, f := range in.Body.Failed {
+		reporting.Go(func() {
+			_, err := reported(ctx, f.Token, func() error { return s.control.FailActivity(ctx, f) })
+			answer.Body.Failed[n] = s.answered(ctx, err)
+		})
+	}
+	reporting.Wait()
+	return answer, nil
+}
+
+// answered returns the answer to one of several reports.
+func (s *Server) answered(ctx context.Context, err error) api.ActivityReported {
+	if err == nil {
+		return api.ActivityReported{Status: http.StatusNoContent}
+	}
+	p := s.problem(ctx, err)
+	return api.ActivityReported{Status: p.Status, Problem: p}
 }
 
 // maySee returns an error unless the caller sees the run that a token is about.

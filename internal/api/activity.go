@@ -105,6 +105,24 @@ type ActivityFailure struct {
 	NonRetryable bool   `json:"nonRetryable,omitempty" doc:"There is to be no other attempt."`
 }
 
+// ActivityReports reports how several attempts have ended.
+type ActivityReports struct {
+	Completed []ActivityResult  `json:"completed,omitempty" maxItems:"1000"`
+	Failed    []ActivityFailure `json:"failed,omitempty" maxItems:"1000"`
+}
+
+// ActivitiesReported is the answer to reports, in the same order.
+type ActivitiesReported struct {
+	Completed []ActivityReported `json:"completed"`
+	Failed    []ActivityReported `json:"failed"`
+}
+
+// ActivityReported is the answer to one of several reports.
+type ActivityReported struct {
+	Status  int      `json:"status" doc:"What the report alone would have been answered: 204, or the status of the problem."`
+	Problem *Problem `json:"problem,omitempty"`
+}
+
 // ActivityReturn gives an activity back that is not performed.
 type ActivityReturn struct {
 	Token string `json:"token" minLength:"1" maxLength:"4096"`
