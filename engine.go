@@ -16,7 +16,6 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
@@ -130,9 +129,9 @@ func (e *Engine) activityDue(partition int, at time.Time) {
 }
 
 // reportActivity hands the end of an attempt to the run, if it is in the worker's memory.
-func (e *Engine) reportActivity(ctx context.Context, id store.ActivityID, is *store.Activity, op activity.Operation) (stored bool) {
+func (e *Engine) reportActivity(ctx context.Context, r matching.Report) (stored bool) {
 	w := e.worker.Load()
-	return w != nil && w.Report(ctx, id, is, op)
+	return w != nil && w.Report(ctx, r.ID, r.Activity, r.Operation)
 }
 
 // Figures returns what the engine has counted of the runs that it has worked on.

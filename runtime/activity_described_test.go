@@ -2,14 +2,17 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/matching"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // TestActivityIsDescribed: who has it and since when, what was told last, when it ends and what then (promises 40, 46).
@@ -45,4 +48,30 @@ func TestActivityIsDescribed(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		described("since 4s (attempt 2 of 2), after: no memory.", "the catch of /do/0/outer (test.yaml:4) takes it")
 	})
+}
+
+// events returns what history says of the attempts of activities.
+func (a *activities) events(i store.Instance) string {
+	a.Helper()
+	var all []string
+	_, err := a.client.History(a.Context(), i, 0, func(e client.HistoryEntry) error {
+		for _, r := range e.Events {
+			switch r.Type {
+			case interpreter.EffectRetried, interpreter.EffectFinished, interpreter.ResultLate:
+				text := fmt.Sprintf("%s %d", r.Type, r.Attempt)
+				if r.Timeout != "" {
+					text += " " + r.Timeout
+				}
+				if r.Worker != "" {
+					text += " by " + r.Worker
+				}
+				all = append(all, text)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		a.Fatal(err)
+	}
+	return strings.Join(all, ", ")
 }

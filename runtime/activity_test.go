@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,14 +21,27 @@ import (
 type activities struct {
 	*host
 	matcher *matching.Matcher
+	calls   *counted
 }
 
-// withActivities runs a test in a bubble of virtual time.
+// withActivities runs a test in a bubble of virtual time, twice: the ends of activities reach runs by way of the store, or directly.
 func withActivities(t *testing.T, test func(*activities)) {
+	for _, direct := range []bool{false, true} {
+		t.Run(fmt.Sprintf("direct=%v", direct), func(t *testing.T) { withOutsideWorkers(t, direct, test) })
+	}
+}
+
+func withOutsideWorkers(t *testing.T, direct bool, test func(*activities)) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &activities{host: newHost(t)}
+		a.calls = &counted{Store: a.store}
+		a.store = a.calls
 		var w *worker.Worker
-		a.matcher = matching.New(matching.Config{Store: a.store, Due: func(partition int, at time.Time) { w.Expect(partition, at) }})
+		c := matching.Config{Store: a.store, Due: func(partition int, at time.Time) { w.Expect(partition, at) }}
+		if direct {
+			c.Report = func(ctx context.Context, r matching.Report) bool { return w.Report(ctx, r.ID, r.Activity, r.Operation) }
+		}
+		a.matcher = matching.New(c)
 		ctx, stop := context.WithCancel(t.Context())
 		w = worker.New(worker.Config{Store: a.store, Compile: a.compile, Changed: a.matcher.Changed})
 		done := make(chan struct{})
@@ -74,32 +86,6 @@ func (a *activities) caught(i store.Instance) (caught map[string]any, took time.
 		a.Fatalf("the run has caught nothing: %+v", o)
 	}
 	return caught, o.EndedAt.Sub(o.StartedAt)
-}
-
-// events returns what history says of the attempts of activities.
-func (a *activities) events(i store.Instance) string {
-	a.Helper()
-	var all []string
-	_, err := a.client.History(a.Context(), i, 0, func(e client.HistoryEntry) error {
-		for _, r := range e.Events {
-			switch r.Type {
-			case interpreter.EffectRetried, interpreter.EffectFinished, interpreter.ResultLate:
-				text := fmt.Sprintf("%s %d", r.Type, r.Attempt)
-				if r.Timeout != "" {
-					text += " " + r.Timeout
-				}
-				if r.Worker != "" {
-					text += " by " + r.Worker
-				}
-				all = append(all, text)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		a.Fatal(err)
-	}
-	return strings.Join(all, ", ")
 }
 
 func (a *activities) expect(got, want any) {

@@ -19,7 +19,12 @@ import (
 // counted counts what workers ask a store for.
 type counted struct {
 	store.Store
-	claims, polls atomic.Int64
+	claims, polls, changes atomic.Int64
+}
+
+func (c *counted) ChangeActivities(ctx context.Context, change store.ChangeActivities) ([]store.ActivityChanged, error) {
+	c.changes.Add(1)
+	return c.Store.ChangeActivities(ctx, change)
 }
 
 func (c *counted) Claim(ctx context.Context, claim store.Claim) ([]store.Claimed, error) {

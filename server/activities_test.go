@@ -75,6 +75,39 @@ func TestActivities(t *testing.T) {
 	}
 }
 
+// TestReportsTogether: each of several reports is answered as if it had come alone. Numbers keep their digits.
+func TestReportsTogether(t *testing.T) {
+	d := mustDeployment(t)
+	run := d.start(t, "do: [{f: {fork: {branches: [{a: {call: 'activity:1.0.0@default', with: {type: x}}}, {b: {call: 'activity:1.0.0@default', with: {type: x, retry: {maxAttempts: 1}}}}]}}}]")
+	all := d.polled(t, `{"queues": ["default"], "limit": 2, "wait": "20s"}`)
+	for len(all) < 2 {
+		all = append(all, d.polled(t, `{"queues": ["default"], "limit": 2, "wait": "20s"}`)...)
+	}
+	const digits = "12345678901234567890"
+	body := fmt.Sprintf(`{"completed": [{"token": %q, "result": %s}, {"token": "YS9iIDEgbg"}, {"token": "nonsense"}], "failed": [{"token": "YS9iIDEgbg", "type": "runtime"}]}`, all[0].Token, digits)
+	answer := d.ask(t, "POST", "/v1/activities/report", body)
+	var got api.ActivitiesReported
+	if err := json.Unmarshal([]byte(answer.body), &got); err != nil || answer.StatusCode != 200 || len(got.Completed) != 3 || len(got.Failed) != 1 {
+		t.Fatalf("answered %s: %s", answer.Status, answer.body)
+	}
+	if got.Completed[0].Status != 204 || got.Completed[1].Status != 409 || !strings.HasSuffix(got.Completed[1].Problem.Type, "/attempt-superseded") || got.Completed[2].Status != 422 || got.Failed[0].Status != 409 {
+		t.Errorf("answered %s", answer.body)
+	}
+	if done := d.ask(t, "POST", "/v1/activities/complete", fmt.Sprintf(`{"token": %q, "result": %s}`, all[1].Token, digits)); done.StatusCode != 204 {
+		t.Errorf("answered %s: %s", done.Status, done.body)
+	}
+	result, err := run.Await(t.Context())
+	if got := fmt.Sprint(result.Output); err != nil || got != "["+digits+" "+digits+"]" {
+		t.Errorf("the run ends with %v, %v", got, err)
+	}
+	for _, hostile := range []string{`{"completed": [null]}`, `{"completed": {}}`, `{"failed": [{"token": ""}]}`, `{"completed": [{"result": 1}]}`, `{"reports": []}`} {
+		d.ask(t, "POST", "/v1/activities/report", hostile).isProblem(t, 422, "invalid-request")
+	}
+	if nothing := d.ask(t, "POST", "/v1/activities/report", `{}`); nothing.body != `{"completed":[],"failed":[]}`+"\n" {
+		t.Errorf("no report is answered %s", nothing.body)
+	}
+}
+
 // TestActivityOfACancelledRun: the worker is told with the next heartbeat.
 func TestActivityOfACancelledRun(t *testing.T) {
 	d := mustDeployment(t)

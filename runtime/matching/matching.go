@@ -24,7 +24,7 @@ type Config struct {
 	Due func(partition int, at time.Time)
 	// Report hands the end of an attempt to whoever executes the run in this process, and reports whether it is stored. Otherwise the store
 	// is asked for it; nil if nobody executes runs here.
-	Report func(ctx context.Context, id store.ActivityID, is *store.Activity, op activity.Operation) (stored bool)
+	Report func(context.Context, Report) (stored bool)
 	// Look is how often a poll looks for what no hint has announced, while hints come; default 1 s.
 	Look time.Duration
 }
@@ -66,7 +66,7 @@ func New(c Config) *Matcher {
 		c.Due = func(int, time.Time) {}
 	}
 	if c.Report == nil {
-		c.Report = func(context.Context, store.ActivityID, *store.Activity, activity.Operation) bool { return false }
+		c.Report = func(context.Context, Report) bool { return false }
 	}
 	if c.Look == 0 {
 		c.Look = time.Second

@@ -131,10 +131,17 @@ func (m *Matcher) Fail(ctx context.Context, token string, failure *errors.Error,
 	return m.end(ctx, attempt{id, nonce}, activity.Fail{Nonce: nonce, Error: failure, NonRetryable: nonRetryable})
 }
 
+// Report is the end of an attempt that a worker has reported.
+type Report struct {
+	ID        store.ActivityID
+	Activity  *store.Activity // as it was stored last, as far as is known here
+	Operation activity.Operation
+}
+
 // end reports the end of an attempt. One that does not count is noted in the history of the run, if that goes on.
 func (m *Matcher) end(ctx context.Context, of attempt, op activity.Operation) error {
 	id := of.ActivityID
-	if is := m.forget(of); is != nil && m.c.Report(ctx, id, is, op) {
+	if is := m.forget(of); is != nil && m.c.Report(ctx, Report{id, is, op}) {
 		return nil
 	}
 	refused, err := m.change(ctx, of, op)

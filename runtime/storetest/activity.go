@@ -162,6 +162,42 @@ func activityEnds(s *suite) {
 	}
 }
 
+// activityEndsWithCommit: the owner of a run stores the end of an activity with what the run does next, if the activity is still what it was.
+func activityEndsWithCommit(s *suite) {
+	i := instance("a")
+	id := s.scheduled(i, 0)
+	s.must(s.change(id, take("ada")).Refused)
+	s.must(s.Deliver(s.ctx(), store.Delivery{To: i, Message: store.Message("wake")}))
+	held := s.claim(i)
+	if len(held.Activities) != 1 {
+		s.Fatalf("the run has the activities %+v", held.Activities)
+	}
+	is := held.Activities[0].Activity
+	outdated := is
+	outdated.Data = []byte("somebody else")
+	c := commit(held)
+	c.Activities = []store.ActivityChange{{Effect: id.Effect, Queue: queue, From: &outdated, Once: "end of it"}}
+	_, err := s.Commit(s.ctx(), c)
+	s.refused(err, store.Conflict)
+	c.Activities[0].From = &is
+	for range 2 { // also if the first answer is lost
+		_, err = s.Commit(s.ctx(), c)
+		s.must(err)
+	}
+	again := end("it")
+	again.once = "end of it"
+	s.must(s.change(id, again).Refused)
+	s.refused(s.change(id, end("other")).Refused, store.NoSuch)
+	loaded, err := s.Load(s.ctx(), i)
+	if s.must(err); len(loaded.Activities) != 0 {
+		s.Errorf("the run has the activities %+v", loaded.Activities)
+	}
+	s.Advance(2 * time.Minute)
+	if w := s.poll(i); len(w.Activities) > 0 {
+		s.Errorf("what has ended is due: %v", w.Activities)
+	}
+}
+
 // activityTooLate: an outcome that must come before a time is refused from that time on.
 func activityTooLate(s *suite) {
 	id := s.scheduled(instance("a"), 0)

@@ -82,6 +82,7 @@ func cases() []testCase {
 		{"an activity becomes available later", activityLater},
 		{"an activity is taken once", activityTakenOnce},
 		{"the end of an activity comes to its run", activityEnds},
+		{"the end of an activity comes with a commit", activityEndsWithCommit},
 		{"what an activity comes to must be in time", activityTooLate},
 		{"activities that are due", activityDue},
 		{"activities that nobody waits for", activityDismissed},
