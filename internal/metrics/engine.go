@@ -10,7 +10,10 @@ import (
 )
 
 // engineCollector shows what the workers of this process have counted.
-type engineCollector struct{ figures *worker.Figures }
+type engineCollector struct {
+	figures *worker.Figures
+	repair  worker.RepairSettings
+}
 
 // figure is a number that grows.
 type figure struct {
@@ -26,7 +29,9 @@ func figures() []figure {
 		{"swrun_commits_refused_total", "Commits that the store has refused: most often something else happened first.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitRefused }},
 		{"swrun_commits_unanswered_total", "Commits that the store has not answered; they were sent again.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitFailed }},
 		{"swrun_timeouts_total", "Timeouts of tasks and runs.", func(f *worker.Figures) *atomic.Int64 { return &f.TimedOut }},
-		{"swrun_task_attempts_failed_total", "Calls, commands, scripts and children that have ended with an error.", func(f *worker.Figures) *atomic.Int64 { return &f.AttemptsFailed }},
+		{"swrun_repair_checks_total", "Partitions of the store whose indexes were checked.", func(f *worker.Figures) *atomic.Int64 { return &f.Checked }},
+		{"swrun_repair_compared_runs_total", "Runs that were compared with the indexes, one by one.", func(f *worker.Figures) *atomic.Int64 { return &f.Compared }},
+		{"swrun_task_attempts_failed_total", "Attempts of calls, commands, scripts, activities and children that have ended with an error.", func(f *worker.Figures) *atomic.Int64 { return &f.AttemptsFailed }},
 		{"swrun_task_retries_total", "Attempts that a retry policy has granted.", func(f *worker.Figures) *atomic.Int64 { return &f.Retries }},
 	}
 }
@@ -42,6 +47,16 @@ func (c *engineCollector) Describe(all chan<- *prometheus.Desc) { prometheus.Des
 func (c *engineCollector) Collect(all chan<- prometheus.Metric) {
 	for _, f := range figures() {
 		all <- number(describe(f.name, f.help), prometheus.CounterValue, float64(f.value(c.figures).Load()))
+	}
+	for name, setting := range map[string]struct {
+		help  string
+		value float64
+	}{
+		"swrun_repair_check_interval_seconds": {"The setting: how often the indexes of the store are checked.", c.repair.CheckInterval.Seconds()},
+		"swrun_repair_sweep_interval_seconds": {"The setting: how often every run is compared with the indexes.", c.repair.SweepInterval.Seconds()},
+		"swrun_repair_scan_limit":             {"The setting: how many entries of an index are compared at a time.", float64(c.repair.ScanLimit)},
+	} {
+		all <- number(describe(name, setting.help), prometheus.GaugeValue, setting.value)
 	}
 	ended := describe("swrun_runs_ended_total", "Runs that have ended here, by why they were closed.", "reason")
 	for reason, n := range c.figures.Ended {

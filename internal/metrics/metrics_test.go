@@ -31,7 +31,7 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := swrun.NewEngine(s, swrun.EngineConfig{Concurrency: 7})
+		e, err := swrun.NewEngine(s, swrun.EngineConfig{Concurrency: 7, SweepInterval: 30 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,6 +59,7 @@ func TestMetrics(t *testing.T) {
 			`swrun_runs_claimed_total 4`, `swrun_leases_lost_total 0`, `swrun_runs_ended_total{reason="completed"} 1`, `swrun_runs_ended_total{reason="timed_out"} 0`,
 			`swrun_tasks_total{outcome="started"} 4`, `swrun_tasks_total{outcome="skipped"} 1`, `swrun_task_retries_total 1`, `swrun_timeouts_total 2`,
 			`swrun_timer_lateness_seconds_count 3`, `swrun_timer_lateness_seconds_bucket{le="0.01"} 3`, `swrun_http_requests_total{operation="getRun",status="200"} 1`, `swrun_http_requests_in_progress 0`)
+		has(t, after, `swrun_repair_check_interval_seconds 40`, `swrun_repair_sweep_interval_seconds 30`, `swrun_repair_scan_limit 1000`, `swrun_repair_compared_runs_total 2`)
 		agreesWithThePage(t, after)
 		stop()
 		if err := <-worked; err != nil {

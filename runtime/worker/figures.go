@@ -15,6 +15,9 @@ type Figures struct {
 	TakenOver atomic.Int64 // those of them whose worker was lost
 	Lost      atomic.Int64 // runs that were taken from a worker, since its lease had ended
 
+	Checked  atomic.Int64 // partitions whose indexes were checked
+	Compared atomic.Int64 // runs that were compared with the indexes
+
 	Stored        Histogram    // how long the store took for a commit
 	CommitRefused atomic.Int64 // by the store
 	CommitFailed  atomic.Int64 // without an answer: these are sent again
@@ -24,7 +27,7 @@ type Figures struct {
 
 	TasksStarted, TasksCompleted, TasksFaulted, TasksCancelled, TasksSkipped atomic.Int64
 	TimedOut                                                                 atomic.Int64 // tasks and runs whose deadline has passed
-	AttemptsFailed                                                           atomic.Int64 // effects that have ended with an error
+	AttemptsFailed                                                           atomic.Int64 // of effects, that have ended with an error
 	Retries                                                                  atomic.Int64 // attempts that a policy has granted
 }
 
@@ -89,6 +92,11 @@ func (f *Figures) countEvent(e *interpreter.HistoryEvent) {
 	case interpreter.EffectFinished:
 		if e.Error != nil {
 			f.AttemptsFailed.Add(1)
+		}
+	case interpreter.EffectRetried:
+		if e.Error != nil { // of an activity; otherwise it is made again after its worker was lost
+			f.AttemptsFailed.Add(1)
+			f.Retries.Add(1)
 		}
 	case interpreter.RetryScheduled:
 		f.Retries.Add(1)

@@ -18,6 +18,19 @@ const (
 	sweepPause = 20 * time.Second
 )
 
+// RepairSettings say how much of a store is looked at for that, and how often (promises 119).
+type RepairSettings struct {
+	CheckInterval time.Duration // of the indexes of all partitions
+	SweepInterval time.Duration // of all runs
+	ScanLimit     int           // entries or runs at a time
+}
+
+// RepairSettings returns those of a worker.
+func (c Config) RepairSettings() RepairSettings {
+	c = c.withDefaults()
+	return RepairSettings{c.CheckInterval, c.SweepInterval, c.ScanLimit}
+}
+
 // check looks for what is wrong in one partition after the other, and scrubs it. Where it begins is chance: workers that
 // do not live long have checked every partition between them.
 func (w *Worker) check(ctx context.Context) {
@@ -44,7 +57,10 @@ func (p *partition) drift(ctx context.Context, expected int) (wrong int) {
 			return expected
 		}
 		wrong += found.Wrong
-		if request.Compared = found.Compared; request.Compared == 0 || !sleep(ctx, checkPause) {
+		if request.Compared = found.Compared; request.Compared == 0 {
+			p.w.c.Figures.Checked.Add(1)
+		}
+		if request.Compared == 0 || !sleep(ctx, checkPause) {
 			return wrong
 		}
 	}
@@ -73,6 +89,7 @@ func (p *partition) scrub(ctx context.Context, request store.Scrub, between time
 			}
 			return
 		}
+		p.w.c.Figures.Compared.Add(int64(done.Compared))
 		for _, what := range done.Repaired {
 			p.w.c.Log.Error("an index had to be repaired", "partition", p.n, "what", what)
 		}
