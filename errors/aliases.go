@@ -51,5 +51,18 @@ func (a Aliases) Resolve(uri string) string {
 // Same reports whether two URIs name one error type.
 func (a Aliases) Same(x, y string) bool { return x == y || a.Resolve(x) == a.Resolve(y) }
 
+// Spellings returns the types that are read as one, that one first: those that are not known as aliases of it are other types.
+func (a Aliases) Spellings(uri string) []string {
+	all := []string{uri}
+	for _, old := range slices.Sorted(maps.Keys(a)) {
+		for _, other := range []string{old, a[old]} {
+			if !slices.Contains(all, other) && a.Same(uri, other) {
+				all = append(all, other)
+			}
+		}
+	}
+	return all
+}
+
 // IsBase reports whether the standard types are published under a base, so that every filter knows them.
 func IsBase(base string) bool { return StandardName(base+"timeout") == "timeout" }

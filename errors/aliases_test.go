@@ -23,6 +23,9 @@ func TestAliases(t *testing.T) {
 			t.Errorf("%s and %s: %v", c.x, c.y, got)
 		}
 	}
+	if got := strings.Join(a.Spellings("https://x.io/b"), " "); got != "https://x.io/b https://x.io/a https://x.io/c" {
+		t.Errorf("b is spelt %s", got)
+	}
 	for name, wrong := range map[string]errors.Aliases{
 		"leads back":     {"https://x.io/a": "https://x.io/a"},
 		"leads in":       {"https://x.io/a": "https://x.io/b", "https://x.io/b": "https://x.io/c", "https://x.io/c": "https://x.io/b"},

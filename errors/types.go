@@ -119,6 +119,14 @@ func isStandardHost(host string) bool {
 	return host == "serverlessworkflow.io" || host == "open-workflow-specification.org"
 }
 
+// StandardType returns the standard type with a short name, or "" if there is none.
+func StandardType(name string) string {
+	if slices.ContainsFunc(Standards(), func(s Standard) bool { return s.Name == name }) {
+		return Base + name
+	}
+	return ""
+}
+
 // Name returns what people call the type: the short name of a standard type, otherwise the URI.
 func Name(uri string) string {
 	if name := StandardName(uri); name != "" {

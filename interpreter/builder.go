@@ -30,6 +30,17 @@ func (b *Builder) ErrorFilter(f *dsl.ErrorFilter) *dsl.ErrorFilter {
 	return f.WithAliases(b.c.config.ErrorAliases)
 }
 
+// ErrorTypes returns some types of errors, with all that are read as one of them. A standard type may have its short name.
+func (b *Builder) ErrorTypes(named []string) (all []string) {
+	for _, one := range named {
+		if uri := errors.StandardType(one); uri != "" {
+			one = uri
+		}
+		all = append(all, b.c.config.ErrorAliases.Spellings(one)...)
+	}
+	return all
+}
+
 // Condition compiles an expression; it returns nil for an absent one.
 func (b *Builder) Condition(e dsl.Expression) *expr.Code {
 	if e.Text == "" {

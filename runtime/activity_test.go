@@ -23,6 +23,7 @@ type activities struct {
 	*host
 	matcher *matching.Matcher
 	calls   *counted
+	figures *worker.Figures
 }
 
 // withActivities runs a test in a bubble of virtual time, twice: the ends of activities reach runs by way of the store, or directly.
@@ -34,7 +35,7 @@ func withActivities(t *testing.T, test func(*activities)) {
 
 func withOutsideWorkers(t *testing.T, direct bool, test func(*activities)) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &activities{host: newHost(t)}
+		a := &activities{host: newHost(t), figures: worker.NewFigures()}
 		a.calls = &counted{Store: a.store}
 		a.store = a.calls
 		var w *worker.Worker
@@ -44,7 +45,7 @@ func withOutsideWorkers(t *testing.T, direct bool, test func(*activities)) {
 		}
 		a.matcher = matching.New(c)
 		ctx, stop := context.WithCancel(t.Context())
-		w = worker.New(worker.Config{Store: a.store, Compile: a.compile, Changed: a.matcher.Changed})
+		w = worker.New(worker.Config{Store: a.store, Compile: a.compile, Changed: a.matcher.Changed, Figures: a.figures})
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -263,10 +264,22 @@ func TestFailures(t *testing.T) {
 		caught, _ := a.caught(i)
 		a.expect(caught["type"], "https://example.com/bad")
 		a.expect(a.events(i), "effect.retried 1 by w1, effect.finished 2 by w1")
+		a.expect([]int64{a.figures.AttemptsFailed.Load(), a.figures.Retries.Load()}, "[2 1]") // promises 210
 	})
 	withActivities(t, func(a *activities) {
 		i := a.activity("retry: {maxAttempts: 3, nonRetryable: [validation]}")
 		fail(a, errors.Validation, false)
+		a.caught(i)
+		a.expect(a.events(i), "effect.finished 1 by w1")
+	})
+	withActivities(t, func(a *activities) { // a type that is read as the one that the policy names
+		a.aliases = errors.Aliases{"https://example.com/refused": errors.Validation, "https://example.com/bad": "https://example.com/worse"}
+		i := a.activity("retry: {maxAttempts: 3, nonRetryable: [validation]}")
+		fail(a, "https://example.com/refused", false)
+		a.caught(i)
+		a.expect(a.events(i), "effect.finished 1 by w1")
+		i = a.activity("retry: {maxAttempts: 3, nonRetryable: ['https://example.com/bad']}")
+		fail(a, "https://example.com/worse", false)
 		a.caught(i)
 		a.expect(a.events(i), "effect.finished 1 by w1")
 	})

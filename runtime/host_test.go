@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/memstore"
@@ -26,6 +27,7 @@ type host struct {
 	client  *client.Client
 	perform interpreter.Performer // of run_shell
 	limits  limits.Set            // of what is compiled
+	aliases errors.Aliases
 }
 
 func newHost(t *testing.T) *host {
@@ -49,7 +51,7 @@ func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 			kinds = append(kinds, k)
 		}
 	}
-	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits, Runtime: map[string]any{"name": "swrun"}})
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits, ErrorAliases: h.aliases, Runtime: map[string]any{"name": "swrun"}})
 	return p, found.Err()
 }
 

@@ -21,6 +21,7 @@ type activityBody struct {
 	kind, queue, input *expr.Template // nil if they are absent
 	timeouts           [4]*interpreter.Duration
 	retry              *dsl.ActivityRetry
+	nonRetryable       []string
 	delays             []*interpreter.Duration
 	initial, max       *interpreter.Duration
 }
@@ -31,6 +32,7 @@ func newActivity(b *interpreter.Builder, t *dsl.CallActivity) *activityBody {
 		a.timeouts[n] = b.Duration(d)
 	}
 	if t.Retry != nil {
+		a.nonRetryable = b.ErrorTypes(t.Retry.NonRetryable)
 		a.initial, a.max = b.Duration(t.Retry.Initial), b.Duration(t.Retry.Max)
 		for _, d := range t.Retry.Delays {
 			a.delays = append(a.delays, b.Duration(d))
@@ -97,7 +99,7 @@ func (a *activityBody) evalRetry(s *interpreter.Scope) (r interpreter.ActivityRe
 	if a.retry == nil {
 		return interpreter.ActivityRetry{MaxAttempts: 1}, nil
 	}
-	r = interpreter.ActivityRetry{MaxAttempts: a.retry.MaxAttempts, Factor: a.retry.Factor, NonRetryable: a.retry.NonRetryable}
+	r = interpreter.ActivityRetry{MaxAttempts: a.retry.MaxAttempts, Factor: a.retry.Factor, NonRetryable: a.nonRetryable}
 	for _, d := range a.delays {
 		delay, err := evalLength(s, d, 0)
 		if err != nil {

@@ -54,7 +54,7 @@ func (r Report) reason(try *dsl.TryTask, at dsl.Pointer) string {
 	case inside(at, try.Pointer, "catch/do"):
 		return where + " raised the error itself, in its own `do`"
 	}
-	if misfit := misfit(try.Catch.Errors, r.Outcome.Fault); misfit != "" {
+	if misfit := r.misfit(try.Catch.Errors); misfit != "" {
 		return where + " " + misfit
 	}
 	if r.Workflow.RetryPolicyOf(&try.Catch) != nil && try.Catch.Do == nil && try.Catch.Then == "" {
@@ -77,9 +77,10 @@ func conditions(c dsl.Catch) string {
 	return strings.Join(all, ", ")
 }
 
-// misfit says which member of a filter the error does not have, or nothing if it fits.
-func misfit(f *dsl.ErrorFilter, e *errors.Error) string {
-	member := f.Mismatch(e)
+// misfit says which member of a filter the error of the run does not have, or nothing if it fits.
+func (r Report) misfit(f *dsl.ErrorFilter) string {
+	e := r.Outcome.Fault
+	member := f.WithAliases(r.ErrorAliases).Mismatch(e)
 	switch member {
 	case "":
 		return ""
@@ -117,7 +118,7 @@ func (r Report) remedy() string {
 	tries := enclosingTries(r.Workflow, at)
 	filter := fmt.Sprintf("catch: { errors: { with: { type: %s } } }", terminal.Printable(shorten.To(fault.Type, 200)))
 	for _, try := range tries {
-		if inside(at, try.Pointer, "try") && misfit(try.Catch.Errors, fault) != "" {
+		if inside(at, try.Pointer, "try") && r.misfit(try.Catch.Errors) != "" {
 			return fmt.Sprintf("add a second try around it, or widen the filter: with: { status: %d }", fault.Status)
 		}
 	}

@@ -33,6 +33,8 @@ type Report struct {
 	// have been written as JSON, as it is written then.
 	InputRejected bool
 	TypedInput    string
+	// ErrorAliases are what types of errors are read as where they are caught.
+	ErrorAliases errors.Aliases
 	// Kept is what other commands name the run by, with the flag of its store if they need it; empty for a run in memory.
 	Kept string
 	// EndedBefore is when the run ended, if that was before the command began, so that nothing has run now.

@@ -138,6 +138,7 @@ func TestMisfit(t *testing.T) {
 		{"no filter", nil, ""},
 		{"an empty filter", &dsl.ErrorFilter{}, ""},
 		{"the other spelling of the type", &dsl.ErrorFilter{Type: errors.BaseOpenWorkflow + "runtime"}, ""},
+		{"an alias of the type", &dsl.ErrorFilter{Type: "https://x.test/old"}, ""},
 		{"another standard type", &dsl.ErrorFilter{Type: errors.Timeout}, "wants type=…/timeout; this is …/runtime"},
 		{"a type of the author's", &dsl.ErrorFilter{Type: "https://x.test/timeout"}, "wants type=https://x.test/timeout; this is " + errors.Runtime},
 		{"status", &dsl.ErrorFilter{Status: &number}, "wants status=503; this is 500"},
@@ -145,7 +146,8 @@ func TestMisfit(t *testing.T) {
 		{"instance", &dsl.ErrorFilter{Instance: &text}, `wants instance="wanted"; this is "/do/0/a"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := misfit(c.filter, e); got != c.want {
+			report := Report{Outcome: execution.Outcome{Fault: e}, ErrorAliases: errors.Aliases{"https://x.test/old": errors.Runtime}}
+			if got := report.misfit(c.filter); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -74,7 +74,7 @@ func (f Fail) apply(id store.ActivityID, a *Activity, now time.Time) (outcome, s
 // isNonRetryable reports whether the policy names the type of an error.
 func (a *Activity) isNonRetryable(err *errors.Error) bool {
 	return slices.ContainsFunc(a.Retry.NonRetryable, func(named string) bool {
-		return errors.Same(named, err.Type) || named == errors.StandardName(err.Type)
+		return errors.Same(named, err.Type)
 	})
 }
 

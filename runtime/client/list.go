@@ -81,7 +81,7 @@ func (c *Client) Count(ctx context.Context, where filter.Filter, by func(*filter
 		counts[""] = 0
 	}
 	err := c.Each(ctx, where, func(r *filter.Run) bool {
-		counts[by(r)]++
+		counts[by(c.read(r))]++
 		return true
 	})
 	var all []Group
@@ -90,6 +90,16 @@ func (c *Client) Count(ctx context.Context, where filter.Filter, by func(*filter
 	}
 	slices.SortFunc(all, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Value, b.Value)) })
 	return all, err
+}
+
+// read returns a run whose error has the type that its own is read as.
+func (c *Client) read(r *filter.Run) *filter.Run {
+	if len(c.aliases) == 0 || r.Lifecycle.Failure.Type == "" {
+		return r
+	}
+	read := *r
+	read.Lifecycle.Failure.Type = c.aliases.Resolve(r.Lifecycle.Failure.Type)
+	return &read
 }
 
 // merge is the runs of all partitions, the newest first. Of runs of one moment, those of the lower partition come first.
