@@ -118,6 +118,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
 	})}
 	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity})
+	engine.figures.Repair = engine.workerConfig().RepairSettings()
 	return engine, nil
 }
 
@@ -136,9 +137,6 @@ func (e *Engine) reportActivity(ctx context.Context, r matching.Report) (stored 
 
 // Figures returns what the engine has counted of the runs that it has worked on.
 func (e *Engine) Figures() *worker.Figures { return e.figures }
-
-// RepairSettings returns how the engine looks for what is wrong in the indexes of its store.
-func (e *Engine) RepairSettings() worker.RepairSettings { return e.workerConfig().RepairSettings() }
 
 // Client returns what the engine looks after runs with: it lists, describes and commands many at once.
 func (e *Engine) Client() *client.Client { return e.client }

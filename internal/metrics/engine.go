@@ -10,10 +10,7 @@ import (
 )
 
 // engineCollector shows what the workers of this process have counted.
-type engineCollector struct {
-	figures *worker.Figures
-	repair  worker.RepairSettings
-}
+type engineCollector struct{ figures *worker.Figures }
 
 // figure is a number that grows.
 type figure struct {
@@ -52,9 +49,9 @@ func (c *engineCollector) Collect(all chan<- prometheus.Metric) {
 		help  string
 		value float64
 	}{
-		"swrun_repair_check_interval_seconds": {"The setting: how often the indexes of the store are checked.", c.repair.CheckInterval.Seconds()},
-		"swrun_repair_sweep_interval_seconds": {"The setting: how often every run is compared with the indexes.", c.repair.SweepInterval.Seconds()},
-		"swrun_repair_scan_limit":             {"The setting: how many entries of an index are compared at a time.", float64(c.repair.ScanLimit)},
+		"swrun_repair_check_interval_seconds": {"The setting: how often the indexes of the store are checked.", c.figures.Repair.CheckInterval.Seconds()},
+		"swrun_repair_sweep_interval_seconds": {"The setting: how often every run is compared with the indexes.", c.figures.Repair.SweepInterval.Seconds()},
+		"swrun_repair_scan_limit":             {"The setting: how many entries of an index are compared at a time.", float64(c.figures.Repair.ScanLimit)},
 	} {
 		all <- number(describe(name, setting.help), prometheus.GaugeValue, setting.value)
 	}

@@ -42,7 +42,7 @@ func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Metrics {
 		Name: "swrun_build_info", Help: "Always 1; the label says which version this is.", ConstLabels: prometheus.Labels{"version": swrun.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.durations, m.inProgress, build, &engineCollector{e.Figures(), e.RepairSettings()}, &storeCollector{store: s, now: now},
+	m.registry.MustRegister(m.requests, m.durations, m.inProgress, build, &engineCollector{e.Figures()}, &storeCollector{store: s, now: now},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -15,8 +15,9 @@ type Figures struct {
 	TakenOver atomic.Int64 // those of them whose worker was lost
 	Lost      atomic.Int64 // runs that were taken from a worker, since its lease had ended
 
-	Checked  atomic.Int64 // partitions whose indexes were checked
-	Compared atomic.Int64 // runs that were compared with the indexes
+	Repair   RepairSettings // of the workers
+	Checked  atomic.Int64   // partitions whose indexes were checked
+	Compared atomic.Int64   // runs that were compared with the indexes
 
 	Stored        Histogram    // how long the store took for a commit
 	CommitRefused atomic.Int64 // by the store
