@@ -26,6 +26,8 @@ local function ends(text, worker)
   return tonumber(string.match(text, ' ' .. worker .. ' (%d+)'))
 end
 
+local fitting = {} -- keys that are what they should be, or are not there
+
 local checks = {
   -- that an operation has not been done before
   SEEN = function(key, id) return not call('ZSCORE', key, id) end,
@@ -34,6 +36,7 @@ local checks = {
   -- that an activity is what is expected
   ACTIVITY = function(key, expected)
     local field, record = string.match(expected, '^(%S+) (.*)$')
+    fitting[key] = true
     return call('HGET', key, field) == record
   end,
   -- that the lease of a worker has ended
@@ -77,8 +80,6 @@ local types = {
   HSET = 'hash', HINCRBY = 'hash', RPUSH = 'list', LTRIM = 'list', ZADD = 'zset', ZREM = 'zset', REMEMBER = 'zset', SADD = 'set', SREM = 'set',
   DEQUEUE = 'zset', XADD = 'stream', XDEL = 'stream', INDEX = 'stream', LEASE = 'string', INCR = 'string',
 }
-
-local fitting = {} -- keys that are what they should be, or are not there
 
 -- misfit returns the key of a command that is not what it should be.
 local function misfit(from, to)
@@ -132,7 +133,7 @@ local function change(mail, before, set, unset, entry, rest, commands, checks)
   if expected ~= '*' then
     local fields = pcall('HMGET', instance, 'k', 'm')
     if fields.err then return {head('DAMAGED'), instance} end
-    is, many = fields[1] or '', fields[2]
+    is, many, fitting[instance] = fields[1] or '', fields[2], true
     if is ~= expected or mail and (many or '0') ~= mail then return {head('CHANGED'), is, many or '0'} end
   end
   if tonumber(ARGV[a + 2]) > now then return head('TOO_EARLY') end

@@ -102,13 +102,16 @@ func (a *Activity) Record() (*store.Activity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write an activity: %w", err)
 	}
-	return &store.Activity{Queue: a.Queue, Available: a.Available, Due: a.first(), Data: data}, nil
+	decoded := *a
+	return &store.Activity{Queue: a.Queue, Available: a.Available, Due: a.first(), Data: data, Decoded: &decoded}, nil
 }
 
-// Parse reads the record of a store.
+// Parse reads the record of a store. What it returns may be changed, but for what it refers to.
 func Parse(r *store.Activity) (*Activity, error) {
 	a := new(Activity)
-	if err := json.Unmarshal(r.Data, a); err != nil {
+	if decoded, ok := r.Decoded.(*Activity); ok {
+		*a = *decoded
+	} else if err := json.Unmarshal(r.Data, a); err != nil {
 		return nil, fmt.Errorf("read an activity: %w", err)
 	}
 	a.Queue, a.Available = r.Queue, r.Available

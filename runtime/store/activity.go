@@ -42,6 +42,8 @@ type Activity struct {
 	Available time.Time
 	Due       time.Time // when it has to be looked at: the earliest of its deadlines; zero for never
 	Data      []byte    // opaque to the store
+	// Decoded is what Data says, if whoever has made the record in this process knows it. It is not stored, and not to be changed.
+	Decoded any
 }
 
 // String returns the record as stores keep it: times and queue, a space between, and the data after them.
