@@ -50,7 +50,7 @@ func (b *batch) activity(to *subject, c *store.ActivityChange) {
 		b.check("ACTIVITY", k.instance(to.instance), field+" "+c.From.String())
 	}
 	if c.Once != "" {
-		b.do("REMEMBER", k.seen, c.Once)
+		b.do("REMEMBER", k.seen, c.Once, (store.Remembered - store.ReportRemembered).Milliseconds())
 	}
 	waited := c.From != nil && !c.From.Available.IsZero() || c.From == nil && c.To == nil
 	waits := c.To != nil && !c.To.Available.IsZero()

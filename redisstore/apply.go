@@ -318,7 +318,7 @@ func (b *batch) messages(to *subject, of *store.Change) {
 	}
 	if of.ID != "" {
 		b.check("SEEN", k.seen, of.ID)
-		b.do("REMEMBER", k.seen, of.ID)
+		b.do("REMEMBER", k.seen, of.ID, 0)
 	}
 	switch of.Notice {
 	case store.NoticeGiven:

@@ -64,8 +64,8 @@ local own = {
       call('SET', key, (string.gsub(text, ' ' .. worker .. ' %d+', ' ' .. worker .. ' ' .. at, 1)))
     end
   end,
-  -- that an operation was done
-  REMEMBER = function(key, _, from) call('ZADD', key, moment, ARGV[from]) end,
+  -- that an operation was done, which is forgotten so many milliseconds earlier than others
+  REMEMBER = function(key, _, from) call('ZADD', key, moment - ARGV[from + 1], ARGV[from]) end,
   -- that an activity does not wait in a queue any more, whose name stands in the set of the next key as long as any does
   DEQUEUE = function(key, _, from, at)
     call('ZREM', key, ARGV[from])

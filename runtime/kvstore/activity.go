@@ -63,7 +63,7 @@ func (p *partition) putActivities(i store.Instance, c *store.Change) {
 	for _, change := range c.Activities {
 		id := store.ActivityID{Run: i, Effect: change.Effect}
 		if change.Once != "" {
-			p.remember(change.Once)
+			p.remember(change.Once, store.ReportRemembered)
 		}
 		if old := p.activity(id); old != nil {
 			p.unlist(id, old)

@@ -3,6 +3,7 @@ package kvstore
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
@@ -65,7 +66,7 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	p.putMessages(i, c)
 	p.putActivities(i, c)
 	if c.ID != "" {
-		p.remember(c.ID)
+		p.remember(c.ID, store.Remembered)
 	}
 }
 
@@ -120,9 +121,9 @@ func (p *partition) seen(id string) bool {
 	return ok
 }
 
-// remember notes that an operation has been done.
-func (p *partition) remember(id string) {
-	now := store.Millis(p.now)
+// remember notes for a while that an operation has been done. Those are forgotten together that were done long enough ago.
+func (p *partition) remember(id string, while time.Duration) {
+	now := store.Millis(p.now.Add(while - store.Remembered))
 	p.Put(p.prefix+"seen/"+id, strconv.AppendInt(nil, now, 10))
 	p.Put(p.prefix+"seen-at/"+number(now)+"/"+id, nil)
 	p.forget(2) // so that there are never more than come in a day

@@ -74,7 +74,7 @@ type ActivityChange struct {
 	From  *Activity
 	To    *Activity // nil: it has ended, or is dismissed
 	Input []byte    // of one that is new
-	// Once is by what it is remembered for a day that the activity was changed so; empty if nothing is to be remembered.
+	// Once is by what it is remembered for ReportRemembered that the activity was changed so; empty if nothing is to be remembered.
 	Once string
 }
 
@@ -124,7 +124,7 @@ type ActivityOperation interface {
 	// Transition returns what the operation makes of an activity at a time of the store's clock, or why it does not happen; a is nil if
 	// there is no such activity.
 	Transition(id ActivityID, a *Activity, now time.Time) (*ActivityOutcome, Code)
-	// Once returns by what the store remembers for a day that the operation was done, so that repeating it is no refusal; empty if
+	// Once returns by what the store remembers for ReportRemembered that the operation was done, so that repeating it is no refusal; empty if
 	// nothing is to be remembered.
 	Once(id ActivityID) string
 }

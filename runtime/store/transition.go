@@ -261,5 +261,9 @@ func (c *Remove) Removes(r *Lifecycle, now time.Time) bool {
 // Remembered is how long stores remember that operations were done.
 const Remembered = 24 * time.Hour
 
+// ReportRemembered is how long they remember that an activity was ended so. There may be thousands a second, and who reports repeats a
+// report soon or never.
+const ReportRemembered = 10 * time.Minute
+
 // Day returns the number of the day on which the run counts for its family.
 func (c *Start) Day(now time.Time) int64 { return now.Unix() / int64((24 * time.Hour).Seconds()) }

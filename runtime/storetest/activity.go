@@ -160,6 +160,14 @@ func activityEnds(s *suite) {
 	if len(c.Inbox) != 1 || string(c.Inbox[0]) != "done" || len(c.Activities) > 0 {
 		s.Errorf("claimed is %q with %v", c.Inbox, c.Activities)
 	}
+	for _, forgotten := range []bool{false, true} {
+		s.Advance(store.ReportRemembered - time.Second)
+		_, err := s.Store.Scrub(s.ctx(), store.Scrub{Partition: s.partition(id.Run), N: 100})
+		s.must(err)
+		if refused := s.change(id, end("done")).Refused; (refused != nil) != forgotten {
+			s.Errorf("repeating it is answered with %v, forgotten: %v", refused, forgotten)
+		}
+	}
 }
 
 // activityEndsWithCommit: the owner of a run stores the end of an activity with what the run does next, if the activity is still what it was.
