@@ -49,9 +49,6 @@ func crashes(t *testing.T, open func(*testing.T) bench) {
 	}
 }
 
-// maxCrashes bounds the cases that commit very often.
-const maxCrashes = 40
-
 // verifyAfter runs d, and compares it with a run without faults.
 func (d *durable) verifyAfter(calm *durable, what string) {
 	d.t.Helper()

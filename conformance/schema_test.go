@@ -152,8 +152,10 @@ func TestSchemaAgreement(t *testing.T) {
 	seen := map[string]bool{}
 	for _, seed := range seeds {
 		for _, m := range mutations(seed) {
-			if !seen[m.place()] {
-				seen[m.place()] = true
+			if seen[m.place()] {
+				continue
+			}
+			if seen[m.place()] = true; len(seen)%everyNth == 0 {
 				j.judge(t, m)
 			}
 		}
@@ -162,7 +164,7 @@ func TestSchemaAgreement(t *testing.T) {
 		len(examples), len(seen), j.agreed, j.told)
 	for _, d := range j.differences {
 		t.Logf("%4d %s (%s)", j.used[d.name], d.name, d.why)
-		if j.used[d.name] == 0 {
+		if j.used[d.name] == 0 && everyNth == 1 {
 			t.Errorf("nothing needs the difference %q", d.name)
 		}
 	}

@@ -131,7 +131,7 @@ func (x *Execution) stepReported(r reported) interpreter.Event {
 		delete(x.activities, r.change.Effect)
 	}
 	if x.Patience != nil {
-		x.Patience.ended(r.change.Queue)
+		x.Patience.Ended(r.change.Queue)
 	}
 	return r.Event
 }

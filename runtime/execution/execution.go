@@ -68,7 +68,7 @@ type Config struct {
 	// Has reports whether the owner has what an effect needs; nil for whatever it needs.
 	Has func(store.Need) bool
 	// Patience says for which activities a run stays in memory, for ParkAfter; nil for none.
-	Patience *Patience
+	Patience Patience
 }
 
 // Actions is what the driver of an execution has to do, in this order. What it has done of Cancel, Perform, Yield and Fetch

@@ -92,7 +92,7 @@ type Worker struct {
 	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	attempts   attempts
-	patience   execution.Patience
+	patience   patience
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
 
@@ -158,7 +158,7 @@ func New(c Config) *Worker {
 		about: c.about(),
 	}
 	n := c.Store.Layout().Partitions
-	w.patience.Room = func() bool { return 2*len(w.begun.slots) < cap(w.begun.slots) }
+	w.patience.begun = w.begun
 	w.leases.Leases = lease.New[*executor](lease.Config{Worker: c.Name, Length: c.Lease, Poll: c.Poll}, n)
 	w.leases.trusted = make([]chan struct{}, n)
 	for n := range n {
