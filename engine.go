@@ -21,6 +21,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -51,13 +52,13 @@ type EngineConfig struct {
 // Engine starts runs in a store, commands and describes them, and works on them. Each process that shares the store has its own engine;
 // a process that only starts, commands or describes runs need not call Work. Several goroutines may use an engine.
 type Engine struct {
-	store   *Store
-	config  EngineConfig
-	env     *environment
-	client  *client.Client
-	figures *worker.Figures
-	// activities are matched with the outside workers that poll through this engine.
-	activities *matching.Matcher
+	store      *Store
+	config     EngineConfig
+	env        *environment
+	client     *client.Client
+	figures    *worker.Figures
+	activities *matching.Matcher             // with the outside workers that poll through this engine
+	gate       *queue.Gate                   // to the task queues, for all that this process performs or hands out
 	worker     atomic.Pointer[worker.Worker] // that works now; nil if none does
 }
 
@@ -114,10 +115,10 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine := &Engine{store: s, config: c, env: e, figures: worker.NewFigures(), client: client.New(client.Config{
+	engine := &Engine{store: s, config: c, env: e, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures(), client: client.New(client.Config{
 		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
 	})}
-	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity})
+	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate})
 	engine.figures.Repair = engine.workerConfig().RepairSettings()
 	return engine, nil
 }
@@ -343,7 +344,7 @@ func (e *Engine) workerConfig() worker.Config {
 		Store: e.store, Compile: e.compile, Changed: e.activities.Changed, Concurrency: cmp.Or(c.Concurrency, worker.DefaultConcurrency), Lease: c.Lease, Drain: c.Drain, ParkAfter: c.ParkAfter,
 		RecoveryAttempts: c.RecoveryAttempts, CheckInterval: c.CheckInterval, SweepInterval: c.SweepInterval, ScanLimit: c.ScanLimit,
 		Retention: c.Retention, Limits: c.Host.Limits, Memory: e.env.host.Memory, Figures: e.figures, Log: e.env.host.Log,
-		About: e.about(), Selective: true,
+		About: e.about(), Selective: true, Gate: e.gate,
 	}
 	if observe := c.Observe; observe != nil {
 		w.Observe = func(i store.Instance, events []interpreter.HistoryEvent) {

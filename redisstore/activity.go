@@ -190,7 +190,7 @@ func (s *Store) changeActivities(ctx context.Context, c *store.ChangeActivities,
 // changeActivity writes what becomes of one activity, if anything does.
 func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeActivities, is *activityRead, now time.Time) (store.ActivityChanged, error) {
 	id := is.id
-	changed := store.ActivityChanged{Activity: is.activity}
+	changed := store.ActivityChanged{Was: is.activity, Activity: is.activity}
 	to := s.subject(id.Run, store.Token{})
 	change, code := c.Transition(id, is.lifecycle, is.activity, now)
 	if code != "" {

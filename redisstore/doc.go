@@ -34,10 +34,12 @@
 //	swrun:{D:p}:f:d:i        string  how many runs i has led to on the day d
 //	swrun:{D:p}:e:k:n        string  the entry n of the kind k of the registry: its version, its end, the call that stored it, and its value
 //	swrun:{D:p}:r:k          zset    the entries of the kind k, by the time when they end; not of replies
+//	swrun:{D:p}:u:q          zset    who holds permits of the queue q, by the time when they end in ms; +inf for never
+//	swrun:{D:p}:b:q          zset    what has begun of the queue q within the span of its rate, by time in ms
 //	swrun:{D:p}:versions     string  the last version of an entry
 //
 // A run stands in exactly one of new, begun, waiting, held and closed; which one follows from its record, which is the
-// truth (store.Lifecycle). Nothing but f:d:i and entries that end has a TTL. The registry stands in the partitions that
+// truth (store.Lifecycle). Nothing but f:d:i, b:q and entries that end has a TTL. The registry stands in the partitions that
 // store.RegistryKind.Partition says. Hints are published on the channel swrun:{D}:hints as
 // "p", "p i" or "p q". Nothing is published on swrun:{D}:workers:w: the worker w listens there as long as it is there.
 //

@@ -60,7 +60,9 @@ func (p *partitionKeys) registered(kind store.RegistryKind, key string) string {
 func (p *partitionKeys) registeredBy(kind store.RegistryKind) string {
 	return p.prefix + "r:" + string(kind)
 }
-func (p *partitionKeys) versions() string { return p.prefix + "versions" }
+func (p *partitionKeys) permits(queue string) string      { return p.prefix + "u:" + queue }
+func (p *partitionKeys) permitsBegun(queue string) string { return p.prefix + "b:" + queue }
+func (p *partitionKeys) versions() string                 { return p.prefix + "versions" }
 
 // The fields of a run's hash.
 const (

@@ -19,7 +19,7 @@ type script struct {
 // scripts are all of them. Apply has two forms: that for what only goes on with what is there, or makes room, also runs when
 // memory is full.
 type scripts struct {
-	apply, applyFull, renew, forget, adopt, page, probe, correct, confirm, register script
+	apply, applyFull, renew, forget, adopt, page, probe, correct, confirm, register, permit script
 }
 
 // full is what a script begins with that also runs when memory is full; the others need room.
@@ -30,7 +30,7 @@ func newScripts() scripts {
 		apply: newScript("apply", room), applyFull: newScript("apply", full), renew: newScript("renew", full),
 		forget: newScript("forget", full), adopt: newScript("adopt", full),
 		page: newScript("page", full), probe: newScript("probe", full), correct: newScript("correct", full), confirm: newScript("confirm", full),
-		register: newScript("register", full),
+		register: newScript("register", full), permit: newScript("permit", full),
 	}
 }
 
@@ -43,7 +43,7 @@ func newScript(name, first string) script {
 // stops says whether a script stops at once if the partition has lost writes. The others decide themselves.
 func stops(name string) string {
 	switch name {
-	case "adopt", "apply", "renew", "confirm", "register":
+	case "adopt", "apply", "renew", "confirm", "register", "permit":
 		return "false"
 	}
 	return "true"

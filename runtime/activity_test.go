@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/matching"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -39,13 +40,14 @@ func withOutsideWorkers(t *testing.T, direct bool, test func(*activities)) {
 		a.calls = &counted{Store: a.store}
 		a.store = a.calls
 		var w *worker.Worker
-		c := matching.Config{Store: a.store, Due: func(partition int, at time.Time) { w.Expect(partition, at) }}
+		gate := queue.NewGate(a.store, time.Now)
+		c := matching.Config{Store: a.store, Gate: gate, Due: func(partition int, at time.Time) { w.Expect(partition, at) }}
 		if direct {
 			c.Report = func(ctx context.Context, r matching.Report) bool { return w.Report(ctx, r.ID, r.Activity, r.Operation) }
 		}
 		a.matcher = matching.New(c)
 		ctx, stop := context.WithCancel(t.Context())
-		w = worker.New(worker.Config{Store: a.store, Compile: a.compile, Changed: a.matcher.Changed, Figures: a.figures})
+		w = worker.New(worker.Config{Store: a.store, Compile: a.compile, Gate: gate, Changed: a.matcher.Changed, Figures: a.figures})
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

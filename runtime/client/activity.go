@@ -60,6 +60,8 @@ func (d *Description) waitsForActivity(o interpreter.OpenTask, a *activity.Activ
 		text = fmt.Sprintf("%s performs %s, since %s (%s)", worker, what, duration.FormatRough(d.At.Sub(a.StartedAt)), attempt)
 	case a.Available.After(d.At):
 		text = fmt.Sprintf("%s is attempted again at %s, %s (%s)", what, clockTime(a.Available), d.in(a.Available), attempt)
+	case d.waitsInQueue(what, a.Queue) != "":
+		text = fmt.Sprintf("%s, for %s (%s)", d.waitsInQueue(what, a.Queue), duration.FormatRough(d.At.Sub(a.Available)), attempt)
 	default:
 		text = fmt.Sprintf("%s waits for an outside worker of the queue %s, since %s (%s)", what, a.Queue, duration.FormatRough(d.At.Sub(a.Available)), attempt)
 	}

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -19,8 +21,14 @@ import (
 func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 
 // attend finds out whether a worker is there: whether the one that holds the run has not renewed its lease in time or cannot be there,
-// and whether any other would take the run. As long as that is not known, there is one.
-func (c *Client) attend(ctx context.Context, d *Description) {
+// and whether any other would take the run. As long as that is not known, there is one. It also reads the rules of the queues in which the run
+// may wait.
+func (c *Client) attend(ctx context.Context, d *Description) (err error) {
+	if d.Lifecycle.Needs != "" || len(d.Activities) > 0 {
+		if d.queues, err = queue.List(ctx, c.store); err != nil {
+			return err
+		}
+	}
 	isWorker := true
 	if c.workers != nil {
 		runs := []store.Instance{d.Instance}
@@ -35,6 +43,7 @@ func (c *Client) attend(ctx context.Context, d *Description) {
 	}
 	d.Gone = d.Lifecycle.Held() && (!isWorker || !d.Lifecycle.Lease.After(d.At))
 	d.NoWorker = !isWorker && !d.Lifecycle.Status.Final()
+	return nil
 }
 
 // lacksWorker says that no worker is there, and that the run does not go on for that reason.
@@ -61,21 +70,61 @@ func (d *Description) waitsForWorker() string {
 	return text + "."
 }
 
+// isLeft reports whether a task waits for a worker that has what it needs, or for its turn in its queue.
+func (d *Description) isLeft(o interpreter.OpenTask) bool {
+	return o.Effect != 0 && o.Deferred && len(d.Lifecycle.Needed()) > 0
+}
+
 // waitsForNeeds says what a task waits for that only a worker with what it needs performs, and whether such a worker is there.
 func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
-	text := at + " waits for a worker that " + NeedText(o.Needs)
+	name := dsl.DefaultQueue
+	for _, need := range o.Needs {
+		if queue, ok := interpreter.NeededQueue(need); ok {
+			name = queue
+		}
+	}
+	needs := o.Needs
+	if name == dsl.DefaultQueue {
+		needs = append(slices.Clone(needs), interpreter.NeedQueue(name))
+	}
 	since := ""
 	if at := d.Lifecycle.NeededSince; !at.IsZero() {
 		since = ", for " + duration.FormatRough(max(0, d.At.Sub(at)))
 	}
-	switch need := store.NewNeed(o.Needs...); {
+	there := slices.ContainsFunc(d.workers, func(w presence.Worker) bool { return w.Has(store.NewNeed(needs...)) })
+	if text := d.waitsInQueue(at, name); text != "" && (there || d.workers == nil || d.queues[name].Paused != nil) {
+		return text + since
+	}
+	text := at + " waits for a worker that " + NeedText(needs)
+	if len(o.Needs) > 0 && d.takesDefault() {
+		text = at + " waits for a worker that " + NeedText(o.Needs)
+	}
+	switch {
 	case d.workers == nil:
-	case !slices.ContainsFunc(d.workers, func(w presence.Worker) bool { return w.Has(need) }):
+	case !there:
 		text += "; none is there" + since
 	default:
 		text += "; one is there, and has not taken it yet" + since
 	}
 	return text
+}
+
+// takesDefault reports whether a worker takes the default queue, which then is not worth a word.
+func (d *Description) takesDefault() bool {
+	n := store.NewNeed(interpreter.NeedQueue(dsl.DefaultQueue))
+	return d.workers == nil || slices.ContainsFunc(d.workers, func(w presence.Worker) bool { return w.Has(n) })
+}
+
+// waitsInQueue says that what is in a queue waits since that is paused, or for its turn; empty if it is neither.
+func (d *Description) waitsInQueue(what, name string) string {
+	rules := d.queues[name]
+	switch {
+	case rules.Paused != nil:
+		return fmt.Sprintf("%s waits: the queue %s is paused since %s%s", what, name, clockTime(rules.Paused.At), rules.Paused.By())
+	case rules.Limited():
+		return fmt.Sprintf("%s waits for its turn in the queue %s (%s)", what, name, rules.String())
+	}
+	return ""
 }
 
 // NeedText says what a worker with some needs does: takes the queue gpu, and may run processes.

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -41,7 +42,8 @@ type Description struct {
 	Why          string                           // what it waits for, until when, and whether anything else can move it
 	Then         string                           // what happens when the first deadline passes; empty if there is none
 
-	workers []presence.Worker // that work on it; nil if that is not known
+	workers []presence.Worker      // that work on it; nil if that is not known
+	queues  map[string]queue.Rules // of the queues in which it waits; nil if it waits in none
 }
 
 // DescribedDeadline is an active deadline, and what its passing leads to.
@@ -87,7 +89,9 @@ func (c *Client) Describe(ctx context.Context, i store.Instance) (*Description, 
 	}
 	d.Reason, d.Actor = d.State.Order.Reason, d.State.Order.Actor
 	d.OpenTasks, d.Activities = interpreter.OpenTasks(d.Program, d.State), readActivities(l.Activities)
-	c.attend(ctx, d)
+	if err := c.attend(ctx, d); err != nil {
+		return nil, err
+	}
 	if d.Forks, err = c.Forks(ctx, i); err != nil {
 		return nil, err
 	}
@@ -222,7 +226,7 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting for the run %s that %s has started", o.Run, at)
 	case d.Activities[o.Effect] != nil:
 		return d.waitsForActivity(o, d.Activities[o.Effect], at)
-	case o.Effect != 0 && len(o.Needs) > 0 && d.Lifecycle.Needs != "":
+	case d.isLeft(o):
 		return d.waitsForNeeds(at, o)
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)

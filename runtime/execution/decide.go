@@ -70,6 +70,9 @@ func (x *Execution) wait(wake, now time.Time) {
 		x.callAt = interpreter.Earlier(wake, x.lingerUntil)
 		x.actions.Resting = x.slots.taken && len(x.inFlight) == 0
 	}
+	if x.waitsToBegin() {
+		x.callAt = interpreter.Earlier(x.callAt, now.Add(askAgain))
+	}
 	if len(x.batch.history) > 0 || x.batch.resumed {
 		checkpoint := x.batch.begun.Add(x.CheckpointAfter)
 		if !now.Before(checkpoint) {

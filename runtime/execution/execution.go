@@ -41,9 +41,9 @@ type Execution struct {
 	terminated    bool // the cancel that ended it was a terminate
 
 	slots    slots
-	lacking  []interpreter.Effect // what the owner cannot perform: stored as not begun, for another owner
-	draining bool                 // nothing more is started that another owner could start
-	leaving  bool                 // nothing more is started
+	lacking  []left // what the owner does not perform
+	draining bool   // nothing more is started that another owner could start
+	leaving  bool   // nothing more is started
 
 	releaseAt time.Time // when an idle owner gives it back, since it would have to perform something
 	callAt    time.Time // the next timer, apart from slots.handOverAt; zero for none
@@ -69,6 +69,9 @@ type Config struct {
 	Has func(store.Need) bool
 	// Patience says for which activities a run stays in memory, for ParkAfter; nil for none.
 	Patience Patience
+	// Begins reports whether an effect of a task queue may begin now; nil for any. One that may has what it needs for that until nobody waits
+	// for it any more.
+	Begins func(id interpreter.EffectID, queue string) bool
 }
 
 // Actions is what the driver of an execution has to do, in this order. What it has done of Cancel, Perform, Yield and Fetch
@@ -135,6 +138,9 @@ func (x *Execution) Events() int64 { return x.stored.Records + int64(x.batch.eve
 
 // Outcome returns how the run has ended, if it has.
 func (x *Execution) Outcome() Outcome { return NewOutcome(x.state, x.batch.at) }
+
+// Awaits reports whether the run waits for an effect.
+func (x *Execution) Awaits(id interpreter.EffectID) bool { return x.state != nil && x.state.Awaits(id) }
 
 // Finished handles the end of an effect that was performed here.
 func (x *Execution) Finished(ev interpreter.Finished) {

@@ -171,8 +171,7 @@ func (x *Execution) resume() {
 		case i.Error != nil:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case goesOn(e.ID): // or has ended
-		case x.lacks(e) && (i.Deferred || !e.AtMostOnce):
-			x.leave(e)
+		case (i.Deferred || !e.AtMostOnce) && x.leaves(e):
 		case i.Deferred:
 			x.slots.deferred = append(x.slots.deferred, e)
 		case e.AtMostOnce:

@@ -1,12 +1,23 @@
 package execution
 
 import (
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // Needs: what the owner cannot perform is left to another one, that has what it needs. The run is given back as soon as there is nothing else
 // to do for it, and says what it needs: until its time comes, only those who have that take it.
+
+// left is an effect that the owner does not perform: stored as not begun, for another owner.
+type left struct {
+	effect interpreter.Effect
+	need   store.Need
+	waits  bool // the owner has what it needs, and only may not begin it now
+}
 
 // needOf returns what an effect needs.
 func needOf(e interpreter.Effect) store.Need {
@@ -16,23 +27,66 @@ func needOf(e interpreter.Effect) store.Need {
 	return store.NewNeed(e.Needs...)
 }
 
-// lacks reports whether the owner is to leave an effect to another one. What nobody waits for is forgotten once its step is stored, and so is
-// performed here in any case.
-func (x *Execution) lacks(e interpreter.Effect) bool {
-	return len(e.Needs) > 0 && !e.Detached && x.Has != nil && !x.Has(needOf(e))
+// queueOf returns the task queue of an effect.
+func queueOf(e interpreter.Effect) string {
+	for _, need := range e.Needs {
+		if queue, ok := interpreter.NeededQueue(need); ok {
+			return queue
+		}
+	}
+	return dsl.DefaultQueue
 }
 
-// leave stores an effect as not begun, for another owner.
-func (x *Execution) leave(e interpreter.Effect) {
+// leaves reports whether the owner is to leave an effect to another one, or to a later time, and does so. What nobody waits for is forgotten
+// once its step is stored, and so is performed here in any case.
+func (x *Execution) leaves(e interpreter.Effect) bool {
+	if e.Detached {
+		return false
+	}
+	l := left{effect: e, need: needOf(e)}
+	switch {
+	case l.need != "" && x.Has != nil && !x.Has(l.need):
+	case x.Begins != nil && !x.Begins(e.ID, queueOf(e)):
+		l.need, l.waits = store.NewNeed(append(slices.Clone(e.Needs), interpreter.NeedQueue(queueOf(e)))...), true
+	default:
+		return false
+	}
 	x.state.DeferEffect(e.ID)
-	x.lacking = append(x.lacking, e)
+	x.lacking = append(x.lacking, l)
+	return true
 }
 
 // needs returns what the run needs that is given back.
 func (x *Execution) needs() store.Needs {
 	var all []store.Need
-	for _, e := range x.lacking {
-		all = append(all, needOf(e))
+	for _, l := range x.lacking {
+		all = append(all, l.need)
 	}
 	return store.NewNeeds(all)
+}
+
+// askAgain is how often an owner that has other things to do for a run asks whether something may begin now.
+const askAgain = 250 * time.Millisecond
+
+// beginLeft begins effects that could not begin before, and may now.
+func (x *Execution) beginLeft() {
+	if x.draining || len(x.lacking) == 0 {
+		return
+	}
+	all := x.lacking
+	x.lacking = nil
+	for _, l := range all {
+		if !l.waits || !x.Begins(l.effect.ID, queueOf(l.effect)) {
+			x.lacking = append(x.lacking, l)
+			continue
+		}
+		x.state.BeginEffect(l.effect.ID)
+		x.batch.firm = true
+		x.perform(l.effect)
+	}
+}
+
+// waitsToBegin reports whether an effect of the run may begin later in the hands of this owner.
+func (x *Execution) waitsToBegin() bool {
+	return slices.ContainsFunc(x.lacking, func(l left) bool { return l.waits })
 }

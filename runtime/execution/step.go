@@ -44,6 +44,7 @@ func (x *Execution) advance() {
 	x.limit()
 	x.beginWaiting()
 	x.beginDeferred()
+	x.beginLeft()
 	x.decide(now)
 }
 
@@ -185,14 +186,20 @@ func (x *Execution) request(e interpreter.Effect) {
 		x.startChild(e)
 	case e.Route == interpreter.RouteActivity:
 		x.schedule(e)
-	case x.lacks(e):
-		x.leave(e)
-	case e.AtMostOnce && !e.Detached && (!x.slots.taken || x.draining):
-		x.deferEffect(e)
+	case x.leaves(e):
 	default:
-		x.batch.firm = x.batch.firm || e.AtMostOnce || e.Detached
-		x.batch.effects = append(x.batch.effects, e)
+		x.perform(e)
 	}
+}
+
+// perform has the owner perform an effect.
+func (x *Execution) perform(e interpreter.Effect) {
+	if e.AtMostOnce && !e.Detached && (!x.slots.taken || x.draining) {
+		x.deferEffect(e)
+		return
+	}
+	x.batch.firm = x.batch.firm || e.AtMostOnce || e.Detached
+	x.batch.effects = append(x.batch.effects, e)
 }
 
 // abandon reports that nobody waits for an effect any more. What is performed here is cancelled when that is stored.
@@ -205,5 +212,5 @@ func (x *Execution) abandon(id interpreter.EffectID) {
 	is := func(e interpreter.Effect) bool { return e.ID == id }
 	x.batch.effects = slices.DeleteFunc(x.batch.effects, is)
 	x.slots.deferred = slices.DeleteFunc(x.slots.deferred, is)
-	x.lacking = slices.DeleteFunc(x.lacking, is)
+	x.lacking = slices.DeleteFunc(x.lacking, func(l left) bool { return l.effect.ID == id })
 }

@@ -169,12 +169,12 @@ func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivitie
 	}
 	once := c.Operation.Once(id)
 	if code != "" && once != "" && p.seen(once) {
-		return store.ActivityChanged{Activity: a}, nil
+		return store.ActivityChanged{Was: a, Activity: a}, nil
 	}
 	if code != "" {
-		return store.ActivityChanged{Activity: a, Refused: store.Refuse(code, p.now, "activity %s", id)}, nil
+		return store.ActivityChanged{Was: a, Activity: a, Refused: store.Refuse(code, p.now, "activity %s", id)}, nil
 	}
-	changed := store.ActivityChanged{Activity: a}
+	changed := store.ActivityChanged{Was: a, Activity: a}
 	if c.Input {
 		input, _ := p.Get(p.activityInputKey(id))
 		changed.Input = clone(input)

@@ -25,6 +25,10 @@ import (
 //	                       activities that workers may take from that time on
 //	activities/<time>/<i> <effect>
 //	                       activities that have a deadline, by the first one
+//	permit/<queue>/<holder>
+//	                       until when somebody holds a permit of a queue; 0 for ever
+//	permit-begun/<queue>/<time>/<holder>
+//	                       what has begun of a queue within the span of its rate
 //	outbox/<number>        what has to be brought to other runs
 //	seen/<id>              messages and commands of the last day: when they came
 //	seen-at/<time>/<id>    the same, by time

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -25,6 +26,8 @@ type Config struct {
 	// Report hands the end of an attempt to whoever executes the run in this process, and reports whether it is stored. Otherwise the store
 	// is asked for it; nil if nobody executes runs here.
 	Report func(context.Context, Report) (stored bool)
+	// Gate is asked before an activity is handed out; default one of its own.
+	Gate *queue.Gate
 	// Look is how often a poll looks for what no hint has announced, while hints come; default 1 s.
 	Look time.Duration
 }
@@ -34,7 +37,7 @@ type Matcher struct {
 	c Config
 
 	mu     sync.Mutex
-	queues map[string]*queue
+	queues map[string]*known
 	taken  map[attempt]*store.Activity // by workers that have polled here, as they were stored last
 }
 
@@ -44,8 +47,8 @@ type attempt struct {
 	nonce string
 }
 
-// queue is what a matcher knows of a queue.
-type queue struct {
+// known is what a matcher knows of a queue.
+type known struct {
 	unseen []bool      // the partitions that may have something
 	next   []time.Time // when something becomes available in each, by Config.Now; zero for never
 	looked time.Time   // when all partitions counted as unseen for the last time
@@ -71,7 +74,21 @@ func New(c Config) *Matcher {
 	if c.Look == 0 {
 		c.Look = time.Second
 	}
-	return &Matcher{c: c, queues: map[string]*queue{}}
+	if c.Gate == nil {
+		c.Gate = queue.NewGate(c.Store, c.Now)
+	}
+	m := &Matcher{c: c, queues: map[string]*known{}}
+	c.Gate.WhenFreed(m.freed)
+	return m
+}
+
+// freed says that something of a queue with a limit may be taken again.
+func (m *Matcher) freed(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if q := m.queues[name]; q != nil && slices.Contains(q.unseen, true) {
+		q.wake()
+	}
 }
 
 // Changed says that there may be something in a queue of a partition; an empty name is any queue.
@@ -86,12 +103,12 @@ func (m *Matcher) Changed(name string, partition int) {
 }
 
 // mark has a partition looked at, by the one who has waited longest.
-func (q *queue) mark(partition int) {
+func (q *known) mark(partition int) {
 	q.unseen[partition] = true
 	q.wake()
 }
 
-func (q *queue) wake() {
+func (q *known) wake() {
 	if len(q.waiting) == 0 {
 		return
 	}
@@ -106,11 +123,11 @@ func (q *queue) wake() {
 const maxQueues = 10_000
 
 // of returns what is known of a queue. It is called with the lock held.
-func (m *Matcher) of(name string) *queue {
+func (m *Matcher) of(name string) *known {
 	q := m.queues[name]
 	if q == nil {
 		n := m.c.Store.Layout().Partitions
-		q = &queue{unseen: make([]bool, n), next: make([]time.Time, n)}
+		q = &known{unseen: make([]bool, n), next: make([]time.Time, n)}
 		if len(m.queues) >= maxQueues {
 			clear(m.queues)
 		}
@@ -141,17 +158,32 @@ type Task struct {
 // Until is closed, or ctx ends; then it returns none.
 func (m *Matcher) Poll(ctx context.Context, p Poll) ([]Task, error) {
 	for {
-		tasks, err := m.look(ctx, p)
+		open, again := m.open(ctx, p.Queues)
+		now := p
+		now.Queues = open
+		tasks, err := m.look(ctx, now)
 		if len(tasks) > 0 && ctx.Err() != nil { // the worker has gone
 			return nil, m.returnAll(ctx, tasks)
 		}
 		if len(tasks) > 0 || err != nil || ctx.Err() != nil {
 			return tasks, err
 		}
-		if !m.wait(ctx, &p) {
+		if !m.wait(ctx, &p, open, again) {
 			return nil, nil
 		}
 	}
+}
+
+// open returns those of some queues of which something may be taken now, and when to ask for the others again; zero if there are none.
+func (m *Matcher) open(ctx context.Context, names []string) (open []string, again time.Time) {
+	for _, name := range names {
+		if at, ok := m.c.Gate.Open(ctx, name); ok {
+			open = append(open, name)
+		} else {
+			again = interpreter.Earlier(again, at)
+		}
+	}
+	return open, again
 }
 
 // returnAll gives back what a worker has not got.
@@ -170,7 +202,7 @@ func (m *Matcher) look(ctx context.Context, p Poll) (tasks []Task, err error) {
 		if !m.see(p.Queues, partition) {
 			continue // somebody else is looking
 		}
-		some, more, err := m.take(ctx, p, partition, p.Limit-len(tasks))
+		some, more, err := m.takeEach(ctx, p, partition, p.Limit-len(tasks))
 		if more || err != nil {
 			m.markAll(p.Queues, partition)
 		}
@@ -233,39 +265,6 @@ func (m *Matcher) see(queues []string, partition int) (unseen bool) {
 	return unseen
 }
 
-// take takes up to n activities of a partition; more says that there may be others.
-func (m *Matcher) take(ctx context.Context, p Poll, partition, n int) (tasks []Task, more bool, err error) {
-	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespaces: p.Namespaces, N: n})
-	if err != nil {
-		return nil, false, err
-	}
-	m.expect(p.Queues, partition, offered)
-	if len(offered.Activities) == 0 {
-		return nil, false, nil
-	}
-	take := activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()}
-	// What is taken is the worker's: the answer is awaited also if the worker has gone.
-	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
-	defer cancel()
-	changed, err := m.c.Store.ChangeActivities(taking, store.ChangeActivities{Partition: partition, Activities: offered.Activities, Operation: take, Input: true})
-	if err != nil {
-		return nil, true, err
-	}
-	for n, c := range changed {
-		if c.Refused != nil {
-			continue // somebody else has it, or its time is over
-		}
-		m.due(partition, c)
-		m.know(attempt{offered.Activities[n], take.Nonce}, c)
-		task, err := newTask(offered.Activities[n], take.Nonce, c)
-		if err != nil {
-			return tasks, true, err
-		}
-		tasks = append(tasks, task)
-	}
-	return tasks, len(offered.Activities) >= n, nil
-}
-
 const (
 	// maxTaken bounds how many activities are known that workers have: they may never report.
 	maxTaken = 10_000
@@ -303,9 +302,6 @@ func (m *Matcher) due(partition int, c store.ActivityChanged) {
 	}
 }
 
-// takeWithin is how long taking may last when nobody waits for it any more.
-const takeWithin = 10 * time.Second
-
 // expect notes when to look at a partition again.
 func (m *Matcher) expect(queues []string, partition int, o store.Offered) {
 	if o.Next.IsZero() {
@@ -321,13 +317,16 @@ func (m *Matcher) expect(queues []string, partition int, o store.Offered) {
 }
 
 // wait waits until there may be something to take, and reports whether that is so; ctx has ended otherwise.
-func (m *Matcher) wait(ctx context.Context, p *Poll) bool {
+func (m *Matcher) wait(ctx context.Context, p *Poll, open []string, again time.Time) bool {
 	select {
 	case <-p.Until:
 		return false
 	default:
 	}
-	woken, idle := m.enter(p.Queues)
+	woken, idle := m.enter(p.Queues, open)
+	if !again.IsZero() {
+		idle = min(idle, max(again.Sub(m.c.Now()), 0))
+	}
 	defer m.leave(p.Queues, woken)
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
@@ -342,18 +341,18 @@ func (m *Matcher) wait(ctx context.Context, p *Poll) bool {
 	return true
 }
 
-// enter makes somebody wait for news of some queues, and returns how long to wait at most.
-func (m *Matcher) enter(queues []string) (woken chan struct{}, idle time.Duration) {
+// enter makes somebody wait for news of some queues, and returns how long to wait at most. What is in those that are not open is no news.
+func (m *Matcher) enter(queues, open []string) (woken chan struct{}, idle time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	woken = make(chan struct{}, 1)
 	for _, name := range queues {
 		q := m.of(name)
-		if q.waiting = append(q.waiting, woken); slices.Contains(q.unseen, true) {
+		if q.waiting = append(q.waiting, woken); slices.Contains(open, name) && slices.Contains(q.unseen, true) {
 			q.wake() // news came before
 		}
 	}
-	return woken, m.idle(queues)
+	return woken, m.idle(open)
 }
 
 // leave ends a wait. News that it does not act on wakes somebody else.

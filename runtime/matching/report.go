@@ -155,13 +155,12 @@ func (m *Matcher) end(ctx context.Context, of attempt, op activity.Operation) er
 }
 
 func (m *Matcher) change(ctx context.Context, of attempt, op store.ActivityOperation) (refused, err error) {
-	partition := of.Run.Partition(m.c.Store.Layout().Partitions)
-	changed, err := m.c.Store.ChangeActivities(ctx, store.ChangeActivities{
-		Partition: partition, Activities: []store.ActivityID{of.ActivityID}, Operation: op,
-	})
+	partition, ids := of.Run.Partition(m.c.Store.Layout().Partitions), []store.ActivityID{of.ActivityID}
+	changed, err := m.c.Store.ChangeActivities(ctx, store.ChangeActivities{Partition: partition, Activities: ids, Operation: op})
 	if err != nil {
 		return nil, err
 	}
+	_ = m.c.Gate.Ended(ctx, ids, changed) // what the report says has happened; that nobody needs the permit is found out
 	m.due(partition, changed[0])
 	m.know(of, changed[0])
 	return changed[0].Refused, nil

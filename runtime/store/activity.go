@@ -140,6 +140,7 @@ type ActivityOutcome struct {
 
 // ActivityChanged is the answer about one activity.
 type ActivityChanged struct {
+	Was      *Activity // before the operation; nil if it was not there
 	Activity *Activity // as it is now; nil if it has ended, or was not there
 	Input    []byte    // only if it was asked for
 	Refused  error     // a refusal, if the operation did not happen

@@ -53,6 +53,7 @@ type Store interface {
 	Catalog
 	Registry
 	Presence
+	Permits
 }
 
 // Catalog keeps definitions, which belong to no partition and never change.

@@ -15,6 +15,9 @@ func (p *partition) expireActivities(ctx context.Context, due []store.ActivityID
 		return 0, nil
 	}
 	changed, err := p.w.c.Store.ChangeActivities(ctx, store.ChangeActivities{Partition: p.n, Activities: due, Operation: activity.Expire{}})
+	if err == nil {
+		p.w.ended(ctx, due, changed)
+	}
 	for _, c := range changed {
 		if c.Refused == nil {
 			ended++

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/presence"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -16,6 +17,14 @@ func (c *Config) about() presence.Worker {
 
 // has reports whether the worker has what an effect needs. One that performs nothing leaves that to others in any case.
 func (w *Worker) has(n store.Need) bool { return !w.c.Selective || w.about.Has(n) }
+
+// begins returns what asks whether an effect may begin; nil for a worker that performs nothing.
+func (w *Worker) begins(ask func(interpreter.EffectID, string) bool) func(interpreter.EffectID, string) bool {
+	if w.c.Concurrency < 0 {
+		return nil
+	}
+	return ask
+}
 
 // announce says that the worker is there, and what it does, until ctx ends.
 func (w *Worker) announce(ctx context.Context) {

@@ -33,8 +33,11 @@ type executor struct {
 	ended      chan ending
 	idle       chan *attempt // goroutines that perform effects, and have none
 	performing sync.WaitGroup
-	unstored   []*attempt // whose results are not stored
+	unstored   []*attempt                       // whose results are not stored
+	permits    map[interpreter.EffectID]*permit // of effects that have not begun
 
+	reserved *permit  // that it was claimed with; nil once it is used
+	waited   bool     // it was claimed since it waited for something that the worker has
 	room     *limiter // of which it has a place until it is over
 	slotted  bool     // it may perform effects
 	waiting  bool     // it counts among those that wait for a slot
@@ -100,6 +103,7 @@ func (x *executor) close(ctx context.Context) {
 		a.Cancel(context.Cause(ctx))
 	}
 	x.freeMemory()
+	x.freePermits(func(interpreter.EffectID) bool { return true })
 	x.performing.Wait()
 	if x.slotted && x.room != x.partition.w.slots {
 		x.partition.w.slots.release(1)
@@ -116,7 +120,7 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 	config := execution.Config{
 		Clock: x.partition.clock.estimate, LoadWithin: loadWithin, ParkAfter: w.c.ParkAfter,
 		CheckpointAfter: w.c.CheckpointAfter, Limits: w.c.Limits, Idle: w.c.Concurrency < 0, Late: w.c.Figures.Late.Observe,
-		Has: w.has, Patience: &w.patience,
+		Has: w.has, Patience: &w.patience, Begins: w.begins(func(id interpreter.EffectID, queue string) bool { return x.begins(ctx, id, queue) }),
 	}
 	if x.execution, err = execution.New(config, c); err != nil {
 		return err
@@ -130,6 +134,9 @@ func (x *executor) run(ctx context.Context, c *store.Claimed) (err error) {
 		done, err := x.act(ctx)
 		if done || err != nil {
 			return err
+		}
+		if len(x.permits) > 0 || x.reserved != nil && x.execution.Program() != nil {
+			x.freePermits(func(id interpreter.EffectID) bool { return !x.execution.Awaits(id) })
 		}
 		if err := x.await(ctx); err != nil {
 			return err

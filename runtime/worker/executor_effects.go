@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/effect"
@@ -78,7 +79,8 @@ func (x *executor) perform(ctx context.Context, e interpreter.Effect) {
 		e.Request.TraceParent = x.execution.Invocation().SpanParent(x.instance, e.Request.Path)
 	}
 	a := effect.New(x, w.memory, e, x.execution.Program().Performer(e.Kind))
-	w.attempts.begin(a, x.instance, w.c.Now())
+	w.attempts.begin(a, x.instance, w.c.Now(), x.permits[e.ID])
+	delete(x.permits, e.ID)
 	if e.Detached { // it goes on without the run
 		w.detached.Add(1)
 		go func() {
@@ -112,6 +114,9 @@ func (x *executor) performEach(ctx context.Context, a *attempt) {
 // Ended hands the end of an attempt to the goroutine of the executor, if the run waits for it.
 func (x *executor) Ended(a *attempt, result any, err error) {
 	defer x.partition.w.attempts.end(a)
+	if p := x.partition.w.attempts.permit(a); p != nil { // the run itself may need it next
+		x.partition.w.permits.end(p, true)
+	}
 	e := a.Effect()
 	if e.Detached || err != nil && a.Cancelled() {
 		a.FreeMemory()
@@ -152,5 +157,44 @@ func (x *executor) cancel(id interpreter.EffectID) {
 	if a := x.attempts[id]; a != nil {
 		a.Cancel(effect.ErrUnwanted)
 		delete(x.attempts, id)
+	}
+}
+
+// begins reports whether an effect of a queue may begin now, and keeps its permit until it does.
+func (x *executor) begins(ctx context.Context, id interpreter.EffectID, queue string) bool {
+	w := x.partition.w
+	if queue == dsl.DefaultQueue && !w.takesDefault {
+		return false
+	}
+	if x.permits[id] != nil {
+		return true
+	}
+	p, ok := x.reserved, true
+	if x.reserved = nil; p == nil || p.queue != queue {
+		if p != nil {
+			w.permits.end(p, false)
+		}
+		p, ok = w.permits.begin(ctx, queue, x.waited)
+	}
+	if p != nil {
+		if x.permits == nil {
+			x.permits = map[interpreter.EffectID]*permit{}
+		}
+		x.permits[id] = p
+	}
+	return ok
+}
+
+// freePermits gives back the permits of effects that will not begin here.
+func (x *executor) freePermits(over func(interpreter.EffectID) bool) {
+	for id, p := range x.permits {
+		if over(id) {
+			x.partition.w.permits.end(p, false)
+			delete(x.permits, id)
+		}
+	}
+	if p := x.reserved; p != nil { // the run did not need it
+		x.partition.w.permits.end(p, false)
+		x.reserved = nil
 	}
 }

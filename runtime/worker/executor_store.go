@@ -41,6 +41,7 @@ func (x *executor) commit(ctx context.Context, c *store.Commit) {
 	switch {
 	case err == nil:
 		x.stored(c, done)
+		x.activitiesEnded(ctx, c)
 	case errors.As(err, &refusal):
 		x.refused(ctx, refusal)
 	}
@@ -85,6 +86,16 @@ func (x *executor) stored(c *store.Commit, done store.Committed) {
 		if trace != nil {
 			trace(c.Instance, x.execution.Invocation(), step.Events)
 		}
+	}
+}
+
+// activitiesEnded gives back the permits of attempts that have ended with a commit; what fails is found out by whoever wants one.
+func (x *executor) activitiesEnded(ctx context.Context, c *store.Commit) {
+	if len(c.Activities) == 0 {
+		return
+	}
+	if err := x.partition.w.permits.gate.Changed(ctx, c.Instance, c.Activities); err != nil && ctx.Err() == nil {
+		x.partition.w.permits.failed(err)
 	}
 }
 

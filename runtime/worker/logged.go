@@ -110,15 +110,23 @@ type inProgress struct {
 	effect interpreter.Effect
 	run    store.Instance
 	since  time.Time // by the worker's clock
+	permit *permit   // nil if it needs none
 }
 
-func (l *attempts) begin(a *attempt, run store.Instance, at time.Time) {
+func (l *attempts) begin(a *attempt, run store.Instance, at time.Time, p *permit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
 		l.all = map[*attempt]inProgress{}
 	}
-	l.all[a] = inProgress{a.Effect(), run, at}
+	l.all[a] = inProgress{a.Effect(), run, at, p}
+}
+
+// permit returns the permit of an attempt; nil if it has none.
+func (l *attempts) permit(a *attempt) *permit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[a].permit
 }
 
 func (l *attempts) end(a *attempt) {

@@ -204,11 +204,14 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (found bool
 	if err != nil {
 		return false, 0, err
 	}
-	if err := p.beginNeeding(ctx, work, aside); err != nil {
+	needing, err := p.needing(ctx, work.Needs)
+	if err != nil {
 		return false, 0, err
 	}
+	needing.runs = slices.Concat(needing.runs, p.w.chosen(work.New))
+	p.begin(ctx, needing, aside)
 	begun := slices.Concat(due, p.notLeft(p.w.chosen(work.Begun)))
-	taken, err := p.claim(ctx, p.w.begun, begun)
+	taken, err := p.claim(ctx, p.w.begun, claimable{runs: begun})
 	return len(begun)+len(work.Activities) > 0, ready + taken + ended, errors.Join(err, p.expire(ctx, work))
 }
 
@@ -253,36 +256,15 @@ func (p *partition) notLeft(all []store.Instance) []store.Instance {
 	return slices.DeleteFunc(all, func(i store.Instance) bool { return p.left[i] })
 }
 
-// beginNeeding claims runs that wait for something that the worker has, and then new ones.
-func (p *partition) beginNeeding(ctx context.Context, work store.Work, aside *sync.WaitGroup) error {
-	var needing []store.Instance
-	has := p.w.having(work.Needs)
-	for _, n := range has {
-		some, err := p.w.c.Store.Needing(ctx, store.Needing{Partition: p.n, Need: n, N: batchSize})
-		if err != nil {
-			return err
-		}
-		needing = append(needing, some...)
-	}
-	p.begin(ctx, p.w.chosen(slices.Concat(needing, work.New)), has, aside)
-	return nil
-}
-
-// having returns those of some needs that the worker has.
-func (w *Worker) having(all []store.Need) []store.Need {
-	if len(all) == 0 || w.c.Concurrency < 0 {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(n store.Need) bool { return !w.has(n) })
-}
-
 // begin claims runs that are new, or wait for something that the worker has, beside the rest of the work: they may have to wait for a slot.
-func (p *partition) begin(ctx context.Context, instances []store.Instance, has []store.Need, aside *sync.WaitGroup) {
-	if len(instances) == 0 || !p.starting.TryLock() {
+func (p *partition) begin(ctx context.Context, c claimable, aside *sync.WaitGroup) {
+	if len(c.runs) == 0 || !p.starting.TryLock() {
+		p.w.dropped(c.permits)
 		return
 	}
 	aside.Go(func() {
-		taken, err := p.claim(ctx, p.w.slots, instances, has...)
+		taken, err := p.claim(ctx, p.w.slots, c)
+		p.w.dropped(c.permits)
 		p.starting.Unlock()
 		if err != nil {
 			p.failed(ctx, err)
@@ -309,7 +291,7 @@ func (p *partition) polled(work store.Work) {
 	if !p.next.After(work.At) { // it is more than a poll returns
 		p.next = time.Time{}
 	}
-	p.rest = len(work.Begun)+len(work.New)+len(work.Due)+len(work.Ended)+len(work.Outbox)+len(p.w.having(work.Needs)) == 0
+	p.rest = len(work.Begun)+len(work.New)+len(work.Due)+len(work.Ended)+len(work.Outbox) == 0
 	if keep := p.w.c.Retention; keep > 0 && len(work.Expired) > 0 {
 		p.expiry = work.Closed.Add(keep)
 	}
@@ -332,15 +314,15 @@ func (p *partition) expire(ctx context.Context, work store.Work) error {
 }
 
 // claim takes runs as far as the limiter has slots for them, and returns how many it got.
-func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instance, has ...store.Need) (taken int, err error) {
-	for len(ready) > 0 {
+func (p *partition) claim(ctx context.Context, l *limiter, c claimable) (taken int, err error) {
+	for ready := c.runs; len(ready) > 0; {
 		n := l.acquire(ctx, min(len(ready), claimSize))
 		if n == 0 {
 			return taken, nil
 		}
 		some := ready[:n]
 		ready = ready[n:]
-		got, err := p.take(ctx, l, some, has)
+		got, err := p.take(ctx, l, some, &c)
 		l.release(n - got)
 		if taken += got; err != nil {
 			return taken, err
@@ -350,13 +332,13 @@ func (p *partition) claim(ctx context.Context, l *limiter, ready []store.Instanc
 }
 
 // take claims runs and executes those that it gets. It returns how many these are.
-func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance, has []store.Need) (taken int, err error) {
+func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance, of *claimable) (taken int, err error) {
 	claim := lease.Claim[*executor]{Asked: p.claiming(some), Sent: p.w.c.Now(), Got: map[store.Instance]*executor{}}
 	// The answer is awaited also while the worker stops, so that what is claimed can be handed over.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.w.leases.CallTimeout())
 	defer cancel()
 	claimed, err := p.w.c.Store.Claim(call, store.Claim{
-		Partition: p.n, Instances: claim.Asked, Worker: p.w.c.Name, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease, Has: has,
+		Partition: p.n, Instances: claim.Asked, Worker: p.w.c.Name, Nonce: p.w.c.Nonce(), Lease: p.w.c.Lease, Has: of.has,
 	})
 	if claim.Answered = err == nil; !claim.Answered {
 		p.claimed(claim)
@@ -367,6 +349,8 @@ func (p *partition) take(ctx context.Context, l *limiter, some []store.Instance,
 		c := &claimed[n]
 		p.clock.update(c.At)
 		x, execute := p.newExecutor(ctx, c, l)
+		x.waited, x.reserved = len(of.has) > 0 && c.Token.Epoch > 1, of.permits[c.Instance]
+		delete(of.permits, c.Instance)
 		claim.Got[c.Instance], executions = x, append(executions, execute)
 	}
 	p.claimed(claim)

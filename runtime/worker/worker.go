@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
@@ -22,6 +23,7 @@ import (
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/lease"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -64,6 +66,8 @@ type Config struct {
 	About presence.Worker
 	// Selective leaves effects to other workers that need what About does not grant; otherwise all are performed.
 	Selective bool
+	// Gate is asked before something of a task queue begins; default one of its own.
+	Gate *queue.Gate
 	// Only chooses the runs that this worker runs; nil chooses all.
 	Only func(store.Instance) bool
 	// Changed is called when there may be something new in a partition: in a queue, or in any if the name is empty. It must not block.
@@ -93,12 +97,15 @@ type Worker struct {
 	detached   sync.WaitGroup // effects that nobody waits for
 	attempts   attempts
 	patience   patience
+	permits    *permits
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
 
 	leases leases
 	held   atomic.Int64 // runs in memory
 	about  presence.Worker
+	// takesDefault says that it performs tasks of the default queue too.
+	takesDefault bool
 }
 
 // maxBegun bounds the memory for runs that have begun and wait for a slot.
@@ -143,6 +150,9 @@ func (c Config) withDefaults() Config {
 	if c.Name == "" {
 		c.Name = c.Nonce()
 	}
+	if c.Gate == nil {
+		c.Gate = queue.NewGate(c.Store, c.Now)
+	}
 	return c
 }
 
@@ -155,8 +165,9 @@ func New(c Config) *Worker {
 		memory:   effect.NewMemory(c.Memory),
 		slots:    newLimiter(max(c.Concurrency, 0)), begun: newLimiter(maxBegun),
 		draining: make(chan struct{}), leaving: make(chan struct{}),
-		about: c.about(),
+		about: c.about(), permits: newPermits(c.Gate, &c),
 	}
+	w.takesDefault = w.has(store.NewNeed(interpreter.NeedQueue(dsl.DefaultQueue)))
 	n := c.Store.Layout().Partitions
 	w.patience.begun = w.begun
 	w.leases.Leases = lease.New[*executor](lease.Config{Worker: c.Name, Length: c.Lease, Poll: c.Poll}, n)
@@ -187,6 +198,7 @@ func (w *Worker) Run(ctx context.Context) {
 	renewals.Go(func() { w.announce(background) })
 	renewals.Go(func() { w.renew(background) }) // also while draining
 	renewals.Go(func() { w.compare(background) })
+	renewals.Go(func() { w.permits.run(background) })
 	<-ctx.Done()
 	loops.Wait()
 	w.drain()
@@ -194,6 +206,7 @@ func (w *Worker) Run(ctx context.Context) {
 	renewals.Wait()
 	w.attempts.cancel(errShutdown) // those that are detached
 	w.detached.Wait()
+	w.permits.close(context.WithoutCancel(ctx))
 	w.forgetLeases(context.WithoutCancel(ctx))
 }
 

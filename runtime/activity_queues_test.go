@@ -1,0 +1,154 @@
+package runtime_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/matching"
+	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// polled returns the activities that polls answer with for a while.
+func (a *activities) polled(d time.Duration, queues ...string) (all []matching.Task) {
+	a.Helper()
+	ctx, cancel := context.WithTimeout(a.Context(), time.Hour)
+	defer cancel()
+	waiting, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	for {
+		tasks, err := a.matcher.Poll(ctx, matching.Poll{Queues: queues, Limit: 10, Worker: "w", Until: waiting.Done()})
+		a.must(err)
+		if all = append(all, tasks...); len(tasks) == 0 {
+			return all
+		}
+	}
+}
+
+// TestActivityQueueLimits: of a queue with a limit so many activities are with workers at a time, however their attempts end.
+func TestActivityQueueLimits(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		a.rule("gpu", func(r *queue.Rules) { r.Concurrency = 2 })
+		var all []store.Instance
+		for range 7 {
+			all = append(all, a.activity("queue: gpu, timeouts: {startToClose: PT1M, scheduleToClose: PT1H}, retry: {maxAttempts: 1}"))
+		}
+		free := a.activity("queue: free")
+		first := a.polled(time.Second, "gpu", "free")
+		a.expect(len(first), 3) // two of gpu
+		a.expect(len(a.polled(5*time.Second, "gpu", "free")), 0)
+		describes := "waits for its turn in the queue gpu (at most 2 at a time), for "
+		waits := slices.DeleteFunc(all, func(i store.Instance) bool {
+			return slices.ContainsFunc(first, func(one matching.Task) bool { return one.ID.Run == i })
+		})
+		if d := a.describedBy(waits[0]); !strings.Contains(d.Why, describes) {
+			a.Errorf("it is described so: %q", d.Why)
+		}
+		slices.SortFunc(first, func(a, b matching.Task) int { return strings.Compare(a.Activity.Queue, b.Activity.Queue) })
+		for _, one := range first[:2] { // a report makes room at once
+			a.must(a.matcher.Complete(a.Context(), one.Token, "done"))
+		}
+		a.wait(free)
+		a.expect(len(a.polled(10*time.Millisecond, "gpu")), 1)
+		time.Sleep(70 * time.Second) // the attempts time out
+		second := a.polled(time.Second, "gpu")
+		a.expect(len(second), 2)
+		a.must(a.matcher.Return(a.Context(), second[0].Token))
+		third := a.polled(time.Second, "gpu")
+		a.expect(len(third), 1)
+		a.must(a.matcher.Fail(a.Context(), third[0].Token, errors.Runtimef("no"), true))
+		a.expect(len(a.polled(time.Second, "gpu")), 1)
+		a.expect(len(a.polled(5*time.Second, "gpu")), 0)
+	})
+}
+
+// TestActivityOfAQueueIsDismissed: an activity that nobody waits for any more makes room, as one does whose end nobody could note.
+func TestActivityOfAQueueIsDismissed(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		a.rule("gpu", func(r *queue.Rules) { r.Concurrency = 1 })
+		i := a.activity("queue: gpu")
+		a.expect(len(a.polled(time.Second, "gpu")), 1)
+		j := a.activity("queue: gpu")
+		a.must(a.client.Cancel(a.Context(), i, ""))
+		a.expect(len(a.polled(time.Second, "gpu")), 1)
+		a.must(a.client.Cancel(a.Context(), j, ""))
+		a.wait(j)
+		// What a server that was killed could not give back is found out by those who want it.
+		_, err := a.store.Permit(a.Context(), store.Permit{Queue: "gpu", Wanted: []string{queue.ActivityHolder(store.ActivityID{Run: j, Effect: 9}, "n")}})
+		a.must(err)
+		a.activity("queue: gpu")
+		a.expect(len(a.polled(10*time.Second, "gpu")), 0)
+		a.expect(len(a.polled(10*time.Second, "gpu")), 1)
+	})
+}
+
+// TestActivityQueueRate: of a queue with a rate so many activities are handed out in a time.
+func TestActivityQueueRate(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		a.rule("mail", func(r *queue.Rules) { r.Rate, r.Per = 3, time.Minute })
+		for range 7 {
+			a.activity("queue: mail")
+		}
+		began := time.Now()
+		var at []time.Duration
+		for len(at) < 7 && time.Since(began) < time.Hour {
+			for _, one := range a.polled(time.Second, "mail") {
+				at = append(at, time.Since(began).Round(10*time.Second))
+				a.must(a.matcher.Complete(a.Context(), one.Token, "done"))
+			}
+		}
+		a.expect(at, "[0s 0s 0s 1m0s 1m0s 1m0s 2m0s]")
+	})
+}
+
+// TestPausedActivityQueue: a queue that is paused hands out nothing; what is with workers goes on; with its end there is work at once.
+func TestPausedActivityQueue(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		one := a.activity("queue: gpu")
+		task := a.polled(time.Second, "gpu")[0]
+		a.rule("gpu", func(r *queue.Rules) { r.Pause(queue.Decision{At: time.Now(), Actor: "ann"}) })
+		time.Sleep(queue.MaxAge)
+		two := a.activity("queue: gpu, timeouts: {scheduleToStart: PT2M}, retry: {maxAttempts: 1}")
+		three := a.activity("queue: gpu")
+		a.expect(len(a.polled(10*time.Minute, "gpu")), 0)
+		if d := a.describedBy(three); !strings.Contains(d.Why, "waits: the queue gpu is paused since 2000-01-01 00:00:01Z by ann, for 10m") {
+			a.Errorf("it is described so: %q", d.Why)
+		}
+		caught, _ := a.caught(two) // its time goes on
+		a.expect(caught["kind"], "schedule_to_start")
+		a.must(a.matcher.Complete(a.Context(), task.Token, "done"))
+		if o := a.wait(one); o.Status != interpreter.StatusCompleted {
+			a.Errorf("what had begun ends as %+v", o)
+		}
+		var answered sync.WaitGroup
+		answered.Go(func() { a.expect(len(a.polled(10*time.Second, "gpu")), 1) })
+		a.rule("gpu", (*queue.Rules).Resume)
+		answered.Wait()
+		a.must(a.client.Cancel(a.Context(), three, ""))
+	})
+}
+
+// TestIdlePollsOfQueues: polls that may take nothing ask the store hardly anything.
+func TestIdlePollsOfQueues(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		calls := &asked{Store: a.store}
+		a.matcher = matching.New(matching.Config{Store: calls})
+		a.rule("full", func(r *queue.Rules) { r.Concurrency = 1 })
+		a.rule("paused", func(r *queue.Rules) { r.Pause(queue.Decision{At: time.Now()}) })
+		for _, name := range []string{"full", "full", "paused", "free"} {
+			a.activity("queue: " + name)
+		}
+		a.expect(len(a.polled(time.Second, "free", "full", "paused")), 2)
+		permits, lists := calls.permits.Load(), calls.lists.Load()
+		a.expect(len(a.polled(time.Minute, "free", "full", "paused")), 0)
+		if calls.permits.Load()-permits > 240 || calls.lists.Load()-lists > 31 {
+			a.Errorf("in a minute there were %d calls for permits, and %d for rules", calls.permits.Load()-permits, calls.lists.Load()-lists)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package kvstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// permits are those of one queue: who holds one until when, 0 for ever, and what has begun when, as far as the rate of the queue counts it.
+type permits struct {
+	*partition
+	holders, begun string // what their keys begin with
+	limit          store.QueueLimit
+	held, recent   int
+	first          time.Time // of what has begun and counts
+}
+
+// Permit implements store.Permits.
+func (s *Store) Permit(_ context.Context, c store.Permit) (done store.Permitted, err error) {
+	if err := c.Check(); err != nil {
+		return done, err
+	}
+	err = s.quietly(store.PermitPartition(c.Queue, s.layout.Partitions), func(p *partition) error {
+		of := p.permits(c.Queue, c.Limit)
+		for _, holder := range c.Released {
+			p.Delete(of.holders + holder)
+		}
+		for _, holder := range c.Returned {
+			p.Delete(of.holders + holder)
+			of.forgetBegun(holder)
+		}
+		of.count()
+		done = store.Permitted{At: p.now}
+		for _, holder := range c.Wanted {
+			if of.take(holder, c.For) {
+				done.Holding = append(done.Holding, holder)
+			} else if of.hasRoom() {
+				done.Next = of.first.Add(c.Limit.Per)
+			}
+		}
+		done.Held = of.held
+		return nil
+	})
+	return done, err
+}
+
+func (p *partition) permits(queue string, l store.QueueLimit) *permits {
+	return &permits{partition: p, holders: p.prefix + "permit/" + queue + "/", begun: p.prefix + "permit-begun/" + queue + "/", limit: l}
+}
+
+// count counts what is held and what has begun lately, and forgets the rest.
+func (p *permits) count() {
+	var over []string
+	p.Scan(p.holders, p.holders, func(key string, value []byte) bool {
+		if ends := parseNumber(string(value)); ends > 0 && ends <= store.Millis(p.now) {
+			over = append(over, key)
+		} else {
+			p.held++
+		}
+		return true
+	})
+	p.Scan(p.begun, p.begun, func(key string, _ []byte) bool {
+		at, _ := p.begunOf(key)
+		if !at.Add(p.limit.Span()).After(p.now) {
+			over = append(over, key)
+			return true
+		}
+		p.recent++
+		p.first = interpreter.Earlier(p.first, at)
+		return true
+	})
+	for _, key := range over {
+		p.Delete(key)
+	}
+}
+
+// begunOf reads a key of what has begun.
+func (p *permits) begunOf(key string) (at time.Time, holder string) {
+	ms, holder, _ := strings.Cut(strings.TrimPrefix(key, p.begun), "/")
+	return store.Moment(parseNumber(ms)), holder
+}
+
+func (p *permits) forgetBegun(holder string) {
+	var of []string
+	p.Scan(p.begun, p.begun, func(key string, _ []byte) bool {
+		if _, other := p.begunOf(key); other == holder {
+			of = append(of, key)
+		}
+		return true
+	})
+	for _, key := range of {
+		p.Delete(key)
+	}
+}
+
+// hasRoom reports whether so many at a time would allow one more.
+func (p *permits) hasRoom() bool { return p.limit.Concurrency == 0 || p.held < p.limit.Concurrency }
+
+// take gives a permit to a holder, or lets it keep its own, and reports whether it has one then.
+func (p *permits) take(holder string, length time.Duration) bool {
+	if _, has := p.Get(p.holders + holder); !has {
+		if !p.hasRoom() || p.limit.Rate > 0 && p.recent >= p.limit.Rate {
+			return false
+		}
+		p.held++
+		if p.limit.Rate > 0 {
+			p.recent++
+			p.first = interpreter.Earlier(p.first, p.now)
+			p.Put(p.begun+number(store.Millis(p.now))+"/"+holder, nil)
+		}
+	}
+	ends := int64(0)
+	if length > 0 {
+		ends = store.Millis(p.now.Add(length))
+	}
+	p.Put(p.holders+holder, []byte(number(ends)))
+	return true
+}
+
+// Holders implements store.Permits.
+func (s *Store) Holders(_ context.Context, queue string) (all []string, err error) {
+	err = s.view(store.PermitPartition(queue, s.layout.Partitions), func(p *partition) error {
+		of := p.permits(queue, store.QueueLimit{})
+		p.Scan(of.holders, of.holders, func(key string, value []byte) bool {
+			if ends := parseNumber(string(value)); ends == 0 || ends > store.Millis(p.now) {
+				all = append(all, strings.TrimPrefix(key, of.holders))
+			}
+			return true
+		})
+		return nil
+	})
+	return all, err
+}

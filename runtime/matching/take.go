@@ -1,0 +1,125 @@
+package matching
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// This file takes activities of a partition for a worker that polls, as far as the limits of their queues allow.
+
+// takeWithin is how long taking may last when nobody waits for it any more.
+const takeWithin = 10 * time.Second
+
+// takeEach takes up to n activities of a partition; more says that there may be others. Queues with a limit are asked one by one.
+func (m *Matcher) takeEach(ctx context.Context, p Poll, partition, n int) (tasks []Task, more bool, err error) {
+	var free []string
+	for _, name := range p.Queues {
+		rules, err := m.c.Gate.Rules(ctx, name)
+		if err != nil {
+			return nil, true, err
+		}
+		if !rules.Limited() {
+			free = append(free, name)
+			continue
+		}
+		some, err := m.takeLimited(ctx, p, name, partition, n-len(tasks))
+		if tasks = append(tasks, some...); err != nil || len(tasks) >= n {
+			return tasks, true, err
+		}
+	}
+	if len(free) == 0 {
+		return tasks, false, nil
+	}
+	p.Queues = free
+	offered, err := m.offered(ctx, p, partition, n-len(tasks))
+	if err != nil || len(offered) == 0 {
+		return tasks, false, err
+	}
+	some, _, err := m.take(ctx, partition, offered, activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()})
+	tasks = append(tasks, some...)
+	return tasks, err != nil || len(tasks) >= n, err
+}
+
+// takeLimited takes activities of a queue that has a limit, each of which holds a permit of it from then on.
+func (m *Matcher) takeLimited(ctx context.Context, p Poll, name string, partition, n int) ([]Task, error) {
+	if _, open := m.c.Gate.Open(ctx, name); !open {
+		m.remember(name, partition)
+		return nil, nil
+	}
+	p.Queues = []string{name}
+	offered, err := m.offered(ctx, p, partition, n)
+	if err != nil || len(offered) == 0 {
+		return nil, err
+	}
+	take := activity.Take{Worker: p.Worker, Nonce: m.c.Nonce()}
+	var wanted []string
+	for _, id := range offered {
+		wanted = append(wanted, queue.ActivityHolder(id, take.Nonce))
+	}
+	granted, err := m.c.Gate.Take(ctx, name, wanted, 0)
+	if err != nil || len(granted) < len(offered) {
+		m.remember(name, partition)
+	}
+	if err != nil || len(granted) == 0 {
+		return nil, err
+	}
+	some := slices.DeleteFunc(offered, func(id store.ActivityID) bool {
+		return !slices.Contains(granted, queue.ActivityHolder(id, take.Nonce))
+	})
+	tasks, refused, err := m.take(ctx, partition, some, take)
+	var unbegun []string
+	for _, id := range refused {
+		unbegun = append(unbegun, queue.ActivityHolder(id, take.Nonce))
+	}
+	if failed := m.c.Gate.GiveBack(ctx, name, nil, unbegun); err == nil && len(tasks) == 0 {
+		err = failed // otherwise it is found out that nobody needs them
+	}
+	return tasks, err
+}
+
+// remember notes that there is something in a queue of a partition that nobody may take now.
+func (m *Matcher) remember(name string, partition int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(name).unseen[partition] = true
+}
+
+// offered returns activities of a partition that may be taken.
+func (m *Matcher) offered(ctx context.Context, p Poll, partition, n int) ([]store.ActivityID, error) {
+	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespaces: p.Namespaces, N: n})
+	if err != nil {
+		return nil, err
+	}
+	m.expect(p.Queues, partition, offered)
+	return offered.Activities, nil
+}
+
+// take takes activities, and returns those that were refused too: somebody else has them, or their time is over.
+func (m *Matcher) take(ctx context.Context, partition int, some []store.ActivityID, take activity.Take) (tasks []Task, refused []store.ActivityID, err error) {
+	// What is taken is the worker's: the answer is awaited also if the worker has gone.
+	taking, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeWithin)
+	defer cancel()
+	changed, err := m.c.Store.ChangeActivities(taking, store.ChangeActivities{Partition: partition, Activities: some, Operation: take, Input: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	for n, c := range changed {
+		if c.Refused != nil {
+			refused = append(refused, some[n])
+			continue
+		}
+		m.due(partition, c)
+		m.know(attempt{some[n], take.Nonce}, c)
+		task, err := newTask(some[n], take.Nonce, c)
+		if err != nil {
+			return tasks, refused, err
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks, refused, nil
+}

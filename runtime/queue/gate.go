@@ -1,0 +1,173 @@
+package queue
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// MaxAge is how old rules may be that somebody keeps to: so long it takes until a change holds everywhere.
+const MaxAge = 2 * time.Second
+
+// Gate is asked before something of a queue begins. All that a process performs or hands out goes through one. Several goroutines may use it.
+type Gate struct {
+	store store.Store
+	now   func() time.Time
+
+	reading sync.Mutex // held while the rules are read
+
+	mu     sync.Mutex
+	rules  map[string]Rules
+	readAt time.Time            // when the rules were read; zero for never
+	closed map[string]time.Time // queues of which nothing may begin, and until when nobody has to ask again
+	freed  []func(queue string)
+	looks  map[string]looks
+}
+
+// NewGate returns a gate to the queues of a store. Only differences of the time count.
+func NewGate(s store.Store, now func() time.Time) *Gate {
+	return &Gate{store: s, now: now, closed: map[string]time.Time{}, looks: map[string]looks{}}
+}
+
+// WhenFreed has f called when this process has given a permit of a queue back. It must not block.
+func (g *Gate) WhenFreed(f func(queue string)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.freed = append(g.freed, f)
+}
+
+// Rules returns the rules of a queue, as they were at most MaxAge ago. As long as the store does not answer, they are what they were.
+func (g *Gate) Rules(ctx context.Context, name string) (Rules, error) {
+	if rules, ok := g.known(name); ok {
+		return rules, nil
+	}
+	g.reading.Lock()
+	defer g.reading.Unlock()
+	if rules, ok := g.known(name); ok { // somebody else has read them meanwhile
+		return rules, nil
+	}
+	all, err := List(ctx, g.store)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil {
+		if g.rules == nil {
+			return Rules{}, err
+		}
+		return g.rules[name], nil
+	}
+	g.rules, g.readAt = all, g.now()
+	return all[name], nil
+}
+
+// known returns the rules of a queue if they are known and not too old.
+func (g *Gate) known(name string) (Rules, bool) {
+	now := g.now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	age := now.Sub(g.readAt)
+	return g.rules[name], g.rules != nil && age >= 0 && age < MaxAge
+}
+
+// closedFor is about how long nobody asks for permits of a queue that has none: another process may have given one back.
+const closedFor = 500 * time.Millisecond
+
+// Open reports whether something of a queue may begin as far as this process knows; otherwise, when to ask again.
+func (g *Gate) Open(ctx context.Context, name string) (again time.Time, open bool) {
+	rules, err := g.Rules(ctx, name)
+	now := g.now()
+	if err != nil || rules.Paused != nil {
+		return now.Add(MaxAge), false
+	}
+	if !rules.Limited() {
+		return time.Time{}, true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until := g.closed[name]; now.Before(until) {
+		return until, false
+	}
+	delete(g.closed, name)
+	return time.Time{}, true
+}
+
+// Take returns which of some holders may begin something of a queue now, each of which holds a permit then: for so long, unless it is
+// taken again; for ever if that is 0.
+func (g *Gate) Take(ctx context.Context, name string, holders []string, length time.Duration) ([]string, error) {
+	rules, err := g.Rules(ctx, name)
+	if err != nil || rules.Paused != nil || len(holders) == 0 {
+		return nil, err
+	}
+	asked := store.Permit{Queue: name, Limit: rules.Limit(), Wanted: holders, For: length}
+	done, err := g.store.Permit(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	if len(done.Holding) < len(holders) && done.Next.IsZero() && g.reclaim(ctx, name) {
+		if done, err = g.store.Permit(ctx, asked); err != nil {
+			return nil, err
+		}
+	}
+	if len(done.Holding) < len(holders) {
+		g.close(name, done)
+	}
+	return done.Holding, nil
+}
+
+// Keep prolongs permits.
+func (g *Gate) Keep(ctx context.Context, name string, holders []string, length time.Duration) error {
+	rules, err := g.Rules(ctx, name)
+	if err == nil {
+		_, err = g.store.Permit(ctx, store.Permit{Queue: name, Limit: rules.Limit(), Wanted: holders, For: length})
+	}
+	return err
+}
+
+// close notes that a queue has no permits now.
+func (g *Gate) close(name string, done store.Permitted) {
+	pause := closedFor/2 + rand.N(closedFor)
+	if !done.Next.IsZero() {
+		pause = max(done.Next.Sub(done.At), time.Millisecond)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed[name] = g.now().Add(pause)
+}
+
+// GiveBack gives permits of a queue back: those whose holders have ended, and those with which nothing has begun.
+func (g *Gate) GiveBack(ctx context.Context, name string, ended, unbegun []string) error {
+	if len(ended)+len(unbegun) == 0 {
+		return nil
+	}
+	rules, err := g.Rules(ctx, name)
+	if err != nil {
+		return err
+	}
+	if _, err := g.store.Permit(ctx, store.Permit{Queue: name, Limit: rules.Limit(), Released: ended, Returned: unbegun}); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	if rules.Rate == 0 || len(unbegun) > 0 {
+		delete(g.closed, name)
+	}
+	freed := slices.Clone(g.freed)
+	g.mu.Unlock()
+	for _, f := range freed {
+		f(name)
+	}
+	return nil
+}
+
+// Earliest returns when to ask again for one of some queues that are not open; zero if all are.
+func (g *Gate) Earliest(ctx context.Context, names []string) (at time.Time) {
+	for _, name := range names {
+		if again, open := g.Open(ctx, name); !open {
+			at = interpreter.Earlier(at, again)
+		}
+	}
+	return at
+}

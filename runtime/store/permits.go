@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Permits keep the limits of task queues for all processes together: whoever performs something of a queue that has a limit holds a permit of
+// it meanwhile. Nothing of them makes work for the workers that poll.
+type Permits interface {
+	// Permit gives permits of a queue back, and then hands out others as far as the limit of the queue allows. Holders that have one keep it.
+	Permit(context.Context, Permit) (Permitted, error)
+	// Holders returns who holds permits of a queue, in order.
+	Holders(ctx context.Context, queue string) ([]string, error)
+}
+
+// Permit is about the permits of one queue. Holders are texts without control characters; each is of one attempt to perform something.
+type Permit struct {
+	Queue    string
+	Limit    QueueLimit
+	Released []string // holders that need theirs no more
+	Returned []string // the same, and nothing has begun with it: it does not count for the rate
+	Wanted   []string // holders that want one, or want to keep theirs
+	// For is how long those of Wanted hold it, unless they want to keep it again; 0 until it is given back.
+	For time.Duration
+}
+
+// QueueLimit is how much of a queue may be performed: so many at a time, and so many that begin within any span of some length. 0 is any number.
+type QueueLimit struct {
+	Concurrency int
+	Rate        int
+	Per         time.Duration
+}
+
+// Permitted is the answer to Permit.
+type Permitted struct {
+	Holding []string  // those of Wanted that hold a permit now
+	Held    int       // permits of the queue
+	Next    time.Time // when the rate allows one more, if it is that which allows none now; zero otherwise
+	At      time.Time
+}
+
+// maxPermits is how many holders one call may name of each sort.
+const maxPermits = 1000
+
+// MaxPer is the longest span of a rate.
+const MaxPer = 24 * time.Hour
+
+// Span is how long what has begun is remembered.
+func (l QueueLimit) Span() time.Duration {
+	if l.Rate == 0 { // it may have had a rate, and get it again
+		return MaxPer
+	}
+	return l.Per
+}
+
+// Check reports why a call cannot be made so.
+func (c *Permit) Check() error {
+	names := slices.Concat(c.Released, c.Returned, c.Wanted)
+	switch {
+	case c.Queue == "" || strings.ContainsAny(c.Queue, " /{}"):
+		return &Refusal{Code: Invalid, Detail: fmt.Sprintf("permits of the queue %q", c.Queue)}
+	case len(names) > 3*maxPermits:
+		return &Refusal{Code: Limit, Detail: fmt.Sprintf("%d permits at once", len(names))}
+	case slices.Contains(names, ""):
+		return &Refusal{Code: Invalid, Detail: "a permit without a holder"}
+	case c.Limit.Concurrency < 0 || c.Limit.Rate < 0 || c.For < 0 || c.Limit.Rate > 0 && (c.Limit.Per < time.Millisecond || c.Limit.Per > MaxPer):
+		return &Refusal{Code: Invalid, Detail: fmt.Sprintf("the limit %+v", c.Limit)}
+	}
+	return nil
+}
+
+// PermitPartition returns in which of n partitions the permits of a queue are kept.
+func PermitPartition(queue string, n int) int {
+	return Instance{Namespace: "permits", ID: queue}.Partition(n)
+}

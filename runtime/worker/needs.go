@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"context"
+	"slices"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// claimable are runs that the worker may claim.
+type claimable struct {
+	runs    []store.Instance
+	has     []store.Need               // that some of them wait for
+	permits map[store.Instance]*permit // for those that wait in a queue with a limit
+}
+
+// needing returns runs that wait for something that the worker has, and that may begin.
+func (p *partition) needing(ctx context.Context, needs []store.Need) (all claimable, err error) {
+	all.has = p.w.having(needs)
+	for _, n := range all.has {
+		most := batchSize
+		var reserved []*permit
+		if queue, ok := queueOf(n); ok {
+			var limited bool
+			if reserved, limited = p.w.permits.reserve(ctx, queue, claimSize, p); limited {
+				most = len(reserved)
+			}
+		}
+		var some []store.Instance
+		if most > 0 {
+			some, err = p.w.c.Store.Needing(ctx, store.Needing{Partition: p.n, Need: n, N: most})
+		}
+		for _, i := range p.w.chosen(some) {
+			all.runs = append(all.runs, i)
+			if len(reserved) > 0 && all.permits[i] == nil {
+				all.keep(i, reserved[0])
+				reserved = reserved[1:]
+			}
+		}
+		for _, one := range reserved {
+			p.w.permits.end(one, false)
+		}
+		if err != nil {
+			p.w.dropped(all.permits)
+			return claimable{}, err
+		}
+	}
+	if len(all.runs) > 0 {
+		p.mu.Lock()
+		p.rest = false
+		p.mu.Unlock()
+	}
+	return all, nil
+}
+
+func (c *claimable) keep(i store.Instance, one *permit) {
+	if c.permits == nil {
+		c.permits = map[store.Instance]*permit{}
+	}
+	c.permits[i] = one
+}
+
+// dropped gives back permits for runs that were not claimed.
+func (w *Worker) dropped(all map[store.Instance]*permit) {
+	for _, one := range all {
+		w.permits.end(one, false)
+	}
+}
+
+// queueOf returns the task queue of a need; ok is false if it names none.
+func queueOf(n store.Need) (queue string, ok bool) {
+	for _, part := range n.Parts() {
+		if queue, ok := interpreter.NeededQueue(part); ok {
+			return queue, true
+		}
+	}
+	return "", false
+}
+
+// having returns those of some needs that the worker has.
+func (w *Worker) having(all []store.Need) []store.Need {
+	if len(all) == 0 || w.c.Concurrency < 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(n store.Need) bool { return !w.has(n) })
+}
