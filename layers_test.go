@@ -86,7 +86,7 @@ func layers() map[string][]string {
 		"internal/metrics": {".", "runtime/presence", "runtime/store", "runtime/worker"},
 		"activity":         {"errors"},
 		"internal/control": {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/settings", "runtime/store"},
-		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/store"},
+		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},
 		"conformance":      nil, // tests and their package comment

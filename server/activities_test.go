@@ -152,6 +152,10 @@ func TestHostileWorkers(t *testing.T) {
 		"a limit of none":        {"poll", `{"queues": ["a"], "limit": -1}`},
 		"a limit without bounds": {"poll", `{"queues": ["a"], "limit": 1000000000}`},
 		"a wait without end":     {"poll", `{"queues": ["a"], "wait": "1000h"}`},
+		"a limit of a float":     {"poll", `{"queues": ["a"], "limit": 1e0}`},
+		"a blank worker":         {"poll", `{"queues": ["a"], "worker": " "}`},
+		"an empty namespace":     {"poll", `{"queues": ["a"], "namespace": ""}`},
+		"a type of words":        {"fail", `{"token": "YS9iIDEgbg", "type": "out of stock"}`},
 		"a wait of words":        {"poll", `{"queues": ["a"], "wait": "long"}`},
 		"an odd worker":          {"poll", `{"queues": ["a"], "worker": "a\u0000b"}`},
 		"an unknown member":      {"poll", `{"queues": ["a"], "nonsense": 1}`},
@@ -163,7 +167,10 @@ func TestHostileWorkers(t *testing.T) {
 		"a type that is no text": {"fail", `{"token": "YS9iIDEgbg", "type": 7}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d.ask(t, "POST", "/v1/activities/"+c.path, c.body).isProblem(t, 422, "invalid-request")
+			p := d.ask(t, "POST", "/v1/activities/"+c.path, c.body).isProblem(t, 422, "invalid-request")
+			if strings.Contains(p.Detail, "Go ") {
+				t.Errorf("it is told in words of Go: %s", p.Detail)
+			}
 		})
 	}
 	d.ask(t, "POST", "/v1/activities/complete", `{"token": "YS9iIDEgbg"}`).isProblem(t, 409, "attempt-superseded") // a/b 1 n

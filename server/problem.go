@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
@@ -208,6 +209,9 @@ func libraryProblem(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	p := newProblem(m.Status, "invalid-request", "Invalid request", m.Detail)
 	for _, e := range m.Errors {
+		if e.Message == validation.MsgExpectedMatchExactlyOneSchema { // api.Span alone has several
+			e.Message = "expected a number of seconds, a text such as 90s or PT1M30S, or none"
+		}
 		p.Errors = append(p.Errors, api.FieldError{Location: e.Location, Message: e.Message})
 	}
 	switch m.Status {

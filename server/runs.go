@@ -149,7 +149,7 @@ func checkNamespace(namespace string) error {
 		return nil
 	}
 	if err := (store.Instance{Namespace: namespace, ID: "any"}).Check(); err != nil {
-		return &client.OptionError{Field: "namespace", Detail: err.Error()}
+		return client.NewOptionError("namespace", err)
 	}
 	return nil
 }

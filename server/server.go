@@ -3,9 +3,7 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -20,7 +18,6 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
-	"github.com/swrun/swrun/internal/jsonvalue"
 	"github.com/swrun/swrun/internal/metrics"
 )
 
@@ -205,40 +202,6 @@ func repeated(r *http.Request) *api.Problem {
 		p.Field = name
 		p.Errors = []api.FieldError{{Location: "query." + name, Message: message}}
 		return p
-	}
-	return nil
-}
-
-// readJSON reads a body. It refuses what encoding/json would change or leave out, and takes the names of members as they are written.
-// It is called for each body twice: for what is checked against the schema, and for the Go type. Numbers in that keep their digits.
-func readJSON(data []byte, v any) (err error) {
-	if decoded, ok := v.(*any); ok {
-		*decoded, err = jsonvalue.DecodeStrict(data)
-		return err
-	}
-	if err := knownNames(data, reflect.TypeOf(v).Elem()); err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	return decoder.Decode(v)
-}
-
-// knownNames refuses members of an object that a struct has in another case.
-func knownNames(data []byte, t reflect.Type) error {
-	var object map[string]json.RawMessage
-	if t.Kind() != reflect.Struct || json.Unmarshal(data, &object) != nil {
-		return nil
-	}
-	known := map[string]bool{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		known[name] = true
-	}
-	for name := range object {
-		if !known[name] {
-			return fmt.Errorf("there is no member %q", name)
-		}
 	}
 	return nil
 }

@@ -171,13 +171,21 @@ func storeError(err error) error {
 	return &exitError{code: exitStore, message: err.Error(), hint: doctorHint}
 }
 
+// flagOf returns the flag that gives an option.
+func flagOf(o *client.OptionError) string {
+	if o.Field == "labels" {
+		return "--label"
+	}
+	return "--" + kebab(o.Field)
+}
+
 // refusalError turns what a store refuses into an exit code.
 func refusalError(err error) error {
 	switch store.RefusedAs(err) {
 	case "":
 		var option *client.OptionError
 		if errors.As(err, &option) {
-			return usagef("", "--%s: %s", kebab(option.Field), option.Detail)
+			return usagef("", "%s: %s", flagOf(option), option.Detail)
 		}
 		if errors.As(err, new(*client.QuarantinedError)) {
 			return &exitError{code: exitConflict, message: err.Error(), hint: "swrun history shows what it did last, its worker's log why it was lost; swrun retry lets it run again"}

@@ -14,7 +14,7 @@ type ActivityPoll struct {
 	Limit     int      `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"1" doc:"How many at most."`
 	Wait      Span     `json:"wait,omitzero" doc:"How long to wait if there are none, at most two minutes; not at all unless given."`
 	Worker    string   `json:"worker,omitempty" maxLength:"128" doc:"The name of the worker, for people."`
-	Namespace string   `json:"namespace,omitempty" doc:"Only activities of runs of this namespace."`
+	Namespace string   `json:"namespace,omitempty" minLength:"1" doc:"Only activities of runs of this namespace."`
 }
 
 // Activities are what a poll answers with.

@@ -14,16 +14,16 @@ import (
 // StartRequest is what a start says.
 type StartRequest struct {
 	Workflow string `json:"workflow" minLength:"3" doc:"What is started: namespace/name, or namespace/name:version." example:"demo/order"`
-	Version  string `json:"version,omitempty" doc:"Of the workflow; the latest if it is left out."`
+	Version  string `json:"version,omitempty" minLength:"1" doc:"Of the workflow; the latest if it is left out."`
 	RunOptions
 }
 
 // RunOptions is what a start says besides the workflow.
 type RunOptions struct {
-	ID               string            `json:"id,omitempty" doc:"Of the run; a new one if it is left out."`
+	ID               string            `json:"id,omitempty" minLength:"1" doc:"Of the run; a new one if it is left out."`
 	Input            json.RawMessage   `json:"input,omitempty" doc:"Any JSON value; an empty object if it is left out."`
 	Labels           map[string]string `json:"labels,omitempty" doc:"Names and values to find the run by."`
-	BusinessKey      string            `json:"businessKey,omitempty" doc:"A key of your own to find the run by."`
+	BusinessKey      string            `json:"businessKey,omitempty" minLength:"1" doc:"A key of your own to find the run by."`
 	ExecutionTimeout Span              `json:"executionTimeout,omitempty" doc:"Of the whole execution, at least a second; it replaces the document's timeout, and null takes it away."`
 	RunTimeout       Span              `json:"runTimeout,omitempty" doc:"Of one run of the execution, at least a second; it replaces that of the document, and null takes it away."`
 	Deadline         string            `json:"deadline,omitempty" format:"date-time" doc:"When the execution ends at the latest."`

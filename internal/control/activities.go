@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/matching"
@@ -30,8 +31,8 @@ func (c *Control) PollActivities(ctx context.Context, p api.ActivityPoll, namesp
 	if p.Wait.Duration > maxWait || p.Wait.Duration < 0 {
 		return found, &client.OptionError{Field: "wait", Detail: "must be at most two minutes"}
 	}
-	if strings.ContainsFunc(p.Worker, unicode.IsControl) {
-		return found, &client.OptionError{Field: "worker", Detail: "must be text without control characters"}
+	if p.Worker != "" && strings.TrimSpace(p.Worker) == "" || strings.ContainsFunc(p.Worker, unicode.IsControl) {
+		return found, &client.OptionError{Field: "worker", Detail: "must be text without control characters, and not blank"}
 	}
 	waiting, cancel := context.WithTimeout(ctx, p.Wait.Duration)
 	defer cancel()
@@ -65,6 +66,9 @@ func (c *Control) CompleteActivity(ctx context.Context, r api.ActivityResult) er
 
 // FailActivity reports that an attempt has failed.
 func (c *Control) FailActivity(ctx context.Context, f api.ActivityFailure) error {
+	if strings.ContainsFunc(f.Type, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return &client.OptionError{Field: "type", Detail: "must be a URI, which holds no white space, or the short name of a standard type, got " + shorten.Quoted(f.Type)}
+	}
 	e := errors.Runtimef("%s", f.Detail)
 	if f.Type != "" {
 		e.Type, e.Title = f.Type, ""

@@ -182,7 +182,7 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	}
 	i := store.Instance{Namespace: r.Namespace, ID: o.ID}
 	if err := i.Check(); err != nil {
-		return Begun{Instance: i}, &OptionError{Field: "id", Detail: err.Error(), Limit: errors.AsError(err)}
+		return Begun{Instance: i}, NewOptionError("id", err)
 	}
 	if input == nil {
 		input = map[string]any{}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/definition"
@@ -81,7 +80,7 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 		forked.Instance.ID = c.forkID(ctx, i)
 	}
 	if err := forked.Instance.Check(); err != nil {
-		return Forked{}, &OptionError{Field: "id", Detail: err.Error(), Limit: errors.AsError(err)}
+		return Forked{}, NewOptionError("id", err)
 	}
 	if task == "" {
 		startAgain(info, d, o)

@@ -26,16 +26,16 @@ func (o StartOptions) checkTexts(set limits.Set) error {
 		return err
 	}
 	if err := set.Check(limits.Labels, len(o.Labels)); err != nil {
-		return limited("label", err)
+		return limited("labels", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Labels)) {
 		if err := set.Check(limits.LabelName, len(name)); err != nil {
-			return limited("label", err)
+			return limited("labels", err)
 		}
 		if !labelName.MatchString(name) {
-			return &OptionError{Field: "label", Detail: "a label's name must be letters, digits and . _ / - inside, got " + strconv.Quote(name)}
+			return &OptionError{Field: "labels", Detail: "a label's name must be letters, digits and . _ / - inside, got " + strconv.Quote(name)}
 		}
-		if err := text("label", limits.LabelValue, o.Labels[name], set); err != nil {
+		if err := text("labels", limits.LabelValue, o.Labels[name], set); err != nil {
 			return err
 		}
 	}
@@ -46,6 +46,9 @@ func (o StartOptions) checkTexts(set limits.Set) error {
 func text(field string, n limits.Name, v string, set limits.Set) error {
 	if err := set.Check(n, len(v)); err != nil {
 		return limited(field, err)
+	}
+	if v != "" && strings.TrimSpace(v) == "" {
+		return &OptionError{Field: field, Detail: "must not be blank"}
 	}
 	if !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
 		return &OptionError{Field: field, Detail: "must be text without control characters, got " + strconv.Quote(v)}
@@ -72,5 +75,13 @@ func limited(field string, err *errors.Error) error {
 	if err == nil {
 		return nil
 	}
-	return &OptionError{Field: field, Detail: err.Detail, Limit: err}
+	return NewOptionError(field, err)
+}
+
+// NewOptionError returns the error of an option whose value is refused for a reason.
+func NewOptionError(field string, reason error) *OptionError {
+	if limit := errors.AsError(reason); limit != nil {
+		return &OptionError{Field: field, Detail: limit.Detail, Limit: limit}
+	}
+	return &OptionError{Field: field, Detail: reason.Error()}
 }
