@@ -111,7 +111,7 @@ func (s *Server) chosen(ctx context.Context, in *api.BulkRequest) (all []store.I
 	for _, name := range in.Runs {
 		i, err := store.ParseInstance(name)
 		if err != nil {
-			return nil, false, &client.OptionError{Field: "runs", Detail: err.Error()}
+			return nil, false, client.NewOptionError("runs", err)
 		}
 		all = append(all, i)
 	}

@@ -29,7 +29,7 @@ type RunPath struct {
 func (p RunPath) instance() (store.Instance, error) {
 	i := store.Instance{Namespace: p.Namespace, ID: p.ID}
 	if err := i.Check(); err != nil {
-		return i, newProblem(http.StatusNotFound, "not-found", "Not found", err.Error())
+		return i, newProblem(http.StatusNotFound, "not-found", "Not found", client.NewOptionError("", err).Detail)
 	}
 	return i, nil
 }

@@ -167,6 +167,37 @@ func TestStartsThatAreRefused(t *testing.T) {
 	})
 }
 
+// TestHostileQueries: what a query or a path says is answered with what is wrong, and a blank filter never means all runs.
+func TestHostileQueries(t *testing.T) {
+	d := mustDeployment(t)
+	long := strings.Repeat("x", 3000)
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		"a blank filter":               {"GET", "/v1/runs?where=%20", "", 422, "is blank"},
+		"a blank filter for a command": {"POST", "/v1/runs/cancel", `{"where": " "}`, 422, "is blank"},
+		"a blank filter that counts":   {"GET", "/v1/runs/count?where=%09", "", 422, "is blank"},
+		"all namespaces":               {"GET", "/v1/runs?namespace=*", "", 422, "is not a namespace"},
+		"a namespace of one byte":      {"GET", "/v1/runs?namespace=%FF", "", 422, "is not a namespace"},
+		"a long namespace":             {"GET", "/v1/runs?namespace=" + long, "", 422, "namespace: a namespace: 3000 bytes"},
+		"a long id":                    {"GET", "/v1/runs/demo/" + long, "", 404, "the id of a run: 3000 bytes"},
+		"a long id for a command":      {"POST", "/v1/runs/cancel", `{"runs": ["demo/` + long + `"]}`, 422, "runs: the id of a run: 3000 bytes"},
+		"a wait of null":               {"GET", "/v1/runs/demo/a/output?wait=null", "", 422, "is not a duration"},
+		"a time of words":              {"GET", "/v1/deadlines?within=soon", "", 422, `within: "soon" is not a duration`},
+		"no time":                      {"GET", "/v1/deadlines?within=0", "", 422, "longer than nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := d.ask(t, c.method, c.path, c.body)
+			var p api.Problem
+			if err := json.Unmarshal([]byte(a.body), &p); err != nil || a.StatusCode != c.status || !strings.Contains(p.Detail, c.says) || strings.Contains(p.Detail, "limit 400") {
+				t.Errorf("want %d, %q: %s", c.status, c.says, a.body)
+			}
+		})
+	}
+}
+
 // TestOutput holds how each end of a run is told to who waits for its output: promise 169 is among them.
 func TestOutput(t *testing.T) {
 	d := mustDeployment(t)

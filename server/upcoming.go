@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -32,8 +33,11 @@ type deadlinesAnswer struct {
 
 func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadlinesAnswer, error) {
 	within, err := api.ParseSpan(in.Within)
-	if err != nil || within <= 0 {
-		return nil, &client.OptionError{Field: "within", Detail: "must be longer than nothing, for example 5m"}
+	if err == nil && within <= 0 {
+		err = errors.New("must be longer than nothing, for example 5m")
+	}
+	if err != nil {
+		return nil, client.NewOptionError("within", err)
 	}
 	if err := checkNamespace(in.Namespace); err != nil {
 		return nil, err

@@ -80,9 +80,9 @@ func (s Span) MarshalJSON() ([]byte, error) {
 
 // ParseSpan reads a length of time as people write it; a plain number is one of seconds.
 func ParseSpan(text string) (time.Duration, error) {
-	var n float64
-	if json.Unmarshal([]byte(text), &n) == nil {
-		return seconded(n)
+	var n *float64
+	if json.Unmarshal([]byte(text), &n) == nil && n != nil {
+		return seconded(*n)
 	}
 	return duration.Parse(text)
 }

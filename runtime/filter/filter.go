@@ -70,6 +70,9 @@ func Parse(text string, now time.Time) (Filter, error) {
 	if len(text) > maxText {
 		return Filter{}, &Error{Text: text[:40] + "…", Problem: "is longer than a filter may be", Hint: "at most 16 KiB"}
 	}
+	if text != "" && strings.TrimSpace(text) == "" { // not all runs: that would be a trap for who cancels what it chooses
+		return Filter{}, &Error{Text: text, Problem: "is blank", Hint: "leave it out, or give it a value"}
+	}
 	p := parser{text: text, now: now}
 	return p.filter()
 }

@@ -38,6 +38,9 @@ func ParseInstance(s string) (Instance, error) {
 // instanceID is what a run may be called. It stands in keys of the store, in URLs and in file names.
 var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?$`)
 
+// namespaceName is what the namespace of a document may be called (dsl.IsName).
+var namespaceName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+
 // CheckSize reports a name that is too long.
 func (i Instance) CheckSize() error {
 	if err := (limits.Set{}).Check(limits.Namespace, len(i.Namespace)); err != nil {
@@ -54,8 +57,8 @@ func (i Instance) Check() error {
 	if err := i.CheckSize(); err != nil {
 		return err
 	}
-	if i.Namespace == "" || strings.ContainsAny(i.Namespace, "/{} \t\r\n") {
-		return fmt.Errorf("%q is not a namespace: it must not be empty, and must not contain slashes, braces or spaces", i.Namespace)
+	if !namespaceName.MatchString(i.Namespace) {
+		return fmt.Errorf("%q is not a namespace: it must be letters and digits, with - inside", i.Namespace)
 	}
 	if !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
 		return fmt.Errorf("%q is not the id of a run: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
