@@ -173,5 +173,6 @@ func TestHostileWorkers(t *testing.T) {
 			}
 		})
 	}
+	d.ask(t, "POST", "/v1/activities/heartbeat", `{"token": "YS9iIDEgbg", "progress": "`+strings.Repeat("a", 70_000)+`"}`).isProblem(t, 413, "too-large")
 	d.ask(t, "POST", "/v1/activities/complete", `{"token": "YS9iIDEgbg"}`).isProblem(t, 409, "attempt-superseded") // a/b 1 n
 }

@@ -167,9 +167,6 @@ func optionProblem(o *client.OptionError) *api.Problem {
 	p.Field = o.Field
 	if o.Limit != nil {
 		limited(p, o.Limit)
-		if o.Limit.Extensions["limit"] == string(limits.Input) {
-			p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, api.ProblemBase+"too-large", "Too large"
-		}
 	}
 	return p
 }
@@ -196,6 +193,9 @@ func limited(p *api.Problem, e *errors.Error) *api.Problem {
 	}
 	maximum, _ := e.Extensions["max"].(int)
 	value, _ := e.Extensions["value"].(int)
+	if name == string(limits.Input) || name == string(limits.Progress) { // data, and not a name
+		p.Status, p.Type, p.Title = http.StatusRequestEntityTooLarge, api.ProblemBase+"too-large", "Too large"
+	}
 	p.Limit = &api.LimitExceeded{Name: name, Max: maximum, Value: value}
 	return p
 }
