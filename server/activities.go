@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/matching"
 )
@@ -49,8 +51,19 @@ func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnsw
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.control.PollActivities(ctx, in.Body, chosen.Namespaces)
-	return &pollAnswer{found}, err
+	waiting, done := untilStopped(ctx)
+	defer done()
+	found, err := s.control.PollActivities(waiting, in.Body, chosen.Namespaces)
+	if err != nil || len(found.Activities) == 0 {
+		return &pollAnswer{found}, err
+	}
+	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
+		for _, a := range found.Activities {
+			err = errors.Join(err, s.control.ReturnActivity(ctx, api.ActivityReturn{Token: a.Token}))
+		}
+		return nil, cmp.Or(err, refused)
+	}
+	return &pollAnswer{found}, nil
 }
 
 func (s *Server) heartbeatActivity(ctx context.Context, in *heartbeatRequest) (*heartbeatAnswer, error) {

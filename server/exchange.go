@@ -29,6 +29,7 @@ type exchange struct {
 	route  string // the operation; empty for none
 	reason string // that was given for a command
 
+	unread    bool         // its body has not come
 	unaudited bool         // it is no change that somebody asks for
 	check     func() error // whether its caller may still use the operation
 	checked   time.Time    // when that was found out last
@@ -59,7 +60,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http
 	x := &exchange{ResponseWriter: w, began: s.config.Now()}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w), within: cmp.Or(s.config.BodyWithin, DefaultBodyWithin)}
+		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w), within: cmp.Or(s.config.BodyWithin, DefaultBodyWithin), of: x}
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the request before, on the same connection
 	secure(w.Header(), r.TLS != nil)
@@ -67,6 +68,9 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http
 }
 
 func (x *exchange) WriteHeader(status int) {
+	if x.unread && status == http.StatusInternalServerError {
+		status = http.StatusBadRequest // the library takes it for a mistake of the server's, and it is the caller who has gone
+	}
 	if x.status == 0 {
 		x.status = status
 	}
@@ -105,6 +109,7 @@ type timedBody struct {
 	connection *http.ResponseController
 	within     time.Duration
 	began      bool
+	of         *exchange
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
@@ -113,6 +118,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 		_ = b.connection.SetReadDeadline(time.Now().Add(b.within)) // without it, the header's is all there is
 	}
 	n, err := b.ReadCloser.Read(p)
+	b.of.unread = b.of.unread || err != nil && !errors.Is(err, io.EOF)
 	if errors.Is(err, io.EOF) {
 		_ = b.connection.SetReadDeadline(time.Time{})
 	}

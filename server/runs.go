@@ -347,6 +347,9 @@ func (s *Server) getOutput(ctx context.Context, in *outputInput) (*outputAnswer,
 	waiting, done := untilStopped(ctx)
 	defer done()
 	output, err := s.control.Output(waiting, i, wait)
+	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
+		return nil, refused
+	}
 	var goesOn *control.NotEndedError
 	if errors.As(err, &goesOn) {
 		p := newProblem(http.StatusAccepted, "not-ended", "The run has not ended", err.Error())

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,8 +75,12 @@ func (p *program) serveCommand() *cobra.Command {
 }
 
 func (f *serveFlags) check() error {
-	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usagef("for example "+defaultListen, "--listen: %q is not HOST:PORT", f.listen)
+	_, port, err := net.SplitHostPort(f.listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return usagef("for example "+defaultListen, "--listen: %q is not HOST:PORT, with a port up to 65535", f.listen)
 	}
 	if !f.auth && !server.IsLoopback(f.listen) {
 		return usagef("add --auth, and make tokens with swrun token new; or listen on "+defaultListen, "--listen %s: others would reach it, and nothing says who may ask", f.listen)

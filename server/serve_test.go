@@ -1,0 +1,124 @@
+package server_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/access"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/server"
+)
+
+// TestStopAnswersWhoWaits: whoever waits for something when the server stops is answered at once, and the server waits for nobody.
+func TestStopAnswersWhoWaits(t *testing.T) {
+	s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := swrun.Parse("nap.yaml", []byte("document: {dsl: 1.0.3, namespace: demo, name: nap, version: 1.0.0}\ndo: [{nap: {wait: {hours: 1}}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.StartDocument(t.Context(), d, nil, swrun.StartOptions{ID: "nap"}); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan struct{}, 3)
+	h := server.New(server.Config{Control: control.New(engine, s, time.Now), Authorize: func(r *http.Request) (server.Caller, error) {
+		asked <- struct{}{}
+		return server.TrustEveryone(r)
+	}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx, l) }()
+	answers := make(chan string, 3)
+	for path, body := range map[string]string{"/v1/activities/poll": `{"queues": ["default"], "wait": "2m"}`, "/v1/runs/demo/nap/output?wait=2m": "", "/v1/runs/demo/nap/events": ""} {
+		go func() { answers <- path + ": " + asksOnce(t.Context(), "http://"+l.Addr().String()+path, body) }()
+	}
+	for range cap(asked) {
+		<-asked
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	for range cap(answers) {
+		if got := <-answers; !strings.HasSuffix(got, ": 200 OK") && !strings.HasSuffix(got, ": 202 Accepted") {
+			t.Error(got)
+		}
+	}
+}
+
+// asksOnce returns the status of an answer that has come as a whole, or why it has not. With a body it is a POST.
+func asksOnce(ctx context.Context, url, body string) string {
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return err.Error()
+	}
+	r.Header.Set("Content-Type", "application/json")
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err.Error()
+	}
+	defer a.Body.Close()
+	if _, err := io.ReadAll(a.Body); err != nil {
+		return err.Error()
+	}
+	return a.Status
+}
+
+// TestRevokedPollers: a worker whose token is revoked while it waits gets no activity, and another one gets it, as the same attempt.
+func TestRevokedPollers(t *testing.T) {
+	asked := make(chan struct{}, 10)
+	g := mustGuard(t, func(c *server.Config) {
+		authorize := c.Authorize
+		c.Authorize = func(r *http.Request) (server.Caller, error) {
+			caller, err := authorize(r)
+			asked <- struct{}{}
+			return caller, err
+		}
+	})
+	defer working(t, g.engine)()
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	bob := g.token(t, "bob", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	const act = `{"document":{"dsl":"1.0.3","namespace":"demo","name":"act","version":"1.0.0"},"do":[{"work":{"call":"activity:1.0.0@default","with":{"type":"x"}}}]}`
+	if w := g.send("PUT", "/v1/workflows/demo/act/1.0.0", act, "Authorization", bob); w.Code != 201 {
+		t.Fatalf("deployed with %d %s", w.Code, w.Body)
+	}
+	<-asked
+	polled := make(chan int)
+	go func() {
+		polled <- g.send("POST", "/v1/activities/poll", `{"queues":["default"],"wait":"2m"}`, "Authorization", ada).Code
+	}()
+	<-asked
+	if err := g.tokens.Revoke(t.Context(), "ada"); err != nil {
+		t.Fatal(err)
+	}
+	g.now.pass(access.KnownFor)
+	if w := g.send("POST", "/v1/runs", `{"workflow":"demo/act"}`, "Authorization", bob); w.Code != 201 {
+		t.Fatalf("started with %d %s", w.Code, w.Body)
+	}
+	if code := <-polled; code != http.StatusUnauthorized {
+		t.Errorf("the poll of a revoked token is answered with %d", code)
+	}
+	if w := g.send("POST", "/v1/activities/poll", `{"queues":["default"],"wait":"2m"}`, "Authorization", bob); !strings.Contains(w.Body.String(), `"attempt":1`) {
+		t.Errorf("the other worker gets %d %s", w.Code, w.Body)
+	}
+}
