@@ -282,7 +282,7 @@ func (e *Engine) exists(ctx context.Context, i store.Instance, started definitio
 	if err != nil {
 		return err
 	}
-	return &RunExistsError{i, invocation.Definition != started.Digest(), refusal}
+	return &RunExistsError{i, invocation.First().Definition != started.Digest(), refusal}
 }
 
 // Run returns a handle on the run of a namespace and id. It asks the store nothing: the run need not be there.

@@ -97,7 +97,7 @@ func (d *durable) verifyInstance(i store.Instance) {
 		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Lifecycle)
 	}
 	program := d.program(info.Definition)
-	folded, err := interpreter.Replay(program, info.NewState(i), info.Start(program, l.Lifecycle), entries)
+	folded, err := interpreter.Replay(interpreter.Past{Program: program, New: info.NewState(i), Start: info.Start(program, l.Lifecycle), Steps: entries})
 	d.must(err)
 	stored, err := interpreter.Restore(program, info.NewState(i), info.Input.V, l.State)
 	d.must(err)

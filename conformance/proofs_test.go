@@ -173,7 +173,7 @@ func verifyFolded(t *testing.T, c testCase) {
 		compareRecords(t, "stored history", i, &caseRun{records: records})
 		s := interpreter.NewState(i.state.Namespace, i.state.ID)
 		start := i.steps[0].event.(interpreter.Start)
-		folded, err := interpreter.Replay(i.program, s, start, entries)
+		folded, err := interpreter.Replay(interpreter.Past{Program: i.program, New: s, Start: start, Steps: entries})
 		if err != nil {
 			t.Fatal(err)
 		}

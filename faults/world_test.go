@@ -307,7 +307,7 @@ func (w *world) auditState(i store.Instance, l store.Loaded, entries []interpret
 		w.Fatal(err)
 	}
 	p := w.program(info)
-	folded, err := interpreter.Replay(p, info.NewState(i), info.Start(p, l.Lifecycle), entries)
+	folded, err := interpreter.Replay(interpreter.Past{Program: p, New: info.NewState(i), Start: info.Start(p, l.Lifecycle), Steps: entries})
 	if err != nil {
 		w.Fatal(err)
 	}

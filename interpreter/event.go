@@ -9,7 +9,7 @@ import (
 )
 
 // Event is something that happened to a run: one of Start, Finished, Due, Cancel, Suspend, Resume, Release, SetDeadline, RollOver,
-// Abort, AttemptFailed and ReportedLate.
+// Abort, Migrate, AttemptFailed and ReportedLate.
 type Event interface{ event() }
 
 // Start begins the run with its raw input.
@@ -164,6 +164,8 @@ func (m *machine) handle(ev Event) {
 		}
 	case RollOver:
 		m.rollOver()
+	case Migrate:
+		m.migrate(ev)
 	case Cancel:
 		m.cancelRun(ev)
 	case Abort:

@@ -1,7 +1,6 @@
 package interpreter
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,42 +22,43 @@ type ForkPoint struct {
 
 // Past is all that is known of a run.
 type Past struct {
-	Program *Program
-	New     *State // before it started
-	Start   Start
-	Steps   []HistoryStep
+	Program *Program // with which it started
+	// Migrated are the programs that it has gone on with, one for each migration in Steps.
+	Migrated []*Program
+	New      *State // before it started
+	Start    Start
+	Steps    []HistoryStep
 }
 
-// Before computes the state of a run right before an occurrence of a task began, and when that was. The error says why that cannot be
-// computed.
-func (r Past) Before(task Path) (*State, time.Time, error) {
-	p, s, start := r.Program, r.New, r.Start
-	s.Input = p.redactions().EscapeReferences(start.Input)
+// Moment is a run at a moment of its past.
+type Moment struct {
+	Program *Program
+	State   *State
+	At      time.Time
+}
+
+// Before computes a run right before an occurrence of a task began. The error says why that cannot be computed.
+func (r Past) Before(task Path) (*Moment, error) {
+	replay := newReplay(r)
 	for _, e := range r.Steps {
 		if e.State == nil || e.begins(task) {
-			m := &machine{p: p, s: s, now: e.At, until: task}
-			m.step(e.cause(start))
+			m := &machine{p: replay.p, s: replay.s, now: e.At, until: task}
+			m.step(e.cause(r.Start))
 			if !e.repeats(m.result.History, m.reached) {
-				return nil, e.At, errors.New("its history does not repeat itself here: maybe a secret that it reads is missing")
+				return nil, errors.New("its history does not repeat itself here: maybe a secret that it reads is missing")
 			}
 			if m.reached && e.withholds() {
-				return nil, e.At, errors.New("it began together with the end of a call whose result may hold a secret, which no history keeps: choose the task before it")
+				return nil, errors.New("it began together with the end of a call whose result may hold a secret, which no history keeps: choose the task before it")
 			}
 			if m.reached {
-				return s, e.At, nil
+				return &Moment{replay.p, replay.s, e.At}, nil
 			}
 		}
-		if e.State == nil {
-			continue
-		}
-		fresh := NewState(s.Namespace, s.ID)
-		fresh.Metadata = s.Metadata
-		var err error
-		if s, err = Restore(p, fresh, start.Input, *e.State); err != nil {
-			return nil, e.At, err
+		if err := replay.restore(e); err != nil {
+			return nil, err
 		}
 	}
-	return nil, time.Time{}, errors.New("its history has no beginning of the task")
+	return nil, errors.New("its history has no beginning of the task")
 }
 
 // repeats reports whether a step has led to the same events again, or to the first of them if it has stopped before its end. Where
@@ -135,58 +135,6 @@ func (s *State) EditInput(p *Program, task Path, input any) {
 			}
 		}
 	}
-}
-
-// CheckMoves returns why a state that belongs to one program cannot go on in another one: a task in progress, or the next one of a list, is
-// not there, or is of another kind.
-func CheckMoves(from, to *Program, s *State) error {
-	m := &machine{p: from, s: s}
-	m.resolveNodes()
-	places := map[FrameID]place{}
-	for _, f := range s.frames {
-		c := f.common()
-		at, ok := places[c.Parent].child(to, f)
-		if !ok {
-			return fmt.Errorf("%s has no task %s", to.Workflow.Document.String(), c.Origin)
-		}
-		if at.node != workflowNode && at.node.kind.Kind != c.node.kind.Kind {
-			return fmt.Errorf("%s has another kind of task at %s: %s instead of %s", to.Workflow.Document.String(), c.Origin, at.node.kind.Kind.Words(), c.node.kind.Kind.Words())
-		}
-		if list, ok := f.(*listFrame); ok && list.Queued {
-			if next := m.listOf(list); list.At < next.Len() && at.list.find(next.tasks[list.At].origin) == nil {
-				return fmt.Errorf("%s has no task %s", to.Workflow.Document.String(), next.tasks[list.At].origin)
-			}
-		}
-		places[c.ID] = at
-	}
-	return nil
-}
-
-// place is where a frame belongs in a program: its task and, if it is one, its list.
-type place struct {
-	node *node
-	list *List
-}
-
-// child returns where a frame below this place belongs; below the zero place stands the workflow's own list.
-func (at place) child(p *Program, f frame) (place, bool) {
-	if at.node == nil {
-		return place{workflowNode, p.root}, true
-	}
-	if list, ok := f.(*listFrame); ok {
-		l := at.node.list(list.ListName)
-		return place{at.node, l}, l != nil
-	}
-	lists := at.node.lists
-	if at.list != nil {
-		lists = []*List{at.list}
-	}
-	for _, l := range lists {
-		if n := l.find(f.common().Origin); n != nil {
-			return place{n, nil}, true
-		}
-	}
-	return place{}, false
 }
 
 // startFork starts the run from the state of another one. All of its times move to now, so that scopes have the time that they had.

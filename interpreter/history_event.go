@@ -67,6 +67,9 @@ const (
 	TaskDeadlineSet      HistoryEventType = "task.deadline-set"
 	TaskDeadlineKept     HistoryEventType = "task.deadline-kept"
 	WorkflowRetried      HistoryEventType = "workflow.retried" // what waited for its next attempt goes on at once
+	// WorkflowMigrated says that the run goes on with another definition; Data tells from which to which.
+	WorkflowMigrated         HistoryEventType = "workflow.migrated"
+	WorkflowMigrationRefused HistoryEventType = "workflow.migration-refused" // Data says why
 	// WorkflowForked says that the run goes on from a task of another one: Data is the path of the task.
 	WorkflowForked HistoryEventType = "workflow.forked"
 	// WorkflowContinued begins the next run of the execution. A task that continues as new gives its input as Data.

@@ -36,6 +36,7 @@ const (
 	EventReportedLate  = "reported-late"
 	EventRollOver      = "roll-over"
 	EventRetryNow      = "retry-now"
+	EventMigrate       = "migrate"
 )
 
 // NewHistoryStep returns the history step of the step that was made for ev at now, with result r.
@@ -68,6 +69,8 @@ func NewHistoryStep(ev Event, now time.Time, r Result) HistoryStep {
 		e.Event = EventRollOver
 	case RetryNow:
 		e.Event = EventRetryNow
+	case Migrate:
+		e.Event = EventMigrate
 	}
 	return e
 }
@@ -100,6 +103,8 @@ func (e HistoryStep) cause(start Start) Event {
 		return RetryNow(e.command())
 	case EventRollOver:
 		return RollOver{}
+	case EventMigrate:
+		return migrateOf(e.Events[0])
 	case EventAbort:
 		return Abort{Error: e.Events[len(e.Events)-1].Error}
 	}
@@ -116,25 +121,6 @@ func (e HistoryStep) command() (given struct{ Reason, Actor string }) {
 		}
 	}
 	return given
-}
-
-// Replay computes the state of a run from its history: it applies all steps to s, the state of a run that has not started,
-// and returns the state after the last one.
-func Replay(p *Program, s *State, start Start, steps []HistoryStep) (*State, error) {
-	s.Input = p.redactions().EscapeReferences(start.Input) // a run that has never started has it too
-	for _, e := range steps {
-		if e.State == nil {
-			Step(p, s, e.cause(start), e.At)
-			continue
-		}
-		var err error
-		fresh := NewState(s.Namespace, s.ID)
-		fresh.Metadata = s.Metadata
-		if s, err = Restore(p, fresh, start.Input, *e.State); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
 }
 
 // Encode appends the step to b as JSON. Data whose JSON is longer than limit bytes goes to store, which returns the reference to

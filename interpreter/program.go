@@ -73,6 +73,15 @@ type List struct {
 // Len returns the number of tasks in l.
 func (l *List) Len() int { return len(l.tasks) }
 
+// Names returns the names of the tasks in l.
+func (l *List) Names() (all []string) {
+	for _, n := range l.tasks {
+		tokens := n.origin.Tokens()
+		all = append(all, tokens[len(tokens)-1])
+	}
+	return all
+}
+
 // find returns the task of l that stands at origin, or nil.
 func (l *List) find(origin dsl.Pointer) *node {
 	for _, n := range l.tasks {

@@ -57,7 +57,9 @@ func (m *machine) step(ev Event) {
 	} else {
 		m.happened(ev)
 	}
-	m.run()
+	if !m.migrated { // the next step is that of the other program
+		m.run()
+	}
 }
 
 // happened handles any event but the first.
@@ -67,8 +69,9 @@ func (m *machine) happened(ev Event) {
 	}
 	if m.s.Status.Final() || m.s.Status == StatusPending || m.expire() {
 		m.noteLate()
-		m.handle(ev)
-		m.wake()
+		if m.handle(ev); !m.migrated {
+			m.wake()
+		}
 	}
 }
 
@@ -90,6 +93,7 @@ type machine struct {
 	reached       bool           // that it has
 	expired       *errors.Error  // the timeout error of the deadline that has passed, as it is being passed on
 	expiredKind   string         // of that deadline
+	migrated      bool           // the run goes on with another program
 }
 
 // limitReached reports whether the step may start no more tasks.

@@ -215,7 +215,7 @@ const maxFrames = maxArguments/2 - 8
 // writeState writes what changes of the run's state, and its new history. What is too much for one command is written
 // by several.
 func (s *Store) writeState(b *batch, to *subject, c *store.Change) {
-	if c.From == nil {
+	if c.From == nil || c.Invocation != nil {
 		b.set(fieldInfo, c.Invocation)
 	}
 	if c.State.Head != nil {

@@ -58,7 +58,7 @@ func TestBranchesEndWhileSuspended(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		folded, err := interpreter.Replay(d.Program, info.NewState(i), info.Start(d.Program, l.Lifecycle), entries)
+		folded, err := interpreter.Replay(interpreter.Past{Program: d.Program, New: info.NewState(i), Start: info.Start(d.Program, l.Lifecycle), Steps: entries})
 		if err != nil {
 			t.Fatal(err)
 		}

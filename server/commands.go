@@ -19,7 +19,9 @@ func (s *Server) commandRoutes() {
 			OperationID: v.Name + "Runs", Method: http.MethodPost, Path: runsPath + "/" + v.Name, Tags: []string{"commands"},
 			Summary:     v.Name + " several runs",
 			Description: "Nothing is promised of all together: the outcome of each run is listed.",
-		}, func(ctx context.Context, in *bulkInput) (*bulkAnswer, error) { return s.bulk(ctx, v, &in.Body) })
+		}, func(ctx context.Context, in *bulkInput) (*bulkAnswer, error) {
+			return s.bulk(ctx, &in.Body, func(all []store.Instance) []error { return s.control.Send(ctx, v, all, in.Body.Reason) })
+		})
 		if v.Name == client.VerbDelete { // of one run, that is DELETE
 			continue
 		}
@@ -66,7 +68,8 @@ type bulkAnswer struct{ Body api.Outcomes }
 // maxBulk is how many runs one request may command.
 const maxBulk = 1000
 
-func (s *Server) bulk(ctx context.Context, v control.Verb, in *api.BulkRequest) (*bulkAnswer, error) {
+// bulk sends something to the runs that a request names or chooses, as far as the caller sees them, and answers with their outcomes.
+func (s *Server) bulk(ctx context.Context, in *api.BulkRequest, send func([]store.Instance) []error) (*bulkAnswer, error) {
 	answer := &bulkAnswer{api.Outcomes{Outcomes: []api.Outcome{}}}
 	all, more, err := s.chosen(ctx, in)
 	if err != nil {
@@ -82,7 +85,7 @@ func (s *Server) bulk(ctx context.Context, v control.Verb, in *api.BulkRequest) 
 		}
 	}
 	exchangeOf(ctx).reason = in.Reason
-	for n, err := range s.control.Send(ctx, v, sees, in.Reason) {
+	for n, err := range send(sees) {
 		if err != nil {
 			answer.Body.Outcomes = append(answer.Body.Outcomes, refusedOutcome(sees[n], s.problem(ctx, err)))
 			continue

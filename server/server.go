@@ -87,6 +87,7 @@ func New(c Config) *Server {
 	s.drawingRoutes()
 	s.deadlineRoutes()
 	s.forkRoutes()
+	s.migrationRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()
 	s.upcomingRoutes()

@@ -300,7 +300,7 @@ func (w *world) auditState(item store.Listed, entries []client.HistoryEntry) {
 		plain[n] = e.HistoryStep
 	}
 	p := w.program(info.Definition)
-	folded, err := interpreter.Replay(p, info.NewState(i), info.Start(p, l.Lifecycle), plain)
+	folded, err := interpreter.Replay(interpreter.Past{Program: p, New: info.NewState(i), Start: info.Start(p, l.Lifecycle), Steps: plain})
 	if err != nil {
 		w.problem("I2: the history of %s does not fold: %s", i, err)
 		return

@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"fmt"
+
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
@@ -70,6 +72,14 @@ func (f *forBody) pass(s *interpreter.Scope, i int, data any) interpreter.Next {
 		return interpreter.Done(data)
 	}
 	return interpreter.Run(f.list, data, interpreter.Repetition{Iteration: i + 1}, vars)
+}
+
+// MovesFrom implements interpreter.Mover: the pass in progress has its variables.
+func (f *forBody) MovesFrom(_ *interpreter.Scope, old interpreter.Body) string {
+	if was := old.(*forBody); f.each != was.each || f.at != was.at {
+		return fmt.Sprintf("the variables of its loop are $%s and $%s instead of $%s and $%s", f.each, f.at, was.each, was.at)
+	}
+	return ""
 }
 
 func (f *forBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {

@@ -3,6 +3,7 @@ package tasks
 import (
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -45,6 +46,17 @@ func (f *forkBody) Enter(s *interpreter.Scope) interpreter.Next {
 	progress.Done, progress.Open = make([]branchDone, f.branches.Len()), f.branches.Len()
 	s.Changed()
 	return interpreter.Fork(f.branches, s.Input())
+}
+
+// MovesFrom implements interpreter.Mover: what branches have yielded is kept by their positions.
+func (f *forkBody) MovesFrom(_ *interpreter.Scope, old interpreter.Body) string {
+	switch was := old.(*forkBody); {
+	case f.compete != was.compete:
+		return "its branches compete in one version and not in the other"
+	case !slices.Equal(f.branches.Names(), was.branches.Names()):
+		return "it has other branches"
+	}
+	return ""
 }
 
 func (f *forkBody) ChildDone(s *interpreter.Scope, c interpreter.Child) interpreter.Next {

@@ -136,6 +136,14 @@ func (t *tryBody) ChildFailed(s *interpreter.Scope, err *errors.Error) interpret
 	return interpreter.Run(t.do, s.Input(), interpreter.Repetition{}, interpreter.Vars{t.as: caught})
 }
 
+// MovesFrom implements interpreter.Mover: a catch in progress has the error in its variable.
+func (t *tryBody) MovesFrom(s *interpreter.Scope, old interpreter.Body) string {
+	if was := old.(*tryBody); interpreter.Progress[tryProgress](s).Catching && t.as != was.as {
+		return fmt.Sprintf("its catch has the error as $%s instead of $%s", t.as, was.as)
+	}
+	return ""
+}
+
 // MayCatch implements interpreter.Catcher.
 func (t *tryBody) MayCatch(list string, err *errors.Error) bool {
 	return list == "try" && t.filter.Mismatch(err) == ""

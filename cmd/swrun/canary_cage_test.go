@@ -37,7 +37,7 @@ type canaryCage struct {
 // verbsWithoutSecrets returns the verbs that are not asked for secrets, since they have none to show.
 func verbsWithoutSecrets() []string {
 	return []string{
-		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "repair", // ids
+		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "repair", // ids
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document

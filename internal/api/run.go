@@ -46,6 +46,7 @@ type Run struct {
 	Labels       map[string]string `json:"labels,omitempty"`
 	Parent       string            `json:"parent,omitempty"`
 	ForkedFrom   string            `json:"forkedFrom,omitempty"`
+	BeganAs      string            `json:"beganAs,omitempty"` // the workflow with its version, if the run has migrated since
 	CreatedAt    string            `json:"createdAt,omitempty"`
 	StartsAt     string            `json:"startsAt,omitempty"` // of one that has not begun
 	StartedAt    string            `json:"startedAt,omitempty"`
@@ -106,6 +107,9 @@ func NewRun(listed *filter.Run) Run {
 	}
 	if info.Parent != nil {
 		run.Parent = info.Parent.Instance.String()
+	}
+	if info.Began != nil {
+		run.BeganAs = info.Began.Workflow.String()
 	}
 	if info.Fork != nil {
 		run.ForkedFrom = info.Fork.Instance.String()

@@ -75,6 +75,9 @@ func start(line func(name, format string, args ...any), d *client.Description) {
 	if f := d.Invocation.Fork; f != nil {
 		line("Forked:", "from %s", f.Instance)
 	}
+	if began := d.Invocation.Began; began != nil {
+		line("Migrated:", "from %s", began.Workflow)
+	}
 	for _, f := range d.Forks {
 		line("Fork:", "%s goes on from it", f)
 	}

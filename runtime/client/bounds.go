@@ -69,7 +69,13 @@ func (c *Client) again(ctx context.Context, i store.Instance, info execution.Inv
 	if err != nil {
 		return false, err
 	}
+	began := theirs.First()
+	theirs.Workflow, theirs.Definition, theirs.Began = began.Workflow, began.Definition, nil
 	info.Settings, info.TraceParent, info.Actor = theirs.Settings, theirs.TraceParent, theirs.Actor
 	mine, err := json.Marshal(&info)
-	return bytes.Equal(mine, l.Invocation), err
+	if err != nil {
+		return false, err
+	}
+	is, err := json.Marshal(theirs)
+	return bytes.Equal(mine, is), err
 }

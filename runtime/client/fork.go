@@ -168,19 +168,23 @@ func startAgain(info *execution.Invocation, d *Description, o ForkOptions) {
 // forkState computes the state from which a fork goes on, and returns which effects come again.
 func (c *Client) forkState(ctx context.Context, d *Description, info *execution.Invocation, o ForkOptions, steps []interpreter.HistoryStep) ([]Repeated, error) {
 	task := info.Fork.Task
-	past := interpreter.Past{Program: d.Program, New: d.Invocation.NewState(d.Instance), Start: d.Invocation.Start(d.Program, d.Lifecycle), Steps: steps}
-	s, at, err := past.Before(task)
+	past, err := c.Past(ctx, d, steps)
+	if err != nil {
+		return nil, err
+	}
+	was, err := past.Before(task)
 	if err != nil {
 		return nil, refused(d.Instance, "cannot be forked from %s: %s", task, err)
 	}
+	s := was.State
 	if o.Input != nil {
-		s.EditInput(d.Program, task, *o.Input)
+		s.EditInput(was.Program, task, *o.Input)
 	}
 	program, err := c.programs.Program(ctx, info.Definition)
 	if err != nil {
 		return nil, err
 	}
-	if err := interpreter.CheckMoves(d.Program, program, s); err != nil {
+	if err := interpreter.CheckMoves(was.Program, program, s, nil); err != nil {
 		return nil, refused(d.Instance, "cannot be forked from %s: %s", task, err)
 	}
 	if info.ExecutionTimeout == 0 && info.Deadline.IsZero() && !info.Fork.Timeless {
@@ -190,8 +194,8 @@ func (c *Client) forkState(ctx context.Context, d *Description, info *execution.
 			}
 		}
 	}
-	repeats := repeated(interpreter.OpenTasks(d.Program, s), steps, task)
-	info.Fork.At = at
+	repeats := repeated(interpreter.OpenTasks(was.Program, s), steps, task)
+	info.Fork.At = was.At
 	if info.Fork.State, err = s.Snapshot(); err != nil {
 		return nil, err
 	}
@@ -252,6 +256,9 @@ func (c *Client) noteFork(ctx context.Context, from, fork store.Instance) error 
 		noted, version, err := c.forks(ctx, from)
 		if err != nil {
 			return err
+		}
+		if slices.Contains(noted, fork) { // the same fork was asked for before
+			return nil
 		}
 		noted = append(noted, fork)
 		value, err := json.Marshal(noted[max(0, len(noted)-maxForks):])

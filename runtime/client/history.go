@@ -42,6 +42,25 @@ func (c *Client) History(ctx context.Context, i store.Instance, from int, f func
 	}
 }
 
+// Past returns all that is known of a run with a history, to compute it again.
+func (c *Client) Past(ctx context.Context, d *Description, steps []interpreter.HistoryStep) (r interpreter.Past, err error) {
+	r = interpreter.Past{New: d.Invocation.NewState(d.Instance), Steps: steps}
+	if r.Program, err = c.programs.Program(ctx, d.Invocation.First().Definition); err != nil {
+		return r, err
+	}
+	r.Start = d.Invocation.Start(r.Program, d.Lifecycle)
+	for _, e := range steps {
+		if m, migrated := e.Migration(); migrated {
+			p, err := c.programs.Program(ctx, m.Of.Definition)
+			if err != nil {
+				return r, err
+			}
+			r.Migrated = append(r.Migrated, p)
+		}
+	}
+	return r, nil
+}
+
 // Follow is History that goes on until the run has ended, is quarantined (a QuarantinedError), or ctx ends. It looks
 // at intervals, short ones as long as something happens.
 func (c *Client) Follow(ctx context.Context, i store.Instance, from int, f func(HistoryEntry) error) error {

@@ -58,6 +58,8 @@ func commandOf(m inbox.Message) (store.Verb, bool) {
 		return store.VerbDeadline, true
 	case m.Type == interpreter.EventRetryNow:
 		return store.VerbRetryNow, true
+	case m.Type == interpreter.EventMigrate:
+		return store.VerbMigrate, true
 	}
 	return "", false
 }
@@ -74,8 +76,11 @@ func (d *Description) mail(unread []inbox.Message) string {
 		if verb, ok := commandOf(m); ok {
 			kind = string(verb)
 		}
-		if m.Type == interpreter.EventDeadline {
+		switch m.Type {
+		case interpreter.EventDeadline:
 			kind = "deadline change"
+		case interpreter.EventMigrate:
+			kind = "migration"
 		}
 		if count[kind]++; count[kind] == 1 {
 			kinds = append(kinds, kind)

@@ -101,7 +101,7 @@ func (x *Execution) Reported(all ...*Report) {
 // read returns the event of which a report tells. A report is refused that the owner cannot decide about.
 func (x *Execution) read(r *Report) (ev reported, ok bool) {
 	queue, awaited := x.activities[r.Effect]
-	if !awaited || x.program == nil || x.actions.Commit != nil || x.actions.Reload || x.actions.Done || x.quarantined() {
+	if !awaited || x.program == nil || x.actions.Load != "" || x.actions.Commit != nil || x.actions.Reload || x.actions.Done || x.quarantined() {
 		return ev, false
 	}
 	id := store.ActivityID{Run: x.instance, Effect: r.Effect}

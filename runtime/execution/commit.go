@@ -29,6 +29,8 @@ type batch struct {
 	scheduled  []scheduled
 	activities []store.ActivityChange
 	reports    []*Report // that were stepped
+	// invocation is that of the run from now on, if it has migrated; nil otherwise.
+	invocation []byte
 	guard      time.Time // the earliest deadline that was in force and not passed
 	firm       bool      // it has to be stored before effects start
 	resumed    bool      // effects were performed again
@@ -79,7 +81,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 	}
 	c := &store.Commit{
 		Instance: x.instance, Token: x.token, Version: x.stored.Version, Next: x.stored.Version + 1 + x.refused, At: at, Guard: x.batch.guard,
-		Changes: changes, Entries: x.batch.encoded, Payloads: x.batch.apart, Records: x.batch.events, Read: x.batch.read,
+		Invocation: x.batch.invocation, Changes: changes, Entries: x.batch.encoded, Payloads: x.batch.apart, Records: x.batch.events, Read: x.batch.read,
 		Status: x.state.Phase(), Wake: x.wake(), Deadline: x.state.NextDeadline(), Release: release,
 	}
 	c.AwaitsSlot, c.TimesOut = x.awaitsSlot(), x.batch.timeout
@@ -169,6 +171,7 @@ func (x *Execution) committed(sent *store.Commit, mail bool) {
 	}
 	x.batch = batch{at: x.batch.at}
 	x.stored, x.refused = sent.After(x.stored), 0
+	x.pinned = pinned{x.invocation, x.program}
 	x.cancelAll(func(id interpreter.EffectID) bool { return !x.state.Awaits(id) })
 	if over {
 		x.actions.Done, x.actions.Failed = true, x.loading.failure

@@ -26,6 +26,8 @@ type Execution struct {
 	state      *interpreter.State
 	stored     store.Lifecycle // as it was stored last
 	loading    loading
+	migration  migration
+	pinned     pinned // what it runs as it was stored last
 
 	refused    int64 // commits to this version that were refused
 	unanswered int   // times that the commit on its way was not answered

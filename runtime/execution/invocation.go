@@ -17,11 +17,13 @@ import (
 
 // Invocation is what is fixed when a run starts. Stores keep it as JSON.
 type Invocation struct {
-	Workflow    definition.Reference `json:"w"`
-	Definition  string               `json:"d"` // digest of the definition that the run is pinned to
-	Input       interpreter.Value    `json:"i"`
-	BusinessKey string               `json:"k,omitempty"`
-	Labels      map[string]string    `json:"l,omitempty"`
+	Workflow   definition.Reference `json:"w"`
+	Definition string               `json:"d"` // digest of the definition that the run is pinned to
+	// Began is what it began with, if it has migrated since; nil otherwise.
+	Began       *Pinned           `json:"g,omitempty"`
+	Input       interpreter.Value `json:"i"`
+	BusinessKey string            `json:"k,omitempty"`
+	Labels      map[string]string `json:"l,omitempty"`
 
 	ExecutionTimeout time.Duration `json:"x,omitempty"` // replaces the document's timeout; NoTimeout takes it away
 	RunTimeout       time.Duration `json:"r,omitempty"` // replaces the document's metadata.swrun.runTimeout; NoTimeout takes it away
@@ -44,6 +46,27 @@ type Invocation struct {
 	Family *store.Instance `json:"f,omitempty"`
 }
 
+// Pinned is a definition that a run was pinned to.
+type Pinned struct {
+	Workflow   definition.Reference `json:"w"`
+	Definition string               `json:"d"` // its digest
+}
+
+// First returns the definition that the run began with.
+func (i *Invocation) First() Pinned {
+	if i.Began != nil {
+		return *i.Began
+	}
+	return Pinned{i.Workflow, i.Definition}
+}
+
+// migrated returns the invocation of the run when it goes on with another definition.
+func (i *Invocation) migrated(to Pinned) *Invocation {
+	moved, first := *i, i.First()
+	moved.Workflow, moved.Definition, moved.Began = to.Workflow, to.Definition, &first
+	return &moved
+}
+
 // NoTimeout is the timeout of a start that takes away what the document or the settings of the deployment say, but for a maximum.
 const NoTimeout time.Duration = math.MinInt64
 
@@ -61,7 +84,7 @@ func (i *Invocation) Starter() (starter store.Instance, ok bool) {
 // Plain reports whether the run was started with nothing but an input, and by nobody else's instance.
 func (i *Invocation) Plain() bool {
 	_, started := i.Starter()
-	return !started && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.TimeoutsFromAccept
+	return !started && i.Began == nil && i.BusinessKey == "" && len(i.Labels) == 0 && i.ExecutionTimeout == 0 && i.RunTimeout == 0 && i.Deadline.IsZero() && !i.TimeoutsFromAccept
 }
 
 // NewState returns the state of the run before it has started.

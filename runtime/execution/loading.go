@@ -31,10 +31,15 @@ func (x *Execution) load(claimed *store.Claimed) {
 	x.actions.Load, x.callAt = x.invocation.Definition, until
 }
 
-// Loaded reports the program of the run.
+// Loaded reports the program that was asked for.
 func (x *Execution) Loaded(p *interpreter.Program) error {
+	if x.program != nil {
+		x.migrationLoaded(p, nil)
+		return nil
+	}
 	claimed := x.loading.claimed
 	x.program, x.loading = p, loading{}
+	x.pinned = pinned{x.invocation, p}
 	x.actions.Load, x.callAt = "", time.Time{}
 	x.messagesFirst = claimed.Token.Epoch == 1 && len(claimed.Inbox) > 0
 	if err := x.restore(claimed); err != nil {
@@ -44,8 +49,12 @@ func (x *Execution) Loaded(p *interpreter.Program) error {
 	return nil
 }
 
-// NotLoaded reports why the program could not be loaded. If the store could not be asked, the run is not to blame.
+// NotLoaded reports why a program could not be loaded. If the store could not be asked, the run is not to blame.
 func (x *Execution) NotLoaded(err error) {
+	if x.program != nil {
+		x.migrationLoaded(nil, err)
+		return
+	}
 	x.loading.failure = err
 	if !errors.As(err, new(*definition.UnavailableError)) {
 		x.fail(err)
@@ -67,6 +76,7 @@ func (x *Execution) giveBackUnloaded() {
 // restore makes the execution's state of what is stored.
 func (x *Execution) restore(c *store.Claimed) (err error) {
 	x.stored, x.batch, x.queue, x.slots.deferred, x.lacking = c.Lifecycle, batch{}, nil, nil, nil
+	x.invocation, x.program, x.migration = x.pinned.invocation, x.pinned.program, migration{}
 	x.children = map[interpreter.EffectID]child{}
 	x.restoreActivities(c.Activities)
 	if c.State.Head == nil {

@@ -26,6 +26,9 @@ func (x *Execution) advance() {
 	x.checkSlot()
 	for len(x.queue) > 0 && !x.batch.full() {
 		ev := x.queue[0]
+		if !x.mayStep(ev) {
+			return
+		}
 		x.queue = x.queue[1:]
 		x.step(ev)
 	}
@@ -95,7 +98,7 @@ func (x *Execution) step(ev interpreter.Event) {
 		// Store first: the store has not fixed the time yet, or the run kills its workers and the next must know its deadlines.
 		x.batch.firm = x.batch.firm || x.stored.Status == interpreter.StatusPending || x.stored.Deaths > 0
 	case received:
-		ev = e.Event
+		ev = x.prepared(e.Event)
 		x.batch.read++
 		x.batch.firm = true
 	case reported:
@@ -116,6 +119,10 @@ func (x *Execution) step(ev interpreter.Event) {
 	result := interpreter.Step(x.program, x.state, ev, at)
 	x.batch.at, x.again = at, result.Again
 	x.note(ev, at, result)
+	if err := x.migrate(ev, result); err != nil {
+		x.fail(fmt.Errorf("write what the run goes on with: %w", err))
+		return
+	}
 	if result.DeadlinesMoved {
 		x.moveDeadlines(before)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -24,9 +25,18 @@ type Message struct {
 	Terminated bool `json:"terminated,omitempty"`
 	// Deadline is how a deadline is changed, without the reason and the actor.
 	Deadline *interpreter.SetDeadline `json:"deadline,omitempty"`
+	// Migration is the definition that the run is to go on with.
+	Migration *Migration `json:"migration,omitempty"`
 	// Of an activity:
 	Attempt interpreter.Attempt `json:"attempt,omitzero"`
 	Until   time.Time           `json:"until,omitzero"` // when the next attempt may begin
+}
+
+// Migration is the definition that a run is to go on with.
+type Migration struct {
+	Workflow   definition.Reference   `json:"w"`
+	Definition string                 `json:"d"` // its digest
+	Map        interpreter.PointerMap `json:"m,omitempty"`
 }
 
 // Encode returns the message as stores keep it.
@@ -77,6 +87,12 @@ func (m Message) Event() (interpreter.Event, error) {
 		set := *m.Deadline
 		set.Reason, set.Actor = m.Reason, m.Actor
 		return set, nil
+	case interpreter.EventMigrate:
+		if m.Migration == nil {
+			return nil, errors.New("read a message: it migrates a run and does not say to what")
+		}
+		of := interpreter.Version{Workflow: m.Migration.Workflow.String(), Definition: m.Migration.Definition}
+		return interpreter.Migrate{Of: of, Map: m.Migration.Map, Reason: m.Reason, Actor: m.Actor}, nil
 	}
 	return nil, fmt.Errorf("read a message: %q is not a type of message", m.Type)
 }

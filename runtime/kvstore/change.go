@@ -34,8 +34,10 @@ func (p *partition) transition(i store.Instance, op store.Operation) (*store.Cha
 // write stores a change.
 func (p *partition) write(i store.Instance, c *store.Change) {
 	to := c.To
-	if c.From == nil {
+	if c.From == nil || c.Invocation != nil {
 		p.Put(p.key(i, "info"), c.Invocation)
+	}
+	if c.From == nil {
 		p.Put(p.indexKey(i, to.Created), nil)
 	} else if old := c.From.Place(); old != to.Place() {
 		p.Delete(p.placeKey(i, old))

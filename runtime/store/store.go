@@ -204,12 +204,14 @@ type Commit struct {
 	// Guard is the earliest deadline that the steps found in force and not passed; zero for none. If the store has
 	// reached it, or a deadline of the record that lies after At, the commit is refused as TimedOut: what happened
 	// comes too late.
-	Guard    time.Time
-	Changes  interpreter.Changes
-	Entries  [][]byte // of history
-	Records  int      // number of records in Entries
-	Payloads map[string][]byte
-	Outbox   [][]byte
+	Guard   time.Time
+	Changes interpreter.Changes
+	// Invocation replaces that of the run; nil leaves it as it is.
+	Invocation []byte
+	Entries    [][]byte // of history
+	Records    int      // number of records in Entries
+	Payloads   map[string][]byte
+	Outbox     [][]byte
 	// Activities are those that the steps have scheduled, and those that nobody waits for any more.
 	Activities []ActivityChange
 	Read       int // messages of the inbox that the steps have consumed
@@ -314,6 +316,7 @@ const (
 	VerbRetry     Verb = "retry"     // refused for runs that are not quarantined
 	VerbDeadline  Verb = "deadline"  // refused for closed and quarantined runs
 	VerbRetryNow  Verb = "retry-now" // the same
+	VerbMigrate   Verb = "migrate"   // refused for closed runs
 )
 
 // Drift asks to compare the entries of a partition's indexes with its runs, N of them at a time.

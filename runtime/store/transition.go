@@ -32,7 +32,7 @@ type Change struct {
 	// Ended says that the lease of the owner in From has ended, and that it must still be so.
 	Ended bool
 
-	Invocation []byte // of a run that is new
+	Invocation []byte // of a run that is new, or that goes on with another one; nil to leave it as it is
 	State      interpreter.Changes
 	Entries    [][]byte // of history
 	Payloads   map[string][]byte

@@ -33,6 +33,30 @@ func commitChanges(s *suite) {
 	}
 }
 
+// commitInvocation: what a run runs is replaced together with its state, and a commit without it leaves it as it is.
+func commitInvocation(s *suite) {
+	i := s.start("a")
+	c := commit(s.claim(i))
+	c.Invocation, c.Changes = []byte(`{"d":"other"}`), interpreter.Changes{Head: []byte(`{"a":1}`)}
+	_, err := s.Commit(s.ctx(), c)
+	s.must(err)
+	c.Version, c.Next, c.Invocation, c.Changes.Head = c.Version+1, c.Next+1, nil, []byte(`{"a":2}`)
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	stale := c
+	stale.Version, stale.Invocation = 0, []byte(`{"d":"stale"}`)
+	stale.Next = 9
+	if _, err = s.Commit(s.ctx(), stale); store.RefusedAs(err) != store.Conflict {
+		s.Errorf("a commit to an older version: %v", err)
+	}
+	l := s.load(i)
+	page, err := s.List(s.ctx(), i.Partition(s.Layout().Partitions), "", 10)
+	s.must(err)
+	if string(l.Invocation) != `{"d":"other"}` || string(l.State.Head) != `{"a":2}` || len(page.Items) != 1 || string(page.Items[0].Invocation) != string(l.Invocation) {
+		s.Errorf("stored are %s %s, listed %+v", l.Invocation, l.State.Head, page.Items)
+	}
+}
+
 func commitAgain(s *suite) {
 	i := s.start("a")
 	c := commit(s.claim(i))

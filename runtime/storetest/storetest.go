@@ -47,6 +47,7 @@ func cases() []testCase {
 		{"claim leaves what is not ready", claimNotReady},
 		{"commit stores changes", commitChanges},
 		{"commit again", commitAgain},
+		{"commit of what a run goes on with", commitInvocation},
 		{"commit of another version", commitVersion},
 		{"commit overtaken by an earlier one", commitOvertaken},
 		{"commit with a stale token", commitFenced},

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+func (p *program) migrateCommand() *cobra.Command {
+	f, chosen, r := &operateFlags{}, &selectFlags{}, api.MigrationRequest{}
+	var moved string
+	cmd := &cobra.Command{
+		Use: "migrate RUN... --to VERSION", Short: "Have runs in progress go on with another version of their workflow",
+		Example: `  swrun deploy order.yaml && swrun migrate order-7 --to latest --dry-run
+  swrun migrate --where 'workflow=demo/order:1.0.0 status=waiting' --to 1.0.1 --reason 'the amount was wrong'
+  swrun migrate order-7 --to 2.0.0 --map moved.yaml      # with a line such as  /do/1/pay: /do/2/pay`,
+		Long: `What is in progress keeps its data, its requests and its deadlines, and ends as it would have; what begins afterwards is that of the other
+version, with its timeouts. The tasks in progress must stand there at the same pointers, or where the map says, and be of the same kinds; a
+run for which that does not hold is refused, and the reason names the task. The workflow's own timeout stays: deadline set changes it.`,
+		Args: chosen.arguments, RunE: verb(func(args []string) (err error) {
+			if r.To == "" {
+				return usagef("for example --to latest", "migrate needs --to, the version with which the runs go on")
+			}
+			if r.Map, err = readPointerMap(moved); err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				runs, unknown, err := o.selected(ctx, chosen, args, "migrate")
+				if err != nil {
+					return err
+				}
+				err = o.migrate(ctx, runs, r)
+				return cmp.Or(unknown, err)
+			})
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	f.within(cmd)
+	chosen.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&r.To, "to", "", "the version, or latest")
+	flags.StringVar(&moved, "map", "", "file, YAML or JSON, of the new pointers of tasks by the old ones; what a task contains moves with it")
+	flags.BoolVar(&r.DryRun, "dry-run", false, "change nothing, and say only whether it is possible now")
+	flags.StringVar(&r.Reason, "reason", "", "why, for the histories of the runs")
+	return cmd
+}
+
+const (
+	maxPointerMap     = 1 << 20 // bytes
+	pointerMapExample = "for example /do/1/pay: /do/2/pay"
+)
+
+// readPointerMap reads the file of a map from old to new pointers; none if there is no file.
+func readPointerMap(file string) (map[string]string, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := readFile("the map", file, bound{bytes: maxPointerMap})
+	if err != nil {
+		return nil, err
+	}
+	v, err := decodeData(file, text)
+	if err != nil {
+		return nil, usagef(pointerMapExample, "the map in %s cannot be read: %s", file, err)
+	}
+	return pointerMap(v)
+}
+
+// pointerMap returns the pointers in what a file holds.
+func pointerMap(v any) (map[string]string, error) {
+	wrong := usagef(pointerMapExample, "--map must be an object of pointers: those of tasks as they were, and as they are")
+	object, ok := v.(map[string]any)
+	if !ok || len(object) == 0 {
+		return nil, wrong
+	}
+	pointers := map[string]string{}
+	for old, to := range object {
+		text, ok := to.(string)
+		if !ok {
+			return nil, wrong
+		}
+		pointers[old] = text
+	}
+	return pointers, nil
+}
+
+// migrate has several runs go on with another version. A run that is refused does not keep it from the others.
+func (o *operation) migrate(ctx context.Context, runs []store.Instance, r api.MigrationRequest) error {
+	var first error
+	all := []api.Migrated{}
+	for some := range slices.Chunk(runs, sendSize) {
+		migrated, failed := o.control().Migrate(ctx, some, r)
+		if err := storeFailure(failed); err != nil {
+			fmt.Fprintf(o.err, "migrate broke off, with %s left; give the command again for them\n", terminal.Counted(len(runs)-len(all), "run"))
+			return refusalError(err)
+		}
+		for n, err := range failed {
+			if err != nil {
+				first = o.alsoFailed(first, refusalError(err))
+				continue
+			}
+			all = append(all, migrated[n])
+		}
+	}
+	if err := o.printMigrated(all, r.DryRun); err != nil {
+		return err
+	}
+	return cmp.Or(first, o.reportUnworked(ctx, len(all) > 0 && !r.DryRun))
+}
+
+// printMigrated prints the runs that have not refused.
+func (o *operation) printMigrated(all []api.Migrated, dry bool) error {
+	if o.flags.output != "human" {
+		return o.print(all)
+	}
+	does := "migrating"
+	if dry {
+		does = "can migrate"
+	}
+	for _, m := range all {
+		if err := write(o.out, fmt.Sprintf("%s %s to %s\n", m.ID, does, m.To.Workflow)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

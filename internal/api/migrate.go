@@ -1,0 +1,63 @@
+package api
+
+import (
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// MigrationRequest says how runs go on with another version of their workflow.
+type MigrationRequest struct {
+	To     string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
+	Map    map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
+	DryRun bool              `json:"dryRun,omitempty" doc:"Nothing is changed: only whether it is possible now is answered."`
+	Reason string            `json:"reason,omitempty" doc:"Why, for the histories of the runs."`
+}
+
+// Migration returns the request as the client takes it.
+func (r MigrationRequest) Migration() client.Migration {
+	m := client.Migration{To: r.To, Reason: r.Reason, Dry: r.DryRun}
+	for old, to := range r.Map {
+		if m.Map == nil {
+			m.Map = interpreter.PointerMap{}
+		}
+		m.Map[dsl.Pointer(old)] = dsl.Pointer(to)
+	}
+	return m
+}
+
+// BulkMigration has several runs go on with another version of their workflow.
+type BulkMigration struct {
+	BulkRequest
+	To     string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
+	Map    map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
+	DryRun bool              `json:"dryRun,omitempty" doc:"Nothing is changed: only whether it is possible now is answered."`
+}
+
+// Request returns what each of the runs gets.
+func (b BulkMigration) Request() MigrationRequest {
+	return MigrationRequest{To: b.To, Map: b.Map, DryRun: b.DryRun, Reason: b.Reason}
+}
+
+// Migrated is a run that is to go on with another definition.
+type Migrated struct {
+	Started
+	From   Pinned `json:"from"`
+	To     Pinned `json:"to"`
+	DryRun bool   `json:"dryRun,omitempty"` // nothing was changed
+}
+
+// Pinned is a definition that a run runs.
+type Pinned struct {
+	Workflow   string `json:"workflow"`
+	Definition string `json:"definition"` // its digest
+}
+
+func newPinned(p execution.Pinned) Pinned { return Pinned{p.Workflow.String(), p.Definition} }
+
+// NewMigrated returns the JSON of a run that is to go on with another definition.
+func NewMigrated(i store.Instance, m client.Migrated, dry bool) Migrated {
+	return Migrated{NewStarted(i), newPinned(m.From), newPinned(m.To), dry}
+}

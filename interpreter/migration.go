@@ -1,0 +1,138 @@
+package interpreter
+
+import (
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
+)
+
+// A run that goes on with another definition. What is in progress keeps its data, its deadlines, its path and its requests. What
+// begins afterwards is that of the new definition.
+
+// Migrate has the run go on with another program. Its driver does so after the step if the step's history has WorkflowMigrated.
+type Migrate struct {
+	To       *Program // nil if it is not known, as in a replay, or could not be loaded
+	From, Of Version  // what the run had, and what it goes on with
+	Map      PointerMap
+	Refused  string // why it cannot be
+	Input    any    // with which the run was started
+	Reason   string
+	Actor    string // who asked for it
+}
+
+// Version names a definition.
+type Version struct {
+	Workflow   string `json:"workflow"`   // namespace/name:version
+	Definition string `json:"definition"` // its digest
+}
+
+func (Migrate) event() {}
+
+// data is the migration as history keeps it.
+func (ev Migrate) data(refused string) map[string]any {
+	v := map[string]any{
+		"from": map[string]any{"workflow": ev.From.Workflow, "definition": ev.From.Definition},
+		"to":   map[string]any{"workflow": ev.Of.Workflow, "definition": ev.Of.Definition},
+	}
+	if len(ev.Map) > 0 {
+		pointers := map[string]any{}
+		for old, to := range ev.Map {
+			pointers[string(old)] = string(to)
+		}
+		v["map"] = pointers
+	}
+	for name, text := range map[string]string{"reason": ev.Reason, "refused": refused} {
+		if text != "" {
+			v[name] = text
+		}
+	}
+	return v
+}
+
+// migrateOf reads what data has written.
+func migrateOf(e HistoryEvent) Migrate {
+	v, _ := e.Data.(map[string]any)
+	version := func(name string) Version {
+		of, _ := v[name].(map[string]any)
+		workflow, _ := of["workflow"].(string)
+		digest, _ := of["definition"].(string)
+		return Version{workflow, digest}
+	}
+	ev := Migrate{From: version("from"), Of: version("to"), Actor: e.Actor}
+	ev.Refused, _ = v["refused"].(string)
+	ev.Reason, _ = v["reason"].(string)
+	return ev
+}
+
+// migrate goes on with another program, or says in the history why it does not.
+func (m *machine) migrate(ev Migrate) {
+	refused := ev.Refused
+	switch {
+	case m.s.Status.Final():
+		return
+	case m.s.Status == StatusPending:
+		refused = "the run has not begun"
+	}
+	var moved *State
+	if refused == "" {
+		var err error
+		if moved, err = m.moved(ev); err != nil {
+			refused = err.Error()
+		}
+	}
+	e := HistoryEvent{Type: WorkflowMigrated, Actor: ev.Actor, Data: ev.data(refused)}
+	if refused != "" {
+		e.Type = WorkflowMigrationRefused
+		m.record(e)
+		return
+	}
+	m.record(e)
+	moved.lastHistory = m.s.lastHistory
+	*m.s = *moved
+	m.result.Withheld, m.result.Again, m.migrated = true, true, true
+}
+
+// moved returns the state of the run in the program that it goes on with.
+func (m *machine) moved(ev Migrate) (*State, error) {
+	if ev.To == nil {
+		return nil, errors.New("its definition is not known")
+	}
+	v := mover{m: m, to: ev.To, pointers: ev.Map}
+	var err error
+	if v.moves, err = movesTo(ev.To, m, ev.Map); err != nil {
+		return nil, err
+	}
+	stored, err := m.s.Snapshot() // secrets are references in it
+	if err != nil {
+		return nil, err
+	}
+	fresh := NewState(m.s.Namespace, m.s.ID)
+	fresh.Metadata = m.s.Metadata
+	if fresh, err = Restore(ev.To, fresh, ev.Input, stored); err != nil {
+		return nil, err
+	}
+	for n, f := range fresh.frames {
+		v.apply(m.s.frames[n], f)
+	}
+	fresh.headChanged, fresh.contextChanged = true, true
+	fresh.ended, fresh.free, fresh.lastKey, fresh.sizes = m.s.ended, m.s.free, m.s.lastKey, m.s.sizes
+	return fresh, nil
+}
+
+// apply gives a frame its place in the other program; old is the same frame as it was.
+func (v *mover) apply(old, f frame) {
+	c, was := f.common(), old.common()
+	to := v.moves[c.ID]
+	c.node, c.key, c.size, c.touched, c.Prefix = to.node, was.key, was.size, true, to.prefix
+	switch f := f.(type) {
+	case *listFrame:
+		f.At, f.ListName = to.at, to.list.name
+		if c.Parent != 0 {
+			c.Origin = to.node.origin
+		}
+	case *taskFrame:
+		c.Origin = to.node.origin
+		if f.Then != nil && f.Then.Directive == dsl.DirectiveTask {
+			f.Then.Index, _ = v.target(old.(*taskFrame), v.moves[c.Parent]) // it was found before
+		}
+	}
+}

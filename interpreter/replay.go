@@ -1,0 +1,53 @@
+package interpreter
+
+import "slices"
+
+// Replay computes the state of a run from its history: the state after the last step.
+func Replay(r Past) (*State, error) {
+	replay := newReplay(r)
+	for _, e := range r.Steps {
+		if e.State == nil {
+			Step(replay.p, replay.s, e.cause(r.Start), e.At)
+		}
+		if err := replay.restore(e); err != nil {
+			return nil, err
+		}
+	}
+	return replay.s, nil
+}
+
+// replay is a run that is computed again from its history.
+type replay struct {
+	p        *Program
+	s        *State
+	input    any
+	migrated []*Program // that it goes on with later
+}
+
+func newReplay(r Past) *replay {
+	r.New.Input = r.Program.redactions().EscapeReferences(r.Start.Input) // a run that has never started has it too
+	return &replay{r.Program, r.New, r.Start.Input, r.Migrated}
+}
+
+// restore goes on with what a step has stored, if it cannot be computed again: the state, and the program of a run that has migrated.
+func (r *replay) restore(e HistoryStep) (err error) {
+	if e.State == nil {
+		return nil
+	}
+	if _, migrated := e.Migration(); migrated && len(r.migrated) > 0 {
+		r.p, r.migrated = r.migrated[0], r.migrated[1:]
+	}
+	fresh := NewState(r.s.Namespace, r.s.ID)
+	fresh.Metadata = r.s.Metadata
+	r.s, err = Restore(r.p, fresh, r.input, *e.State)
+	return err
+}
+
+// Migration returns the event of a step with which the run has gone on with another definition; ok is false if it has not.
+func (e HistoryStep) Migration() (m Migrate, ok bool) {
+	at := slices.IndexFunc(e.Events, func(r HistoryEvent) bool { return r.Type == WorkflowMigrated })
+	if at < 0 {
+		return m, false
+	}
+	return migrateOf(e.Events[at]), true
+}
