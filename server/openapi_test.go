@@ -54,20 +54,34 @@ func (d *deployment) mustDescribe(t *testing.T) *openapi3.T {
 	return described
 }
 
-// mustExample returns a server with what the names of the description's examples stand for: the workflow order, a run of it that has ended and
-// one that goes on, and a token.
+// mustExample returns a server with what the names of the description's examples stand for: the workflow order, a run of it that has ended one
+// that has failed and one that goes on, and a token.
 func mustExample(t *testing.T) *deployment {
 	t.Helper()
 	d := mustDeployment(t)
 	d.mustPutExample(t)
 	d.mustDeploy(t, "echo", echoes)
 	d.ask(t, "GET", d.mustStart(t, "echo", "ended")+"/output?wait=30s", "")
-	d.mustStart(t, "order", "waiting")
+	d.mustDeploy(t, "fails", "do: [{a: {raise: {error: {type: https://example.com/broken, status: 500}}}}]")
+	d.ask(t, "GET", d.mustStart(t, "fails", "failed")+"/output?wait=30s", "")
+	d.follow(t, t.Context(), d.mustStart(t, "order", "waiting")+"/events", "", func(e sent) bool { return !strings.Contains(e.data, "task.started") })
+	later := strings.Replace(exampleWorkflow(t, d), "1.0.0", "2.0.0", 1) // with which runs go on
+	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/2.0.0", later); a.StatusCode != http.StatusCreated {
+		t.Fatalf("%s: %s", a.Status, a.body)
+	}
 	d.ask(t, "POST", "/v1/tokens", `{"name": "order", "role": "viewer", "namespaces": ["demo"]}`)
 	return d
 }
 
 func (d *deployment) mustPutExample(t *testing.T) {
+	t.Helper()
+	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/1.0.0", exampleWorkflow(t, d)); a.StatusCode != http.StatusCreated {
+		t.Fatalf("%s: %s", a.Status, a.body)
+	}
+}
+
+// exampleWorkflow returns the workflow of the description's examples.
+func exampleWorkflow(t *testing.T, d *deployment) string {
 	t.Helper()
 	a := d.ask(t, "GET", "/openapi.json", "")
 	var described struct {
@@ -82,10 +96,7 @@ func (d *deployment) mustPutExample(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.body), &described); err != nil {
 		t.Fatal(err)
 	}
-	example := described.Paths["/v1/workflows/{namespace}/{name}/{version}"].Put.RequestBody.Content["application/yaml"].Example
-	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/1.0.0", example); a.StatusCode != http.StatusCreated {
-		t.Fatalf("%s: %s", a.Status, a.body)
-	}
+	return described.Paths["/v1/workflows/{namespace}/{name}/{version}"].Put.RequestBody.Content["application/yaml"].Example
 }
 
 // describedClient sends what a description says.
@@ -108,16 +119,12 @@ type names struct{ run, workflow string }
 // carryOut sends an operation for each run and workflow that there is, until one is answered with success.
 func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.PathItem, method string) {
 	var answers []string
-	for _, about := range []names{{"ended", "order"}, {"waiting", "order"}, {"ended", "echo"}} {
+	for _, about := range []names{{"ended", "order"}, {"waiting", "order"}, {"ended", "echo"}, {"failed", "fails"}} {
 		status, body := c.send(t, path, item, method, about)
 		if status < 300 {
 			return
 		}
 		answers = append(answers, fmt.Sprintf("%v: %d %s", about, status, body))
-	}
-	id := item.Operations()[method].OperationID
-	if (id == "retryRun" || id == "forkRun") && strings.Contains(answers[1], "409") { // no run kills its workers here, and none has failed
-		return
 	}
 	t.Errorf("%s %s: %s", method, path, strings.Join(answers, "\n"))
 }

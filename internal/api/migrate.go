@@ -4,7 +4,6 @@ import (
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -55,9 +54,8 @@ type Pinned struct {
 	Definition string `json:"definition"` // its digest
 }
 
-func newPinned(p execution.Pinned) Pinned { return Pinned{p.Workflow.String(), p.Definition} }
-
 // NewMigrated returns the JSON of a run that is to go on with another definition.
 func NewMigrated(i store.Instance, m client.Migrated, dry bool) Migrated {
-	return Migrated{NewStarted(i), newPinned(m.From), newPinned(m.To), dry}
+	from, to := Pinned{m.From.Workflow.String(), m.From.Definition}, Pinned{m.To.Workflow.String(), m.To.Definition}
+	return Migrated{NewStarted(i), from, to, dry}
 }

@@ -64,6 +64,20 @@ func commandOf(m inbox.Message) (store.Verb, bool) {
 	return "", false
 }
 
+// kindOf says what a message is, for people.
+func kindOf(m inbox.Message) string {
+	verb, isCommand := commandOf(m)
+	switch {
+	case m.Type == interpreter.EventDeadline:
+		return "deadline change"
+	case m.Type == interpreter.EventMigrate:
+		return "migration"
+	case isCommand:
+		return string(verb)
+	}
+	return "result"
+}
+
 // mail says which messages wait for a worker: a suspend and 2 cancels.
 func (d *Description) mail(unread []inbox.Message) string {
 	if len(unread) == 0 {
@@ -72,16 +86,7 @@ func (d *Description) mail(unread []inbox.Message) string {
 	var kinds []string
 	count := map[string]int{}
 	for _, m := range unread {
-		kind := "result"
-		if verb, ok := commandOf(m); ok {
-			kind = string(verb)
-		}
-		switch m.Type {
-		case interpreter.EventDeadline:
-			kind = "deadline change"
-		case interpreter.EventMigrate:
-			kind = "migration"
-		}
+		kind := kindOf(m)
 		if count[kind]++; count[kind] == 1 {
 			kinds = append(kinds, kind)
 		}

@@ -50,7 +50,9 @@ func (c *Client) Migrate(ctx context.Context, i store.Instance, m Migration) (Mi
 	}
 	command := store.Command{To: i, Verb: store.VerbMigrate}
 	return done, c.send(ctx, command, inbox.Message{
-		Type: interpreter.EventMigrate, Reason: m.Reason, Migration: &inbox.Migration{Workflow: done.To.Workflow, Definition: done.To.Definition, Map: m.Map},
+		Type: interpreter.EventMigrate, Reason: m.Reason, Migration: &inbox.Migration{
+			To: interpreter.Version{Workflow: done.To.Workflow.String(), Definition: done.To.Definition}, Map: m.Map,
+		},
 	})
 }
 

@@ -84,16 +84,17 @@ func (x *Execution) prepared(ev interpreter.Event) interpreter.Event {
 }
 
 // migrate goes on with what a step has migrated to, if it has.
-func (x *Execution) migrate(ev interpreter.Event, result interpreter.Result) error {
+func (x *Execution) migrate(ev interpreter.Event, result interpreter.Result) {
 	m, ok := ev.(interpreter.Migrate)
 	if !ok || !slices.ContainsFunc(result.History, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.WorkflowMigrated }) {
-		return nil
+		return
 	}
 	workflow, err := definition.ParseReference(m.Of.Workflow)
-	if err != nil {
-		return err
+	if err == nil {
+		x.invocation, x.program = x.invocation.migrated(Pinned{workflow, m.Of.Definition}), m.To
+		x.batch.invocation, err = json.Marshal(x.invocation)
 	}
-	x.invocation, x.program = x.invocation.migrated(Pinned{workflow, m.Of.Definition}), m.To
-	x.batch.invocation, err = json.Marshal(x.invocation)
-	return err
+	if err != nil {
+		x.fail(fmt.Errorf("write what the run goes on with: %w", err))
+	}
 }

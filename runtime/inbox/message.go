@@ -9,7 +9,6 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -34,9 +33,8 @@ type Message struct {
 
 // Migration is the definition that a run is to go on with.
 type Migration struct {
-	Workflow   definition.Reference   `json:"w"`
-	Definition string                 `json:"d"` // its digest
-	Map        interpreter.PointerMap `json:"m,omitempty"`
+	To  interpreter.Version    `json:"to"`
+	Map interpreter.PointerMap `json:"map,omitempty"`
 }
 
 // Encode returns the message as stores keep it.
@@ -91,8 +89,7 @@ func (m Message) Event() (interpreter.Event, error) {
 		if m.Migration == nil {
 			return nil, errors.New("read a message: it migrates a run and does not say to what")
 		}
-		of := interpreter.Version{Workflow: m.Migration.Workflow.String(), Definition: m.Migration.Definition}
-		return interpreter.Migrate{Of: of, Map: m.Migration.Map, Reason: m.Reason, Actor: m.Actor}, nil
+		return interpreter.Migrate{Of: m.Migration.To, Map: m.Migration.Map, Reason: m.Reason, Actor: m.Actor}, nil
 	}
 	return nil, fmt.Errorf("read a message: %q is not a type of message", m.Type)
 }
