@@ -82,6 +82,16 @@ func (m *machine) queue(f *taskFrame) (queue string) {
 // Queue returns the task queue of the task.
 func (s *Scope) Queue() string { return s.m.queue(s.frame) }
 
+// Queue returns the task queue of an effect that a performer performs.
+func (e *Effect) Queue() string {
+	for _, need := range e.Needs {
+		if queue, ok := NeededQueue(need); ok {
+			return queue
+		}
+	}
+	return dsl.DefaultQueue
+}
+
 // taskAround returns the task that a task belongs to; nil for one of the workflow itself.
 func (m *machine) taskAround(f *taskFrame) *taskFrame {
 	for around := m.s.frame(f.Parent); around != nil; around = m.s.frame(around.common().Parent) {

@@ -30,7 +30,7 @@ func (s *Store) Register(ctx context.Context, c store.Registration) (store.Regis
 	if err != nil {
 		return store.Registered{}, err
 	}
-	return store.Registered{Key: c.Key, Value: c.Value, Version: integer(r.values[0]), Ends: store.Moment(integer(r.values[1]))}, nil
+	return store.Registered{Key: c.Key, Value: c.Value, Version: integer(r.values[0]), Ends: store.Moment(integer(r.values[1])), At: r.at}, nil
 }
 
 // Unregister implements store.Registry.
@@ -78,6 +78,7 @@ func (s *Store) Registered(ctx context.Context, kind store.RegistryKind, key str
 	if errors.Is(stored.Err(), redis.Nil) || err == nil && r.Gone(now) {
 		return store.Registered{}, &store.Refusal{Code: store.NoSuch, Detail: strings.TrimPrefix(kind.EntryName(key), "the "), At: now}
 	}
+	r.At = now
 	return r, err
 }
 

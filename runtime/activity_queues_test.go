@@ -152,3 +152,44 @@ func TestIdlePollsOfQueues(t *testing.T) {
 		}
 	})
 }
+
+// TestUnpolledQueues: who has polled a queue, and when, is noted at most every ten seconds, and outlives whoever has; what waits in a queue that
+// nobody polls says so, and since when.
+func TestUnpolledQueues(t *testing.T) {
+	withActivities(t, func(a *activities) {
+		calls := &asked{Store: a.store}
+		a.matcher = matching.New(matching.Config{Store: calls})
+		state := func(name string) queue.State {
+			all, err := queue.States(a.Context(), a.store, nil)
+			a.must(err)
+			for _, one := range all {
+				if one.Name == name {
+					return one
+				}
+			}
+			return queue.State{}
+		}
+		a.expect(len(a.polled(time.Minute, "mail", "other")), 0)
+		if writes := calls.writes.Load(); writes < 6 || writes > 8 {
+			a.Errorf("in a minute it was noted %d times", writes)
+		}
+		time.Sleep(5 * time.Minute)
+		i, j := a.activity("queue: mail"), a.activity("queue: unknown")
+		time.Sleep(10 * time.Millisecond)
+		if s := state("mail"); s.Activities != 1 || !s.Unpolled() || s.At.Sub(s.Polled["w"]).Round(time.Minute) != 5*time.Minute {
+			a.Errorf("the queue is %+v", s)
+		}
+		time.Sleep(time.Minute)
+		for run, want := range map[store.Instance]string{i: "since 1m (attempt 1 of 1); polled last 6m", j: "since 1m (attempt 1 of 1); nobody has polled it yet"} {
+			if d := a.describedBy(run); !strings.Contains(d.Why, want) {
+				a.Errorf("it is described so: %q, want %q", d.Why, want)
+			}
+		}
+		a.expect(len(a.polled(time.Second, "mail")), 1)
+		if s := state("mail"); s.Unpolled() || s.Oldest > 0 {
+			a.Errorf("once it is polled, the queue is %+v", s)
+		}
+		a.must(a.client.Cancel(a.Context(), i, ""))
+		a.must(a.client.Cancel(a.Context(), j, ""))
+	})
+}

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,7 @@ func TestWorkersAnnounceThemselves(t *testing.T) {
 			t.Fatalf("there are %+v", all)
 		}
 		first, other := all[0], all[1]
-		if !first.Since.Equal(began) || !first.Seen.Equal(began.Add(presence.Every)) || first.Load != (presence.Load{Held: 1, Performing: 1}) || first.Concurrency != 3 {
+		if !first.Since.Equal(began) || !first.Seen.Equal(began.Add(presence.Every)) || !reflect.DeepEqual(first.Load, presence.Load{Held: 1, Performing: 1, PerQueue: map[string]int{"default": 1}}) || first.Concurrency != 3 {
 			t.Errorf("the first is %+v", first)
 		}
 		if other.Held != 0 || other.Concurrency != 0 || other.Serves(i) || !other.Serves(i, other.Runs[0]) || !first.Serves(i) || len(presence.Serving(all, i)) != 1 {

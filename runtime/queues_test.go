@@ -211,7 +211,7 @@ func TestUnlimitedQueues(t *testing.T) {
 // asked counts what concerns queues.
 type asked struct {
 	store.Store
-	permits, lists atomic.Int64
+	permits, lists, writes atomic.Int64
 }
 
 func (c *asked) Permit(ctx context.Context, p store.Permit) (store.Permitted, error) {
@@ -224,4 +224,9 @@ func (c *asked) ListRegistered(ctx context.Context, l store.RegistryList) ([]sto
 		c.lists.Add(1)
 	}
 	return c.Store.ListRegistered(ctx, l)
+}
+
+func (c *asked) Register(ctx context.Context, r store.Registration) (store.Registered, error) {
+	c.writes.Add(1)
+	return c.Store.Register(ctx, r)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/matching"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -117,6 +118,7 @@ func requestProblem(err error) *api.Problem {
 		option *client.OptionError
 		where  *filter.Error
 		token  *access.InvalidError
+		rule   *queue.Error
 	)
 	switch {
 	case errors.As(err, &option):
@@ -124,6 +126,10 @@ func requestProblem(err error) *api.Problem {
 	case errors.As(err, &token):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", token.Error())
 		p.Field = token.Field
+		return p
+	case errors.As(err, &rule):
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", rule.Error())
+		p.Field = rule.Field
 		return p
 	case errors.As(err, &where):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-filter", "The filter cannot be read", err.Error())

@@ -92,6 +92,7 @@ func New(c Config) *Server {
 	s.metricsRoutes()
 	s.upcomingRoutes()
 	s.deploymentRoutes()
+	s.queueRoutes()
 	s.workflowRoutes()
 	s.documentRoutes()
 	// The library's own type of errors is never sent.

@@ -38,6 +38,7 @@ type canaryCage struct {
 func verbsWithoutSecrets() []string {
 	return []string{
 		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "repair", // ids
+		"queue",                                // names and numbers
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own
 		"init", "schema", "version", "explain", // nothing of a document

@@ -42,7 +42,7 @@ func everyVerbRefuses(t *testing.T, document, path string) {
 	given := map[string]bool{"bench": true} // which measures beside it
 	for _, verb := range []string{
 		"ls", "describe a", "history a", "output a", "wait a", "deadlines", "start demo/nap", "deploy DOCUMENT", "run DOCUMENT --id a", "worker", "serve", "workers", "workflows", "config ls", "config set runTimeout=1h",
-		"deadline set a +1m", "fork a", "migrate a --to latest", "export a", "repair",
+		"deadline set a +1m", "fork a", "migrate a --to latest", "export a", "repair", "queue ls", "queue pause a", "queue limit a --rate 1/s", "queue resume a",
 		"token ls", "token revoke a", "token new a --role viewer -n a",
 		"cancel a", "terminate a", "suspend a", "resume a", "retry a", "delete a", "cancel --where status=waiting", "doctor",
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -87,7 +88,42 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	if err != nil {
 		return []Finding{{"SD010", Note, err.Error(), "let the user of the store run PUBSUB NUMSUB"}}
 	}
-	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers), unserved(ctx, s, presence.Serving(workers))}
+	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers), unserved(ctx, s, presence.Serving(workers)), polled(ctx, s, workers)}
+}
+
+// polled reports queues in which activities wait and that nobody polls, and those that are paused.
+func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Finding {
+	all, err := queue.States(ctx, s, workers)
+	if err != nil {
+		return Finding{"SD014", Error, err.Error(), "see whether the server is overloaded"}
+	}
+	var unpolled, paused []string
+	for n := range all {
+		switch q := &all[n]; {
+		case q.Rules.Paused != nil && q.Activities+q.Runs > 0:
+			paused = append(paused, fmt.Sprintf("%s, for %s%s", q.Name, terminal.Elapsed(q.At.Sub(q.Rules.Paused.At)), q.Rules.Paused.By()))
+		case q.Rules.Paused == nil && q.Unpolled():
+			unpolled = append(unpolled, fmt.Sprintf("%s, for up to %s, %s", q.Name, terminal.Elapsed(q.Oldest), client.PolledText(q.Polled, q.At)))
+		}
+	}
+	switch {
+	case len(unpolled) > 0:
+		return Finding{"SD014", Warning, "activities wait in queues that nobody polls: " + listed(unpolled), "start an outside worker of the queue, or see whether those that run reach the server"}
+	case len(paused) > 0:
+		return Finding{"SD014", Note, "something waits in queues that are paused: " + listed(paused), "swrun queue resume lets it go on"}
+	}
+	return Finding{"SD014", OK, "no activity waits in a queue that nobody polls", ""}
+}
+
+// maxNamed is how many queues a finding names.
+const maxNamed = 5
+
+func listed(all []string) string {
+	text := strings.Join(all[:min(len(all), maxNamed)], "; ")
+	if more := len(all) - maxNamed; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // unserved reports what runs wait for that no worker has.

@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/runtime/presence"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -27,6 +30,7 @@ type reading struct {
 	counted store.Statistics
 	clock   time.Time // of the store
 	workers []presence.Worker
+	queues  []queue.State
 	err     error
 }
 
@@ -60,7 +64,9 @@ func ask(ctx context.Context, s *swrun.Store) (r reading) {
 		return r
 	}
 	r.clock = work.At
-	r.workers, r.err = s.Workers(ctx)
+	if r.workers, r.err = s.Workers(ctx); r.err == nil {
+		r.queues, r.err = queue.States(ctx, s, r.workers)
+	}
 	return r
 }
 
@@ -100,6 +106,36 @@ func (c *storeCollector) Collect(all chan<- prometheus.Metric) {
 		all <- number(describe(g.name, g.help), g.kind, g.value)
 	}
 	c.slots(all, r.workers)
+	queues(all, r.queues)
+}
+
+// maxQueues is how many queues are shown: those in which something has waited longest. Workflows may make up names.
+const maxQueues = 100
+
+// queues shows what waits in task queues.
+func queues(all chan<- prometheus.Metric, states []queue.State) {
+	states = slices.SortedStableFunc(slices.Values(states), func(a, b queue.State) int { return cmp.Compare(b.Oldest, a.Oldest) })
+	set := func(yes bool) float64 {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	for _, q := range states[:min(len(states), maxQueues)] {
+		for _, g := range []struct {
+			name, help string
+			value      float64
+		}{
+			{"swrun_queue_waiting", "Activities and runs that wait in a task queue.", float64(q.Activities + q.Runs)},
+			{"swrun_queue_oldest_age_seconds", "How long the first of them has waited; 0 if none does.", max(0, q.Oldest.Seconds())},
+			{"swrun_queue_performing", "What is performed of the queue.", float64(q.Performing)},
+			{"swrun_queue_workers", "Workers that take the queue.", float64(len(q.Workers))},
+			{"swrun_queue_paused", "1 if the queue is paused.", set(q.Rules.Paused != nil)},
+			{"swrun_queue_unpolled", "1 if activities wait in the queue and nobody has polled for them lately.", set(q.Unpolled())},
+		} {
+			all <- number(describe(g.name, g.help, "queue"), prometheus.GaugeValue, g.value, q.Name)
+		}
+	}
 }
 
 // slots shows how busy the workers are, all together.

@@ -7,6 +7,7 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/activity"
+	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -64,6 +65,9 @@ func (d *Description) waitsForActivity(o interpreter.OpenTask, a *activity.Activ
 		text = fmt.Sprintf("%s, for %s (%s)", d.waitsInQueue(what, a.Queue), duration.FormatRough(d.At.Sub(a.Available)), attempt)
 	default:
 		text = fmt.Sprintf("%s waits for an outside worker of the queue %s, since %s (%s)", what, a.Queue, duration.FormatRough(d.At.Sub(a.Available)), attempt)
+		if d.At.Sub(a.Available) > queue.UnpolledAfter && d.At.Sub(d.polled[a.Queue].Last()) > queue.UnpolledAfter {
+			text += "; " + PolledText(d.polled[a.Queue], d.At)
+		}
 	}
 	if a.Failure != nil {
 		text += ", after: " + shorten.To(a.Failure.Detail, maxFailure)

@@ -28,6 +28,9 @@ func (c *Client) attend(ctx context.Context, d *Description) (err error) {
 		if d.queues, err = queue.List(ctx, c.store); err != nil {
 			return err
 		}
+		if d.polled, _, err = queue.AllPolled(ctx, c.store); err != nil {
+			return err
+		}
 	}
 	isWorker := true
 	if c.workers != nil {
@@ -125,6 +128,15 @@ func (d *Description) waitsInQueue(what, name string) string {
 		return fmt.Sprintf("%s waits for its turn in the queue %s (%s)", what, name, rules.String())
 	}
 	return ""
+}
+
+// PolledText says when an outside worker has polled a queue last.
+func PolledText(p queue.Polled, now time.Time) string {
+	last := p.Last()
+	if last.IsZero() {
+		return "nobody has polled it yet"
+	}
+	return "polled last " + duration.FormatRough(max(0, now.Sub(last))) + " ago"
 }
 
 // NeedText says what a worker with some needs does: takes the queue gpu, and may run processes.

@@ -44,6 +44,7 @@ type Description struct {
 
 	workers []presence.Worker      // that work on it; nil if that is not known
 	queues  map[string]queue.Rules // of the queues in which it waits; nil if it waits in none
+	polled  map[string]queue.Polled
 }
 
 // DescribedDeadline is an active deadline, and what its passing leads to.

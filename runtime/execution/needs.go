@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -27,16 +26,6 @@ func needOf(e interpreter.Effect) store.Need {
 	return store.NewNeed(e.Needs...)
 }
 
-// queueOf returns the task queue of an effect.
-func queueOf(e interpreter.Effect) string {
-	for _, need := range e.Needs {
-		if queue, ok := interpreter.NeededQueue(need); ok {
-			return queue
-		}
-	}
-	return dsl.DefaultQueue
-}
-
 // leaves reports whether the owner is to leave an effect to another one, or to a later time, and does so. What nobody waits for is forgotten
 // once its step is stored, and so is performed here in any case.
 func (x *Execution) leaves(e interpreter.Effect) bool {
@@ -46,8 +35,8 @@ func (x *Execution) leaves(e interpreter.Effect) bool {
 	l := left{effect: e, need: needOf(e)}
 	switch {
 	case l.need != "" && x.Has != nil && !x.Has(l.need):
-	case x.Begins != nil && !x.Begins(e.ID, queueOf(e)):
-		l.need, l.waits = store.NewNeed(append(slices.Clone(e.Needs), interpreter.NeedQueue(queueOf(e)))...), true
+	case x.Begins != nil && !x.Begins(e.ID, e.Queue()):
+		l.need, l.waits = store.NewNeed(append(slices.Clone(e.Needs), interpreter.NeedQueue(e.Queue()))...), true
 	default:
 		return false
 	}
@@ -76,7 +65,7 @@ func (x *Execution) beginLeft() {
 	all := x.lacking
 	x.lacking = nil
 	for _, l := range all {
-		if !l.waits || !x.Begins(l.effect.ID, queueOf(l.effect)) {
+		if !l.waits || !x.Begins(l.effect.ID, l.effect.Queue()) {
 			x.lacking = append(x.lacking, l)
 			continue
 		}

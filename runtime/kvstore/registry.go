@@ -38,7 +38,7 @@ func (s *Store) Register(_ context.Context, c store.Registration) (done store.Re
 		}
 		p.forgetRegistered(2) // so that there are never more than are registered within their time
 		p.unregister(c.Kind, c.Key)
-		done = store.Registered{Key: c.Key, Value: clone(c.Value), Version: p.next("registry-version"), Ends: c.Ends(p.now)}
+		done = store.Registered{Key: c.Key, Value: clone(c.Value), Version: p.next("registry-version"), Ends: c.Ends(p.now), At: p.now}
 		p.countRegistered(c.Kind, 1)
 		p.Put(registryPrefix(c.Kind)+c.Key, fmt.Appendf(nil, "%d %d %s", done.Version, store.Millis(done.Ends), c.Value))
 		if !done.Ends.IsZero() {
@@ -74,7 +74,7 @@ func (s *Store) Registered(_ context.Context, kind store.RegistryKind, key strin
 		if err == nil && !there {
 			err = store.Refuse(store.NoSuch, p.now, "%s", strings.TrimPrefix(kind.EntryName(key), "the "))
 		}
-		found = is
+		found, found.At = is, p.now
 		return err
 	})
 	return found, err

@@ -38,6 +38,8 @@ type Matcher struct {
 
 	mu     sync.Mutex
 	queues map[string]*known
+	polled map[string][]string         // who has polled which queues since that was noted
+	noted  time.Time                   // when it was; zero for never
 	taken  map[attempt]*store.Activity // by workers that have polled here, as they were stored last
 }
 
@@ -158,6 +160,7 @@ type Task struct {
 // Until is closed, or ctx ends; then it returns none.
 func (m *Matcher) Poll(ctx context.Context, p Poll) ([]Task, error) {
 	for {
+		m.notePoll(ctx, &p)
 		open, again := m.open(ctx, p.Queues)
 		now := p
 		now.Queues = open

@@ -15,6 +15,31 @@ import (
 // takeWithin is how long taking may last when nobody waits for it any more.
 const takeWithin = 10 * time.Second
 
+// notePoll notes in the store, from time to time, who polls which queues.
+func (m *Matcher) notePoll(ctx context.Context, p *Poll) {
+	now := m.c.Now()
+	m.mu.Lock()
+	if m.polled == nil || len(m.polled) > maxQueues {
+		m.polled = map[string][]string{}
+	}
+	for _, name := range p.Queues {
+		if all := m.polled[name]; !slices.Contains(all, p.Worker) && len(all) < maxPollers {
+			m.polled[name] = append(all, p.Worker)
+		}
+	}
+	var by map[string][]string
+	if age := now.Sub(m.noted); m.noted.IsZero() || age >= queue.NoteEvery {
+		by, m.polled, m.noted = m.polled, nil, now
+	}
+	m.mu.Unlock()
+	if by != nil {
+		_ = queue.NotePolls(ctx, m.c.Store, by) // the next note says the same; what else is wrong with the store the poll finds out
+	}
+}
+
+// maxPollers is how many of those who poll a queue are noted.
+const maxPollers = 10
+
 // takeEach takes up to n activities of a partition; more says that there may be others. Queues with a limit are asked one by one.
 func (m *Matcher) takeEach(ctx context.Context, p Poll, partition, n int) (tasks []Task, more bool, err error) {
 	var free []string

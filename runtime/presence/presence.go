@@ -47,6 +47,8 @@ type Load struct {
 	Held       int  `json:"held"`               // runs in its memory
 	Performing int  `json:"performing"`         // those of them that perform something, or are about to
 	Draining   bool `json:"draining,omitempty"` // it stops, and takes nothing any more
+	// PerQueue is how many effects of each task queue it performs.
+	PerQueue map[string]int `json:"perQueue,omitempty"`
 }
 
 // Serves reports whether the worker works on a run, or on one of several that belong together.

@@ -54,10 +54,16 @@ func List(ctx context.Context, r store.Registry) (map[string]Rules, error) {
 // maxAttempts is how often a change is tried while others change the same.
 const maxAttempts = 10
 
+// maxReason is how long a reason may be, in bytes.
+const maxReason = 1000
+
 // Change changes the rules of a queue, and returns what they are then. What change refuses is returned; nothing is changed then.
 func Change(ctx context.Context, r store.Registry, name string, d Decision, change func(*Rules) error) (rules Rules, err error) {
 	if err := dsl.CheckQueue(name); err != nil {
 		return rules, &Error{"queue", "is wrong: " + err.Error()}
+	}
+	if len(d.Reason) > maxReason {
+		return rules, &Error{"reason", fmt.Sprintf("must be at most %d bytes, got %d", maxReason, len(d.Reason))}
 	}
 	for range maxAttempts {
 		var version int64

@@ -72,6 +72,7 @@ type Registered struct {
 	Value   []byte
 	Version int64     // another one after each change, and never one that the key has had before
 	Ends    time.Time // by the store's clock; zero for never
+	At      time.Time // when it was read or stored, the same
 }
 
 // Gone reports whether the entry is not there any more.
@@ -93,6 +94,9 @@ func (l *RegistryList) Select(all []Registered, now time.Time) []Registered {
 	slices.SortFunc(all, func(a, b Registered) int { return strings.Compare(a.Key, b.Key) })
 	if l.N > 0 && len(all) > l.N {
 		all = all[:l.N]
+	}
+	for n := range all {
+		all[n].At = now
 	}
 	return all
 }

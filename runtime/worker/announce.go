@@ -36,7 +36,7 @@ func (w *Worker) announce(ctx context.Context) {
 
 // load returns what the worker does.
 func (w *Worker) load() presence.Load {
-	load := presence.Load{Held: int(w.held.Load()), Performing: len(w.slots.slots)}
+	load := presence.Load{Held: int(w.held.Load()), Performing: len(w.slots.slots), PerQueue: w.attempts.perQueue()}
 	select {
 	case <-w.draining:
 		load.Draining = true

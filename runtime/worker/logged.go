@@ -129,6 +129,20 @@ func (l *attempts) permit(a *attempt) *permit {
 	return l.all[a].permit
 }
 
+// perQueue returns how many effects of each task queue are performed.
+func (l *attempts) perQueue() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all map[string]int
+	for _, one := range l.all {
+		if all == nil {
+			all = map[string]int{}
+		}
+		all[one.effect.Queue()]++
+	}
+	return all
+}
+
 func (l *attempts) end(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/queue"
+)
+
+func (p *program) queueCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "queue", Short: "List task queues, limit and pause them",
+		Example: `  swrun queue ls
+  swrun queue limit gpu --concurrency 4 --rate 100/1m
+  swrun queue pause gpu --reason 'the driver is replaced'`,
+		Long: fmt.Sprintf(`A limit holds for all workers, servers and outside workers together, for tasks (metadata.swrun.queue) and activities alike. What is
+performed goes on, and so do deadlines. A change holds everywhere within %s.`, queue.MaxAge),
+	}
+	cmd.AddCommand(p.queueListCommand(), p.queueLimitCommand(),
+		p.queueChange("pause QUEUE", "Begin nothing of a queue any more", "  swrun queue pause gpu --reason 'the driver is replaced'", pauseQueue),
+		p.queueChange("resume QUEUE", "End the pause of a queue", "  swrun queue resume gpu", resumeQueue))
+	group(cmd)
+	return cmd
+}
+
+func (p *program) queueListCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the queues in which something waits, or that somebody takes or has limited",
+		Example: `  swrun queue ls
+  swrun queue ls -o json --jq '.[] | select(.unpolled) | .name'`,
+		Long: `WAITING are activities and runs; OLDEST is how long the first has waited. PERFORMING is all that counts for a limit, and without one what
+workers told of when they announced themselves last. WORKERS take the queue; POLLED is when an outside worker asked last for activities.`,
+		Args: exactly(), RunE: verb(func([]string) error {
+			return p.operate(f, func(ctx context.Context, o *operation) error {
+				all, err := o.control().Queues(ctx)
+				if err != nil {
+					return err
+				}
+				return o.printQueues(all)
+			})
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml", "name")
+	return cmd
+}
+
+func (p *program) queueLimitCommand() *cobra.Command {
+	f, change := &operateFlags{makes: true}, api.QueueChange{}
+	cmd := &cobra.Command{
+		Use: "limit QUEUE", Short: "Limit how much of a queue is performed",
+		Example: `  swrun queue limit gpu --concurrency 4
+  swrun queue limit mail --rate 100/1m
+  swrun queue limit gpu --concurrency none --rate none`,
+		Args: exactly("a queue"), RunE: verb(func(args []string) error {
+			if change.Concurrency == "" && change.Rate == "" {
+				return usagef("for example --concurrency 4, or --rate 100/1m", "say which limit")
+			}
+			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) {
+				return o.control().LimitQueue(ctx, args[0], change)
+			})
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	flags := cmd.Flags()
+	flags.StringVar(&change.Concurrency, "concurrency", "", "so many are performed at a time, in all workers together; none for any number")
+	flags.StringVar(&change.Rate, "rate", "", "so many begin within any time of that length, for example 100/1m; none for any number")
+	flags.StringVar(&change.Reason, "reason", "", "why; it is kept with the limit")
+	return cmd
+}
+
+func pauseQueue(ctx context.Context, o *operation, name, reason string) (api.Queue, error) {
+	return o.control().PauseQueue(ctx, name, reason)
+}
+
+func resumeQueue(ctx context.Context, o *operation, name, reason string) (api.Queue, error) {
+	return o.control().ResumeQueue(ctx, name, reason)
+}
+
+func (p *program) queueChange(use, short, example string, change func(context.Context, *operation, string, string) (api.Queue, error)) *cobra.Command {
+	f, reason := &operateFlags{makes: true}, ""
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: exactly("a queue"), RunE: verb(func(args []string) error {
+			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) { return change(ctx, o, args[0], reason) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; describe shows it")
+	return cmd
+}
+
+// changeQueue changes a queue, and prints it.
+func (p *program) changeQueue(f *operateFlags, change func(context.Context, *operation) (api.Queue, error)) error {
+	return p.operate(f, func(ctx context.Context, o *operation) error {
+		q, err := change(p.attributed(ctx), o)
+		var wrong *queue.Error
+		if errors.As(err, &wrong) {
+			return usagef("swrun queue --help", "%s", wrong.Error())
+		}
+		if err != nil {
+			return err
+		}
+		if o.flags.output != "human" {
+			return o.print(q)
+		}
+		return o.printQueues([]api.Queue{q})
+	})
+}
+
+func (o *operation) printQueues(all []api.Queue) error {
+	switch o.flags.output {
+	case "name":
+		for _, q := range all {
+			fmt.Fprintln(o.out, q.Name)
+		}
+		return nil
+	case "human":
+		return o.queueTable(all)
+	}
+	return o.print(all)
+}
+
+func (o *operation) queueTable(all []api.Queue) error {
+	table := terminal.NewTable(o.out, "QUEUE", "WAITING", "OLDEST", "PERFORMING", "LIMIT", "WORKERS", "POLLED")
+	for _, q := range all {
+		oldest := "-"
+		if q.OldestAgeSeconds > 0 {
+			oldest = terminal.Elapsed(time.Duration(q.OldestAgeSeconds * float64(time.Second)))
+		}
+		table.Row(q.Name, queueWaiting(q), oldest, fmt.Sprint(q.Performing), o.queueLimits(q), fmt.Sprint(len(q.Workers)), o.queuePolled(q))
+	}
+	return table.Flush()
+}
+
+func queueWaiting(q api.Queue) string {
+	var all []string
+	if q.Activities > 0 {
+		noun := "activities"
+		if q.Activities == 1 {
+			noun = "activity"
+		}
+		all = append(all, fmt.Sprintf("%d %s", q.Activities, noun))
+	}
+	if q.Runs > 0 {
+		all = append(all, terminal.Counted(q.Runs, "run"))
+	}
+	return cmp.Or(strings.Join(all, ", "), "-")
+}
+
+func (o *operation) queueLimits(q api.Queue) string {
+	var all []string
+	if q.Concurrency > 0 {
+		all = append(all, fmt.Sprintf("%d at a time", q.Concurrency))
+	}
+	if q.Rate != "" {
+		all = append(all, q.Rate)
+	}
+	text := cmp.Or(strings.Join(all, ", "), "-")
+	if p := q.Paused; p != nil {
+		text = "paused for " + o.ago(p.At)
+		if p.Actor != "" {
+			text += " by " + p.Actor
+		}
+		if p.Reason != "" {
+			text += " (" + shorten.To(p.Reason, maxGrant) + ")"
+		}
+		if len(all) > 0 {
+			text += "; " + strings.Join(all, ", ")
+		}
+	}
+	return terminal.Printable(text)
+}
+
+// queuePolled says who has polled the queue last, and when.
+func (o *operation) queuePolled(q api.Queue) string {
+	if len(q.Pollers) == 0 {
+		if q.Unpolled {
+			return "never"
+		}
+		return "-"
+	}
+	last := q.Pollers[0]
+	text := o.ago(last.SeenAt) + " ago"
+	if last.Worker != "" {
+		text += " by " + terminal.Printable(last.Worker)
+	}
+	if q.Unpolled {
+		text += ", by nobody since"
+	}
+	return text
+}

@@ -1,0 +1,70 @@
+package control
+
+import (
+	"context"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/queue"
+)
+
+// Queues returns the task queues in which something waits, or that somebody takes, polls, has limited or paused.
+func (c *Control) Queues(ctx context.Context) ([]api.Queue, error) {
+	workers, err := c.store.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := queue.States(ctx, c.store, workers)
+	if err != nil {
+		return nil, err
+	}
+	all := []api.Queue{}
+	for n := range found {
+		all = append(all, api.NewQueue(&found[n]))
+	}
+	return all, nil
+}
+
+// LimitQueue changes the limits of a queue, and returns it as Queues would.
+func (c *Control) LimitQueue(ctx context.Context, name string, change api.QueueChange) (api.Queue, error) {
+	return c.changeQueue(ctx, name, change.Reason, func(r *queue.Rules) error {
+		if change.Concurrency != "" {
+			if err := r.SetConcurrency(change.Concurrency); err != nil {
+				return err
+			}
+		}
+		if change.Rate != "" {
+			return r.SetRate(change.Rate)
+		}
+		return nil
+	})
+}
+
+// PauseQueue has nothing of a queue begin any more.
+func (c *Control) PauseQueue(ctx context.Context, name, reason string) (api.Queue, error) {
+	d := c.decision(ctx, reason)
+	return c.changeQueue(ctx, name, reason, func(r *queue.Rules) error { r.Pause(d); return nil })
+}
+
+// ResumeQueue ends the pause of a queue.
+func (c *Control) ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error) {
+	return c.changeQueue(ctx, name, reason, func(r *queue.Rules) error { r.Resume(); return nil })
+}
+
+func (c *Control) decision(ctx context.Context, reason string) queue.Decision {
+	return queue.Decision{At: c.now().UTC(), Actor: client.Actor(ctx), Reason: reason}
+}
+
+func (c *Control) changeQueue(ctx context.Context, name, reason string, change func(*queue.Rules) error) (api.Queue, error) {
+	rules, err := queue.Change(ctx, c.store, name, c.decision(ctx, reason), change)
+	if err != nil {
+		return api.Queue{}, err
+	}
+	all, err := c.Queues(ctx)
+	for _, q := range all {
+		if q.Name == name {
+			return q, err
+		}
+	}
+	return api.NewQueue(&queue.State{Name: name, Rules: rules}), err
+}

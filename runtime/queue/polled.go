@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Polled is who has asked for activities of a queue, by name, and when last. An outside worker without a name has an empty one.
+type Polled map[string]time.Time
+
+// Last returns when somebody has asked last; zero for never.
+func (p Polled) Last() (at time.Time) {
+	for _, t := range p {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+const (
+	// polledKey is the key under which the registry keeps who has polled which queues.
+	polledKey = "polled"
+	// NoteEvery is how often a server notes who has polled, if anybody has, and UnpolledAfter how long a queue is polled after that.
+	NoteEvery     = 10 * time.Second
+	UnpolledAfter = 3 * NoteEvery
+	// So much is kept: the rest is what was polled longest ago.
+	maxPolled, maxPollers, maxPollerName = 500, 10, 64
+	// keptFor is how long it is kept.
+	keptFor = 30 * 24 * time.Hour
+)
+
+// NotePolls notes that outside workers have polled queues until now: their names, by queue.
+func NotePolls(ctx context.Context, r store.Registry, by map[string][]string) error {
+	for range maxAttempts {
+		all, found, err := polled(ctx, r)
+		if err != nil {
+			return err
+		}
+		for name, workers := range by {
+			if all[name] == nil {
+				all[name] = Polled{}
+			}
+			for _, worker := range workers {
+				all[name][shorten.To(worker, maxPollerName)] = found.At
+			}
+		}
+		trim(all, found.At)
+		data, err := json.Marshal(all)
+		if err != nil {
+			return err
+		}
+		_, err = r.Register(ctx, store.Registration{Kind: store.RegistryQueues, Key: polledKey, Value: data, Version: found.Version})
+		if store.RefusedAs(err) != store.Conflict {
+			return err
+		}
+	}
+	return nil // others note theirs all the time; the next note has these too
+}
+
+// trim drops what was long ago, and what is too much.
+func trim(all map[string]Polled, now time.Time) {
+	latest := func(times Polled, most int) {
+		names := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return times[b].Compare(times[a]) })
+		for n, name := range names {
+			if n >= most || now.Sub(times[name]) > keptFor {
+				delete(times, name)
+			}
+		}
+	}
+	last := Polled{}
+	for name, workers := range all {
+		latest(workers, maxPollers)
+		last[name] = workers.Last()
+	}
+	latest(last, maxPolled)
+	maps.DeleteFunc(all, func(name string, _ Polled) bool { return last[name].IsZero() })
+}
+
+// AllPolled returns who has polled which queues, by queue, and the time of the store.
+func AllPolled(ctx context.Context, r store.Registry) (map[string]Polled, time.Time, error) {
+	all, found, err := polled(ctx, r)
+	return all, found.At, err
+}
+
+func polled(ctx context.Context, r store.Registry) (all map[string]Polled, found store.Registered, err error) {
+	all = map[string]Polled{}
+	found, err = r.Registered(ctx, store.RegistryQueues, polledKey)
+	var refusal *store.Refusal
+	if errors.As(err, &refusal) && refusal.Code == store.NoSuch {
+		return all, store.Registered{At: refusal.At}, nil
+	}
+	if err != nil {
+		return nil, found, fmt.Errorf("read who has polled which queues: %w", err)
+	}
+	if err := json.Unmarshal(found.Value, &all); err != nil {
+		return nil, found, store.Refuse(store.Corrupt, time.Time{}, "%s: %s", store.RegistryQueues.EntryName(found.Key), err)
+	}
+	return all, found, nil
+}
