@@ -161,6 +161,20 @@ func (e *Engine) Deploy(ctx context.Context, all ...*Document) error {
 	return e.deploy(ctx, made)
 }
 
+// CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing: which there are of other versions,
+// and which of them could migrate to it (Run.Migrate). A *DeployedError says that another document has its name and version.
+func (e *Engine) CheckRuns(ctx context.Context, d *Document) (client.InFlight, error) {
+	made, err := d.definition(e.env)
+	if err != nil {
+		return client.InFlight{}, err
+	}
+	found, err := e.client.CheckRuns(ctx, made, nil)
+	if store.RefusedAs(err) == store.Conflict {
+		err = &DeployedError{found.To.Workflow.String(), err}
+	}
+	return found, err
+}
+
 func (e *Engine) deploy(ctx context.Context, all []definition.Definition) error {
 	for _, d := range all {
 		reference, err := e.client.Deploy(ctx, d)

@@ -74,5 +74,10 @@ func (r *Run) Fork(ctx context.Context, o client.ForkOptions) (client.Forked, er
 	return r.engine.client.Fork(ctx, r.Instance, o)
 }
 
+// Migrate has the run go on with another version of its workflow. See client.Client.Migrate.
+func (r *Run) Migrate(ctx context.Context, m client.Migration) (client.Migrated, error) {
+	return r.engine.client.Migrate(ctx, r.Instance, m)
+}
+
 // Delete removes a run that has ended, with its history. Any other run is refused as a store.Conflict.
 func (r *Run) Delete(ctx context.Context) error { return r.engine.client.Delete(ctx, r.Instance) }

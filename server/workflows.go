@@ -54,6 +54,15 @@ func (s *Server) workflowRoutes() {
 		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
 		Responses: map[string]*huma.Response{"200": {Description: "It is deployed already", Content: map[string]*huma.MediaType{typeJSON: {Schema: schemaOf[api.DeployedWorkflow](s)}}}},
 	}, s.putWorkflow)
+	route(s, RoleAuthor, huma.Operation{
+		OperationID: "checkRuns", Method: http.MethodPost, Path: namePattern + "/{version}/check-runs", Tags: []string{"workflows"}, Metadata: map[string]any{unaudited: true},
+		Summary:      "What becomes of the runs in progress if a document is deployed",
+		Description:  "The body is the document, as it would be deployed; nothing is changed. The runs of other versions go on with what they have: the answer says how many there are, how many could migrate, and why the others could not.",
+		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
+	}, func(ctx context.Context, in *putInput) (*deploymentAnswer, error) {
+		checked, err := s.control.CheckRunsOf(ctx, in.reference(), in.RawBody)
+		return &deploymentAnswer{checked}, err
+	})
 	route(s, RoleOperator, huma.Operation{
 		OperationID: "deleteWorkflow", Method: http.MethodDelete, Path: namePattern + "/{version}", Tags: []string{"workflows"},
 		Summary:     "Delete a version of a workflow of which no run is in progress",
@@ -174,6 +183,8 @@ type deployedAnswer struct {
 	Location string `header:"Location"`
 	Body     api.DeployedWorkflow
 }
+
+type deploymentAnswer struct{ Body api.Deployment }
 
 type validateInput struct{ RawBody []byte }
 

@@ -4,32 +4,102 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/terminal"
 )
 
+// deployFlags say what deploy does besides.
+type deployFlags struct{ checkRuns, dryRun bool }
+
 func (p *program) deployCommand() *cobra.Command {
-	f := &operateFlags{}
+	f, d := &operateFlags{}, deployFlags{}
 	cmd := &cobra.Command{
 		Use: "deploy DOC...", Short: "Make documents known to a store, so that they can be started by name",
-		Example: "  swrun deploy order.yaml payment.yaml --store redis://localhost:6379",
+		Example: `  swrun deploy order.yaml payment.yaml --store redis://localhost:6379
+  swrun deploy order.yaml --check-runs --dry-run`,
 		Long: `A document is deployed under its namespace, name and version, with the external resources that it needs, and never
-changes afterwards: deploying another document under the same three is refused (exit 6).`,
+changes afterwards: deploying another document under the same three is refused (exit 6). Runs in progress of other versions go on with what
+they have. --check-runs tells how many there are, how many swrun migrate could have go on with the document as they stand now, and why not
+the others; with --dry-run, exit 13 says that there are such others.`,
 		Args: atLeastOne("a document"), ValidArgsFunction: documentArgs, RunE: verb(func(args []string) error {
+			if d.dryRun && !d.checkRuns {
+				return usagef("swrun validate checks documents alone", "--dry-run is for --check-runs")
+			}
 			all, err := p.readDocuments(args)
 			if err != nil {
 				return err
 			}
-			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deploy(ctx, all) })
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.deployAll(ctx, all, d) })
 		}),
 	}
-	f.add(cmd)
+	f.add(cmd, "human", "json", "yaml")
+	cmd.Flags().BoolVar(&d.checkRuns, "check-runs", false, "tell what becomes of runs in progress")
+	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --check-runs: deploy nothing")
 	f.makes = true
 	return cmd
+}
+
+// deployAll deploys documents, and says before what becomes of runs in progress if that is asked for.
+func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f deployFlags) error {
+	reports := make([]api.Deployment, len(all))
+	for n, d := range all {
+		if !f.checkRuns {
+			continue
+		}
+		var err error
+		if reports[n], err = o.control().CheckRuns(ctx, d); err != nil {
+			return o.deployFailure(all, err)
+		}
+		o.printInFlight(reports[n])
+	}
+	if !f.dryRun {
+		if err := o.deploy(ctx, all); err != nil {
+			return err
+		}
+	}
+	if o.flags.output != "human" {
+		for n, d := range all {
+			reports[n].Workflow, reports[n].Deployed = d.String(), reports[n].Deployed || !f.dryRun
+		}
+		if err := o.print(reports); err != nil {
+			return err
+		}
+	}
+	unfit := func(r api.Deployment) bool { return r.Runs != nil && r.Runs.Migrate < r.Runs.Count }
+	if f.dryRun && slices.ContainsFunc(reports, unfit) {
+		return &exitError{code: exitFindings}
+	}
+	return nil
+}
+
+// printInFlight prints what becomes of runs in progress.
+func (o *operation) printInFlight(r api.Deployment) {
+	if o.flags.output != "human" {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s in progress of other versions", r.Workflow, terminal.Counted(r.Runs.Count, "run"))
+	for n, v := range r.Runs.Versions {
+		fmt.Fprintf(&b, "%s%s (%d)", map[bool]string{true: ": ", false: ", "}[n == 0], v.Value, v.Count)
+	}
+	if b.WriteString("\n"); r.Runs.Count > 0 {
+		fmt.Fprintf(&b, "  %d can migrate\n", r.Runs.Migrate)
+	}
+	for _, x := range r.Runs.Refused {
+		more := ""
+		if x.Count > len(x.Examples) {
+			more = ", ..."
+		}
+		fmt.Fprintf(&b, "  %d cannot: %s (%s%s)\n", x.Count, x.Reason, strings.Join(x.Examples, ", "), more)
+	}
+	fmt.Fprint(o.out, o.outStyle().Text(b.String()))
 }
 
 // readDocuments reads documents, and prints what is wrong with each; if one of them is faulty, none is deployed.
@@ -49,20 +119,32 @@ func (p *program) readDocuments(names []string) ([]*swrun.Document, error) {
 
 func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
 	err := o.engine.Deploy(ctx, all...)
+	var other *swrun.DeployedError
+	if err != nil && !errors.As(err, &other) {
+		return o.deployFailure(all, err)
+	}
+	for _, d := range all {
+		if other != nil && d.String() == other.Workflow {
+			return o.deployFailure(all, err)
+		}
+		if o.flags.output == "human" {
+			fmt.Fprintf(o.out, "%s deployed\n", d)
+		}
+	}
+	return o.warn(false, all...)
+}
+
+// deployFailure returns why documents are not deployed.
+func (o *operation) deployFailure(all []*swrun.Document, err error) error {
 	var found dsl.Diagnostics
 	if errors.As(err, &found) { // with their resources
 		n := slices.IndexFunc(all, func(d *swrun.Document) bool { return d.File == found[0].File })
 		return o.reportFailure("human", invalidated(all[n], err))
 	}
 	var other *swrun.DeployedError
-	if err != nil && !errors.As(err, &other) {
+	if !errors.As(err, &other) {
 		return err
 	}
-	for _, d := range all {
-		if other != nil && d.String() == other.Workflow {
-			return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + d.File + " a new version"}
-		}
-		fmt.Fprintf(o.out, "%s deployed\n", d)
-	}
-	return o.warn(false, all...)
+	n := slices.IndexFunc(all, func(d *swrun.Document) bool { return d.String() == other.Workflow })
+	return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + all[n].File + " a new version"}
 }

@@ -54,7 +54,7 @@ func exitCodes() []exitCode {
 		{exitUnsupported, "valid, but not run by this build", "The document is valid, and uses what this build of swrun cannot run: SW801 says what. Nothing has run."},
 		{exitFaulted, "faulted", "The run has ended with an error that nothing in it caught."},
 		{exitCancelled, "cancelled", "The run was cancelled or terminated."},
-		{exitFindings, "findings (--strict, --check)", "lint --strict has found a warning, or fmt --check a file that is not formatted."},
+		{exitFindings, "findings (--strict, --check, --check-runs)", "lint --strict has found a warning, fmt --check a file that is not formatted, or deploy --check-runs --dry-run a run that could not migrate."},
 		{exitTimeout, "timed out", "The run has ended with a timeout that nothing in it caught."},
 		{exitInterrupt, "interrupted by Ctrl-C", "A signal ended the command. A run with --id is kept, and goes on when it is run again."},
 		{exitTerminate, "interrupted by SIGTERM", "A signal ended the command. A run with --id is kept, and goes on when it is run again."},

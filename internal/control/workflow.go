@@ -33,12 +33,9 @@ func (c *Control) Validate(text []byte) api.Findings {
 
 // Deploy deploys a document, which must be called as r says; again says that the same document was deployed already.
 func (c *Control) Deploy(ctx context.Context, r definition.Reference, text []byte) (w api.DeployedWorkflow, again bool, err error) {
-	d := sent(text)
-	if err := d.Err(); err != nil {
+	d, err := sentAs(r, text)
+	if err != nil {
 		return w, false, err
-	}
-	if d.String() != r.String() {
-		return w, false, &client.OptionError{Field: "document", Detail: fmt.Sprintf("is %s, and was sent as %s", d, r)}
 	}
 	_, before, err := definition.Resolve(ctx, c.store, r)
 	if err != nil && store.RefusedAs(err) != store.NoSuch {
@@ -51,6 +48,33 @@ func (c *Control) Deploy(ctx context.Context, r definition.Reference, text []byt
 		w.Diagnostics = api.Diagnostics(d.Diagnostics)
 	}
 	return w, before == w.Definition, err
+}
+
+// CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing.
+func (c *Control) CheckRuns(ctx context.Context, d *swrun.Document) (api.Deployment, error) {
+	found, err := c.engine.CheckRuns(ctx, d)
+	return api.NewDeployment(found), err
+}
+
+// CheckRunsOf is CheckRuns for the text of a document, which must be called as r says.
+func (c *Control) CheckRunsOf(ctx context.Context, r definition.Reference, text []byte) (api.Deployment, error) {
+	d, err := sentAs(r, text)
+	if err != nil {
+		return api.Deployment{}, err
+	}
+	return c.CheckRuns(ctx, d)
+}
+
+// sentAs returns the document of a text that was sent, which must be called as r says.
+func sentAs(r definition.Reference, text []byte) (*swrun.Document, error) {
+	d := sent(text)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if d.String() != r.String() {
+		return nil, &client.OptionError{Field: "document", Detail: fmt.Sprintf("is %s, and was sent as %s", d, r)}
+	}
+	return d, nil
 }
 
 // Deployed returns a version of a workflow as it is deployed; definition.Latest stands for the latest.

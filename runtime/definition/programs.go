@@ -49,6 +49,9 @@ func (p *Programs) Program(ctx context.Context, digest string) (*interpreter.Pro
 	}
 }
 
+// Compile returns the program of a definition that need not be stored.
+func (p *Programs) Compile(d Definition) (*interpreter.Program, error) { return p.compile(d) }
+
 func (p *Programs) compilation(ctx context.Context, digest string) *compilation {
 	p.mu.Lock()
 	defer p.mu.Unlock()

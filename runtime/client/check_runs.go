@@ -1,0 +1,142 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/filter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// InFlight is what becomes of the runs in progress if a definition is deployed: they go on with what they have, and some can migrate to it.
+type InFlight struct {
+	To       execution.Pinned
+	Deployed bool // exactly this is deployed already
+	Runs     int  // that have not ended, and have another definition of the workflow
+	Ready    int  // that can migrate as they stand now
+	Refused  []Obstacle
+	Versions []Group // of the runs, the most runs first
+}
+
+// Obstacle is why some runs cannot migrate.
+type Obstacle struct {
+	Reason   string
+	Runs     int
+	Examples []store.Instance // the first of them
+}
+
+// maxExamples is how many runs are named for each obstacle.
+const maxExamples = 5
+
+// CheckRuns finds out which runs in progress could migrate to a definition, and changes nothing. Another definition that is deployed under
+// its name and version is refused as a Conflict.
+func (c *Client) CheckRuns(ctx context.Context, d definition.Definition, pointers interpreter.PointerMap) (r InFlight, err error) {
+	if r.To.Workflow, err = d.Reference(); err != nil {
+		return r, err
+	}
+	r.To.Definition = d.Digest()
+	_, deployed, err := definition.Resolve(ctx, c.store, r.To.Workflow)
+	switch {
+	case store.RefusedAs(err) == store.NoSuch:
+	case err != nil:
+		return r, err
+	case deployed != r.To.Definition:
+		return r, &store.Refusal{Code: store.Conflict, Detail: "workflow " + r.To.Workflow.String(), Reason: "is deployed already, and is another document"}
+	default:
+		r.Deployed = true
+	}
+	to, err := c.programs.Compile(d)
+	if err != nil {
+		return r, err
+	}
+	runs, err := c.inFlight(ctx, &r)
+	if err != nil {
+		return r, err
+	}
+	return r, c.checkAll(ctx, runs, &r, func(d *Description) error { return d.moves(r.To, to, pointers) })
+}
+
+// inFlight returns the runs that have not ended of other definitions of a workflow, and counts them by their versions.
+func (c *Client) inFlight(ctx context.Context, r *InFlight) (runs []store.Instance, err error) {
+	of, err := filter.Equal("workflow", r.To.Workflow.Namespace+"/"+r.To.Workflow.Name)
+	if err != nil {
+		return nil, err
+	}
+	versions := map[string]int{}
+	err = c.Each(ctx, of, func(run *filter.Run) bool {
+		if !run.Lifecycle.Status.Final() && run.Invocation.Definition != r.To.Definition {
+			runs = append(runs, run.Instance)
+			versions[run.Invocation.Workflow.Version]++
+		}
+		return true
+	})
+	for version, n := range versions {
+		r.Versions = append(r.Versions, Group{version, n})
+	}
+	slices.SortFunc(r.Versions, func(a, b Group) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Value, b.Value)) })
+	return runs, err
+}
+
+// checkAll counts what a check says of each run. One that ends meanwhile does not count any more.
+func (c *Client) checkAll(ctx context.Context, runs []store.Instance, r *InFlight, check func(*Description) error) error {
+	ended := errors.New("it has ended")
+	refused := ForEach(runs, func(i store.Instance) error {
+		d, err := c.standing(ctx, i)
+		switch {
+		case store.RefusedAs(err) == store.NoSuch || err == nil && d.Lifecycle.Status.Final():
+			return ended
+		case err != nil:
+			return err
+		}
+		return check(d)
+	})
+	obstacles := map[string]*Obstacle{}
+	for n, err := range refused {
+		var refusal *store.Refusal
+		switch {
+		case errors.Is(err, ended):
+			continue
+		case err == nil:
+			r.Ready++
+		case errors.As(err, &refusal) && refusal.Code == store.Conflict:
+			if obstacles[refusal.Reason] == nil {
+				obstacles[refusal.Reason] = &Obstacle{Reason: refusal.Reason}
+			}
+			o := obstacles[refusal.Reason]
+			if o.Runs++; len(o.Examples) < maxExamples {
+				o.Examples = append(o.Examples, runs[n])
+			}
+		default:
+			return err
+		}
+		r.Runs++
+	}
+	for _, o := range obstacles {
+		r.Refused = append(r.Refused, *o)
+	}
+	slices.SortFunc(r.Refused, func(a, b Obstacle) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Reason, b.Reason)) })
+	return nil
+}
+
+// standing returns where a run stands, and nothing else of its description.
+func (c *Client) standing(ctx context.Context, i store.Instance) (*Description, error) {
+	l, err := c.store.Load(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	info, err := execution.ParseInvocation(l.Invocation)
+	if err != nil {
+		return nil, err
+	}
+	d := &Description{Instance: i, Lifecycle: l.Lifecycle, Invocation: info, State: info.NewState(i)}
+	if d.Program, err = c.programs.Program(ctx, info.Definition); err != nil || l.State.Head == nil {
+		return d, err
+	}
+	d.State, err = interpreter.Restore(nil, d.State, info.Input.V, l.State)
+	return d, err
+}
