@@ -47,6 +47,11 @@ func (s *Server) workflowRoutes() {
 	}), func(ctx context.Context, in *VersionPath) (*workflowAnswer, error) {
 		return s.getWorkflow(ctx, in.reference(), in.Accept)
 	})
+	s.deployRoutes()
+}
+
+// deployRoutes serves what checks, deploys and deletes documents.
+func (s *Server) deployRoutes() {
 	route(s, RoleAuthor, huma.Operation{
 		OperationID: "putWorkflow", Method: http.MethodPut, Path: namePattern + "/{version}", Tags: []string{"workflows"}, DefaultStatus: http.StatusCreated,
 		Summary:      "Deploy a document",
