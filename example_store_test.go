@@ -81,6 +81,12 @@ func ExampleRun() {
 	_, err = run.Fork(ctx, client.ForkOptions{})
 	fmt.Println(store.RefusedAs(err)) // it has not failed
 
+	next, _ := swrun.Parse("nap.yaml", []byte(strings.Replace(nap, "1.0.0", "1.1.0", 1)))
+	found, err := engine.CheckRuns(ctx, next)
+	fmt.Println(found.Runs, found.Ready, err)
+	_, err = run.Migrate(ctx, client.Migration{To: "1.1.0"})
+	fmt.Println(store.RefusedAs(err)) // which is not deployed
+
 	working, leave := context.WithCancel(ctx)
 	worked := make(chan error)
 	go func() { worked <- engine.WorkOn(working, run) }()
@@ -101,6 +107,8 @@ func ExampleRun() {
 	// CONFLICT
 	// CONFLICT
 	// CONFLICT
+	// 1 0 <nil>
+	// NO_SUCH
 	// cancelled the run was cancelled: enough
 	// <nil>
 	// workflow.cancelled <nil> <nil>
