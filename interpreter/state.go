@@ -241,6 +241,14 @@ func (s *State) Size() int {
 // Awaits reports whether a task still waits for an effect.
 func (s *State) Awaits(id EffectID) bool { return s.taskAwaiting(id) != nil }
 
+// Attempt returns the number of the attempt at an effect that the run knows of; 0 if nothing waits for the effect.
+func (s *State) Attempt(id EffectID) int {
+	if f := s.taskAwaiting(id); f != nil {
+		return f.Effect.Attempt
+	}
+	return 0
+}
+
 // taskAwaiting returns the frame of the task that waits for an effect, or nil.
 func (s *State) taskAwaiting(id EffectID) *taskFrame {
 	for f := range s.tasks() {

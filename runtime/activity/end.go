@@ -154,9 +154,10 @@ func ended(id store.ActivityID, m inbox.Message, before time.Time) outcome {
 
 // Direct is an operation on an activity that whoever holds its run stores with the run, or that no store keeps.
 type Direct struct {
-	To     *store.Activity   // what the activity is then; nil if it has ended
-	Told   interpreter.Event // what its run is told; nil for nothing
-	Before time.Time         // that must not have come when it is stored; zero for any time
+	To      *store.Activity   // what the activity is then; nil if it has ended
+	Told    interpreter.Event // what its run is told; nil for nothing
+	Attempt int               // that it is about
+	Before  time.Time         // that must not have come when it is stored; zero for any time
 }
 
 // Do makes an operation happen on an activity, without a store. Its error is a refusal, or that the record cannot be read.
@@ -165,11 +166,12 @@ func Do(op Operation, id store.ActivityID, r *store.Activity, now time.Time) (Di
 	if err != nil {
 		return Direct{}, err
 	}
+	attempt := a.Attempt
 	o, code := op.apply(id, a, now)
 	if code != "" {
 		return Direct{}, store.Refuse(code, now, "activity %s", id)
 	}
-	d := Direct{To: r, Before: o.before}
+	d := Direct{To: r, Attempt: attempt, Before: o.before}
 	if !o.same {
 		d.To, err = o.record()
 	}

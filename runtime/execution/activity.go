@@ -98,7 +98,8 @@ func (x *Execution) Reported(all ...*Report) {
 	x.advance()
 }
 
-// read returns the event of which a report tells. A report is refused that the owner cannot decide about.
+// read returns the event of which a report tells. A report is refused that the owner cannot decide about, or that would overtake what the
+// store has of an earlier attempt and the run has not read yet.
 func (x *Execution) read(r *Report) (ev reported, ok bool) {
 	queue, awaited := x.activities[r.Effect]
 	if !awaited || x.program == nil || x.actions.Load != "" || x.actions.Commit != nil || x.actions.Reload || x.actions.Done || x.quarantined() {
@@ -106,7 +107,7 @@ func (x *Execution) read(r *Report) (ev reported, ok bool) {
 	}
 	id := store.ActivityID{Run: x.instance, Effect: r.Effect}
 	done, err := activity.Do(r.Operation, id, r.Activity, x.Clock())
-	if err != nil || done.Told == nil || slices.ContainsFunc(x.queue, isReportOf(r.Effect)) {
+	if err != nil || done.Told == nil || done.Attempt != x.state.Attempt(r.Effect) || slices.ContainsFunc(x.queue, isReportOf(r.Effect)) {
 		return ev, false
 	}
 	change := store.ActivityChange{Effect: r.Effect, Queue: queue, From: r.Activity, To: done.To, Once: r.Operation.Once(id)}
