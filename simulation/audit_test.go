@@ -35,6 +35,9 @@ func (w *world) audit() {
 		}
 		w.auditIndexes(p)
 	}
+	if w.kind == outside {
+		w.auditLeft()
+	}
 	for parent, n := range children {
 		if n > 1 {
 			w.problem("I18: %s has %d children instead of one", parent, n)
@@ -193,6 +196,7 @@ func (w *world) auditInstance(item store.Listed) {
 	}
 	w.auditEvents(i, item.Lifecycle, entries)
 	w.auditEffects(i, entries)
+	w.auditAttempts(i, entries)
 	w.auditTimes(i, entries)
 	w.auditState(item, entries)
 }
@@ -264,6 +268,8 @@ func (w *world) auditTimes(i store.Instance, entries []client.HistoryEntry) {
 				if !r.Until.IsZero() {
 					deadlines[r.Path] = r.Until
 				}
+			case interpreter.TaskDeadlineSet:
+				deadlines[r.Path] = r.Until
 			case interpreter.TaskWaiting:
 				waits[r.Path] = r.Until
 			case interpreter.TaskCompleted:

@@ -24,6 +24,7 @@ type executor struct {
 	slotted    bool
 	performing map[interpreter.EffectID]bool
 	ended      []interpreter.Finished
+	reports    []*report
 	gone       bool
 	calling    time.Time
 }
@@ -32,6 +33,9 @@ type executor struct {
 func (o *owner) newExecutor(c *store.Claimed, slotted bool) *executor {
 	config := execution.Config{
 		Clock: o.estimate, LoadWithin: time.Second, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond, Idle: o.slots == 0,
+	}
+	if o.w.kind == outside {
+		config.Has, config.Patience = o.has, &execution.Patience{Room: func() bool { return true }}
 	}
 	made, err := execution.New(config, c)
 	if err != nil {
@@ -75,6 +79,8 @@ func (o *owner) act(x *executor) {
 			ev := x.ended[0]
 			x.ended = x.ended[1:]
 			x.Finished(ev)
+		case len(x.reports) > 0:
+			x.takeReports()
 		default:
 			o.callAt(x, a.CallAt)
 			return
@@ -127,6 +133,7 @@ func (o *owner) takeSlot(x *executor) bool {
 
 func (o *owner) drop(x *executor, why error) {
 	x.gone = true
+	x.refuseReports()
 	if why != nil && !x.revoked {
 		o.leases.Failed(o.partition(x), x.Instance(), x, o.now())
 	} else {

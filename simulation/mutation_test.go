@@ -39,11 +39,40 @@ func mutations() []mutation {
 	}
 }
 
+// outsideMutations are those that worlds with outside workers have to find.
+func outsideMutations() []mutation {
+	return []mutation{
+		{"a superseded attempt counts", "activity/transition.go", "!a.Taken() || a.Nonce != nonce", "!a.Taken()", 0},
+		{"the next attempt does not wait", "activity/end.go", "now.Add(a.delay())", "now", 0},
+		{"a heartbeat prolongs nothing", "activity/transition.go", "	a.HeartbeatAt = now\n", "", 0},
+		{"progress is not handed on", "activity/end.go", "	a.Attempt++\n", "	a.Attempt++\n	a.Progress = nil\n", 0},
+		{"attempts are not counted", "activity/end.go", "	a.Attempt++\n", "", 0},
+		{"an attempt too many", "activity/end.go", "a.Attempt >= a.Retry.MaxAttempts", "a.Attempt > a.Retry.MaxAttempts", 0},
+		{"each attempt has all the time", "activity/end.go", "	a.Attempt++\n", "	a.Attempt++\n	a.ScheduledAt = now\n", 0},
+		{"an attempt waits for a worker since the first", "activity/activity.go", "a.Timeouts.ScheduleToStart, a.Available", "a.Timeouts.ScheduleToStart, a.ScheduledAt", 0},
+		{"a failure that is final is tried again", "activity/end.go", "final := f.NonRetryable || a.isNonRetryable(err)", "final := a.isNonRetryable(err)", 0},
+		{"an activity that nobody waits for stays", "execution/activity.go", "		x.batch.activities = append(x.batch.activities, store.ActivityChange{Effect: id, Queue: queue})\n", "		_ = queue\n", 0},
+		{"a report overtakes the end of an earlier attempt", "execution/activity.go", "done.Attempt != x.state.Attempt(r.Effect) || ", "", 0},
+		{"a direct report may be late", "execution/activity.go", "!r.before.IsZero()", "false", 0},
+		{"a report counts that was not stored", "execution/activity.go", "	for _, r := range x.batch.reports {\n		r.Answer(false)", "	for _, r := range x.batch.reports {\n		r.Answer(true)", 0},
+		{"a report that was accepted is refused", "kvstore/activity.go", "if change.Once != \"\" {", "if false {", 0},
+		{"what is taken stays in its queue", "kvstore/activity.go", "			p.unlist(id, old)\n", "			_ = old\n", 0},
+	}
+}
+
 // TestPlantedMutationsAreFound runs the seeds on code with a bug in it.
-func TestPlantedMutationsAreFound(t *testing.T) {
-	for _, m := range mutations() {
+func TestPlantedMutationsAreFound(t *testing.T) { findAll(t, "TestSeeds", mutations()) }
+
+// TestPlantedOutsideMutationsAreFound does so in worlds with outside workers.
+func TestPlantedOutsideMutationsAreFound(t *testing.T) {
+	findAll(t, "TestOutsideSeeds", outsideMutations())
+}
+
+func findAll(t *testing.T, seeds string, all []mutation) {
+	t.Helper()
+	for _, m := range all {
 		t.Run(m.name, func(t *testing.T) {
-			test := exec.Command("go", "test", "-overlay", m.overlay(t), "-run", "TestSeeds", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000", ".")
+			test := exec.Command("go", "test", "-overlay", m.overlay(t), "-run", "^"+seeds+"$", "-from", strconv.Itoa(max(m.from, 1)), "-seeds", "20000", ".")
 			said, err := test.CombinedOutput()
 			_, problem, found := strings.Cut(string(said), "PROBLEM ")
 			if err == nil || !found {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/lease"
+	"github.com/swrun/swrun/runtime/matching"
 )
 
 // owner does in the simulation what a worker.Worker does with goroutines: it claims runs, renews their leases, relays
@@ -22,6 +23,9 @@ type owner struct {
 	left      map[string]time.Duration // runs that are left to other owners, and until when
 	slots     int                      // none if it performs nothing
 	taken     int                      // of the slots
+	matcher   *matching.Matcher        // of its server
+	direct    *report                  // what the matcher has handed to it
+	down      bool                     // it has crashed
 	polling   bool
 	draining  bool // it is about to stop, and claims nothing more
 	leaving   bool // it gives up what is in flight
@@ -39,7 +43,8 @@ func (o *owner) boot() {
 	o.w.note("owner %d boots", o.n)
 	o.rate = 1 + o.w.knobs.skew*(2*o.w.rng.Float64()-1)
 	o.executors, o.left, o.clock = nil, map[string]time.Duration{}, lease.Clock{}
-	o.polling, o.draining, o.leaving = false, false, false
+	o.polling, o.draining, o.leaving, o.down = false, false, false, false
+	o.serve()
 	o.name = o.w.nonce()
 	o.leases = lease.New[*executor](lease.Config{Worker: o.name, Length: o.w.knobs.lease, Poll: pollEvery}, o.w.knobs.partitions)
 	o.slots, o.taken = o.w.knobs.slots[o.n], 0
@@ -76,6 +81,7 @@ func (o *owner) fate() {
 		w.note("owner %d crashes", o.n)
 		w.crashes++
 		o.life++
+		o.down = true
 		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "reboot", o.boot)
 		return
 	}

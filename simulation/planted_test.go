@@ -43,7 +43,7 @@ func planted() []bug {
 func TestPlantedBugsAreFound(t *testing.T) {
 	for _, b := range planted() {
 		t.Run(b.name, func(t *testing.T) {
-			found := search(b, 1, 20_000)
+			found := search(inside, b, 1, 20_000)
 			if found == nil {
 				t.Fatal("not found in 20,000 seeds")
 			}

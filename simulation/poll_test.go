@@ -36,6 +36,8 @@ func (o *owner) pollPartition(p int) {
 			o.clock.Update(work.At, o.now())
 			o.relay(p, work.Outbox)
 			o.promote(p, work)
+			o.expire(p, work.Activities)
+			o.claimNeeding(p, work)
 		}
 		o.pollPartition(p + 1)
 	})
@@ -52,7 +54,7 @@ func (o *owner) promote(p int, work store.Work) {
 }
 
 // claim takes runs; what is new comes with a slot each.
-func (o *owner) claim(p int, ready []store.Instance, slotted bool) {
+func (o *owner) claim(p int, ready []store.Instance, slotted bool, has ...store.Need) {
 	ready = slices.DeleteFunc(slices.Clone(ready), func(i store.Instance) bool { return !slotted && o.w.now < o.left[i.ID] })
 	if len(ready) == 0 || o.draining {
 		return
@@ -66,7 +68,7 @@ func (o *owner) claim(p int, ready []store.Instance, slotted bool) {
 	nonce, sent := o.w.nonce(), o.now()
 	var claimed []store.Claimed
 	o.call("claim", func() (err error) {
-		claimed, err = o.w.store.Claim(context.Background(), store.Claim{Partition: p, Instances: ready, Worker: o.name, Nonce: nonce, Lease: o.w.knobs.lease})
+		claimed, err = o.w.store.Claim(context.Background(), store.Claim{Partition: p, Instances: ready, Worker: o.name, Nonce: nonce, Lease: o.w.knobs.lease, Has: has})
 		o.w.leased(o.name, p, len(claimed) > 0)
 		return err
 	}, func(err error) {

@@ -10,16 +10,22 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 2000, "the last seed to play")
+	seeds = flag.Uint64("seeds", 2000/fewer, "the last seed to play")
 	from  = flag.Uint64("from", 1, "the first seed to play")
 	seed  = flag.Uint64("seed", 0, "play this one only")
-	trace = flag.Bool("trace", false, "with -seed: print everything that happens")
+	trace = flag.Bool("tell", false, "with -seed: print everything that happens")
 )
 
 // TestSeeds plays many small worlds in which everything goes wrong.
-func TestSeeds(t *testing.T) {
+func TestSeeds(t *testing.T) { playSeeds(t, inside) }
+
+// TestOutsideSeeds plays worlds with outside workers.
+func TestOutsideSeeds(t *testing.T) { playSeeds(t, outside) }
+
+func playSeeds(t *testing.T, of kind) {
+	t.Helper()
 	if *seed != 0 {
-		w := newWorld(*seed, bug{}, compiler())
+		w := newWorld(*seed, of, bug{}, compiler())
 		problems := w.play()
 		if *trace {
 			t.Logf("%+v\n%s", w.knobs, strings.Join(w.trace, "\n"))
@@ -29,19 +35,19 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
-	found := search(bug{}, *from, *seeds)
+	found := search(of, bug{}, *from, *seeds)
 	if found == nil {
 		return
 	}
 	tail := found.trace[max(0, len(found.trace)-60):]
-	t.Errorf("seed %d: %s\n%+v\n%s\nrepeat it: go test ./simulation -run TestSeeds -seed %d -trace -v",
-		found.seed, strings.Join(found.problems, "\n"), found.knobs, strings.Join(tail, "\n"), found.seed)
+	t.Errorf("seed %d: %s\n%+v\n%s\nrepeat it: go test ./simulation -run %s -seed %d -tell -v",
+		found.seed, strings.Join(found.problems, "\n"), found.knobs, strings.Join(tail, "\n"), t.Name(), found.seed)
 }
 
 // TestSameSeedSameWorld: a seed that is played again comes to the same, event by event.
 func TestSameSeedSameWorld(t *testing.T) {
 	for seed := uint64(1); seed <= 20; seed++ {
-		first, second := newWorld(seed, bug{}, compiler()), newWorld(seed, bug{}, compiler())
+		first, second := newWorld(seed, kind(seed%2), bug{}, compiler()), newWorld(seed, kind(seed%2), bug{}, compiler())
 		first.play()
 		second.play()
 		if a, b := strings.Join(first.trace, "\n"), strings.Join(second.trace, "\n"); a != b {
@@ -51,7 +57,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 }
 
 // search plays seeds on all processors and returns the first world in which something was wrong, or nil.
-func search(b bug, from, to uint64) (found *world) {
+func search(of kind, b bug, from, to uint64) (found *world) {
 	var next atomic.Uint64
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -60,7 +66,7 @@ func search(b bug, from, to uint64) (found *world) {
 		group.Go(func() {
 			compile := compiler()
 			for n := next.Add(1) - 1; n <= to; n = next.Add(1) - 1 {
-				w := newWorld(n, b, compile)
+				w := newWorld(n, of, b, compile)
 				if len(w.play()) > 0 {
 					mu.Lock()
 					if found == nil || w.seed < found.seed {

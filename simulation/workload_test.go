@@ -16,6 +16,7 @@ type workload struct {
 	reason string // why it is closed; empty for any
 	cancel bool   // it may be cancelled
 	pause  bool   // it may be suspended for a while
+	moves  bool   // its deadline may be moved
 }
 
 // run is one run of a workload.
@@ -37,8 +38,16 @@ const request = "{call: http, with: {method: get, endpoint: 'http://sim.test/"
 // documents are all workflows, also those that only others start. What has no end by itself does not keep a slot for ever:
 // others may need it to end it.
 func documents() []workload {
-	return append(workloads(), workload{name: "slow",
+	return append(append(workloads(), outsideWorkloads()...), workload{name: "slow",
 		body: "do: [{t: {try: [{a: " + request + "hang'}, timeout: {after: PT3S}}}], catch: {do: [{w: {wait: P1D}}]}}}]"})
+}
+
+// workloads returns those of a kind of world.
+func (k kind) workloads() []workload {
+	if k == outside {
+		return outsideWorkloads()
+	}
+	return workloads()
 }
 
 func workloads() []workload {

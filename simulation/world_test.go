@@ -21,6 +21,7 @@ import (
 // world is one simulated deployment.
 type world struct {
 	seed   uint64
+	kind   kind
 	rng    *rand.Rand
 	knobs  knobs
 	bug    bug
@@ -36,13 +37,14 @@ type world struct {
 	runs    []*run
 	compile func(definition.Definition) (*interpreter.Program, error)
 
-	leases   map[string]time.Duration                // until when the store keeps each worker's lease in each partition
-	revoked  map[store.Instance]map[store.Token]bool // tokens whose owner had no lease any more when others took the run
-	calls    []call
-	crashes  int
-	faulty   bool // faults happen still
-	problems []string
-	trace    []string
+	leases     map[string]time.Duration                // until when the store keeps each worker's lease in each partition
+	revoked    map[store.Instance]map[store.Token]bool // tokens whose owner had no lease any more when others took the run
+	activities map[store.ActivityID]*seen              // what was seen of each
+	calls      []call
+	crashes    int
+	faulty     bool // faults happen still
+	problems   []string
+	trace      []string
 }
 
 // knobs are what a seed decides about the deployment and how much goes wrong.
@@ -93,15 +95,26 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-func newWorld(seed uint64, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
-	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), bug: b, faulty: true, compile: compile, leases: map[string]time.Duration{}, revoked: map[store.Instance]map[store.Token]bool{}}
+// kind is what a world has.
+type kind int
+
+const (
+	inside  kind = iota // owners that perform everything themselves
+	outside             // also outside workers
+)
+
+func newWorld(seed uint64, of kind, b bug, compile func(definition.Definition) (*interpreter.Program, error)) *world {
+	w := &world{seed: seed, kind: of, rng: rand.New(rand.NewPCG(seed, 1+uint64(of))), activities: map[store.ActivityID]*seen{}, bug: b, faulty: true, compile: compile, leases: map[string]time.Duration{}, revoked: map[store.Instance]map[store.Token]bool{}}
 	w.knobs = w.draw()
 	w.memory = memstore.New(memstore.Config{Partitions: w.knobs.partitions, Now: func() time.Time { return epoch().Add(w.now) }})
 	w.store = w.memory
 	if b.store != nil {
 		w.store = b.store(w)
 	}
-	w.client = client.New(client.Config{Store: w.memory, Nonce: w.nonce})
+	if of == outside {
+		w.store = &observer{w.store, w}
+	}
+	w.client = client.New(client.Config{Store: w.memory, Nonce: w.nonce, Compile: compile})
 	w.relay = worker.Relay{Store: w.store}
 	return w
 }
@@ -185,7 +198,10 @@ func (w *world) begin() {
 			w.problem("deploy: %s", err)
 		}
 	}
-	kinds := workloads()
+	kinds := w.kind.workloads()
+	if w.kind == outside {
+		w.beginOutside()
+	}
 	for n := range 2 + w.rng.IntN(5) {
 		r := &run{kind: kinds[w.rng.IntN(len(kinds))], id: fmt.Sprintf("r%d", n)}
 		w.runs = append(w.runs, r)
@@ -221,6 +237,9 @@ func (w *world) start(r *run) {
 	if r.kind.pause && w.rng.IntN(3) == 0 {
 		w.pause(r)
 	}
+	if r.kind.moves {
+		w.move(r)
+	}
 	if r.kind.cancel && w.rng.IntN(2) == 0 {
 		w.after(time.Duration(w.rng.IntN(3000))*time.Millisecond, "cancel", func() {
 			if err := w.client.Cancel(context.Background(), i, "by the simulation"); err == nil {
@@ -244,6 +263,19 @@ func (w *world) pause(r *run) {
 	}
 	w.after(from, "suspend", give("suspend", w.client.Suspend))
 	w.after(to, "resume", give("resume", w.client.Resume))
+}
+
+// move moves the deadline of a run's task a few times.
+func (w *world) move(r *run) {
+	for range 1 + w.rng.IntN(3) {
+		w.after(time.Duration(w.rng.IntN(2500))*time.Millisecond, "move", func() {
+			by := time.Duration(w.rng.IntN(4000)-2000) * time.Millisecond
+			moved, err := w.client.SetDeadline(context.Background(), r.instance, client.DeadlineChange{Task: "/do/0/t/try/0/a", By: by, Reason: "by the simulation"})
+			if w.note("move a deadline of %s by %s: %v", r.id, by, err); err == nil && moved.At.Before(w.storeTime()) {
+				w.problem("A8: a deadline of %s was moved into the past, to %s", r.id, moved.At)
+			}
+		})
+	}
 }
 
 // over reports whether every run has ended and nothing is on its way.
@@ -290,7 +322,7 @@ func compiler() func(definition.Definition) (*interpreter.Program, error) {
 		if err := found.Err(); err != nil {
 			return nil, err
 		}
-		p, found := interpreter.Compile(workflow, interpreter.Config{Kinds: kinds})
+		p, found := interpreter.Compile(workflow, interpreter.Config{Kinds: kinds, Runtime: map[string]any{"name": "swrun"}})
 		cache[d.Document] = p
 		return p, found.Err()
 	}
