@@ -336,3 +336,10 @@ func (o *owner) claimNeeding(p int, work store.Work) {
 
 // has reports whether the owner takes the task queue that a run needs: the first owner takes all.
 func (o *owner) has(n store.Need) bool { return o.n == 0 || !strings.Contains(string(n), "gpu") }
+
+// lingering has each run wait for its activities for a while.
+type lingering struct{}
+
+func (lingering) Lingers(string) bool { return true }
+func (lingering) Ended(string)        {}
+func (lingering) InVain(string)       {}
