@@ -81,7 +81,7 @@ func layers() map[string][]string {
 			"runtime/store", "runtime/definition", "runtime/execution", "runtime/local", "runtime/presence", "runtime/client", "runtime/matching", "runtime/queue", "runtime/worker",
 			"internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
-		"internal/access":  {"errors", "dsl", "internal/shorten", "internal/suggest", "limits", "runtime/store"},
+		"internal/access":  {"errors", "internal/shorten", "internal/suggest", "runtime/store"},
 		"internal/tracing": {"errors", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
 		"internal/metrics": {".", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
 		"activity":         {"errors"},

@@ -148,7 +148,7 @@ func checkNamespace(namespace string) error {
 	if namespace == "" {
 		return nil
 	}
-	if err := (store.Instance{Namespace: namespace, ID: "any"}).Check(); err != nil {
+	if err := store.CheckNamespace(namespace); err != nil {
 		return client.NewOptionError("namespace", err)
 	}
 	return nil

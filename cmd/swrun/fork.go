@@ -9,12 +9,13 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 func (p *program) forkCommand() *cobra.Command {
 	f, r := &operateFlags{}, api.ForkRequest{}
 	var input []string
-	var secrets string
+	var secrets, timeout string
 	cmd := &cobra.Command{
 		Use: "fork RUN", Short: "Go on from a task of a run as another run; the run itself stays as it is",
 		Example: `  swrun fork order-7                                  # from the task at which it failed
@@ -25,6 +26,9 @@ again, with other idempotency keys: fork lists those of the run. On another vers
 		Args: exactly("a run"), RunE: verb(func(args []string) error {
 			err := p.forkInput(&r, input)
 			if err != nil {
+				return err
+			}
+			if r.ExecutionTimeout, err = timeoutSpan(timeout); err != nil {
 				return err
 			}
 			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
@@ -41,10 +45,16 @@ again, with other idempotency keys: fork lists those of the run. On another vers
 	flags.StringVar(&r.From, "from", "", "the pointer of the task from which it goes on, such as /do/1/pay; default the one at which it failed")
 	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest; default the definition that the run has")
 	flags.StringArrayVarP(&input, "input", "i", nil, "of that task: name=TEXT, name:=JSON, JSON, @FILE, or - for standard input; default the one that it had")
-	flags.StringVar(&r.ExecutionTimeout, "execution-timeout", "", "for the fork, in the place of the time that the run had left")
+	flags.StringVar(&timeout, "execution-timeout", "", "for the fork, in the place of the time that the run had left")
 	flags.StringVar(&r.Deadline, "deadline", "", "the same, for example 2026-12-24T18:00:00Z")
 	flags.BoolVar(&r.NoDeadline, "no-deadline", false, "the fork has all the time")
 	return cmd
+}
+
+// timeoutSpan reads the value of --execution-timeout; an empty one is none that is given.
+func timeoutSpan(text string) (api.Span, error) {
+	d, err := parseTimeout("--execution-timeout", text)
+	return api.Span{Duration: d, Given: text != "", None: d == client.NoTimeout}, err
 }
 
 // forkInput reads the input of the task from which a fork goes on, if one is given.

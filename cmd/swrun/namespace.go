@@ -49,7 +49,7 @@ func (f *namespaceFlags) resolve(p *program) error {
 	case f.namespace == "":
 		return nil
 	}
-	if err := (store.Instance{Namespace: f.namespace, ID: "any"}).Check(); err != nil {
+	if err := store.CheckNamespace(f.namespace); err != nil {
 		return usagef("for example -n demo", "%s: %s", name, err)
 	}
 	return nil

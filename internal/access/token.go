@@ -13,11 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/suggest"
-	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -130,11 +128,12 @@ func check(name string, g Grant, lasts time.Duration) error {
 		return &InvalidError{Field: "namespaces", Detail: fmt.Sprintf("at most %d, got %d", maxNamespaces, len(g.Namespaces))}
 	}
 	for _, n := range g.Namespaces {
-		if err := (limits.Set{}).Check(limits.Namespace, len(n)); err != nil {
-			return &InvalidError{Field: "namespaces", Detail: err.Detail, Limit: err}
+		err := store.CheckNamespace(n)
+		if limit := errors.AsError(err); limit != nil {
+			return &InvalidError{Field: "namespaces", Detail: limit.Detail, Limit: limit}
 		}
-		if !dsl.IsName(n) {
-			return &InvalidError{Field: "namespaces", Detail: fmt.Sprintf("%q is not a namespace: it must be letters, digits and inner hyphens", n)}
+		if err != nil {
+			return &InvalidError{Field: "namespaces", Detail: err.Error()}
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func newSoftDeadlines(soft []interpreter.ActiveSoftDeadline, now time.Time) (all
 // DeadlineChange says how the deadline of a scope in progress is to change.
 type DeadlineChange struct {
 	Deadline string `json:"deadline" doc:"+10m for ten minutes later than it is, -10m for earlier, a time such as 2026-12-24T18:00:00Z, or none." example:"2099-12-24T18:00:00Z"`
-	Task     string `json:"task,omitempty" doc:"The pointer of a task in progress; without it the whole execution is meant."`
+	Task     string `json:"task,omitempty" minLength:"1" doc:"The pointer of a task in progress; without it the whole execution is meant."`
 	Run      bool   `json:"run,omitempty" doc:"The deadline of the run, and not of the execution."`
 	Reason   string `json:"reason,omitempty" doc:"Why, for the history of the run."`
 }

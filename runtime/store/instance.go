@@ -41,6 +41,17 @@ var instanceID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~:-]*[A-Za-z0-9])?
 // namespaceName is what the namespace of a document may be called (dsl.IsName).
 var namespaceName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
+// CheckNamespace reports what is wrong with the name of a namespace.
+func CheckNamespace(name string) error {
+	if err := (limits.Set{}).Check(limits.Namespace, len(name)); err != nil {
+		return err
+	}
+	if !namespaceName.MatchString(name) {
+		return fmt.Errorf("%s is not a namespace: it must be letters, digits and inner hyphens", shorten.Quoted(name))
+	}
+	return nil
+}
+
 // CheckSize reports a name that is too long.
 func (i Instance) CheckSize() error {
 	if err := (limits.Set{}).Check(limits.Namespace, len(i.Namespace)); err != nil {
@@ -57,8 +68,8 @@ func (i Instance) Check() error {
 	if err := i.CheckSize(); err != nil {
 		return err
 	}
-	if !namespaceName.MatchString(i.Namespace) {
-		return fmt.Errorf("%q is not a namespace: it must be letters and digits, with - inside", i.Namespace)
+	if err := CheckNamespace(i.Namespace); err != nil {
+		return err
 	}
 	if !instanceID.MatchString(i.ID) || strings.Contains(i.ID, "..") {
 		return fmt.Errorf("%q is not the id of a run: it must be letters and digits, with . _ ~ : - inside, without ..", i.ID)
