@@ -215,3 +215,12 @@ func ExampleVersion() {
 	// Output:
 	// true
 }
+
+// Which file a store is, for whoever wants to copy it.
+func ExampleStoreFile() {
+	fmt.Println(swrun.StoreFile("file:runs.db"))
+	fmt.Println(swrun.StoreFile("redis://localhost:6379"))
+	// Output:
+	// runs.db true
+	//  false
+}

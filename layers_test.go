@@ -86,7 +86,9 @@ func layers() map[string][]string {
 		"internal/metrics": {".", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
 		"activity":         {"errors"},
 		"internal/control": {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
-		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/store"},
+		"internal/holder":  {"errors"},
+		"internal/remote":  {"errors", "internal/api", "internal/shorten", "runtime/store"},
+		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},
 		"conformance":      nil, // tests and their package comment
@@ -98,11 +100,11 @@ func layers() map[string][]string {
 // only returns the packages of others that a single one of ours may import, and those that may.
 func only() map[string][]string {
 	return map[string][]string{
-		"github.com/go-resty/resty": {"tasks"},
+		"github.com/go-resty/resty": {"tasks", "internal/remote"},
 		"github.com/itchyny/gojq":   {"expr"},
 		"github.com/icholy/digest":  {"tasks"},
 		"os/exec":                   {"process", "process/processtest", "tasks", "internal/bench", "redisstore/redistest"},
-		"net/http":                  {"activity", "tasks", ".", "internal/bench", "server"},
+		"net/http":                  {"activity", "tasks", ".", "internal/bench", "internal/remote", "server", "cmd/swrun"},
 		"github.com/danielgtaylor":  {"server"},
 		"github.com/prometheus":     {"internal/metrics"},
 		"go.opentelemetry.io":       {"internal/tracing", "cmd/swrun"},

@@ -125,6 +125,15 @@ func openFile(ctx context.Context, at string, c StoreConfig) (*Store, error) {
 	return &Store{Store: s, url: at, local: true, failed: failed, close: s.Close}, nil
 }
 
+// StoreFile returns the file that the URL of a store names, if it names one.
+func StoreFile(at string) (path string, ok bool) {
+	if !strings.HasPrefix(at, "file:") {
+		return "", false
+	}
+	path, err := filePath(at)
+	return path, err == nil
+}
+
 // filePath returns the path of the file that a file: URL names.
 func filePath(at string) (string, error) {
 	path := strings.TrimPrefix(at, "file:")

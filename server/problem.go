@@ -21,6 +21,7 @@ import (
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/queue"
+	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -115,10 +116,11 @@ func runProblem(err error) *api.Problem {
 // requestProblem returns the problem of an error about what the request says, or nil.
 func requestProblem(err error) *api.Problem {
 	var (
-		option *client.OptionError
-		where  *filter.Error
-		token  *access.InvalidError
-		rule   *queue.Error
+		option  *client.OptionError
+		where   *filter.Error
+		token   *access.InvalidError
+		rule    *queue.Error
+		setting *settings.Error
 	)
 	switch {
 	case errors.As(err, &option):
@@ -130,6 +132,10 @@ func requestProblem(err error) *api.Problem {
 	case errors.As(err, &rule):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", rule.Error())
 		p.Field = rule.Field
+		return p
+	case errors.As(err, &setting):
+		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", setting.Error())
+		p.Field = setting.Name
 		return p
 	case errors.As(err, &where):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-filter", "The filter cannot be read", err.Error())

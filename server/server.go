@@ -93,6 +93,8 @@ func New(c Config) *Server {
 	s.upcomingRoutes()
 	s.deploymentRoutes()
 	s.queueRoutes()
+	s.settingsRoutes()
+	s.repairRoutes()
 	s.workflowRoutes()
 	s.documentRoutes()
 	// The library's own type of errors is never sent.

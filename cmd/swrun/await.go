@@ -21,12 +21,12 @@ import (
 func (o *operation) awaited(ctx context.Context, i store.Instance, wait time.Duration) (execution.Outcome, error) {
 	outcome, done, err := o.ended(ctx, i, wait)
 	var stuck *client.QuarantinedError
-	if waits := wait > 0 && !o.store.Local(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
+	if waits := wait > 0 && !o.isLocal(); waits && errors.As(err, &stuck) && !stuck.Ends.IsZero() {
 		fmt.Fprintf(o.err, "%s is quarantined: swrun retry lets it run again; otherwise it ends at %s, which is waited for\n", i, api.Time(stuck.Ends))
 	} else if done || err != nil {
 		return outcome, err
 	}
-	if wait > 0 && o.store.Local() {
+	if wait > 0 && o.isLocal() {
 		return outcome, o.unattended(i)
 	}
 	if wait > 0 {
@@ -63,7 +63,7 @@ func (o *operation) ended(ctx context.Context, i store.Instance, wait time.Durat
 func (o *operation) unattended(i store.Instance) error {
 	store := o.flags.storeFlag()
 	return &exitError{
-		code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nothing can work on it while this command has %s open", i, o.store),
+		code: exitStore, message: fmt.Sprintf("%s has not ended yet, and nothing can work on it while this command has %s open", i, o.at),
 		hint: "swrun run DOCUMENT --id " + i.ID + store + " goes on with it, swrun worker" + store + " with all runs of this store",
 	}
 }

@@ -82,7 +82,7 @@ const sendSize = 1000
 
 // send sends a command to several runs. A run that refuses it does not keep it from the others.
 func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instance, reason string) error {
-	settles := v.Ends && o.store.Local()
+	settles := v.Ends && o.isLocal()
 	var first error
 	done, left := 0, len(runs)
 	for some := range slices.Chunk(runs, sendSize) {

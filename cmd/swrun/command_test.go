@@ -107,7 +107,7 @@ func TestCommandIsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operation{program: &program{streams: c.streams}, store: &openedStore{Store: s}, engine: engine}
+	o := &operation{program: &program{streams: c.streams}, deployment: control.New(engine, s, time.Now), store: &openedStore{Store: s}, engine: engine}
 	if err := o.send(ctx, v, runs, ""); err == nil {
 		t.Error("it is done")
 	}

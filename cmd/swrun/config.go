@@ -39,32 +39,48 @@ With -n they are those of a namespace, and of the whole deployment otherwise. A 
 }
 
 func (p *program) configSetCommand() *cobra.Command {
-	return p.configChange("set NAME=VALUE...", "Set timeouts", "  swrun config set executionTimeout=2h", func(s *settings.Settings, arg string) error {
+	return p.configChange("set NAME=VALUE...", "Set timeouts", "  swrun config set executionTimeout=2h", func(c *api.SettingsChange, arg string) error {
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok {
 			return usagef("for example swrun config set executionTimeout=2h", "%q is no setting: it must be NAME=VALUE", arg)
 		}
-		return s.Set(name, value)
+		if _, twice := c.Set[name]; twice {
+			return usagef("", "the setting %s is given twice", name)
+		}
+		if c.Set == nil {
+			c.Set = map[string]string{}
+		}
+		c.Set[name] = value
+		return nil
 	})
 }
 
 func (p *program) configUnsetCommand() *cobra.Command {
-	return p.configChange("unset NAME...", "Take settings back", "  swrun config unset executionTimeout", (*settings.Settings).Unset)
+	return p.configChange("unset NAME...", "Take settings back", "  swrun config unset executionTimeout", func(c *api.SettingsChange, arg string) error {
+		c.Unset = append(c.Unset, arg)
+		return nil
+	})
 }
 
-// configChange makes a command that changes settings, one argument after the other, all of them or none.
-func (p *program) configChange(use, short, example string, change func(*settings.Settings, string) error) *cobra.Command {
-	f := &operateFlags{makes: true}
+// configChange makes a command that changes settings, all that are given or none.
+func (p *program) configChange(use, short, example string, add func(*api.SettingsChange, string) error) *cobra.Command {
+	f := &operateFlags{makes: true, remote: true}
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: atLeastOne("a setting"), RunE: verb(func(args []string) error {
-			if err := changeAll(&settings.Settings{}, args, change); err != nil {
+			change := api.SettingsChange{}
+			for _, arg := range args {
+				if err := add(&change, arg); err != nil {
+					return err
+				}
+			}
+			if err := settingError(change.Apply(&settings.Settings{})); err != nil {
 				return err // before a store is opened
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				set, err := o.control().ChangeSettings(ctx, f.namespace, func(s *settings.Settings) error { return changeAll(s, args, change) })
+				set, err := o.deployment.ChangeSettings(ctx, f.namespace, change)
 				if err != nil {
-					return err
+					return settingError(err)
 				}
 				return o.printSettings([]api.Settings{set})
 			})
@@ -75,22 +91,16 @@ func (p *program) configChange(use, short, example string, change func(*settings
 	return cmd
 }
 
-func changeAll(s *settings.Settings, args []string, change func(*settings.Settings, string) error) error {
-	for _, arg := range args {
-		err := change(s, arg)
-		var wrong *settings.Error
-		if errors.As(err, &wrong) {
-			return usagef("swrun config --help lists the settings", "%s", wrong.Detail)
-		}
-		if err != nil {
-			return err
-		}
+func settingError(err error) error {
+	var wrong *settings.Error
+	if errors.As(err, &wrong) {
+		return usagef("swrun config --help lists the settings", "%s", wrong.Detail)
 	}
-	return nil
+	return err
 }
 
 func (p *program) configListCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List what is set, or what holds in a namespace",
 		Example: `  swrun config ls
@@ -106,13 +116,13 @@ func (p *program) configListCommand() *cobra.Command {
 
 func (o *operation) listSettings(ctx context.Context) error {
 	if o.flags.namespace == "" {
-		all, err := o.control().Settings(ctx)
+		all, err := o.deployment.Settings(ctx)
 		if err != nil {
 			return err
 		}
 		return o.printSettings(all)
 	}
-	holds, err := o.control().NamespaceSettings(ctx, o.flags.namespace)
+	holds, err := o.deployment.NamespaceSettings(ctx, o.flags.namespace)
 	if err != nil {
 		return err
 	}

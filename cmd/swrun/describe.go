@@ -48,10 +48,13 @@ func (o *operation) describe(ctx context.Context, name string) error {
 	return write(o.out, o.outStyle().Text(describe.Run(d, review, o.driver(d))))
 }
 
+// isLocal reports whether this process has the store alone, so that nobody works on its runs meanwhile.
+func (o *operation) isLocal() bool { return o.store != nil && o.store.Local() }
+
 // noWorker says that no worker is there, and which command is one. Nobody can use an embedded store while this command has it open.
 func (o *operation) noWorker() string {
-	lead := "no worker is connected to " + o.store.String()
-	if o.store.Local() {
+	lead := "no worker is connected to " + o.at
+	if o.isLocal() {
 		lead = "nothing drives this store now"
 	}
 	return lead + ": swrun worker" + o.flags.storeFlag() + " drives all of its runs"

@@ -66,7 +66,7 @@ func (o *operation) history(ctx context.Context, name string, run int, follow bo
 }
 
 func (o *operation) read(ctx context.Context, i store.Instance, follow bool, each func(client.HistoryEntry) error) error {
-	if !follow || o.store.Local() {
+	if !follow || o.isLocal() {
 		_, err := o.client.History(ctx, i, 0, each)
 		if err == nil && follow {
 			err = o.endedHere(ctx, i)

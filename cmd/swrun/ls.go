@@ -15,7 +15,6 @@ import (
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
-	"github.com/swrun/swrun/runtime/presence"
 )
 
 // lsFlags are the flags of ls.
@@ -186,7 +185,7 @@ func (o *operation) reportUnworked(ctx context.Context, open bool) error {
 	if !open {
 		return nil
 	}
-	if workers, err := o.store.Workers(ctx); err != nil || len(presence.Serving(workers)) > 0 { // where they cannot be counted, doctor says why
+	if workers, err := o.deployment.Workers(ctx); err != nil || workedOn(workers) { // where they cannot be counted, doctor says why
 		return nil
 	}
 	l := o.errStyle()

@@ -9,6 +9,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
@@ -19,56 +20,61 @@ import (
 // operateFlags are the flags of those verbs.
 type operateFlags struct {
 	storeFlags
+	serverFlags
 	outputFlags
 	namespaceFlags
-	makes bool // it makes a store that is not there
+	makes  bool // it makes a store that is not there
+	remote bool // it can ask a server
 }
 
 func (f *operateFlags) add(cmd *cobra.Command, forms ...string) {
 	f.storeFlags.add(cmd)
+	if f.remote {
+		f.serverFlags.add(cmd)
+	}
 	if len(forms) > 0 {
 		f.outputFlags.add(cmd, forms...)
 	}
 }
 
-// operation is a verb at work on a store.
+// operation is a verb at work on a deployment.
 type operation struct {
 	*program
-	flags  *operateFlags
+	flags      *operateFlags
+	deployment deployment
+	at         string // where it is, for people
+	printer    *printer
+
+	// Of a store that this process has opened; nil if a server is asked:
+	host   swrun.Host
 	store  *openedStore
 	engine *swrun.Engine
 	client *client.Client
-
-	printer *printer
 }
 
-// operate opens the store for what do does with it.
-func (p *program) operate(f *operateFlags, do func(context.Context, *operation) error) error {
-	if err := f.resolve(p); err != nil {
-		return err
-	}
-	printer, err := f.printer(p)
+// prepare reads what an engine of this process needs.
+func (o *operation) prepare() error {
+	bounds, err := o.limits(nil)
 	if err != nil {
 		return err
 	}
-	bounds, err := p.limits(nil)
-	if err != nil {
-		return err
+	o.host = swrun.Host{Limits: bounds}
+	if o.secrets != nil {
+		o.host.Secrets = o.secrets.Lookup
 	}
-	host := swrun.Host{Limits: bounds}
-	if err := new(errorTypeFlags).apply(p, &host); err != nil {
-		return err
-	}
-	if p.secrets != nil {
-		host.Secrets = p.secrets.Lookup
-	}
-	f.looks = !f.makes
-	return p.withStore(&f.storeFlags, func(ctx context.Context, s *openedStore) error {
-		engine, err := swrun.NewEngine(s.Store, swrun.EngineConfig{Host: host})
-		if err != nil {
+	o.flags.looks = !o.flags.makes
+	return new(errorTypeFlags).apply(o.program, &o.host)
+}
+
+// open opens the store for what do does with it.
+func (o *operation) open(ctx context.Context, do func(context.Context, *operation) error) error {
+	return o.flags.storeFlags.with(ctx, o.program, func(s *openedStore) (err error) {
+		if o.engine, err = swrun.NewEngine(s.Store, swrun.EngineConfig{Host: o.host}); err != nil {
 			return err
 		}
-		return do(ctx, &operation{program: p, flags: f, store: s, engine: engine, client: engine.Client(), printer: printer})
+		o.store, o.client, o.at = s, o.engine.Client(), s.String()
+		o.deployment = control.New(o.engine, s.Store, o.now)
+		return do(ctx, o)
 	})
 }
 

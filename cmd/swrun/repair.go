@@ -11,7 +11,7 @@ import (
 )
 
 func (p *program) repairCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "repair", Short: "Compare all runs with the indexes of the store, and repair what differs",
@@ -28,7 +28,7 @@ func (p *program) repairCommand() *cobra.Command {
 }
 
 func (o *operation) repair(ctx context.Context, dry bool) error {
-	r, err := o.control().Repair(ctx, dry)
+	r, err := o.deployment.Repair(ctx, dry)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -52,10 +53,17 @@ func (j *job) runDurable() (err error) {
 	if err != nil {
 		return err
 	}
+	defer j.program.answerOthers(ctx, s, engine, slog.New(storeLog{j.program}))()
 	r := &durableRun{job: j, store: s, engine: engine}
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
+	return r.finish(ctx)
+}
+
+// finish drives the run until it has ended, or a signal comes, and prints how that was.
+func (r *durableRun) finish(ctx context.Context) error {
+	j := r.job
 	j.show()
 	if j.program.signals != nil {
 		signals, release := j.program.signals()

@@ -79,7 +79,7 @@ func (o *operation) find(ctx context.Context, name string) (exact, prefixed []st
 			return false
 		})
 		if err == nil && len(exact) == 0 {
-			err = &exitError{code: exitNotFound, message: "there is no run yet in " + o.store.String()}
+			err = &exitError{code: exitNotFound, message: "there is no run yet in " + o.at}
 		}
 		return exact, nil, err
 	}
@@ -114,7 +114,7 @@ func (o *operation) noRun(name string, prefixed []store.Instance) error {
 	if len(prefixed) > 0 {
 		hint = "this needs the whole id; ids that begin so: " + names(prefixed)
 	}
-	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, o.store), hint: hint}
+	return &exitError{code: exitNotFound, message: fmt.Sprintf("there is no run %q in %s", name, o.at), hint: hint}
 }
 
 func single(name string, found []store.Instance) (store.Instance, error) {

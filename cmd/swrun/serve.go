@@ -97,6 +97,7 @@ func (o *operation) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
+	defer o.answerOthers(ctx, o.store, engine.Engine, f.log)() // before it is said that this one is ready
 	listener, err := o.listen(ctx, f)
 	if err != nil {
 		return err

@@ -162,7 +162,7 @@ func (o *operation) notDeployed(ctx context.Context, r definition.Reference) err
 	if r.Version != definition.Latest {
 		name = r.String()
 	}
-	e := &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", name, o.store), hint: "swrun deploy DOC makes it known"}
+	e := &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", name, o.at), hint: "swrun deploy DOC makes it known"}
 	versions, err := definition.Versions(ctx, o.store, r)
 	if err != nil || len(versions) == 0 {
 		return e // what is wrong is said without them

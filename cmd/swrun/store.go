@@ -99,6 +99,7 @@ func (f *storeFlags) storeFlag() string {
 // openedStore is a store that has to be closed.
 type openedStore struct {
 	*swrun.Store
+	url     string
 	missing string // the embedded store that is not there yet, and in whose place this one is empty
 }
 
@@ -112,6 +113,18 @@ func (s *openedStore) String() string {
 
 // open opens the store; what is in the way ends the command with its own exit code.
 func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error) {
+	s, err := f.openUnlessHeld(ctx, p)
+	if isHeld(err) {
+		err = storeError(err)
+	}
+	return s, err
+}
+
+// isHeld reports whether an error is that another process has the file of a store.
+func isHeld(err error) bool { return errors.As(err, new(*boltstore.HeldError)) }
+
+// openUnlessHeld is open, but for a file that another process has: that is a *boltstore.HeldError.
+func (f *storeFlags) openUnlessHeld(ctx context.Context, p *program) (*openedStore, error) {
 	if err := oneOf("--require-durability", f.require, durabilities()...); err != nil {
 		return nil, err
 	}
@@ -130,10 +143,12 @@ func (f *storeFlags) open(ctx context.Context, p *program) (*openedStore, error)
 		return nil, usagef(wrong.Help, "%q, %s, %s", errors.MaskURL(at), because, wrong.Detail)
 	case f.looks && errors.As(err, &missing) && errors.Is(err, fs.ErrNotExist):
 		return f.nothing(ctx, p, missing.Path)
+	case isHeld(err):
+		return nil, err
 	case err != nil:
 		return nil, storeError(err)
 	}
-	return &openedStore{Store: s}, nil
+	return &openedStore{Store: s, url: at}, nil
 }
 
 // nothing is what is found in a file that is not there: nothing yet in the embedded store, and a mistake elsewhere.
@@ -142,7 +157,7 @@ func (f *storeFlags) nothing(ctx context.Context, p *program, path string) (*ope
 		return nil, &exitError{code: exitStore, message: "there is no store " + path, hint: "swrun deploy, run, worker and serve make one"}
 	}
 	s, err := swrun.OpenStore(ctx, "memory:", swrun.StoreConfig{Now: p.now})
-	return &openedStore{s, "file:" + path}, err
+	return &openedStore{Store: s, missing: "file:" + path}, err
 }
 
 // doctorHint says what to do about a store that answers with an error.
@@ -162,7 +177,7 @@ func storeError(err error) error {
 	case errors.As(err, &unwritten):
 		return &exitError{code: exitStore, message: err.Error(), hint: "what was stored before is kept: make room, and give the command again"}
 	case errors.As(err, &held):
-		return &exitError{code: exitStore, message: err.Error(), hint: "SWRUN_STORE=redis://localhost:6379 names a store that many processes can share"}
+		return &exitError{code: exitStore, message: err.Error(), hint: heldHint}
 	case errors.Is(err, fs.ErrPermission):
 		return &exitError{code: exitStore, message: err.Error(), hint: "you must be allowed to read and write the file and its folder; --store names another one"}
 	case errors.Is(err, syscall.ENOTDIR):
@@ -181,6 +196,9 @@ func flagOf(o *client.OptionError) string {
 
 // refusalError turns what a store refuses into an exit code.
 func refusalError(err error) error {
+	if remote := serverError(err); remote != nil {
+		return remote
+	}
 	switch store.RefusedAs(err) {
 	case "":
 		var option *client.OptionError
@@ -222,14 +240,9 @@ func kebab(name string) string {
 	return b.String()
 }
 
-// withStore opens the store of the working folder for what do does with it.
-func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore) error) (err error) {
-	ctx, interrupted, stop := p.interruptible()
-	defer stop()
-	s, err := f.open(ctx, p)
-	if signal := interrupted(); signal != nil && err != nil {
-		return quietExit(signalExit(signal))
-	}
+// with opens the store for what do does with it. A file that another process has is a *boltstore.HeldError.
+func (f *storeFlags) with(ctx context.Context, p *program, do func(*openedStore) error) (err error) {
+	s, err := f.openUnlessHeld(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -238,7 +251,14 @@ func (p *program) withStore(f *storeFlags, do func(context.Context, *openedStore
 			err = fmt.Errorf("close the store: %w", closing)
 		}
 	}()
-	err = refusalError(do(p.attributed(ctx), s))
+	return do(s)
+}
+
+// interruptibly lets do ask a deployment until a signal comes. What it refuses becomes an exit code.
+func (p *program) interruptibly(do func(context.Context) error) error {
+	ctx, interrupted, stop := p.interruptible()
+	defer stop()
+	err := refusalError(do(p.attributed(ctx)))
 	if signal := interrupted(); signal != nil && err != nil {
 		return quietExit(signalExit(signal))
 	}

@@ -31,7 +31,7 @@ the namespaces that its bearer sees. The store keeps a hash of it. It is sent as
 }
 
 func (p *program) tokenNewCommand() *cobra.Command {
-	f, request := &operateFlags{makes: true}, api.TokenRequest{}
+	f, request := &operateFlags{makes: true, remote: true}, api.TokenRequest{}
 	cmd := &cobra.Command{
 		Use: "new NAME", Short: "Make a token, and print it: it cannot be had again",
 		Example: "  swrun token new ci --role author --namespace shop --expires-in 720h",
@@ -52,7 +52,7 @@ func (p *program) tokenNewCommand() *cobra.Command {
 }
 
 func (o *operation) newToken(ctx context.Context, r api.TokenRequest) error {
-	made, err := o.control().IssueToken(ctx, r)
+	made, err := o.deployment.IssueToken(ctx, r)
 	var invalid *access.InvalidError
 	if errors.As(err, &invalid) {
 		flag := map[string]string{"name": "NAME", "role": "--role", "namespaces": "--namespace", "expiresIn": "--expires-in"}[invalid.Field]
@@ -86,12 +86,12 @@ func until(t api.Token) string {
 }
 
 func (p *program) tokenListCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List who has a token, and for what", Args: exactly(),
 		RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.control().ListTokens(ctx)
+				all, err := o.deployment.ListTokens(ctx)
 				if err != nil {
 					return err
 				}
@@ -111,13 +111,13 @@ func (p *program) tokenListCommand() *cobra.Command {
 }
 
 func (p *program) tokenRevokeCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "revoke NAME", Short: "Have servers refuse a token",
 		Long: fmt.Sprintf("Servers that have just seen the token take it for up to %s more.", access.KnownFor),
 		Args: exactly("a name"), RunE: verb(func(args []string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				if err := o.control().RevokeToken(ctx, args[0]); err != nil {
+				if err := o.deployment.RevokeToken(ctx, args[0]); err != nil {
 					return refusalError(err)
 				}
 				return write(o.out, args[0]+" revoked\n")

@@ -101,6 +101,7 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 	if err != nil {
 		return err
 	}
+	defer o.answerOthers(ctx, o.store, engine.Engine, f.log)()
 	return engine.Work(ctx)
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) workersCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "workers", Short: "List the workers that are there, and what they do",
 		Example: `  swrun workers
@@ -33,10 +33,10 @@ RUNS are those in its memory, those of them that perform something, and how many
 }
 
 // control returns what asks the deployment of the store.
-func (o *operation) control() *control.Control { return control.New(o.engine, o.store.Store, o.now) }
+func (o *operation) control() *control.Control { return o.deployment.(*control.Control) }
 
 func (o *operation) workers(ctx context.Context) error {
-	all, err := o.control().Workers(ctx)
+	all, err := o.deployment.Workers(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // Problem is why a request was refused (RFC 9457). Its type is a URI whose last part names the kind of problem.
 type Problem struct {
 	Type   string `json:"type" format:"uri" doc:"What kind of problem it is: the last part is its name."`
@@ -17,6 +19,9 @@ type Problem struct {
 	WorkflowError any `json:"workflowError,omitempty" doc:"The error that the run has ended with."`
 }
 
+// ActorHeader names who gives a command, on a socket that only the owner of the store can open.
+const ActorHeader = "Swrun-Actor"
+
 // ProblemBase begins the type of each problem.
 const ProblemBase = "https://github.com/swrun/swrun/errors/"
 
@@ -32,6 +37,9 @@ type LimitExceeded struct {
 	Max   int    `json:"max"`
 	Value int    `json:"value,omitempty" doc:"What was found, if it is known."`
 }
+
+// Name returns the last part of the type, which names the kind of problem.
+func (p *Problem) Name() string { return p.Type[strings.LastIndexByte(p.Type, '/')+1:] }
 
 func (p *Problem) Error() string { return p.Detail }
 

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/runtime/settings"
@@ -13,6 +15,27 @@ type Settings struct {
 	RunTimeoutSeconds          *float64 `json:"runTimeoutSeconds,omitempty" doc:"Timeout of runs for which neither the start nor the document has one."`
 	MaxExecutionTimeoutSeconds *float64 `json:"maxExecutionTimeoutSeconds,omitempty" doc:"No execution takes longer, whatever its start and document say."`
 	MaxRunTimeoutSeconds       *float64 `json:"maxRunTimeoutSeconds,omitempty" doc:"No run takes longer, whatever its start and document say."`
+}
+
+// SettingsChange says what to set and what to take back, all of it or nothing.
+type SettingsChange struct {
+	Set   map[string]string `json:"set,omitempty" doc:"Timeouts by the names of settings: executionTimeout, runTimeout, maxExecutionTimeout, maxRunTimeout." example:"{\"executionTimeout\": \"2h\"}"`
+	Unset []string          `json:"unset,omitempty" maxItems:"10" doc:"Names of settings."`
+}
+
+// Apply changes settings. What cannot be set is a *settings.Error.
+func (c SettingsChange) Apply(s *settings.Settings) error {
+	for _, name := range c.Unset {
+		if err := s.Unset(name); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		if err := s.Set(name, c.Set[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NewSettings returns the JSON of settings.

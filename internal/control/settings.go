@@ -27,9 +27,9 @@ func (c *Control) NamespaceSettings(ctx context.Context, namespace string) (api.
 	return api.NewSettings(settings.Scope(namespace), s), err
 }
 
-// ChangeSettings changes what is set for a namespace, or for the deployment if it is empty. What change refuses is returned, and nothing
-// is changed then.
-func (c *Control) ChangeSettings(ctx context.Context, namespace string, change func(*settings.Settings) error) (api.Settings, error) {
-	s, err := settings.Change(ctx, c.store, settings.Scope(namespace), change)
+// ChangeSettings changes what is set for a namespace, or for the deployment if it is empty. What cannot be set is a *settings.Error, and
+// nothing is changed then.
+func (c *Control) ChangeSettings(ctx context.Context, namespace string, change api.SettingsChange) (api.Settings, error) {
+	s, err := settings.Change(ctx, c.store, settings.Scope(namespace), change.Apply)
 	return api.NewSettings(settings.Scope(namespace), s), err
 }

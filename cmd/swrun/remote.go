@@ -1,0 +1,215 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/holder"
+	"github.com/swrun/swrun/internal/remote"
+)
+
+// This file finds the server that a verb asks, if it does not open the store itself: one that is named, or whoever has the file.
+
+// The environment variables of the server that verbs ask.
+const (
+	serverVariable = "SWRUN_SERVER"
+	tokenVariable  = "SWRUN_TOKEN"
+)
+
+// serverFlags say which server is asked.
+type serverFlags struct {
+	server, token, ca string
+}
+
+func (f *serverFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", "", "URL of the swrun serve that is asked, in place of a store (also "+serverVariable+")")
+	flags.StringVar(&f.token, "token-file", "", "file with the token for that server (also "+tokenVariable+", which is the token itself)")
+	flags.StringVar(&f.ca, "ca-file", "", "PEM file of the authorities that sign the certificate of that server")
+}
+
+// named returns the server that is named; nil if none is.
+func (f *operateFlags) named(p *program) (*remote.Deployment, error) {
+	fromEnv, _ := p.env(serverVariable)
+	switch {
+	case f.server != "" && f.storeFlags.url != "":
+		return nil, usagef("leave out one of them", "--server and --store contradict each other")
+	case !f.remote, f.server == "" && fromEnv == "", f.server == "" && f.storeFlags.url != "":
+		return nil, nil
+	}
+	at, because := f.server, "--server"
+	if at == "" {
+		at, because = fromEnv, serverVariable
+		if store, _ := p.env("SWRUN_STORE"); store != "" {
+			return nil, usagef("unset one of them", "%s and SWRUN_STORE contradict each other", serverVariable)
+		}
+	}
+	token, err := f.readToken(p)
+	if err != nil {
+		return nil, err
+	}
+	d, err := remote.New(remote.Config{URL: at, Token: token, CA: f.ca})
+	var wrong *remote.URLError
+	switch {
+	case errors.As(err, &wrong):
+		return nil, usagef("for example http://127.0.0.1:7474", "%s: %s", because, wrong.Detail)
+	case err != nil:
+		return nil, fileError("--ca-file", err)
+	}
+	return d, nil
+}
+
+// maxToken is how many bytes a token may have.
+const maxToken = 4096
+
+func (f *serverFlags) readToken(p *program) (string, error) {
+	if f.token == "" {
+		token, _ := p.env(tokenVariable)
+		return strings.TrimSpace(token), nil
+	}
+	text, err := readFile("the token", f.token, bound{bytes: maxToken})
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsAny(token, " \t\r\n") {
+		return "", usagef("it holds what swrun token new has printed", "--token-file: %s holds no token", f.token)
+	}
+	return token, nil
+}
+
+// holderWithin is how long whoever has the file of a store may take to say that it is there.
+const holderWithin = 5 * time.Second
+
+// holder returns whoever has the file of a store, if that answers others; nil if nobody does.
+func (p *program) holder(ctx context.Context, file string) (*remote.Deployment, error) {
+	d, err := remote.New(remote.Config{
+		URL: "http://localhost", Actor: p.actor(),
+		Dial: func(ctx context.Context) (net.Conn, error) { return holder.Dial(ctx, file) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	asking, cancel := context.WithTimeout(ctx, holderWithin)
+	defer cancel()
+	err = d.Ready(asking)
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.Is(err, holder.ErrNobody):
+		return nil, nil
+	case ctx.Err() != nil:
+		return nil, err
+	}
+	return nil, &exitError{
+		code: exitStore, message: "the process that has " + file + " does not answer: " + remote.Cause(err).Error(),
+		hint: "it may be stopped, or busy; " + heldHint,
+	}
+}
+
+// heldHint says what to do about a file that another process has.
+const heldHint = "SWRUN_STORE=redis://localhost:6379 names a store that many processes can share"
+
+// operate lets do ask the deployment that the flags mean: a server that is named, whoever has the file of the store, or the store itself.
+func (p *program) operate(f *operateFlags, do func(context.Context, *operation) error) error {
+	if err := f.resolve(p); err != nil {
+		return err
+	}
+	o := &operation{program: p, flags: f}
+	var err error
+	if o.printer, err = f.printer(p); err != nil {
+		return err
+	}
+	server, err := f.named(p)
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		return p.interruptibly(func(ctx context.Context) error {
+			o.deployment, o.at = server, server.String()
+			return do(ctx, o)
+		})
+	}
+	if err := o.prepare(); err != nil {
+		return err
+	}
+	return p.interruptibly(func(ctx context.Context) error { return o.local(ctx, do) })
+}
+
+// maxHolders is how often a file is tried that others take and let go of meanwhile.
+const maxHolders = 3
+
+// local lets do ask the store, or whoever has its file.
+func (o *operation) local(ctx context.Context, do func(context.Context, *operation) error) error {
+	at, _ := o.flags.location(o.program)
+	file, isFile := swrun.StoreFile(at)
+	for tries := 1; ; tries++ {
+		if isFile && o.flags.remote {
+			found, err := o.program.holder(ctx, file)
+			if err != nil {
+				return err
+			}
+			if found != nil {
+				o.deployment, o.at = found, at
+				return do(ctx, o)
+			}
+		}
+		err := o.open(ctx, do)
+		if !isHeld(err) {
+			return err
+		}
+		if !o.flags.remote || tries == maxHolders {
+			return storeError(err)
+		}
+	}
+}
+
+// workedOn reports whether a worker is there for all runs.
+func workedOn(all []api.Worker) bool {
+	for _, w := range all {
+		if !w.Draining && len(w.Runs) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// serverError gives what a server has refused, or why it does not answer, its exit code; nil for any other error.
+func serverError(err error) error {
+	var problem *api.Problem
+	switch {
+	case errors.As(err, &problem):
+		return &exitError{code: problemExit(problem), message: cmp.Or(problem.Detail, problem.Title), hint: problem.Help}
+	case errors.As(err, new(*remote.UnreachableError)), errors.As(err, new(*remote.AnswerError)):
+		return &exitError{code: exitStore, message: err.Error(), hint: "is its URL right, and does swrun serve run there?"}
+	}
+	return nil
+}
+
+// problemExit returns the exit code of a problem: that of the same refusal by a store of this process.
+func problemExit(p *api.Problem) int {
+	switch p.Name() {
+	case "invalid-document":
+		return exitInvalid
+	case "too-large":
+		return exitInput
+	}
+	switch p.Status {
+	case http.StatusNotFound:
+		return exitNotFound
+	case http.StatusConflict, http.StatusPreconditionFailed:
+		return exitConflict
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return exitUsage
+	}
+	return exitStore
+}

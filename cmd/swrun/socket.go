@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/internal/holder"
+	"github.com/swrun/swrun/server"
+)
+
+// This file answers other commands of the same user while this process has the file of a store.
+
+// answerOthers answers on the socket beside the file, until stop is called. Of a store that is no file it does nothing.
+func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swrun.Engine, log *slog.Logger) (stop func()) {
+	at := of.url
+	file, ok := swrun.StoreFile(at)
+	if !ok {
+		return func() {}
+	}
+	l, err := holder.Listen(ctx, file)
+	if err != nil {
+		log.Warn("other commands cannot use the store until this one ends", "store", at, "error", err)
+		return func() {}
+	}
+	s := server.New(server.Config{Control: control.New(engine, of.Store, p.now), Authorize: server.TrustOwner, AnyHost: true, Version: swrun.Version(), Log: log, Now: p.now})
+	ctx, cancel := context.WithCancel(ctx)
+	var answering sync.WaitGroup
+	answering.Go(func() {
+		if err := s.Serve(ctx, l); err != nil {
+			log.Warn("other commands cannot use the store any more until this one ends", "store", at, "error", err)
+		}
+	})
+	return func() { cancel(); answering.Wait() }
+}

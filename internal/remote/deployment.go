@@ -1,0 +1,85 @@
+package remote
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// What is asked about the deployment as a whole.
+
+// Ready returns an error if the server does not answer.
+func (d *Deployment) Ready(ctx context.Context) error {
+	_, err := d.send(ctx, request{method: http.MethodGet, path: "/livez"})
+	return err
+}
+
+// Workers returns the workers that are there, the longest there first.
+func (d *Deployment) Workers(ctx context.Context) ([]api.Worker, error) {
+	return ask[[]api.Worker](ctx, d, request{method: http.MethodGet, path: "/v1/workers"})
+}
+
+// IssueToken makes a token.
+func (d *Deployment) IssueToken(ctx context.Context, r api.TokenRequest) (api.IssuedToken, error) {
+	return ask[api.IssuedToken](ctx, d, request{method: http.MethodPost, path: "/v1/tokens", body: r})
+}
+
+// ListTokens returns all tokens, without their texts.
+func (d *Deployment) ListTokens(ctx context.Context) (api.TokenList, error) {
+	return ask[api.TokenList](ctx, d, request{method: http.MethodGet, path: "/v1/tokens"})
+}
+
+// RevokeToken has servers refuse a token.
+func (d *Deployment) RevokeToken(ctx context.Context, name string) error {
+	_, err := d.send(ctx, request{method: http.MethodDelete, path: path("/v1/tokens", name)})
+	return err
+}
+
+// Settings returns every scope for which something is set.
+func (d *Deployment) Settings(ctx context.Context) ([]api.Settings, error) {
+	return ask[[]api.Settings](ctx, d, request{method: http.MethodGet, path: "/v1/settings"})
+}
+
+// NamespaceSettings returns what holds in a namespace.
+func (d *Deployment) NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error) {
+	return ask[api.Settings](ctx, d, request{method: http.MethodGet, path: path("/v1/settings", namespace)})
+}
+
+// ChangeSettings changes what is set for a namespace, or for the deployment if it is empty.
+func (d *Deployment) ChangeSettings(ctx context.Context, namespace string, c api.SettingsChange) (api.Settings, error) {
+	at := "/v1/settings"
+	if namespace != "" {
+		at = path(at, namespace)
+	}
+	return ask[api.Settings](ctx, d, request{method: http.MethodPost, path: at, body: c})
+}
+
+// Repair compares all runs with the indexes of the store and repairs what differs; a dry one only counts.
+func (d *Deployment) Repair(ctx context.Context, dry bool) (api.Repair, error) {
+	return ask[api.Repair](ctx, d, request{method: http.MethodPost, path: "/v1/repair", query: queryOf("dryRun", strconv.FormatBool(dry)), wait: repairWithin})
+}
+
+// runPath returns the path of a run.
+func runPath(i store.Instance) string { return path("/v1/runs", i.Namespace, i.ID) }
+
+// Fork starts a run that goes on from a task of another one.
+func (d *Deployment) Fork(ctx context.Context, i store.Instance, r api.ForkRequest) (api.Forked, error) {
+	return ask[api.Forked](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/fork", body: r})
+}
+
+// SetDeadline changes when a run, or a task of it that is in progress, ends at the latest.
+func (d *Deployment) SetDeadline(ctx context.Context, i store.Instance, c api.DeadlineChange) (api.MovedDeadline, error) {
+	return ask[api.MovedDeadline](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/deadline", body: c})
+}
+
+// Export returns a run with all that is stored of it.
+func (d *Deployment) Export(ctx context.Context, i store.Instance) (api.Export, error) {
+	return ask[api.Export](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/export"})
+}
+
+// repairWithin is how long a repair may take: it looks at every run.
+const repairWithin = time.Hour

@@ -1,0 +1,227 @@
+// Package remote asks a deployment over the HTTP API of a server, by the methods that package control has for one of this process: verbs of
+// the command do not know which of them they speak to.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-resty/resty/v2"
+
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/shorten"
+)
+
+// Config says which server is asked, and as whom.
+type Config struct {
+	URL   string // http:// or https://
+	Token string // for a server that asks for one
+	CA    string // PEM file of the authorities that sign the server's certificate; default those of the machine
+	// Dial connects to the server, in place of the URL's address.
+	Dial func(context.Context) (net.Conn, error)
+	// Actor is who gives the commands, for a server that takes this user's word for it: one on a Unix socket.
+	Actor string
+	// Within is how long an answer may take, besides what is waited for; default 30 s.
+	Within time.Duration
+}
+
+// Deployment asks a server. Several goroutines may use it.
+type Deployment struct {
+	http   *resty.Client
+	name   string
+	within time.Duration
+}
+
+// URLError is a URL that names no server.
+type URLError struct{ Detail string }
+
+func (e *URLError) Error() string { return e.Detail }
+
+// New returns what asks a server. It connects to nothing yet. A URL that names no server is a *URLError.
+func New(c Config) (*Deployment, error) {
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil || u.Host == "":
+		return nil, &URLError{fmt.Sprintf("%q is not the URL of a server", errors.MaskURL(c.URL))}
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, &URLError{fmt.Sprintf("%q is not the URL of a server: it must begin with http:// or https://", errors.MaskURL(c.URL))}
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, &URLError{fmt.Sprintf("%q must have neither a user, nor a query, nor a fragment", errors.MaskURL(c.URL))}
+	}
+	transport, err := c.transport()
+	if err != nil {
+		return nil, err
+	}
+	d := &Deployment{name: strings.TrimSuffix(c.URL, "/"), within: c.Within}
+	if d.within == 0 {
+		d.within = 30 * time.Second
+	}
+	d.http = resty.NewWithClient(&http.Client{Transport: transport}).SetBaseURL(d.name).SetDisableWarn(true).
+		SetRedirectPolicy(resty.NoRedirectPolicy()).SetResponseBodyLimit(maxAnswer).SetHeader("Accept", "application/json, application/yaml;q=0.9, */*;q=0.1")
+	if c.Token != "" {
+		d.http.SetAuthToken(c.Token)
+	}
+	if c.Actor != "" {
+		d.http.SetHeader(api.ActorHeader, c.Actor)
+	}
+	return d, nil
+}
+
+// maxAnswer is how large an answer may be, in bytes: the largest history, and more.
+const maxAnswer = 512 << 20
+
+func (c *Config) transport() (*http.Transport, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	if c.Dial != nil {
+		t.Proxy = nil
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.Dial(ctx) }
+	}
+	if c.CA == "" {
+		return t, nil
+	}
+	text, err := os.ReadFile(c.CA)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate in PEM form", c.CA)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: pool}
+	return t, nil
+}
+
+// String returns the URL of the server.
+func (d *Deployment) String() string { return d.name }
+
+// UnreachableError says that a server has not answered. Whether what was asked for is done is not known.
+type UnreachableError struct {
+	Server string
+	cause  error
+}
+
+func (e *UnreachableError) Error() string {
+	cause := Cause(e.cause)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return fmt.Sprintf("the server %s does not answer", e.Server)
+	}
+	return fmt.Sprintf("the server %s cannot be reached: %s", e.Server, cause)
+}
+
+// Cause returns why a request has failed, without what it was.
+func Cause(err error) error {
+	if e := new(UnreachableError); errors.As(err, &e) {
+		err = e.cause
+	}
+	if e := new(url.Error); errors.As(err, &e) {
+		err = e.Err
+	}
+	return err
+}
+
+// Unwrap returns why.
+func (e *UnreachableError) Unwrap() error { return e.cause }
+
+// AnswerError is an answer that no swrun server gives.
+type AnswerError struct{ Server, Detail string }
+
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("%s does not answer as a swrun server does: %s", e.Server, e.Detail)
+}
+
+// request is what a server is asked.
+type request struct {
+	method, path string
+	query        url.Values
+	body         any           // written as JSON; nil for none
+	text         []byte        // in place of body: as it is
+	mediaType    string        // of text
+	wait         time.Duration // that the server may take besides
+}
+
+// ask asks a server, and reads the answer. A request that the server refuses is an *api.Problem.
+func ask[T any](ctx context.Context, d *Deployment, r request) (answer T, err error) {
+	got, err := d.send(ctx, r)
+	if err != nil || len(got.Body()) == 0 {
+		return answer, err
+	}
+	if err := read(got.Body(), &answer); err != nil {
+		return answer, &AnswerError{d.name, err.Error()}
+	}
+	return answer, nil
+}
+
+// read reads JSON. Numbers keep their digits.
+func read(data []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return decoder.Decode(v)
+}
+
+// send sends a request, and returns an answer that is no refusal.
+func (d *Deployment) send(ctx context.Context, r request) (*resty.Response, error) {
+	asking, cancel := context.WithTimeout(ctx, d.within+r.wait)
+	defer cancel()
+	sent := d.http.R().SetContext(asking).SetQueryParamsFromValues(r.query)
+	switch {
+	case r.text != nil:
+		sent.SetHeader("Content-Type", r.mediaType).SetBody(r.text)
+	case r.body != nil:
+		data, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, err
+		}
+		sent.SetHeader("Content-Type", "application/json").SetBody(data)
+	}
+	got, err := sent.Execute(r.method, r.path)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && got.StatusCode() >= 300 && got.StatusCode() < 400:
+		return nil, &AnswerError{d.name, "it redirects to " + shorten.To(got.Header().Get("Location"), 100) + ": name that server"}
+	case err != nil:
+		return nil, &UnreachableError{d.name, err}
+	case got.StatusCode() >= 400:
+		return nil, d.problem(got)
+	}
+	return got, nil
+}
+
+// problem returns the error of an answer that is a refusal.
+func (d *Deployment) problem(got *resty.Response) error {
+	p := new(api.Problem)
+	if strings.HasPrefix(got.Header().Get("Content-Type"), api.ProblemMediaType) && read(got.Body(), p) == nil && p.Type != "" {
+		return p
+	}
+	return &AnswerError{d.name, fmt.Sprintf("status %d, %s", got.StatusCode(), shorten.To(got.Header().Get("Content-Type"), 50))}
+}
+
+// path returns a path of names.
+func path(first string, names ...string) string {
+	for _, name := range names {
+		first += "/" + url.PathEscape(name)
+	}
+	return first
+}
+
+// queryOf returns a query of names and values in turn, without those that are empty.
+func queryOf(pairs ...string) url.Values {
+	q := url.Values{}
+	for n := 0; n < len(pairs); n += 2 {
+		if pairs[n+1] != "" {
+			q.Set(pairs[n], pairs[n+1])
+		}
+	}
+	return q
+}

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/api"
+)
+
+type (
+	repairRequest struct {
+		DryRun bool `query:"dryRun" doc:"Only count what would be repaired."`
+	}
+	repairAnswer struct{ Body api.Repair }
+	exportAnswer struct{ Body api.Export }
+)
+
+// repairRoutes serves what is for operators alone: repairing the indexes of the store, and all that is stored of a run.
+func (s *Server) repairRoutes() {
+	route(s, RoleAdmin, huma.Operation{
+		OperationID: "repair", Method: http.MethodPost, Path: "/v1/repair", Tags: []string{"deployment"},
+		Summary: "Compare all runs with the indexes of the store, and repair what differs",
+	}, func(ctx context.Context, in *repairRequest) (*repairAnswer, error) {
+		found, err := s.control.Repair(ctx, in.DryRun)
+		return &repairAnswer{found}, err
+	})
+	route(s, RoleViewer, huma.Operation{
+		OperationID: "exportRun", Method: http.MethodGet, Path: runPathPattern + "/export", Tags: []string{"runs"},
+		Summary: "A run with all that is stored of it: definition, history, state, failures",
+	}, func(ctx context.Context, in *RunPath) (*exportAnswer, error) {
+		i, err := in.instance()
+		if err != nil {
+			return nil, err
+		}
+		all, err := s.control.Export(ctx, i)
+		return &exportAnswer{all}, err
+	})
+}
