@@ -113,6 +113,13 @@ func runProblem(err error) *api.Problem {
 	return nil
 }
 
+// invalid is the problem of a member of a request.
+func invalid(field string, err error) *api.Problem {
+	p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", err.Error())
+	p.Field = field
+	return p
+}
+
 // requestProblem returns the problem of an error about what the request says, or nil.
 func requestProblem(err error) *api.Problem {
 	var (
@@ -126,29 +133,19 @@ func requestProblem(err error) *api.Problem {
 	case errors.As(err, &option):
 		return optionProblem(option)
 	case errors.As(err, &token):
-		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", token.Error())
-		p.Field = token.Field
-		return p
+		return invalid(token.Field, token)
 	case errors.As(err, &rule):
-		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", rule.Error())
-		p.Field = rule.Field
-		return p
+		return invalid(rule.Field, rule)
 	case errors.As(err, &setting):
-		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", setting.Error())
-		p.Field = setting.Name
-		return p
+		return invalid(setting.Name, setting)
 	case errors.As(err, &where):
 		p := newProblem(http.StatusUnprocessableEntity, "invalid-filter", "The filter cannot be read", err.Error())
 		p.Field, p.Help = "where", where.Hint
 		return p
 	case errors.As(err, new(*matching.TokenError)):
-		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", err.Error())
-		p.Field = "token"
-		return p
+		return invalid("token", err)
 	case errors.As(err, new(*client.CursorError)):
-		p := newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", err.Error())
-		p.Field = "cursor"
-		return p
+		return invalid("cursor", err)
 	}
 	if fault := errors.AsError(err); fault != nil {
 		return limited(newProblem(http.StatusUnprocessableEntity, "invalid-request", "Invalid request", fault.Detail), fault)

@@ -78,6 +78,15 @@ func New(c Config) *Server {
 	}
 	s.api = humago.New(s.mux, s.library())
 	s.api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[api.Span](), reflect.TypeFor[spanSchema]())
+	s.allRoutes()
+	// The library's own type of errors is never sent.
+	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")
+	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")
+	return s
+}
+
+// allRoutes adds what there is to be asked, resource by resource.
+func (s *Server) allRoutes() {
 	s.healthRoutes()
 	s.runRoutes()
 	s.startRoutes()
@@ -97,10 +106,6 @@ func New(c Config) *Server {
 	s.repairRoutes()
 	s.workflowRoutes()
 	s.documentRoutes()
-	// The library's own type of errors is never sent.
-	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorModel")
-	delete(s.api.OpenAPI().Components.Schemas.Map(), "ErrorDetail")
-	return s
 }
 
 // library returns how the HTTP library is used: strictly, and with no pages of its own.
