@@ -100,7 +100,7 @@ func (p *parser) activityRetry(n *yaml.Node, at Pointer) *ActivityRetry {
 	r := &ActivityRetry{NonRetryable: o.texts("nonRetryable"), Factor: 2}
 	backoff := o.value("backoff")
 	if backoff != nil && backoff.Kind == yaml.SequenceNode {
-		r.Delays = p.delays(backoff, at.Key("backoff"))
+		r.Delays = o.durations("backoff")
 		r.MaxAttempts = len(r.Delays) + 1
 	} else {
 		if !o.misspelt["backoff"] { // which may be a list
@@ -114,20 +114,6 @@ func (p *parser) activityRetry(n *yaml.Node, at Pointer) *ActivityRetry {
 		r.MaxAttempts = *count
 	}
 	return r
-}
-
-// delays decodes an explicit delay for each retry.
-func (p *parser) delays(n *yaml.Node, at Pointer) (all []*Duration) {
-	if len(n.Content) == 0 {
-		p.add(Diagnostic{Code: "SW123", Message: "`backoff` needs at least one duration", Pointer: at, Range: p.src.RangeOf(n)})
-	}
-	for i, item := range n.Content {
-		// A list has no names: each item is decoded as the only member of an object.
-		index := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint(i), Line: item.Line, Column: item.Column}
-		o := &object{p: p, node: &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{index, item}}, at: at, what: "`backoff`"}
-		all = append(all, o.duration(index.Value))
-	}
-	return all
 }
 
 // growing decodes a backoff whose delays grow.

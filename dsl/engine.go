@@ -57,20 +57,16 @@ func (o *object) taskEngine() (e TaskEngine) {
 		e.AtMostOnce = options.enum("delivery", "at-least-once", "at-most-once") == "at-most-once"
 		e.ParentClose = options.enum("parentClose", ParentCloseCancel, ParentCloseTerminate, ParentCloseAbandon)
 		e.SoftDeadline = options.fixedDuration("softDeadline")
-		e.BackoffList = options.delays("backoffList")
+		e.BackoffList = options.fixedDurations("backoffList")
 		e.Queue = options.taskQueue()
 	}
 	return e
 }
 
-// delays decodes a list of at least one duration, none of which is an expression.
-func (o *object) delays(name string) (all []*Duration) {
-	items := o.list(name)
-	if n := o.value(name); n != nil && n.Kind == yaml.SequenceNode && len(items) == 0 {
-		o.p.add(Diagnostic{Code: "SW110", Message: fmt.Sprintf("`%s` must have at least one duration", name), Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n)})
-	}
-	for i, n := range items {
-		if d := o.p.duration(n, o.at.Key(name).Index(i), name); o.p.isFixed(d, n, name) {
+// fixedDurations decodes a list of at least one duration, none of which is an expression.
+func (o *object) fixedDurations(name string) (all []*Duration) {
+	for i, d := range o.durations(name) {
+		if o.p.isFixed(d, o.value(name).Content[i], name) {
 			all = append(all, d)
 		}
 	}

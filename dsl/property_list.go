@@ -31,6 +31,18 @@ func (o *object) textsBy(name string, decode func(*yaml.Node, Pointer, string) s
 	return texts
 }
 
+// durations decodes a list of at least one duration.
+func (o *object) durations(name string) (all []*Duration) {
+	items := o.list(name)
+	if n := o.value(name); n != nil && n.Kind == yaml.SequenceNode && len(items) == 0 {
+		o.p.add(Diagnostic{Code: "SW123", Message: fmt.Sprintf("`%s` needs at least one duration", name), Pointer: o.at.Key(name), Range: o.p.src.RangeOf(n)})
+	}
+	for i, n := range items {
+		all = append(all, o.p.duration(n, o.at.Key(name).Index(i), fmt.Sprintf("%s[%d]", name, i)))
+	}
+	return all
+}
+
 // entries decodes an object into its members.
 func (o *object) entries(name string) []entry {
 	n := o.value(name)

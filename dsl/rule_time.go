@@ -51,6 +51,9 @@ func checkTimes(c *checker) {
 	c.walkScopes(func(t Task, outer scope) {
 		timeout := t.Base().Timeout
 		c.reportNeverFirst(t.Base().Engine.SoftDeadline, c.inside(outer, timeout), "this soft deadline")
+		if a, ok := t.(*CallActivity); ok {
+			c.reportActivity(a, c.inside(outer, timeout))
+		}
 		limit, known := knownLength(c.w.TimeoutAfter(timeout))
 		if !known {
 			return
@@ -59,6 +62,16 @@ func checkTimes(c *checker) {
 		c.reportShortTimeout(limit, timeout.Pointer)
 		c.reportAlwaysTimesOut(limit, c.minDuration(t), timeout.Pointer, fmt.Sprintf("`%s`", t.Base().Name))
 	})
+}
+
+// reportActivity reports the timeouts of an activity that are not shorter than what they are a part of.
+func (c *checker) reportActivity(a *CallActivity, s scope) {
+	const what = "this timeout"
+	c.reportNeverFirst(a.Timeouts.ScheduleToClose, s, what)
+	s = s.limitedBy(a.Timeouts.ScheduleToClose)
+	c.reportNeverFirst(a.Timeouts.ScheduleToStart, s, what)
+	c.reportNeverFirst(a.Timeouts.StartToClose, s, what)
+	c.reportNeverFirst(a.Timeouts.Heartbeat, s.limitedBy(a.Timeouts.StartToClose), what)
 }
 
 // reportNeverFirst reports a bound that is not shorter than the timeout that ends its scope; none if it is nil.

@@ -23,7 +23,7 @@ func (l *local) schedule(i *familyRun, e interpreter.Effect) {
 	a := activity.New(e.Request, request, l.clock.now())
 	if _, ends := a.First(); !ends && e.Request.Deadline.IsZero() {
 		l.reply(i, e, errors.Configurationf(
-			"the activity %s waits for a worker of the queue %s, and a run in memory has none: start the run on a server (swrun serve), or give the activity a timeout",
+			"the activity %s waits for a worker of the queue %s, and a run in memory has none: start the run on a server (swrun serve), or give it a scheduleToStart or scheduleToClose timeout",
 			a.Type, a.Queue))
 		return
 	}
