@@ -48,7 +48,15 @@ func (*CallActivity) Kind() Kind { return KindCallActivity }
 
 // Traits are those of a call that a server answers: a worker reports whatever error it likes, and may change anything.
 func (t *CallActivity) Traits() Traits {
-	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true}
+	return Traits{Group: "call", Unbounded: !t.Timeouts.bounded(), SendsInput: true, ChangesOutside: true, AnyErrors: true, Timeouts: t.Timeouts.inner()}
+}
+
+// inner returns the timeouts, each with those in which it lies.
+func (t ActivityTimeouts) inner() []InnerTimeout {
+	whole := []*Duration{t.ScheduleToClose}
+	return []InnerTimeout{
+		{t.ScheduleToClose, nil}, {t.ScheduleToStart, whole}, {t.StartToClose, whole}, {t.Heartbeat, []*Duration{t.ScheduleToClose, t.StartToClose}},
+	}
 }
 
 // bounded reports whether the activity ends at some time, also if its worker is lost.

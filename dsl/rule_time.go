@@ -51,9 +51,7 @@ func checkTimes(c *checker) {
 	c.walkScopes(func(t Task, outer scope) {
 		timeout := t.Base().Timeout
 		c.reportNeverFirst(t.Base().Engine.SoftDeadline, c.inside(outer, timeout), "this soft deadline")
-		if a, ok := t.(*CallActivity); ok {
-			c.reportActivity(a, c.inside(outer, timeout))
-		}
+		c.reportInnerTimeouts(t, c.inside(outer, timeout))
 		limit, known := knownLength(c.w.TimeoutAfter(timeout))
 		if !known {
 			return
@@ -64,14 +62,15 @@ func checkTimes(c *checker) {
 	})
 }
 
-// reportActivity reports the timeouts of an activity that are not shorter than what they are a part of.
-func (c *checker) reportActivity(a *CallActivity, s scope) {
-	const what = "this timeout"
-	c.reportNeverFirst(a.Timeouts.ScheduleToClose, s, what)
-	s = s.limitedBy(a.Timeouts.ScheduleToClose)
-	c.reportNeverFirst(a.Timeouts.ScheduleToStart, s, what)
-	c.reportNeverFirst(a.Timeouts.StartToClose, s, what)
-	c.reportNeverFirst(a.Timeouts.Heartbeat, s.limitedBy(a.Timeouts.StartToClose), what)
+// reportInnerTimeouts reports the timeouts of parts of a task that are not shorter than what they lie in.
+func (c *checker) reportInnerTimeouts(t Task, s scope) {
+	for _, inner := range t.Traits().Timeouts {
+		around := s
+		for _, d := range inner.Within {
+			around = around.limitedBy(d)
+		}
+		c.reportNeverFirst(inner.Timeout, around, "this timeout")
+	}
 }
 
 // reportNeverFirst reports a bound that is not shorter than the timeout that ends its scope; none if it is nil.

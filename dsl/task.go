@@ -60,6 +60,14 @@ type Traits struct {
 	SendsInput bool
 	// ServerErrors: it may raise an error with any status that a server answers; AnyErrors: it may raise any error.
 	ServerErrors, AnyErrors bool
+	// Timeouts are those that it has besides the one of every task.
+	Timeouts []InnerTimeout
+}
+
+// InnerTimeout is a timeout of a part of a task; nil is none.
+type InnerTimeout struct {
+	Timeout *Duration
+	Within  []*Duration // the timeouts that end the part in any case
 }
 
 // jump is a flow directive and where it stands; then is empty if it is absent.
