@@ -36,7 +36,7 @@ func Interrupted(p *Program, s *State, stillRunning func(EffectID) bool) []Inter
 		}
 		i := Interruption{Effect: Effect{ID: f.Effect.ID, Kind: f.node.kind.Kind, Route: f.node.kind.Route, AtMostOnce: f.Effect.AtMostOnce, Needs: m.needs(f)}, Deferred: f.Effect.Deferred}
 		body := f.Effect.Request
-		activity := i.Effect.Route == RouteActivity
+		activity := i.Effect.Route == RouteActivity && stillRunning(f.Effect.ID) // its request is stored elsewhere
 		if body == nil && !activity && (!f.Effect.AtMostOnce || f.Effect.Deferred) {
 			body, i.Error = m.recomputeRequest(f)
 		}

@@ -28,8 +28,8 @@ func addActivity(all []store.StoredActivity, field, value string) ([]store.Store
 		return all, fmt.Errorf("%q is not a field of a run", field)
 	}
 	a, err := store.ParseActivity(value)
-	if err != nil {
-		return all, err
+	if err != nil { // it counts as lost, and is scheduled again
+		return all, nil
 	}
 	at, _ := slices.BinarySearchFunc(all, effect, func(a store.StoredActivity, effect int) int { return int(a.Effect) - effect })
 	return slices.Insert(all, at, store.StoredActivity{Effect: interpreter.EffectID(effect), Activity: a}), nil
@@ -196,7 +196,7 @@ func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeAct
 	if code != "" {
 		changed.Refused = &store.Refusal{Code: code, Detail: "activity " + id.String(), At: now}
 		if is.activity == nil {
-			if err := s.unlist(ctx, to, id); err != nil {
+			if _, err := s.lostActivity(ctx, to, is); err != nil {
 				return changed, err
 			}
 		}
@@ -219,22 +219,6 @@ func (s *Store) changeActivity(ctx context.Context, b *batch, c *store.ChangeAct
 	}
 	s.write(b, to, change, record)
 	return changed, nil
-}
-
-// unlist takes an activity that is not there from where it is looked for.
-func (s *Store) unlist(ctx context.Context, to *subject, id store.ActivityID) error {
-	queues, err := s.queues(ctx, to.partition)
-	if err != nil {
-		return err
-	}
-	return s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
-		p.ZRem(ctx, to.keys.activities, id.String())
-		for _, q := range queues {
-			if q.Namespace == id.Run.Namespace {
-				p.ZRem(ctx, to.keys.queue(q), id.String())
-			}
-		}
-	})
 }
 
 // queues returns the queues of a partition in which activities wait.

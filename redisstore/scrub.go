@@ -39,6 +39,9 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 	}
 	done.Cursor, done.Compared = cursor, len(entries)
 	now, err := s.repairAll(ctx, c.Partition, entries, &done)
+	if err == nil && c.Cursor == "" {
+		err = s.lostActivities(ctx, c.Partition, &done)
+	}
 	if err != nil {
 		return done, err
 	}
@@ -62,6 +65,9 @@ func (s *Store) repairAll(ctx context.Context, partition int, entries []entry, d
 			return now, err
 		}
 		if err := s.missingNeeds(ctx, partition, found); err != nil {
+			return now, err
+		}
+		if err := s.misplacedActivities(ctx, partition, found); err != nil {
 			return now, err
 		}
 		b := s.newBatch(partition, len(found))
@@ -102,6 +108,7 @@ type standing struct {
 	listed      bool                             // it is among all still
 	quarantined bool                             // it is counted so
 	needs       []string                         // its entries of what is needed that are missing
+	misplaced   []*listing                       // its activities that stand at wrong places
 	at          map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 
@@ -199,6 +206,9 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 	for _, entry := range is.needs {
 		b.do("ZADD", k.needs, 0, entry)
 		is.wrong("was missing among what is needed")
+	}
+	for _, l := range is.misplaced {
+		b.replace(subject, is, l)
 	}
 	place, found := to.Place(), false
 	right := member(is.instance, place)

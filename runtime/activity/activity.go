@@ -41,7 +41,7 @@ func (a *Activity) Taken() bool { return a.Available.IsZero() }
 func New(r interpreter.Request, of interpreter.ActivityRequest, now time.Time) *Activity {
 	a := &Activity{
 		Type: of.Type, Queue: of.Queue, Key: r.Key, Pointer: string(r.Pointer), Timeouts: of.Timeouts, Retry: of.Retry,
-		Attempt: 1, ScheduledAt: now, Available: now,
+		Attempt: max(1, r.Attempt), ScheduledAt: now, Available: now,
 	}
 	if length := of.Timeouts.ScheduleToClose; length > 0 {
 		a.Deadline = now.Add(length)

@@ -52,6 +52,17 @@ func (x *Execution) restoreActivities(all []store.StoredActivity) {
 	}
 }
 
+// hasActivity reports whether an activity is stored with the run, or its end is in the inbox. One that is neither is lost, and nobody would
+// ever end it: it is scheduled again, as if it had not been taken.
+func (x *Execution) hasActivity(id interpreter.EffectID) bool {
+	_, stored := x.activities[id]
+	return stored || slices.ContainsFunc(x.queue, func(ev interpreter.Event) bool {
+		message, _ := ev.(received)
+		end, ok := message.Event.(interpreter.Finished)
+		return ok && end.Effect == id
+	})
+}
+
 // activityChanges adds to a commit what becomes of activities with it. They are scheduled at the time of the commit.
 func (x *Execution) activityChanges(c *store.Commit) error {
 	c.Activities = x.batch.activities

@@ -171,15 +171,17 @@ type received struct{ interpreter.Event }
 
 // resume prepares the effects that were in flight when an earlier owner lost the run.
 func (x *Execution) resume() {
-	goesOn := func(id interpreter.EffectID) bool { return x.inFlight[id] || x.hasEnded(id) }
+	goesOn := func(id interpreter.EffectID) bool { return x.inFlight[id] || x.hasEnded(id) || x.hasActivity(id) }
 	for _, i := range interpreter.Interrupted(x.program, x.state, goesOn) {
 		e := i.Effect
 		switch {
 		case e.Route == interpreter.RouteChild:
 			x.adopt(e)
-		case e.Route == interpreter.RouteActivity: // goes on by itself
+		case e.Route == interpreter.RouteActivity && goesOn(e.ID): // by itself
 		case i.Error != nil:
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
+		case e.Route == interpreter.RouteActivity: // its record is lost
+			x.schedule(e)
 		case goesOn(e.ID): // or has ended
 		case (i.Deferred || !e.AtMostOnce) && x.leaves(e):
 		case i.Deferred:

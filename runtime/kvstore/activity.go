@@ -2,6 +2,7 @@ package kvstore
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -161,7 +162,7 @@ func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivitie
 	}
 	a := p.activity(id)
 	if a == nil {
-		p.forgetActivity(id)
+		p.lostActivity(id, r)
 	}
 	change, code := c.Transition(id, r, a, p.now)
 	if code == "" && !change.Done {
@@ -186,8 +187,23 @@ func (p *partition) changeActivity(id store.ActivityID, c *store.ChangeActivitie
 	return changed, change
 }
 
-// forgetActivity takes what is not there, or cannot be read, from where it is looked for.
-func (p *partition) forgetActivity(id store.ActivityID) {
+// lostActivity has the run of an activity that is listed, and is not there or cannot be read, schedule it again. It reports whether there
+// was anything to do.
+func (p *partition) lostActivity(id store.ActivityID, r *store.Lifecycle) bool {
+	if !p.forgetActivity(id) {
+		return false
+	}
+	switch change, code := store.LostActivity().Transition(r, p.now); code {
+	case "":
+		p.write(id.Run, change)
+	case store.Conflict:
+		p.Put(p.dueKey(id, &store.Activity{Due: p.now.Add(store.LostActivityAgain)}), nil)
+	}
+	return true
+}
+
+// forgetActivity takes what is not there from where it is looked for, and reports whether it was there.
+func (p *partition) forgetActivity(id store.ActivityID) (listed bool) {
 	for _, prefix := range []string{p.prefix + queuePrefix, p.activitiesPrefix()} {
 		var found []string
 		p.Scan(prefix, prefix, func(key string, _ []byte) bool {
@@ -198,6 +214,41 @@ func (p *partition) forgetActivity(id store.ActivityID) {
 		})
 		for _, key := range found {
 			p.Delete(key)
+		}
+		listed = listed || len(found) > 0
+	}
+	return listed
+}
+
+// scrubActivities compares the activities of a run with where they are looked for.
+func (p *partition) scrubActivities(i store.Instance, done *store.Scrubbed) {
+	for _, a := range p.activities(i) {
+		id := store.ActivityID{Run: i, Effect: a.Effect}
+		_, queued := p.Get(p.queueKey(id, &a.Activity))
+		_, due := p.Get(p.dueKey(id, &a.Activity))
+		if queued != a.Available.IsZero() && due != a.Due.IsZero() {
+			continue
+		}
+		p.forgetActivity(id)
+		p.list(id, &a.Activity)
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: activity %d stood at a wrong place", i, a.Effect))
+	}
+}
+
+// scrubLost looks for activities that are listed as due and are lost.
+func (p *partition) scrubLost(done *store.Scrubbed) {
+	var lost []store.ActivityID
+	prefix := p.activitiesPrefix()
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		_, rest, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		if id, err := store.ParseActivityID(rest); err == nil && p.activity(id) == nil {
+			lost = append(lost, id)
+		}
+		return true
+	})
+	for _, id := range lost {
+		if r, err := p.record(id.Run); err == nil && p.lostActivity(id, r) {
+			done.Repaired = append(done.Repaired, fmt.Sprintf("%s: activity %d was lost", id.Run, id.Effect))
 		}
 	}
 }

@@ -27,6 +27,10 @@ func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, er
 		})
 		for _, i := range instances {
 			p.scrub(i, adopt, &done)
+			p.scrubActivities(i, &done)
+		}
+		if c.Cursor == "" {
+			p.scrubLost(&done)
 		}
 		if adopt {
 			p.deleteAll(p.prefix + "lease/")

@@ -253,6 +253,30 @@ func (adoption) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	return change, ""
 }
 
+// lostActivity has a run looked at of which an activity is lost.
+type lostActivity struct{}
+
+// LostActivity returns the operation that makes a run ready whose activity is listed and not there any more: its next owner
+// schedules it again.
+func LostActivity() Operation { return lostActivity{} }
+
+func (lostActivity) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
+	switch {
+	case r == nil:
+		return nil, NoSuch
+	case r.Status.Final():
+		return nil, Closed
+	case r.Held(): // its owner knows the activity still
+		return nil, Conflict
+	}
+	change := &Change{From: r, To: *r}
+	change.To.wake(now)
+	return change, ""
+}
+
+// LostActivityAgain is when a lost activity is looked at again whose run somebody holds.
+const LostActivityAgain = 10 * time.Second
+
 // Removes reports whether Remove deletes a run.
 func (c *Remove) Removes(r *Lifecycle, now time.Time) bool {
 	return r.Status.Final() && now.Sub(r.Closed) >= c.Age

@@ -1,0 +1,205 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// Activities that are lost, or stand where nobody finds them. No transition of a store leaves one: a hand has changed it.
+
+// lostActivity has the run of an activity that is listed, and is not there or cannot be read, schedule it again. It reports whether the
+// activity was listed.
+func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead) (listed bool, err error) {
+	queues, err := s.queues(ctx, to.partition)
+	if err != nil {
+		return false, err
+	}
+	keys := []string{to.keys.activities}
+	for _, q := range queues {
+		if q.Namespace == is.id.Run.Namespace {
+			keys = append(keys, to.keys.queue(q))
+		}
+	}
+	member, stands := is.id.String(), make([]*redis.FloatCmd, len(keys))
+	now, err := s.timed(ctx, to.partition, func(p redis.Pipeliner) {
+		for n, key := range keys {
+			stands[n] = p.ZScore(ctx, key, member)
+		}
+	})
+	for _, c := range stands {
+		listed = listed || err == nil && c.Err() == nil
+	}
+	if err != nil || !listed {
+		return false, err
+	}
+	again, err := s.scheduleAgain(ctx, to, is, now)
+	if err != nil {
+		return true, err
+	}
+	return true, s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
+		for _, key := range keys {
+			p.ZRem(ctx, key, member)
+		}
+		if again {
+			p.ZAdd(ctx, to.keys.activities, redis.Z{Score: float64(store.Millis(now.Add(store.LostActivityAgain))), Member: member})
+		}
+	})
+}
+
+// scheduleAgain makes the run of a lost activity ready. It reports whether that has to be tried again, because somebody holds the run.
+func (s *Store) scheduleAgain(ctx context.Context, to *subject, is *activityRead, now time.Time) (again bool, err error) {
+	if is.damaged != nil { // Scrub reports it
+		return false, nil
+	}
+	change, code := store.LostActivity().Transition(is.lifecycle, now)
+	if code != "" {
+		return code == store.Conflict, nil
+	}
+	b := s.newBatch(to.partition, 1)
+	s.write(b, to, change, rewrite{is.text, change.To.String()})
+	r, err := s.send(ctx, &s.scripts.applyFull, to, b)
+	return r.code != "OK", err
+}
+
+// lostActivities looks for activities that are listed as due and are lost, and has them scheduled again.
+func (s *Store) lostActivities(ctx context.Context, partition int, done *store.Scrubbed) error {
+	k := &s.keys.partitions[partition]
+	var members *redis.StringSliceCmd
+	if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { members = p.ZRange(ctx, k.activities, 0, mostLost-1) }); err != nil {
+		return err
+	}
+	var ids []store.ActivityID
+	for _, member := range members.Val() {
+		if id, err := store.ParseActivityID(member); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	read, _, err := s.lookAtActivities(ctx, &store.ChangeActivities{Partition: partition}, ids)
+	for n := range read {
+		if read[n].activity != nil || err != nil {
+			continue
+		}
+		var listed bool
+		if listed, err = s.lostActivity(ctx, s.subject(ids[n].Run, store.Token{}), &read[n]); listed {
+			done.Repaired = append(done.Repaired, fmt.Sprintf("%s: activity %d was lost", ids[n].Run, ids[n].Effect))
+		}
+	}
+	return err
+}
+
+// mostLost is how many of the activities that are due next scrubbing looks at; others are looked at when they are due.
+const mostLost = 1000
+
+// listing is where an activity of a run stands.
+type listing struct {
+	field, text string
+	activity    store.StoredActivity
+	queue       store.Queue
+	queued, due *redis.FloatCmd
+	known       *redis.BoolCmd // its queue is among those that are not empty
+}
+
+// wrong reports whether the activity stands where nobody finds it, or where it should not be.
+func (l *listing) wrong() bool {
+	stands := func(c *redis.FloatCmd, at time.Time) bool {
+		return at.IsZero() == (c.Err() != nil) && (at.IsZero() || int64(c.Val()) == store.Millis(at))
+	}
+	return !stands(l.queued, l.activity.Available) || !stands(l.due, l.activity.Due) || !l.activity.Available.IsZero() && !l.known.Val()
+}
+
+// misplacedActivities notes which activities of some runs stand at wrong places.
+func (s *Store) misplacedActivities(ctx context.Context, partition int, found []standing) error {
+	k := &s.keys.partitions[partition]
+	var of []*standing
+	for n := range found {
+		if is := &found[n]; is.lifecycle != nil && is.damaged == nil && is.lifecycle.Status != interpreter.StatusPending && !is.lifecycle.Status.Final() {
+			of = append(of, is)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	fields := make([]*redis.StringSliceCmd, len(of))
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for n, is := range of {
+			fields[n] = p.HKeys(ctx, k.instance(is.instance))
+		}
+	})
+	for n, is := range of {
+		if err == nil {
+			err = s.misplaced(ctx, partition, is, fields[n].Val())
+		}
+	}
+	return err
+}
+
+// misplaced notes which activities of a run stand at wrong places.
+func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fields []string) error {
+	var names []string
+	for _, field := range fields {
+		if strings.HasPrefix(field, fieldActivity) {
+			names = append(names, field)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	k := &s.keys.partitions[partition]
+	var values *redis.SliceCmd
+	if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { values = p.HMGet(ctx, k.instance(is.instance), names...) }); err != nil {
+		return err
+	}
+	var all []*listing
+	for n, value := range values.Val() {
+		text, _ := value.(string)
+		if some, err := addActivity(nil, names[n], text); err == nil && len(some) == 1 {
+			all = append(all, &listing{field: names[n], text: text, activity: some[0], queue: store.Queue{Name: some[0].Queue, Namespace: is.instance.Namespace}})
+		}
+	}
+	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
+		for _, l := range all {
+			member := l.id(is).String()
+			l.queued, l.due = p.ZScore(ctx, k.queue(l.queue), member), p.ZScore(ctx, k.activities, member)
+			l.known = p.SIsMember(ctx, k.queues, queueMember(l.queue))
+		}
+	})
+	for _, l := range all {
+		if err == nil && l.wrong() {
+			is.misplaced = append(is.misplaced, l)
+		}
+	}
+	return err
+}
+
+func (l *listing) id(is *standing) store.ActivityID {
+	return store.ActivityID{Run: is.instance, Effect: l.activity.Effect}
+}
+
+// replace lists an activity where its record says, if that is still the record.
+func (b *batch) replace(to *subject, is *standing, l *listing) {
+	k, member := to.keys, l.id(is).String()
+	b.check("ACTIVITY", k.instance(is.instance), l.field+" "+l.text)
+	if at := l.activity.Available; !at.IsZero() {
+		b.do("ZADD", k.queue(l.queue), store.Millis(at), member)
+		b.do("SADD", k.queues, queueMember(l.queue))
+	} else {
+		b.do("DEQUEUE", k.queue(l.queue), member, queueMember(l.queue))
+		b.keys = append(b.keys, k.queues)
+	}
+	if at := l.activity.Due; !at.IsZero() {
+		b.do("ZADD", k.activities, store.Millis(at), member)
+	} else {
+		b.do("ZREM", k.activities, member)
+	}
+	is.wrong(fmt.Sprintf("activity %d stood at a wrong place", l.activity.Effect))
+}
