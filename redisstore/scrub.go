@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -64,10 +65,7 @@ func (s *Store) repairAll(ctx context.Context, partition int, entries []entry, d
 		if err != nil {
 			return now, err
 		}
-		if err := s.missingNeeds(ctx, partition, found); err != nil {
-			return now, err
-		}
-		if err := s.misplacedActivities(ctx, partition, found); err != nil {
+		if err := errors.Join(s.missingNeeds(ctx, partition, found), s.misplacedActivities(ctx, partition, found)); err != nil {
 			return now, err
 		}
 		b := s.newBatch(partition, len(found))
