@@ -19,5 +19,13 @@ type deployment interface {
 	NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error)
 	ChangeSettings(ctx context.Context, namespace string, c api.SettingsChange) (api.Settings, error)
 
+	Workflows(ctx context.Context, namespace string) ([]api.Workflow, error)
+	Workflow(ctx context.Context, namespace, name string) (api.Workflow, error)
+
+	Queues(context.Context) ([]api.Queue, error)
+	LimitQueue(ctx context.Context, name string, change api.QueueChange) (api.Queue, error)
+	PauseQueue(ctx context.Context, name, reason string) (api.Queue, error)
+	ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error)
+
 	Repair(ctx context.Context, dry bool) (api.Repair, error)
 }

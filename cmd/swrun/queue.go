@@ -33,7 +33,7 @@ performed goes on, and so do deadlines. A change holds everywhere within %s.`, q
 }
 
 func (p *program) queueListCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the queues in which something waits, or that somebody takes or has limited",
 		Example: `  swrun queue ls
@@ -42,7 +42,7 @@ func (p *program) queueListCommand() *cobra.Command {
 workers told of when they announced themselves last. WORKERS take the queue; POLLED is when an outside worker asked last for activities.`,
 		Args: exactly(), RunE: verb(func([]string) error {
 			return p.operate(f, func(ctx context.Context, o *operation) error {
-				all, err := o.control().Queues(ctx)
+				all, err := o.deployment.Queues(ctx)
 				if err != nil {
 					return err
 				}
@@ -55,7 +55,7 @@ workers told of when they announced themselves last. WORKERS take the queue; POL
 }
 
 func (p *program) queueLimitCommand() *cobra.Command {
-	f, change := &operateFlags{makes: true}, api.QueueChange{}
+	f, change := &operateFlags{makes: true, remote: true}, api.QueueChange{}
 	cmd := &cobra.Command{
 		Use: "limit QUEUE", Short: "Limit how much of a queue is performed",
 		Example: `  swrun queue limit gpu --concurrency 4
@@ -66,7 +66,7 @@ func (p *program) queueLimitCommand() *cobra.Command {
 				return usagef("for example --concurrency 4, or --rate 100/1m", "say which limit")
 			}
 			return p.changeQueue(f, func(ctx context.Context, o *operation) (api.Queue, error) {
-				return o.control().LimitQueue(ctx, args[0], change)
+				return o.deployment.LimitQueue(ctx, args[0], change)
 			})
 		}),
 	}
@@ -79,15 +79,15 @@ func (p *program) queueLimitCommand() *cobra.Command {
 }
 
 func pauseQueue(ctx context.Context, o *operation, name, reason string) (api.Queue, error) {
-	return o.control().PauseQueue(ctx, name, reason)
+	return o.deployment.PauseQueue(ctx, name, reason)
 }
 
 func resumeQueue(ctx context.Context, o *operation, name, reason string) (api.Queue, error) {
-	return o.control().ResumeQueue(ctx, name, reason)
+	return o.deployment.ResumeQueue(ctx, name, reason)
 }
 
 func (p *program) queueChange(use, short, example string, change func(context.Context, *operation, string, string) (api.Queue, error)) *cobra.Command {
-	f, reason := &operateFlags{makes: true}, ""
+	f, reason := &operateFlags{makes: true, remote: true}, ""
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: exactly("a queue"), RunE: verb(func(args []string) error {

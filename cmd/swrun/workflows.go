@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) workflowsCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "workflows [NAMESPACE/NAME]", Short: "List the workflows that are deployed, and their versions",
 		Example: `  swrun workflows -n demo
@@ -34,7 +34,7 @@ func (p *program) workflowsCommand() *cobra.Command {
 }
 
 func (o *operation) workflows(ctx context.Context) error {
-	all, err := o.control().Workflows(ctx, o.flags.namespace)
+	all, err := o.deployment.Workflows(ctx, o.flags.namespace)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (o *operation) workflow(ctx context.Context, name string) error {
 	if err != nil || strings.Contains(name, ":") {
 		return usagef("for example swrun workflows demo/order", "%q is no workflow: it must be namespace/name", name)
 	}
-	w, err := o.control().Workflow(ctx, r.Namespace, r.Name)
+	w, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
 	if err != nil {
 		return err
 	}

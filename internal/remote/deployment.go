@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,6 +62,49 @@ func (d *Deployment) ChangeSettings(ctx context.Context, namespace string, c api
 // Repair compares all runs with the indexes of the store and repairs what differs; a dry one only counts.
 func (d *Deployment) Repair(ctx context.Context, dry bool) (api.Repair, error) {
 	return ask[api.Repair](ctx, d, request{method: http.MethodPost, path: "/v1/repair", query: queryOf("dryRun", strconv.FormatBool(dry)), wait: repairWithin})
+}
+
+// Workflows returns the deployed workflows of a namespace, or of all if it is empty.
+func (d *Deployment) Workflows(ctx context.Context, namespace string) ([]api.Workflow, error) {
+	found, err := pages[api.Workflow](ctx, d, request{method: http.MethodGet, path: "/v1/workflows"})
+	return slices.DeleteFunc(found, func(w api.Workflow) bool { return namespace != "" && w.Namespace != namespace }), err
+}
+
+// Workflow returns a deployed workflow; one that is not deployed is refused as store.NoSuch.
+func (d *Deployment) Workflow(ctx context.Context, namespace, name string) (api.Workflow, error) {
+	found, err := d.Workflows(ctx, namespace)
+	if err != nil {
+		return api.Workflow{}, err
+	}
+	n := slices.IndexFunc(found, func(w api.Workflow) bool { return w.Name == name })
+	if n < 0 {
+		return api.Workflow{}, &store.Refusal{Code: store.NoSuch, Detail: "workflow " + namespace + "/" + name}
+	}
+	return found[n], nil
+}
+
+// Queues returns the task queues.
+func (d *Deployment) Queues(ctx context.Context) ([]api.Queue, error) {
+	return ask[[]api.Queue](ctx, d, request{method: http.MethodGet, path: "/v1/queues"})
+}
+
+// LimitQueue changes the limits of a queue.
+func (d *Deployment) LimitQueue(ctx context.Context, name string, change api.QueueChange) (api.Queue, error) {
+	return ask[api.Queue](ctx, d, request{method: http.MethodPatch, path: path("/v1/queues", name), body: change})
+}
+
+// PauseQueue has nothing of a queue begin any more.
+func (d *Deployment) PauseQueue(ctx context.Context, name, reason string) (api.Queue, error) {
+	return d.commandQueue(ctx, name, "pause", reason)
+}
+
+// ResumeQueue ends the pause of a queue.
+func (d *Deployment) ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error) {
+	return d.commandQueue(ctx, name, "resume", reason)
+}
+
+func (d *Deployment) commandQueue(ctx context.Context, name, command, reason string) (api.Queue, error) {
+	return ask[api.Queue](ctx, d, request{method: http.MethodPost, path: path("/v1/queues", name) + "/" + command, body: api.CommandRequest{Reason: reason}})
 }
 
 // runPath returns the path of a run.

@@ -162,6 +162,34 @@ func ask[T any](ctx context.Context, d *Deployment, r request) (answer T, err er
 	return answer, nil
 }
 
+// pages asks for a list, page by page.
+func pages[T any](ctx context.Context, d *Deployment, r request) (all []T, err error) {
+	for {
+		got, err := d.send(ctx, r)
+		if err != nil {
+			return all, err
+		}
+		var page []T
+		if err := read(got.Body(), &page); err != nil {
+			return all, &AnswerError{d.name, err.Error()}
+		}
+		all = append(all, page...)
+		if r.query = next(got); r.query == nil {
+			return all, nil
+		}
+	}
+}
+
+// next returns the query of the page that follows one; nil at the end.
+func next(got *resty.Response) url.Values {
+	link, _, _ := strings.Cut(strings.TrimPrefix(got.Header().Get("Link"), "<"), ">")
+	u, err := url.Parse(link)
+	if err != nil || !u.Query().Has("cursor") {
+		return nil
+	}
+	return u.Query()
+}
+
 // read reads JSON. Numbers keep their digits.
 func read(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
