@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/definition"
 )
@@ -171,6 +173,9 @@ type putInput struct {
 }
 
 func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer, error) {
+	if err := staysWithin(ctx, in.RawBody); err != nil {
+		return nil, err
+	}
 	w, again, err := s.control.Deploy(ctx, in.reference(), in.RawBody)
 	if err != nil {
 		return nil, err
@@ -181,6 +186,21 @@ func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer
 		answer.Status = http.StatusOK
 	}
 	return answer, nil
+}
+
+// staysWithin refuses a document whose tasks run workflows in namespaces that the caller does not see: what those do and answer would be
+// the caller's.
+func staysWithin(ctx context.Context, text []byte) error {
+	w, found := dsl.Parse("document", text)
+	if found.Err() != nil {
+		return nil // deploying says what is wrong
+	}
+	for _, child := range definition.Children(w) {
+		if !callerOf(ctx).Sees(child.Namespace) {
+			return newProblem(http.StatusForbidden, "forbidden", "Not allowed", fmt.Sprintf("a task runs the workflow %s, and the token is not for the namespace %s", child, child.Namespace))
+		}
+	}
+	return nil
 }
 
 type deployedAnswer struct {

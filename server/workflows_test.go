@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/api"
 )
 
@@ -73,5 +74,26 @@ func TestWorkflows(t *testing.T) {
 	}
 	if a := d.ask(t, "PUT", path, document("wait", "1.0.0", echoes)); a.StatusCode != http.StatusCreated {
 		t.Errorf("another one under the same version: %s: %s", a.Status, a.body)
+	}
+}
+
+// TestChildrenInOtherNamespaces: a token for one namespace deploys nothing whose tasks run workflows in another one.
+func TestChildrenInOtherNamespaces(t *testing.T) {
+	g := mustGuard(t, nil)
+	demo := g.token(t, "demo", access.Grant{Role: access.RoleOperator, Namespaces: []string{"demo"}})
+	both := g.token(t, "both", access.Grant{Role: access.RoleAuthor, Namespaces: []string{"demo", "shop"}})
+	run := func(namespace string) string {
+		return `{"document":{"dsl":"1.0.3","namespace":"demo","name":"parent","version":"1.0.0"},"use":{"functions":{"f":{"run":{"workflow":{"namespace":"` + namespace +
+			`","name":"pay","version":"latest"}}}}},"do":[{"t":{"try":[{"c":{"call":"f"}}],"catch":{"do":[{"d":{"set":{"x":1}}}]}}}]}`
+	}
+	for _, c := range []struct {
+		token, namespace string
+		status           int
+	}{
+		{demo, "shop", 403}, {both, "shop", 201}, {demo, "demo", 409}, // allowed, but another document is deployed by now
+	} {
+		if w := g.send("PUT", "/v1/workflows/demo/parent/1.0.0", run(c.namespace), "Authorization", c.token); w.Code != c.status {
+			t.Errorf("a child in %s: want %d, got %d %s", c.namespace, c.status, w.Code, w.Body)
+		}
 	}
 }
