@@ -17,6 +17,8 @@ type proxy struct {
 	drop    atomic.Int64
 	replies atomic.Int64
 	dropped atomic.Int64
+	// cut says that nobody reaches the other side.
+	cut atomic.Bool
 	// bytes counts what has passed in both directions.
 	bytes atomic.Int64
 
@@ -51,6 +53,10 @@ func startProxy(t *testing.T, target string) *proxy {
 
 func (p *proxy) serve(client net.Conn) {
 	server, err := net.Dial("tcp", p.target)
+	if err == nil && p.cut.Load() {
+		server.Close() // nobody has used it
+		err = net.ErrClosed
+	}
 	if err != nil {
 		client.Close() // as if nobody were there
 		return

@@ -43,6 +43,10 @@ func of(n int) int {
 var binary string
 
 func TestMain(m *testing.M) {
+	if server := os.Getenv(outsideVariable); server != "" { // this is an outside worker
+		fmt.Fprintln(os.Stderr, performOutside(server, os.Getenv(outsideVariable+"_SINK")))
+		os.Exit(1)
+	}
 	flag.Parse()
 	folder, err := os.MkdirTemp("", "swrun-faults")
 	if err == nil {
@@ -106,7 +110,13 @@ type worker struct {
 func (w *world) work(args ...string) *worker {
 	w.Helper()
 	all := append([]string{"worker", "--store", "redis://" + w.proxy.addr, "--network", "any", "--lease", lease.String()}, args...)
-	k := &worker{command: exec.Command(binary, all...)}
+	return w.spawn(exec.Command(binary, all...))
+}
+
+// spawn starts a process, and keeps what it logs.
+func (w *world) spawn(command *exec.Cmd) *worker {
+	w.Helper()
+	k := &worker{command: command}
 	stderr, err := k.command.StderrPipe()
 	if err != nil {
 		w.Fatal(err)
