@@ -256,6 +256,9 @@ func (b *batch) move(to *subject, of *store.Change) {
 	if of.From == nil {
 		b.do("ZADD", k.sets[at.Set], score(at), member(to.instance, at))
 		b.do("INDEX", k.index, to.instance.String())
+		if of.ChangesQuarantine() {
+			b.countQuarantined(to, &of.To)
+		}
 		return
 	}
 	from := of.From.Place()
@@ -294,6 +297,13 @@ func (b *batch) countQuarantined(to *subject, r *store.Lifecycle) {
 
 // apart writes what is kept apart from the run.
 func (b *batch) apart(to *subject, of *store.Change) {
+	if len(of.History) > 0 {
+		var all []any
+		for _, e := range of.History {
+			all = append(all, e.String())
+		}
+		b.do("RPUSH", to.keys.history(to.instance), all...)
+	}
 	for ref, data := range of.Payloads {
 		b.do("HSET", to.keys.payloads(to.instance), ref, data)
 	}
@@ -311,6 +321,16 @@ func (b *batch) messages(to *subject, of *store.Change) {
 		b.do("DEL", k.inbox(i))
 	case of.Consumed > 0:
 		b.do("LTRIM", k.inbox(i), of.Consumed, -1)
+	}
+	if of.From == nil && of.To.Mail > 0 {
+		b.onInstance("HSET", fieldMail, of.To.Mail)
+	}
+	if len(of.Messages) > 0 {
+		var all []any
+		for _, m := range of.Messages {
+			all = append(all, []byte(m))
+		}
+		b.do("RPUSH", k.inbox(i), all...)
 	}
 	if of.Message != nil {
 		b.onInstance("HINCRBY", fieldMail, 1)

@@ -19,6 +19,7 @@ type forkAnswer struct {
 	Body     api.Forked
 }
 
+// forkRoutes serves what has the work of a run go on otherwise: as another run, or with another version.
 func (s *Server) forkRoutes() {
 	route(s, RoleOperator, huma.Operation{
 		OperationID: "forkRun", Method: http.MethodPost, Path: "/v1/runs/{namespace}/{id}/fork", Tags: []string{"runs"}, DefaultStatus: http.StatusCreated,
@@ -31,4 +32,5 @@ func (s *Server) forkRoutes() {
 		forked, err := s.control.Fork(ctx, i, in.Body)
 		return &forkAnswer{"/v1/runs/" + forked.Namespace + "/" + forked.ID, forked}, err
 	})
+	s.migrationRoutes()
 }

@@ -147,6 +147,11 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 	mediaType := ""
 	if o.RequestBody != nil {
 		sent, mediaType = exampleBody(t, o.RequestBody.Value)
+		if o.OperationID == "importRun" {
+			run := "/v1/runs/demo/ended"
+			sent = []byte(c.ask(t, "GET", run+"/export", "").body)
+			c.ask(t, "DELETE", run, "")
+		}
 		if slices.Contains(o.Tags, "activities") {
 			sent = bytes.Replace(sent, []byte(`"token":"x"`), []byte(`"token":"`+c.mustToken(t)+`"`), 1)
 		}

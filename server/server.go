@@ -96,7 +96,7 @@ func (s *Server) allRoutes() {
 	s.drawingRoutes()
 	s.deadlineRoutes()
 	s.forkRoutes()
-	s.migrationRoutes()
+	s.maintenanceRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()
 	s.upcomingRoutes()

@@ -37,7 +37,7 @@ type canaryCage struct {
 // verbsWithoutSecrets returns the verbs that are not asked for secrets, since they have none to show.
 func verbsWithoutSecrets() []string {
 	return []string{
-		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "repair", // ids
+		"cancel", "terminate", "suspend", "resume", "retry", "delete", "deadline", "fork", "migrate", "import", "repair", // ids
 		"queue",                                // names and numbers
 		"token",                                // of callers, and nothing of workflows
 		"bench",                                // workflows of its own

@@ -1,9 +1,12 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 
 	"github.com/swrun/swrun/interpreter"
+	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 )
 
@@ -17,6 +20,46 @@ type Export struct {
 	Definition Exported       `json:"definition"`
 	Records    []HistoryEvent `json:"records"` // its history
 	State      any            `json:"state"`   // the tasks in progress, as the store keeps them
+	Stored     Stored         `json:"stored"`
+}
+
+// Stored is what an import reads of an export. The rest of the export says the same for people and programs.
+type Stored struct {
+	SHA256 string `json:"sha256" doc:"Of the data, before it is in base64."`
+	Data   []byte `json:"data"`
+}
+
+// NewStored returns the JSON of what is stored.
+func NewStored(data []byte) Stored { return Stored{digest(data), data} }
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// ImportRequest is an export, of which only what is stored counts.
+type ImportRequest struct {
+	Schema string `json:"schema" enum:"swrun/v1/export"`
+	Stored Stored `json:"stored"`
+
+	// What people read of it:
+	Run        any `json:"run,omitempty"`
+	Definition any `json:"definition,omitempty"`
+	Records    any `json:"records,omitempty"`
+	State      any `json:"state,omitempty"`
+}
+
+// Check reports an export that is none, or that was cut or changed on its way.
+func (r ImportRequest) Check() error {
+	switch {
+	case r.Schema != SchemaExport:
+		return &client.OptionError{Field: "schema", Detail: "must be " + SchemaExport + ": this is no export of a run"}
+	case len(r.Stored.Data) == 0:
+		return &client.OptionError{Field: "stored", Detail: "is missing: this is a part of an export"}
+	case r.Stored.SHA256 != digest(r.Stored.Data):
+		return &client.OptionError{Field: "stored", Detail: "does not have the sum that stands beside it: it was cut or changed"}
+	}
+	return nil
 }
 
 // Exported is the definition that a run is pinned to.

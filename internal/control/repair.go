@@ -42,5 +42,31 @@ func (c *Control) Export(ctx context.Context, i store.Instance) (api.Export, err
 	}); err != nil {
 		return api.Export{}, err
 	}
-	return api.NewExport(run, d, records, described.State)
+	archive, err := c.client.Archive(ctx, i)
+	if err != nil {
+		return api.Export{}, err
+	}
+	stored, err := archive.Encode()
+	if err != nil {
+		return api.Export{}, err
+	}
+	export, err := api.NewExport(run, d, records, described.State)
+	export.Stored = api.NewStored(stored)
+	return export, err
+}
+
+// Import stores a run that was exported from another store, and describes it as it is here.
+func (c *Control) Import(ctx context.Context, r api.ImportRequest) (api.Description, error) {
+	if err := r.Check(); err != nil {
+		return api.Description{}, err
+	}
+	archive, err := client.ParseArchive(r.Stored.Data)
+	if err != nil {
+		return api.Description{}, err
+	}
+	i, err := c.client.Import(ctx, archive)
+	if err != nil {
+		return api.Description{}, err
+	}
+	return c.Describe(ctx, i)
 }

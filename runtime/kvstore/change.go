@@ -82,6 +82,9 @@ func (p *partition) countQuarantined(i store.Instance, r *store.Lifecycle) {
 }
 
 func (p *partition) putEntries(i store.Instance, c *store.Change) {
+	for n, e := range c.History {
+		p.Put(p.key(i, "history/"+number(int64(n)+1)), []byte(e.String()))
+	}
 	for n, data := range c.Entries {
 		entry := fmt.Appendf(nil, "%d %d %s ", store.Millis(p.now), c.To.Epoch, c.To.Nonce)
 		p.Put(p.key(i, "history/"+number(c.From.Entries+int64(n)+1)), append(entry, data...))
@@ -92,6 +95,12 @@ func (p *partition) putMessages(i store.Instance, c *store.Change) {
 	if c.Message != nil {
 		p.Put(p.key(i, "mail"), strconv.AppendInt(nil, c.To.Mail, 10))
 		p.Put(p.key(i, "inbox/"+number(c.To.Mail)), c.Message)
+	}
+	if c.From == nil && c.To.Mail > 0 {
+		p.Put(p.key(i, "mail"), strconv.AppendInt(nil, c.To.Mail, 10))
+	}
+	for n, m := range c.Messages {
+		p.Put(p.key(i, "inbox/"+number(c.To.Read+int64(n)+1)), m)
 	}
 	for n := range c.Consumed {
 		p.Delete(p.key(i, "inbox/"+number(c.From.Read+int64(n)+1)))

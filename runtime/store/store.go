@@ -150,6 +150,8 @@ type Start struct {
 	Deadline   time.Time     // when the run ends in any case; zero for never
 	Timeout    time.Duration // after which it ends in any case, from now on; 0 for never
 	Urgent     bool          // its time runs already, so that it is as urgent as what has begun
+	// Imported is the run as another store holds it; nil for one that begins.
+	Imported *Imported
 	// Family is the run that has led to this one, and FamilyMax how many of its family may start in a partition
 	// within a day; 0 for a run that leads its own. One more is refused as TooMany.
 	Family    Instance

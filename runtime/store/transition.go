@@ -36,6 +36,9 @@ type Change struct {
 	State      interpreter.Changes
 	Entries    [][]byte // of history
 	Payloads   map[string][]byte
+	// History and Messages are those of a run that is imported.
+	History    []StoredEntry
+	Messages   []Message
 	Outbox     [][]byte
 	Consumed   int     // messages that leave the inbox, the oldest first
 	Message    Message // that comes into the inbox; nil for none
@@ -67,7 +70,7 @@ func (c *Change) Check(now time.Time) Code {
 
 // ChangesQuarantine reports whether the run comes into quarantine or out of it.
 func (c *Change) ChangesQuarantine() bool {
-	return c.From != nil && (c.From.Reason == Quarantined) != (c.To.Reason == Quarantined)
+	return (c.From != nil && c.From.Reason == Quarantined) != (c.To.Reason == Quarantined)
 }
 
 // Hints reports whether the change makes work for somebody at once.
@@ -80,6 +83,9 @@ func (c *Change) Hints() bool {
 func (c *Start) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	if r != nil {
 		return &Change{From: r, To: *r, Done: true}, ""
+	}
+	if c.Imported != nil {
+		return c.Imported.change(c.Invocation, now), ""
 	}
 	to := Lifecycle{Status: interpreter.StatusPending, Created: now, Started: later(now, c.Delay), Deadline: Moment(Millis(c.Deadline))}
 	if c.Timeout > 0 {

@@ -48,6 +48,8 @@ func cases() []testCase {
 		{"commit stores changes", commitChanges},
 		{"commit again", commitAgain},
 		{"commit of what a run goes on with", commitInvocation},
+		{"import", importRun},
+		{"import of a run that somebody held", importHeld},
 		{"commit of another version", commitVersion},
 		{"commit overtaken by an earlier one", commitOvertaken},
 		{"commit with a stale token", commitFenced},

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
+)
+
+func (p *program) importCommand() *cobra.Command {
+	f := &operateFlags{}
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Store a run that was exported from another store",
+		Example: `  swrun export order-7 --store redis://old:6379 > order-7.json
+  swrun import order-7.json --store redis://new:6379`,
+		Long: `The run has the id, the history and the definition that it had, which is deployed if it is not there. A run of that id that is there already,
+and another document that has the name and version, are refused (exit 6). Deadlines and delays stay where they were in time: one that has
+passed meanwhile fires at once. A run that has not ended goes on here, whether or not it goes on there: suspend it before its export, and
+terminate it there when it is here. Its children are runs of their own, to be exported and imported for themselves. - reads standard input.`,
+		Args: exactly("a file"), RunE: verb(func(args []string) error {
+			r, err := p.readExport(args[0])
+			if err != nil {
+				return err
+			}
+			return p.operate(f, func(ctx context.Context, o *operation) error { return o.importRun(ctx, r) })
+		}),
+	}
+	f.add(cmd, "human", "json", "yaml")
+	f.makes = true
+	return cmd
+}
+
+// maxExport is how many bytes an export may have.
+const maxExport = 256 << 20
+
+// readExport reads what export has printed, as JSON or YAML.
+func (p *program) readExport(name string) (r api.ImportRequest, err error) {
+	var text []byte
+	if b := (bound{bytes: maxExport}); name == "-" {
+		text, err = readStdin(p.streams, "import -", func(from io.Reader) ([]byte, error) { return b.read(from, "standard input") })
+	} else {
+		text, err = readFile("the export", name, b)
+	}
+	if err != nil {
+		return r, err
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // it is YAML
+		v, err := decodeData(name, text)
+		if err == nil {
+			text, err = expr.Encode(v)
+		}
+		if err != nil {
+			return r, usagef("import reads what swrun export has printed", "the export in %s cannot be read: %s", name, err)
+		}
+	}
+	if err = json.Unmarshal(text, &r); err == nil {
+		err = r.Check()
+	}
+	if err != nil {
+		return r, usagef("import reads what swrun export has printed", "the export in %s cannot be read: %s", name, err)
+	}
+	return r, nil
+}
+
+func (o *operation) importRun(ctx context.Context, r api.ImportRequest) error {
+	run, err := o.control().Import(ctx, r)
+	if err != nil {
+		return refusalError(err)
+	}
+	if o.flags.output != "human" {
+		return o.print(run)
+	}
+	if err := write(o.out, fmt.Sprintf("%s imported, as it was: %s\n", run.ID, run.Status)); err != nil {
+		return err
+	}
+	return o.reportUnworked(ctx, run.ClosedReason == "")
+}
