@@ -37,4 +37,5 @@ func (s *Server) repairRoutes() {
 		all, err := s.control.Export(ctx, i)
 		return &exportAnswer{all}, err
 	})
+	s.importRoutes()
 }

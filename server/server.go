@@ -96,7 +96,6 @@ func (s *Server) allRoutes() {
 	s.drawingRoutes()
 	s.deadlineRoutes()
 	s.forkRoutes()
-	s.maintenanceRoutes()
 	s.tokenRoutes()
 	s.metricsRoutes()
 	s.upcomingRoutes()
