@@ -53,7 +53,9 @@ func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnsw
 	}
 	waiting, done := untilStopped(ctx)
 	defer done()
-	found, err := s.control.PollActivities(waiting, in.Body, chosen.Namespaces)
+	bounded, release := context.WithTimeout(waiting, in.Body.Wait.Duration+s.readWithin()) // also if the store does not answer
+	defer release()
+	found, err := s.control.PollActivities(bounded, in.Body, chosen.Namespaces)
 	if err != nil || len(found.Activities) == 0 {
 		return &pollAnswer{found}, err
 	}

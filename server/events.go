@@ -19,7 +19,7 @@ const DefaultHeartbeat = 15 * time.Second
 // eventRoutes serves the lifecycle events of runs as server-sent events.
 func (s *Server) eventRoutes() {
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "followRun", Method: http.MethodGet, Path: runPathPattern + "/events", Tags: []string{"runs"},
+		OperationID: "followRun", Method: http.MethodGet, Path: runPathPattern + "/events", Tags: []string{"runs"}, Metadata: map[string]any{waits: true},
 		Summary: "The lifecycle events of a run, as they happen",
 		Description: "Server-sent events: the data of each is a CloudEvent, the same that `swrun run --progress json` prints. The stream ends with the run. Last-Event-ID " +
 			"goes on after an event; after the last one of a run that has ended, the answer is 204, so that a browser does not ask again.",

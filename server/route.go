@@ -1,10 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -38,7 +40,9 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		o.MaxBodyBytes = maxBody + 1 // what has exactly so many bytes is refused by the library
 	}
 	huma.Register(s.api, o, func(ctx context.Context, in *I) (*O, error) {
-		out, err := handle(ctx, in)
+		reading, done := s.reading(ctx, o)
+		defer done()
+		out, err := handle(reading, in)
 		if err == nil {
 			return out, nil
 		}
@@ -48,6 +52,22 @@ func route[I, O any](s *Server, role Role, o huma.Operation, handle func(context
 		return nil, s.problem(ctx, err)
 	})
 }
+
+// waits is in the metadata of operations that read, and may wait for something.
+const waits = "waits"
+
+// DefaultReadWithin is how long an operation may take that only reads: a store that does not answer costs its callers no more.
+const DefaultReadWithin = 15 * time.Second
+
+// reading returns the context of an operation, which ends in time if that only reads and waits for nothing.
+func (s *Server) reading(ctx context.Context, o huma.Operation) (context.Context, context.CancelFunc) {
+	if _, mayWait := o.Metadata[waits]; mayWait || o.Method != http.MethodGet {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.readWithin())
+}
+
+func (s *Server) readWithin() time.Duration { return cmp.Or(s.config.ReadWithin, DefaultReadWithin) }
 
 // middlewares returns what each request for an operation passes.
 func (s *Server) middlewares(role Role, method string) huma.Middlewares {

@@ -12,6 +12,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/access"
 	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/server"
 )
 
@@ -120,5 +121,36 @@ func TestRevokedPollers(t *testing.T) {
 	}
 	if w := g.send("POST", "/v1/activities/poll", `{"queues":["default"],"wait":"2m"}`, "Authorization", bob); !strings.Contains(w.Body.String(), `"attempt":1`) {
 		t.Errorf("the other worker gets %d %s", w.Code, w.Body)
+	}
+}
+
+// silentStore answers no list.
+type silentStore struct{ store.Store }
+
+func (silentStore) List(ctx context.Context, _ int, _ string, _ int) (store.Page, error) {
+	<-ctx.Done()
+	return store.Page{}, ctx.Err()
+}
+
+// TestSilentStore: who only reads is not left without an answer by a store that does not answer.
+func TestSilentStore(t *testing.T) {
+	g := mustGuard(t, func(c *server.Config) {
+		c.ReadWithin = 10 * time.Millisecond
+		s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Store = silentStore{s.Store}
+		engine, err := swrun.NewEngine(s, swrun.EngineConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Control = control.New(engine, s, time.Now)
+	})
+	ada := g.token(t, "ada", access.Grant{Role: access.RoleViewer, Everywhere: true})
+	for _, path := range []string{"/v1/runs", "/v1/runs/count?by=status"} {
+		if w := g.send("GET", path, "", "Authorization", ada); w.Code != 503 || !strings.Contains(w.Body.String(), "store-unavailable") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
 	}
 }

@@ -34,6 +34,8 @@ type Config struct {
 	Rate     int // requests of one caller a second; default DefaultRate
 	// BodyWithin is how long the body of a request may take to come; default DefaultBodyWithin.
 	BodyWithin time.Duration
+	// ReadWithin is how long an operation may take that only reads; default DefaultReadWithin.
+	ReadWithin time.Duration
 	Metrics    *metrics.Metrics // that are counted and served; nil for none
 	Version    string           // of the program
 	Log        *slog.Logger
