@@ -136,7 +136,7 @@ func (p *program) addVerbs(root *cobra.Command) {
 			p.initCommand(), p.validateCommand(), p.lintCommand(), p.fmtCommand(), p.graphCommand(), p.exprCommand(), p.explainCommand(), p.schemaCommand(),
 		}},
 		{"run", "Run workflows:", []*cobra.Command{
-			p.runCommand(), p.deployCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.waitCommand(), p.outputCommand(),
+			p.runCommand(), p.deployCommand(), p.startCommand(), p.workerCommand(), p.serveCommand(), p.devCommand(), p.waitCommand(), p.outputCommand(),
 		}},
 		{"operate", "Operate runs:", append([]*cobra.Command{
 			p.lsCommand(), p.describeCommand(), p.historyCommand(), p.deadlinesCommand(), p.workersCommand(), p.queueCommand(), p.workflowsCommand(), p.configCommand(),

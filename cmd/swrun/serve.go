@@ -93,6 +93,11 @@ func (f *serveFlags) check() error {
 
 // serve works on the runs of the store, and answers over HTTP, until ctx ends or either fails.
 func (o *operation) serve(ctx context.Context, f *serveFlags) error {
+	return o.serveWith(ctx, f, func(context.Context) error { return nil })
+}
+
+// serveWith is serve with something else beside it.
+func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(context.Context) error) error {
 	engine, err := o.worker(ctx, &f.workerFlags)
 	if err != nil {
 		return err
@@ -109,10 +114,11 @@ func (o *operation) serve(ctx context.Context, f *serveFlags) error {
 		o.adviseTokens(ctx, c, f)
 	}
 	s := server.New(config)
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return s.Serve(ctx, listener) })
-	both.Go(func() error { return engine.Work(ctx) })
-	return both.Wait()
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error { return s.Serve(ctx, listener) })
+	all.Go(func() error { return engine.Work(ctx) })
+	all.Go(func() error { return beside(ctx) })
+	return all.Wait()
 }
 
 // listen listens where the flags say, and prints where that is.
@@ -154,20 +160,30 @@ func (p *program) readFolders(folders []string) ([]*swrun.Document, error) {
 		if isFile(folder) {
 			return nil, usagef("serve takes folders: swrun serve "+terminal.ShellWord(filepath.Dir(folder)), "%s is a file", folder)
 		}
-		entries, err := os.ReadDir(folder)
+		found, err := workflowFiles(folder)
 		if err != nil {
-			return nil, fileError("the folder cannot be read", err)
+			return nil, err
 		}
-		for _, entry := range entries {
-			file := filepath.Join(folder, entry.Name())
-			extension := strings.ToLower(filepath.Ext(file))
-			if entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" || foreign(file) {
-				continue
-			}
-			files = append(files, file)
-		}
+		files = append(files, found...)
 	}
 	return p.readDocuments(files)
+}
+
+// workflowFiles returns the files of a folder that may be workflow documents.
+func workflowFiles(folder string) (files []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fileError("the folder cannot be read", err)
+	}
+	for _, entry := range entries {
+		file := filepath.Join(folder, entry.Name())
+		extension := strings.ToLower(filepath.Ext(file))
+		if entry.IsDir() || extension != ".yaml" && extension != ".yml" && extension != ".json" || foreign(file) {
+			continue
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }
 
 // foreign reports whether a file is certainly something else than a workflow document: what cannot be read as YAML may

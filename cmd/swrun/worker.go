@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -27,6 +28,7 @@ type workerFlags struct {
 	errorTypes                         errorTypeFlags
 	checkInterval, sweepInterval       string
 	recoveryAttempts, scanLimit        int
+	observe                            func(store.Instance, []interpreter.HistoryEvent)
 }
 
 func (p *program) workerCommand() *cobra.Command {
@@ -112,6 +114,7 @@ func (o *operation) worker(ctx context.Context, f *workerFlags) (*tracedEngine, 
 	if err != nil {
 		return nil, err
 	}
+	config.Observe = f.observe
 	traced := &tracedEngine{}
 	if traced.tracer, err = o.trace(ctx, f, func() *swrun.Engine { return traced.Engine }); err != nil {
 		return nil, err

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const draft = "document: {dsl: 1.0.3, namespace: demo, name: NAME, version: '1.0.0'} # a draft\ndo: [{a: {set: {x: VALUE}}}]\n"
+
+// TestDev: what is saved in the folder is deployed at once as the next development version, mistakes are shown and keep nothing else from
+// being deployed, and what is deployed already is not deployed again.
+func TestDev(t *testing.T) {
+	folder := t.TempDir()
+	c := capture(map[string]string{"SWRUN_STORE": "file:" + filepath.Join(t.TempDir(), "runs.db")})
+	signals, said := make(chan os.Signal, 1), &told{lines: make(chan struct{}, 1)}
+	c.streams.out, c.streams.err, c.streams.now = said, said, time.Now
+	c.streams.signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
+	ended := make(chan int, 1)
+	go func() { ended <- run([]string{"dev", folder, "--listen", "127.0.0.1:0"}, c.streams) }()
+	expect := func(text string) {
+		t.Helper()
+		for !strings.Contains(said.String(), text) {
+			select {
+			case <-said.lines:
+			case code := <-ended:
+				t.Fatalf("it ended with %d: %s", code, said)
+			case <-time.After(30 * time.Second):
+				t.Fatalf("it does not say %q: %s", text, said)
+			}
+		}
+	}
+	save := func(file, name, value string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(strings.NewReplacer("NAME", name, "VALUE", value).Replace(draft)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("there is no document in " + folder + " yet")
+	save("order.yaml", "order", "1")
+	expect("demo/order:1.0.0-dev.1 deployed")
+	save("order.yaml", "order", "2")
+	expect("demo/order:1.0.0-dev.2 deployed")
+	save("broken.yaml", "broken", "[")
+	expect("broken.yaml:2")
+	save("two.yaml", "order", "3")
+	expect("two.yaml is not deployed: demo/order:1.0.0 is that of " + filepath.Join(folder, "order.yaml") + ", too")
+	save("two.yaml", "two", "3")
+	expect("demo/two:1.0.0-dev.1 deployed")
+	if err := os.Remove(filepath.Join(folder, "two.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	expect("two.yaml is gone")
+	signals <- syscall.SIGTERM
+	if code := <-ended; code != exitTerminate && code != exitOK {
+		t.Errorf("it ended with %d", code)
+	}
+	if strings.Count(said.String(), "order:1.0.0-dev.2") != 1 || strings.Contains(said.String(), "dev.3") {
+		t.Errorf("it said %s", said)
+	}
+	if code := run([]string{"dev", filepath.Join(folder, "order.yaml")}, capture(nil).streams); code != exitUsage {
+		t.Errorf("a file ends it with %d", code)
+	}
+	if code := run([]string{"dev", filepath.Join(folder, "none")}, capture(nil).streams); code != exitNotFound {
+		t.Errorf("a folder that is not there ends it with %d", code)
+	}
+}
+
+// TestDraftVersions: development versions come before the version that they lead to.
+func TestDraftVersions(t *testing.T) {
+	for version, want := range map[string]string{"1.0.0": "1.0.0-dev.", "1.0.0-rc.1": "1.0.0-rc.1.dev.", "1.0.0+build": "1.0.0-dev."} {
+		if got := draftBase(version); got != want {
+			t.Errorf("%s becomes %s, want %s", version, got, want)
+		}
+	}
+	if got := lastDraft([]string{"1.0.0-dev.2", "1.0.0-dev.10", "1.0.0", "2.0.0-dev.99", "1.0.0-dev.x"}, "1.0.0-dev."); got != 10 {
+		t.Errorf("the last is %d", got)
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/definition"
+)
+
+// drafts are the documents of a folder that are deployed while they are written.
+type drafts struct {
+	*operation
+	folder string
+	// seen is the text of each file when it was looked at last, with whose document it was already.
+	seen map[string][sha256.Size]byte
+}
+
+// settleFor is how long nothing must have changed before a folder is looked at: editors save in several steps.
+const settleFor = 100 * time.Millisecond
+
+// watch deploys what is in the folder, and again what is saved there, until ctx ends.
+func (d *drafts) watch(ctx context.Context) error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watch the folder: %w", err)
+	}
+	defer w.Close()
+	if err := w.Add(d.folder); err != nil {
+		return fileError("the folder cannot be watched", err)
+	}
+	settled := time.NewTimer(0)
+	defer settled.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-settled.C:
+			if err := d.look(ctx); err != nil {
+				return err
+			}
+		case _, ok := <-w.Events:
+			if ok {
+				settled.Reset(settleFor)
+			}
+		case err := <-w.Errors:
+			d.flags.log.Warn("what changes in the folder is not seen any more", "folder", d.folder, "error", err)
+		}
+	}
+}
+
+// look deploys the documents of the folder that have changed. What is wrong with one is printed, and keeps nothing else from being deployed.
+func (d *drafts) look(ctx context.Context) error {
+	files, err := workflowFiles(d.folder)
+	if err != nil {
+		return err
+	}
+	now, owners := map[string][sha256.Size]byte{}, map[string]string{}
+	for _, file := range files {
+		name, text, err := readDocument(d.streams, file)
+		if err != nil {
+			d.complain(err)
+			continue
+		}
+		document := parseText(name, text)
+		owner := owners[document.String()]
+		now[file] = sha256.Sum256(append([]byte(owner), text...))
+		switch {
+		case d.seen[file] == now[file]:
+		case owner != "" && document.Err() == nil:
+			d.complain(&exitError{code: exitConflict, message: fmt.Sprintf("%s is not deployed: %s is that of %s, too", file, document, owner), hint: "give one of them another name or version"})
+		default:
+			if err := d.deployDraft(ctx, document, text); err != nil {
+				return err
+			}
+		}
+		owners[document.String()] = cmp.Or(owner, file)
+	}
+	d.tellGone(files)
+	d.seen = now
+	return nil
+}
+
+// tellGone prints which files are there no more, and that there is none at first.
+func (d *drafts) tellGone(files []string) {
+	if d.seen == nil && len(files) == 0 {
+		fmt.Fprintf(d.err, "there is no document in %s yet\n", d.folder)
+	}
+	for _, file := range slices.Sorted(maps.Keys(d.seen)) {
+		if !slices.Contains(files, file) {
+			fmt.Fprintf(d.out, "%s is gone; what was deployed of it stays\n", file)
+		}
+	}
+}
+
+// complain prints what is wrong with one document.
+func (d *drafts) complain(err error) { (&failures{program: d.program}).add(err) }
+
+// deployDraft deploys a document as the next development version, unless the last one is the same. Its error is one of the store.
+func (d *drafts) deployDraft(ctx context.Context, document *swrun.Document, text []byte) error {
+	if err := refused(document); err != nil {
+		d.complain(err)
+		return nil
+	}
+	title, at := document.Workflow.Document, document.Workflow.Source.Value("/document/version")
+	reference := definition.Reference{Namespace: title.Namespace, Name: title.Name}
+	versions, err := definition.Versions(ctx, d.store, reference)
+	if err != nil {
+		return err
+	}
+	base := draftBase(title.Version)
+	draft := func(n int) (version string, draft []byte) {
+		version = base + strconv.Itoa(n)
+		return version, slices.Concat(text[:at.Start.Offset], []byte(version), text[at.End.Offset:])
+	}
+	last := lastDraft(versions, base)
+	version, same := draft(last)
+	reference.Version = version
+	if deployed, err := d.control().WorkflowText(ctx, reference); err == nil && deployed == string(same) {
+		_, err = fmt.Fprintf(d.out, "%s is deployed\n", reference)
+		return err
+	}
+	_, text = draft(last + 1)
+	return d.deployOne(ctx, parseText(document.File, text))
+}
+
+// deployOne deploys one document. What is wrong with it is printed; its error is one of the store.
+func (d *drafts) deployOne(ctx context.Context, document *swrun.Document) error {
+	err := d.engine.Deploy(ctx, document)
+	switch invalid := invalidated(document, err); {
+	case invalid != nil:
+		d.complain(invalid)
+		return nil
+	case errors.As(err, new(*swrun.DeployedError)): // somebody else was faster
+		d.complain(&exitError{code: exitConflict, message: err.Error(), hint: "save it again"})
+		return nil
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(d.out, "%s deployed\n", document)
+	return err
+}
+
+// draftBase returns what the development versions of a version begin with: 1.0.0-dev. of 1.0.0, and 1.0.0-rc.1.dev. of 1.0.0-rc.1.
+func draftBase(version string) string {
+	version, _, _ = strings.Cut(version, "+")
+	if strings.Contains(version, "-") {
+		return version + ".dev."
+	}
+	return version + "-dev."
+}
+
+// lastDraft returns the highest number of a development version; 0 if there is none.
+func lastDraft(versions []string, base string) (last int) {
+	for _, v := range versions {
+		if n, err := strconv.Atoi(strings.TrimPrefix(v, base)); err == nil && strings.HasPrefix(v, base) {
+			last = max(last, n)
+		}
+	}
+	return last
+}
