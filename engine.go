@@ -116,7 +116,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 		return nil, err
 	}
 	engine := &Engine{store: s, config: c, env: e, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures(), client: client.New(client.Config{
-		Store: s, Compile: e.compile, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
+		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases,
 	})}
 	engine.activities = matching.New(matching.Config{Store: s, Due: engine.activityDue, Report: engine.reportActivity, Gate: engine.gate})
 	engine.figures.Repair = engine.workerConfig().RepairSettings()
@@ -259,6 +259,7 @@ func (e *Engine) Work(ctx context.Context) error {
 // WorkOn is Work for some runs and all that they start, and for nothing else. It ends with the first error of the store.
 func (e *Engine) WorkOn(ctx context.Context, runs ...*Run) error {
 	f, c := newFamily(e.store, runs), e.workerConfig()
+	c.Selective, c.Compile = false, e.env.compileHere // nothing is left to others
 	c.Only = func(i store.Instance) bool { return f.has(ctx, i) }
 	return e.work(ctx, c, f.roots, func(error) bool { return true })
 }
@@ -294,8 +295,7 @@ func (e *Engine) work(ctx context.Context, c worker.Config, some []store.Instanc
 	return nil
 }
 
-// storeFailure is why work ends on a store that cannot be relied on.
-type storeFailure struct{ error }
+type storeFailure struct{ error } // why work ends on a store that cannot be relied on
 
 func (e *Engine) workerConfig() worker.Config {
 	c := e.config
@@ -331,7 +331,7 @@ func (e *Engine) workerConfig() worker.Config {
 // compile makes a definition ready to be worked on, and logs what is missing for that. Its result is kept, so that this is logged once for
 // each definition.
 func (e *Engine) compile(d definition.Definition) (*interpreter.Program, error) {
-	p, err := e.env.compile(d)
+	p, err := e.env.compile(d, true)
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +347,7 @@ func (e *Engine) compile(d definition.Definition) (*interpreter.Program, error) 
 // about is what the engine says of itself as a worker.
 func (e *Engine) about() presence.Worker {
 	host, _ := os.Hostname() // without a name, it is one that has none
-	about := presence.Worker{Version: Version(), Host: host, Process: os.Getpid(), Grants: e.env.host.grants(), Queues: e.config.Queues}
+	about := presence.Worker{Version: Version(), Host: host, Process: os.Getpid(), Grants: e.env.grants(), Queues: e.config.Queues}
 	switch {
 	case len(about.Queues) > 0:
 	case e.store.local: // nobody else could take them

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -67,6 +68,9 @@ type environment struct {
 	host      Host
 	calls     calls
 	transport *http.Transport
+	js        string // the engine of JavaScript; empty for the embedded one
+	reaches   func(address string) bool
+	scripts   func() []string                                       // languages that run here, found out once
 	publish   func(ctx context.Context, event map[string]any) error // of runs in memory; a worker publishes what is stored
 }
 
@@ -102,16 +106,19 @@ func (h Host) environment(connections int) (*environment, error) {
 			return withoutPanic(h.Log, "Host.Publish", func() error { return publish(ctx, event) })
 		}
 	}
-	return &environment{host: h, calls: calls{performers: h.Calls, log: h.Log}, transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})}, nil
+	js := ""
+	if h.Node {
+		js = "node"
+	}
+	scripts := sync.OnceValue(func() []string { return tasks.ScriptLanguages(tasks.Config{JS: js}) })
+	return &environment{host: h, scripts: scripts, js: js, calls: calls{performers: h.Calls, log: h.Log}, reaches: reaches(control), transport: tasks.NewTransport(tasks.TransportConfig{Control: control, Connections: connections})}, nil
 }
 
 // config returns how documents are compiled here; load reads the resources that stand in them, which start from base.
 func (e *environment) config(base string, load interpreter.Loader, performed calls) interpreter.Config {
 	c := tasks.Config{
 		Transport: e.transport, Secrets: e.host.Secrets, Load: tasks.Loader(base, e.transport, e.host.Files), Processes: e.host.Processes, Publish: e.publish,
-	}
-	if e.host.Node {
-		c.JS = "node"
+		JS: e.js,
 	}
 	return interpreter.Config{
 		Kinds: performed.replace(tasks.All(c)), Secrets: e.host.Secrets, Load: load, Limits: e.host.Limits, ErrorBase: e.host.ErrorBase, ErrorAliases: e.host.ErrorAliases,
@@ -119,9 +126,32 @@ func (e *environment) config(base string, load interpreter.Loader, performed cal
 	}
 }
 
+// grants returns what tasks may use here.
+func (e *environment) grants() presence.Grants {
+	g := e.host.grants()
+	g.Reaches = e.reaches
+	g.Secret = func(name string) bool {
+		if e.host.Secrets == nil {
+			return false
+		}
+		_, ok := e.host.Secrets(name)
+		return ok
+	}
+	if g.Processes {
+		g.Scripts = e.scripts()
+	}
+	return g
+}
+
+// compileHere is compile for what is not left to other workers.
+func (e *environment) compileHere(d definition.Definition) (*interpreter.Program, error) {
+	return e.compile(d, false)
+}
+
 // compile makes a definition ready to run: with its own resources, and nothing else that could change. Performers that are missing
 // here do not keep it from that: the program says which.
-func (e *environment) compile(d definition.Definition) (*interpreter.Program, error) {
+// If leaves is true, it leaves tasks to other workers whose secrets are missing here.
+func (e *environment) compile(d definition.Definition, leaves bool) (*interpreter.Program, error) {
 	w, found := dsl.Parse(d.Name(), []byte(d.Document))
 	if err := found.Err(); err != nil {
 		return nil, err
@@ -132,7 +162,9 @@ func (e *environment) compile(d definition.Definition) (*interpreter.Program, er
 		}
 		return nil, errors.New("it is not among the resources of the definition; deploy the document again")
 	}
-	p, found := interpreter.Compile(w, e.config("definition", frozen, e.calls.orElsewhere()))
+	c := e.config("definition", frozen, e.calls.orElsewhere())
+	c.LeaveSecrets = leaves
+	p, found := interpreter.Compile(w, c)
 	return p, found.Err()
 }
 

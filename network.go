@@ -52,6 +52,21 @@ func networkControl(policy string) (func(network, address string, c syscall.RawC
 	}, nil
 }
 
+// reaches returns what reports whether a policy allows an address.
+func reaches(control func(network, address string, c syscall.RawConn) error) func(address string) bool {
+	return func(address string) bool {
+		dialled, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return false
+		}
+		network := "tcp6"
+		if dialled.Addr().Unmap().Is4() {
+			network = "tcp4"
+		}
+		return control == nil || control(network, address, nil) == nil
+	}
+}
+
 // notAllowed returns the error about an address, which says what would allow it.
 func notAllowed(address, policy string) error {
 	allowing := NetworkAny
@@ -63,6 +78,6 @@ func notAllowed(address, policy string) error {
 		}
 		allowing += " or " + prefix
 	}
-	return &tasks.NotAllowedError{Detail: fmt.Sprintf("%s may not be called here: the network policy is %s; a worker allows it with --network %s, a Go program with Host.Network",
+	return &tasks.NotAllowedError{Address: address, Detail: fmt.Sprintf("%s may not be called here: the network policy is %s; a worker allows it with --network %s, a Go program with Host.Network",
 		address, policy, allowing)}
 }

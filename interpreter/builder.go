@@ -88,7 +88,16 @@ func (b *Builder) uses(variables []string, v any) {
 	b.c.seesWorkflow = b.c.seesWorkflow || slices.Contains(variables, "workflow")
 	b.c.seesTask = b.c.seesTask || slices.Contains(variables, "task")
 	if b.node != workflowNode && (slices.Contains(variables, "secrets") || slices.Contains(variables, "secret")) {
-		b.node.secrets = append(b.node.secrets, secretNames(v)...)
+		for _, name := range secretNames(v) {
+			b.NeedsSecret(name)
+		}
+	}
+}
+
+// NeedsSecret notes that the task cannot start without a secret.
+func (b *Builder) NeedsSecret(name string) {
+	if b.node.secrets = append(b.node.secrets, name); slices.Contains(b.c.workflow.Use.Secrets, name) { // otherwise nobody has it
+		b.Needs(NeedSecret(name))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 )
 
 // This file says what whoever performs an effect must have, beside what every owner of a run has. Each such thing is a text: what it is, and
@@ -14,13 +15,45 @@ import (
 // NeedProcesses is the permission to run shell commands and scripts.
 const NeedProcesses = "processes"
 
-const needQueue, needCall = "queue:", "call:"
+const needQueue, needCall, needScript, needSecret, needNetwork = "queue:", "call:", "script:", "secret:", "network:"
 
 // NeedQueue is to take the tasks of a queue; the default queue needs nothing.
 func NeedQueue(queue string) string { return needQueue + queue }
 
 // NeedCall is a performer of a call of that name.
 func NeedCall(name string) string { return needCall + name }
+
+// NeedScript is what runs scripts of a language.
+func NeedScript(language string) string { return needScript + language }
+
+// NeedSecret is the value of a secret.
+func NeedSecret(name string) string { return needSecret + name }
+
+// NeedNetwork is the permission to call an address: an IP address and a port.
+func NeedNetwork(address string) string { return needNetwork + address }
+
+// NeededScript returns the language that must run; ok is false for another need.
+func NeededScript(need string) (language string, ok bool) { return strings.CutPrefix(need, needScript) }
+
+// NeededSecret returns the secret that must be there; ok is false for another need.
+func NeededSecret(need string) (name string, ok bool) { return strings.CutPrefix(need, needSecret) }
+
+// NeededNetwork returns the address that must be allowed; ok is false for another need.
+func NeededNetwork(need string) (address string, ok bool) {
+	return strings.CutPrefix(need, needNetwork)
+}
+
+// NeedError is what a performer returns that lacks something which others may have: nothing has happened, and the effect may be left to them.
+// Where it is not, the error is that of the task.
+type NeedError struct {
+	Need string
+	Err  *errors.Error
+}
+
+func (e *NeedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the task.
+func (e *NeedError) Unwrap() error { return e.Err }
 
 // NeededQueue returns the queue that must be taken; ok is false for another need.
 func NeededQueue(need string) (queue string, ok bool) { return strings.CutPrefix(need, needQueue) }

@@ -37,8 +37,10 @@ func (p *Program) ErrorAliases() errors.Aliases { return p.config.ErrorAliases }
 type Config struct {
 	Kinds   []Kind
 	Secrets Secrets // nil: no secret is available
-	Load    Loader  // nil: no external resource can be read
-	Limits  limits.Set
+	// LeaveSecrets has tasks wait for a driver that has the secrets which they name (Result.Lacks), where they would fail otherwise.
+	LeaveSecrets bool
+	Load         Loader // nil: no external resource can be read
+	Limits       limits.Set
 
 	// ErrorBase is the base of the standard error types that tasks raise: errors.Base unless set.
 	ErrorBase string

@@ -1,6 +1,8 @@
 package interpreter
 
 import (
+	"slices"
+
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/redact"
@@ -51,6 +53,23 @@ func (m *machine) requireSecrets(n *node) *errors.Error {
 		}
 	}
 	return nil
+}
+
+// holdsBack leaves a task to a driver that has the secrets which it names.
+func (m *machine) holdsBack(f *taskFrame) (held bool) {
+	if !m.p.config.LeaveSecrets {
+		return false
+	}
+	for _, name := range f.node.secrets {
+		if _, err := m.secret(name); err != nil && slices.Contains(m.p.Workflow.Use.Secrets, name) {
+			m.result.Lacks, held = append(m.result.Lacks, NeedSecret(name)), true
+		}
+	}
+	if held { // with other secrets the step would have gone on: it does not repeat itself
+		f.Queued, m.result.Withheld, m.held = true, true, append(m.held, f)
+		f.changed()
+	}
+	return held
 }
 
 // visibleError returns an error as people may see it: with secrets hidden, and the standard type spelled as configured.

@@ -20,6 +20,8 @@ type Result struct {
 	Withheld bool
 	// DeadlinesMoved says that a deadline was changed by SetDeadline: what was told of deadlines before is outdated.
 	DeadlinesMoved bool
+	// Lacks is what tasks that have started need of another driver to go on: see Config.LeaveSecrets. They stay as they are.
+	Lacks []string
 	// TasksStarted is the number of tasks that the step started.
 	TasksStarted int
 }
@@ -87,6 +89,7 @@ type machine struct {
 
 	workflowValue map[string]any // $workflow, once it is used
 	runtimeValue  map[string]any // $runtime, the same
+	held          []frame        // that need another driver
 	cause         *errors.Error  // why tasks are cancelled just now; nil if it is not an error
 	work          int            // units of work so far
 	until         Path           // the task before which the step stops; empty for none
@@ -190,6 +193,11 @@ func (m *machine) run() {
 	}
 	if !m.result.Again && !m.s.Suspended && !m.reached {
 		m.s.queued = nil
+	}
+	for _, f := range m.held {
+		if f.common().Queued { // nothing has ended it meanwhile
+			m.s.queued = append(m.s.queued, f)
+		}
 	}
 	// The order must not depend on whether the state is stored before the next step.
 	slices.SortFunc(m.s.queued, byID)

@@ -36,10 +36,19 @@ func (m *machine) begin(f *taskFrame, scope *Scope) {
 	f.Soft.arm(f.node.soft, m.now)
 	err := m.arm(f, scope)
 	m.record(f.event(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.firstDeadline()}))
-	if err == nil {
-		err = m.requireSecrets(f.node)
-	}
 	if err != nil {
+		m.fail(f, err)
+		return
+	}
+	m.proceed(f)
+}
+
+// proceed goes on with a task that has started, if the secrets are there that it names.
+func (m *machine) proceed(f *taskFrame) {
+	if m.holdsBack(f) {
+		return
+	}
+	if err := m.requireSecrets(f.node); err != nil {
 		m.fail(f, err)
 		return
 	}
@@ -173,7 +182,11 @@ func (m *machine) fork(f *taskFrame, n Next) {
 func (m *machine) advance(f frame) {
 	switch f := f.(type) {
 	case *taskFrame:
-		m.enterBranch(f)
+		if f.StartedAt.IsZero() {
+			m.enterBranch(f)
+		} else { // it was held back
+			m.proceed(f)
+		}
 	case *listFrame:
 		list := m.listOf(f)
 		if f.At >= len(list.tasks) {

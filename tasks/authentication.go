@@ -39,6 +39,9 @@ func compileAuthentication(b *interpreter.Builder, a *dsl.Authentication) *authe
 		b.Report("SW801", a.Pointer, fmt.Sprintf("authentication by `%s` is not supported yet", a.Scheme))
 		return nil
 	}
+	if a.Secret.Name != "" {
+		b.NeedsSecret(a.Secret.Name)
+	}
 	return &authentication{scheme: a.Scheme, secret: a.Secret.Name, properties: b.Value(a.Properties)}
 }
 

@@ -31,6 +31,7 @@ type exchange struct {
 	origin     string      // that the task asks
 	credential *credential // nil unless a challenge is answered with it
 	private    bool        // the request has a credential or may hold a secret, in its header or its body
+	redirected bool        // a redirect is followed
 	away       bool        // a redirect has led to another origin: it must not get what was meant for the first
 }
 
@@ -122,6 +123,7 @@ func (e *exchange) follow(next *http.Request, via []*http.Request) error {
 	if !e.redirect {
 		return http.ErrUseLastResponse
 	}
+	e.redirected = true
 	if err := (limits.Set{}).Check(limits.Redirects, len(via)); err != nil {
 		return err
 	}

@@ -83,7 +83,11 @@ func (p *httpPerformer) exchange(ctx context.Context, request *httpRequest, r in
 	case workflow != nil:
 		return nil, workflow.With("request", request.summary())
 	case errors.As(err, &notAllowed):
-		return nil, errors.Configurationf("%s %s: %s", request.Method, withoutQuery(request.URI), notAllowed.Detail).With("request", request.summary())
+		refused := errors.Configurationf("%s %s: %s", request.Method, withoutQuery(request.URI), notAllowed.Detail).With("request", request.summary())
+		if e.redirected { // something has been sent
+			return nil, refused
+		}
+		return nil, &interpreter.NeedError{Need: interpreter.NeedNetwork(notAllowed.Address), Err: refused}
 	case err != nil:
 		return nil, errors.Communicationf("%s %s: %s", request.Method, withoutQuery(request.URI), cut(cause(err))).With("request", request.summary())
 	}

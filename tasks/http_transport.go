@@ -20,8 +20,11 @@ type TransportConfig struct {
 }
 
 // NotAllowedError is what Control returns for an address that may not be called here. A call of it fails with a configuration error:
-// trying again does not help.
-type NotAllowedError struct{ Detail string }
+// trying again here does not help.
+type NotAllowedError struct {
+	Detail  string
+	Address string // that was to be dialled: an IP address and a port
+}
 
 func (e *NotAllowedError) Error() string { return e.Detail }
 

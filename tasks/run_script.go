@@ -61,6 +61,7 @@ func compileRunScript(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	body := &runScriptBody{processBody: compileProcess(b, task.RunBase, task.Process)}
 	if l, ok := languageOf(task.Language); ok {
 		body.language = l.names[0]
+		b.Needs(interpreter.NeedScript(body.language))
 	} else {
 		b.Report("SW801", task.Pointer.Key("run").Key("script").Key("language"),
 			fmt.Sprintf("scripts in `%s` cannot run: use %s", task.Language, strings.Join(languageNames(), " or ")))

@@ -36,6 +36,17 @@ func findPython() (string, error) {
 	return "", errors.Configurationf("Python scripts need python3 on PATH: install it, for example by apt-get install python3")
 }
 
+// ScriptLanguages returns the languages of scripts that can run on this machine with a configuration.
+func ScriptLanguages(c Config) (all []string) {
+	if _, err := exec.LookPath("node"); c.JS != "node" || err == nil {
+		all = append(all, "js")
+	}
+	if _, err := findPython(); err == nil {
+		all = append(all, "python")
+	}
+	return all
+}
+
 // runJS runs a script in the embedded engine, or by the host's Node.
 func (s scripts) runJS(ctx context.Context, r scriptRequest) (ended, error) {
 	if s.JS == "node" {

@@ -147,7 +147,7 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 	}
 	what := fmt.Sprintf("waiting for workers that are not there: %s; %s, for up to %s, for one that %s",
 		terminal.Counted(runs, "run"), terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
-	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue or --allow-processes"}
+	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue, --allow-processes, --network or --secrets"}
 }
 
 // versions reports whether all workers are of one version.

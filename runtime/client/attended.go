@@ -75,20 +75,33 @@ func (d *Description) waitsForWorker() string {
 
 // isLeft reports whether a task waits for a worker that has what it needs, or for its turn in its queue.
 func (d *Description) isLeft(o interpreter.OpenTask) bool {
-	return o.Effect != 0 && o.Deferred && len(d.Lifecycle.Needed()) > 0
+	return (o.Effect != 0 && o.Deferred || o.Ready) && len(d.Lifecycle.Needed()) > 0
+}
+
+// needsOf returns what a task waits for: what its kind and its queue need, and what was found out when it was performed.
+func (d *Description) needsOf(o interpreter.OpenTask) (needs []string) {
+	needs = o.Needs
+	for _, n := range d.Lifecycle.Needed() {
+		parts := n.Parts()
+		missing := func(need string) bool { return !slices.Contains(parts, need) }
+		if len(parts) > len(needs) && !slices.ContainsFunc(o.Needs, missing) {
+			needs = parts
+		}
+	}
+	return needs
 }
 
 // waitsForNeeds says what a task waits for that only a worker with what it needs performs, and whether such a worker is there.
 func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
-	name := dsl.DefaultQueue
-	for _, need := range o.Needs {
+	name, needs := dsl.DefaultQueue, d.needsOf(o)
+	for _, need := range needs {
 		if queue, ok := interpreter.NeededQueue(need); ok {
 			name = queue
 		}
 	}
-	needs := o.Needs
-	if name == dsl.DefaultQueue {
-		needs = append(slices.Clone(needs), interpreter.NeedQueue(name))
+	told := needs
+	if n := interpreter.NeedQueue(dsl.DefaultQueue); name == dsl.DefaultQueue && len(needs) > 1 && d.takesDefault() {
+		told = slices.DeleteFunc(slices.Clone(needs), func(need string) bool { return need == n })
 	}
 	since := ""
 	if at := d.Lifecycle.NeededSince; !at.IsZero() {
@@ -98,18 +111,26 @@ func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
 	if text := d.waitsInQueue(at, name); text != "" && (there || d.workers == nil || d.queues[name].Paused != nil) {
 		return text + since
 	}
-	text := at + " waits for a worker that " + NeedText(needs)
-	if len(o.Needs) > 0 && d.takesDefault() {
-		text = at + " waits for a worker that " + NeedText(o.Needs)
-	}
+	text := at + " waits for a worker that " + NeedText(told)
 	switch {
 	case d.workers == nil:
-	case !there:
+	case !there && isKnown(needs):
 		text += "; none is there" + since
+	case !there:
+		text += "; none has taken it" + since
 	default:
 		text += "; one is there, and has not taken it yet" + since
 	}
 	return text
+}
+
+// isKnown reports whether workers tell whether they have some needs: which secrets they have, and what exactly they may call, they do not.
+func isKnown(needs []string) bool {
+	return !slices.ContainsFunc(needs, func(need string) bool {
+		_, secret := interpreter.NeededSecret(need)
+		_, address := interpreter.NeededNetwork(need)
+		return secret || address
+	})
 }
 
 // takesDefault reports whether a worker takes the default queue, which then is not worth a word.
@@ -147,6 +168,12 @@ func NeedText(needs []string) string {
 			all = append(all, "takes the queue "+queue)
 		} else if call, ok := interpreter.NeededCall(need); ok {
 			all = append(all, "has a performer of "+call)
+		} else if language, ok := interpreter.NeededScript(need); ok {
+			all = append(all, "runs scripts in "+language)
+		} else if name, ok := interpreter.NeededSecret(need); ok {
+			all = append(all, "has the secret "+name)
+		} else if address, ok := interpreter.NeededNetwork(need); ok {
+			all = append(all, "may call "+address)
 		} else if need == interpreter.NeedProcesses {
 			all = append(all, "may run processes")
 		} else {

@@ -217,6 +217,8 @@ func (d *Description) single(o interpreter.OpenTask) string {
 func (d *Description) waitsFor(o interpreter.OpenTask) string {
 	at := fmt.Sprintf("%s (%s)", o.Pointer, d.Source(o.Origin))
 	switch {
+	case d.isLeft(o):
+		return d.waitsForNeeds(at, o)
 	case o.Ready:
 		return "ready to go on in " + at + ", for a worker that takes it"
 	case o.Retry:
@@ -227,8 +229,6 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting for the run %s that %s has started", o.Run, at)
 	case d.Activities[o.Effect] != nil:
 		return d.waitsForActivity(o, d.Activities[o.Effect], at)
-	case d.isLeft(o):
-		return d.waitsForNeeds(at, o)
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():

@@ -4,6 +4,7 @@
 package execution
 
 import (
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -43,9 +44,10 @@ type Execution struct {
 	terminated    bool // the cancel that ended it was a terminate
 
 	slots    slots
-	lacking  []left // what the owner does not perform
-	draining bool   // nothing more is started that another owner could start
-	leaving  bool   // nothing more is started
+	lacking  []left   // what the owner does not perform
+	held     []string // what tasks need that the last step has held back
+	draining bool     // nothing more is started that another owner could start
+	leaving  bool     // nothing more is started
 
 	releaseAt time.Time // when an idle owner gives it back, since it would have to perform something
 	callAt    time.Time // the next timer, apart from slots.handOverAt; zero for none
@@ -169,6 +171,17 @@ func (x *Execution) Fetched(messages []store.Message) error {
 		x.advance()
 	}
 	return err
+}
+
+// Lacks reports that the owner lacks something for an effect that was begun, of which nothing has happened: it is left to another owner that has
+// it.
+func (x *Execution) Lacks(e interpreter.Effect, need string) {
+	delete(x.inFlight, e.ID)
+	if x.state.Awaits(e.ID) {
+		x.state.DeferEffect(e.ID)
+		x.lacking = append(x.lacking, left{effect: e, need: store.NewNeed(append(slices.Clone(e.Needs), need)...)})
+	}
+	x.advance()
 }
 
 // TimePassed reports that time has passed.

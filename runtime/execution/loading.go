@@ -75,7 +75,7 @@ func (x *Execution) giveBackUnloaded() {
 
 // restore makes the execution's state of what is stored.
 func (x *Execution) restore(c *store.Claimed) (err error) {
-	x.stored, x.batch, x.queue, x.slots.deferred, x.lacking = c.Lifecycle, batch{}, nil, nil, nil
+	x.stored, x.batch, x.queue, x.slots.deferred, x.lacking, x.held = c.Lifecycle, batch{}, nil, nil, nil, nil
 	x.invocation, x.program, x.migration = x.pinned.invocation, x.pinned.program, migration{}
 	x.children = map[interpreter.EffectID]child{}
 	x.restoreActivities(c.Activities)
@@ -178,12 +178,14 @@ func (x *Execution) resume() {
 		case e.Route == interpreter.RouteChild:
 			x.adopt(e)
 		case e.Route == interpreter.RouteActivity && goesOn(e.ID): // by itself
-		case i.Error != nil:
+		case i.Error != nil && !x.lacks(e):
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case e.Route == interpreter.RouteActivity: // its record is lost
 			x.schedule(e)
 		case goesOn(e.ID): // or has ended
 		case (i.Deferred || !e.AtMostOnce) && x.leaves(e):
+		case i.Error != nil:
+			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case i.Deferred:
 			x.slots.deferred = append(x.slots.deferred, e)
 		case e.AtMostOnce:

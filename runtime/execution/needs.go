@@ -34,7 +34,7 @@ func (x *Execution) leaves(e interpreter.Effect) bool {
 	}
 	l := left{effect: e, need: needOf(e)}
 	switch {
-	case l.need != "" && x.Has != nil && !x.Has(l.need):
+	case x.lacks(e):
 	case x.Begins != nil && !x.Begins(e.ID, e.Queue()):
 		l.need, l.waits = store.NewNeed(append(slices.Clone(e.Needs), interpreter.NeedQueue(e.Queue()))...), true
 	default:
@@ -45,11 +45,19 @@ func (x *Execution) leaves(e interpreter.Effect) bool {
 	return true
 }
 
+// lacks reports whether the owner lacks what an effect needs.
+func (x *Execution) lacks(e interpreter.Effect) bool {
+	return len(e.Needs) > 0 && x.Has != nil && !x.Has(needOf(e))
+}
+
 // needs returns what the run needs that is given back.
 func (x *Execution) needs() store.Needs {
 	var all []store.Need
 	for _, l := range x.lacking {
 		all = append(all, l.need)
+	}
+	for _, need := range x.held {
+		all = append(all, store.NewNeed(need))
 	}
 	return store.NewNeeds(all)
 }

@@ -40,6 +40,10 @@ type Grants struct {
 	Files     bool     `json:"files,omitempty"`     // of its machine, as external resources
 	Network   string   `json:"network,omitempty"`   // as --network says
 	Calls     []string `json:"calls,omitempty"`     // with performers of its own
+	Scripts   []string `json:"scripts,omitempty"`   // languages that run there
+	// Secret reports whether the worker has a secret, and Reaches whether it may call an address. Others do not know that of it.
+	Secret  func(name string) bool    `json:"-"`
+	Reaches func(address string) bool `json:"-"`
 }
 
 // Load is what a worker does.
@@ -72,6 +76,15 @@ func (w *Worker) hasPart(need string) bool {
 	}
 	if call, ok := interpreter.NeededCall(need); ok {
 		return slices.Contains(w.Grants.Calls, call)
+	}
+	if language, ok := interpreter.NeededScript(need); ok {
+		return slices.Contains(w.Grants.Scripts, language)
+	}
+	if name, ok := interpreter.NeededSecret(need); ok {
+		return w.Grants.Secret != nil && w.Grants.Secret(name)
+	}
+	if address, ok := interpreter.NeededNetwork(need); ok {
+		return w.Grants.Reaches != nil && w.Grants.Reaches(address)
 	}
 	return need == interpreter.NeedProcesses && w.Grants.Processes
 }

@@ -17,6 +17,7 @@ type ending struct {
 	interpreter.Finished
 	attempt *attempt
 	failed  error
+	lacks   *interpreter.NeedError // what it is left to others for; nil if it has ended
 }
 
 // ask takes a slot if the execution asks for one and one is free now. It reports whether it took one.
@@ -123,6 +124,9 @@ func (x *executor) Ended(a *attempt, result any, err error) {
 		return
 	}
 	end := ending{attempt: a, Finished: interpreter.Finished{Effect: e.ID, Result: result, Error: errors.AsError(err)}}
+	if errors.As(err, &end.lacks) && (!x.partition.w.c.Selective || e.AtMostOnce) {
+		end.lacks = nil // it is to be stored that it has ended
+	}
 	if err != nil && end.Error == nil { // the workflow cannot catch it
 		end.failed = fmt.Errorf("perform %s of %s: %w", e.Kind, e.Request.Path, err)
 	}
@@ -149,6 +153,11 @@ func (x *executor) finished(end ending) error {
 		return end.failed
 	}
 	delete(x.attempts, end.Effect)
+	if end.lacks != nil {
+		x.Log().Warn("a task is left to another worker: something is missing here to perform it", "task", string(end.attempt.Effect().Request.Path), "needs", end.lacks.Need)
+		x.execution.Lacks(end.attempt.Effect(), end.lacks.Need)
+		return nil
+	}
 	x.execution.Finished(end.Finished)
 	return nil
 }
