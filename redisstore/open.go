@@ -97,7 +97,7 @@ func open(ctx context.Context, client redis.UniversalClient, c Config) (*Store, 
 	}
 	s.keys = newKeys(s.layout)
 	s.seen, s.clocks = make([]atomic.Int64, s.layout.Partitions), make([]clock, s.layout.Partitions)
-	s.needed = make([]neededNow, s.layout.Partitions)
+	s.needed, s.behind = make([]neededNow, s.layout.Partitions), make([]behind, s.layout.Partitions)
 	if err := s.fix(ctx); err != nil {
 		return nil, err
 	}

@@ -88,6 +88,9 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 	w.At, w.Writes = store.Moment(at.now()), at.seq
 	w.Begun, _ = members(r.sets[store.SetBegun].Val(), n)
 	w.New, _ = members(r.sets[store.SetNew].Val(), n)
+	if err := s.fairly(ctx, &w, partition, n); err != nil {
+		return w, at, err
+	}
 	if expired {
 		w.Expired, w.Closed = members(r.sets[store.SetClosed].Val(), n)
 	}

@@ -29,6 +29,7 @@ type Store struct {
 	records records
 
 	needed        []neededNow // in each partition
+	behind        []behind    // of each partition
 	opened        string      // another one for each store that is opened
 	registrations atomic.Uint64
 

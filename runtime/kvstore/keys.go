@@ -16,7 +16,9 @@ import (
 //	jumps                  how often the clock has jumped
 //	repairs                how often Scrub had to repair something
 //	outbox-last            number of the newest outbox entry
-//	<set>/<time>/<i>       where runs stand: new, begun, waiting, held, closed (store.Place); the value is the owner
+//	<set>/<time>/<i>       where runs stand: waiting, held, closed (store.Place); the value is the owner
+//	<set>/<namespace>/<time>/<id>
+//	                       the same: new, begun
 //	quarantined/<i>        runs that are quarantined, wherever they stand
 //	needs/<need> <time> <i> what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)
 //	lease/<worker>         until when the worker's lease lasts
@@ -74,7 +76,23 @@ func (p *partition) placeKey(i store.Instance, at store.Place) string {
 	if !at.At.IsZero() {
 		ms = store.Millis(at.At)
 	}
+	if isClaimed(at.Set) {
+		return p.setPrefix(at.Set) + i.Namespace + "/" + number(ms) + "/" + i.ID
+	}
 	return p.setPrefix(at.Set) + number(ms) + "/" + i.String()
+}
+
+// isClaimed reports whether runs of a set may be claimed: namespaces come one by one there, so that none stands before another.
+func isClaimed(s store.Set) bool { return s == store.SetNew || s == store.SetBegun }
+
+// placed reads the time, zero for never, and the run of a key of a set.
+func (p *partition) placed(s store.Set, key string) (at time.Time, i store.Instance) {
+	if !isClaimed(s) {
+		return indexed(key, p.setPrefix(s))
+	}
+	namespace, rest, _ := strings.Cut(strings.TrimPrefix(key, p.setPrefix(s)), "/")
+	ms, id, _ := strings.Cut(rest, "/")
+	return store.Moment(parseNumber(ms)), store.Instance{Namespace: namespace, ID: id}
 }
 
 // quarantinedKey returns the key by which a run is counted among those that are quarantined.

@@ -86,7 +86,7 @@ func (p *partition) putAway(i store.Instance) {
 		prefix := p.setPrefix(set)
 		var found []string
 		p.Scan(prefix, prefix, func(key string, _ []byte) bool {
-			if _, other := indexed(key, prefix); other == i {
+			if _, other := p.placed(set, key); other == i {
 				found = append(found, key)
 			}
 			return true

@@ -105,15 +105,53 @@ func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []st
 	return all, err
 }
 
-// first returns the first runs of a set.
+// first returns the first runs of a set: of those that may be claimed, fairly from all namespaces.
 func (p *partition) first(set store.Set, n int) (all []store.Instance) {
-	p.scan(set, func(_ time.Time, i store.Instance) bool {
-		if len(all) < n {
+	if !isClaimed(set) {
+		return p.firstOf(set, p.setPrefix(set), n)
+	}
+	var namespaces []string
+	for prefix := p.nextNamespace(set, ""); prefix != ""; prefix = p.nextNamespace(set, prefix) {
+		namespaces = append(namespaces, prefix)
+	}
+	each := n
+	if len(namespaces) > manyNamespaces {
+		each = n/manyNamespaces + 1
+	}
+	parts := make([][]store.Instance, len(namespaces))
+	for k := range namespaces { // another one comes first each time
+		parts[k] = p.firstOf(set, namespaces[(k+int(store.Millis(p.now)))%len(namespaces)], each)
+	}
+	return store.Fairly(n, parts)
+}
+
+// manyNamespaces is how many namespaces are not asked for all that may be taken of one.
+const manyNamespaces = 10
+
+// firstOf returns the first runs of a set whose keys begin with a prefix.
+func (p *partition) firstOf(set store.Set, prefix string, n int) (all []store.Instance) {
+	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+		if _, i := p.placed(set, key); len(all) < n {
 			all = append(all, i)
 		}
 		return len(all) < n
 	})
 	return all
+}
+
+// nextNamespace returns what the keys of the next namespace of a set begin with, after those with a prefix; empty if there is none.
+func (p *partition) nextNamespace(set store.Set, after string) (prefix string) {
+	all := p.setPrefix(set)
+	from := all
+	if after != "" {
+		from = strings.TrimSuffix(after, "/") + "0" // 0 follows the slash
+	}
+	p.Scan(all, from, func(key string, _ []byte) bool {
+		namespace, _, _ := strings.Cut(strings.TrimPrefix(key, all), "/")
+		prefix = all + namespace + "/"
+		return false
+	})
+	return prefix
 }
 
 // scan calls f with the runs of a set, in its order, until f returns false.
@@ -308,10 +346,13 @@ func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err 
 		}
 		st.Waiting += st.Held
 		for _, set := range []store.Set{store.SetNew, store.SetBegun} {
-			p.scan(set, func(since time.Time, _ store.Instance) bool {
-				st.Oldest = interpreter.Earlier(st.Oldest, since)
-				return false // they are in order
-			})
+			for prefix := p.nextNamespace(set, ""); prefix != ""; prefix = p.nextNamespace(set, prefix) {
+				p.Scan(prefix, prefix, func(key string, _ []byte) bool {
+					since, _ := p.placed(set, key)
+					st.Oldest = interpreter.Earlier(st.Oldest, since)
+					return false // they are in order
+				})
+			}
 		}
 		return nil
 	})

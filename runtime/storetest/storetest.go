@@ -125,6 +125,7 @@ func cases() []testCase {
 		{"permits allow so many in a time", permitsInATime},
 		{"permits of what is none are refused", permitsRefused},
 		{"permits that many want at once", permitsContended},
+		{"what may be claimed is offered fairly", offeredFairly},
 		{"workers attend", attend},
 		{"what needs something is left to those who have it", needs},
 		{"what needs something is looked at in time", needsInTime},

@@ -208,7 +208,8 @@ func (p *partition) work(ctx context.Context, aside *sync.WaitGroup) (found bool
 	if err != nil {
 		return false, 0, err
 	}
-	needing.runs = slices.Concat(needing.runs, p.w.chosen(work.New))
+	news := p.w.chosen(work.New)
+	needing.runs = store.Fairly(len(needing.runs)+len(news), [][]store.Instance{needing.runs, news})
 	p.begin(ctx, needing, aside)
 	begun := slices.Concat(due, p.notLeft(p.w.chosen(work.Begun)))
 	taken, err := p.claim(ctx, p.w.begun, claimable{runs: begun})
