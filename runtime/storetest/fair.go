@@ -28,30 +28,31 @@ func offeredFairly(s *suite) {
 	start("quiet", few)
 	start("b-many", many/2)
 	start("z-late", few)
-	for _, ready := range []func(store.Work) []store.Instance{
-		func(w store.Work) []store.Instance { return w.New }, func(w store.Work) []store.Instance { return w.Begun },
-	} {
-		var missing []string
-		for range 40 { // looks for those that stand behind
-			w, err := s.Poll(s.ctx(), partition, 100, false)
-			s.must(err)
-			first := ready(w)
-			if len(first) != 100 {
-				s.Fatalf("%d runs are offered", len(first))
-			}
-			missing = nil
-			for _, namespace := range []string{"a-many", "quiet", "b-many", "z-late"} {
-				if !slices.ContainsFunc(first[:8], func(i store.Instance) bool { return i.Namespace == namespace }) {
-					missing = append(missing, namespace)
-				}
-			}
-			if missing == nil {
-				break
-			}
-			s.Advance(time.Second)
+	s.offersSoon(partition, func(w store.Work) []store.Instance { return w.New })
+	s.offersSoon(partition, func(w store.Work) []store.Instance { return w.Begun })
+}
+
+// offersSoon expects that polls find runs of every namespace among the first.
+func (s *suite) offersSoon(partition int, ready func(store.Work) []store.Instance) {
+	s.Helper()
+	var missing []string
+	for range 40 { // looks for those that stand behind
+		w, err := s.Poll(s.ctx(), partition, 100, false)
+		s.must(err)
+		first := ready(w)
+		if len(first) != 100 {
+			s.Fatalf("%d runs are offered", len(first))
 		}
-		if missing != nil {
-			s.Errorf("of the namespaces %q no run is among the first", missing)
+		missing = nil
+		for _, namespace := range []string{"a-many", "quiet", "b-many", "z-late"} {
+			if !slices.ContainsFunc(first[:8], func(i store.Instance) bool { return i.Namespace == namespace }) {
+				missing = append(missing, namespace)
+			}
 		}
+		if missing == nil {
+			return
+		}
+		s.Advance(time.Second)
 	}
+	s.Errorf("of the namespaces %q no run is among the first", missing)
 }
