@@ -44,7 +44,7 @@ func TestFindByID(t *testing.T) {
 			t.Errorf("%s: found %v and %v: %v", name, exact, begun, err)
 		}
 	}
-	if _, begun, err := h.client.Find(t.Context(), h.child(parent).ID[:4], ""); err != nil || len(begun) != 1 {
+	if _, begun, err := h.client.Find(t.Context(), h.child(parent).ID[:4]); err != nil || len(begun) != 1 {
 		t.Errorf("by its beginning: %v, %v", begun, err)
 	}
 }

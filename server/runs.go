@@ -43,14 +43,6 @@ const runsPath, runPathPattern = "/v1/runs", "/v1/runs/{namespace}/{id}"
 
 func (s *Server) runRoutes() {
 	route(s, RoleViewer, huma.Operation{
-		OperationID: "listRuns", Method: http.MethodGet, Path: runsPath, Tags: []string{"runs"},
-		Summary: "Runs, the newest first, without their data",
-	}, s.listRuns)
-	route(s, RoleViewer, huma.Operation{
-		OperationID: "countRuns", Method: http.MethodGet, Path: runsPath + "/count", Tags: []string{"runs"},
-		Summary: "How many runs there are, also by what they are",
-	}, s.countRuns)
-	route(s, RoleViewer, huma.Operation{
 		OperationID: "getRun", Method: http.MethodGet, Path: runPathPattern, Tags: []string{"runs"},
 		Summary:   "What a run is doing, until when, and what happens then",
 		Responses: map[string]*huma.Response{"304": {Description: "Nothing but the time that is left is different from what If-None-Match names"}},
@@ -105,97 +97,6 @@ type runAnswer struct {
 	ETag     string `header:"ETag"`
 	Applied  string `header:"Preference-Applied"`
 	Body     api.Description
-}
-
-// Page are the parameters of lists.
-type Page struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"How many at most."`
-	Cursor string `query:"cursor" maxLength:"16384" doc:"Where to go on: from the Link of the page before."`
-}
-
-// PageQuery chooses runs, and a page of them.
-type PageQuery struct {
-	ChoiceQuery
-	Page
-}
-
-// ChoiceQuery chooses runs.
-type ChoiceQuery struct {
-	Where     string `query:"where" maxLength:"16384" doc:"Which runs: the filter of swrun ls --where." example:"status=running,waiting workflow=demo/*"`
-	Namespace string `query:"namespace" doc:"Only runs of this namespace."`
-}
-
-// choice returns which runs are chosen, of those that the caller sees.
-func (q ChoiceQuery) choice(ctx context.Context) (control.Choice, error) {
-	c := callerOf(ctx)
-	chosen := control.Choice{Where: q.Where, Namespaces: c.Namespaces}
-	if err := checkNamespace(q.Namespace); err != nil {
-		return chosen, err
-	}
-	switch {
-	case q.Namespace != "" && !c.Sees(q.Namespace), !c.Everywhere && len(c.Namespaces) == 0:
-		return chosen, notFound("namespace " + q.Namespace)
-	case q.Namespace != "":
-		chosen.Namespaces = []string{q.Namespace}
-	case c.Everywhere:
-		chosen.Namespaces = nil
-	}
-	return chosen, nil
-}
-
-// checkNamespace refuses what can be no namespace; an empty text stands for all.
-func checkNamespace(namespace string) error {
-	if namespace == "" {
-		return nil
-	}
-	if err := store.CheckNamespace(namespace); err != nil {
-		return client.NewOptionError("namespace", err)
-	}
-	return nil
-}
-
-// next is the Link of the page that follows one; empty if there is none.
-func next(path string, cursor string, parameters ...string) string {
-	if cursor == "" {
-		return ""
-	}
-	query := url.Values{"cursor": {cursor}}
-	for n := 0; n < len(parameters); n += 2 {
-		if parameters[n+1] != "" {
-			query.Set(parameters[n], parameters[n+1])
-		}
-	}
-	return "<" + path + "?" + query.Encode() + `>; rel="next"`
-}
-
-type runsAnswer struct {
-	Link string    `header:"Link" doc:"The next page, if there is one."`
-	Body []api.Run `nullable:"false"`
-}
-
-func (s *Server) listRuns(ctx context.Context, in *PageQuery) (*runsAnswer, error) {
-	chosen, err := in.choice(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.control.List(ctx, chosen, in.Cursor, in.Limit)
-	return &runsAnswer{next(runsPath, p.Next, "where", in.Where, "namespace", in.Namespace, "limit", strconv.Itoa(in.Limit)), p.Runs}, err
-}
-
-type countQuery struct {
-	ChoiceQuery
-	By string `query:"by" doc:"What they are counted by: status, workflow, error, label.NAME, or another field of a filter."`
-}
-
-type countAnswer struct{ Body api.Count }
-
-func (s *Server) countRuns(ctx context.Context, in *countQuery) (*countAnswer, error) {
-	chosen, err := in.choice(ctx)
-	if err != nil {
-		return nil, err
-	}
-	counted, err := s.control.Count(ctx, chosen, in.By)
-	return &countAnswer{counted}, err
 }
 
 type startInput struct {

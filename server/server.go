@@ -90,6 +90,7 @@ func New(c Config) *Server {
 // allRoutes adds what there is to be asked, resource by resource.
 func (s *Server) allRoutes() {
 	s.healthRoutes()
+	s.listRoutes()
 	s.runRoutes()
 	s.startRoutes()
 	s.commandRoutes()

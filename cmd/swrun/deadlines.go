@@ -54,7 +54,7 @@ func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
 	}
 	w := terminal.NewTable(o.out, append([]string{"RUN"}, describe.DeadlineColumns()...)...)
 	for _, u := range all {
-		w.Row(append([]string{u.Run.Instance.ID}, describe.DeadlineRow(u.DescribedDeadline)...)...)
+		w.Row(append([]string{u.Run.Instance.ID}, describe.DeadlineRow(u.JSON().Deadline)...)...)
 	}
 	if err := w.Flush(); err != nil {
 		return err

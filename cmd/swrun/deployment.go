@@ -4,11 +4,15 @@ import (
 	"context"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // deployment is what verbs ask: of a store that this process has opened (package control), or of a server (package remote). Both answer with
 // the shapes of package api.
 type deployment interface {
+	runReader
+
 	Workers(context.Context) ([]api.Worker, error)
 
 	IssueToken(context.Context, api.TokenRequest) (api.IssuedToken, error)
@@ -28,4 +32,13 @@ type deployment interface {
 	ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error)
 
 	Repair(ctx context.Context, dry bool) (api.Repair, error)
+}
+
+// runReader is who tells which runs there are, and what they are doing.
+type runReader interface {
+	List(context.Context, control.RunQuery) (control.RunPage, error)
+	Count(ctx context.Context, chosen control.Choice, by string) (api.Count, error)
+	Select(ctx context.Context, chosen control.Choice, limit int) (all []store.Instance, more bool, err error)
+	Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error)
+	Describe(context.Context, store.Instance) (api.Description, error)
 }

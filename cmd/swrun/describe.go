@@ -9,12 +9,11 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/describe"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) describeCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "describe RUN", Short: "Show what a run waits for, until when, and what happens then",
 		Example: `  swrun describe order-7
@@ -34,18 +33,14 @@ func (o *operation) describe(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	d, err := o.client.Describe(ctx, i)
-	if err != nil {
-		return err
-	}
-	review, err := o.client.Review(ctx, d)
+	d, err := o.deployment.Describe(ctx, i)
 	if err != nil {
 		return err
 	}
 	if o.flags.output != "human" {
-		return o.print(api.NewDescription(d, review))
+		return o.print(d)
 	}
-	return write(o.out, o.outStyle().Text(describe.Run(d, review, o.driver(d))))
+	return write(o.out, o.outStyle().Text(describe.Run(&d, o.driver(&d))))
 }
 
 // isLocal reports whether this process has the store alone, so that nobody works on its runs meanwhile.
@@ -62,17 +57,17 @@ func (o *operation) noWorker() string {
 
 // driver returns which command continues a run that no worker is there for. It is empty for other runs, and for one that a worker alone
 // does not help.
-func (o *operation) driver(d *client.Description) string {
+func (o *operation) driver(d *api.Description) string {
 	if !d.NoWorker || d.Status == store.Quarantined {
 		return ""
 	}
 	text := o.noWorker()
-	if d.Invocation.Plain() {
-		file := d.Program.Workflow.Source.File
+	if d.Plain {
+		file := d.File
 		if !isFile(file) {
 			file = "DOCUMENT" // it was another folder's, or has moved
 		}
-		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.Instance.ID, o.flags.storeFlag())
+		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.ID, o.flags.storeFlag())
 	}
 	return text
 }

@@ -47,7 +47,7 @@ func (o *operation) history(ctx context.Context, name string, run int, follow bo
 		for _, r := range e.Events {
 			switch o.flags.output {
 			case "human":
-				err = write(o.out, describe.HistoryLine(r, e.CommittedAt))
+				err = write(o.out, describe.HistoryLine(api.NewHistoryEvent(r, e)))
 			case "ndjson":
 				err = o.print(api.NewHistoryEvent(r, e))
 			default:

@@ -11,9 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/describe"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
 )
 
@@ -29,7 +28,7 @@ type lsFlags struct {
 }
 
 func (p *program) lsCommand() *cobra.Command {
-	f := &lsFlags{}
+	f := &lsFlags{operateFlags: operateFlags{remote: true}}
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List runs, the newest first, or count them",
 		Example: `  swrun ls --status waiting
@@ -54,8 +53,8 @@ func (p *program) lsCommand() *cobra.Command {
 }
 
 // parse returns which runs the flags choose.
-func (f *lsFlags) parse(p *program) (filter.Filter, error) {
-	where, err := p.parseWhere(f.where)
+func (f *lsFlags) parse(p *program) (control.Choice, error) {
+	where, err := f.chosen(f.where), p.checkWhere(f.where)
 	if err != nil {
 		return where, err
 	}
@@ -68,7 +67,6 @@ func (f *lsFlags) parse(p *program) (filter.Filter, error) {
 			return where, err
 		}
 	}
-	where = where.And(filter.In(f.namespace))
 	chosen := []struct{ flag, field, value string }{
 		{"--status", "status", f.status}, {"--workflow", "workflow", f.workflow}, {"--business-key", "key", f.businessKey},
 	}
@@ -80,7 +78,10 @@ func (f *lsFlags) parse(p *program) (filter.Filter, error) {
 		if err != nil {
 			return where, err
 		}
-		where = where.And(one)
+		where.Where = strings.TrimSpace(where.Where + " " + one)
+	}
+	if _, err := filter.Group(f.by); f.by != "" && err != nil {
+		return where, filterError("--by", err)
 	}
 	switch {
 	case f.by != "" && !f.count:
@@ -99,39 +100,31 @@ func (o *operation) list(ctx context.Context, f *lsFlags) error {
 	if f.count {
 		return o.count(ctx, where, f)
 	}
-	page, err := o.client.List(ctx, client.Query{Where: where, Limit: f.limit})
+	page, err := o.deployment.List(ctx, control.RunQuery{Choice: where, Limit: f.limit, Summary: f.output == "human"})
 	if err != nil {
-		return err
+		return filterError("--where", err)
 	}
-	if page.Cursor != "" {
+	if page.Next != "" {
 		fmt.Fprintln(o.err, o.errStyle().Text(fmt.Sprintf("these are the newest %d, and there are more; --limit lists more of them", f.limit)))
 	}
 	switch f.output {
 	case "name":
 		for _, r := range page.Runs {
-			fmt.Fprintln(o.out, r.Instance)
+			fmt.Fprintln(o.out, r.Instance())
 		}
 		return nil
 	case "human":
 		return o.table(ctx, page.Runs)
 	}
-	return o.print(api.NewRuns(page.Runs))
+	return o.print(page.Runs)
 }
 
 // count prints how many runs there are: by what -by says, or all together.
-func (o *operation) count(ctx context.Context, where filter.Filter, f *lsFlags) error {
-	var by func(*filter.Run) string
-	if f.by != "" {
-		var err error
-		if by, err = filter.Group(f.by); err != nil {
-			return filterError("--by", err)
-		}
-	}
-	groups, err := o.client.Count(ctx, where, by)
+func (o *operation) count(ctx context.Context, where control.Choice, f *lsFlags) error {
+	counted, err := o.deployment.Count(ctx, where, f.by)
 	if err != nil {
-		return err
+		return filterError("--where", err)
 	}
-	counted := api.NewCount(f.by, groups)
 	switch {
 	case f.output != "human":
 		return o.print(counted)
@@ -164,20 +157,16 @@ func parseLabels(given []string) (map[string]string, error) {
 	return labels, nil
 }
 
-// table prints runs in columns; what is going on is read run by run.
-func (o *operation) table(ctx context.Context, found []filter.Run) error {
+// table prints runs in columns.
+func (o *operation) table(ctx context.Context, found []api.Run) error {
 	w := terminal.NewTable(o.out, "RUN", "WORKFLOW", "STATUS", "AT", "AGE", "NEXT")
 	for _, r := range found {
-		at, next := "-", "-"
-		if d, err := o.client.Describe(ctx, r.Instance); err == nil {
-			at, next = describe.Where(d), describe.Next(d)
-		}
-		w.Row(r.Instance.ID, r.Invocation.Workflow.String(), r.Status(), at, terminal.Elapsed(o.now().Sub(r.Lifecycle.Created)), next)
+		w.Row(r.ID, r.Workflow, r.Status, r.Summary.At, terminal.Elapsed(o.now().Sub(api.ParseTime(r.CreatedAt))), r.Summary.Next)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return o.reportUnworked(ctx, slices.ContainsFunc(found, func(r filter.Run) bool { return !r.Lifecycle.Status.Final() }))
+	return o.reportUnworked(ctx, slices.ContainsFunc(found, func(r api.Run) bool { return r.ClosedAt == "" }))
 }
 
 // reportUnworked says on standard error that unfinished runs do not go on, if no worker is there.

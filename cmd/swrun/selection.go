@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -74,10 +74,7 @@ func (o *operation) lookUp(ctx context.Context, name string) (store.Instance, er
 // find returns the runs with exactly the id name, or else those whose id begins so.
 func (o *operation) find(ctx context.Context, name string) (exact, prefixed []store.Instance, err error) {
 	if name == lastRun {
-		err = o.client.Each(ctx, filter.In(o.flags.namespace), func(r *filter.Run) bool {
-			exact = []store.Instance{r.Instance}
-			return false
-		})
+		exact, _, err = o.deployment.Select(ctx, o.flags.chosen(""), 1)
 		if err == nil && len(exact) == 0 {
 			err = &exitError{code: exitNotFound, message: "there is no run yet in " + o.at}
 		}
@@ -86,23 +83,31 @@ func (o *operation) find(ctx context.Context, name string) (exact, prefixed []st
 	if err := o.checkName(name); err != nil {
 		return nil, nil, err
 	}
-	exact, prefixed, err = o.client.Find(ctx, name, o.flags.namespace)
-	if store.RefusedAs(err) == store.NoSuch {
-		return nil, nil, o.noRun(name, nil)
+	var among []string // what has a namespace in its name is there, whatever SWRUN_NAMESPACE says
+	if !strings.Contains(name, "/") {
+		among = o.flags.chosen("").Namespaces
 	}
-	return exact, prefixed, err
+	found, err := o.deployment.Find(ctx, name, among)
+	return instances(found.Exact), instances(found.Begun), err
+}
+
+// instances returns the runs of names that a deployment has answered with.
+func instances(names []string) (all []store.Instance) {
+	for _, name := range names {
+		all = append(all, store.InstanceOf(name))
+	}
+	return all
 }
 
 // checkName refuses what cannot be an id, nor the beginning of one.
 func (o *operation) checkName(name string) error {
 	const hint = "a run is named by its id, by namespace/id, or @last"
-	namespace, id, full := strings.Cut(name, "/")
-	if !full {
-		namespace, id = "any", name+"x" // the beginning of an id may end with any character of one
-	} else if err := o.flags.contradicts(namespace, name); err != nil {
-		return err
+	if namespace, _, full := strings.Cut(name, "/"); full {
+		if err := o.flags.contradicts(namespace, name); err != nil {
+			return err
+		}
 	}
-	if len(name) > 0 && (store.Instance{Namespace: namespace, ID: id}).Check() == nil {
+	if control.IsRunName(name) {
 		return nil
 	}
 	return usagef(hint, "%q cannot be a run", shorten.To(name, 150))

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
@@ -20,19 +22,28 @@ const whereUsage = "runs that fit, for example 'status=running,waiting workflow=
 // whereHelp is the help on --where.
 func whereHelp() string { return whereUsage + strings.Join(filter.Names(), ", ") }
 
-// parseWhere reads the value of --where.
-func (p *program) parseWhere(text string) (filter.Filter, error) {
-	where, err := filter.Parse(text, p.now())
-	return where, filterError("--where", err)
+// checkWhere refuses a value of --where that cannot be read, before anything is asked.
+func (p *program) checkWhere(text string) error {
+	_, err := filter.Parse(text, p.now())
+	return filterError("--where", err)
+}
+
+// chosen returns the choice of the runs that a filter fits, in the namespace of the command.
+func (f *operateFlags) chosen(where string) control.Choice {
+	chosen := control.Choice{Where: where}
+	if f.namespace != "" {
+		chosen.Namespaces = []string{f.namespace}
+	}
+	return chosen
 }
 
 // equal returns the filter of a flag that names one value of a field; an empty one chooses all runs.
-func equal(flag, field, value string) (filter.Filter, error) {
+func equal(flag, field, value string) (string, error) {
 	if value == "" {
-		return filter.Filter{}, nil
+		return "", nil
 	}
-	where, err := filter.Equal(field, value)
-	return where, filterError(flag, err)
+	_, err := filter.Equal(field, value)
+	return filter.Text(field, value), filterError(flag, err)
 }
 
 // filterError is the error about the value of a flag that is a filter, or a part of one.
@@ -72,16 +83,11 @@ func (o *operation) selected(ctx context.Context, f *selectFlags, names []string
 	if f.where == "" {
 		return o.named(ctx, names)
 	}
-	where, err := o.parseWhere(f.where)
-	if err != nil {
+	if err := o.checkWhere(f.where); err != nil {
 		return nil, nil, err
 	}
-	err = o.client.Each(ctx, filter.In(o.flags.namespace).And(where), func(r *filter.Run) bool {
-		all = append(all, r.Instance)
-		return true
-	})
-	if err != nil {
-		return nil, nil, err
+	if all, _, err = o.deployment.Select(ctx, o.flags.chosen(f.where), math.MaxInt); err != nil {
+		return nil, nil, filterError("--where", err)
 	}
 	if len(all) == 0 {
 		_, err = fmt.Fprintln(o.err, o.errStyle().Text("there is nothing to "+verb+": no run fits --where "+terminal.ShellWord(f.where)))

@@ -4,23 +4,31 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/dsl"
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // SoftDeadline is when a scope in progress counts as late.
 type SoftDeadline struct {
-	Pointer string `json:"pointer,omitempty"` // of the scope; absent for the workflow
-	At      string `json:"at"`
-	Late    bool   `json:"late"` // it has passed
+	Pointer     string  `json:"pointer,omitempty"` // of the scope; absent for the workflow
+	File        string  `json:"file,omitempty"`    // where the scope stands; absent for the workflow
+	Line        int     `json:"line,omitempty"`
+	At          string  `json:"at"`
+	LeftSeconds float64 `json:"leftSeconds"`
+	Late        bool    `json:"late"` // it has passed
 }
 
-// newSoftDeadlines returns the JSON of the soft deadlines of a run at a time: one that has just passed is late, even before a worker
-// notes that.
-func newSoftDeadlines(soft []interpreter.ActiveSoftDeadline, now time.Time) (all []SoftDeadline) {
-	for _, d := range soft {
-		all = append(all, SoftDeadline{Pointer: string(d.Pointer), At: Time(d.At), Late: d.Late || !d.At.After(now)})
+// Left returns how much time is left; it is negative for one that has passed.
+func (d SoftDeadline) Left() time.Duration { return fromSeconds(d.LeftSeconds) }
+
+// newSoftDeadlines returns the JSON of the soft deadlines of a run: one that has just passed is late, even before a worker notes that.
+func newSoftDeadlines(d *client.Description) (all []SoftDeadline) {
+	for _, in := range d.Soft {
+		soft := SoftDeadline{Pointer: string(in.Pointer), At: Time(in.At), LeftSeconds: in.At.Sub(d.At).Seconds(), Late: in.Late || !in.At.After(d.At)}
+		if in.Pointer != "" {
+			soft.File, soft.Line = d.Program.Workflow.Source.File, d.Program.Workflow.Source.Key(in.Origin).Start.Line
+		}
+		all = append(all, soft)
 	}
 	return all
 }

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"math"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
@@ -12,23 +14,28 @@ import (
 // Description is a run with everything that is known of it.
 type Description struct {
 	Run
-	Reason     string     `json:"reason,omitempty"`
-	Actor      string     `json:"actor,omitempty"` // who has cancelled or suspended it
-	WorkerGone bool       `json:"workerGone,omitempty"`
-	NoWorker   bool       `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
-	Commands   []string   `json:"commands,omitempty"` // that no worker has carried out yet
-	Why        string     `json:"why,omitempty"`
-	Then       string     `json:"then,omitempty"`
-	Forks      []string   `json:"forks,omitempty"` // the runs that were forked from it, the newest last
-	RunNumber  int        `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
-	Input      any        `json:"input"`
-	Output     *any       `json:"output,omitempty"` // of one that has completed
-	Failure    *Fault     `json:"failure,omitempty"`
-	Failures   []Failure  `json:"failures,omitempty"`     // also those that were caught, the oldest first
-	Children   []Child    `json:"children,omitempty"`     // the runs that it has started, the oldest first
-	Since      int        `json:"reviewedFrom,omitempty"` // the record of a long history from which on failures and children are listed
-	Open       []Task     `json:"open,omitempty"`
-	Deadlines  []Deadline `json:"deadlines" nullable:"false"` // in force, the first to fire first
+	DescribedAt string     `json:"describedAt" doc:"When this was so, by the store's clock: what is left of a time is counted from here."`
+	File        string     `json:"file" doc:"The file that its document was read from."`
+	Plain       bool       `json:"plain,omitempty" doc:"It was started with nothing but an input, so that its document and its id are all that swrun run needs to go on with it."`
+	LaunchedBy  string     `json:"launchedBy,omitempty" doc:"The run that has started it and does not wait for it."`
+	Suspended   bool       `json:"suspended,omitempty" doc:"No task of it starts until it is resumed."`
+	Reason      string     `json:"reason,omitempty"`
+	Actor       string     `json:"actor,omitempty"` // who has cancelled or suspended it
+	WorkerGone  bool       `json:"workerGone,omitempty"`
+	NoWorker    bool       `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
+	Commands    []string   `json:"commands,omitempty"` // that no worker has carried out yet
+	Why         string     `json:"why,omitempty"`
+	Then        string     `json:"then,omitempty"`
+	Forks       []string   `json:"forks,omitempty"` // the runs that were forked from it, the newest last
+	RunNumber   int        `json:"runNumber"`       // of the execution: more than 1 if it has continued as new
+	Input       any        `json:"input"`
+	Output      *any       `json:"output,omitempty"` // of one that has completed
+	Failure     *Fault     `json:"failure,omitempty"`
+	Failures    []Failure  `json:"failures,omitempty"`     // also those that were caught, the oldest first
+	Children    []Child    `json:"children,omitempty"`     // the runs that it has started, the oldest first
+	Since       int        `json:"reviewedFrom,omitempty"` // the record of a long history from which on failures and children are listed
+	Open        []Task     `json:"open,omitempty"`
+	Deadlines   []Deadline `json:"deadlines" nullable:"false"` // in force, the first to fire first
 	// SoftDeadlines are those of the scopes in progress, passed or to come.
 	SoftDeadlines []SoftDeadline `json:"softDeadlines,omitempty"`
 	// Allowed says of each verb whether it is for the run now.
@@ -58,6 +65,7 @@ type Task struct {
 	Line      int    `json:"line"`
 	StartedAt string `json:"startedAt,omitempty"`
 	Until     string `json:"until,omitempty"`
+	Retry     bool   `json:"retry,omitempty" doc:"Until is when it is tried again."`
 	Attempt   int    `json:"attempt,omitempty"`
 	// Activity is what an outside worker performs, if the task waits for that.
 	Activity *OpenActivity `json:"activity,omitempty" doc:"What an outside worker performs, if the task waits for that."`
@@ -77,6 +85,13 @@ type Deadline struct {
 	Conditional bool    `json:"conditional,omitempty"` // whether CaughtBy takes it
 	Held        bool    `json:"held,omitempty"`        // the run is quarantined
 	FiresFirst  *bool   `json:"firesFirst,omitempty"`  // in the description of a run
+}
+
+// Left returns how much time is left; it is negative for a deadline that has passed.
+func (d Deadline) Left() time.Duration { return fromSeconds(d.LeftSeconds) }
+
+func fromSeconds(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
 
 // UpcomingDeadline is a deadline among those of many runs.
@@ -126,7 +141,11 @@ type Fault struct {
 func NewDescription(d *client.Description, r *client.Review) Description {
 	described := Description{
 		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: input(d),
-		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
+		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r), DescribedAt: Time(d.At), File: d.Program.Workflow.Source.File,
+		Plain: d.Invocation.Plain(), Suspended: d.State.Suspended,
+	}
+	if d.Invocation.Parent == nil && d.Invocation.Origin != nil {
+		described.LaunchedBy = d.Invocation.Origin.String()
 	}
 	if r.From > 1 {
 		described.Since = r.From
@@ -135,7 +154,7 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 		described.Forks = append(described.Forks, f.String())
 	}
 	described.RunNumber = d.State.RunNumber()
-	described.SoftDeadlines = newSoftDeadlines(d.Soft, d.At)
+	described.SoftDeadlines = newSoftDeadlines(d)
 	described.Allowed, described.Deadlines = map[string]Permission{}, []Deadline{}
 	for _, p := range d.Permissions() {
 		described.Allowed[p.Verb] = Permission{p.Allowed, p.Reason}
@@ -164,7 +183,7 @@ func newTask(d *client.Description, t interpreter.OpenTask) Task {
 	source := d.Program.Workflow.Source
 	task := Task{
 		Kind: string(t.Kind), Pointer: string(t.Pointer), File: source.File, Line: source.Key(t.Origin).Start.Line,
-		StartedAt: Time(t.StartedAt), Until: Time(t.Until), Attempt: t.Attempt,
+		StartedAt: Time(t.StartedAt), Until: Time(t.Until), Retry: t.Retry, Attempt: t.Attempt,
 	}
 	if string(t.Path) != task.Pointer {
 		task.Path = string(t.Path)

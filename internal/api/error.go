@@ -21,6 +21,24 @@ func Error(e *errors.Error) any {
 	return v
 }
 
+// ParseError reads the members that Error has returned; nil for none. What is no error is one whose detail says so.
+func ParseError(members any) *errors.Error {
+	if members == nil {
+		return nil
+	}
+	e, err := errors.FromValue(members)
+	if err != nil {
+		return errors.Runtimef("%s", err)
+	}
+	return e
+}
+
+// ParseTime reads what Time has written; the zero time for what it has not.
+func ParseTime(text string) time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, text)
+	return at
+}
+
 // TimeoutLength returns how long the scope had whose time was over, if e is the error of a deadline.
 func TimeoutLength(e *errors.Error) (time.Duration, bool) {
 	from, ok := timeOf(e.Extensions["startedAt"])

@@ -26,6 +26,9 @@ type Started struct {
 	Namespace string `json:"namespace"`
 }
 
+// Instance returns which run it is.
+func (s Started) Instance() store.Instance { return store.Instance{Namespace: s.Namespace, ID: s.ID} }
+
 // NewStarted returns the JSON of a run that has just been started.
 func NewStarted(i store.Instance) Started { return Started{SchemaRun, i.ID, i.Namespace} }
 
@@ -52,11 +55,38 @@ type Run struct {
 	StartedAt    string            `json:"startedAt,omitempty"`
 	ClosedAt     string            `json:"closedAt,omitempty"`
 	NextWakeAt   string            `json:"nextWakeAt,omitempty"`
+	ReadySince   string            `json:"readySince,omitempty" doc:"Since when a worker could take it."`
 	DeadlineAt   string            `json:"deadlineAt,omitempty"`
 	Worker       string            `json:"worker,omitempty"`    // that holds the run
 	HeldUntil    string            `json:"heldUntil,omitempty"` // how long its lease lasts
 	WorkersLost  int               `json:"workersLost,omitempty"`
+	Summary      *Summary          `json:"summary,omitempty" doc:"What it is doing, where that is asked for."`
 	Timeouts
+}
+
+// Summary says in a few words what a run is doing.
+type Summary struct {
+	At   string `json:"at" doc:"The tasks in progress; - for none."`
+	Next string `json:"next" doc:"What happens next; - for nothing."`
+}
+
+// FoundRuns are the runs that a name means.
+type FoundRuns struct {
+	Exact []string `json:"exact" nullable:"false" doc:"namespace/id of those that have this id."`
+	Begun []string `json:"begun" nullable:"false" doc:"If there are none: namespace/id of those whose id begins so, the newest first, at most 20."`
+}
+
+// NewFoundRuns returns the JSON of the runs that a name means.
+func NewFoundRuns(exact, begun []store.Instance) FoundRuns {
+	return FoundRuns{names(exact), names(begun)}
+}
+
+func names(all []store.Instance) []string {
+	list := []string{} // and not null if there are none
+	for _, i := range all {
+		list = append(list, i.String())
+	}
+	return list
 }
 
 // Count is how many runs there are.
@@ -99,7 +129,7 @@ func NewRun(listed *filter.Run) Run {
 	run := Run{
 		Started: NewStarted(listed.Instance), Workflow: info.Workflow.String(), Status: listed.Status(), Definition: info.Definition, Records: r.Records,
 		BusinessKey: info.BusinessKey, StartedBy: info.Actor, Labels: info.Labels, CreatedAt: Time(r.Created), ClosedAt: Time(r.Closed),
-		NextWakeAt: Time(r.Wake), DeadlineAt: Time(r.Deadline), WorkersLost: int(r.Deaths),
+		NextWakeAt: Time(r.Wake), ReadySince: Time(r.Ready), DeadlineAt: Time(r.Deadline), WorkersLost: int(r.Deaths),
 		ErrorType: r.Failure.Type, TimeoutKind: r.Failure.TimeoutKind, Attempts: r.Attempts, Attention: listed.Attention(),
 	}
 	if r.Status.Final() {

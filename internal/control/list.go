@@ -2,8 +2,12 @@ package control
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/describe"
+	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
@@ -27,14 +31,59 @@ type RunPage struct {
 	Next string // cursor of the next page; empty at the end
 }
 
+// RunQuery asks for a part of a list of runs.
+type RunQuery struct {
+	Choice
+	Cursor  string // that the page before has ended with; empty for the first
+	Limit   int    // how many at most
+	Summary bool   // it also says what each run is doing, which is read run by run
+}
+
 // List returns a page of runs, the newest first.
-func (c *Control) List(ctx context.Context, chosen Choice, cursor string, limit int) (RunPage, error) {
-	where, err := c.filter(chosen)
+func (c *Control) List(ctx context.Context, q RunQuery) (RunPage, error) {
+	where, err := c.filter(q.Choice)
 	if err != nil {
 		return RunPage{}, err
 	}
-	page, err := c.client.List(ctx, client.Query{Where: where, Limit: limit, Cursor: cursor})
-	return RunPage{api.NewRuns(page.Runs), page.Cursor}, err
+	found, err := c.client.List(ctx, client.Query{Where: where, Limit: q.Limit, Cursor: q.Cursor})
+	if err != nil {
+		return RunPage{}, err
+	}
+	page := RunPage{api.NewRuns(found.Runs), found.Cursor}
+	for n := range page.Runs {
+		if q.Summary {
+			page.Runs[n].Summary = c.summary(ctx, found.Runs[n].Instance)
+		}
+	}
+	return page, ctx.Err()
+}
+
+// summary says what a run is doing: nothing that is known, for one that cannot be read.
+func (c *Control) summary(ctx context.Context, i store.Instance) *api.Summary {
+	found, err := c.client.Describe(ctx, i)
+	if err != nil {
+		return &api.Summary{At: "-", Next: "-"}
+	}
+	d := api.NewDescription(found, &client.Review{Source: found})
+	return &api.Summary{At: describe.Where(&d), Next: describe.Next(&d)}
+}
+
+// IsRunName reports whether a text may be the id of a run, the beginning of one, or namespace/id.
+func IsRunName(name string) bool {
+	namespace, id, full := strings.Cut(name, "/")
+	if !full {
+		namespace, id = "any", name+"x" // the beginning of an id may end with any character of one
+	}
+	return name != "" && (store.Instance{Namespace: namespace, ID: id}).Check() == nil
+}
+
+// Find returns the runs of some namespaces, or of all, that a name means: the id of a run, the beginning of one, or namespace/id.
+func (c *Control) Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error) {
+	if !IsRunName(name) {
+		return api.FoundRuns{}, &client.OptionError{Field: "name", Detail: fmt.Sprintf("%s can be no run", shorten.Quoted(name))}
+	}
+	exact, begun, err := c.client.Find(ctx, name, namespaces...)
+	return api.NewFoundRuns(exact, begun), err
 }
 
 // Count counts runs: all together, or by what a field of them is.

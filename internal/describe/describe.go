@@ -1,8 +1,9 @@
-// Package describe describes runs in a store for people: what a run waits for, what happens next, its deadlines, and its history line
-// by line. It formats what package client has found out, and reads no store itself.
+// Package describe describes runs for people: what a run waits for, what happens next, its deadlines, and its history line by line. It
+// formats what package api has the shapes of, wherever that comes from, and asks nobody itself.
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,96 +12,102 @@ import (
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 // Run describes a run in lines. Driver says how it goes on if nobody works on
 // its store, and is empty if somebody may.
-func Run(d *client.Description, r *client.Review, driver string) string {
+func Run(d *api.Description, driver string) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, terminal.Printable(fmt.Sprintf(format, args...)))
 	}
-	line("Run:", "%s  %s  %s", d.Instance.ID, d.Invocation.Workflow, d.Status)
+	line("Run:", "%s  %s  %s", d.ID, d.Workflow, d.Status)
 	line("Why:", "%s", d.Why)
 	if d.Then != "" {
 		line("Then:", "%s", d.Then)
 	}
-	for _, soft := range d.Soft {
-		line(softLine(d, soft))
+	for _, soft := range d.SoftDeadlines {
+		line(softLine(soft))
 	}
 	start(line, d)
-	if d.State.Fault != nil {
-		line("Failure:", "%s", d.State.Fault)
-		if source, at := r.Source, d.State.Fault.Instance; source != d {
-			line("From:", "%s  %s at %s (%s)", source.Instance.ID, source.Invocation.Workflow, at, source.Source(api.InstancePointer(at)))
-		}
+	failure(line, d)
+	if d.LaunchedBy != "" {
+		line("Started:", "by %s, which does not wait for it", d.LaunchedBy)
 	}
-	if d.Invocation.Parent == nil && d.Invocation.Origin != nil {
-		line("Started:", "by %s, which does not wait for it", d.Invocation.Origin)
-	}
-	if d.Lifecycle.Held() {
+	if d.Worker != "" {
 		line("Worker:", "%s", workerText(d))
 	}
 	if driver != "" {
 		line("To go on:", "%s", driver)
 	}
-	if d.Lifecycle.Deaths > 0 {
-		line("Lost:", "%s in a row", terminal.Counted(d.Lifecycle.Deaths, "worker"))
+	if d.WorkersLost > 0 {
+		line("Lost:", "%s in a row", terminal.Counted(d.WorkersLost, "worker"))
 	}
 	line("You can:", "%s", strings.Join(possible(d), " · "))
 	if len(d.Deadlines) > 0 {
 		b.WriteString("Deadlines, the first to fire first:\n" + deadlines(d))
 	}
-	b.WriteString(children(r) + failures(r))
+	b.WriteString(children(d) + failures(d))
 	return b.String()
 }
 
 // softLine describes a soft deadline, as the arguments of a line.
-func softLine(d *client.Description, soft interpreter.ActiveSoftDeadline) (name, format string, at any) {
+func softLine(soft api.SoftDeadline) (name, format string, at any) {
 	scope := "the workflow"
 	if soft.Pointer != "" {
-		scope = fmt.Sprintf("%s (%s)", soft.Pointer, d.Source(soft.Origin))
+		scope = fmt.Sprintf("%s (%s:%d)", soft.Pointer, soft.File, soft.Line)
 	}
-	if left := soft.At.Sub(d.At); left > 0 {
-		return "Soft:", "%s", fmt.Sprintf("%s is late after %s, %s", scope, api.Time(soft.At), client.Due(left))
+	if left := soft.Left(); left > 0 {
+		return "Soft:", "%s", fmt.Sprintf("%s is late after %s, %s", scope, soft.At, client.Due(left))
 	}
-	return "Late:", "%s", fmt.Sprintf("%s, since %s; it goes on all the same", scope, api.Time(soft.At))
+	return "Late:", "%s", fmt.Sprintf("%s, since %s; it goes on all the same", scope, soft.At)
 }
 
 // start describes how the run was started.
-func start(line func(name, format string, args ...any), d *client.Description) {
-	if f := d.Invocation.Fork; f != nil {
-		line("Forked:", "from %s", f.Instance)
+func start(line func(name, format string, args ...any), d *api.Description) {
+	if d.ForkedFrom != "" {
+		line("Forked:", "from %s", d.ForkedFrom)
 	}
-	if began := d.Invocation.Began; began != nil {
-		line("Migrated:", "from %s", began.Workflow)
+	if d.BeganAs != "" {
+		line("Migrated:", "from %s", d.BeganAs)
 	}
 	for _, f := range d.Forks {
 		line("Fork:", "%s goes on from it", f)
 	}
-	if n := d.State.RunNumber(); n > 1 {
-		line("Run no.:", "%d of this execution", n)
+	if d.RunNumber > 1 {
+		line("Run no.:", "%d of this execution", d.RunNumber)
 	}
 	by := ""
-	if d.Invocation.Actor != "" {
-		by = ", by " + d.Invocation.Actor
+	if d.StartedBy != "" {
+		by = ", by " + d.StartedBy
 	}
-	line("Created:", "%s%s", api.Time(d.Lifecycle.Created), by)
-	if d.Invocation.BusinessKey != "" {
-		line("Key:", "%s", d.Invocation.BusinessKey)
+	line("Created:", "%s%s", d.CreatedAt, by)
+	if d.BusinessKey != "" {
+		line("Key:", "%s", d.BusinessKey)
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Invocation.Labels)) {
-		line("Label:", "%s=%s", name, d.Invocation.Labels[name])
+	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
+		line("Label:", "%s=%s", name, d.Labels[name])
 	}
-	if d.Invocation.Parent != nil {
-		line("Parent:", "%s", d.Invocation.Parent.Instance)
+	if d.Parent != "" {
+		line("Parent:", "%s", d.Parent)
 	}
 }
 
-func deadlines(d *client.Description) string {
+// failure describes why the run has faulted, and where the error comes from if that is another run.
+func failure(line func(name, format string, args ...any), d *api.Description) {
+	if d.Failure == nil {
+		return
+	}
+	e := api.ParseError(d.Failure.Error)
+	line("Failure:", "%s", e)
+	if f := d.Failure; f.Run != "" {
+		line("From:", "%s  %s at %s (%s:%d)", store.InstanceOf(f.Run).ID, f.Workflow, e.Instance, f.File, f.Line)
+	}
+}
+
+func deadlines(d *api.Description) string {
 	var b strings.Builder
 	w := terminal.NewTable(&b, indented(DeadlineColumns())...)
 	for _, in := range d.Deadlines {
@@ -116,42 +123,35 @@ func DeadlineColumns() []string {
 }
 
 // DeadlineRow describes a deadline in columns.
-func DeadlineRow(in client.DescribedDeadline) []string {
-	scope, source, by := "the workflow", "-", "nothing: the run faults"
-	if in.Pointer != "" {
-		scope = string(in.Pointer)
-	}
+func DeadlineRow(in api.Deadline) []string {
+	source := "-"
 	if in.Line > 0 {
 		source = fmt.Sprintf("%s:%d", in.File, in.Line)
 	}
-	if in.CaughtBy != "" {
-		by = string(in.CaughtBy)
-	}
+	by := cmp.Or(in.CaughtBy, "nothing: the run faults")
 	if in.Conditional {
 		by += " (if its condition holds)"
 	}
-	if in.AwaitsRelease {
+	if in.Held {
 		by += ", once the run is released"
 	}
-	return []string{scope, source, in.Kind, api.Time(in.At), leftOrOverdue(in.Left), by}
+	return []string{cmp.Or(in.Pointer, "the workflow"), source, in.Kind, in.At, leftOrOverdue(in.Left()), by}
 }
 
 // workerText names the worker that has a run, and says whether it is there.
-func workerText(d *client.Description) string {
-	return d.Lifecycle.Owner + ", " + presence(d)
-}
+func workerText(d *api.Description) string { return d.Worker + ", " + presence(d) }
 
-func presence(d *client.Description) string {
-	lease := d.Lifecycle.Lease
+func presence(d *api.Description) string {
+	now, lease := api.ParseTime(d.DescribedAt), api.ParseTime(d.HeldUntil)
 	switch {
-	case lease.IsZero():
+	case d.HeldUntil == "":
 		return "gone: its lease has ended"
-	case d.Gone && lease.After(d.At):
+	case d.WorkerGone && lease.After(now):
 		return "gone: nothing works on the store now"
-	case d.Gone:
-		return fmt.Sprintf("gone: it last renewed its lease before %s, and the lease ended %s ago", api.Time(lease), terminal.Elapsed(d.At.Sub(lease)))
+	case d.WorkerGone:
+		return fmt.Sprintf("gone: it last renewed its lease before %s, and the lease ended %s ago", d.HeldUntil, terminal.Elapsed(now.Sub(lease)))
 	}
-	return fmt.Sprintf("has it until %s, and longer as long as it is there", api.Time(lease))
+	return fmt.Sprintf("has it until %s, and longer as long as it is there", d.HeldUntil)
 }
 
 // leftOrOverdue shows how much time there is, or by how much it is over.
@@ -163,14 +163,14 @@ func leftOrOverdue(d time.Duration) string {
 }
 
 // possible returns the verbs that the run's state allows.
-func possible(d *client.Description) (all []string) {
-	read := d.Lifecycle.Status.Final() || slices.Contains(d.Commands, store.VerbCancel) || slices.Contains(d.Commands, store.VerbTerminate)
-	for _, p := range d.Permissions() {
-		if p.Verb == client.VerbDelete && read { // there is little else to do
+func possible(d *api.Description) (all []string) {
+	read := d.ClosedAt != "" || slices.Contains(d.Commands, string(store.VerbCancel)) || slices.Contains(d.Commands, string(store.VerbTerminate))
+	for _, verb := range client.PermissionVerbs() {
+		if verb == client.VerbDelete && read { // there is little else to do
 			all = append(all, "history")
 		}
-		if p.Useful() {
-			all = append(all, p.Verb)
+		if p := d.Allowed[verb]; p.Allowed && p.Reason == "" {
+			all = append(all, verb)
 		}
 	}
 	return all

@@ -1,48 +1,47 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/swrun/swrun/expr"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/client"
 )
 
 // notable is how much later than it happened a record has to be stored for the difference to be shown.
 const notable = 100 * time.Millisecond
 
 // HistoryLine is a record for people: when, what, where, and the beginning of its data.
-func HistoryLine(r interpreter.HistoryEvent, stored time.Time) string {
-	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Type)}
-	if late := stored.Sub(r.At); late >= notable {
+func HistoryLine(r api.HistoryEvent) string {
+	at := api.ParseTime(r.At)
+	words := []string{fmt.Sprintf("%5d  %s  %-18s", r.Seq, milliseconds(at), r.Type)}
+	if late := api.ParseTime(r.CommittedAt).Sub(at); late >= notable {
 		words = append(words, "(stored "+terminal.Elapsed(late)+" later)")
 	}
-	if r.Path != "" {
-		words = append(words, terminal.Printable(string(r.Path)))
+	if path := cmp.Or(r.Path, r.Pointer); path != "" {
+		words = append(words, terminal.Printable(path))
 	}
 	if r.Attempt > 1 {
 		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))
 	}
-	if !r.Until.IsZero() {
-		words = append(words, "until="+r.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
+	if r.Until != "" {
+		words = append(words, "until="+milliseconds(api.ParseTime(r.Until)))
 	}
 	if r.Error != nil {
-		words = append(words, terminal.Printable(shorten.To(r.Error.Error(), 200)))
-		if r.Timeout != "" {
-			words = append(words, "timeoutKind="+r.Timeout)
+		words = append(words, terminal.Printable(shorten.To(api.ParseError(r.Error).Error(), 200)))
+		if r.TimeoutKind != "" {
+			words = append(words, "timeoutKind="+r.TimeoutKind)
 		}
 	}
-	switch _, child := client.Propagation(r); {
-	case r.Type == interpreter.WorkflowStarted && r.Run != "":
-		words = append(words, "parent="+r.Run)
-	case r.Run != "":
-		words = append(words, "run="+r.Run)
-	case r.Type == interpreter.TaskFaulted && child != "":
-		words = append(words, "run="+child)
+	if r.Parent != "" {
+		words = append(words, "parent="+r.Parent)
+	}
+	if r.Child != "" {
+		words = append(words, "run="+r.Child)
 	}
 	if r.Actor != "" {
 		words = append(words, "by="+terminal.Printable(r.Actor))
@@ -54,3 +53,5 @@ func HistoryLine(r interpreter.HistoryEvent, stored time.Time) string {
 	}
 	return strings.TrimRight(strings.Join(words, " "), " ") + "\n"
 }
+
+func milliseconds(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/interpreter"
@@ -12,10 +13,10 @@ import (
 )
 
 // Where returns the tasks in progress.
-func Where(d *client.Description) string {
+func Where(d *api.Description) string {
 	var all []string
-	for _, t := range d.OpenTasks {
-		all = append(all, string(t.Pointer))
+	for _, t := range d.Open {
+		all = append(all, t.Pointer)
 	}
 	if len(all) == 0 {
 		return "-"
@@ -27,32 +28,33 @@ func Where(d *client.Description) string {
 }
 
 // Next says in a few words what happens next.
-func Next(d *client.Description) string {
+func Next(d *api.Description) string {
 	said := ""
-	if reason := d.Reason; reason != "" {
-		said = ": " + shorten.To(reason, 60)
+	if d.Reason != "" {
+		said = ": " + shorten.To(d.Reason, 60)
 	}
 	switch {
-	case d.Lifecycle.Status == interpreter.StatusCompleted:
+	case d.Status == string(interpreter.StatusCompleted):
 		return "-"
-	case d.Lifecycle.Status.Final():
-		return d.Lifecycle.Reason + said
+	case d.ClosedAt != "":
+		return d.ClosedReason + said
 	}
 	var all []string
 	switch {
 	case d.Status == store.Quarantined:
 		all = append(all, "nothing until swrun retry")
-	case d.State.Suspended:
+	case d.Suspended:
 		all = append(all, "nothing until swrun resume"+said)
 	case len(d.Commands) > 0:
-		all = append(all, "waits for a worker to carry out: "+commands(d))
-	case d.Gone:
+		all = append(all, "waits for a worker to carry out: "+strings.Join(d.Commands, ", "))
+	case d.WorkerGone:
 		all = append(all, "its worker is gone")
-	case !d.Lifecycle.Ready.IsZero():
+	case d.ReadySince != "":
 		all = append(all, "waits for a worker")
 	}
-	if starts := d.Lifecycle.Started; d.Lifecycle.Status == interpreter.StatusPending && starts.After(d.At) {
-		all = append(all, "starts "+client.Due(starts.Sub(d.At)))
+	now := api.ParseTime(d.DescribedAt)
+	if starts := api.ParseTime(d.StartsAt); starts.After(now) {
+		all = append(all, "starts "+client.Due(starts.Sub(now)))
 	}
 	all = append(all, due(d)...)
 	if late := Late(d); late != "" {
@@ -64,23 +66,15 @@ func Next(d *client.Description) string {
 	return strings.Join(all, " · ")
 }
 
-func commands(d *client.Description) string {
-	var all []string
-	for _, verb := range d.Commands {
-		all = append(all, string(verb))
-	}
-	return strings.Join(all, ", ")
-}
-
 // due says which timer, retry and deadline comes first.
-func due(d *client.Description) (all []string) {
-	for _, t := range d.OpenTasks {
-		if !t.Until.IsZero() {
+func due(d *api.Description) (all []string) {
+	for _, t := range d.Open {
+		if t.Until != "" {
 			what := "timer"
 			if t.Retry {
 				what = "retry"
 			}
-			all = append(all, what+" "+client.Due(t.Until.Sub(d.At)))
+			all = append(all, what+" "+client.Due(api.ParseTime(t.Until).Sub(api.ParseTime(d.DescribedAt))))
 			break
 		}
 	}
@@ -89,20 +83,20 @@ func due(d *client.Description) (all []string) {
 		if d.Deadlines[0].Pointer == "" {
 			scope = "run deadline"
 		}
-		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left))
+		all = append(all, scope+" "+client.Due(d.Deadlines[0].Left()))
 	}
 	return all
 }
 
 // Late says which scope of a run in progress is late, and since when: of several, the outermost. It is empty if none is.
-func Late(d *client.Description) string {
-	for _, soft := range d.Soft {
-		if over := d.At.Sub(soft.At); over >= 0 {
+func Late(d *api.Description) string {
+	for _, soft := range d.SoftDeadlines {
+		if left := soft.Left(); left <= 0 {
 			scope := ""
 			if soft.Pointer != "" {
-				scope = " at " + string(soft.Pointer)
+				scope = " at " + soft.Pointer
 			}
-			return "late" + scope + " by " + terminal.Elapsed(over)
+			return "late" + scope + " by " + terminal.Elapsed(-left)
 		}
 	}
 	return ""

@@ -5,35 +5,33 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
-	"github.com/swrun/swrun/runtime/client"
 )
 
 // shownOfReview bounds how many children and failures are shown: the last ones.
 const shownOfReview = 20
 
 // children lists the runs that a run has started; nothing if there are none.
-func children(r *client.Review) string {
-	return lastRows("Children", r.Children, []string{"RUN", "STATUS", "STARTED BY", "AT"}, func(c client.Child) []string {
-		return []string{c.Run.String(), cmp.Or(c.Status, "-"), string(c.Path), api.Time(c.StartedAt)}
+func children(d *api.Description) string {
+	return lastRows("Children", d.Children, []string{"RUN", "STATUS", "STARTED BY", "AT"}, func(c api.Child) []string {
+		return []string{c.Run, cmp.Or(c.Status, "-"), cmp.Or(c.Path, c.Pointer), c.StartedAt}
 	})
 }
 
 // failures lists the failures of a run, with those that were caught; nothing if there are none.
-func failures(r *client.Review) string {
-	return lastRows("Failures", r.Failures, []string{"AT", "WHERE", "CATEGORY", "PROPAGATION", "OUTCOME", "ERROR"}, func(f client.Failure) []string {
+func failures(d *api.Description) string {
+	return lastRows("Failures", d.Failures, []string{"AT", "WHERE", "CATEGORY", "PROPAGATION", "OUTCOME", "ERROR"}, func(f api.Failure) []string {
 		outcome := cmp.Or(f.Outcome, "-")
 		if f.CaughtBy != "" {
-			outcome += " by " + string(f.CaughtBy)
+			outcome += " by " + f.CaughtBy
 		}
-		text := f.Error.Error()
+		text := api.ParseError(f.Error).Error()
 		if f.Child != "" {
 			text = f.Child + ": " + text
 		}
-		return []string{api.Time(f.At), cmp.Or(string(f.Path), "the workflow"), errors.Category(f.Error.Type), f.Propagation, outcome, shorten.To(text, 120)}
+		return []string{f.At, cmp.Or(f.Path, f.Pointer, "the workflow"), f.Category, f.Propagation, outcome, shorten.To(text, 120)}
 	})
 }
 

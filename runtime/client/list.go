@@ -218,15 +218,17 @@ func (c *Client) Upcoming(ctx context.Context, until time.Time, yield func(store
 	return nil
 }
 
-// Find returns the runs whose id is name: of all namespaces, or of one. Only if there are none, it returns those whose
+// Find returns the runs whose id is name: of some namespaces, or of all if none is named. Only if there are none, it returns those whose
 // id begins with name, at most maxFound, the newest first. A name of the form namespace/id means that run alone.
-func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun []store.Instance, err error) {
-	among := []string{namespace}
-	if before, id, ok := strings.Cut(name, "/"); ok {
-		_, err := c.store.Load(ctx, store.Instance{Namespace: before, ID: id})
-		return []store.Instance{{Namespace: before, ID: id}}, nil, err
-	}
-	if namespace == "" {
+func (c *Client) Find(ctx context.Context, name string, namespaces ...string) (exact, begun []store.Instance, err error) {
+	among := namespaces
+	before, id, full := strings.Cut(name, "/")
+	switch {
+	case full && len(among) > 0 && !slices.Contains(among, before):
+		return nil, nil, nil
+	case full:
+		among, name = []string{before}, id
+	case len(among) == 0:
 		if among, err = definition.Namespaces(ctx, c.store); err != nil {
 			return nil, nil, err
 		}
@@ -239,10 +241,10 @@ func (c *Client) Find(ctx context.Context, name, namespace string) (exact, begun
 			return nil, nil, err
 		}
 	}
-	if len(exact) > 0 {
+	if len(exact) > 0 || full {
 		return exact, nil, nil
 	}
-	err = c.Each(ctx, filter.In(namespace).And(filter.Begins(name)), func(r *filter.Run) bool {
+	err = c.Each(ctx, filter.In(namespaces...).And(filter.Begins(name)), func(r *filter.Run) bool {
 		begun = append(begun, r.Instance)
 		return len(begun) < maxFound
 	})

@@ -19,6 +19,13 @@ type Permission struct {
 // Useful reports whether the verb would do something.
 func (p Permission) Useful() bool { return p.Allowed && p.Reason == "" }
 
+// PermissionVerbs returns the verbs of permissions, in the order in which people are told of them.
+func PermissionVerbs() []string {
+	return []string{
+		string(store.VerbRetry), string(store.VerbResume), string(store.VerbCancel), string(store.VerbTerminate), string(store.VerbSuspend), VerbOutput, VerbDelete,
+	}
+}
+
 // Permissions returns what can be done with the run, and what cannot.
 func (d *Description) Permissions() []Permission {
 	final := d.Lifecycle.Status.Final()

@@ -91,6 +91,13 @@ func Equal(name, text string) (Filter, error) {
 	return Filter{[]condition{{field: f, operator: "=", values: []value{v}}}}, nil
 }
 
+// Text returns the text of the filter that Equal returns.
+func Text(name, value string) string { return quote(name) + "=" + quote(value) }
+
+func quote(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
 // In returns the filter for the runs of some namespaces; for all runs if none is named, or one that is empty.
 func In(namespaces ...string) Filter {
 	var values []value

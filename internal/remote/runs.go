@@ -1,0 +1,110 @@
+package remote
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-resty/resty/v2"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// What is asked about runs.
+
+// maxPage is how many runs or records a server gives at a time.
+const maxPage = 1000
+
+// List returns a page of runs, the newest first.
+func (d *Deployment) List(ctx context.Context, q control.RunQuery) (control.RunPage, error) {
+	page := control.RunPage{Runs: []api.Run{}, Next: q.Cursor}
+	for len(page.Runs) < q.Limit {
+		query := choiceQuery(q.Choice)
+		query.Set("limit", strconv.Itoa(min(q.Limit-len(page.Runs), maxPage)))
+		if page.Next != "" {
+			query.Set("cursor", page.Next)
+		}
+		if q.Summary {
+			query.Set("summary", "true")
+		}
+		some, next, err := askPage[[]api.Run](ctx, d, request{method: http.MethodGet, path: "/v1/runs", query: query})
+		if err != nil {
+			return page, err
+		}
+		page.Runs, page.Next = append(page.Runs, some...), next
+		if next == "" {
+			break
+		}
+	}
+	return page, nil
+}
+
+// Count counts runs: all together, or by what a field of them is.
+func (d *Deployment) Count(ctx context.Context, chosen control.Choice, by string) (api.Count, error) {
+	query := choiceQuery(chosen)
+	if by != "" {
+		query.Set("by", by)
+	}
+	return ask[api.Count](ctx, d, request{method: http.MethodGet, path: "/v1/runs/count", query: query})
+}
+
+// Select returns the runs of a choice, at most limit of them; more says that there are others.
+func (d *Deployment) Select(ctx context.Context, chosen control.Choice, limit int) (all []store.Instance, more bool, err error) {
+	page, err := d.List(ctx, control.RunQuery{Choice: chosen, Limit: limit})
+	for _, r := range page.Runs {
+		all = append(all, r.Instance())
+	}
+	return all, page.Next != "", err
+}
+
+// Find returns the runs of some namespaces, or of all, that a name means.
+func (d *Deployment) Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error) {
+	query := choiceQuery(control.Choice{Namespaces: namespaces})
+	query.Set("name", name)
+	return ask[api.FoundRuns](ctx, d, request{method: http.MethodGet, path: "/v1/runs/find", query: query})
+}
+
+// Describe returns a run with everything that is known of it.
+func (d *Deployment) Describe(ctx context.Context, i store.Instance) (api.Description, error) {
+	return ask[api.Description](ctx, d, request{method: http.MethodGet, path: runPath(i)})
+}
+
+// choiceQuery returns the parameters that choose runs. A server takes one namespace at most, and a command has no more.
+func choiceQuery(chosen control.Choice) url.Values {
+	query := queryOf("where", chosen.Where)
+	if len(chosen.Namespaces) > 0 {
+		query.Set("namespace", chosen.Namespaces[0])
+	}
+	return query
+}
+
+// askPage is ask for a part of a list: next is the cursor of the part that follows, and empty if there is none.
+func askPage[T any](ctx context.Context, d *Deployment, r request) (answer T, next string, err error) {
+	got, err := d.send(ctx, r)
+	if err != nil {
+		return answer, "", err
+	}
+	if err := read(got.Body(), &answer); err != nil {
+		return answer, "", &AnswerError{d.name, err.Error()}
+	}
+	next, err = d.next(got)
+	return answer, next, err
+}
+
+// next returns the cursor that the Link of a page has.
+func (d *Deployment) next(got *resty.Response) (string, error) {
+	link := got.Header().Get("Link")
+	if link == "" {
+		return "", nil
+	}
+	target, relation, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	u, err := url.Parse(target)
+	if err != nil || !strings.Contains(relation, `rel="next"`) || u.Query().Get("cursor") == "" {
+		return "", &AnswerError{d.name, "its Link has no cursor"}
+	}
+	return u.Query().Get("cursor"), nil
+}
