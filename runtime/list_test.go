@@ -32,14 +32,15 @@ func TestFindByID(t *testing.T) {
 	h.wait(parent)
 	finder := client.New(client.Config{Store: unlisted{h.store}})
 	for name, c := range map[string]struct {
-		namespace string
-		want      []store.Instance
+		among []string
+		want  []store.Instance
 	}{
-		"x":                {"", []store.Instance{{Namespace: "other", ID: "x"}, {Namespace: "test", ID: "x"}}},
-		"test/x":           {"", []store.Instance{{Namespace: "test", ID: "x"}}},
-		h.child(parent).ID: {"test", []store.Instance{h.child(parent)}},
+		"x":                {nil, []store.Instance{{Namespace: "other", ID: "x"}, {Namespace: "test", ID: "x"}}},
+		"test/x":           {nil, []store.Instance{{Namespace: "test", ID: "x"}}},
+		h.child(parent).ID: {[]string{"test"}, []store.Instance{h.child(parent)}},
+		"other/x":          {[]string{"test"}, nil},
 	} {
-		exact, begun, err := finder.Find(t.Context(), name, c.namespace)
+		exact, begun, err := finder.Find(t.Context(), name, c.among...)
 		if err != nil || !slices.Equal(exact, c.want) || begun != nil {
 			t.Errorf("%s: found %v and %v: %v", name, exact, begun, err)
 		}

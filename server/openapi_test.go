@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -134,7 +135,11 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 	o := item.Operations()[method]
 	names := map[string]string{"namespace": "demo", "name": about.workflow, "version": "1.0.0", "id": about.run, "code": "SW401", "seq": "2"}
 	parameters, filled := map[string]string{}, path
+	query := url.Values{}
 	for _, p := range o.Parameters {
+		if p.Value.In == "query" && p.Value.Required {
+			query.Set(p.Value.Name, fmt.Sprint(exampleOf(p.Value.Schema.Value)))
+		}
 		if p.Value.In == "path" {
 			value, known := names[p.Value.Name]
 			if !known {
@@ -156,7 +161,7 @@ func (c *describedClient) send(t *testing.T, path string, item *openapi3.PathIte
 			sent = bytes.Replace(sent, []byte(`"token":"x"`), []byte(`"token":"`+c.mustToken(t)+`"`), 1)
 		}
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, c.URL+filled, bytes.NewReader(sent))
+	request, err := http.NewRequestWithContext(t.Context(), method, c.URL+filled+"?"+query.Encode(), bytes.NewReader(sent))
 	if err != nil {
 		t.Fatal(err)
 	}
