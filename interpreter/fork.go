@@ -121,20 +121,39 @@ func (m *machine) stopsBefore(f frame) bool {
 
 // EditInput replaces the raw input of the task that a state of Past.Before is about to begin.
 func (s *State) EditInput(p *Program, task Path, input any) {
+	_, f := s.beginning(p, task)
+	switch f := f.(type) {
+	case *listFrame:
+		f.Data = input
+	case *taskFrame:
+		f.Raw = input
+	}
+}
+
+// EditContext replaces $context as the task sees it that a state of Past.Before is about to begin: that of its branch, if it is in one.
+func (s *State) EditContext(p *Program, task Path, context any) {
+	if m, f := s.beginning(p, task); f != nil {
+		*m.context(f) = context
+	}
+}
+
+// beginning returns the frame that is about to begin a task: its list, or its own if it is a branch; nil if there is none.
+func (s *State) beginning(p *Program, task Path) (*machine, frame) {
 	m := &machine{p: p, s: s}
 	m.resolveNodes()
 	for _, f := range s.frames {
 		switch f := f.(type) {
 		case *listFrame:
 			if all := m.listOf(f).tasks; f.Queued && f.At < len(all) && f.pathOf(all[f.At]) == task {
-				f.Data = input
+				return m, f
 			}
 		case *taskFrame:
 			if f.Queued && f.Path == task {
-				f.Raw = input
+				return m, f
 			}
 		}
 	}
+	return m, nil
 }
 
 // startFork starts the run from the state of another one. All of its times move to now, so that scopes have the time that they had.

@@ -14,7 +14,7 @@ import (
 
 func (p *program) forkCommand() *cobra.Command {
 	f, r := &operateFlags{}, api.ForkRequest{}
-	var input []string
+	var input, given []string // for the task
 	var secrets, timeout string
 	cmd := &cobra.Command{
 		Use: "fork RUN", Short: "Go on from a task of a run as another run; the run itself stays as it is",
@@ -23,9 +23,11 @@ func (p *program) forkCommand() *cobra.Command {
   swrun fork order-7 --from /do/1/pay -i amount:=5`,
 		Long: `The fork has the data that the run had when the task began, and the time that its scopes had left then. Calls that come after that are made
 again, with other idempotency keys: fork lists those of the run. On another version, the tasks in progress must stand at the same pointers.`,
-		Args: exactly("a run"), RunE: verb(func(args []string) error {
-			err := p.forkInput(&r, input)
-			if err != nil {
+		Args: exactly("a run"), RunE: verb(func(args []string) (err error) {
+			if r.Input, err = p.forkData(input); err != nil {
+				return err
+			}
+			if r.Context, err = p.forkData(given); err != nil {
 				return err
 			}
 			if r.ExecutionTimeout, err = timeoutSpan(timeout); err != nil {
@@ -45,6 +47,7 @@ again, with other idempotency keys: fork lists those of the run. On another vers
 	flags.StringVar(&r.From, "from", "", "the pointer of the task from which it goes on, such as /do/1/pay; default the one at which it failed")
 	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest; default the definition that the run has")
 	flags.StringArrayVarP(&input, "input", "i", nil, "of that task: name=TEXT, name:=JSON, JSON, @FILE, or - for standard input; default the one that it had")
+	flags.StringArrayVar(&given, "context", nil, "$context as that task sees it, in the same forms; default what it was")
 	flags.StringVar(&timeout, "execution-timeout", "", "for the fork, in the place of the time that the run had left")
 	flags.StringVar(&r.Deadline, "deadline", "", "the same, for example 2026-12-24T18:00:00Z")
 	flags.BoolVar(&r.NoDeadline, "no-deadline", false, "the fork has all the time")
@@ -57,18 +60,17 @@ func timeoutSpan(text string) (api.Span, error) {
 	return api.Span{Duration: d, Given: text != "", None: d == client.NoTimeout}, err
 }
 
-// forkInput reads the input of the task from which a fork goes on, if one is given.
-func (p *program) forkInput(r *api.ForkRequest, input []string) error {
-	if len(input) == 0 {
-		return nil
+// forkData reads the input of the task from which a fork goes on, or its $context; nil if none is given.
+func (p *program) forkData(forms []string) (*any, error) {
+	if len(forms) == 0 {
+		return nil, nil
 	}
 	bounds, err := p.limits(nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v, err := readInput(p.streams, input, bounds)
-	r.Input = &v
-	return err
+	v, err := readInput(p.streams, forms, bounds)
+	return &v, err
 }
 
 func (o *operation) fork(ctx context.Context, name string, r api.ForkRequest) error {

@@ -13,6 +13,7 @@ type ForkRequest struct {
 	From             string `json:"from,omitempty" minLength:"1" doc:"The pointer of the task from which it goes on; the one at which the run failed unless set."`
 	Version          string `json:"version,omitempty" minLength:"1" doc:"A version of the workflow, or latest; the definition of the run unless set."`
 	Input            *any   `json:"input,omitempty" doc:"The input of that task; the one that it had unless set."`
+	Context          *any   `json:"context,omitempty" doc:"$context as that task sees it; what it was unless set."`
 	ExecutionTimeout Span   `json:"executionTimeout,omitzero" doc:"How long the fork may take, in the place of the time that the run had left; null for all the time."`
 	Deadline         string `json:"deadline,omitempty" format:"date-time" doc:"When the fork ends at the latest, in the place of the time that the run had left."`
 	NoDeadline       bool   `json:"noDeadline,omitempty" doc:"The fork has all the time."`
@@ -20,7 +21,7 @@ type ForkRequest struct {
 
 // Options returns what the client takes.
 func (r ForkRequest) Options() (client.ForkOptions, error) {
-	o := client.ForkOptions{ID: r.ID, From: dsl.Pointer(r.From), Version: r.Version, Input: r.Input, NoDeadline: r.NoDeadline || r.ExecutionTimeout.None}
+	o := client.ForkOptions{ID: r.ID, From: dsl.Pointer(r.From), Version: r.Version, Input: r.Input, Context: r.Context, NoDeadline: r.NoDeadline || r.ExecutionTimeout.None}
 	if t := r.ExecutionTimeout; t.Given && !t.None {
 		if err := client.CheckTimeout("executionTimeout", t.Duration); err != nil {
 			return o, err

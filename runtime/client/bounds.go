@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/settings"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -36,6 +38,63 @@ func (c *Client) bounded(ctx context.Context, i store.Instance, info *execution.
 	}
 	if excess := info.Excess(p.Workflow, work.At, delay); excess != nil {
 		return excessError(excess, i.Namespace)
+	}
+	return nil
+}
+
+// boundedFork holds a fork to the maximum timeouts of its namespace: what its options ask for is refused if it is more, and what it has of the
+// run before is cut.
+func (c *Client) boundedFork(ctx context.Context, namespace string, info *execution.Invocation) error {
+	set, err := c.settings.Of(ctx, namespace)
+	if err != nil || set.MaxExecutionTimeout == 0 && set.MaxRunTimeout == 0 {
+		return err
+	}
+	info.Settings = settings.Settings{MaxExecutionTimeout: set.MaxExecutionTimeout, MaxRunTimeout: set.MaxRunTimeout}
+	p, err := c.programs.Program(ctx, info.Definition)
+	if err != nil {
+		return err
+	}
+	work, err := c.store.Poll(ctx, store.Instance{Namespace: namespace}.Partition(c.store.Layout().Partitions), 1, false)
+	if err != nil {
+		return err
+	}
+	if info.Fork.Timeless { // but for the maximum
+		info.ExecutionTimeout = NoTimeout
+	}
+	asked := *info
+	asked.RunTimeout = 0 // it is that of the run before
+	if excess := asked.Excess(p.Workflow, work.At, 0); excess != nil && !excess.Documents {
+		return excessError(excess, namespace)
+	}
+	return nil
+}
+
+// boundedDeadline refuses a deadline of a run that leaves its scope more time than the maximum of its namespace.
+func (c *Client) boundedDeadline(ctx context.Context, d *Description, set interpreter.SetDeadline) error {
+	if set.Path != "" { // it is bounded by what is around it
+		return nil
+	}
+	limits, err := c.settings.Of(ctx, d.Instance.Namespace)
+	if err != nil {
+		return err
+	}
+	most, from := limits.MaxExecutionTimeout, d.State.StartedAt
+	if set.Kind == interpreter.DeadlineRun {
+		most = limits.MaxRunTimeout
+	}
+	for _, in := range d.State.Deadlines {
+		if in.Kind == set.Kind && !in.Fixed && !in.Inherited {
+			from = in.StartedAt
+		}
+	}
+	last := from.Add(most)
+	switch {
+	case most == 0:
+		return nil
+	case set.At.IsZero():
+		return refused(d.Instance, "must have a deadline: a maximum of %s is set for runs of the namespace %s", duration.Format(most), d.Instance.Namespace)
+	case set.At.After(last):
+		return refused(d.Instance, "cannot have a deadline after %s: a maximum of %s is set for runs of the namespace %s", clockTime(last), duration.Format(most), d.Instance.Namespace)
 	}
 	return nil
 }

@@ -104,6 +104,9 @@ func (c *Client) SetDeadline(ctx context.Context, i store.Instance, change Deadl
 	if err := d.allows(set, around); err != nil {
 		return MovedDeadline{}, err
 	}
+	if err := c.boundedDeadline(ctx, d, set); err != nil {
+		return MovedDeadline{}, err
+	}
 	message := inbox.Message{Type: interpreter.EventDeadline, Reason: change.Reason, Deadline: &set}
 	err = c.send(ctx, store.Command{To: i, Verb: store.VerbDeadline, Before: set.Was}, message)
 	if store.RefusedAs(err) == store.Conflict {

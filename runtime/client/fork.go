@@ -21,6 +21,7 @@ type ForkOptions struct {
 	From    dsl.Pointer // the task from which it goes on; empty for the one at which the run failed
 	Version string      // of the workflow; empty for the definition that the run has
 	Input   *any        // of the task from which it goes on; nil for the one that it had
+	Context *any        // $context at that task; nil for the one that it had
 
 	ExecutionTimeout time.Duration // in the place of the time that the run had left
 	Deadline         time.Time     // the same
@@ -82,9 +83,15 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 	if err := forked.Instance.Check(); err != nil {
 		return Forked{}, NewOptionError("id", err)
 	}
+	if task == "" && o.Context != nil {
+		return Forked{}, &OptionError{Field: "context", Detail: "is empty at the start of a workflow: say from which task the fork goes on"}
+	}
 	if task == "" {
 		startAgain(info, d, o)
 	} else if forked.Repeats, err = c.forkState(ctx, d, info, o, steps); err != nil {
+		return Forked{}, err
+	}
+	if err := c.boundedFork(ctx, i.Namespace, info); err != nil {
 		return Forked{}, err
 	}
 	return forked, c.startFork(ctx, forked.Instance, info)
@@ -179,6 +186,9 @@ func (c *Client) forkState(ctx context.Context, d *Description, info *execution.
 	s := was.State
 	if o.Input != nil {
 		s.EditInput(was.Program, task, *o.Input)
+	}
+	if o.Context != nil {
+		s.EditContext(was.Program, task, *o.Context)
 	}
 	program, err := c.programs.Program(ctx, info.Definition)
 	if err != nil {
