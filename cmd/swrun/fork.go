@@ -48,10 +48,16 @@ again, with other idempotency keys: fork lists those of the run. On another vers
 	flags.StringVar(&r.Version, "version", "", "of the workflow, or latest; default the definition that the run has")
 	flags.StringArrayVarP(&input, "input", "i", nil, "of that task: name=TEXT, name:=JSON, JSON, @FILE, or - for standard input; default the one that it had")
 	flags.StringArrayVar(&given, "context", nil, "$context as that task sees it, in the same forms; default what it was")
-	flags.StringVar(&timeout, "execution-timeout", "", "for the fork, in the place of the time that the run had left")
+	addForkTimes(cmd, &r, &timeout)
+	return cmd
+}
+
+// addForkTimes adds the flags about the time of a fork.
+func addForkTimes(cmd *cobra.Command, r *api.ForkRequest, timeout *string) {
+	flags := cmd.Flags()
+	flags.StringVar(timeout, "execution-timeout", "", "for the fork, in the place of the time that the run had left")
 	flags.StringVar(&r.Deadline, "deadline", "", "the same, for example 2026-12-24T18:00:00Z")
 	flags.BoolVar(&r.NoDeadline, "no-deadline", false, "the fork has all the time")
-	return cmd
 }
 
 // timeoutSpan reads the value of --execution-timeout; an empty one is none that is given.

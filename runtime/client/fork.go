@@ -60,11 +60,8 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 	if err != nil {
 		return Forked{}, err
 	}
-	var steps []interpreter.HistoryStep
-	if _, err := c.History(ctx, i, 0, func(e HistoryEntry) error {
-		steps = append(steps, e.HistoryStep)
-		return nil
-	}); err != nil {
+	steps, err := c.steps(ctx, i)
+	if err != nil {
 		return Forked{}, err
 	}
 	task, err := d.forkTask(o.From, steps)
@@ -83,15 +80,12 @@ func (c *Client) Fork(ctx context.Context, i store.Instance, o ForkOptions) (For
 	if err := forked.Instance.Check(); err != nil {
 		return Forked{}, NewOptionError("id", err)
 	}
-	if task == "" && o.Context != nil {
-		return Forked{}, &OptionError{Field: "context", Detail: "is empty at the start of a workflow: say from which task the fork goes on"}
-	}
 	if task == "" {
-		startAgain(info, d, o)
-	} else if forked.Repeats, err = c.forkState(ctx, d, info, o, steps); err != nil {
-		return Forked{}, err
+		err = startAgain(info, d, o)
+	} else {
+		forked.Repeats, err = c.forkState(ctx, d, info, o, steps)
 	}
-	if err := c.boundedFork(ctx, i.Namespace, info); err != nil {
+	if err != nil {
 		return Forked{}, err
 	}
 	return forked, c.startFork(ctx, forked.Instance, info)
@@ -163,13 +157,17 @@ func (c *Client) forkInvocation(ctx context.Context, d *Description, o ForkOptio
 }
 
 // startAgain has a fork begin where the workflow begins.
-func startAgain(info *execution.Invocation, d *Description, o ForkOptions) {
+func startAgain(info *execution.Invocation, d *Description, o ForkOptions) error {
+	if o.Context != nil {
+		return &OptionError{Field: "context", Detail: "is empty at the start of a workflow: say from which task the fork goes on"}
+	}
 	if o.Input != nil {
 		info.Input = interpreter.Value{V: *o.Input}
 	}
 	if o.ExecutionTimeout == 0 && o.Deadline.IsZero() && !o.NoDeadline {
 		info.ExecutionTimeout = d.Invocation.ExecutionTimeout
 	}
+	return nil
 }
 
 // forkState computes the state from which a fork goes on, and returns which effects come again.
@@ -241,6 +239,9 @@ func repeated(open []interpreter.OpenTask, steps []interpreter.HistoryStep, task
 
 // startFork starts a fork, and notes it at the run that it was forked from.
 func (c *Client) startFork(ctx context.Context, i store.Instance, info *execution.Invocation) error {
+	if err := c.boundedFork(ctx, i.Namespace, info); err != nil {
+		return err
+	}
 	start, err := info.StartRequest(i, c.limits, c.store.Layout().Partitions)
 	if err != nil {
 		return err

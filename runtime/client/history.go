@@ -42,6 +42,15 @@ func (c *Client) History(ctx context.Context, i store.Instance, from int, f func
 	}
 }
 
+// steps returns the whole history of a run.
+func (c *Client) steps(ctx context.Context, i store.Instance) (all []interpreter.HistoryStep, err error) {
+	_, err = c.History(ctx, i, 0, func(e HistoryEntry) error {
+		all = append(all, e.HistoryStep)
+		return nil
+	})
+	return all, err
+}
+
 // Past returns all that is known of a run with a history, to compute it again.
 func (c *Client) Past(ctx context.Context, d *Description, steps []interpreter.HistoryStep) (r interpreter.Past, err error) {
 	r = interpreter.Past{New: d.Invocation.NewState(d.Instance), Steps: steps}
