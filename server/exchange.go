@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/internal/access"
@@ -15,8 +16,8 @@ import (
 const (
 	// DefaultBodyWithin is how long it may take until the whole body has come.
 	DefaultBodyWithin = 30 * time.Second
-	// writeWithin is how long a caller may take for the next piece of an answer.
-	writeWithin = 30 * time.Second
+	// DefaultWriteWithin is how long a caller may take for the next piece of an answer.
+	DefaultWriteWithin = 30 * time.Second
 )
 
 // exchange is a request with its answer: it writes the answer, and knows what is recorded of it. Whoever sends or takes bytes too
@@ -24,10 +25,11 @@ const (
 type exchange struct {
 	http.ResponseWriter
 	began  time.Time
-	status int    // 0 until it is sent
-	caller Caller // zero if nobody was identified
-	route  string // the operation; empty for none
-	reason string // that was given for a command
+	within time.Duration // for the next piece of the answer
+	status int           // 0 until it is sent
+	caller Caller        // zero if nobody was identified
+	route  string        // the operation; empty for none
+	reason string        // that was given for a command
 
 	unread    bool         // its body has not come
 	unaudited bool         // it is no change that somebody asks for
@@ -57,7 +59,7 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // begin returns the exchange of a request, and the request as the routes get it.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
-	x := &exchange{ResponseWriter: w, began: s.config.Now()}
+	x := &exchange{ResponseWriter: w, began: s.config.Now(), within: cmp.Or(s.config.WriteWithin, DefaultWriteWithin)}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &timedBody{ReadCloser: r.Body, connection: http.NewResponseController(w), within: cmp.Or(s.config.BodyWithin, DefaultBodyWithin), of: x}
@@ -78,13 +80,22 @@ func (x *exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-func (x *exchange) Write(p []byte) (int, error) {
+func (x *exchange) Write(p []byte) (written int, err error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
-	x.allowWrite()
-	return x.ResponseWriter.Write(p)
+	for piece := range slices.Chunk(p, maxPiece) { // who takes what is large slowly, but takes it, is not cut off
+		x.allowWrite()
+		n, err := x.ResponseWriter.Write(piece)
+		if written += n; err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
+
+// maxPiece is how large a piece of an answer is, in bytes, for which its caller has DefaultWriteWithin.
+const maxPiece = 32 << 10
 
 // Flush sends what was written so far.
 func (x *exchange) Flush() {
@@ -94,7 +105,7 @@ func (x *exchange) Flush() {
 
 // allowWrite gives the caller time to take what is written next. A connection that knows no deadlines has none.
 func (x *exchange) allowWrite() {
-	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(writeWithin))
+	_ = http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(x.within))
 }
 
 // SetReadDeadline does nothing: the body has a deadline of its own, and a deadline that outlasts it would end a request that waits.

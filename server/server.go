@@ -36,10 +36,12 @@ type Config struct {
 	BodyWithin time.Duration
 	// ReadWithin is how long an operation may take that only reads; default DefaultReadWithin.
 	ReadWithin time.Duration
-	Metrics    *metrics.Metrics // that are counted and served; nil for none
-	Version    string           // of the program
-	Log        *slog.Logger
-	Now        func() time.Time // default time.Now
+	// WriteWithin is how long a caller may take for the next piece of an answer; default DefaultWriteWithin.
+	WriteWithin time.Duration
+	Metrics     *metrics.Metrics // that are counted and served; nil for none
+	Version     string           // of the program
+	Log         *slog.Logger
+	Now         func() time.Time // default time.Now
 }
 
 // Server answers requests. Several goroutines may use it.
