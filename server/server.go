@@ -39,7 +39,9 @@ type Config struct {
 	// WriteWithin is how long a caller may take for the next piece of an answer; default DefaultWriteWithin.
 	WriteWithin time.Duration
 	Metrics     *metrics.Metrics // that are counted and served; nil for none
-	Version     string           // of the program
+	// MetricsOnly serves nothing but these, and whether the process and its store answer.
+	MetricsOnly bool
+	Version     string // of the program
 	Log         *slog.Logger
 	Now         func() time.Time // default time.Now
 }
@@ -92,6 +94,10 @@ func New(c Config) *Server {
 // allRoutes adds what there is to be asked, resource by resource.
 func (s *Server) allRoutes() {
 	s.healthRoutes()
+	s.metricsRoutes()
+	if s.config.MetricsOnly {
+		return
+	}
 	s.listRoutes()
 	s.runRoutes()
 	s.startRoutes()
@@ -102,7 +108,6 @@ func (s *Server) allRoutes() {
 	s.deadlineRoutes()
 	s.forkRoutes()
 	s.tokenRoutes()
-	s.metricsRoutes()
 	s.upcomingRoutes()
 	s.deploymentRoutes()
 	s.queueRoutes()

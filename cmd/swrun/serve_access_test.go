@@ -59,11 +59,17 @@ var listeningOn = regexp.MustCompile(`listening on (https?://\S+)`)
 // serve starts swrun serve on a free port of this machine, and waits until it listens.
 func (h *hosted) serve(args ...string) *serving {
 	h.Helper()
+	return h.listening(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// listening starts a command, and waits until it listens.
+func (h *hosted) listening(args ...string) *serving {
+	h.Helper()
 	c := capture(map[string]string{"SWRUN_STORE": h.url, "OTEL_EXPORTER_OTLP_ENDPOINT": os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")})
 	signals, said, ended := make(chan os.Signal, 1), &told{lines: make(chan struct{}, 1)}, make(chan int, 1)
 	c.streams.err, c.streams.now = said, time.Now
 	c.streams.signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
-	go func() { ended <- run(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), c.streams) }()
+	go func() { ended <- run(args, c.streams) }()
 	s := &serving{err: said, stop: sync.OnceValue(func() int {
 		signals <- syscall.SIGTERM
 		return <-ended
@@ -75,7 +81,7 @@ func (h *hosted) serve(args ...string) *serving {
 				s.url = found[1]
 			}
 		case code := <-ended:
-			h.Fatalf("serve ended with %d: %s", code, said)
+			h.Fatalf("it ended with %d: %s", code, said)
 		}
 	}
 	h.Cleanup(func() { s.stop() })

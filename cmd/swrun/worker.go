@@ -23,6 +23,7 @@ type workerFlags struct {
 	drain, lease, parkAfter, retention string
 	memory                             string
 	network, secrets, js, logLevel     string
+	metrics                            string
 	processes, files, publish          bool
 	limits, queues                     []string
 	errorTypes                         errorTypeFlags
@@ -39,7 +40,7 @@ func (p *program) workerCommand() *cobra.Command {
 		Long: `Any number of workers may share a store on Redis; each may be killed at any moment, and another one goes on.
 SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perform has ended or --drain is over.`,
 		Args: exactly(), RunE: verb(func([]string) error {
-			if err := f.logTo(p); err != nil {
+			if err := cmp.Or(checkMetrics(f.metrics), f.logTo(p)); err != nil {
 				return err
 			}
 			return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error { return o.work(ctx, f) })
@@ -48,6 +49,7 @@ SIGTERM and Ctrl-C hand over: idle runs at once, the others when what they perfo
 	f.add(cmd)
 	f.makes = true
 	f.options(cmd)
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", "address of this machine where Prometheus gets its metrics, for example 127.0.0.1:9090; port 0 takes a free one")
 	return cmd
 }
 
@@ -104,6 +106,9 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 		return err
 	}
 	defer o.answerOthers(ctx, o.store, engine.Engine, f.log)()
+	if f.metrics != "" {
+		return o.workWithMetrics(ctx, engine, f)
+	}
 	return engine.Work(ctx)
 }
 
