@@ -37,6 +37,9 @@ type Activity struct {
 // Taken reports whether a worker has the activity.
 func (a *Activity) Taken() bool { return a.Available.IsZero() }
 
+// Delayed reports whether the activity waits for the time of its next attempt.
+func (a *Activity) Delayed(now time.Time) bool { return a.Available.After(now) }
+
 // New returns an activity that is scheduled now.
 func New(r interpreter.Request, of interpreter.ActivityRequest, now time.Time) *Activity {
 	a := &Activity{

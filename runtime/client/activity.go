@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/swrun/swrun/internal/duration"
@@ -73,4 +74,25 @@ func (d *Description) waitsForActivity(o interpreter.OpenTask, a *activity.Activ
 		text += ", after: " + shorten.To(a.Failure.Detail, maxFailure)
 	}
 	return text
+}
+
+// delayedActivities returns the activities of the run that wait for the time of their next attempt.
+func (d *Description) delayedActivities() (all []store.ActivityID) {
+	for _, o := range d.OpenTasks {
+		if a := d.Activities[o.Effect]; a != nil && a.Delayed(d.At) {
+			all = append(all, store.ActivityID{Run: d.Instance, Effect: o.Effect})
+		}
+	}
+	return all
+}
+
+// hurry has activities of a run attempted at once. One that does not wait any more stays as it is.
+func (c *Client) hurry(ctx context.Context, i store.Instance, all []store.ActivityID) error {
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := c.store.ChangeActivities(ctx, store.ChangeActivities{
+		Partition: i.Partition(c.store.Layout().Partitions), Activities: all, Operation: activity.Hurry{},
+	})
+	return err
 }

@@ -308,8 +308,12 @@ func (c *Client) RetryNow(ctx context.Context, i store.Instance, reason string) 
 		return err
 	}
 	waits := func(o interpreter.OpenTask) bool { return o.Retry }
-	if !d.Lifecycle.Status.Final() && !slices.ContainsFunc(d.OpenTasks, waits) {
+	delayed := d.delayedActivities()
+	if !d.Lifecycle.Status.Final() && len(delayed) == 0 && !slices.ContainsFunc(d.OpenTasks, waits) {
 		return refused(i, "does not wait for the next attempt of a task")
+	}
+	if err := c.hurry(ctx, i, delayed); err != nil {
+		return err
 	}
 	return c.command(ctx, i, store.VerbRetryNow, inbox.Message{Type: interpreter.EventRetryNow, Reason: reason})
 }
