@@ -59,6 +59,10 @@ func (s *Server) runRoutes() {
 		Responses: map[string]*huma.Response{"202": {Description: "It has not ended yet", Content: problemContent(s)}},
 	}, s.getOutput)
 	route(s, RoleViewer, huma.Operation{
+		OperationID: "getOutcome", Method: http.MethodGet, Path: runPathPattern + "/outcome", Tags: []string{"runs"},
+		Summary: "How a run has ended, or that it has not",
+	}, s.getOutcome)
+	route(s, RoleViewer, huma.Operation{
 		OperationID: "getHistory", Method: http.MethodGet, Path: runPathPattern + "/history", Tags: []string{"runs"},
 		Summary: "What has happened in a run, record by record",
 	}, s.getHistory)
@@ -230,6 +234,31 @@ type outputInput struct {
 	Wait string `query:"wait" doc:"How long to wait for the run to end: 30s, or a number of seconds." example:"30s"`
 }
 
+type outcomeInput struct {
+	RunPath
+	Wait string `query:"wait" doc:"How long to wait for the run to end: 30s, or a number of seconds." example:"30s"`
+}
+
+type outcomeAnswer struct{ Body api.RunOutcome }
+
+func (s *Server) getOutcome(ctx context.Context, in *outcomeInput) (*outcomeAnswer, error) {
+	i, err := in.instance()
+	if err != nil {
+		return nil, err
+	}
+	wait, err := waitFor(in.Wait)
+	if err != nil {
+		return nil, err
+	}
+	waiting, done := untilStopped(ctx)
+	defer done()
+	outcome, err := s.control.Outcome(waiting, i, wait)
+	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
+		return nil, refused
+	}
+	return &outcomeAnswer{outcome}, err
+}
+
 type outputAnswer struct {
 	Status     int
 	RetryAfter string `header:"Retry-After"`
@@ -279,6 +308,7 @@ func waitFor(text string) (time.Duration, error) {
 type historyInput struct {
 	RunPath
 	Page
+	Wait string `query:"wait" doc:"How long to wait for a record if there is none: 30s, or a number of seconds." example:"30s"`
 }
 
 type historyAnswer struct {
@@ -291,7 +321,16 @@ func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyAnsw
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.control.History(ctx, i, in.Cursor, in.Limit)
+	wait, err := waitFor(in.Wait)
+	if err != nil {
+		return nil, err
+	}
+	waiting, done := untilStopped(ctx)
+	defer done()
+	p, err := s.control.History(waiting, i, control.HistoryQuery{Cursor: in.Cursor, Limit: in.Limit, Wait: wait})
+	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
+		return nil, refused
+	}
 	path := location(api.NewStarted(i)) + "/history"
 	return &historyAnswer{next(path, p.Next, "limit", strconv.Itoa(in.Limit)), p.History}, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
@@ -41,4 +42,6 @@ type runReader interface {
 	Select(ctx context.Context, chosen control.Choice, limit int) (all []store.Instance, more bool, err error)
 	Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error)
 	Describe(context.Context, store.Instance) (api.Description, error)
+	Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error)
+	History(context.Context, store.Instance, control.HistoryQuery) (control.HistoryPage, error)
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/execution"
 )
 
 // The exit codes. 12 belongs to a verb that is not here yet.
@@ -137,20 +137,20 @@ func onlyUnsupported(found dsl.Diagnostics) bool {
 	return len(errs) > 0 && !slices.ContainsFunc(errs, func(d dsl.Diagnostic) bool { return d.Code != "SW801" })
 }
 
-// outcomeExit returns the code for how a run ended. A run rejects its input before it has started any task.
-func outcomeExit(o execution.Outcome, tasksStarted bool, interrupted os.Signal) int {
+// outcomeExit returns the code for how a run ended.
+func outcomeExit(o api.RunOutcome, interrupted os.Signal) int {
 	switch {
-	case o.Status == interpreter.StatusCompleted:
+	case o.Status == string(interpreter.StatusCompleted):
 		return exitOK
 	case interrupted != nil:
 		return signalExit(interrupted)
-	case o.Status == interpreter.StatusCancelled:
+	case o.Status == string(interpreter.StatusCancelled):
 		return exitCancelled
-	case o.Fault == nil:
+	case o.Error == nil:
 		return exitInternal
 	case o.TimedOut:
 		return exitTimeout
-	case errors.Same(o.Fault.Type, errors.Validation) && o.Fault.Instance == "/" && !tasksStarted:
+	case o.InputRefused:
 		return exitInput
 	}
 	return exitFaulted

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -37,9 +39,9 @@ func TestExitCodes(t *testing.T) {
 		{"terminated", execution.Outcome{Status: interpreter.StatusCancelled}, true, syscall.SIGTERM, 143},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := outcomeExit(c.outcome, c.started, nil)
+			got := outcomeExit(api.NewRunOutcome(store.Instance{}, c.outcome, c.started), nil)
 			if c.signal != 0 {
-				got = outcomeExit(c.outcome, c.started, c.signal)
+				got = outcomeExit(api.NewRunOutcome(store.Instance{}, c.outcome, c.started), c.signal)
 			}
 			if got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)

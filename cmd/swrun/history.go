@@ -3,17 +3,19 @@ package main
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/describe"
-	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) historyCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	var follow bool
 	var run int
 	cmd := &cobra.Command{
@@ -43,20 +45,14 @@ func (o *operation) history(ctx context.Context, name string, run int, follow bo
 		return err
 	}
 	records := []api.HistoryEvent{}
-	err = o.read(ctx, i, follow, client.OfRun(run, func(e client.HistoryEntry) error {
-		for _, r := range e.Events {
-			switch o.flags.output {
-			case "human":
-				err = write(o.out, describe.HistoryLine(api.NewHistoryEvent(r, e)))
-			case "ndjson":
-				err = o.print(api.NewHistoryEvent(r, e))
-			default:
-				records = append(records, api.NewHistoryEvent(r, e))
-			}
-			if err != nil {
-				return err
-			}
+	err = o.read(ctx, i, follow, ofRun(run, func(r api.HistoryEvent) error {
+		switch o.flags.output {
+		case "human":
+			return write(o.out, describe.HistoryLine(r))
+		case "ndjson":
+			return o.print(r)
 		}
+		records = append(records, r)
 		return nil
 	}))
 	if err != nil || o.flags.output != "json" {
@@ -65,9 +61,31 @@ func (o *operation) history(ctx context.Context, name string, run int, follow bo
 	return o.print(api.History{Schema: api.SchemaHistory, Run: i.String(), Records: records})
 }
 
-func (o *operation) read(ctx context.Context, i store.Instance, follow bool, each func(client.HistoryEntry) error) error {
+// ofRun returns what hands only the records of one run of the execution to each, counted from 1; of all if n is 0. It is for a history
+// from its beginning.
+func ofRun(n int, each func(api.HistoryEvent) error) func(api.HistoryEvent) error {
+	current := 1
+	return func(r api.HistoryEvent) error {
+		wanted := n == 0 || current == n
+		if r.Type == string(interpreter.WorkflowContinued) {
+			current++
+		}
+		if !wanted {
+			return nil
+		}
+		return each(r)
+	}
+}
+
+// The parts in which a history is read: how many records, and how long a later one is waited for.
+const (
+	historyPage   = 500
+	historyWithin = 30 * time.Second
+)
+
+func (o *operation) read(ctx context.Context, i store.Instance, follow bool, each func(api.HistoryEvent) error) error {
 	if !follow || o.isLocal() {
-		_, err := o.client.History(ctx, i, 0, each)
+		_, err := o.readUntil(ctx, i, control.HistoryQuery{Limit: historyPage}, each)
 		if err == nil && follow {
 			err = o.endedHere(ctx, i)
 		}
@@ -76,17 +94,42 @@ func (o *operation) read(ctx context.Context, i store.Instance, follow bool, eac
 	var watching sync.WaitGroup
 	working, cancel := context.WithCancel(ctx)
 	watching.Go(func() { o.watchWorkers(working, i) })
-	err := o.client.Follow(ctx, i, 0, each)
+	q := control.HistoryQuery{Limit: historyPage, Wait: historyWithin}
+	var err error
+	for more := true; more && err == nil; more = q.Cursor != "" {
+		q.Cursor, err = o.readUntil(ctx, i, q, each)
+	}
 	cancel()
 	watching.Wait()
 	return err
 }
 
+// readUntil reads a history up to where it ends now, and returns the cursor of what comes later; empty if nothing does.
+func (o *operation) readUntil(ctx context.Context, i store.Instance, q control.HistoryQuery, each func(api.HistoryEvent) error) (later string, err error) {
+	for {
+		page, err := o.deployment.History(ctx, i, q)
+		if err != nil {
+			return "", err
+		}
+		for _, r := range page.Records {
+			if err := each(r); err != nil {
+				return "", err
+			}
+		}
+		if q.Cursor = page.Next; page.Next == "" {
+			return page.Later, context.Cause(ctx)
+		}
+	}
+}
+
 // endedHere returns an error for a run of an embedded store that has not ended: nothing goes on while this command has the store.
 func (o *operation) endedHere(ctx context.Context, i store.Instance) error {
-	_, done, err := o.client.Outcome(ctx, i)
-	if done || err != nil {
+	outcome, err := o.deployment.Outcome(ctx, i, 0)
+	switch {
+	case outcome.Ended || err != nil:
 		return err
+	case outcome.Status == store.Quarantined:
+		return quarantined(i, outcome)
 	}
 	return o.unattended(i)
 }

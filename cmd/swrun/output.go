@@ -8,7 +8,7 @@ import (
 )
 
 func (p *program) outputCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	var wait, run string
 	cmd := &cobra.Command{
 		Use: "output RUN", Short: "Print the output of a run that has completed",
@@ -68,12 +68,8 @@ func (o *operation) result(ctx context.Context, name string, wait time.Duration)
 	if err != nil {
 		return err
 	}
-	code, err := o.codeOf(ctx, i, outcome)
-	if err != nil {
-		return err
-	}
-	if code != exitOK {
-		return o.endedOtherwise(i, outcome, code)
+	if outcomeExit(outcome, nil) != exitOK {
+		return o.endedOtherwise(i, outcome)
 	}
 	return o.print(outcome.Output)
 }

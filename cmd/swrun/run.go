@@ -13,10 +13,12 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/faultreport"
 	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
 )
 
 // runFlags are the flags of run, as p.secrets.
@@ -224,7 +226,7 @@ func (j *job) run() error {
 func (j *job) end(result swrun.Result, signal os.Signal) error {
 	outcome := execution.Outcome(result)
 	outcome.Fault = j.mask.fault(outcome.Fault)
-	code := outcomeExit(outcome, j.history.TasksStarted(), signal)
+	code := outcomeExit(api.NewRunOutcome(store.Instance{ID: j.id}, outcome, j.history.TasksStarted()), signal)
 	j.view.End(outcome, code != exitOK)
 	if code == exitOK {
 		return j.print(outcome.Output)

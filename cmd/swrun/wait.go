@@ -12,7 +12,7 @@ import (
 )
 
 func (p *program) waitCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	var timeout string
 	cmd := &cobra.Command{
 		Use: "wait RUN...", Short: "Wait until runs have ended",
@@ -52,11 +52,7 @@ func (o *operation) wait(ctx context.Context, names []string, timeout time.Durat
 			return err
 		}
 		fmt.Fprintf(o.out, "%s %s%s\n", i.ID, outcome.Status, because(outcome))
-		code, err := o.codeOf(ctx, i, outcome)
-		if err != nil {
-			return err
-		}
-		if code != exitOK && first == nil {
+		if code := outcomeExit(outcome, nil); code != exitOK && first == nil {
 			first = quietExit(code)
 		}
 	}

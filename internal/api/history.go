@@ -11,6 +11,7 @@ type History struct {
 	Schema  string         `json:"schema"`
 	Run     string         `json:"run"`
 	Records []HistoryEvent `json:"records"`
+	Later   string         `json:"later,omitempty" doc:"The cursor of what is recorded later; absent if there are records left now, and if the run has ended."`
 }
 
 // HistoryEvent is one record of it.

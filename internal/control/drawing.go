@@ -18,7 +18,7 @@ func (c *Control) Timeline(ctx context.Context, i store.Instance) (string, error
 		return "", err
 	}
 	t := timeline.New(i.String() + "  " + d.Invocation.Workflow.String() + "  " + d.Status)
-	err = c.records(ctx, i, t.Add)
+	err = c.records(ctx, i, func(r interpreter.HistoryEvent) error { t.Add(r); return nil })
 	return t.SVG(d.At, d.Lifecycle.Status.Final()), err
 }
 
@@ -33,19 +33,22 @@ func (c *Control) Graph(ctx context.Context, i store.Instance) (string, error) {
 		interpreter.TaskStarted: graph.MarkActive, interpreter.TaskCompleted: graph.MarkDone, interpreter.TaskFaulted: graph.MarkFaulted,
 		interpreter.TaskCancelled: graph.MarkCancelled, interpreter.TaskSkipped: graph.MarkSkipped,
 	}
-	err = c.records(ctx, i, func(r interpreter.HistoryEvent) {
+	err = c.records(ctx, i, func(r interpreter.HistoryEvent) error {
 		if mark, ok := of[r.Type]; ok {
 			marks[r.Place()] = mark
 		}
+		return nil
 	})
 	return graph.DrawRun(d.Program.Workflow, marks), err
 }
 
-// records calls each with the records of a run's history.
-func (c *Control) records(ctx context.Context, i store.Instance, each func(interpreter.HistoryEvent)) error {
+// records calls each with the records of a run's history, until it returns an error.
+func (c *Control) records(ctx context.Context, i store.Instance, each func(interpreter.HistoryEvent) error) error {
 	_, err := c.client.History(ctx, i, 0, func(e client.HistoryEntry) error {
 		for _, r := range e.Events {
-			each(r)
+			if err := each(r); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

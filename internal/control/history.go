@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
@@ -40,13 +41,45 @@ func parsePosition(cursor string) (p position, err error) {
 	return p, nil
 }
 
-// History returns at most limit records of a run's history, from a cursor on.
-func (c *Control) History(ctx context.Context, i store.Instance, cursor string, limit int) (HistoryPage, error) {
-	from, err := parsePosition(cursor)
+// HistoryQuery asks for a part of a run's history.
+type HistoryQuery struct {
+	Cursor string        // where it begins: Next or Later of the page before; empty for the beginning
+	Limit  int           // how many records at most
+	Wait   time.Duration // how long a record is waited for, if there is none
+}
+
+// How long new history may go unnoticed: at first, and later.
+const (
+	followAtOnce = 2 * time.Millisecond
+	followLater  = 100 * time.Millisecond
+)
+
+// History returns a page of a run's history. For a run that is quarantined nothing is waited for: a *client.QuarantinedError.
+func (c *Control) History(ctx context.Context, i store.Instance, q HistoryQuery) (HistoryPage, error) {
+	from, err := parsePosition(q.Cursor)
 	if err != nil {
 		return HistoryPage{}, err
 	}
-	if _, err := c.store.Load(ctx, i); err != nil { // of a run that is not there, nothing is stored
+	waiting, cancel := context.WithTimeout(ctx, q.Wait)
+	defer cancel()
+	for every := followAtOnce; ; every = min(2*every, followLater) {
+		page, err := c.historyPage(ctx, i, from, q.Limit)
+		if err != nil || len(page.Records) > 0 || page.Later == "" || waiting.Err() != nil {
+			return page, err
+		}
+		if _, _, err := c.client.Outcome(ctx, i); err != nil {
+			return page, err
+		}
+		if err := pause(waiting, nil, func() error { return errAgain }, every); !errors.Is(err, errAgain) {
+			return page, nil
+		}
+	}
+}
+
+// historyPage returns what there is of a history, from a position on.
+func (c *Control) historyPage(ctx context.Context, i store.Instance, from position, limit int) (HistoryPage, error) {
+	l, err := c.store.Load(ctx, i) // of a run that is not there, nothing is stored
+	if err != nil {
 		return HistoryPage{}, err
 	}
 	page := HistoryPage{History: api.History{Schema: api.SchemaHistory, Run: i.String(), Records: []api.HistoryEvent{}}}
@@ -64,6 +97,8 @@ func (c *Control) History(ctx context.Context, i store.Instance, cursor string, 
 	})
 	if errors.Is(err, errEnough) {
 		err = nil
+	} else if !l.Lifecycle.Status.Final() {
+		page.Later = at.String()
 	}
 	return page, err
 }

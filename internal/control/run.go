@@ -6,10 +6,8 @@ import (
 	"hash/fnv"
 	"time"
 
-	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/interpreter"
-	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
@@ -68,18 +66,7 @@ func (e *EndedError) Error() string {
 // Output returns the output of a run that completes within a time; 0 does not wait. A *NotEndedError says that it goes on, an
 // *EndedError that it has ended otherwise.
 func (c *Control) Output(ctx context.Context, i store.Instance, within time.Duration) (any, error) {
-	o, done, err := c.client.Outcome(ctx, i)
-	var stuck *client.QuarantinedError
-	waits := within > 0 && (err == nil && !done || errors.As(err, &stuck) && !stuck.Ends.IsZero())
-	if waits {
-		waiting, cancel := context.WithTimeout(ctx, within)
-		defer cancel()
-		o, err = c.client.Wait(waiting, i)
-		done = err == nil
-		if err != nil && waiting.Err() != nil { // whatever it was doing when the time was over
-			err = nil
-		}
-	}
+	o, done, err := c.await(ctx, i, within)
 	switch {
 	case err != nil:
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-resty/resty/v2"
 
@@ -107,4 +108,39 @@ func (d *Deployment) next(got *resty.Response) (string, error) {
 		return "", &AnswerError{d.name, "its Link has no cursor"}
 	}
 	return u.Query().Get("cursor"), nil
+}
+
+// maxWait is how long one request waits.
+const maxWait = time.Minute
+
+// Outcome returns how a run ends within a time, or that it has not; 0 does not wait.
+func (d *Deployment) Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error) {
+	for left := within; ; left -= maxWait {
+		wait := max(0, min(left, maxWait))
+		r := request{method: http.MethodGet, path: runPath(i) + "/outcome", query: waitQuery(wait), wait: wait}
+		outcome, err := ask[api.RunOutcome](ctx, d, r)
+		if err != nil || outcome.Ended || left <= maxWait || outcome.Status == store.Quarantined && outcome.EndsAt == "" {
+			return outcome, err
+		}
+	}
+}
+
+// waitQuery returns how long a server is to wait.
+func waitQuery(wait time.Duration) url.Values {
+	if wait <= 0 {
+		return url.Values{}
+	}
+	return queryOf("wait", strconv.FormatFloat(wait.Seconds(), 'f', -1, 64))
+}
+
+// History returns a page of a run's history.
+func (d *Deployment) History(ctx context.Context, i store.Instance, q control.HistoryQuery) (page control.HistoryPage, err error) {
+	wait := min(q.Wait, maxWait)
+	query := waitQuery(wait)
+	query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+	if q.Cursor != "" {
+		query.Set("cursor", q.Cursor)
+	}
+	page.History, page.Next, err = askPage[api.History](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/history", query: query, wait: wait})
+	return page, err
 }

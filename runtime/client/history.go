@@ -104,27 +104,3 @@ const (
 	followAtOnce = time.Millisecond
 	followLater  = 100 * time.Millisecond
 )
-
-// OfRun returns what hands only the events of one run of the execution to f, counted from 1; of all if n is 0. It is for a history
-// from its beginning.
-func OfRun(n int, f func(HistoryEntry) error) func(HistoryEntry) error {
-	if n == 0 {
-		return f
-	}
-	current := 1
-	return func(e HistoryEntry) error {
-		var events []interpreter.HistoryEvent
-		for _, r := range e.Events {
-			if current == n {
-				events = append(events, r)
-			}
-			if r.Type == interpreter.WorkflowContinued {
-				current++
-			}
-		}
-		if e.Events = events; len(events) == 0 {
-			return nil
-		}
-		return f(e)
-	}
-}

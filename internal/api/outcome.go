@@ -1,0 +1,32 @@
+package api
+
+import (
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/runtime/execution"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// RunOutcome is how a run has ended, or what keeps it from that.
+type RunOutcome struct {
+	Run          string `json:"run"`
+	Ended        bool   `json:"ended"`
+	Status       string `json:"status" doc:"The phase of the run, or quarantined."`
+	Output       any    `json:"output" doc:"Of one that has completed."`
+	Error        any    `json:"error,omitempty" doc:"Of one that has faulted."`
+	TimedOut     bool   `json:"timedOut,omitempty" doc:"It has faulted since a deadline of its own has passed."`
+	InputRefused bool   `json:"inputRefused,omitempty" doc:"It has faulted since its input does not fit the document: no task has started."`
+	Reason       string `json:"reason,omitempty" doc:"Why it was cancelled, if that was said."`
+	NoWorker     bool   `json:"noWorker,omitempty" doc:"It has not ended, and no worker is there to take it."`
+	EndsAt       string `json:"endsAt,omitempty" doc:"Of one that is quarantined: when a deadline ends it all the same."`
+}
+
+// NewRunOutcome returns the JSON of how a run has ended. A run refuses its input before it has started any task.
+func NewRunOutcome(i store.Instance, o execution.Outcome, tasksStarted bool) RunOutcome {
+	outcome := RunOutcome{
+		Run: i.String(), Ended: true, Status: string(o.Status), Output: o.Output, Error: Error(o.Fault), TimedOut: o.TimedOut, Reason: o.Reason,
+	}
+	if o.Fault != nil && !o.TimedOut {
+		outcome.InputRefused = errors.Same(o.Fault.Type, errors.Validation) && o.Fault.Instance == "/" && !tasksStarted
+	}
+	return outcome
+}
