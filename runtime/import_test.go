@@ -15,6 +15,7 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/memstore"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
@@ -123,6 +124,36 @@ func TestHostileImports(t *testing.T) {
 			if page, err := there.client.List(t.Context(), client.Query{Limit: 1}); err != nil || len(page.Runs) != 0 {
 				t.Errorf("%s: it has left %v, %v", name, page.Runs, err)
 			}
+		}
+	})
+}
+
+// TestImportOfAFork: one that no worker has taken begins where it was forked, and is refused with a state of something else.
+func TestImportOfAFork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		stop := h.work(worker.Config{})
+		i := h.begin("do: [{a: {set: {n: 1}}}, {b: {raise: {error: {type: https://a.b/c, status: 400}}, if: '.m == null'}}]", client.StartOptions{})
+		h.wait(i)
+		stop()
+		var input any = map[string]any{"m": 1}
+		archive := h.archived(h.mustFork(i, client.ForkOptions{Input: &input}).Instance)
+		wrong := mustReadAgain(t, archive)
+		there := h.elsewhere()
+		forked, err := there.client.Import(t.Context(), archive)
+		h.must(err)
+		defer there.work(worker.Config{})()
+		if o := there.wait(forked); o.Status != interpreter.StatusCompleted {
+			t.Errorf("got %+v", o)
+		}
+		var info execution.Invocation
+		h.must(json.Unmarshal(wrong.Invocation, &info))
+		info.Fork.State.Frames = map[interpreter.FrameKey][]byte{1: []byte(`{"i":9,"u":7,"p":"/do/7/z"}`)}
+		wrong.Invocation, err = json.Marshal(&info)
+		h.must(err)
+		wrong.ID = "wrong"
+		if _, err := there.client.Import(t.Context(), wrong); !errors.As(err, new(*client.OptionError)) {
+			t.Errorf("a state of something else: %v", err)
 		}
 	})
 }

@@ -182,14 +182,15 @@ func (c *Client) readState(a *Archive, r *imported) error {
 		if l.Status.Final() || len(a.Frames) > 0 || len(a.History) > 0 {
 			return notImportable("has no state")
 		}
-		return nil
+		if f := r.info.Fork; f == nil || f.Task == "" {
+			return nil
+		}
+		_, err := r.restored(a, r.info.Fork.State) // which it begins with
+		return err
 	}
-	s, err := interpreter.Restore(r.states, r.info.NewState(a.Instance()), r.info.Input.V, r.run.State)
+	s, err := r.restored(a, r.run.State)
 	if err != nil {
-		return notImportable("has a state that cannot be read: %s", err)
-	}
-	if err := interpreter.CheckMoves(r.states, r.states, s, nil); err != nil {
-		return notImportable("has a state of another definition: %s", err)
+		return err
 	}
 	if s.Phase() != l.Status {
 		return notImportable("is %s by its record, and %s by its state", l.Status, s.Phase())
@@ -202,6 +203,18 @@ func (c *Client) readState(a *Archive, r *imported) error {
 		return limited("stored", err)
 	}
 	return nil
+}
+
+// restored returns a state of the run, which must belong to its definition.
+func (r *imported) restored(a *Archive, stored interpreter.StoredState) (*interpreter.State, error) {
+	s, err := interpreter.Restore(r.states, r.info.NewState(a.Instance()), r.info.Input.V, stored)
+	if err != nil {
+		return nil, notImportable("has a state that cannot be read: %s", err)
+	}
+	if err := interpreter.CheckMoves(r.states, r.states, s, nil); err != nil {
+		return nil, notImportable("has a state of another definition: %s", err)
+	}
+	return s, nil
 }
 
 // readMessages checks that a worker can read the messages that wait for it.
