@@ -158,6 +158,9 @@ func (w *Worker) poll(ctx, working context.Context) error {
 // pollWait is how long the server keeps a poll that finds nothing.
 const pollWait = 20 * time.Second
 
+// maxPolled is how many activities a server gives away at a time.
+const maxPolled = 1000
+
 // free waits until something can be performed, takes the slots for it, and returns how many. A worker that is busy asks for several
 // activities at a time.
 func (w *Worker) free(ctx context.Context) (slots int, ok bool) {
@@ -167,16 +170,17 @@ func (w *Worker) free(ctx context.Context) (slots int, ok bool) {
 	case <-ctx.Done():
 		return 0, false
 	}
+	most := min(cap(w.slots), maxPolled)
 	gathering := time.NewTimer(gatherFor)
 	defer gathering.Stop()
-	for slots < cap(w.slots) {
+	for slots < most {
 		select {
 		case w.slots <- struct{}{}:
 			slots++
 			continue
 		default:
 		}
-		if 4*slots >= cap(w.slots) {
+		if 4*slots >= most {
 			return slots, true
 		}
 		select {

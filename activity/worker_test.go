@@ -97,6 +97,15 @@ func output(t *testing.T, run *swrun.Run) string {
 	return fmt.Sprint(result.Output)
 }
 
+// TestWorkerOfManySlots: a worker may have more slots than a server gives activities away at a time.
+func TestWorkerOfManySlots(t *testing.T) {
+	d := mustServe(t)
+	defer d.work(t, activity.Config{Concurrency: 5000}, "x", func(context.Context, *activity.Task) (any, error) { return "done", nil })()
+	if got := output(t, d.start(t, "do: [{a: {call: 'activity:1.0.0@default', with: {type: x}}}]")); got != "done" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestWorker: results, errors, panics and unknown types come to the run; so do they if connections break.
 func TestWorker(t *testing.T) {
 	d := mustServe(t)
