@@ -32,7 +32,7 @@ func TestBench(t *testing.T) {
 			t.Errorf("%s", lines.Bytes())
 		}
 	}
-	if scenarios != 9 {
+	if scenarios != 10 {
 		t.Errorf("%d scenarios:\n%s", scenarios, out)
 	}
 }
