@@ -14,9 +14,9 @@ import (
 
 // commandRoutes serves what operators do with runs: with one, or with all that a filter chooses.
 func (s *Server) commandRoutes() {
-	for _, v := range control.Verbs() {
+	for _, v := range append(control.Verbs(), control.RetryNow()) {
 		route(s, RoleOperator, huma.Operation{
-			OperationID: v.Name + "Runs", Method: http.MethodPost, Path: runsPath + "/" + v.Name, Tags: []string{"commands"},
+			OperationID: operationOf(v) + "Runs", Method: http.MethodPost, Path: runsPath + "/" + v.Name, Tags: []string{"commands"},
 			Summary:     v.Name + " several runs",
 			Description: "Nothing is promised of all together: the outcome of each run is listed.",
 		}, func(ctx context.Context, in *bulkInput) (*bulkAnswer, error) {
@@ -26,11 +26,19 @@ func (s *Server) commandRoutes() {
 			continue
 		}
 		route(s, RoleOperator, huma.Operation{
-			OperationID: v.Name + "Run", Method: http.MethodPost, Path: runPathPattern + "/" + v.Name, Tags: []string{"commands"}, DefaultStatus: http.StatusAccepted,
+			OperationID: operationOf(v) + "Run", Method: http.MethodPost, Path: runPathPattern + "/" + v.Name, Tags: []string{"commands"}, DefaultStatus: http.StatusAccepted,
 			Summary:     v.Name + " a run",
 			Description: "Answers 202 when the command is stored: a worker carries it out. A run whose state forbids it is a problem with status 409.",
 		}, func(ctx context.Context, in *commandInput) (*acceptedAnswer, error) { return s.command(ctx, v, in) })
 	}
+}
+
+// operationOf returns how the operations of a verb begin.
+func operationOf(v control.Verb) string {
+	if v.Name == control.RetryNow().Name {
+		return "retryNow"
+	}
+	return v.Name
 }
 
 type commandInput struct {

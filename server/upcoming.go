@@ -46,7 +46,7 @@ func (s *Server) listDeadlines(ctx context.Context, in *deadlinesInput) (*deadli
 	wanted := func(namespace string) bool {
 		return caller.Sees(namespace) && (in.Namespace == "" || in.Namespace == namespace)
 	}
-	found, err := s.control.Deadlines(ctx, within, wanted, func(i store.Instance, err error) {
+	found, err := s.control.Upcoming(ctx, within, wanted, func(i store.Instance, err error) {
 		s.log.Info("a run cannot be described", "run", i.String(), "error", err)
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +46,7 @@ func (p *program) sendCommands() []*cobra.Command {
 }
 
 func (p *program) sendCommand(v commandVerb) *cobra.Command {
-	f, chosen := &operateFlags{}, &selectFlags{}
+	f, chosen := &operateFlags{remote: true}, &selectFlags{}
 	var reason string
 	var now bool
 	cmd := &cobra.Command{
@@ -86,7 +87,7 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 	var first error
 	done, left := 0, len(runs)
 	for some := range slices.Chunk(runs, sendSize) {
-		refused := o.control().Send(ctx, v.Verb, some, reason)
+		refused := o.deployment.Send(ctx, v.Verb, some, reason)
 		sent := accepted(some, refused)
 		if err := storeFailure(refused); err != nil {
 			return o.reportLeft(ctx, v, sent, left-len(sent), err)
@@ -113,12 +114,12 @@ func (o *operation) outcome(ctx context.Context, v commandVerb, i store.Instance
 	if v.Name != string(store.VerbRetry) {
 		return v.done
 	}
-	l, err := o.store.Load(ctx, i)
-	forks, unknown := o.client.Forks(ctx, i)
-	if cmp.Or(err, unknown) != nil || !l.Lifecycle.Status.Final() || len(forks) == 0 {
+	d, err := o.deployment.Describe(ctx, i)
+	if err != nil || d.ClosedReason == "" || len(d.Forks) == 0 {
 		return v.done
 	}
-	return "goes on as " + forks[len(forks)-1].ID
+	_, id, _ := strings.Cut(d.Forks[len(d.Forks)-1], "/")
+	return "goes on as " + id
 }
 
 // storeFailure returns why the store takes no commands at all, if one of the errors says so.

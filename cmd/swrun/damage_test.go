@@ -45,7 +45,7 @@ func everyVerbRefuses(t *testing.T, document, path string) {
 	sum := sha256.Sum256([]byte("{}"))
 	export := mustWriteFile(t, "export.json", fmt.Sprintf(`{"schema": "swrun/v1/export", "stored": {"sha256": "%x", "data": "e30="}}`, sum))
 	for _, verb := range []string{
-		"ls", "describe a", "history a", "output a", "wait a", "deadlines", "start demo/nap", "deploy DOCUMENT", "run DOCUMENT --id a", "worker", "serve", "workers", "workflows", "config ls", "config set runTimeout=1h",
+		"ls", "describe a", "history a", "output a", "wait a", "deadlines", "start demo/nap", "deploy DOCUMENT", "run DOCUMENT --id a", "worker", "serve", "dev", "workers", "workflows", "config ls", "config set runTimeout=1h",
 		"deadline set a +1m", "fork a", "migrate a --to latest", "export a", "import EXPORT", "repair", "queue ls", "queue pause a", "queue limit a --rate 1/s", "queue resume a",
 		"token ls", "token revoke a", "token new a --role viewer -n a",
 		"cancel a", "terminate a", "suspend a", "resume a", "retry a", "delete a", "cancel --where status=waiting", "doctor",

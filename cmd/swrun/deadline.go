@@ -21,7 +21,7 @@ func (p *program) deadlineCommand() *cobra.Command {
 }
 
 func (p *program) deadlineSetCommand() *cobra.Command {
-	f, change := &operateFlags{}, api.DeadlineChange{}
+	f, change := &operateFlags{remote: true}, api.DeadlineChange{}
 	cmd := &cobra.Command{
 		Use: "set RUN +10m|TIME|none", Short: "Give a run, or a task in progress, more or less time",
 		Example: `  swrun deadline set order-7 +10m --reason 'the bank is slow'
@@ -53,7 +53,7 @@ func (o *operation) setDeadline(ctx context.Context, name string, change api.Dea
 	if err != nil {
 		return err
 	}
-	moved, err := o.control().SetDeadline(ctx, i, change)
+	moved, err := o.deployment.SetDeadline(ctx, i, change)
 	if err != nil {
 		return refusalError(err)
 	}

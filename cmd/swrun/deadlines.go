@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/describe"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/store"
 )
 
 func (p *program) deadlinesCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	var within string
 	cmd := &cobra.Command{
 		Use: "deadlines", Short: "List the deadlines that pass soon, of all runs",
@@ -38,23 +38,19 @@ func (p *program) deadlinesCommand() *cobra.Command {
 }
 
 func (o *operation) deadlines(ctx context.Context, within time.Duration) error {
-	wanted := func(namespace string) bool { return o.flags.namespace == "" || o.flags.namespace == namespace }
-	all, err := o.control().Deadlines(ctx, within, wanted, func(i store.Instance, err error) {
+	all, err := o.deployment.Deadlines(ctx, within, o.flags.namespace, func(i store.Instance, err error) {
 		fmt.Fprintf(o.err, "%s cannot be described: %s\n", i, err)
 	})
 	if err != nil {
 		return err
 	}
 	if o.flags.output != "human" {
-		values := []api.UpcomingDeadline{}
-		for _, u := range all {
-			values = append(values, u.JSON())
-		}
-		return o.print(values)
+		return o.print(all)
 	}
 	w := terminal.NewTable(o.out, append([]string{"RUN"}, describe.DeadlineColumns()...)...)
 	for _, u := range all {
-		w.Row(append([]string{u.Run.Instance.ID}, describe.DeadlineRow(u.JSON().Deadline)...)...)
+		_, id, _ := strings.Cut(u.Run, "/")
+		w.Row(append([]string{id}, describe.DeadlineRow(u.Deadline)...)...)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 // the shapes of package api.
 type deployment interface {
 	runReader
+	runChanger
 
 	Workers(context.Context) ([]api.Worker, error)
 
@@ -33,6 +34,15 @@ type deployment interface {
 	ResumeQueue(ctx context.Context, name, reason string) (api.Queue, error)
 
 	Repair(ctx context.Context, dry bool) (api.Repair, error)
+	Import(context.Context, api.ImportRequest) (api.Description, error)
+}
+
+// runChanger is who changes what runs do.
+type runChanger interface {
+	Send(ctx context.Context, v control.Verb, all []store.Instance, reason string) []error
+	SetDeadline(context.Context, store.Instance, api.DeadlineChange) (api.MovedDeadline, error)
+	Fork(context.Context, store.Instance, api.ForkRequest) (api.Forked, error)
+	Migrate(ctx context.Context, all []store.Instance, r api.MigrationRequest) ([]api.Migrated, []error)
 }
 
 // runReader is who tells which runs there are, and what they are doing.
@@ -44,4 +54,7 @@ type runReader interface {
 	Describe(context.Context, store.Instance) (api.Description, error)
 	Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error)
 	History(context.Context, store.Instance, control.HistoryQuery) (control.HistoryPage, error)
+	Export(context.Context, store.Instance) (api.Export, error)
+	// Deadlines gives runs that cannot be described to unread.
+	Deadlines(ctx context.Context, within time.Duration, namespace string, unread func(store.Instance, error)) ([]api.UpcomingDeadline, error)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func (p *program) exportCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "Print all that is stored of a run: definition, history, state, failures",
 		Example: `  swrun export order-7 > order-7.json
@@ -19,7 +19,7 @@ func (p *program) exportCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				all, err := o.control().Export(ctx, i)
+				all, err := o.deployment.Export(ctx, i)
 				if err != nil {
 					return err
 				}

@@ -13,7 +13,7 @@ import (
 )
 
 func (p *program) forkCommand() *cobra.Command {
-	f, r := &operateFlags{}, api.ForkRequest{}
+	f, r := &operateFlags{remote: true}, api.ForkRequest{}
 	var input, given []string // for the task
 	var secrets, timeout string
 	cmd := &cobra.Command{
@@ -84,7 +84,7 @@ func (o *operation) fork(ctx context.Context, name string, r api.ForkRequest) er
 	if err != nil {
 		return err
 	}
-	forked, err := o.control().Fork(ctx, i, r)
+	forked, err := o.deployment.Fork(ctx, i, r)
 	if err != nil {
 		return refusalError(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) importCommand() *cobra.Command {
-	f := &operateFlags{}
+	f := &operateFlags{remote: true}
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Store a run that was exported from another store",
 		Example: `  swrun export order-7 --store redis://old:6379 > order-7.json
@@ -69,7 +69,7 @@ func (p *program) readExport(name string) (r api.ImportRequest, err error) {
 }
 
 func (o *operation) importRun(ctx context.Context, r api.ImportRequest) error {
-	run, err := o.control().Import(ctx, r)
+	run, err := o.deployment.Import(ctx, r)
 	if err != nil {
 		return refusalError(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) migrateCommand() *cobra.Command {
-	f, chosen, r := &operateFlags{}, &selectFlags{}, api.MigrationRequest{}
+	f, chosen, r := &operateFlags{remote: true}, &selectFlags{}, api.MigrationRequest{}
 	var moved string
 	cmd := &cobra.Command{
 		Use: "migrate RUN... --to VERSION", Short: "Have runs in progress go on with another version of their workflow",
@@ -96,7 +96,7 @@ func (o *operation) migrate(ctx context.Context, runs []store.Instance, r api.Mi
 	var first error
 	all := []api.Migrated{}
 	for some := range slices.Chunk(runs, sendSize) {
-		migrated, failed := o.control().Migrate(ctx, some, r)
+		migrated, failed := o.deployment.Migrate(ctx, some, r)
 		if err := storeFailure(failed); err != nil {
 			fmt.Fprintf(o.err, "migrate broke off, with %s left; give the command again for them\n", terminal.Counted(len(runs)-len(all), "run"))
 			return refusalError(err)

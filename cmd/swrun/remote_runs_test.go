@@ -46,6 +46,13 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 		{exitOK, []string{"ls", "--label", `team="a b"`}},
 		{exitOK, []string{"ls", "--count", "--by", "error"}},
 		{exitUsage, []string{"ls", "--where", "colour=red"}},
+		{exitOK, []string{"deadlines", "--within", "5m"}},
+		{exitOK, []string{"export", "failed", "--jq", ".run.id"}},
+		{exitConflict, []string{"deadline", "set", "failed", "+10m"}},
+		{exitNotFound, []string{"deadline", "set", "none", "+10m"}},
+		{exitConflict, []string{"cancel", "failed"}},
+		{exitNotFound, []string{"migrate", "failed", "--to", "latest"}},
+		{exitNotFound, []string{"suspend", "none"}},
 	}
 	said := make([]string, len(asked))
 	for n, c := range asked {

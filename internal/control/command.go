@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
@@ -86,6 +87,10 @@ func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason
 
 // IsOutage reports whether an error says that the store takes no commands at all: a refusal is about one run.
 func IsOutage(err error) bool {
+	var problem *api.Problem
+	if errors.As(err, &problem) {
+		return problem.Status >= 500
+	}
 	return err != nil && store.RefusedAs(err) == "" && !errors.As(err, new(*client.OptionError)) && errors.AsError(err) == nil
 }
 

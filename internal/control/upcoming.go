@@ -11,6 +11,17 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
+// Deadlines returns the deadlines that pass within a time, of the runs of a namespace, or of all if it is empty, the first to pass first. A run
+// that cannot be described is given to unread, and keeps nobody from the others.
+func (c *Control) Deadlines(ctx context.Context, within time.Duration, namespace string, unread func(store.Instance, error)) ([]api.UpcomingDeadline, error) {
+	found, err := c.Upcoming(ctx, within, func(of string) bool { return namespace == "" || of == namespace }, unread)
+	all := []api.UpcomingDeadline{}
+	for _, u := range found {
+		all = append(all, u.JSON())
+	}
+	return all, err
+}
+
 // Upcoming is a deadline of a run.
 type Upcoming struct {
 	Run *client.Description
@@ -27,9 +38,8 @@ func (u Upcoming) JSON() api.UpcomingDeadline {
 	return api.UpcomingDeadline{Run: u.Run.Instance.String(), Workflow: u.Run.Invocation.Workflow.String(), Deadline: api.NewDeadline(u.DescribedDeadline)}
 }
 
-// Deadlines returns the deadlines that pass within a time, of the runs whose namespaces are wanted, the first to pass first. A run that
-// cannot be described is given to unread, and keeps nobody from the others.
-func (c *Control) Deadlines(ctx context.Context, within time.Duration, wanted func(namespace string) bool, unread func(store.Instance, error)) ([]Upcoming, error) {
+// Upcoming is Deadlines of the runs whose namespaces are wanted.
+func (c *Control) Upcoming(ctx context.Context, within time.Duration, wanted func(namespace string) bool, unread func(store.Instance, error)) ([]Upcoming, error) {
 	until := c.now().Add(within)
 	all := []Upcoming{}
 	err := c.client.Upcoming(ctx, until, func(i store.Instance) error {

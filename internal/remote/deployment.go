@@ -107,23 +107,5 @@ func (d *Deployment) commandQueue(ctx context.Context, name, command, reason str
 	return ask[api.Queue](ctx, d, request{method: http.MethodPost, path: path("/v1/queues", name) + "/" + command, body: api.CommandRequest{Reason: reason}})
 }
 
-// runPath returns the path of a run.
-func runPath(i store.Instance) string { return path("/v1/runs", i.Namespace, i.ID) }
-
-// Fork starts a run that goes on from a task of another one.
-func (d *Deployment) Fork(ctx context.Context, i store.Instance, r api.ForkRequest) (api.Forked, error) {
-	return ask[api.Forked](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/fork", body: r})
-}
-
-// SetDeadline changes when a run, or a task of it that is in progress, ends at the latest.
-func (d *Deployment) SetDeadline(ctx context.Context, i store.Instance, c api.DeadlineChange) (api.MovedDeadline, error) {
-	return ask[api.MovedDeadline](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/deadline", body: c})
-}
-
-// Export returns a run with all that is stored of it.
-func (d *Deployment) Export(ctx context.Context, i store.Instance) (api.Export, error) {
-	return ask[api.Export](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/export"})
-}
-
 // repairWithin is how long a repair may take: it looks at every run.
 const repairWithin = time.Hour

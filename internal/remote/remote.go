@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -165,29 +166,17 @@ func ask[T any](ctx context.Context, d *Deployment, r request) (answer T, err er
 // pages asks for a list, page by page.
 func pages[T any](ctx context.Context, d *Deployment, r request) (all []T, err error) {
 	for {
-		got, err := d.send(ctx, r)
-		if err != nil {
+		page, next, err := askPage[[]T](ctx, d, r)
+		if all = append(all, page...); err != nil || next == "" {
 			return all, err
 		}
-		var page []T
-		if err := read(got.Body(), &page); err != nil {
-			return all, &AnswerError{d.name, err.Error()}
+		query := maps.Clone(r.query)
+		if query == nil {
+			query = url.Values{}
 		}
-		all = append(all, page...)
-		if r.query = next(got); r.query == nil {
-			return all, nil
-		}
+		query.Set("cursor", next)
+		r.query = query
 	}
-}
-
-// next returns the query of the page that follows one; nil at the end.
-func next(got *resty.Response) url.Values {
-	link, _, _ := strings.Cut(strings.TrimPrefix(got.Header().Get("Link"), "<"), ">")
-	u, err := url.Parse(link)
-	if err != nil || !u.Query().Has("cursor") {
-		return nil
-	}
-	return u.Query()
 }
 
 // read reads JSON. Numbers keep their digits.

@@ -1,0 +1,86 @@
+package remote
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/store"
+)
+
+// What is done with runs.
+
+// Send asks several runs for the same, and returns the errors at the same positions: an *api.Problem of a run that refuses it.
+func (d *Deployment) Send(ctx context.Context, v control.Verb, all []store.Instance, reason string) []error {
+	answer, err := ask[api.Outcomes](ctx, d, request{method: http.MethodPost, path: path("/v1/runs", v.Name), body: bulk(all, reason)})
+	return outcomes(all, answer, err)
+}
+
+func bulk(all []store.Instance, reason string) api.BulkRequest {
+	r := api.BulkRequest{Reason: reason}
+	for _, i := range all {
+		r.Runs = append(r.Runs, i.String())
+	}
+	return r
+}
+
+// outcomes returns the errors of several runs, at their positions.
+func outcomes(all []store.Instance, answer api.Outcomes, err error) []error {
+	failed, problems := make([]error, len(all)), map[string]*api.Problem{}
+	for _, o := range answer.Outcomes {
+		problems[o.Run] = o.Problem
+	}
+	for n, i := range all {
+		if err != nil {
+			failed[n] = err
+		} else if p := problems[i.String()]; p != nil {
+			failed[n] = p
+		}
+	}
+	return failed
+}
+
+// Migrate has several runs go on with another version of their workflows, and returns what becomes of them and the errors, both at the same
+// positions.
+func (d *Deployment) Migrate(ctx context.Context, all []store.Instance, r api.MigrationRequest) ([]api.Migrated, []error) {
+	migrated, failed := make([]api.Migrated, len(all)), make([]error, len(all))
+	for n, i := range all {
+		migrated[n], failed[n] = ask[api.Migrated](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/migrate", body: r})
+		if control.IsOutage(failed[n]) {
+			break // the others were not asked
+		}
+	}
+	return migrated, failed
+}
+
+// Deadlines returns the deadlines that pass within a time, of runs of a namespace, or of all if it is empty. Which runs cannot be described
+// stands in the log of the server.
+func (d *Deployment) Deadlines(ctx context.Context, within time.Duration, namespace string, _ func(store.Instance, error)) ([]api.UpcomingDeadline, error) {
+	query := queryOf("within", within.String(), "namespace", namespace)
+	return pages[api.UpcomingDeadline](ctx, d, request{method: http.MethodGet, path: "/v1/deadlines", query: query})
+}
+
+// Import stores a run that was exported from another store.
+func (d *Deployment) Import(ctx context.Context, r api.ImportRequest) (api.Description, error) {
+	return ask[api.Description](ctx, d, request{method: http.MethodPost, path: "/v1/import", body: r})
+}
+
+// runPath returns the path of a run.
+func runPath(i store.Instance) string { return path("/v1/runs", i.Namespace, i.ID) }
+
+// Fork starts a run that goes on from a task of another one.
+func (d *Deployment) Fork(ctx context.Context, i store.Instance, r api.ForkRequest) (api.Forked, error) {
+	return ask[api.Forked](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/fork", body: r})
+}
+
+// SetDeadline changes when a run, or a task of it that is in progress, ends at the latest.
+func (d *Deployment) SetDeadline(ctx context.Context, i store.Instance, c api.DeadlineChange) (api.MovedDeadline, error) {
+	return ask[api.MovedDeadline](ctx, d, request{method: http.MethodPost, path: runPath(i) + "/deadline", body: c})
+}
+
+// Export returns a run with all that is stored of it.
+func (d *Deployment) Export(ctx context.Context, i store.Instance) (api.Export, error) {
+	return ask[api.Export](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/export"})
+}
