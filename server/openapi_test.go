@@ -66,6 +66,8 @@ func mustExample(t *testing.T) *deployment {
 	d.mustDeploy(t, "fails", "do: [{a: {raise: {error: {type: https://example.com/broken, status: 500}}}}]")
 	d.ask(t, "GET", d.mustStart(t, "fails", "failed")+"/output?wait=30s", "")
 	d.follow(t, t.Context(), d.mustStart(t, "order", "waiting")+"/events", "", func(e sent) bool { return !strings.Contains(e.data, "task.started") })
+	d.mustDeploy(t, "retries", "do: [{a: {try: [{b: {raise: {error: {type: https://example.com/broken, status: 500}}}}], catch: {retry: {delay: {hours: 1}}}}}]")
+	d.follow(t, t.Context(), d.mustStart(t, "retries", "retrying")+"/events", "", func(e sent) bool { return !strings.Contains(e.data, "retry") })
 	later := strings.Replace(exampleWorkflow(t, d), "1.0.0", "2.0.0", 1) // with which runs go on
 	if a := d.ask(t, "PUT", "/v1/workflows/demo/order/2.0.0", later); a.StatusCode != http.StatusCreated {
 		t.Fatalf("%s: %s", a.Status, a.body)
@@ -120,7 +122,7 @@ type names struct{ run, workflow string }
 // carryOut sends an operation for each run and workflow that there is, until one is answered with success.
 func (c *describedClient) carryOut(t *testing.T, path string, item *openapi3.PathItem, method string) {
 	var answers []string
-	for _, about := range []names{{"ended", "order"}, {"waiting", "order"}, {"ended", "echo"}, {"failed", "fails"}} {
+	for _, about := range []names{{"ended", "order"}, {"waiting", "order"}, {"ended", "echo"}, {"failed", "fails"}, {"retrying", "retries"}} {
 		status, body := c.send(t, path, item, method, about)
 		if status < 300 {
 			return
