@@ -15,6 +15,8 @@ type deployment interface {
 	runReader
 	runChanger
 
+	Start(context.Context, api.StartRequest) (d api.Description, again bool, err error)
+
 	Workers(context.Context) ([]api.Worker, error)
 
 	IssueToken(context.Context, api.TokenRequest) (api.IssuedToken, error)

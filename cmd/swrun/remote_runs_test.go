@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -21,12 +22,10 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 	if err := os.WriteFile(file, []byte(failingDocument), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	h.exits(exitOK, "deploy", file)
 	h.exits(exitFaulted, "run", file, "--id", "failed")
 	h.exits(exitFaulted, "run", file, "--id", "failed-too")
-	asked := []struct {
-		code int
-		args []string
-	}{
+	asked := []askedVerb{
 		{exitOK, []string{"describe", "failed"}},
 		{exitOK, []string{"describe", "failed-t"}},
 		{exitOK, []string{"describe", "@last"}},
@@ -54,6 +53,7 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 		{exitNotFound, []string{"migrate", "failed", "--to", "latest"}},
 		{exitNotFound, []string{"suspend", "none"}},
 	}
+	asked = append(asked, askedOfStarts()...)
 	said := make([]string, len(asked))
 	for n, c := range asked {
 		said[n] = h.exits(c.code, c.args...)
@@ -64,4 +64,32 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 			t.Errorf("%v: of a server\n%s\nof the store\n%s", c.args, got, said[n])
 		}
 	}
+	for _, flag := range []string{"--execution-timeout=none", "--run-timeout=90s", "--timeout-starts=accept", "--deadline=2099-12-24T18:00:00Z", "--label=a=b", "-i=x:=1"} {
+		h.exits(exitFaulted, "wait", strings.TrimSpace(h.exits(exitOK, "start", "demo/failing:1.0.0", flag)))
+	}
+	id := strings.TrimSpace(h.exits(exitOK, "start", "demo/failing", "--delay", "1h"))
+	h.exits(exitConflict, "delete", id)
+	h.exits(exitOK, "cancel", id, "--reason", "no more")
+	h.exits(exitCancelled, "wait", id)
+	h.exits(exitOK, "delete", "--where", "id="+id, "--yes")
+}
+
+// askedOfStarts are verbs that start runs and command them, as far as they say the same each time.
+func askedOfStarts() []askedVerb {
+	return []askedVerb{
+		{exitNotFound, []string{"start", "demo/none"}},
+		{exitConflict, []string{"start", "demo/failing", "--id", "failed"}},
+		{exitUsage, []string{"start", "demo/failing", "--execution-timeout", "1ms"}},
+		{exitOK, []string{"start", "demo/failing", "--id", "failed", "--on-duplicate", "return-existing"}},
+		{exitConflict, []string{"cancel", "failed", "--reason", "no"}},
+		{exitConflict, []string{"retry", "failed", "--now"}},
+		{exitNotFound, []string{"cancel", "none"}},
+		{exitUsage, []string{"terminate", "--where", "colour=red", "--yes"}},
+	}
+}
+
+// askedVerb is a command, and its exit code.
+type askedVerb struct {
+	code int
+	args []string
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
-	"github.com/swrun/swrun/runtime/filter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -27,7 +26,7 @@ type startFlags struct {
 }
 
 func (p *program) startCommand() *cobra.Command {
-	f := &startFlags{}
+	f := &startFlags{operateFlags: operateFlags{remote: true}}
 	cmd := &cobra.Command{
 		Use: "start [NAMESPACE/]NAME[:VERSION]", Short: "Start a run of a deployed workflow",
 		Example: `  swrun start demo/order -i @order.json --id order-7
@@ -118,8 +117,12 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 	if err != nil {
 		return err
 	}
-	run, err := o.engine.Start(ctx, reference.String(), input, options)
-	if store.RefusedAs(err) == store.NoSuch {
+	request, err := api.NewStartRequest(reference, input, options)
+	if err != nil {
+		return err
+	}
+	run, again, err := o.deployment.Start(ctx, request)
+	if isNotDeployed(err) {
 		return o.notDeployed(ctx, reference)
 	}
 	var exists *swrun.RunExistsError
@@ -129,28 +132,21 @@ func (o *operation) start(ctx context.Context, reference definition.Reference, o
 	if err != nil {
 		return err
 	}
-	if run.Again {
-		if err := o.reportExisting(ctx, run.Instance); err != nil {
-			return err
-		}
+	if again {
+		text := fmt.Sprintf("%s is there already, and is %s: nothing was started", run.Instance(), run.Status)
+		fmt.Fprintln(o.err, o.errStyle().Text(text))
 	}
 	if f.output == "name" {
 		_, err = fmt.Fprintln(o.out, run.ID)
 		return err
 	}
-	return o.print(api.NewStarted(run.Instance))
+	return o.print(run.Started)
 }
 
-// reportExisting says on standard error which run a start has returned instead of starting one.
-func (o *operation) reportExisting(ctx context.Context, i store.Instance) error {
-	l, err := o.store.Load(ctx, i)
-	if err != nil {
-		return refusalError(err)
-	}
-	found := filter.Run{Instance: i, Lifecycle: l.Lifecycle}
-	text := fmt.Sprintf("%s is there already, and is %s: nothing was started", i, found.Status())
-	_, err = fmt.Fprintln(o.err, o.errStyle().Text(text))
-	return err
+// isNotDeployed reports whether a start is refused since its workflow is not deployed.
+func isNotDeployed(err error) bool {
+	var p *api.Problem
+	return store.RefusedAs(err) == store.NoSuch || errors.As(err, &p) && p.Name() == "not-deployed"
 }
 
 // maxVersions bounds how many versions a hint names.
@@ -163,9 +159,13 @@ func (o *operation) notDeployed(ctx context.Context, r definition.Reference) err
 		name = r.String()
 	}
 	e := &exitError{code: exitNotFound, message: fmt.Sprintf("the workflow %s is not deployed in %s", name, o.at), hint: "swrun deploy DOC makes it known"}
-	versions, err := definition.Versions(ctx, o.store, r)
-	if err != nil || len(versions) == 0 {
+	found, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
+	if err != nil || len(found.Versions) == 0 {
 		return e // what is wrong is said without them
+	}
+	var versions []string
+	for _, v := range found.Versions {
+		versions = append(versions, v.Version)
 	}
 	shown := strings.Join(versions[:min(maxVersions, len(versions))], ", ")
 	if len(versions) > maxVersions {

@@ -8,7 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/definition"
 )
 
 // StartRequest is what a start says.
@@ -18,21 +21,48 @@ type StartRequest struct {
 	RunOptions
 }
 
+// NewStartRequest returns the JSON of a start.
+func NewStartRequest(r definition.Reference, input any, o client.StartOptions) (StartRequest, error) {
+	request := StartRequest{Workflow: r.String(), RunOptions: RunOptions{
+		ID: o.ID, Labels: o.Labels, BusinessKey: o.BusinessKey, ExecutionTimeout: newSpan(o.ExecutionTimeout), RunTimeout: newSpan(o.RunTimeout),
+		Deadline: Time(o.Deadline), Delay: newSpan(o.Delay), OnDuplicate: o.OnDuplicate,
+	}}
+	if o.TimeoutsFromAccept {
+		request.TimeoutStarts = "accept"
+	}
+	if input == nil {
+		return request, nil
+	}
+	var err error
+	request.Input, err = expr.Encode(input)
+	return request, err
+}
+
+func newSpan(d time.Duration) Span {
+	switch d {
+	case 0:
+		return Span{}
+	case client.NoTimeout:
+		return Span{Given: true, None: true}
+	}
+	return Span{Given: true, Duration: d}
+}
+
 // RunOptions is what a start says besides the workflow.
 type RunOptions struct {
 	ID               string            `json:"id,omitempty" minLength:"1" doc:"Of the run; a new one if it is left out."`
 	Input            json.RawMessage   `json:"input,omitempty" doc:"Any JSON value; an empty object if it is left out."`
 	Labels           map[string]string `json:"labels,omitempty" doc:"Names and values to find the run by."`
 	BusinessKey      string            `json:"businessKey,omitempty" minLength:"1" doc:"A key of your own to find the run by."`
-	ExecutionTimeout Span              `json:"executionTimeout,omitempty" doc:"Of the whole execution, at least a second; it replaces the document's timeout, and null takes it away."`
-	RunTimeout       Span              `json:"runTimeout,omitempty" doc:"Of one run of the execution, at least a second; it replaces that of the document, and null takes it away."`
+	ExecutionTimeout Span              `json:"executionTimeout,omitempty,omitzero" doc:"Of the whole execution, at least a second; it replaces the document's timeout, and null takes it away."`
+	RunTimeout       Span              `json:"runTimeout,omitempty,omitzero" doc:"Of one run of the execution, at least a second; it replaces that of the document, and null takes it away."`
 	Deadline         string            `json:"deadline,omitempty" format:"date-time" doc:"When the execution ends at the latest."`
-	Delay            Span              `json:"delay,omitempty" doc:"How long to wait before it starts."`
+	Delay            Span              `json:"delay,omitempty,omitzero" doc:"How long to wait before it starts."`
 	OnDuplicate      string            `json:"onDuplicate,omitempty" enum:"reject,return-existing" doc:"What a run of that id leads to; reject if it is left out."`
 	TimeoutStarts    string            `json:"timeoutStarts,omitempty" enum:"dequeue,accept" doc:"What timeouts count from: when a worker takes the run, also if it is left out, or the start."`
 
-	ExecutionTimeoutSeconds Span `json:"execution_timeout_seconds,omitempty" deprecated:"true" doc:"Another name of executionTimeout."`
-	RunTimeoutSeconds       Span `json:"run_timeout_seconds,omitempty" deprecated:"true" doc:"Another name of runTimeout."`
+	ExecutionTimeoutSeconds Span `json:"execution_timeout_seconds,omitempty,omitzero" deprecated:"true" doc:"Another name of executionTimeout."`
+	RunTimeoutSeconds       Span `json:"run_timeout_seconds,omitempty,omitzero" deprecated:"true" doc:"Another name of runTimeout."`
 
 	Queue json.RawMessage `json:"queue,omitempty" deprecated:"true" doc:"Refused: the workflow chooses its queue."`
 }

@@ -144,3 +144,15 @@ func (d *Deployment) History(ctx context.Context, i store.Instance, q control.Hi
 	page.History, page.Next, err = askPage[api.History](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/history", query: query, wait: wait})
 	return page, err
 }
+
+// Start starts a run of a workflow that has been deployed, and describes it; again says that the run was there already.
+func (d *Deployment) Start(ctx context.Context, r api.StartRequest) (described api.Description, again bool, err error) {
+	got, err := d.send(ctx, request{method: http.MethodPost, path: "/v1/runs", body: r})
+	if err != nil {
+		return described, false, err
+	}
+	if err := read(got.Body(), &described); err != nil {
+		return described, false, &AnswerError{d.name, err.Error()}
+	}
+	return described, got.StatusCode() == http.StatusOK, nil
+}
