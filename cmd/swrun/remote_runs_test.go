@@ -50,7 +50,7 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 		{exitConflict, []string{"deadline", "set", "failed", "+10m"}},
 		{exitNotFound, []string{"deadline", "set", "none", "+10m"}},
 		{exitConflict, []string{"cancel", "failed"}},
-		{exitNotFound, []string{"migrate", "failed", "--to", "latest"}},
+		{exitConflict, []string{"migrate", "failed", "--to", "latest"}},
 		{exitNotFound, []string{"suspend", "none"}},
 	}
 	asked = append(asked, askedOfStarts()...)

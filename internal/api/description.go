@@ -14,7 +14,7 @@ import (
 // Description is a run with everything that is known of it.
 type Description struct {
 	Run
-	DescribedAt string     `json:"describedAt" doc:"When this was so, by the store's clock: what is left of a time is counted from here."`
+	DescribedAt string     `json:"describedAt,omitempty" doc:"When this was so, by the store's clock: what is left of a time is counted from here. Absent if the run has ended, for that does not change."`
 	File        string     `json:"file" doc:"The file that its document was read from."`
 	Plain       bool       `json:"plain,omitempty" doc:"It was started with nothing but an input, so that its document and its id are all that swrun run needs to go on with it."`
 	LaunchedBy  string     `json:"launchedBy,omitempty" doc:"The run that has started it and does not wait for it."`
@@ -141,12 +141,9 @@ type Fault struct {
 func NewDescription(d *client.Description, r *client.Review) Description {
 	described := Description{
 		Run: NewRun(d.Listed()), Reason: d.Reason, Actor: d.Actor, WorkerGone: d.Gone, NoWorker: d.NoWorker, Why: d.Why, Then: d.Then, Input: input(d),
-		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r), DescribedAt: Time(d.At), File: d.Program.Workflow.Source.File,
-		Plain: d.Invocation.Plain(), Suspended: d.State.Suspended,
+		Failure: fault(d, r.Source), Failures: failures(r), Children: children(r),
 	}
-	if d.Invocation.Parent == nil && d.Invocation.Origin != nil {
-		described.LaunchedBy = d.Invocation.Origin.String()
-	}
+	described.fill(d)
 	if r.From > 1 {
 		described.Since = r.From
 	}
@@ -177,6 +174,17 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 		described.Deadlines = append(described.Deadlines, deadline)
 	}
 	return described
+}
+
+// fill fills in where the run comes from, and what holds at the moment.
+func (d *Description) fill(of *client.Description) {
+	d.File, d.Plain, d.Suspended = of.Program.Workflow.Source.File, of.Invocation.Plain(), of.State.Suspended
+	if !of.Lifecycle.Status.Final() {
+		d.DescribedAt = Time(of.At)
+	}
+	if of.Invocation.Parent == nil && of.Invocation.Origin != nil {
+		d.LaunchedBy = of.Invocation.Origin.String()
+	}
 }
 
 func newTask(d *client.Description, t interpreter.OpenTask) Task {
