@@ -87,7 +87,7 @@ func layers() map[string][]string {
 		"activity":         {"errors"},
 		"internal/control": {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store", "internal/faultreport"},
 		"internal/holder":  {"errors"},
-		"internal/remote":  {"errors", "internal/api", "internal/control", "internal/shorten", "runtime/store"},
+		"internal/remote":  {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/store"},
 		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
 		"cmd/swrun":        {everything},
 		"examples/durable": {".", "interpreter", "runtime/store"},

@@ -19,7 +19,7 @@ import (
 type deployFlags struct{ checkRuns, dryRun bool }
 
 func (p *program) deployCommand() *cobra.Command {
-	f, d := &operateFlags{}, deployFlags{}
+	f, d := &operateFlags{remote: true}, deployFlags{}
 	cmd := &cobra.Command{
 		Use: "deploy DOC...", Short: "Make documents known to a store, so that they can be started by name",
 		Example: `  swrun deploy order.yaml payment.yaml --store redis://localhost:6379
@@ -54,7 +54,7 @@ func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f depl
 			continue
 		}
 		var err error
-		if reports[n], err = o.control().CheckRuns(ctx, d); err != nil {
+		if reports[n], err = o.deployment.CheckRuns(ctx, d); err != nil {
 			return o.deployFailure(all, err)
 		}
 		o.printInFlight(reports[n])
@@ -118,7 +118,7 @@ func (p *program) readDocuments(names []string) ([]*swrun.Document, error) {
 }
 
 func (o *operation) deploy(ctx context.Context, all []*swrun.Document) error {
-	err := o.engine.Deploy(ctx, all...)
+	err := o.deployment.DeployAll(ctx, all...)
 	var other *swrun.DeployedError
 	if err != nil && !errors.As(err, &other) {
 		return o.deployFailure(all, err)

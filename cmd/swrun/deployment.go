@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/runtime/store"
@@ -27,6 +28,8 @@ type deployment interface {
 	NamespaceSettings(ctx context.Context, namespace string) (api.Settings, error)
 	ChangeSettings(ctx context.Context, namespace string, c api.SettingsChange) (api.Settings, error)
 
+	DeployAll(context.Context, ...*swrun.Document) error
+	CheckRuns(context.Context, *swrun.Document) (api.Deployment, error)
 	Workflows(ctx context.Context, namespace string) ([]api.Workflow, error)
 	Workflow(ctx context.Context, namespace, name string) (api.Workflow, error)
 

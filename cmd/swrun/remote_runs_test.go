@@ -23,6 +23,10 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.exits(exitOK, "deploy", file)
+	other := filepath.Join(folder, "other.yaml")
+	if err := os.WriteFile(other, []byte(failingDocument+"- more: {set: {more: true}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	h.exits(exitFaulted, "run", file, "--id", "failed")
 	h.exits(exitFaulted, "run", file, "--id", "failed-too")
 	asked := []askedVerb{
@@ -46,6 +50,9 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 		{exitOK, []string{"ls", "--count", "--by", "error"}},
 		{exitUsage, []string{"ls", "--where", "colour=red"}},
 		{exitOK, []string{"deadlines", "--within", "5m"}},
+		{exitOK, []string{"deploy", file}},
+		{exitConflict, []string{"deploy", other}},
+		{exitOK, []string{"deploy", file, "--check-runs", "--dry-run"}},
 		{exitOK, []string{"export", "failed", "--jq", ".run.id"}},
 		{exitConflict, []string{"deadline", "set", "failed", "+10m"}},
 		{exitNotFound, []string{"deadline", "set", "none", "+10m"}},

@@ -50,6 +50,11 @@ func (c *Control) Deploy(ctx context.Context, r definition.Reference, text []byt
 	return w, before == w.Definition, err
 }
 
+// DeployAll deploys documents of this process, with the external resources that they need, all of them or none.
+func (c *Control) DeployAll(ctx context.Context, all ...*swrun.Document) error {
+	return c.engine.Deploy(ctx, all...)
+}
+
 // CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing.
 func (c *Control) CheckRuns(ctx context.Context, d *swrun.Document) (api.Deployment, error) {
 	found, err := c.engine.CheckRuns(ctx, d)
