@@ -137,7 +137,7 @@ func (c *canaryCage) hosted() {
 // served asks a server for everything that it tells of the runs, by its own description.
 func (c *canaryCage) served() {
 	c.Helper()
-	c.given["serve"] = true
+	c.given["serve"], c.given["dev"] = true, true // which is the same
 	s := (&hosted{c.T, c.redis.URL()}).serve("--secrets", c.secrets, "--log-level", "debug")
 	_, text := c.ask(s, http.MethodGet, "/openapi.json")
 	var description struct {
