@@ -71,7 +71,7 @@ type Config struct {
 	Idle bool
 	// Has reports whether the owner has what an effect needs; nil for whatever it needs.
 	Has func(store.Need) bool
-	// Patience says for which activities a run stays in memory, for ParkAfter; nil for none.
+	// Patience says for which activities a run stays in memory, for a few times ParkAfter; nil for none.
 	Patience Patience
 	// Begins reports whether an effect of a task queue may begin now; nil for any. One that may has what it needs for that until nobody waits
 	// for it any more.

@@ -12,10 +12,13 @@ type Patience interface {
 	InVain(queue string)       // a run has lingered for one in vain
 }
 
+// lingerFor is how many times longer than a wait that stays in memory: when many activities wait for few workers, each takes longer.
+const lingerFor = 5
+
 // linger keeps the run in memory for a moment, since an activity of a queue is scheduled.
 func (x *Execution) linger(queue string) {
 	if x.Patience != nil && !x.draining && x.Patience.Lingers(queue) {
-		x.lingerUntil = x.Clock().Add(x.ParkAfter)
+		x.lingerUntil = x.Clock().Add(lingerFor * x.ParkAfter)
 	}
 }
 

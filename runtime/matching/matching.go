@@ -5,6 +5,7 @@ package matching
 import (
 	"context"
 	crypto "crypto/rand"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -296,6 +297,13 @@ func (m *Matcher) forget(of attempt) (is *store.Activity) {
 	is = m.taken[of]
 	delete(m.taken, of)
 	return is
+}
+
+// forgetActivity forgets all attempts at an activity: the store is asked about its next report.
+func (m *Matcher) forgetActivity(id store.ActivityID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.taken, func(of attempt, _ *store.Activity) bool { return of.ActivityID == id })
 }
 
 // due says when to look at an activity that has changed.

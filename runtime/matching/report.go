@@ -147,6 +147,7 @@ func (m *Matcher) end(ctx context.Context, of attempt, op activity.Operation) er
 	refused, err := m.change(ctx, of, op)
 	if err := superseded(id, refused, err); err != nil {
 		if store.RefusedAs(refused) != "" {
+			m.forgetActivity(id) // what is reported next must not overtake the note
 			return errors.Join(err, m.note(ctx, id))
 		}
 		return err
