@@ -1,7 +1,10 @@
 package swrun
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
@@ -9,9 +12,12 @@ import (
 )
 
 // Deploy stores documents, with the resources that they need, under their namespaces, names and versions, so that they can be
-// started by name. If one of them is faulty (dsl.Diagnostics), none is stored. A *DeployedError says that another document is stored
+// started by name. If one of them is faulty (dsl.Diagnostics), or two are called the same (*DuplicateError), none is stored. A *DeployedError says that another document is stored
 // under the same three.
 func (e *Engine) Deploy(ctx context.Context, all ...*Document) error {
+	if err := Distinct(all...); err != nil {
+		return err
+	}
 	var made []definition.Definition
 	for _, d := range all {
 		one, err := d.definition(e.env)
@@ -25,10 +31,10 @@ func (e *Engine) Deploy(ctx context.Context, all ...*Document) error {
 
 // CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing: which there are of other versions,
 // and which of them could migrate to it (Run.Migrate). A *DeployedError says that another document has its name and version.
-func (e *Engine) CheckRuns(ctx context.Context, d *Document) (client.InFlight, error) {
+func (e *Engine) CheckRuns(ctx context.Context, d *Document) (client.RunsCheck, error) {
 	made, err := d.definition(e.env)
 	if err != nil {
-		return client.InFlight{}, err
+		return client.RunsCheck{}, err
 	}
 	found, err := e.client.CheckRuns(ctx, made, nil)
 	if store.RefusedAs(err) == store.Conflict {
@@ -48,6 +54,32 @@ func (e *Engine) deploy(ctx context.Context, all []definition.Definition) error 
 		}
 	}
 	return nil
+}
+
+// Distinct returns a *DuplicateError if two different ones of the documents have one namespace, name and version.
+func Distinct(all ...*Document) error {
+	known := map[string]*Document{}
+	for _, d := range all {
+		if !d.isRead() {
+			continue
+		}
+		other := known[d.String()]
+		if other != nil && !bytes.Equal(other.Text, d.Text) {
+			return &DuplicateError{d.String(), [2]string{other.File, d.File}}
+		}
+		known[d.String()] = d
+	}
+	return nil
+}
+
+// DuplicateError says that two different documents have one namespace, name and version.
+type DuplicateError struct {
+	Workflow string    // namespace/name:version
+	Files    [2]string // empty for a text that was not read from a file
+}
+
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("%s and %s are different documents, and both are %s", cmp.Or(e.Files[0], "one"), cmp.Or(e.Files[1], "another"), e.Workflow)
 }
 
 // DeployedError says that another document is deployed under a name and version.

@@ -1,6 +1,7 @@
 package swrun
 
 import (
+	"crypto/sha256"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,8 @@ import (
 )
 
 // Documents finds the workflows that run.workflow tasks name: first among the documents that it was made of, then among the files in
-// the folder of the first of them. It must not be used by several goroutines at once.
+// the folder of the first of them. Where two different ones of these, or of those, have one namespace, name and version, neither is
+// chosen. It must not be used by several goroutines at once.
 type Documents struct {
 	// Hint ends the error about a workflow that is not found: it says what to do.
 	Hint string
@@ -26,6 +28,8 @@ type Documents struct {
 type titled struct {
 	definition.Reference
 	file     string
+	given    bool // and not found in the folder
+	sum      [sha256.Size]byte
 	document *Document // nil until it is read
 	program  *interpreter.Program
 	fault    *errors.Error
@@ -40,7 +44,7 @@ func NewDocuments(all ...*Document) *Documents {
 	}
 	for _, one := range all {
 		doc := one.Workflow.Document
-		d.known = append(d.known, &titled{Reference: definition.Reference{Namespace: doc.Namespace, Name: doc.Name, Version: doc.Version}, file: one.File, document: one})
+		d.known = append(d.known, &titled{Reference: definition.Reference{Namespace: doc.Namespace, Name: doc.Name, Version: doc.Version}, file: one.File, given: true, sum: sha256.Sum256(one.Text), document: one})
 	}
 	return d
 }
@@ -48,7 +52,7 @@ func NewDocuments(all ...*Document) *Documents {
 // Workflow returns the workflow that a reference means, or nil if there is none.
 func (d *Documents) Workflow(r definition.Reference) *dsl.Workflow {
 	found := d.find(r)
-	if found == nil || found.read() != nil {
+	if found == nil || d.duplicate(found) != nil || found.read() != nil {
 		return nil
 	}
 	return found.document.Workflow
@@ -62,6 +66,16 @@ func (d *Documents) find(r definition.Reference) *titled {
 		found = d.choose(r)
 	}
 	return found
+}
+
+// duplicate returns a *DuplicateError if another document is called the same. Those that were given go before those in the folder.
+func (d *Documents) duplicate(found *titled) error {
+	for _, t := range d.known {
+		if t.Reference == found.Reference && t.given == found.given && t.sum != found.sum {
+			return &DuplicateError{found.String(), [2]string{found.file, t.file}}
+		}
+	}
+	return nil
 }
 
 // choose returns the document with an exact version, or the latest: the highest release, or the highest pre-release if
@@ -89,6 +103,9 @@ func (d *Documents) program(e *environment) func(namespace, name, version string
 		t := d.find(r)
 		if t == nil {
 			return nil, errors.Configurationf("there is no workflow %s among the documents beside this one%s%s", r, d.versions(r), d.Hint)
+		}
+		if err := d.duplicate(t); err != nil {
+			return nil, errors.Configurationf("%s", err)
 		}
 		if t.program == nil && t.fault == nil {
 			t.program, t.fault = t.compile(e)
@@ -146,6 +163,9 @@ func (d *Documents) definitions(of *Document, e *environment) (all []definition.
 				continue
 			}
 			seen[t] = true
+			if err := d.duplicate(t); err != nil {
+				return nil, err
+			}
 			if _, fault := t.compile(e); fault != nil {
 				return nil, errors.New(fault.Detail)
 			}
@@ -177,7 +197,7 @@ func (d *Documents) readFolder() {
 			continue
 		}
 		if title, ok := titleOf(file); ok {
-			d.known = append(d.known, &titled{Reference: title, file: file})
+			d.known = append(d.known, title)
 		}
 	}
 }
@@ -188,14 +208,15 @@ func isDocument(file string) bool {
 }
 
 // titleOf reads no more of a file than what the document in it calls itself. Pipes and devices, which may never end, are not read.
-func titleOf(file string) (title definition.Reference, ok bool) {
+func titleOf(file string) (title *titled, ok bool) {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {
-		return title, false
+		return nil, false
 	}
 	text, err := readDocument(file)
 	if err != nil {
-		return title, false
+		return nil, false
 	}
-	return definition.Title(text)
+	r, ok := definition.Title(text)
+	return &titled{Reference: r, file: file, sum: sha256.Sum256(text)}, ok
 }

@@ -195,6 +195,7 @@ func (e *Engine) StartDocument(ctx context.Context, d *Document, input any, o St
 	if err != nil {
 		return nil, err
 	}
+	o.Reserved = o.Reserved && !e.store.local // otherwise nobody else is there
 	made, err := d.definition(e.env)
 	if err != nil {
 		return nil, err

@@ -264,6 +264,17 @@ do:
 	// demo/hello:1.0.0
 }
 
+// A namespace, a name and a version stand for one document. Deploy refuses two, too.
+func ExampleDistinct() {
+	one, _ := swrun.Parse("one.yaml", []byte(hello))
+	two, _ := swrun.Parse("two.yaml", append([]byte(hello), "# edited\n"...))
+	fmt.Println(swrun.Distinct(one, one))
+	fmt.Println(swrun.Distinct(one, two))
+	// Output:
+	// <nil>
+	// one.yaml and two.yaml are different documents, and both are demo/hello:1.0.0
+}
+
 // What is wrong with a document for this program shows before it runs.
 func ExampleDocument_Check() {
 	document, _ := swrun.Parse("", []byte(`

@@ -63,7 +63,7 @@ func layers() map[string][]string {
 		"runtime/filter":       {"errors", "internal/duration", "internal/shorten", "internal/suggest", "interpreter", "runtime/definition", "runtime/execution", "runtime/store"},
 		"runtime/lease":        {"runtime/store"},
 		"runtime/presence":     {"runtime/store", "interpreter"},
-		"runtime/queue":        {"dsl", "errors", "internal/duration", "internal/shorten", "interpreter", "runtime/activity", "runtime/presence", "runtime/store"},
+		"runtime/queue":        {"dsl", "errors", "internal/duration", "internal/shorten", "interpreter", "limits", "runtime/activity", "runtime/presence", "runtime/store"},
 		"runtime/settings":     {"internal/duration", "internal/suggest", "runtime/store"},
 		"runtime/effect":       {"errors", "internal/shorten", "interpreter"},
 		"runtime/local":        {"errors", "limits", "interpreter", "runtime/activity", "runtime/effect", "runtime/execution", "runtime/store"},
@@ -81,19 +81,19 @@ func layers() map[string][]string {
 			"runtime/store", "runtime/definition", "runtime/execution", "runtime/local", "runtime/presence", "runtime/client", "runtime/matching", "runtime/queue", "runtime/worker",
 			"internal/jsonvalue", "internal/machine", "internal/shorten",
 		},
-		"internal/access":  {"errors", "internal/shorten", "internal/suggest", "runtime/store"},
-		"internal/tracing": {"errors", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
-		"internal/metrics": {".", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
-		"activity":         {"errors"},
-		"internal/control": {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store", "internal/faultreport"},
-		"internal/holder":  {"errors"},
-		"internal/remote":  {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/store"},
-		"server":           {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
-		"cmd/swrun":        {everything},
-		"examples/durable": {".", "interpreter", "runtime/store"},
-		"conformance":      nil, // tests and their package comment
-		"faults":           nil, // the same
-		"simulation":       nil, // the same
+		"internal/access":      {"errors", "internal/shorten", "internal/suggest", "runtime/store"},
+		"internal/tracing":     {"errors", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
+		"internal/metrics":     {".", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
+		"activity":             {"errors"},
+		"internal/control":     {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store", "internal/faultreport"},
+		"internal/storesocket": {"errors"},
+		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/store"},
+		"server":               {".", "dsl", "errors", "internal/access", "internal/api", "internal/control", "internal/doctor", "internal/jsonvalue", "internal/metrics", "internal/shorten", "interpreter", "limits", "runtime/client", "runtime/definition", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store"},
+		"cmd/swrun":            {everything},
+		"examples/durable":     {".", "interpreter", "runtime/store"},
+		"conformance":          nil, // tests and their package comment
+		"faults":               nil, // the same
+		"simulation":           nil, // the same
 	}
 }
 

@@ -35,7 +35,7 @@ func networkControl(policy string) (func(network, address string, c syscall.RawC
 		}
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, &OptionError{"Network", fmt.Sprintf("%q is none of any, public and deny, and no prefix such as 10.0.0.0/8", text)}
+			return nil, &OptionError{"Network", fmt.Sprintf("%q must be any, public or deny, or a prefix such as 10.0.0.0/8", text)}
 		}
 		if prefix.Addr().Is4() {
 			v4 = append(v4, prefix)

@@ -1,6 +1,8 @@
 package swrun_test
 
 import (
+	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +28,9 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("only %d commands with their output", len(consoles))
 	}
 	for _, c := range consoles {
+		if strings.HasSuffix(c[1], "&") {
+			continue // TestReadmeServer
+		}
 		if diff := cmp.Diff(c[2], shell(strings.ReplaceAll(c[1], "swrun ", binary+" "))); diff != "" {
 			t.Errorf("%s (-README +got):\n%s", c[1], diff)
 		}
@@ -94,6 +99,51 @@ func TestReadmeCommands(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReadmeServer runs the session with a server that the README shows.
+func TestReadmeServer(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "swrun")
+	if out, err := exec.Command("go", "build", "-o", binary, "./cmd/swrun").CombinedOutput(); err != nil {
+		t.Fatalf("%s\n%s", err, out)
+	}
+	session := regexp.MustCompile("(?s)```console\n\\$ swrun (serve [^\n]*) &\n(.*?)```").FindStringSubmatch(mustReadFile(t, "README.md"))
+	if session == nil {
+		t.Fatal("the README starts no server")
+	}
+	t.Setenv("SWRUN_STORE", "file:"+filepath.Join(t.TempDir(), "runs.db"))
+	serve := exec.CommandContext(t.Context(), binary, append(strings.Fields(session[1]), "--listen", "127.0.0.1:0")...)
+	told, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inBackground(t, serve)()
+	address := listening(told)
+	if address == "" {
+		t.Fatal("the server does not say where it listens")
+	}
+	go io.Copy(io.Discard, told) // until the server has ended
+	commands := regexp.MustCompile(`(?m)^\$ (.*)\n((?:[^$].*\n)*)`).FindAllStringSubmatch(session[2], -1)
+	if len(commands) < 3 {
+		t.Errorf("only %d commands", len(commands))
+	}
+	for _, c := range commands {
+		line := strings.NewReplacer("localhost:7474", address, "swrun ", binary+" ").Replace(c[1])
+		if diff := cmp.Diff(c[2], shell(line)); diff != "" {
+			t.Errorf("%s (-README +got):\n%s", c[1], diff)
+		}
+	}
+}
+
+// listening returns the address that a server says on standard error.
+func listening(told io.Reader) string {
+	lines := bufio.NewScanner(told)
+	for lines.Scan() {
+		if address, ok := strings.CutPrefix(lines.Text(), "listening on http://"); ok {
+			return address
+		}
+	}
+	return ""
 }
 
 // inBackground starts a command, and returns what ends it and waits for it.

@@ -16,6 +16,7 @@ import (
 type api struct {
 	client      *http.Client
 	base, token string
+	now         func() time.Time
 }
 
 type pollRequest struct {
@@ -89,7 +90,7 @@ func (a *api) poll(ctx context.Context, p pollRequest) (all []*Task, err error) 
 		return nil, err
 	}
 	for _, t := range answer.Activities {
-		all = append(all, t.task(time.Now()))
+		all = append(all, t.task(a.now()))
 	}
 	return all, nil
 }

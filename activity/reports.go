@@ -70,12 +70,12 @@ func failure(token string, err error) failed {
 	return failed{Token: token, Type: e.Type, Title: e.Title, Detail: e.Detail, Status: e.Status, NonRetryable: e.NonRetryable}
 }
 
-// sendAgain is send, repeated until there is an answer that counts, or it is too late.
+// sendAgain is send, repeated until there is an answer that counts, it is too late, or ctx ends.
 func (r *reports) sendAgain(ctx context.Context, one *report, until time.Time) error {
 	for failures := 1; ; failures++ {
 		err := r.send(ctx, one)
 		var refused *APIError
-		if err == nil || errors.As(err, &refused) && !refused.passes() || time.Now().After(until) {
+		if err == nil || errors.As(err, &refused) && !refused.passes() || r.api.now().After(until) || ctx.Err() != nil {
 			return err
 		}
 		pause(ctx, failures)

@@ -80,10 +80,10 @@ func (t *Task) context(ctx context.Context) (context.Context, context.CancelCaus
 	return ctx, func(cause error) { stop(cause); release() }
 }
 
-// reportUntil returns until when it makes sense to report.
-func (t *Task) reportUntil() time.Time {
+// reportUntil returns until when it makes sense to report what has ended now.
+func (t *Task) reportUntil(now time.Time) time.Time {
 	if t.Deadline.IsZero() {
-		return time.Now().Add(reportFor)
+		return now.Add(reportFor)
 	}
 	return t.Deadline
 }

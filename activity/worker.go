@@ -32,15 +32,16 @@ import (
 
 // Config says where a worker polls, and how much it performs. Server is required.
 type Config struct {
-	Server      string        // URL of the server
-	Token       string        // for a server that asks for one
-	Queues      []string      // default the queue "default"
-	Namespace   string        // only activities of runs of this namespace; default all
-	Concurrency int           // activities performed at a time; default 10
-	Name        string        // of the worker, for people; default the host and the process
-	Drain       time.Duration // how long functions may go on when Run is stopped; default 30s
-	Client      *http.Client  // default one that keeps its connections
-	Log         *slog.Logger  // default discards
+	Server      string           // URL of the server
+	Token       string           // for a server that asks for one
+	Queues      []string         // default the queue "default"
+	Namespace   string           // only activities of runs of this namespace; default all
+	Concurrency int              // activities performed at a time; default 10
+	Name        string           // of the worker, for people; default the host and the process
+	Drain       time.Duration    // how long functions may go on when Run is stopped; default 30s
+	Client      *http.Client     // default one that keeps its connections
+	Log         *slog.Logger     // default discards
+	Now         func() time.Time // default time.Now; only differences of it count
 }
 
 // Func performs an activity. What it returns is the result, of any Go type that encoding/json would write. An *Error says how the
@@ -78,7 +79,7 @@ func New(c Config) (*Worker, error) {
 		return nil, &ConfigError{"Drain", fmt.Sprintf("must not be negative, got %s", c.Drain)}
 	}
 	c = c.withDefaults()
-	calls := &api{client: c.Client, base: strings.TrimSuffix(c.Server, "/") + "/v1/activities/", token: c.Token}
+	calls := &api{client: c.Client, base: strings.TrimSuffix(c.Server, "/") + "/v1/activities/", token: c.Token, now: c.Now}
 	return &Worker{c: c, api: calls, reports: &reports{api: calls}, funcs: map[string]Func{}, slots: make(chan struct{}, c.Concurrency)}, nil
 }
 
@@ -100,6 +101,9 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	return c
 }
 
@@ -107,12 +111,15 @@ func (c Config) withDefaults() Config {
 func (w *Worker) Register(kind string, f Func) { w.funcs[kind] = f }
 
 // Run performs activities until ctx ends. Then it takes no more, gives back what it has not begun, and waits until the functions have
-// returned or Drain is over, which ends their contexts. What goes wrong on the way to the server is logged and tried again. The error is
-// one of the server that does not pass: an *APIError, such as that of a token that does not count.
+// returned and their ends are reported, or Drain is over: that ends the contexts of the functions, and soon after the reports that have not
+// arrived. What goes wrong on the way to the server is logged and tried again. The error is one of the server that does not pass: an
+// *APIError, such as that of a token that does not count.
 func (w *Worker) Run(ctx context.Context) error {
-	working, end := context.WithCancel(context.WithoutCancel(ctx))
+	reporting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	performing, end := context.WithCancel(reporting)
 	defer end()
-	err := w.poll(ctx, working)
+	err := w.poll(ctx, performing, reporting)
 	done := make(chan struct{})
 	go func() { w.work.Wait(); close(done) }()
 	drain := time.NewTimer(w.c.Drain)
@@ -121,13 +128,18 @@ func (w *Worker) Run(ctx context.Context) error {
 	case <-done:
 	case <-drain.C:
 		end()
+		last := time.AfterFunc(lastReports, giveUp)
+		defer last.Stop()
 		<-done
 	}
 	return err
 }
 
+// lastReports is how long reports are tried once Drain is over.
+const lastReports = time.Second
+
 // poll takes activities and has them performed, until ctx ends.
-func (w *Worker) poll(ctx, working context.Context) error {
+func (w *Worker) poll(ctx, performing, reporting context.Context) error {
 	for failures := 0; ; {
 		free, ok := w.free(ctx)
 		if !ok {
@@ -138,7 +150,7 @@ func (w *Worker) poll(ctx, working context.Context) error {
 		var refused *APIError
 		switch {
 		case ctx.Err() != nil:
-			w.returnAll(working, tasks)
+			w.returnAll(reporting, tasks)
 			return nil
 		case errors.As(err, &refused) && !refused.passes():
 			return err
@@ -150,7 +162,7 @@ func (w *Worker) poll(ctx, working context.Context) error {
 			failures = 0
 		}
 		for _, t := range tasks {
-			w.work.Go(func() { w.perform(working, t) })
+			w.work.Go(func() { w.perform(performing, reporting, t) })
 		}
 	}
 }
@@ -205,8 +217,11 @@ func (w *Worker) release(slots int) {
 	}
 }
 
-// returnAll gives back what is not performed, so that others may take it at once.
+// returnAll gives back what is not performed, so that others may take it at once. What is not given back in time, others take when its
+// deadline has passed.
 func (w *Worker) returnAll(ctx context.Context, tasks []*Task) {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
 	for _, t := range tasks {
 		if err := w.api.post(ctx, "return", returned{t.token}, nil); err != nil {
 			w.c.Log.Warn("an activity could not be given back", "type", t.Type, "run", t.Run.String(), "error", err)
@@ -216,16 +231,16 @@ func (w *Worker) returnAll(ctx context.Context, tasks []*Task) {
 }
 
 // perform performs one activity, and reports how that went.
-func (w *Worker) perform(ctx context.Context, t *Task) {
+func (w *Worker) perform(performing, reporting context.Context, t *Task) {
 	defer w.release(1)
-	ctx, stop := t.context(ctx)
+	ctx, stop := t.context(performing)
 	defer stop(nil)
 	t.worker, t.stop = w, stop
 	result, err := w.call(ctx, t)
 	if superseded(context.Cause(ctx)) {
 		return // it would be refused
 	}
-	err = w.reports.sendAgain(context.WithoutCancel(ctx), newReport(t.token, result, err), t.reportUntil())
+	err = w.reports.sendAgain(reporting, newReport(t.token, result, err), t.reportUntil(w.c.Now()))
 	if err != nil {
 		w.c.Log.Warn("what an activity came to could not be reported", "type", t.Type, "run", t.Run.String(), "attempt", t.Attempt, "error", err)
 	}

@@ -203,6 +203,21 @@ func TestWorkerStops(t *testing.T) {
 	}
 }
 
+// TestWorkerStopsWithoutItsServer: a worker whose server is gone ends soon after Drain, however long its activities may take.
+func TestWorkerStopsWithoutItsServer(t *testing.T) {
+	d := mustServe(t)
+	began := make(chan struct{})
+	stop := d.work(t, activity.Config{Drain: time.Millisecond}, "x", func(ctx context.Context, _ *activity.Task) (any, error) {
+		close(began)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	d.start(t, `do: [{a: {call: 'activity:1.0.0@default', with: {type: x, timeouts: {startToClose: PT1H}}}}]`)
+	<-began
+	d.broken.Store(1 << 40)
+	stop()
+}
+
 // TestWorkerConfig: what cannot be is refused, by New or by the server.
 func TestWorkerConfig(t *testing.T) {
 	for _, c := range []activity.Config{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/runtime/kvstore"
@@ -79,7 +80,7 @@ func openFile(path string, wait time.Duration, readOnly bool) (db *bbolt.DB, fil
 			return file, err
 		},
 	})
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, berrors.ErrTimeout) {
 		who, _ := os.ReadFile(ownerOf(path)) // only for the message
 		err = &HeldError{Path: path, By: string(bytes.TrimSpace(who))}
 	}

@@ -38,15 +38,26 @@ type driver struct {
 
 // caseRun is one run of a case.
 type caseRun struct {
-	program *interpreter.Program
-	state   *interpreter.State
-	again   bool
-	parent  *effectInFlight // what waits for it
-	waiting map[interpreter.EffectID]*store.Activity
+	programs []*interpreter.Program // of its definitions, the one that it has last
+	state    *interpreter.State
+	again    bool
+	parent   *effectInFlight // what waits for it
+	waiting  map[interpreter.EffectID]*store.Activity
 
 	steps   []step
 	records []interpreter.HistoryEvent
 	history []interpreter.HistoryStep
+}
+
+func (i *caseRun) program() *interpreter.Program { return i.programs[len(i.programs)-1] }
+
+// step steps the run, and goes on with another program if it has migrated.
+func (i *caseRun) step(ev interpreter.Event, now time.Time) interpreter.Result {
+	result := interpreter.Step(i.program(), i.state, ev, now)
+	if f, ok := ev.(interpreter.Finished); ok && result.Migrated() {
+		i.programs = append(i.programs, f.Successor.Program)
+	}
+	return result
 }
 
 // step is one call of interpreter.Step and what it left.
@@ -132,7 +143,7 @@ func (d *driver) advance() {
 func (d *driver) nudgeAll() {
 	for _, i := range d.live {
 		if !i.again {
-			result := interpreter.Step(i.program, i.state, interpreter.Due{}, d.now)
+			result := interpreter.Step(i.program(), i.state, interpreter.Due{}, d.now)
 			if len(result.History) > 0 || len(result.Effects) > 0 || len(result.Cancels) > 0 || result.Again {
 				d.t.Errorf("a needless wake-up at %s has consequences: %+v", d.now, result)
 			}
@@ -167,7 +178,7 @@ func (d *driver) ends(f effectInFlight) bool {
 }
 
 func (d *driver) start(p *interpreter.Program, id string, parent *effectInFlight) *caseRun {
-	i := &caseRun{program: p, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent}
+	i := &caseRun{programs: []*interpreter.Program{p}, state: interpreter.NewState(p.Workflow.Document.Namespace, id), parent: parent}
 	d.live, d.all = append(d.live, i), append(d.all, i)
 	return i
 }
@@ -188,7 +199,7 @@ func (d *driver) step(i *caseRun, ev interpreter.Event) {
 
 func (d *driver) take(i *caseRun, ev interpreter.Event) {
 	d.t.Helper()
-	result := interpreter.Step(i.program, i.state, ev, d.now)
+	result := i.step(ev, d.now)
 	i.again = result.Again
 	i.records = append(i.records, result.History...)
 	i.steps = append(i.steps, step{ev, d.now, mustJSON(d.t, i.state)})
@@ -196,7 +207,7 @@ func (d *driver) take(i *caseRun, ev interpreter.Event) {
 		d.keep(i, interpreter.NewHistoryStep(ev, d.now, result), result.Withheld)
 	}
 	if d.between != nil {
-		i.state = d.between(i.program, i.state)
+		i.state = d.between(i.program(), i.state)
 	}
 	for _, id := range result.Cancels {
 		d.drop(i, id)
@@ -266,8 +277,11 @@ func (d *driver) perform(f effectInFlight) {
 	case interpreter.RouteActivity:
 		d.schedule(f)
 		return
+	case interpreter.RouteDefinition:
+		d.findDefinition(f)
+		return
 	}
-	result, err := f.run.program.Performer(f.effect.Kind)(context.Background(), f.effect.Request)
+	result, err := f.run.program().Performer(f.effect.Kind)(context.Background(), f.effect.Request)
 	fault := errors.AsError(err)
 	if err != nil && fault == nil {
 		d.t.Fatal(err)
@@ -278,6 +292,24 @@ func (d *driver) perform(f effectInFlight) {
 	if !f.effect.Detached {
 		d.step(f.run, interpreter.Finished{Effect: f.effect.ID, Result: result, Error: fault})
 	}
+}
+
+// findDefinition tells a run the definition of its next run.
+func (d *driver) findDefinition(f effectInFlight) {
+	d.t.Helper()
+	request, err := interpreter.ReadDefinitionRequest(f.effect.Request.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ev := interpreter.Finished{Effect: f.effect.ID}
+	document := f.run.program().Workflow.Document
+	p, unknown := d.c.workflows(d.outside)(document.Namespace, document.Name, request.Version)
+	if ev.Error = unknown; unknown == nil {
+		ev.Successor = &interpreter.Successor{
+			From: interpreter.Version{Workflow: document.String()}, Of: interpreter.Version{Workflow: p.Workflow.Document.String()}, Program: p,
+		}
+	}
+	d.step(f.run, ev)
 }
 
 // schedule has an activity wait for a worker, who never comes.

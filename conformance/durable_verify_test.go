@@ -97,7 +97,14 @@ func (d *durable) verifyInstance(i store.Instance) {
 		d.t.Errorf("%s: %d ends, %d records and %d entries; the store counts %+v", i, ends, seq, len(entries), l.Lifecycle)
 	}
 	program := d.program(info.Definition)
-	folded, err := interpreter.Replay(interpreter.Past{Program: program, New: info.NewState(i), Start: info.Start(program, l.Lifecycle), Steps: entries})
+	first := d.program(info.First().Definition)
+	past := interpreter.Past{Program: first, New: info.NewState(i), Start: info.Start(first, l.Lifecycle), Steps: entries}
+	for _, e := range entries {
+		if m, migrated := e.Migration(); migrated {
+			past.Migrated = append(past.Migrated, d.program(m.Of.Definition))
+		}
+	}
+	folded, err := interpreter.Replay(past)
 	d.must(err)
 	stored, err := interpreter.Restore(program, info.NewState(i), info.Input.V, l.State)
 	d.must(err)

@@ -173,7 +173,7 @@ func verifyFolded(t *testing.T, c testCase) {
 		compareRecords(t, "stored history", i, &caseRun{records: records})
 		s := interpreter.NewState(i.state.Namespace, i.state.ID)
 		start := i.steps[0].event.(interpreter.Start)
-		folded, err := interpreter.Replay(interpreter.Past{Program: i.program, New: s, Start: start, Steps: entries})
+		folded, err := interpreter.Replay(interpreter.Past{Program: i.programs[0], Migrated: i.programs[1:], New: s, Start: start, Steps: entries})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,12 +206,11 @@ func mustStoreEntry(t *testing.T, e interpreter.HistoryStep) interpreter.History
 // verifyReplayed gives the events of a run to a new state: no effect is performed.
 func verifyReplayed(t *testing.T, want *caseRun) {
 	t.Helper()
-	s := interpreter.NewState(want.program.Workflow.Document.Namespace, want.state.ID)
-	got := &caseRun{}
+	got := &caseRun{programs: want.programs[:1], state: interpreter.NewState(want.state.Namespace, want.state.ID)}
 	for _, recorded := range want.steps {
-		result := interpreter.Step(want.program, s, recorded.event, recorded.now)
+		result := got.step(recorded.event, recorded.now)
 		got.records = append(got.records, result.History...)
-		got.steps = append(got.steps, step{recorded.event, recorded.now, mustJSON(t, s)})
+		got.steps = append(got.steps, step{recorded.event, recorded.now, mustJSON(t, got.state)})
 	}
 	compareInstances(t, "replayed", want, got)
 }

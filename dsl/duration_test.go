@@ -9,8 +9,6 @@ import (
 	"github.com/swrun/swrun/dsl"
 )
 
-func split(s string) []string { return strings.Fields(s) }
-
 // TestParseDuration reads ISO 8601 as the DSL's pattern allows it.
 func TestParseDuration(t *testing.T) {
 	const day = 24 * time.Hour

@@ -2,5 +2,5 @@
 
 package dsl_test
 
-// everyNth makes the comparison with the schema take all mutations.
+// everyNth makes tests that go through many documents take all of them.
 const everyNth = 1

@@ -39,6 +39,17 @@ func (o *object) version(name string) string {
 	return version
 }
 
+// Latest is the version that stands for the highest version.
+const Latest = "latest"
+
+// versionOrLatest decodes a semantic version, or latest.
+func (o *object) versionOrLatest(name string) string {
+	if n := o.value(name); n != nil && n.Value == Latest {
+		return o.text(name)
+	}
+	return o.version(name)
+}
+
 func isVersion(text string) bool {
 	_, err := semver.StrictNewVersion(text)
 	return err == nil

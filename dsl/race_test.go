@@ -2,5 +2,5 @@
 
 package dsl_test
 
-// everyNth makes the comparison with the schema take one mutation out of ten: the race detector makes the schema slow.
+// everyNth makes tests that go through many documents, one after the other, take one of ten: the race detector makes them slow.
 const everyNth = 10

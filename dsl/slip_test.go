@@ -19,7 +19,10 @@ func TestOneSlipIsOneDiagnostic(t *testing.T) {
 	}
 	w, _ := dsl.Parse("everything.yaml", text)
 	reported := 0
-	for _, at := range keysOf(w.Source.Data(""), "") {
+	for n, at := range keysOf(w.Source.Data(""), "") {
+		if n%everyNth != 0 {
+			continue
+		}
 		r := w.Source.Key(at)
 		key := string(text[r.Start.Offset:r.End.Offset])
 		for _, slip := range []string{key[:len(key)-1], key + "x", key[:len(key)/2] + "q" + key[len(key)/2:]} {
@@ -33,7 +36,7 @@ func TestOneSlipIsOneDiagnostic(t *testing.T) {
 			reported += min(len(found), 1)
 		}
 	}
-	if reported < 1000 {
+	if reported < 1000/everyNth {
 		t.Errorf("only %d slips were reported", reported)
 	}
 }

@@ -50,6 +50,8 @@ type Traits struct {
 	Branches bool
 	// Function is the name of a function that it runs.
 	Function string
+	// NextVersion is the version of the workflow as which it continues; empty for none, or the same.
+	NextVersion string
 	// Instant: it neither waits nor decides where the flow goes on.
 	Instant bool
 	// Unbounded: it may take as long as the other side wants.

@@ -9,4 +9,6 @@ const (
 	longest = 20 * time.Second // long enough for a slow machine; longer is a hang
 	largest = 256 << 20
 	words   = "2000" // of an ordinary text
+	// everyNth has all programs evaluated that need much time.
+	everyNth = 1
 )

@@ -95,6 +95,15 @@ func (m *machine) attemptFailed(ev AttemptFailed) {
 	f.changed()
 }
 
+// reportedLate notes where the task stands, unless it has ended.
+func (m *machine) reportedLate(ev ReportedLate) {
+	late := HistoryEvent{Type: ResultLate, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker}
+	if f := m.s.taskAwaiting(ev.Effect); f != nil {
+		late = f.event(late)
+	}
+	m.record(late)
+}
+
 // attemptOf returns the attempt that an event of history is about.
 func attemptOf(e HistoryEvent) Attempt {
 	return Attempt{Number: e.Attempt, Worker: e.Worker, Timeout: e.Timeout}

@@ -1,11 +1,15 @@
 package interpreter
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/limits"
+	"github.com/swrun/swrun/redact"
 )
 
 // An execution has one run, or several that follow one another: by a task that continues as new, or because the history of a
@@ -13,6 +17,39 @@ import (
 
 // ContinueAsNew ends the run, and begins the next one of the execution with an input.
 func ContinueAsNew(input any) Next { return Next{kind: nextContinue, value: input} }
+
+// DefinitionRequest is the request of an effect of RouteDefinition: which definition a version of the run's own workflow has.
+type DefinitionRequest struct {
+	Version string `json:"version"` // a semantic version or "latest"
+}
+
+// ReadDefinitionRequest decodes the body of such a request.
+func ReadDefinitionRequest(body json.RawMessage) (DefinitionRequest, *errors.Error) {
+	var r DefinitionRequest
+	if err := json.Unmarshal(body, &r); err != nil {
+		return r, errors.Runtimef("the request for a definition cannot be decoded: %s", err)
+	}
+	return r, nil
+}
+
+// Successor is the definition that the next run of an execution has.
+type Successor struct {
+	From, Of Version  // what this run has, and the next one
+	Program  *Program // of the next one
+}
+
+// findSuccessor takes in the definition that a task has asked for.
+func (m *machine) findSuccessor(f *taskFrame, ev *Finished) {
+	if f.node.kind.Route != RouteDefinition || ev.Error != nil {
+		return
+	}
+	if m.successor = ev.Successor; m.successor == nil || m.successor.Program == nil {
+		ev.Error = errors.Configurationf("the definition of the next run is not known")
+		return
+	}
+	m.result.Withheld = true // whatever comes of it: the history does not hold the program
+	ev.Result = map[string]any{"workflow": m.successor.Of.Workflow, "definition": m.successor.Of.Definition}
+}
 
 // RollOver begins the next run of the execution where this one stands, because its history has become long. Nothing is started again.
 type RollOver struct{}
@@ -35,10 +72,15 @@ func (m *machine) continueAsNew(f *taskFrame, input any) {
 		m.fail(f, err)
 		return
 	}
+	if err := m.checkHandover(input); err != nil {
+		m.fail(f, err)
+		return
+	}
 	m.cancelChildren(f)
 	m.record(f.event(HistoryEvent{Type: TaskCompleted}))
 	m.s.remove(f)
 	m.cancelAll()
+	input = m.handOver(input)
 	s := m.s
 	s.Input, s.Transformed, s.Context, s.contextChanged, s.Soft = input, nil, map[string]any{}, true, SoftDeadline{}
 	s.Unwaited++
@@ -47,6 +89,33 @@ func (m *machine) continueAsNew(f *taskFrame, input any) {
 	m.workflowValue, m.runtimeValue = nil, nil
 	m.record(HistoryEvent{Type: WorkflowStarted, Data: input, Deadlines: s.Deadlines})
 	m.enterWorkflow(input)
+}
+
+// checkHandover reports an input that holds a secret which the definition of the next run does not declare: it would get a reference.
+func (m *machine) checkHandover(input any) *errors.Error {
+	if m.successor == nil || m.s.redact == nil {
+		return nil
+	}
+	sealed, err := expr.Encode(m.s.redact.Seal(input))
+	if err != nil {
+		return errors.Runtimef("the input of the next run cannot be written: %s", err)
+	}
+	if name := redact.Undeclared(sealed, m.successor.Program.Workflow.Use.Secrets); name != "" {
+		return errors.Authorizationf("the input of the next run holds the secret %q, which %s does not declare in its use.secrets", name, m.successor.Of.Workflow)
+	}
+	return nil
+}
+
+// handOver goes on with the program of the next run, and returns its input as that program has it.
+func (m *machine) handOver(input any) any {
+	to := m.successor
+	if to == nil || to.From == to.Of {
+		return input
+	}
+	m.record(HistoryEvent{Type: WorkflowMigrated, Data: Migrate{From: to.From, Of: to.Of}.data("")})
+	input = m.s.redact.Seal(input)
+	m.p, m.s.redact = to.Program, to.Program.redactions()
+	return m.s.redact.Open(input)
 }
 
 // rollOver begins the next run where this one stands.

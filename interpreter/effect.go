@@ -19,6 +19,8 @@ const (
 	RoutePublish Route = "publish" // they are events, each of which goes out after those that were emitted before it
 	// RouteActivity: an outside worker does, which fetches it; the request is an ActivityRequest.
 	RouteActivity Route = "activity"
+	// RouteDefinition: they ask which definition a version of the workflow has; the request is a DefinitionRequest.
+	RouteDefinition Route = "definition"
 )
 
 // Effect is something that has to happen outside.
@@ -39,6 +41,7 @@ func (m *machine) effectFinished(ev Finished) {
 		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect}) // without the result, which may repeat a secret
 		return
 	}
+	m.findSuccessor(f, &ev)
 	if err := m.checkSize(limits.Data, ev.Result); err != nil {
 		ev.Result, ev.Error = nil, err
 	}
@@ -51,7 +54,10 @@ func (m *machine) effectFinished(ev Finished) {
 		r.Data, m.result.Withheld = nil, true
 	}
 	m.record(f.event(r))
-	f.Effect, m.s.Unwaited = nil, 0
+	f.Effect = nil
+	if f.node.kind.Route != RouteDefinition { // which is no waiting: a loop of runs would never end
+		m.s.Unwaited = 0
+	}
 	f.changed()
 	if ev.Error != nil {
 		err := ev.Error.At(f.pointer().Instance())

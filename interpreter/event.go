@@ -41,6 +41,8 @@ type Finished struct {
 	Error  *errors.Error // nil if it ended well
 	// Attempt is the last one of an activity; zero for other effects.
 	Attempt Attempt
+	// Successor is the definition that an effect of RouteDefinition has asked for; nil for other effects.
+	Successor *Successor
 }
 
 // Due says that time has passed, or that a step left work to do. It may come at any time, also too early.
@@ -175,7 +177,7 @@ func (m *machine) handle(ev Event) {
 	case AttemptFailed:
 		m.attemptFailed(ev)
 	case ReportedLate:
-		m.record(HistoryEvent{Type: ResultLate, Effect: ev.Effect, Attempt: ev.Attempt.Number, Worker: ev.Attempt.Worker})
+		m.reportedLate(ev)
 	case Suspend:
 		m.setSuspended(true, HistoryEvent{Type: WorkflowSuspended, Data: given(ev.Reason), Actor: ev.Actor})
 	case Resume:

@@ -1,12 +1,14 @@
 package interpreter
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/redact"
 )
 
 // Where what is in progress belongs in another version of the workflow.
@@ -89,7 +91,28 @@ func movesTo(to *Program, m *machine, pointers PointerMap) (map[FrameID]move, er
 		}
 		v.moves[f.common().ID] = to
 	}
-	return v.moves, nil
+	return v.moves, v.checkSecrets()
+}
+
+// checkSecrets reports a secret in the run's data that the other version does not declare: what is kept of it could not be made the secret
+// again.
+func (v *mover) checkSecrets() error {
+	if len(v.m.p.Workflow.Use.Secrets) == 0 {
+		return nil
+	}
+	stored, err := v.m.s.Snapshot()
+	if err != nil {
+		return err
+	}
+	declared := v.to.Workflow.Use.Secrets
+	name := cmp.Or(redact.Undeclared(stored.Head, declared), redact.Undeclared(stored.Context, declared))
+	for _, key := range slices.Sorted(maps.Keys(stored.Frames)) {
+		name = cmp.Or(name, redact.Undeclared(stored.Frames[key], declared))
+	}
+	if name != "" {
+		return fmt.Errorf("the data of the run holds the secret %q, which %s does not declare in its use.secrets", name, v.to.Workflow.Document.String())
+	}
+	return nil
 }
 
 // place returns where a frame belongs whose parent has a place.

@@ -17,6 +17,15 @@ const NeedProcesses = "processes"
 
 const needQueue, needCall, needScript, needSecret, needNetwork = "queue:", "call:", "script:", "secret:", "network:"
 
+// needReserved comes before all others in the order of texts: stores pass over what is reserved in one go.
+const needReserved = "by:"
+
+// NeedReserved is to work on a run for which the effect is reserved, as namespace/id.
+func NeedReserved(run string) string { return needReserved + run }
+
+// NeededReserved returns the run, as namespace/id, that a worker must work on; ok is false for another need. It is empty for any such run.
+func NeededReserved(need string) (run string, ok bool) { return strings.CutPrefix(need, needReserved) }
+
 // NeedQueue is to take the tasks of a queue; the default queue needs nothing.
 func NeedQueue(queue string) string { return needQueue + queue }
 

@@ -181,10 +181,14 @@ func (s *State) Retrying() bool {
 		case *listFrame:
 			return f.Repetition.Attempt > 0
 		case *taskFrame:
-			return !f.WakeAt.IsZero() && f.node != nil && isComposite(f)
+			return f.node != nil && (!f.WakeAt.IsZero() && isComposite(f) || f.retriesActivity())
 		}
 		return false
 	})
+}
+
+func (f *taskFrame) retriesActivity() bool {
+	return f.node.kind.Route == RouteActivity && f.Effect != nil && f.Effect.Attempt > 1
 }
 
 // TimeoutKind returns the kind of the deadline that has ended the run; empty if none of its own has.

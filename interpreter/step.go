@@ -26,6 +26,11 @@ type Result struct {
 	TasksStarted int
 }
 
+// Migrated reports whether the step has gone on with another program.
+func (r *Result) Migrated() bool {
+	return slices.ContainsFunc(r.History, func(e HistoryEvent) bool { return e.Type == WorkflowMigrated })
+}
+
 // stepLimit is how many tasks one step may start, so that a deadline or a cancel is noticed in a loop that never
 // waits, and the history of a step stays small.
 const stepLimit = 1000
@@ -97,6 +102,7 @@ type machine struct {
 	expired       *errors.Error  // the timeout error of the deadline that has passed, as it is being passed on
 	expiredKind   string         // of that deadline
 	migrated      bool           // the run goes on with another program
+	successor     *Successor     // of the run that is about to end; nil if the next one has the same definition
 }
 
 // limitReached reports whether the step may start no more tasks.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/swrun/swrun/errors"
 )
@@ -125,7 +127,7 @@ func fixed(n Name) Limit {
 	case Namespace:
 		return Limit{n, 63, bytes, "a namespace: the start is refused", true, errors.Limitf}
 	case Reason:
-		return Limit{n, 1024, bytes, "the reason of a cancel, terminate, suspend, resume, retry or `deadline set`: the command is refused", true, errors.Limitf}
+		return Limit{n, 1024, bytes, "the reason of a command to a run, or of a decision about a task queue: it is refused", true, errors.Limitf}
 	case Actor:
 		return Limit{n, 256, bytes, "the name of who gives a command: the command is refused", true, errors.Limitf}
 	case VirtualYears:
@@ -166,6 +168,21 @@ func (s Set) Check(n Name, value int) *errors.Error {
 		return nil
 	}
 	return exceeded(find(n), value, maximum)
+}
+
+// CheckText returns the error of text for people that is longer than its limit, or not text for one line; nil for any other. No text is
+// fine too.
+func (s Set) CheckText(n Name, text string) error {
+	if err := s.Check(n, len(text)); err != nil {
+		return err
+	}
+	if text != "" && strings.TrimSpace(text) == "" {
+		return errors.New("must not be blank")
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		return fmt.Errorf("must be text without control characters, got %q", text)
+	}
+	return nil
 }
 
 // Exceeded is the error of something that is larger than its limit, if its size is not known: its value is the

@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -191,6 +192,38 @@ func TestWhatDataHolds(t *testing.T) {
 		{map[string]any{"odd value, known": "x odd value, known"}, ""}, {map[string]any{"n": "odd value, known", "odd value": 1}, "secret"}} {
 		if got := s.FindSecret(c.data, public); got != c.want {
 			t.Errorf("%v holds %q", c.data, got)
+		}
+	}
+}
+
+// TestReferencesDoNotDependOnOtherSecrets: what one set has sealed, another one opens as the same secret or not at all.
+func TestReferencesDoNotDependOnOtherSecrets(t *testing.T) {
+	one := New(map[string]any{"odd name": "the value of one"}, true)
+	two := New(map[string]any{"a name": "the value of another one", "odd name": "the value of one", "plain": "something else"}, true)
+	none := New(map[string]any{"a name": "the value of another one"}, true)
+	sealed := one.Seal("see the value of one")
+	if two.Open(sealed) != "see the value of one" || none.Open(sealed) != sealed {
+		t.Errorf("%v: %v, %v", sealed, two.Open(sealed), none.Open(sealed))
+	}
+}
+
+func TestUndeclared(t *testing.T) {
+	s := New(map[string]any{"odd name": "the value of one", "db": map[string]any{"user": "somebody"}, "db2": "another value"}, true)
+	for _, c := range []struct {
+		data  string
+		names []string
+		want  string
+	}{
+		{"nothing", nil, ""}, {"‹redacted: db›", nil, ""}, {"the value of one", []string{"odd name"}, ""}, {"the value of one", []string{"db"}, "secret"},
+		{"somebody", []string{"db"}, ""}, {"somebody", []string{"d", "db2"}, "db.user"}, {"somebody, another value", []string{"db"}, "db2"},
+		{"c29tZWJvZHk=", []string{"db2"}, "db.user"}, {"somebody", []string{"", "db.user"}, ""},
+	} {
+		data, err := json.Marshal(s.Seal(c.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Undeclared(data, c.names); got != c.want {
+			t.Errorf("%s, declared %q: %q instead of %q", data, c.names, got, c.want)
 		}
 	}
 }

@@ -44,11 +44,8 @@ func New(secrets map[string]any, complete bool) *Set {
 		complete: complete, shown: map[string]string{}, refs: map[string]string{}, shortTexts: map[string]replacement{},
 		numbers: map[string]replacement{}, textOf: map[string]string{}, numberOf: map[string]any{},
 	}
-	for i, name := range slices.Sorted(maps.Keys(secrets)) {
-		label, path := name, name
-		if !isPlainName(label) {
-			label, path = "secret", "secret "+strconv.Itoa(i)
-		}
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		label, path := labels(name)
 		s.add(label, path, secrets[name])
 	}
 	s.finish()

@@ -256,9 +256,7 @@ func (b *batch) move(to *subject, of *store.Change) {
 	if of.From == nil {
 		b.do("ZADD", k.sets[at.Set], score(at), member(to.instance, at))
 		b.do("INDEX", k.index, to.instance.String())
-		if of.ChangesQuarantine() {
-			b.countQuarantined(to, &of.To)
-		}
+		b.count(to, of)
 		return
 	}
 	from := of.From.Place()
@@ -274,9 +272,7 @@ func (b *batch) move(to *subject, of *store.Change) {
 	if of.Ended {
 		b.check("CHANGED", k.leases, of.From.Owner)
 	}
-	if of.ChangesQuarantine() {
-		b.countQuarantined(to, &of.To)
-	}
+	b.count(to, of)
 	removed, added := of.NeedEntries(to.instance)
 	for _, entry := range removed {
 		b.do("ZREM", k.needs, entry)
@@ -284,6 +280,25 @@ func (b *batch) move(to *subject, of *store.Change) {
 	for _, entry := range added {
 		b.do("ZADD", k.needs, 0, entry)
 	}
+}
+
+// count counts what a change makes of a run.
+func (b *batch) count(to *subject, of *store.Change) {
+	if of.ChangesQuarantine() {
+		b.countQuarantined(to, &of.To)
+	}
+	if of.ChangesRetry() {
+		b.countRetry(to, of.To.Retry())
+	}
+}
+
+// countRetry counts a run among those of which a task is tried again if that is so, and takes it out of them otherwise.
+func (b *batch) countRetry(to *subject, r store.Retry) {
+	if r == store.NotRetried {
+		b.do("ZREM", to.keys.retrying, to.instance.String())
+		return
+	}
+	b.do("ZADD", to.keys.retrying, int(r), to.instance.String())
 }
 
 // countQuarantined counts a run among those that are quarantined if it is, and takes it out of them otherwise.

@@ -106,7 +106,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 	_, err = s.Start(ctx, store.Start{Instance: instance("h"), Invocation: []byte("{}")})
 	must(err)
 	needy := claim("h")
-	needy.Release, needy.Needs = true, store.NewNeeds([]store.Need{store.NewNeed("processes")})
+	needy.Release, needy.Retrying, needy.Needs = true, true, store.NewNeeds([]store.Need{store.NewNeed("processes")})
 	_, err = s.Commit(ctx, needy)
 	must(err)
 	b := claim("b")
@@ -247,6 +247,9 @@ func TestDriftIsRepaired(t *testing.T) {
 		}
 		if wrong := drift(t, s, 100); wrong != 0 {
 			t.Errorf("%d are still wrong after harm %d", wrong, n+1)
+		}
+		if counted, err := s.Statistics(t.Context(), 0); err != nil || counted.Repairs != int64(n+1) { // promises 121
+			t.Errorf("after harm %d, %d repairs are counted: %v", n+1, counted.Repairs, err)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 			p.ZRem(ctx, key, member)
 		}
 		if again {
-			p.ZAdd(ctx, to.keys.activities, redis.Z{Score: float64(store.Millis(now.Add(store.LostActivityAgain))), Member: member})
+			p.ZAdd(ctx, to.keys.activities, redis.Z{Score: float64(store.Millis(now.Add(store.LostActivityRecheck))), Member: member})
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (s *Store) needs(ctx context.Context, partition int, seq int64, n int, firs
 	for len(entries) > 0 && len(all) < n {
 		need, _ := store.ParseNeedEntry(entries[0])
 		all = append(all, need)
-		if entries, err = s.needEntries(ctx, partition, store.AfterNeedEntries(need), "+", 1); err != nil {
+		if entries, err = s.needEntries(ctx, partition, store.NextNeedEntry(need), "+", 1); err != nil {
 			return nil, err
 		}
 	}

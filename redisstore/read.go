@@ -259,7 +259,7 @@ func (s *Store) Payload(ctx context.Context, i store.Instance, ref string) ([]by
 func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics, error) {
 	k := &s.keys.partitions[partition]
 	sizes := map[store.Set]*redis.IntCmd{}
-	var outbox, quarantined *redis.IntCmd
+	var outbox, quarantined, retrying, backlog *redis.IntCmd
 	var meta *redis.SliceCmd
 	var times *redis.StringCmd
 	oldest := map[store.Set]*redis.ZSliceCmd{store.SetNew: nil, store.SetBegun: nil}
@@ -272,6 +272,8 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 		}
 		outbox, meta = p.XLen(ctx, k.outbox), p.HMGet(ctx, k.meta, "repairs", "losses")
 		quarantined, times = p.SCard(ctx, k.quarantined), p.Get(ctx, k.time)
+		waits := strconv.Itoa(int(store.RetryWaits))
+		retrying, backlog = p.ZCard(ctx, k.retrying), p.ZCount(ctx, k.retrying, waits, waits)
 	})
 	if err != nil {
 		return store.Statistics{}, fmt.Errorf("count partition %d: %w", partition, err)
@@ -286,6 +288,7 @@ func (s *Store) Statistics(ctx context.Context, partition int) (store.Statistics
 		Held: sizes[store.SetHeld].Val(), Oldest: since,
 		Ready: sizes[store.SetNew].Val() + sizes[store.SetBegun].Val(), Waiting: sizes[store.SetWaiting].Val() + sizes[store.SetHeld].Val(),
 		Closed: sizes[store.SetClosed].Val(), Outbox: outbox.Val(), Quarantined: quarantined.Val(),
+		Retrying: retrying.Val(), Backlog: backlog.Val(),
 		Repairs: integer(meta.Val()[0]), Losses: integer(meta.Val()[1]), Jumps: newReading(0, times.Val()).jumps,
 	}, nil
 }

@@ -105,6 +105,7 @@ type standing struct {
 	problems    []string
 	listed      bool                             // it is among all still
 	quarantined bool                             // it is counted so
+	retry       store.Retry                      // the same
 	needs       []string                         // its entries of what is needed that are missing
 	misplaced   []*listing                       // its activities that stand at wrong places
 	at          map[store.Set]map[string]float64 // its members of each set, and their scores
@@ -120,6 +121,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	records, members := make([]*redis.SliceCmd, len(entries)), make([]string, len(entries))
 	quarantined := make([]*redis.BoolCmd, len(entries))
 	scores := map[store.Set]*redis.FloatSliceCmd{}
+	var retries *redis.FloatSliceCmd
 	var listed *redis.XMessageSliceCmd
 	var held *redis.ZSliceCmd
 	var leases *redis.StringCmd
@@ -134,6 +136,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 				scores[set] = p.ZMScore(ctx, k.sets[set], members...)
 			}
 		}
+		retries = p.ZMScore(ctx, k.retrying, members...)
 		held, leases = p.ZRangeWithScores(ctx, k.sets[store.SetHeld], 0, -1), p.Get(ctx, k.leases)
 		listed = p.XRange(ctx, k.index, entries[0].id, entries[len(entries)-1].id)
 	})
@@ -142,7 +145,7 @@ func (s *Store) standings(ctx context.Context, partition int, entries []entry) (
 	}
 	all, by, lasting := make([]standing, len(entries)), map[string]*standing{}, parseLeases(leases.Val())
 	for n, e := range entries {
-		all[n] = standing{entry: e, quarantined: quarantined[n].Val(), at: map[store.Set]map[string]float64{store.SetHeld: {}}}
+		all[n] = standing{entry: e, quarantined: quarantined[n].Val(), retry: store.Retry(retries.Val()[n]), at: map[store.Set]map[string]float64{store.SetHeld: {}}}
 		by[e.id], by[members[n]] = &all[n], &all[n]
 		if values := records[n].Val(); len(values) == 2 {
 			all[n].kept = newKept(values[0], values[1])
@@ -200,6 +203,10 @@ func (s *Store) repair(b *batch, is *standing, now time.Time, adopted bool) {
 	if is.quarantined != (to.Reason == store.Quarantined) {
 		b.countQuarantined(subject, &to)
 		is.wrong("whether it is quarantined was counted wrongly")
+	}
+	if is.retry != to.Retry() {
+		b.countRetry(subject, to.Retry())
+		is.wrong("whether it is tried again was counted wrongly")
 	}
 	for _, entry := range is.needs {
 		b.do("ZADD", k.needs, 0, entry)

@@ -12,7 +12,6 @@ import (
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
-	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/matching"
 	"github.com/swrun/swrun/runtime/queue"
 	"github.com/swrun/swrun/runtime/store"
@@ -223,7 +222,7 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// TestLateReports are refused, and noted (promises 33, 213); repeating one that counts is none.
+// TestLateReports are refused, and noted (promises 33, 213); repeating one that counts is none. The attempt that they are of is a failure.
 func TestLateReports(t *testing.T) {
 	withActivities(t, func(a *activities) {
 		i := a.activity("timeouts: {startToClose: PT1S}, retry: {maxAttempts: 2, backoff: [PT1S]}")
@@ -246,6 +245,7 @@ func TestLateReports(t *testing.T) {
 		}
 		a.expect(a.wait(i).Output, "second")
 		a.expect(a.events(i), "effect.retried 1 start_to_close by w1, result.late 0, effect.finished 2 by w1")
+		a.expect(a.review(i), "/do/0/outer/try/0/work: timeout start_to_close retried\nfrom "+i.String()+"\n") // promises 44 and 204
 	})
 }
 
@@ -379,7 +379,7 @@ func TestManyActivitiesAtOnce(t *testing.T) {
 		for range 3 {
 			a.expect(<-done, 10)
 		}
-		var o execution.Outcome = a.wait(i)
+		o := a.wait(i)
 		if all, _ := o.Output.([]any); len(all) != 30 || fmt.Sprint(all[29]) != "29" {
 			t.Errorf("got %+v", o)
 		}

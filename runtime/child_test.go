@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
@@ -35,23 +37,40 @@ func TestParentsNameTheRunThatTheyWaitFor(t *testing.T) {
 	})
 }
 
-// TestParentClose is promises 23 and 24.
+// TestParentClose is promise 23: what becomes of a child when nobody waits for it any more, since another branch was faster, since a time is
+// over, or since the parent is cancelled. One that is not abandoned has no more time than what waits for it.
 func TestParentClose(t *testing.T) {
-	for policy, want := range map[string]string{"cancel": "cancelled", "terminate": "terminated", "abandon": "completed"} {
-		synctest.Test(t, func(t *testing.T) {
-			h := newHost(t)
-			defer h.work(worker.Config{})()
-			h.deploy("child", "do: [{a: {wait: PT1M}}]")
-			i := h.start("do: [{f: {fork: {compete: true, branches: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}, metadata: {swrun: {parentClose: "+policy+"}}}}, {w: {wait: PT5S}}]}}}]", client.StartOptions{})
-			if o := h.wait(i); o.Status != interpreter.StatusCompleted {
-				t.Fatalf("got %+v", o)
-			}
-			child := h.child(i)
-			h.wait(child)
-			if r := h.record(child); r.Reason != want {
-				t.Errorf("%s: the child is closed as %s", policy, r.Reason)
-			}
-		})
+	for name, c := range map[string]struct {
+		before, after string
+		closed        string // the parent
+	}{
+		"another branch wins":     {"do: [{f: {fork: {compete: true, branches: [", ", {w: {wait: PT5S}}]}}}]", "completed"},
+		"the workflow times out":  {"timeout: {after: PT5S}\ndo: [", "]", "timed_out"},
+		"a task times out":        {"do: [{t: {try: [{d: {timeout: {after: PT5S}, do: [", "]}}], catch: {do: []}}}]", "completed"},
+		"the parent is cancelled": {"do: [", "]", "cancelled"},
+	} {
+		for policy, want := range map[string]string{"cancel": "cancelled", "terminate": "terminated", "abandon": "completed"} {
+			t.Run(name+" "+policy, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := newHost(t)
+					defer h.work(worker.Config{})()
+					h.deploy("child", "do: [{a: {wait: PT1M}}]")
+					i := h.start(c.before+"{r: {run: {workflow: {namespace: test, name: child, version: latest}}, metadata: {swrun: {parentClose: "+policy+"}}}}"+c.after, client.StartOptions{})
+					if c.closed == "cancelled" {
+						time.Sleep(5 * time.Second)
+						h.must(h.client.Cancel(t.Context(), i, "enough"))
+					}
+					h.wait(i)
+					if strings.HasSuffix(name, "times out") && policy != "abandon" {
+						want = "timed_out"
+					}
+					child := h.child(i)
+					if o := h.wait(child); h.record(i).Reason != c.closed || h.record(child).Reason != want || (took(o) == time.Minute) != (policy == "abandon") {
+						t.Errorf("the parent is closed as %s, the child as %s after %s", h.record(i).Reason, h.record(child).Reason, took(o))
+					}
+				})
+			})
+		}
 	}
 }
 
@@ -67,16 +86,19 @@ func (h *host) child(i store.Instance) (child store.Instance) {
 	return child
 }
 
-// TestTimedOutChildAnswersItsParent: promises 24 and 220.
+// TestTimedOutChildAnswersItsParent: promises 24 and 220. What its parent gets names the child, the kind of its timeout and its deadline.
 func TestTimedOutChildAnswersItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		defer h.work(worker.Config{})()
 		h.deploy("child", "timeout: {after: PT3S}\ndo: [{a: {wait: PT1M}}]")
-		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}], catch: {errors: {with: {status: 408}}, do: [{late: {set: {late: true}}}]}}}]", client.StartOptions{})
+		i := h.start("do: [{t: {try: [{r: {run: {workflow: {namespace: test, name: child, version: latest}}}}], catch: {as: e, errors: {with: {status: 408}}, do: [{late: {set: {of: '${ $e.run }', kind: '${ $e.timeoutKind }', seconds: '${ ($e.deadline | fromdate) - ($e.startedAt | fromdate) }'}}}]}}}]", client.StartOptions{ID: "r"})
 		o := h.wait(i)
-		if got, _ := o.Output.(map[string]any); got["late"] != true {
-			t.Errorf("got %+v", o)
+		if diff := cmp.Diff(map[string]any{"of": h.child(i).String(), "kind": "workflow", "seconds": 3}, o.Output); diff != "" {
+			t.Errorf("%+v: %s", o, diff)
+		}
+		if got, want := h.review(i), "child of /do/0/t/try/0/r: test/r faulted\n/do/0/t/try/0/r: child test/r caught /do/0/t\nfrom test/r\n"; got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
 		}
 	})
 }

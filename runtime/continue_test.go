@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/limits"
 	"github.com/swrun/swrun/runtime/client"
+	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
 )
 
@@ -83,3 +85,73 @@ func TestLongHistoryRollsOver(t *testing.T) {
 		}
 	})
 }
+
+// TestContinueAsAnotherVersion: the next run has the definition of another version, and all that is known of the run says so.
+func TestContinueAsAnotherVersion(t *testing.T) {
+	for _, version := range []string{"2.0.0", "latest"} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t)
+			stop := h.work(worker.Config{})
+			i := h.begin("do: [{a: {wait: PT2S}}, {b: {call: 'continue-as-new:1.0.0@default', with: {version: "+version+", input: {n: 1}}}}]", client.StartOptions{ExecutionTimeout: time.Minute})
+			h.version("2.0.0", "do: [{c: {wait: PT20S}}, {d: {set: {n: '${ .n + 1 }', v: '${ $workflow.definition.document.version }'}}}]")
+			time.Sleep(3 * time.Second)
+			d := h.described(i, false)
+			if d.Invocation.Workflow.Version != "2.0.0" || d.Invocation.First().Workflow.Version != "1.0.0" || d.State.RunNumber() != 2 {
+				t.Errorf("run %d is one of %v, and began as one of %v", d.State.RunNumber(), d.Invocation.Workflow, d.Invocation.First())
+			}
+			h.verifyReplay(i)
+			stop() // what comes next is restored from what is stored
+			defer h.work(worker.Config{})()
+			if o := h.wait(i); o.Status != interpreter.StatusCompleted || took(o) != 22*time.Second || o.Output.(map[string]any)["v"] != "2.0.0" {
+				t.Errorf("got %+v after %s", o, took(o))
+			}
+			h.verifyReplay(i)
+			old, err := h.asker().Fork(t.Context(), i, client.ForkOptions{ID: "old", From: "/do/0/a", Version: "1.0.0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o := h.wait(old.Instance); o.Status != interpreter.StatusCompleted || took(o) != 22*time.Second {
+				t.Errorf("a fork from the first run: %+v after %s", o, took(o))
+			}
+		})
+	}
+}
+
+// TestContinueAsAVersionThatCannotBe: the task fails, and the run goes on with what it has.
+func TestContinueAsAVersionThatCannotBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		stop := h.work(worker.Config{})
+		i := h.begin("do: [{t: {try: [{b: {call: 'continue-as-new:1.0.0@default', with: {version: 3.0.0}}}], catch: {as: e, do: [{c: {set: {why: '${ $e.detail }'}}}]}}}]", client.StartOptions{})
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || o.Output.(map[string]any)["why"] != "the workflow test/a:3.0.0 is not deployed here" {
+			t.Errorf("got %+v", o)
+		}
+		stop()
+		h.verifyReplay(i)
+	})
+}
+
+// TestContinueAsAnotherVersionInTime: a run whose deadline passes while nobody has found the definition ends at its deadline.
+func TestContinueAsAnotherVersionInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		i := h.begin("do: [{w: {wait: PT1S}}, {t: {try: [{b: {timeout: {after: PT1S}, call: 'continue-as-new:1.0.0@default', with: {version: latest}}}], catch: {do: [{c: {set: {late: true}}}]}}}]", client.StartOptions{})
+		h.version("2.0.0", "do: [{d: {set: {late: false}}}]")
+		w := &undeliverable{Store: h.store}
+		broken := *h
+		broken.store = w
+		stop := broken.work(worker.Config{})
+		time.Sleep(3 * time.Second)
+		stop()
+		defer h.work(worker.Config{})()
+		if o := h.wait(i); o.Status != interpreter.StatusCompleted || o.Output.(map[string]any)["late"] != true {
+			t.Errorf("got %+v", o)
+		}
+		h.verifyReplay(i)
+	})
+}
+
+// undeliverable is a store that delivers nothing.
+type undeliverable struct{ store.Store }
+
+func (*undeliverable) Deliver(context.Context, store.Delivery) error { return errors.New("no answer") }

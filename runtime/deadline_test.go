@@ -154,18 +154,18 @@ func TestAcceptedExpiresBeforeItsDelay(t *testing.T) {
 func TestDescribedLimits(t *testing.T) {
 	both := "document: {dsl: 1.0.3, namespace: test, name: a, version: 0.1.0, metadata: {swrun: {runTimeout: PT9S}}}\ntimeout: {after: PT5S}\ndo: [{a: {wait: PT1M}}]"
 	for name, c := range map[string]struct {
-		options            client.StartOptions
-		worker             bool
-		limits, inForce    int
-		executionTimeoutOf time.Duration
+		options         client.StartOptions
+		worker          bool
+		limits, inForce int
+		execution, run  time.Duration
 	}{
-		"queued":            {client.StartOptions{}, false, 2, 0, 5 * time.Second},
-		"queued, counting":  {client.StartOptions{TimeoutsFromAccept: true}, false, 2, 2, 5 * time.Second},
-		"delayed":           {client.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second},
-		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour},
-		"in progress":       {client.StartOptions{}, true, 2, 2, 5 * time.Second},
-		"with a start's":    {client.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 2, 7 * time.Second},
-		"with one's of two": {client.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 2, 7 * time.Second},
+		"queued":            {client.StartOptions{}, false, 2, 0, 5 * time.Second, 9 * time.Second},
+		"queued, counting":  {client.StartOptions{TimeoutsFromAccept: true}, false, 2, 2, 5 * time.Second, 9 * time.Second},
+		"delayed":           {client.StartOptions{Delay: time.Hour}, true, 2, 0, 5 * time.Second, 9 * time.Second},
+		"delayed, ends":     {client.StartOptions{Delay: time.Hour, Deadline: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)}, true, 2, 1, 24 * time.Hour, 9 * time.Second},
+		"in progress":       {client.StartOptions{}, true, 2, 2, 5 * time.Second, 9 * time.Second},
+		"with a start's":    {client.StartOptions{ExecutionTimeout: 7 * time.Second}, true, 2, 2, 7 * time.Second, 9 * time.Second},
+		"with one's of two": {client.StartOptions{ExecutionTimeout: 7 * time.Second, RunTimeout: 2 * time.Second}, true, 2, 2, 7 * time.Second, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -183,8 +183,12 @@ func TestDescribedLimits(t *testing.T) {
 					t.Fatalf("%d limits, %d deadlines in force: %v", len(d.RunDeadlines), len(d.Deadlines), err)
 				}
 				for _, l := range d.RunDeadlines {
-					if l.Kind != interpreter.DeadlineRun && l.At.Sub(l.StartedAt) != c.executionTimeoutOf {
-						t.Errorf("got %+v", l)
+					want := c.execution
+					if l.Kind == interpreter.DeadlineRun {
+						want = c.run
+					}
+					if l.At.Sub(l.StartedAt) != want {
+						t.Errorf("got %+v, want %s", l, want)
 					}
 				}
 			})

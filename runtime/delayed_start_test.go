@@ -143,6 +143,7 @@ func TestDelay(t *testing.T) {
 		defer h.work(worker.Config{})()
 		began := time.Now()
 		i := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: time.Hour})
+		timed := h.start("do: [{w: {wait: PT10S}}]", client.StartOptions{Delay: time.Hour, ExecutionTimeout: 5 * time.Second})
 		never := h.start("do: [{a: "+task+"}]", client.StartOptions{Delay: time.Hour, Deadline: began.Add(time.Minute)})
 		if o := h.wait(never); o.Status != interpreter.StatusFaulted || time.Since(began) > 61*time.Second {
 			t.Errorf("got %+v after %s", o, time.Since(began))
@@ -154,6 +155,9 @@ func TestDelay(t *testing.T) {
 		}
 		if o := h.wait(i); o.Status != interpreter.StatusCompleted || time.Since(began).Round(time.Second) != time.Hour {
 			t.Errorf("got %+v after %s", o, time.Since(began))
+		}
+		if o := h.wait(timed); !o.TimedOut || took(o) != 5*time.Second || o.EndedAt.Sub(began).Round(time.Second) != time.Hour+5*time.Second {
+			t.Errorf("the delay counts: it ended %s after its start: %+v", took(o), o)
 		}
 	})
 }

@@ -47,7 +47,6 @@ func TestMaximumOfForks(t *testing.T) {
 		defer h.work(worker.Config{})()
 		const document = "timeout: {after: PT2H}\ndo: [{a: {wait: PT1S}}, {b: {raise: {error: {type: https://a.b/c, status: 400}}, if: '$context.w == null'}}, {c: {wait: P1D}}]"
 		failed := h.start(document, client.StartOptions{})
-		live := h.start("timeout: {after: PT30M}\ndo: [{a: {wait: P1D}}]", client.StartOptions{})
 		h.wait(failed)
 		h.set("", "maxExecutionTimeout=1h", "maxRunTimeout=50m")
 		for why, o := range map[string]client.ForkOptions{
@@ -66,7 +65,7 @@ func TestMaximumOfForks(t *testing.T) {
 			}
 		}
 		h.set("", "maxExecutionTimeout=10h")
-		live = h.start("timeout: {after: PT30M}\ndo: [{a: {wait: P1D}}]", client.StartOptions{})
+		live := h.start("timeout: {after: PT30M}\ndo: [{a: {wait: P1D}}]", client.StartOptions{})
 		time.Sleep(time.Second)
 		for why, c := range map[string]client.DeadlineChange{
 			"must have a deadline: a maximum of 10h": {None: true},

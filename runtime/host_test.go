@@ -28,6 +28,7 @@ type host struct {
 	perform interpreter.Performer // of run_shell
 	limits  limits.Set            // of what is compiled
 	aliases errors.Aliases
+	secrets func(string) (any, bool)
 }
 
 func newHost(t *testing.T) *host {
@@ -51,7 +52,7 @@ func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 			kinds = append(kinds, k)
 		}
 	}
-	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits, ErrorAliases: h.aliases, Runtime: map[string]any{"name": "swrun"}})
+	p, found := interpreter.Compile(w, interpreter.Config{Kinds: kinds, Limits: h.limits, ErrorAliases: h.aliases, Secrets: h.secrets, Runtime: map[string]any{"name": "swrun"}})
 	return p, found.Err()
 }
 

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -302,6 +303,32 @@ func TestForkOfAMigratedRun(t *testing.T) {
 		again, err := h.client.Begin(t.Context(), definition.Reference{Namespace: "test", Name: "a", Version: "1.0.0"}, nil, client.StartOptions{ID: "x"})
 		if err != nil || !again.Again {
 			t.Errorf("the same start again: %v, %v", again, err)
+		}
+	})
+}
+
+// TestMigratedSecrets: data of a run holds a secret only as long as its definition declares it.
+func TestMigratedSecrets(t *testing.T) {
+	const document = "use: {secrets: [%s]}\ndo: [{a: {set: {key: '${ $secrets.%s }'}}}, {b: {wait: PT10S}}, {c: {set: {same: '${ .key == $secrets.%s }'}}}]"
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.secrets = func(name string) (any, bool) { return "the value of " + name, true }
+		stop := h.work(worker.Config{})
+		i := h.begin(fmt.Sprintf(document, "old, both", "old", "old"), client.StartOptions{})
+		kept := h.start(fmt.Sprintf(document, "both", "both", "both"), client.StartOptions{})
+		h.version("2.0.0", fmt.Sprintf(document, "a, both", "both", "both"))
+		time.Sleep(time.Second)
+		stop()
+		why := `holds the secret "old", which test/a:2.0.0 does not declare`
+		if err := h.migrate(i, client.Migration{To: "2.0.0"}); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("got %v", err)
+		}
+		if err := h.migrate(kept, client.Migration{To: "2.0.0"}); err != nil {
+			t.Error(err)
+		}
+		defer h.work(worker.Config{})()
+		if o := h.wait(kept); o.Status != interpreter.StatusCompleted || o.Output.(map[string]any)["same"] != true {
+			t.Errorf("got %+v", o)
 		}
 	})
 }

@@ -33,13 +33,13 @@ func TestWorkersAnnounceThemselves(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		i := h.start("do: [{a: "+task+"}]", client.StartOptions{})
 		stopOther := h.work(worker.Config{Name: "other", Concurrency: -1, About: presence.Worker{Runs: []store.Instance{{Namespace: "test", ID: "elsewhere"}}}})
-		time.Sleep(presence.Every)
+		time.Sleep(presence.AnnounceEvery)
 		all := list()
 		if len(all) != 2 || all[0].Name != "first" || all[1].Name != "other" {
 			t.Fatalf("there are %+v", all)
 		}
 		first, other := all[0], all[1]
-		if !first.Since.Equal(began) || !first.Seen.Equal(began.Add(presence.Every)) || !reflect.DeepEqual(first.Load, presence.Load{Held: 1, Performing: 1, PerQueue: map[string]int{"default": 1}}) || first.Concurrency != 3 {
+		if !first.Since.Equal(began) || !first.Seen.Equal(began.Add(presence.AnnounceEvery)) || !reflect.DeepEqual(first.Load, presence.Load{Held: 1, Performing: 1, PerQueue: map[string]int{"default": 1}}) || first.Concurrency != 3 {
 			t.Errorf("the first is %+v", first)
 		}
 		if other.Held != 0 || other.Concurrency != 0 || other.Serves(i) || !other.Serves(i, other.Runs[0]) || !first.Serves(i) || len(presence.Serving(all, i)) != 1 {

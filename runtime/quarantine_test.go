@@ -151,7 +151,7 @@ func TestQuarantineIsDescribed(t *testing.T) {
 		i := h.start("timeout: {after: PT2H}\ndo: [{t: {try: [{bad: {run: {shell: {command: x}}, timeout: {after: PT1H}}}], catch: {}}}]", client.StartOptions{})
 		time.Sleep(90 * time.Minute)
 		var stuck *client.QuarantinedError
-		if _, _, err := h.client.Outcome(t.Context(), i); !errors.As(err, &stuck) || stuck.Ends.Sub(time.Now()).Round(time.Minute) != 30*time.Minute {
+		if _, _, err := h.client.Outcome(t.Context(), i); !errors.As(err, &stuck) || time.Until(stuck.Ends).Round(time.Minute) != 30*time.Minute {
 			t.Errorf("the error is %v", err)
 		}
 		defer func() { // whoever waits gets its end

@@ -26,6 +26,7 @@ func TestStartTimeouts(t *testing.T) {
 		"of the execution":           {"", client.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
 		"it replaces the document's": {"timeout: {after: PT1S}\n", client.StartOptions{ExecutionTimeout: 2 * time.Second}, "execution", 2 * time.Second},
 		"of the run":                 {"timeout: {after: PT9S}\n", client.StartOptions{RunTimeout: 4 * time.Second}, "run", 4 * time.Second},
+		"by a time":                  {"timeout: {after: PT9S}\n", client.StartOptions{Deadline: time.Date(2000, 1, 1, 0, 0, 6, 0, time.UTC)}, "execution", 6 * time.Second},
 		"the first of both fires":    {"", client.StartOptions{ExecutionTimeout: 5 * time.Second, RunTimeout: 2 * time.Second}, "run", 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

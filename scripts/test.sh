@@ -13,6 +13,7 @@ need() { # need COMMAND PACKAGE
 need redis-server redis-server
 need python3 python3
 need cc gcc
+need curl curl
 
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }

@@ -55,8 +55,8 @@ const maxActor = 100
 // trustNobody is used where nothing says who may ask.
 func trustNobody(*http.Request) (Caller, error) { return Caller{}, nil }
 
-// Bearers knows callers by their tokens.
-func Bearers(tokens *access.Tokens) Authorize {
+// TrustTokens knows callers by their tokens.
+func TrustTokens(tokens *access.Tokens) Authorize {
 	return func(r *http.Request) (Caller, error) {
 		given := r.Header.Values("Authorization")
 		if len(given) == 0 {

@@ -88,7 +88,7 @@ func mustGuard(t *testing.T, change func(*server.Config)) *guarded {
 		t.Fatal(err)
 	}
 	g := &guarded{tokens: access.NewTokens(s, now.now), engine: engine, log: &lockedBuffer{}, now: now}
-	c := server.Config{Control: control.New(engine, s, now.now), Authorize: server.Bearers(g.tokens), AnyHost: true, Metrics: metrics.New(engine, s, now.now), Log: slog.New(slog.NewTextHandler(g.log, nil)), Now: now.now}
+	c := server.Config{Control: control.New(engine, s, now.now), Authorize: server.TrustTokens(g.tokens), AnyHost: true, Metrics: metrics.New(engine, s, now.now), Log: slog.New(slog.NewTextHandler(g.log, nil)), Now: now.now}
 	if change != nil {
 		change(&c)
 	}

@@ -19,12 +19,12 @@ type (
 	pollRequest      struct{ Body api.ActivityPoll }
 	pollAnswer       struct{ Body api.Activities }
 	heartbeatRequest struct{ Body api.ActivityHeartbeat }
-	heartbeatAnswer  struct{ Body api.ActivityHeard }
+	heartbeatAnswer  struct{ Body api.ActivityHeartbeatReply }
 	completeRequest  struct{ Body api.ActivityResult }
 	failRequest      struct{ Body api.ActivityFailure }
 	returnRequest    struct{ Body api.ActivityReturn }
 	reportRequest    struct{ Body api.ActivityReports }
-	reportAnswer     struct{ Body api.ActivitiesReported }
+	reportAnswer     struct{ Body api.ActivityReportsReply }
 	nothing          struct{}
 )
 
@@ -85,8 +85,8 @@ func reported(ctx context.Context, token string, report func() error) (*nothing,
 }
 
 func (s *Server) reportActivities(ctx context.Context, in *reportRequest) (*reportAnswer, error) {
-	answer := &reportAnswer{api.ActivitiesReported{
-		Completed: make([]api.ActivityReported, len(in.Body.Completed)), Failed: make([]api.ActivityReported, len(in.Body.Failed)),
+	answer := &reportAnswer{api.ActivityReportsReply{
+		Completed: make([]api.ActivityReportReply, len(in.Body.Completed)), Failed: make([]api.ActivityReportReply, len(in.Body.Failed)),
 	}}
 	var reporting sync.WaitGroup
 	for n, r := range in.Body.Completed {
@@ -106,17 +106,17 @@ func (s *Server) reportActivities(ctx context.Context, in *reportRequest) (*repo
 }
 
 // answered returns the answer to one of several reports.
-func (s *Server) answered(ctx context.Context, err error) api.ActivityReported {
+func (s *Server) answered(ctx context.Context, err error) api.ActivityReportReply {
 	if err == nil {
-		return api.ActivityReported{Status: http.StatusNoContent}
+		return api.ActivityReportReply{Status: http.StatusNoContent}
 	}
 	p := s.problem(ctx, err)
-	return api.ActivityReported{Status: p.Status, Problem: p}
+	return api.ActivityReportReply{Status: p.Status, Problem: p}
 }
 
 // maySee returns an error unless the caller sees the run that a token is about.
 func maySee(ctx context.Context, token string) error {
-	run, err := matching.Of(token)
+	run, err := matching.RunOf(token)
 	if err == nil && !callerOf(ctx).Sees(run.Namespace) {
 		err = notFound("run " + run.String())
 	}

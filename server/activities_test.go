@@ -3,12 +3,15 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/describe"
 )
 
 // start starts a run of a document with some tasks.
@@ -64,7 +67,10 @@ func TestActivities(t *testing.T) {
 	if len(again) != 1 || again[0].Attempt != 2 || again[0].IdempotencyKey != a.IdempotencyKey || fmt.Sprint(again[0].Progress) != "map[done:0.5]" {
 		t.Fatalf("polled %+v", again)
 	}
-	d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+a.Token+`", "result": 1}`).isProblem(t, 409, "attempt-superseded")
+	late := d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+a.Token+`", "result": 1}`).isProblem(t, 409, "attempt-superseded")
+	if !strings.Contains(late.Detail, "another attempt has replaced this one") || !strings.Contains(late.Help, "may count all the same") {
+		t.Errorf("a late report is told %+v", late)
+	}
 	for range 2 { // repeating it changes nothing
 		if done := d.ask(t, "POST", "/v1/activities/complete", `{"token": "`+again[0].Token+`", "result": {"ok": true}}`); done.StatusCode != 204 {
 			t.Errorf("a result is answered %s: %s", done.Status, done.body)
@@ -72,6 +78,84 @@ func TestActivities(t *testing.T) {
 	}
 	if result, err := run.Await(t.Context()); err != nil || fmt.Sprint(result.Output) != "map[ok:true]" {
 		t.Errorf("the run ends with %v, %v", result.Output, err)
+	}
+	d.tellsWhichAttemptCounts(t, "/v1/runs/demo/"+a.Run.ID+"/history")
+}
+
+// tellsWhichAttemptCounts holds what history says of an activity whose first attempt has failed and has been reported once more (promises
+// 214).
+func (d *deployment) tellsWhichAttemptCounts(t *testing.T, history string) {
+	t.Helper()
+	all := mustRead[api.History](t, d.ask(t, "GET", history, ""), 200)
+	got := ""
+	for _, r := range all.Records {
+		if strings.HasPrefix(r.Type, "effect.") || r.Type == "result.late" {
+			got += strings.TrimSpace(fmt.Sprintln(r.Type, r.Pointer, r.Attempt, r.Worker)) + "\n"
+		}
+		if line := describe.HistoryLine(r); r.Type == "result.late" && !strings.Contains(line, "may have happened all the same") {
+			t.Errorf("people are told %s", line)
+		}
+	}
+	want := "effect.started /do/0/work 1\neffect.retried /do/0/work 1 tester\nresult.late /do/0/work 0\neffect.finished /do/0/work 2 \n"
+	if strings.ReplaceAll(got, " \n", "\n") != strings.ReplaceAll(want, " \n", "\n") {
+		t.Errorf("history tells\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestPromises215To218: a worker says that there is to be no other attempt; every report of the failure shows that, and none does otherwise.
+func TestPromises215To218(t *testing.T) {
+	d := mustDeployment(t)
+	for body, want := range map[string]bool{`, "nonRetryable": true`: true, `, "nonRetryable": false`: false, ``: false} {
+		run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: x, retry: {maxAttempts: 2, backoff: [PT0S]}}}}]`)
+		location := "/v1/runs/demo/" + run.Instance.ID
+		attempts := 0
+		for ended := false; !ended; attempts++ {
+			a := d.polled(t, `{"queues": ["default"], "wait": "20s"}`)[0]
+			d.ask(t, "POST", "/v1/activities/fail", `{"token": "`+a.Token+`", "type": "https://example.com/errors/busy", "status": 503`+body+`}`)
+			ended = want || attempts == 1
+		}
+		d.ask(t, "GET", location+"/output?wait=30s", "").isProblem(t, 500, "run-faulted")
+		if want != (attempts == 1) {
+			t.Errorf("%q: %d attempts", body, attempts)
+		}
+		for _, report := range []string{location, location + "/output", location + "/history", location + "/export", location + "/outcome"} {
+			a := d.ask(t, "GET", report, "")
+			if got := strings.Contains(a.body, `"nonRetryable":true`); got != want || !strings.Contains(a.body, "errors/busy") {
+				t.Errorf("%q: %s tells %t: %s", body, report, got, a.body)
+			}
+		}
+	}
+}
+
+// TestPromise46: an activity is described with its attempts, its retry policy and all of its timeouts, for programs and for people.
+func TestPromise46(t *testing.T) {
+	d := mustDeployment(t)
+	run := d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: resize, queue: images, timeouts: {scheduleToStart: PT10M, startToClose: PT1H, scheduleToClose: PT2H, heartbeat: PT1M}, retry: {maxAttempts: 3, backoff: [PT1S, PT2S], nonRetryable: [validation]}}}}]`)
+	location := "/v1/runs/demo/" + run.Instance.ID
+	described := func(lines ...string) api.Description {
+		t.Helper()
+		told := mustRead[api.Description](t, d.ask(t, "GET", location, ""), 200)
+		for _, line := range lines {
+			if text := describe.Run(&told, ""); !regexp.MustCompile(line).MatchString(text) {
+				t.Errorf("people are told\n%s\nwant %s", text, line)
+			}
+		}
+		return told
+	}
+	a := d.polled(t, `{"queues": ["images"], "wait": "20s", "worker": "ada"}`)[0]
+	d.ask(t, "POST", "/v1/activities/heartbeat", `{"token": "`+a.Token+`", "progress": {"done": 0.5}}`)
+	activity := described(
+		`(?m)^Activities:$`,
+		`/do/0/work +resize +images +1 of 3 +ada +schedule_to_start=10m start_to_close=1h schedule_to_close=2h heartbeat=1m +heartbeat at 20.*Z: next attempt +after 1s, 2s; not after `+errors.Validation,
+	).Open[0].Activity
+	if got := fmt.Sprint(*activity.Timeouts.ScheduleToStartSeconds, *activity.Timeouts.StartToCloseSeconds, *activity.Timeouts.ScheduleToCloseSeconds, *activity.Timeouts.HeartbeatSeconds,
+		activity.Retry.MaxAttempts, activity.Retry.DelaysSeconds, activity.Retry.NonRetryable, len(activity.Deadlines), activity.Progress); got != "600 3600 7200 60 3 [1 2] ["+errors.Validation+"] 3 map[done:0.5]" {
+		t.Errorf("programs are told %s", got)
+	}
+	d.ask(t, "POST", "/v1/activities/fail", `{"token": "`+a.Token+`", "type": "https://example.com/errors/busy"}`)
+	again := described(`/do/0/work +resize +images +2 of 3 +- .* schedule_to_start at .*Z: next attempt`, `(?m)^Failures:$`, `/do/0/work +application +task +retried +https://example.com/errors/busy`)
+	if len(again.Failures) != 1 || again.Failures[0].Outcome != "retried" || again.Attention != "retrying" {
+		t.Errorf("failures are %+v, the attention %q", again.Failures, again.Attention)
 	}
 }
 
@@ -86,7 +170,7 @@ func TestReportsTogether(t *testing.T) {
 	const digits = "12345678901234567890"
 	body := fmt.Sprintf(`{"completed": [{"token": %q, "result": %s}, {"token": "YS9iIDEgbg"}, {"token": "nonsense"}], "failed": [{"token": "YS9iIDEgbg", "type": "runtime"}]}`, all[0].Token, digits)
 	answer := d.ask(t, "POST", "/v1/activities/report", body)
-	var got api.ActivitiesReported
+	var got api.ActivityReportsReply
 	if err := json.Unmarshal([]byte(answer.body), &got); err != nil || answer.StatusCode != 200 || len(got.Completed) != 3 || len(got.Failed) != 1 {
 		t.Fatalf("answered %s: %s", answer.Status, answer.body)
 	}

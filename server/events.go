@@ -46,7 +46,7 @@ func (s *Server) followRun(ctx context.Context, in *followInput) (*huma.StreamRe
 	if err != nil {
 		return nil, err
 	}
-	over, err := s.control.Seen(ctx, i, after)
+	over, err := s.control.FollowedToEnd(ctx, i, after)
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/swrun/swrun/internal/doctor"
 )
 
-// Condition is what /livez and /readyz answer.
-type Condition struct {
+// Probe is what /livez and /readyz answer.
+type Probe struct {
 	Status string `json:"status" enum:"ok"`
 }
 
-type conditionAnswer struct{ Body Condition }
+type probeAnswer struct{ Body Probe }
 
 // Where load balancers and supervisors ask.
 const (
@@ -45,17 +45,17 @@ func (s *Server) healthRoutes() {
 	route(s, RoleOpen, huma.Operation{
 		OperationID: "live", Method: http.MethodGet, Path: livePath, Tags: []string{"health"},
 		Summary: "Whether the process answers",
-	}, func(context.Context, *struct{}) (*conditionAnswer, error) {
-		return &conditionAnswer{Condition{"ok"}}, nil
+	}, func(context.Context, *struct{}) (*probeAnswer, error) {
+		return &probeAnswer{Probe{"ok"}}, nil
 	})
 	route(s, RoleOpen, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: readyPath, Tags: []string{"health"},
 		Summary: "Whether the store answers too, so that requests can be sent here",
-	}, func(ctx context.Context, _ *struct{}) (*conditionAnswer, error) {
+	}, func(ctx context.Context, _ *struct{}) (*probeAnswer, error) {
 		if err := s.isReady(ctx); err != nil {
 			return nil, err
 		}
-		return &conditionAnswer{Condition{"ok"}}, nil
+		return &probeAnswer{Probe{"ok"}}, nil
 	})
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -139,13 +139,13 @@ func (s *Server) enterKeyed(r *http.Request, key string, body []byte) (*keyed, e
 	found, err := s.control.Registry().Registered(r.Context(), store.RegistryReplies, k.entry)
 	switch {
 	case store.RefusedAs(err) == store.NoSuch:
-		k.reply = reply{Request: []byte(request), RunID: rand.Text(), Since: s.config.Now().UTC()}
+		k.reply = reply{Request: []byte(request), RunID: s.config.NewID(), Since: s.config.Now().UTC()}
 		return k, k.store(r.Context())
 	case err != nil:
 		return nil, err
 	}
-	if err := json.Unmarshal(found.Value, &k.reply); err != nil {
-		return nil, fmt.Errorf("read a reply: %w", err)
+	if k.reply, err = store.DecodeEntry[reply](store.RegistryReplies, found); err != nil {
+		return nil, err
 	}
 	k.version = found.Version
 	began := s.config.Now().Sub(k.Since)
@@ -153,14 +153,19 @@ func (s *Server) enterKeyed(r *http.Request, key string, body []byte) (*keyed, e
 	case string(k.Request) != request:
 		return nil, newProblem(http.StatusUnprocessableEntity, "idempotency-key-reused", "Another request has this key", "the Idempotency-Key was sent with another request: take a new key for each")
 	case k.Status == 0 && began < performWithin:
-		p := newProblem(http.StatusConflict, "request-in-progress", "The request is being carried out", "a request with this Idempotency-Key is being carried out: ask again later")
-		p.RetryAfter = 1
-		return nil, p
+		return nil, inProgress()
 	case k.Status == 0: // who has carried it out is gone
 		k.Since = s.config.Now().UTC()
 		return k, k.store(r.Context())
 	}
 	return k, nil
+}
+
+// inProgress is the problem of a request whose key another one has that is being carried out.
+func inProgress() *api.Problem {
+	p := newProblem(http.StatusConflict, "request-in-progress", "The request is being carried out", "a request with this Idempotency-Key is being carried out: ask again later")
+	p.RetryAfter = 1
+	return p
 }
 
 // hashOf returns a hash of texts, as text.
@@ -180,9 +185,7 @@ func (k *keyed) store(ctx context.Context) error {
 	}
 	kept, err := k.server.control.Registry().Register(ctx, store.Registration{Kind: store.RegistryReplies, Key: k.entry, Value: value, Version: k.version, For: replyFor})
 	if store.RefusedAs(err) == store.Conflict {
-		p := newProblem(http.StatusConflict, "request-in-progress", "The request is being carried out", "a request with this Idempotency-Key is being carried out: ask again later")
-		p.RetryAfter = 1
-		return p
+		return inProgress()
 	}
 	k.version = kept.Version
 	return err

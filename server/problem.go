@@ -133,7 +133,11 @@ func requestProblem(err error) *api.Problem {
 	case errors.As(err, &option):
 		return optionProblem(option)
 	case errors.As(err, &token):
-		return invalid(token.Field, token)
+		p := invalid(token.Field, token)
+		if token.Limit != nil {
+			limited(p, token.Limit)
+		}
+		return p
 	case errors.As(err, &rule):
 		return invalid(rule.Field, rule)
 	case errors.As(err, &setting):

@@ -229,34 +229,36 @@ func (s *Server) deleteRun(ctx context.Context, in *RunPath) (*struct{}, error) 
 	return nil, s.control.Send(ctx, verb, []store.Instance{i}, "")[0]
 }
 
-type outputInput struct {
-	RunPath
-	Wait string `query:"wait" doc:"How long to wait for the run to end: 30s, or a number of seconds." example:"30s"`
-}
-
-type outcomeInput struct {
+// endInput asks for the end of a run.
+type endInput struct {
 	RunPath
 	Wait string `query:"wait" doc:"How long to wait for the run to end: 30s, or a number of seconds." example:"30s"`
 }
 
 type outcomeAnswer struct{ Body api.RunOutcome }
 
-func (s *Server) getOutcome(ctx context.Context, in *outcomeInput) (*outcomeAnswer, error) {
-	i, err := in.instance()
+func (s *Server) getOutcome(ctx context.Context, in *endInput) (*outcomeAnswer, error) {
+	outcome, err := awaited(ctx, s, in.RunPath, in.Wait, s.control.Outcome)
+	return &outcomeAnswer{outcome}, err
+}
+
+// awaited asks for something of a run, and waits for it as long as the request says.
+func awaited[T any](ctx context.Context, s *Server, run RunPath, wait string, ask func(context.Context, store.Instance, time.Duration) (T, error)) (found T, err error) {
+	i, err := run.instance()
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	wait, err := waitFor(in.Wait)
+	within, err := waitFor(wait)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	waiting, done := untilStopped(ctx)
 	defer done()
-	outcome, err := s.control.Outcome(waiting, i, wait)
+	found, err = ask(waiting, i, within)
 	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
-		return nil, refused
+		return *new(T), refused
 	}
-	return &outcomeAnswer{outcome}, err
+	return found, err
 }
 
 type outputAnswer struct {
@@ -265,21 +267,8 @@ type outputAnswer struct {
 	Body       any
 }
 
-func (s *Server) getOutput(ctx context.Context, in *outputInput) (*outputAnswer, error) {
-	i, err := in.instance()
-	if err != nil {
-		return nil, err
-	}
-	wait, err := waitFor(in.Wait)
-	if err != nil {
-		return nil, err
-	}
-	waiting, done := untilStopped(ctx)
-	defer done()
-	output, err := s.control.Output(waiting, i, wait)
-	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
-		return nil, refused
-	}
+func (s *Server) getOutput(ctx context.Context, in *endInput) (*outputAnswer, error) {
+	output, err := awaited(ctx, s, in.RunPath, in.Wait, s.control.Output)
 	var goesOn *control.NotEndedError
 	if errors.As(err, &goesOn) {
 		p := newProblem(http.StatusAccepted, "not-ended", "The run has not ended", err.Error())
@@ -317,20 +306,9 @@ type historyAnswer struct {
 }
 
 func (s *Server) getHistory(ctx context.Context, in *historyInput) (*historyAnswer, error) {
-	i, err := in.instance()
-	if err != nil {
-		return nil, err
-	}
-	wait, err := waitFor(in.Wait)
-	if err != nil {
-		return nil, err
-	}
-	waiting, done := untilStopped(ctx)
-	defer done()
-	p, err := s.control.History(waiting, i, control.HistoryQuery{Cursor: in.Cursor, Limit: in.Limit, Wait: wait})
-	if refused := exchangeOf(ctx).stillAllowed(s.config.Now()); refused != nil { // its token was revoked while it waited
-		return nil, refused
-	}
-	path := location(api.NewStarted(i)) + "/history"
+	p, err := awaited(ctx, s, in.RunPath, in.Wait, func(ctx context.Context, i store.Instance, wait time.Duration) (control.HistoryPage, error) {
+		return s.control.History(ctx, i, control.HistoryQuery{Cursor: in.Cursor, Limit: in.Limit, Wait: wait})
+	})
+	path := location(api.Started{Namespace: in.Namespace, ID: in.ID}) + "/history"
 	return &historyAnswer{next(path, p.Next, "limit", strconv.Itoa(in.Limit)), p.History}, err
 }

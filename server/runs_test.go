@@ -125,10 +125,11 @@ func TestStartsThatAreRefused(t *testing.T) {
 		"no namespace":               {`{"workflow": "wait"}`, 422, "invalid-request", "namespace/name"},
 		"an unknown workflow":        {`{"workflow": "demo/nothing"}`, 404, "not-deployed", "demo/nothing"},
 		"an unknown version":         {`{"workflow": "demo/wait", "version": "2.0.0"}`, 404, "not-deployed", "2.0.0"},
-		"two versions":               {`{"workflow": "demo/wait:1.0.0", "version": "2.0.0"}`, 422, "invalid-request", "another one"},
+		"two versions":               {`{"workflow": "demo/wait:1.0.0", "version": "2.0.0"}`, 422, "invalid-request", "not the version"},
 		"a queue":                    {`{"workflow": "demo/wait", "queue": "fast"}`, 422, "invalid-request", "chooses its queue"},
 		"a queue that is null":       {`{"workflow": "demo/wait", "queue": null}`, 422, "invalid-request", "chooses its queue"},
 		"half a second":              {`{"workflow": "demo/wait", "executionTimeout": 0.5}`, 422, "invalid-request", "executionTimeout: must be at least 1s"},
+		"no deadline of this world":  {`{"workflow": "demo/wait", "deadline": "0001-01-01T00:00:00Z"}`, 422, "invalid-request", "deadline: \"0001-01-01T00:00:00Z\" is not a time"},
 		"no time at all":             {`{"workflow": "demo/wait", "runTimeout": 0}`, 422, "invalid-request", "runTimeout: must be at least 1s"},
 		"a negative time":            {`{"workflow": "demo/wait", "runTimeout": -1}`, 422, "invalid-request", "runTimeout"},
 		"a time without a unit":      {`{"workflow": "demo/wait", "runTimeout": "soon"}`, 422, "invalid-request", "soon"},
@@ -146,7 +147,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 		"a blank label":              {`{"workflow": "demo/wait", "labels": {"a": " "}}`, 422, "invalid-request", "labels: must not be blank"},
 		"a label without a name":     {`{"workflow": "demo/wait", "labels": {"": "x"}}`, 422, "invalid-request", "labels: a label's name"},
 		"an empty timeout":           {`{"workflow": "demo/wait", "executionTimeout": ""}`, 422, "invalid-request", `executionTimeout: "" is not a duration`},
-		"a timeout without end":      {`{"workflow": "demo/wait", "delay": 1e308}`, 422, "invalid-request", "delay: 1e+308 is no number of seconds"},
+		"a timeout without end":      {`{"workflow": "demo/wait", "delay": 1e308}`, 422, "invalid-request", "delay: 1e+308 is not a number of seconds"},
 		"another thing to do":        {`{"workflow": "demo/wait", "onDuplicate": "replace"}`, 422, "invalid-request", "onDuplicate"},
 		"an input that is too large": {`{"workflow": "demo/wait", "input": "` + strings.Repeat("a", 4<<20) + `"}`, 413, "too-large", "limit input"},
 		"a body that is too large":   {`{"workflow": "demo/wait", "input": "` + strings.Repeat("a", 6<<20) + `"}`, 413, "too-large", "5 MiB"},
@@ -186,6 +187,7 @@ func TestHostileQueries(t *testing.T) {
 		"no task for a deadline":       {"POST", "/v1/runs/demo/a/deadline", `{"task": "", "deadline": "+1m"}`, 422, "body.task: expected length >= 1"},
 		"a fork from nowhere":          {"POST", "/v1/runs/demo/a/fork", `{"from": ""}`, 422, "body.from: expected length >= 1"},
 		"a fork to no version":         {"POST", "/v1/runs/demo/a/fork", `{"version": ""}`, 422, "body.version: expected length >= 1"},
+		"a fork without a time":        {"POST", "/v1/runs/demo/a/fork", `{"deadline": "0001-01-01T00:00:00Z"}`, 422, "deadline: \"0001-01-01T00:00:00Z\" is not a time"},
 		"a fork without time":          {"POST", "/v1/runs/demo/a/fork", `{"executionTimeout": 0}`, 422, "executionTimeout: must be at least 1s"},
 		"a long id for a command":      {"POST", "/v1/runs/cancel", `{"runs": ["demo/` + long + `"]}`, 422, "runs: the id of a run: 3000 bytes"},
 		"a wait of null":               {"GET", "/v1/runs/demo/a/output?wait=null", "", 422, "is not a duration"},
@@ -230,7 +232,9 @@ func TestOutput(t *testing.T) {
 		a.isProblem(t, http.StatusAccepted, "not-ended")
 	}
 	d.ask(t, "POST", "/v1/runs/demo/wait/cancel", `{"reason": "for a test"}`)
-	d.ask(t, "GET", "/v1/runs/demo/wait/output?wait=30s", "").isProblem(t, http.StatusConflict, "run-cancelled")
+	if p = d.ask(t, "GET", "/v1/runs/demo/wait/output?wait=30s", "").isProblem(t, http.StatusConflict, "run-cancelled"); p.Detail != "the run demo/wait is cancelled: for a test" {
+		t.Errorf("who waits is told %q", p.Detail)
+	}
 	for _, wait := range []string{"soon", "-1s", "1h", "1e9"} {
 		d.ask(t, "GET", "/v1/runs/demo/wait/output?wait="+wait, "").isProblem(t, http.StatusUnprocessableEntity, "invalid-request")
 	}

@@ -4,6 +4,7 @@ package server
 
 import (
 	"cmp"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -44,6 +45,7 @@ type Config struct {
 	Version     string // of the program
 	Log         *slog.Logger
 	Now         func() time.Time // default time.Now
+	NewID       func() string    // random; of runs that requests with an Idempotency-Key start; default rand.Text
 }
 
 // Server answers requests. Several goroutines may use it.
@@ -75,6 +77,9 @@ func New(c Config) *Server {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = rand.Text
 	}
 	perSecond := cmp.Or(c.Rate, DefaultRate)
 	s := &Server{
@@ -108,8 +113,9 @@ func (s *Server) allRoutes() {
 	s.deadlineRoutes()
 	s.forkRoutes()
 	s.tokenRoutes()
-	s.upcomingRoutes()
-	s.deploymentRoutes()
+	s.deadlinesRoutes()
+	s.workerRoutes()
+	s.ruleRoutes()
 	s.queueRoutes()
 	s.settingsRoutes()
 	s.repairRoutes()

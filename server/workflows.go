@@ -66,9 +66,9 @@ func (s *Server) deployRoutes() {
 		Summary:      "What becomes of the runs in progress if a document is deployed",
 		Description:  "The body is the document, as it would be deployed; nothing is changed. The runs of other versions go on with what they have: the answer says how many there are, how many could migrate, and why the others could not.",
 		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
-	}, func(ctx context.Context, in *putInput) (*deploymentAnswer, error) {
+	}, func(ctx context.Context, in *putInput) (*checkRunsAnswer, error) {
 		checked, err := s.control.CheckRunsOf(ctx, in.reference(), in.RawBody)
-		return &deploymentAnswer{checked}, err
+		return &checkRunsAnswer{checked}, err
 	})
 	route(s, RoleOperator, huma.Operation{
 		OperationID: "deleteWorkflow", Method: http.MethodDelete, Path: namePattern + "/{version}", Tags: []string{"workflows"},
@@ -209,7 +209,7 @@ type deployedAnswer struct {
 	Body     api.DeployedWorkflow
 }
 
-type deploymentAnswer struct{ Body api.Deployment }
+type checkRunsAnswer struct{ Body api.DeployResult }
 
 type validateInput struct{ RawBody []byte }
 

@@ -35,7 +35,7 @@ func (o *owner) newExecutor(c *store.Claimed, slotted bool) *executor {
 		Clock: o.estimate, LoadWithin: time.Second, ParkAfter: time.Second, CheckpointAfter: 50 * time.Millisecond, Idle: o.slots == 0,
 	}
 	if o.w.kind == outside {
-		config.Has, config.Patience = o.has, lingering{}
+		config.Has, config.Lingers = o.has, lingering{}
 	}
 	made, err := execution.New(config, c)
 	if err != nil {

@@ -8,17 +8,29 @@ import (
 )
 
 func callContinueAsNew() interpreter.Kind {
-	return interpreter.Kind{Kind: dsl.KindCallContinueAsNew, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
-		return &continueAsNewBody{input: b.Value(t.(*dsl.CallContinueAsNew).Input)}
+	return interpreter.Kind{Kind: dsl.KindCallContinueAsNew, Route: interpreter.RouteDefinition, Compile: func(b *interpreter.Builder, t dsl.Task) interpreter.Body {
+		task := t.(*dsl.CallContinueAsNew)
+		return &continueAsNewBody{version: task.Version, input: b.Value(task.Input)}
 	}}
 }
 
 // continueAsNewBody begins the next run of the execution (semantics 10.8).
 type continueAsNewBody struct {
-	input *expr.Template // nil passes the task's own input on
+	version string         // of the workflow in the next run; empty for the definition of this one
+	input   *expr.Template // nil passes the task's own input on
 }
 
 func (c *continueAsNewBody) Enter(s *interpreter.Scope) interpreter.Next {
+	if c.version != "" {
+		return interpreter.Perform(interpreter.DefinitionRequest{Version: c.version})
+	}
+	return c.begin(s)
+}
+
+// Finish begins the next run when its definition has been found.
+func (c *continueAsNewBody) Finish(s *interpreter.Scope, _ any) interpreter.Next { return c.begin(s) }
+
+func (c *continueAsNewBody) begin(s *interpreter.Scope) interpreter.Next {
 	input := s.Input()
 	if c.input != nil {
 		var err *errors.Error

@@ -66,11 +66,15 @@ func canaryFormTasks() map[string]string {
 func TestNoSecretOfAnyFormLeaves(t *testing.T) {
 	forms := canaryForms()
 	c := newCanaryCage(t, forms)
-	for place, tasks := range canaryFormTasks() {
+	all := canaryFormTasks()
+	for n, place := range slices.Sorted(maps.Keys(all)) {
+		if n%everyNth != 0 {
+			continue
+		}
 		var document strings.Builder
 		fmt.Fprintf(&document, "document: {dsl: 1.0.3, namespace: demo, name: %s, version: 1.0.0}\nuse: {secrets: [%s]}\ndo:\n", place, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
 		for name := range forms {
-			inner := strings.ReplaceAll("\n"+strings.NewReplacer("URL", c.echo, "NAME", name).Replace(tasks), "\n", "\n    ")
+			inner := strings.ReplaceAll("\n"+strings.NewReplacer("URL", c.echo, "NAME", name).Replace(all[place]), "\n", "\n    ")
 			fmt.Fprintf(&document, "- %s:\n    try:%s\n    catch: {as: err, do: [{s: {set: \"${ $err }\"}}]}\n", name, inner)
 		}
 		c.add(place, document.String())

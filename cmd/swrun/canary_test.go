@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,8 +124,11 @@ do:
 func TestNoSecretLeavesARun(t *testing.T) {
 	c := newCanaryCage(t, canaries())
 	c.add("child", canaryChild)
-	for name, tasks := range canaryTasks() {
-		c.add(slug(name), strings.ReplaceAll(strings.ReplaceAll(canaryDocument, "NAME", slug(name))+tasks+"\n", "URL", c.echo))
+	all := canaryTasks()
+	for n, name := range slices.Sorted(maps.Keys(all)) {
+		if n%everyNth == 0 {
+			c.add(slug(name), strings.ReplaceAll(strings.ReplaceAll(canaryDocument, "NAME", slug(name))+all[name]+"\n", "URL", c.echo))
+		}
 	}
 	c.runAll()
 }

@@ -42,7 +42,7 @@ func (p *program) configSetCommand() *cobra.Command {
 	return p.configChange("set NAME=VALUE...", "Set timeouts", "  swrun config set executionTimeout=2h", func(c *api.SettingsChange, arg string) error {
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok {
-			return usagef("for example swrun config set executionTimeout=2h", "%q is no setting: it must be NAME=VALUE", arg)
+			return usagef("for example swrun config set executionTimeout=2h", "%q is not a setting: it must be NAME=VALUE", arg)
 		}
 		if _, twice := c.Set[name]; twice {
 			return usagef("", "the setting %s is given twice", name)

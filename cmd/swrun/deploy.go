@@ -48,7 +48,7 @@ the others; with --dry-run, exit 13 says that there are such others.`,
 
 // deployAll deploys documents, and says before what becomes of runs in progress if that is asked for.
 func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f deployFlags) error {
-	reports := make([]api.Deployment, len(all))
+	reports := make([]api.DeployResult, len(all))
 	for n, d := range all {
 		if !f.checkRuns {
 			continue
@@ -57,7 +57,7 @@ func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f depl
 		if reports[n], err = o.deployment.CheckRuns(ctx, d); err != nil {
 			return o.deployFailure(all, err)
 		}
-		o.printInFlight(reports[n])
+		o.printRunsCheck(reports[n])
 	}
 	if !f.dryRun {
 		if err := o.deploy(ctx, all); err != nil {
@@ -72,15 +72,15 @@ func (o *operation) deployAll(ctx context.Context, all []*swrun.Document, f depl
 			return err
 		}
 	}
-	unfit := func(r api.Deployment) bool { return r.Runs != nil && r.Runs.Migrate < r.Runs.Count }
+	unfit := func(r api.DeployResult) bool { return r.Runs != nil && r.Runs.Migrate < r.Runs.Count }
 	if f.dryRun && slices.ContainsFunc(reports, unfit) {
 		return &exitError{code: exitFindings}
 	}
 	return nil
 }
 
-// printInFlight prints what becomes of runs in progress.
-func (o *operation) printInFlight(r api.Deployment) {
+// printRunsCheck prints what becomes of runs in progress.
+func (o *operation) printRunsCheck(r api.DeployResult) {
 	if o.flags.output != "human" {
 		return
 	}
@@ -143,8 +143,16 @@ func (o *operation) deployFailure(all []*swrun.Document, err error) error {
 	}
 	var other *swrun.DeployedError
 	if !errors.As(err, &other) {
-		return err
+		return duplicateFailure(err)
 	}
 	n := slices.IndexFunc(all, func(d *swrun.Document) bool { return d.String() == other.Workflow })
 	return &exitError{code: exitConflict, message: "another document is deployed as " + other.Workflow, hint: "give " + all[n].File + " a new version"}
+}
+
+// duplicateFailure returns an error as it is, but for documents that are called the same.
+func duplicateFailure(err error) error {
+	if errors.As(err, new(*swrun.DuplicateError)) {
+		return &exitError{code: exitConflict, message: err.Error(), hint: "give one of them another name or version"}
+	}
+	return err
 }

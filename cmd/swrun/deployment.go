@@ -29,7 +29,7 @@ type deployment interface {
 	ChangeSettings(ctx context.Context, namespace string, c api.SettingsChange) (api.Settings, error)
 
 	DeployAll(context.Context, ...*swrun.Document) error
-	CheckRuns(context.Context, *swrun.Document) (api.Deployment, error)
+	CheckRuns(context.Context, *swrun.Document) (api.DeployResult, error)
 	Workflows(ctx context.Context, namespace string) ([]api.Workflow, error)
 	Workflow(ctx context.Context, namespace, name string) (api.Workflow, error)
 

@@ -61,13 +61,15 @@ func (o *operation) driver(d *api.Description) string {
 	if !d.NoWorker || d.Status == store.Quarantined {
 		return ""
 	}
-	text := o.noWorker()
-	if d.Plain {
-		file := d.File
-		if !isFile(file) {
-			file = "DOCUMENT" // it was another folder's, or has moved
-		}
-		text += fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.ID, o.flags.storeFlag())
+	file := d.File
+	if !isFile(file) {
+		file = "DOCUMENT" // it was another folder's, or has moved
 	}
-	return text
+	switch {
+	case d.ReservedFor == d.Namespace+"/"+d.ID:
+		return fmt.Sprintf("no worker is connected to %s: swrun run %s --id %s%s goes on with it, swrun worker%s only keeps its deadlines", o.at, terminal.ShellWord(file), d.ID, o.flags.storeFlag(), o.flags.storeFlag())
+	case d.Plain:
+		return o.noWorker() + fmt.Sprintf(", swrun run %s --id %s%s this one", terminal.ShellWord(file), d.ID, o.flags.storeFlag())
+	}
+	return o.noWorker()
 }

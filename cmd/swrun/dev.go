@@ -61,7 +61,7 @@ func devFolder(args []string) (string, error) {
 		return "", fileError("the folder cannot be read", err)
 	}
 	if !info.IsDir() {
-		return "", usagef("dev takes a folder: swrun dev "+terminal.ShellWord(filepath.Dir(folder)), "%s is no folder", folder)
+		return "", usagef("dev takes a folder: swrun dev "+terminal.ShellWord(filepath.Dir(folder)), "%s is not a folder", folder)
 	}
 	return folder, nil
 }

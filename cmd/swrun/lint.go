@@ -44,7 +44,7 @@ func (p *program) lintCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit 13 if there are warnings")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 13 if there is a warning")
 	cmd.Flags().BoolVar(&fix, "fix", false, "make the edits that are safe, in place")
 	return cmd
 }

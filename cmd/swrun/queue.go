@@ -137,9 +137,21 @@ func (o *operation) queueTable(all []api.Queue) error {
 		if q.OldestAgeSeconds > 0 {
 			oldest = terminal.Elapsed(time.Duration(q.OldestAgeSeconds * float64(time.Second)))
 		}
-		table.Row(q.Name, queueWaiting(q), oldest, fmt.Sprint(q.Performing), o.queueLimits(q), fmt.Sprint(len(q.Workers)), o.queuePolled(q))
+		table.Row(q.Name, queueWaiting(q), oldest, queuePerforming(q), o.queueLimits(q), fmt.Sprint(len(q.Workers)), o.queuePolled(q))
 	}
 	return table.Flush()
+}
+
+// queuePerforming tells how much of a queue is performed. What outside workers have is counted only where there is a limit.
+func queuePerforming(q api.Queue) string {
+	limited := q.Concurrency > 0 || q.Rate != ""
+	switch {
+	case limited || len(q.Pollers) == 0:
+		return fmt.Sprint(q.Performing)
+	case q.Performing == 0:
+		return "-"
+	}
+	return fmt.Sprintf("%d and activities", q.Performing)
 }
 
 func queueWaiting(q api.Queue) string {

@@ -13,8 +13,9 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
-	"github.com/swrun/swrun/internal/holder"
 	"github.com/swrun/swrun/internal/remote"
+	"github.com/swrun/swrun/internal/storesocket"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 // This file finds the server that a verb asks, if it does not open the store itself: one that is named, or whoever has the file.
@@ -94,7 +95,7 @@ const holderWithin = 5 * time.Second
 func (p *program) holder(ctx context.Context, file string) (*remote.Deployment, error) {
 	d, err := remote.New(remote.Config{
 		URL: "http://localhost", Actor: p.actor(),
-		Dial: func(ctx context.Context) (net.Conn, error) { return holder.Dial(ctx, file) },
+		Dial: func(ctx context.Context) (net.Conn, error) { return storesocket.Dial(ctx, file) },
 	})
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (p *program) holder(ctx context.Context, file string) (*remote.Deployment, 
 	switch {
 	case err == nil:
 		return d, nil
-	case errors.Is(err, holder.ErrNobody):
+	case errors.Is(err, storesocket.ErrNobody):
 		return nil, nil
 	case ctx.Err() != nil:
 		return nil, err
@@ -188,7 +189,11 @@ func serverError(err error) error {
 	var problem *api.Problem
 	switch {
 	case errors.As(err, &problem):
-		return &exitError{code: problemExit(problem), message: cmp.Or(problem.Detail, problem.Title), hint: problem.Help}
+		text := cmp.Or(problem.Detail, problem.Title)
+		if strings.HasPrefix(text, problem.Field+": ") { // it is given by a flag here
+			text = flagOf(&client.OptionError{Field: problem.Field}) + strings.TrimPrefix(text, problem.Field)
+		}
+		return &exitError{code: problemExit(problem), message: text, hint: problem.Help}
 	case errors.As(err, new(*remote.UnreachableError)), errors.As(err, new(*remote.AnswerError)):
 		return &exitError{code: exitStore, message: err.Error(), hint: "is its URL right, and does swrun serve run there?"}
 	}

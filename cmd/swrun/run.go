@@ -188,6 +188,9 @@ func (j *job) loadOthers() error {
 		}
 		j.others = append(j.others, d)
 	}
+	if err := swrun.Distinct(append([]*swrun.Document{j.document}, j.others...)...); err != nil {
+		return duplicateFailure(err)
+	}
 	j.documents = swrun.NewDocuments(append([]*swrun.Document{j.document}, j.others...)...)
 	j.documents.Hint = "; name its file with --workflow"
 	return nil

@@ -86,7 +86,7 @@ func (r *durableRun) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.options.ID = r.flags.id
+	r.options.ID, r.options.Reserved = r.flags.id, true
 	r.Run, err = r.engine.StartDocument(ctx, r.document, r.input, r.options, r.others...)
 	var other *swrun.DeployedError
 	var exists *swrun.RunExistsError
@@ -100,7 +100,7 @@ func (r *durableRun) begin(ctx context.Context) error {
 		}
 		return &exitError{code: exitConflict, message: fmt.Sprintf("there is a run %s with %s", exists.Run, what), hint: "choose another --id, or swrun describe " + exists.Run.ID + r.flags.store.storeFlag()}
 	case err != nil:
-		return refusalError(err)
+		return refusalError(duplicateFailure(err))
 	}
 	r.id = r.Instance.ID
 	r.kept = terminal.ShellWord(r.id) + r.flags.store.storeFlag()

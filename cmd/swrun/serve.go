@@ -110,7 +110,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	c := control.New(engine.Engine, o.store.Store, o.now)
 	config := server.Config{Control: c, Authorize: server.TrustEveryone, Requests: f.requests, Rate: f.rate, Metrics: metrics.New(engine.Engine, o.store.Store, o.now), Version: swrun.Version(), Log: f.log}
 	if f.auth {
-		config.Authorize, config.AnyHost = server.Bearers(c.Tokens()), true
+		config.Authorize, config.AnyHost = server.TrustTokens(c.Tokens()), true
 		o.adviseTokens(ctx, c, f)
 	}
 	s := server.New(config)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/internal/control"
-	"github.com/swrun/swrun/internal/holder"
+	"github.com/swrun/swrun/internal/storesocket"
 	"github.com/swrun/swrun/server"
 )
 
@@ -20,7 +20,7 @@ func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swr
 	if !ok {
 		return func() {}
 	}
-	l, err := holder.Listen(ctx, file)
+	l, err := storesocket.Listen(ctx, file)
 	if err != nil {
 		log.Warn("other commands cannot use the store until this one ends", "store", at, "error", err)
 		return func() {}

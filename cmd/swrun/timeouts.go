@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/terminal"
 	"github.com/swrun/swrun/runtime/client"
@@ -32,8 +33,8 @@ func (f *timeoutFlags) read(o *client.StartOptions) (err error) {
 		return err
 	}
 	if f.deadline != "" {
-		if o.Deadline, err = time.Parse(time.RFC3339, f.deadline); err != nil {
-			return usagef("for example 2026-12-24T18:00:00Z", "--deadline: %q is not a time; it needs a date, a time and a zone", f.deadline)
+		if o.Deadline, err = client.ParseTime(f.deadline); err != nil {
+			return usagef("", "--deadline: %s", err)
 		}
 	}
 	return nil
@@ -44,10 +45,14 @@ func parseTimeout(flag, text string) (time.Duration, error) {
 		return client.NoTimeout, nil
 	}
 	d, err := parseSpan(flag, text)
-	if err == nil && text != "" && d < time.Second {
-		err = usagef("", "%s must be at least 1s, got %s", flag, text)
+	if err != nil || text == "" {
+		return d, err
 	}
-	return d, err
+	var short *client.OptionError
+	if errors.As(client.CheckTimeout(flag, d), &short) {
+		return d, usagef("", "%s %s", flag, short.Detail)
+	}
+	return d, nil
 }
 
 // notPast refuses a deadline that is not to come.

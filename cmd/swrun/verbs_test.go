@@ -43,12 +43,21 @@ func TestNamespacesMeanTheSame(t *testing.T) {
 	new(namespaceFlags).within(want)
 	usage := want.Flags().Lookup("namespace").Usage
 	found := 0
+	without := map[string]string{ // verbs that have a store, and no -n
+		"run": "a document says its namespace", "deploy": "a document says its namespace", "serve": "it is for all namespaces", "worker": "it is for all namespaces", "import": "an export says its namespace", "dev": "documents say their namespaces",
+		"doctor": "the whole deployment", "bench": "the whole deployment", "repair": "the whole deployment", "workers": "they are for all namespaces", "queue ls": "queues are of the deployment",
+		"queue limit": "queues are of the deployment", "queue pause": "queues are of the deployment", "queue resume": "queues are of the deployment", "token ls": "all tokens", "token revoke": "all tokens",
+	}
 	var check func(cmd *cobra.Command)
 	check = func(cmd *cobra.Command) {
 		if f := cmd.Flags().Lookup("namespace"); f != nil && cmd.Parent().Name() != "token" {
 			if found++; f.Usage != usage || cmd.Flags().Lookup("all-namespaces") == nil {
 				t.Errorf("%s: -n is %q", cmd.CommandPath(), f.Usage)
 			}
+		}
+		name := strings.TrimPrefix(cmd.CommandPath(), "swrun ")
+		if has := cmd.Flags().Lookup("namespace") != nil; opensStore(cmd) && has == (without[name] != "") {
+			t.Errorf("%s has -n: %t", name, has)
 		}
 		for _, below := range cmd.Commands() {
 			check(below)

@@ -30,7 +30,7 @@ func (p *program) versionCommand() *cobra.Command {
 			return write(p.out, versionLine())
 		}),
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "human", "human or json")
+	cmd.Flags().StringVarP(&output, "output", "o", "human", "form of what is printed: human, json")
 	completeValues(cmd, "output", []string{"human", "json"})
 	return cmd
 }

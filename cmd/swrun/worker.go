@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/worker"
@@ -57,13 +58,13 @@ func (f *workerFlags) options(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.concurrency, "concurrency", worker.DefaultConcurrency, "runs that perform something at a time")
 	flags.StringArrayVar(&f.queues, "queue", nil, "a task queue whose tasks it performs, or '*' for all (repeatable); default the queue default, and all on a file")
-	flags.StringVar(&f.drain, "drain", worker.DefaultDrain.String(), "how long effects in flight may go on when it is stopped")
-	flags.StringVar(&f.lease, "lease", worker.DefaultLease.String(), "how long after the death of a worker its runs are taken over")
-	flags.StringVar(&f.parkAfter, "park-after", worker.DefaultParkAfter.String(), "shorter waits stay in the worker's memory; they are stored all the same")
+	flags.StringVar(&f.drain, "drain", duration.Format(worker.DefaultDrain), "how long effects in flight may go on when it is stopped")
+	flags.StringVar(&f.lease, "lease", duration.Format(worker.DefaultLease), "how long after the death of a worker its runs are taken over")
+	flags.StringVar(&f.parkAfter, "park-after", duration.Format(worker.DefaultParkAfter), "shorter waits stay in the worker's memory; they are stored all the same")
 	flags.StringVar(&f.retention, "retention", "", "delete runs so long after they have ended; default never")
 	flags.IntVar(&f.recoveryAttempts, "recovery-attempts", store.DefaultMaxDeaths, "how many workers a run may lose at one step before it is quarantined")
-	flags.StringVar(&f.checkInterval, "check-interval", worker.DefaultCheckInterval.String(), "how often the indexes of the store are checked and repaired")
-	flags.StringVar(&f.sweepInterval, "sweep-interval", worker.DefaultSweepInterval.String(), "how often every run is compared with the indexes")
+	flags.StringVar(&f.checkInterval, "check-interval", duration.Format(worker.DefaultCheckInterval), "how often the indexes of the store are checked and repaired")
+	flags.StringVar(&f.sweepInterval, "sweep-interval", duration.Format(worker.DefaultSweepInterval), "how often every run is compared with the indexes")
 	flags.IntVar(&f.scanLimit, "scan-limit", worker.DefaultScanLimit, "how many entries of an index are compared at a time")
 	flags.StringVar(&f.memory, "effect-memory", "", "how much memory the answers in flight may take, for example 2GiB; default a quarter of the machine's (also SWRUN_EFFECT_MEMORY)")
 	flags.StringVar(&f.network, "network", swrun.NetworkPublic, "what tasks may call: any, public, deny, or prefixes besides public addresses, 10.0.0.0/8,...")

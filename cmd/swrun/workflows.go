@@ -62,7 +62,7 @@ func (o *operation) workflow(ctx context.Context, name string) error {
 	}
 	r, err := definition.ParseReference(name)
 	if err != nil || strings.Contains(name, ":") {
-		return usagef("for example swrun workflows demo/order", "%q is no workflow: it must be namespace/name", name)
+		return usagef("for example swrun workflows demo/order", "%q is not a workflow: it must be namespace/name", name)
 	}
 	w, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
 	if err != nil {
@@ -87,7 +87,7 @@ func (o *operation) versionTable(w api.Workflow) error {
 		if v.Version == w.Latest {
 			mark = "latest"
 		}
-		table.Row(v.Version, v.Digest, mark)
+		table.Row(v.Version, v.Definition, mark)
 	}
 	return table.Flush()
 }

@@ -111,7 +111,7 @@ const maxNamespaces = 100
 func check(name string, g Grant, lasts time.Duration) error {
 	switch {
 	case !tokenName.MatchString(name):
-		return &InvalidError{Field: "name", Detail: fmt.Sprintf("must be small letters, digits and inner hyphens, at most 63, got %q", shorten.To(name, 80))}
+		return &InvalidError{Field: "name", Detail: fmt.Sprintf("must be lower-case letters, digits and inner hyphens, at most 63, got %q", shorten.To(name, 80))}
 	case name == LocalName:
 		return &InvalidError{Field: "name", Detail: `"local" is what callers without a token are called`}
 	case !slices.Contains(Granted(), g.Role):
@@ -167,15 +167,6 @@ func (s stored) token(r store.Registered) Token {
 	}
 }
 
-// read returns a token as it is stored.
-func read(r store.Registered) (stored, error) {
-	var s stored
-	if err := json.Unmarshal(r.Value, &s); err != nil {
-		return s, fmt.Errorf("read the token %s: %w", r.Key, err)
-	}
-	return s, nil
-}
-
 // List returns all tokens, by their names.
 func (t *Tokens) List(ctx context.Context) ([]Token, error) {
 	all, err := t.registry.ListRegistered(ctx, store.RegistryList{Kind: store.RegistryTokens})
@@ -184,7 +175,7 @@ func (t *Tokens) List(ctx context.Context) ([]Token, error) {
 	}
 	tokens := []Token{}
 	for _, r := range all {
-		s, err := read(r)
+		s, err := store.DecodeEntry[stored](store.RegistryTokens, r)
 		if err != nil {
 			return nil, err
 		}
@@ -226,7 +217,7 @@ func (t *Tokens) Authenticate(ctx context.Context, text string) (Caller, error) 
 		if err != nil {
 			return Caller{}, err
 		}
-		if s.stored, err = read(r); err != nil {
+		if s.stored, err = store.DecodeEntry[stored](store.RegistryTokens, r); err != nil {
 			return Caller{}, err
 		}
 		s.name, s.ends = name, r.Ends

@@ -84,8 +84,8 @@ type ActivityHeartbeat struct {
 	Progress any    `json:"progress,omitempty" doc:"How far the worker has come, for people and for the next attempt."`
 }
 
-// ActivityHeard is the answer to a heartbeat.
-type ActivityHeard struct {
+// ActivityHeartbeatReply is the answer to a heartbeat.
+type ActivityHeartbeatReply struct {
 	CancelRequested bool `json:"cancelRequested" doc:"Nobody waits for the activity any more: the worker may stop."`
 }
 
@@ -111,14 +111,14 @@ type ActivityReports struct {
 	Failed    []ActivityFailure `json:"failed,omitempty" maxItems:"1000"`
 }
 
-// ActivitiesReported is the answer to reports, in the same order.
-type ActivitiesReported struct {
-	Completed []ActivityReported `json:"completed"`
-	Failed    []ActivityReported `json:"failed"`
+// ActivityReportsReply is the answer to reports, in the same order.
+type ActivityReportsReply struct {
+	Completed []ActivityReportReply `json:"completed"`
+	Failed    []ActivityReportReply `json:"failed"`
 }
 
-// ActivityReported is the answer to one of several reports.
-type ActivityReported struct {
+// ActivityReportReply is the answer to one of several reports.
+type ActivityReportReply struct {
 	Status  int      `json:"status" doc:"What the report alone would have been answered: 204, or the status of the problem."`
 	Problem *Problem `json:"problem,omitempty"`
 }
@@ -133,7 +133,7 @@ type OpenActivity struct {
 	Type           string           `json:"type"`
 	Queue          string           `json:"queue"`
 	IdempotencyKey string           `json:"idempotencyKey"`
-	MaxAttempts    int              `json:"maxAttempts" doc:"0 for any number."`
+	Retry          ActivityRetry    `json:"retry"`
 	ScheduledAt    string           `json:"scheduledAt" format:"date-time"`
 	AvailableAt    string           `json:"availableAt,omitempty" format:"date-time" doc:"Since when, or from when on, a worker may take it; absent while one has it."`
 	Worker         string           `json:"worker,omitempty" doc:"That has it, or had it last."`
@@ -153,6 +153,28 @@ type ActivityTimeouts struct {
 	HeartbeatSeconds       *float64 `json:"heartbeatSeconds,omitempty"`
 }
 
+// ActivityRetry is the retry policy of an activity, as it was when the activity was scheduled.
+type ActivityRetry struct {
+	MaxAttempts   int       `json:"maxAttempts" doc:"0 for any number."`
+	DelaysSeconds []float64 `json:"delaysSeconds,omitempty" nullable:"false" doc:"Between the first attempts; the last one between all others. Absent if delays grow."`
+	// InitialSeconds, Factor and MaxSeconds say how delays grow.
+	InitialSeconds *float64 `json:"initialSeconds,omitempty"`
+	Factor         float64  `json:"factor,omitempty"`
+	MaxSeconds     *float64 `json:"maxSeconds,omitempty"`
+	NonRetryable   []string `json:"nonRetryable,omitempty" nullable:"false" doc:"Types of errors after which there is no other attempt."`
+}
+
+func newActivityRetry(r interpreter.ActivityRetry) ActivityRetry {
+	retry := ActivityRetry{MaxAttempts: r.MaxAttempts, NonRetryable: r.NonRetryable}
+	for _, delay := range r.Delays {
+		retry.DelaysSeconds = append(retry.DelaysSeconds, delay.Seconds())
+	}
+	if len(r.Delays) == 0 {
+		retry.InitialSeconds, retry.Factor, retry.MaxSeconds = given(r.Initial), r.Factor, given(r.Max)
+	}
+	return retry
+}
+
 // OpenDeadline is a deadline of an activity.
 type OpenDeadline struct {
 	Kind string `json:"kind" enum:"schedule_to_start,start_to_close,schedule_to_close,heartbeat"`
@@ -162,7 +184,7 @@ type OpenDeadline struct {
 
 func newOpenActivity(a *activity.Activity) *OpenActivity {
 	open := &OpenActivity{
-		Type: a.Type, Queue: a.Queue, IdempotencyKey: a.Key, MaxAttempts: a.Retry.MaxAttempts, ScheduledAt: Time(a.ScheduledAt),
+		Type: a.Type, Queue: a.Queue, IdempotencyKey: a.Key, Retry: newActivityRetry(a.Retry), ScheduledAt: Time(a.ScheduledAt),
 		AvailableAt: Time(a.Available), Worker: a.Worker, StartedAt: Time(a.StartedAt), HeartbeatAt: Time(a.HeartbeatAt), Failure: Error(a.Failure),
 	}
 	if a.Progress != nil {

@@ -2,16 +2,16 @@ package api
 
 import "github.com/swrun/swrun/runtime/client"
 
-// Deployment is a document that was deployed, or that was only checked.
-type Deployment struct {
-	Workflow   string    `json:"workflow"`
-	Definition string    `json:"definition"` // its digest
-	Deployed   bool      `json:"deployed" doc:"Whether exactly this document is deployed."`
-	Runs       *InFlight `json:"runs,omitempty"`
+// DeployResult is a document that was deployed, or that was only checked.
+type DeployResult struct {
+	Workflow   string     `json:"workflow"`
+	Definition string     `json:"definition"` // its digest
+	Deployed   bool       `json:"deployed" doc:"Whether exactly this document is deployed."`
+	Runs       *RunsCheck `json:"runs,omitempty"`
 }
 
-// InFlight is what becomes of the runs in progress of other versions.
-type InFlight struct {
+// RunsCheck is what becomes of the runs in progress of other versions.
+type RunsCheck struct {
 	Count    int        `json:"count" doc:"The runs that have not ended and have another version. They go on with it."`
 	Versions []Group    `json:"versions" nullable:"false" doc:"How many have which."`
 	Migrate  int        `json:"migrate" doc:"How many could go on with the document as they stand now."`
@@ -25,9 +25,9 @@ type Obstacle struct {
 	Examples []string `json:"examples" nullable:"false" doc:"Some of these runs."`
 }
 
-// NewDeployment returns the JSON of a document, and of the runs in progress.
-func NewDeployment(r client.InFlight) Deployment {
-	runs := &InFlight{Count: r.Runs, Versions: []Group{}, Migrate: r.Ready, Refused: []Obstacle{}}
+// NewDeployResult returns the JSON of a document, and of the runs in progress.
+func NewDeployResult(r client.RunsCheck) DeployResult {
+	runs := &RunsCheck{Count: r.Runs, Versions: []Group{}, Migrate: r.Ready, Refused: []Obstacle{}}
 	for _, v := range r.Versions {
 		runs.Versions = append(runs.Versions, Group{v.Value, v.Runs})
 	}
@@ -38,5 +38,5 @@ func NewDeployment(r client.InFlight) Deployment {
 		}
 		runs.Refused = append(runs.Refused, obstacle)
 	}
-	return Deployment{r.To.Workflow.String(), r.To.Definition, r.Deployed, runs}
+	return DeployResult{r.To.Workflow.String(), r.To.Definition, r.Deployed, runs}
 }

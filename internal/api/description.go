@@ -14,15 +14,17 @@ import (
 // Description is a run with everything that is known of it.
 type Description struct {
 	Run
-	DescribedAt string     `json:"describedAt,omitempty" doc:"When this was so, by the store's clock: what is left of a time is counted from here. Absent if the run has ended, for that does not change."`
-	File        string     `json:"file" doc:"The file that its document was read from."`
-	Plain       bool       `json:"plain,omitempty" doc:"It was started with nothing but an input, so that its document and its id are all that swrun run needs to go on with it."`
-	LaunchedBy  string     `json:"launchedBy,omitempty" doc:"The run that has started it and does not wait for it."`
-	Suspended   bool       `json:"suspended,omitempty" doc:"No task of it starts until it is resumed."`
-	Reason      string     `json:"reason,omitempty"`
-	Actor       string     `json:"actor,omitempty"` // who has cancelled or suspended it
-	WorkerGone  bool       `json:"workerGone,omitempty"`
-	NoWorker    bool       `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
+	DescribedAt string `json:"describedAt,omitempty" doc:"When this was so, by the store's clock: what is left of a time is counted from here. Absent if the run has ended, for that does not change."`
+	File        string `json:"file" doc:"The file that its document was read from."`
+	Plain       bool   `json:"plain,omitempty" doc:"It was started with nothing but an input, so that its document and its id are all that swrun run needs to go on with it."`
+	LaunchedBy  string `json:"launchedBy,omitempty" doc:"The run that has started it and does not wait for it."`
+	Suspended   bool   `json:"suspended,omitempty" doc:"No task of it starts until it is resumed."`
+	Reason      string `json:"reason,omitempty"`
+	Actor       string `json:"actor,omitempty"` // who has cancelled or suspended it
+	WorkerGone  bool   `json:"workerGone,omitempty"`
+	NoWorker    bool   `json:"noWorker,omitempty"` // it has not ended, and no worker is there to take it
+	// ReservedFor is the run of which swrun run --id alone performs the tasks of this one; empty if any worker does.
+	ReservedFor string     `json:"reservedFor,omitempty"`
 	Commands    []string   `json:"commands,omitempty"` // that no worker has carried out yet
 	Why         string     `json:"why,omitempty"`
 	Then        string     `json:"then,omitempty"`
@@ -178,6 +180,9 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 
 // fill fills in where the run comes from, and what holds at the moment.
 func (d *Description) fill(of *client.Description) {
+	if r := of.Invocation.Reserved; r != nil {
+		d.ReservedFor = r.String()
+	}
 	d.File, d.Plain, d.Suspended = of.Program.Workflow.Source.File, of.Invocation.Plain(), of.State.Suspended
 	if !of.Lifecycle.Status.Final() {
 		d.DescribedAt = Time(of.At)

@@ -62,3 +62,8 @@ func Diagnostics(found dsl.Diagnostics) []Diagnostic {
 func newRange(r source.Range) Range {
 	return Range{r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
 }
+
+// Findings is what was found in documents.
+type Findings struct {
+	Diagnostics []Diagnostic `json:"diagnostics" nullable:"false"`
+}

@@ -53,7 +53,7 @@ type ImportRequest struct {
 func (r ImportRequest) Check() error {
 	switch {
 	case r.Schema != SchemaExport:
-		return &client.OptionError{Field: "schema", Detail: "must be " + SchemaExport + ": this is no export of a run"}
+		return &client.OptionError{Field: "schema", Detail: "must be " + SchemaExport + ": this is not an export of a run"}
 	case len(r.Stored.Data) == 0:
 		return &client.OptionError{Field: "stored", Detail: "is missing: this is a part of an export"}
 	case r.Stored.SHA256 != digest(r.Stored.Data):

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"time"
-
 	"github.com/swrun/swrun/dsl"
 	"github.com/swrun/swrun/runtime/client"
 )
@@ -32,8 +30,8 @@ func (r ForkRequest) Options() (client.ForkOptions, error) {
 		return o, nil
 	}
 	var err error
-	if o.Deadline, err = time.Parse(time.RFC3339, r.Deadline); err != nil {
-		return o, &client.OptionError{Field: "deadline", Detail: "must be a time such as 2026-12-24T18:00:00Z"}
+	if o.Deadline, err = client.ParseTime(r.Deadline); err != nil {
+		return o, client.NewOptionError("deadline", err)
 	}
 	return o, nil
 }

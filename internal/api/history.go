@@ -26,6 +26,7 @@ type HistoryEvent struct {
 	Parent      string `json:"parent,omitempty"` // the run that has started this one
 	Effect      int    `json:"effect,omitempty"`
 	Attempt     int    `json:"attempt,omitempty"`
+	Worker      string `json:"worker,omitempty"` // the outside worker that has made the attempt
 	Data        any    `json:"data,omitempty"`
 	Actor       string `json:"actor,omitempty"` // who has given the command
 	Error       any    `json:"error,omitempty"`
@@ -43,7 +44,7 @@ type HistoryEvent struct {
 func NewHistoryEvent(r interpreter.HistoryEvent, step client.HistoryEntry) HistoryEvent {
 	event := HistoryEvent{
 		Seq: r.Seq, At: Time(r.At), Type: string(r.Type), Kind: string(r.Kind), Pointer: string(r.Pointer), Category: category(r.Error),
-		Effect: int(r.Effect), Attempt: r.Attempt, Data: r.Data, Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
+		Effect: int(r.Effect), Attempt: r.Attempt, Worker: r.Worker, Data: r.Data, Actor: r.Actor, Error: Error(r.Error), By: string(r.CaughtBy), TimeoutKind: r.Timeout,
 		Until: Time(r.Until), CommittedAt: Time(step.CommittedAt),
 	}
 	if string(r.Path) != event.Pointer {

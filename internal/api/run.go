@@ -93,8 +93,8 @@ func names(all []store.Instance) []string {
 type Count struct {
 	Schema string  `json:"schema"`
 	Count  int     `json:"count"`
-	By     string  `json:"by,omitempty"` // the field by which they are counted
-	Groups []Group `json:"groups,omitempty"`
+	By     string  `json:"by,omitempty"`    // the field by which they are counted
+	Groups []Group `json:"groups,omitzero"` // empty if no run fits, absent if all are counted together
 }
 
 // Group is how many runs have something in common.
@@ -106,6 +106,9 @@ type Group struct {
 // NewCount returns the JSON of runs that were counted by a field; all together if it is empty.
 func NewCount(by string, groups []client.Group) Count {
 	c := Count{Schema: SchemaCount, By: by}
+	if by != "" {
+		c.Groups = []Group{}
+	}
 	for _, g := range groups {
 		if c.Count += g.Runs; by != "" {
 			c.Groups = append(c.Groups, Group{g.Value, g.Runs})

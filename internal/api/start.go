@@ -93,7 +93,7 @@ func (s *Span) UnmarshalJSON(data []byte) error {
 	default:
 		var n float64
 		if json.Unmarshal(data, &n) != nil {
-			return fmt.Errorf("%s is no length of time: it must be a number of seconds, or a text such as 90s or PT1M30S", data)
+			return fmt.Errorf("%s is not a length of time: it must be a number of seconds, or a text such as 90s or PT1M30S", data)
 		}
 		s.Duration, err = seconded(n)
 	}
@@ -117,12 +117,9 @@ func ParseSpan(text string) (time.Duration, error) {
 	return duration.Parse(text)
 }
 
-// maxSpan is the longest time that is read.
-const maxSpan = 100 * 365 * 24 * time.Hour
-
 func seconded(n float64) (time.Duration, error) {
-	if n < 0 || n > maxSpan.Seconds() || math.IsNaN(n) {
-		return 0, fmt.Errorf("%v is no number of seconds between 0 and a hundred years", n)
+	if n < 0 || n > duration.Max.Seconds() || math.IsNaN(n) {
+		return 0, fmt.Errorf("%v is not a number of seconds between 0 and a hundred years", n)
 	}
 	return time.Duration(math.Round(n * float64(time.Second))), nil
 }

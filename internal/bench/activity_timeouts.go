@@ -49,9 +49,10 @@ func (b *benchmark) activityTimeouts(ctx context.Context) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	var late []time.Duration
-	m.Lost, m.Duplicates, err = b.account(ctx, func(e client.HistoryEntry) { late = append(late, lateTimeouts(e)...) })
-	m.durations(lateBy, late)
+	late := lateTimeouts{}
+	m.Lost, m.Duplicates, err = b.account(ctx, late.add)
+	m.durations(lateBy, late.all())
+	m.ByKind = late.byKind()
 	return m, err
 }
 

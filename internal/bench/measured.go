@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,14 +12,12 @@ import (
 
 // Measured are the figures of a scenario. The percentiles are of what percentilesOf says.
 type Measured struct {
-	Scenario         string  `json:"scenario"`
-	Runs             int     `json:"runs"`
-	Steps            int     `json:"steps"`
-	Seconds          float64 `json:"seconds"`
-	StepsPerS        float64 `json:"steps_per_s"`
-	P50              float64 `json:"p50_ms"`
-	P99              float64 `json:"p99_ms"`
-	Max              float64 `json:"max_ms"`
+	Scenario  string  `json:"scenario"`
+	Runs      int     `json:"runs"`
+	Steps     int     `json:"steps"`
+	Seconds   float64 `json:"seconds"`
+	StepsPerS float64 `json:"steps_per_s"`
+	Percentiles
 	Early            int     `json:"early"`
 	Lost             int     `json:"lost"`
 	Duplicates       int     `json:"duplicates"`
@@ -39,7 +38,27 @@ type Measured struct {
 	StoreOpsPerS     float64 `json:"store_ops_per_s,omitempty"`
 	WorkerCPU        float64 `json:"worker_cpu_percent,omitempty"`
 
+	ByKind map[string]Percentiles `json:"by_timeout_kind,omitempty"` // of each kind of timeout alone
+
 	percentilesOf string // lateBy or stepTook
+}
+
+// Percentiles are those of some durations, in milliseconds.
+type Percentiles struct {
+	P50 float64 `json:"p50_ms"`
+	P99 float64 `json:"p99_ms"`
+	Max float64 `json:"max_ms"`
+}
+
+// percentiles returns the percentiles of durations, which it sorts; there is at least one.
+func percentiles(all []time.Duration) Percentiles {
+	slices.Sort(all)
+	at := func(q float64) float64 { return milliseconds(all[min(len(all)-1, int(q*float64(len(all))))]) }
+	return Percentiles{P50: at(0.5), P99: at(0.99), Max: milliseconds(all[len(all)-1])}
+}
+
+func (p Percentiles) text() string {
+	return fmt.Sprintf("p50 %.1fms p99 %.1fms max %.1fms", p.P50, p.P99, p.Max)
 }
 
 // What percentiles are of.
@@ -54,9 +73,7 @@ func (m *Measured) durations(of string, all []time.Duration) {
 	if len(all) == 0 {
 		return
 	}
-	slices.Sort(all)
-	at := func(q float64) float64 { return milliseconds(all[min(len(all)-1, int(q*float64(len(all))))]) }
-	m.P50, m.P99, m.Max = at(0.5), at(0.99), milliseconds(all[len(all)-1])
+	m.Percentiles = percentiles(all)
 	for _, d := range all {
 		if of == lateBy && d < 0 {
 			m.Early++
@@ -87,7 +104,10 @@ func (m *Measured) String() string {
 			m.CPUPerStep, 100*m.RatioToRaw, m.RawHTTPPerS, m.RawHTTPCPU)
 	}
 	if m.Max > 0 {
-		fmt.Fprintf(&b, ", %s p50 %.1fms p99 %.1fms max %.1fms", m.percentilesOf, m.P50, m.P99, m.Max)
+		fmt.Fprintf(&b, ", %s %s", m.percentilesOf, m.Percentiles.text())
+	}
+	for _, kind := range slices.Sorted(maps.Keys(m.ByKind)) {
+		fmt.Fprintf(&b, " (%s %s)", kind, m.ByKind[kind].text())
 	}
 	if m.percentilesOf == lateBy {
 		fmt.Fprintf(&b, ", early %d", m.Early)

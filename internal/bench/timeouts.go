@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/swrun/swrun/interpreter"
@@ -37,22 +39,35 @@ func (b *benchmark) timeouts(ctx context.Context) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	var late []time.Duration
-	m.Lost, m.Duplicates, err = b.account(ctx, func(e client.HistoryEntry) { late = append(late, lateTimeouts(e)...) })
-	m.durations(lateBy, late)
+	late := lateTimeouts{}
+	m.Lost, m.Duplicates, err = b.account(ctx, late.add)
+	m.durations(lateBy, late.all())
 	return m, err
 }
 
-// lateTimeouts returns by how much the timeouts were late that an entry stores.
-func lateTimeouts(e client.HistoryEntry) (late []time.Duration) {
+// lateTimeouts are the times by which timeouts were late, by kind of timeout.
+type lateTimeouts map[string][]time.Duration
+
+// add adds the timeouts that an entry stores.
+func (l lateTimeouts) add(e client.HistoryEntry) {
 	for _, event := range e.Events {
 		if event.Type != interpreter.TaskFaulted || event.Error == nil {
 			continue
 		}
+		kind, _ := event.Error.Extensions["timeoutKind"].(string)
 		text, _ := event.Error.Extensions["deadline"].(string)
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			late = append(late, e.CommittedAt.Sub(at))
+			l[kind] = append(l[kind], e.CommittedAt.Sub(at))
 		}
 	}
-	return late
+}
+
+func (l lateTimeouts) all() []time.Duration { return slices.Concat(slices.Collect(maps.Values(l))...) }
+
+func (l lateTimeouts) byKind() map[string]Percentiles {
+	kinds := make(map[string]Percentiles, len(l))
+	for kind, late := range l {
+		kinds[kind] = percentiles(late)
+	}
+	return kinds
 }

@@ -46,17 +46,17 @@ func (c *Control) PollActivities(ctx context.Context, p api.ActivityPoll, namesp
 }
 
 // HeartbeatActivity says that the worker of an attempt is alive.
-func (c *Control) HeartbeatActivity(ctx context.Context, h api.ActivityHeartbeat) (api.ActivityHeard, error) {
+func (c *Control) HeartbeatActivity(ctx context.Context, h api.ActivityHeartbeat) (api.ActivityHeartbeatReply, error) {
 	var progress *interpreter.Value
 	if h.Progress != nil {
 		data, err := expr.Normalize(h.Progress)
 		if err != nil {
-			return api.ActivityHeard{}, &client.OptionError{Field: "progress", Detail: err.Error()}
+			return api.ActivityHeartbeatReply{}, &client.OptionError{Field: "progress", Detail: err.Error()}
 		}
 		progress = &interpreter.Value{V: data}
 	}
 	cancel, err := c.engine.Activities().Heartbeat(ctx, h.Token, progress)
-	return api.ActivityHeard{CancelRequested: cancel}, err
+	return api.ActivityHeartbeatReply{CancelRequested: cancel}, err
 }
 
 // CompleteActivity reports the result of an attempt.

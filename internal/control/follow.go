@@ -78,7 +78,7 @@ func EventAt(i store.Instance, id string) (EventPosition, error) {
 	text, created := strings.CutSuffix(text, "c")
 	seq, err := strconv.Atoi(text)
 	if !ok || err != nil || seq < 1 {
-		return EventPosition{}, &client.OptionError{Field: "Last-Event-ID", Detail: fmt.Sprintf("%s is the id of no event of %s", shorten.Quoted(id), i)}
+		return EventPosition{}, &client.OptionError{Field: "Last-Event-ID", Detail: fmt.Sprintf("%s is not the id of an event of %s", shorten.Quoted(id), i)}
 	}
 	if created { // it comes first of its record
 		return EventPosition{seq, 0}, nil
@@ -89,8 +89,8 @@ func EventAt(i store.Instance, id string) (EventPosition, error) {
 // lastOfRecord stands for the last event of a record, however many it has.
 const lastOfRecord = 99
 
-// Seen reports whether a run has ended, and nothing of it comes after a position.
-func (c *Control) Seen(ctx context.Context, i store.Instance, at EventPosition) (bool, error) {
+// FollowedToEnd reports whether a run has ended, and nothing of it comes after a position.
+func (c *Control) FollowedToEnd(ctx context.Context, i store.Instance, at EventPosition) (bool, error) {
 	l, err := c.store.Load(ctx, i)
 	if err != nil {
 		return false, err

@@ -36,7 +36,7 @@ func parsePosition(cursor string) (p position, err error) {
 		p.record, err = strconv.Atoi(record)
 	}
 	if err != nil || p.entry < 0 || p.record < 0 || p.String() != cursor {
-		return p, &client.OptionError{Field: "cursor", Detail: "is none that a page of this history has ended with"}
+		return p, &client.OptionError{Field: "cursor", Detail: "must be one that a page of this history has returned"}
 	}
 	return p, nil
 }

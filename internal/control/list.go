@@ -80,7 +80,7 @@ func IsRunName(name string) bool {
 // Find returns the runs of some namespaces, or of all, that a name means: the id of a run, the beginning of one, or namespace/id.
 func (c *Control) Find(ctx context.Context, name string, namespaces []string) (api.FoundRuns, error) {
 	if !IsRunName(name) {
-		return api.FoundRuns{}, &client.OptionError{Field: "name", Detail: fmt.Sprintf("%s can be no run", shorten.Quoted(name))}
+		return api.FoundRuns{}, &client.OptionError{Field: "name", Detail: fmt.Sprintf("%s cannot be the name of a run", shorten.Quoted(name))}
 	}
 	exact, begun, err := c.client.Find(ctx, name, namespaces...)
 	return api.NewFoundRuns(exact, begun), err

@@ -57,8 +57,11 @@ type EndedError struct {
 
 func (e *EndedError) Error() string {
 	text := fmt.Sprintf("the run %s is %s", e.Run, e.Outcome.Status)
-	if e.Outcome.Fault != nil {
+	switch {
+	case e.Outcome.Fault != nil:
 		text += ": " + e.Outcome.Fault.Error()
+	case e.Outcome.Reason != "":
+		text += ": " + e.Outcome.Reason
 	}
 	return text
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/duration"
-	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 )
@@ -58,7 +57,7 @@ func startedWorkflow(r api.StartRequest) (definition.Reference, error) {
 		return reference, nil
 	}
 	if strings.Contains(r.Workflow, ":") && reference.Version != r.Version {
-		return reference, &client.OptionError{Field: "version", Detail: fmt.Sprintf("%q is another one than that of the workflow %s", r.Version, reference)}
+		return reference, &client.OptionError{Field: "version", Detail: fmt.Sprintf("%q is not the version of the workflow %s", r.Version, reference)}
 	}
 	reference, err = definition.ParseReference(reference.Namespace + "/" + reference.Name + ":" + r.Version)
 	if err != nil {
@@ -89,15 +88,12 @@ func deadline(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := client.ParseTime(text)
 	if err != nil {
-		err = &client.OptionError{Field: "deadline", Detail: fmt.Sprintf("%q is not a time: it needs a date, a time and a zone, as in 2026-12-24T18:00:00Z", shorten.To(text, maxShown))}
+		err = client.NewOptionError("deadline", err)
 	}
 	return at, err
 }
-
-// maxShown is how many bytes of a wrong value stand in an error.
-const maxShown = 60
 
 // Start starts a run of a workflow that has been deployed, and describes it; again says that the run was there already.
 func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Description, again bool, err error) {

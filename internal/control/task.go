@@ -22,7 +22,7 @@ func (c *Control) Task(ctx context.Context, i store.Instance, seq int) (api.Task
 		for _, r := range e.Events {
 			switch {
 			case r.Seq == seq && r.Type != interpreter.TaskStarted:
-				return &client.OptionError{Field: "seq", Detail: fmt.Sprintf("the record %d is %s, and no start of a task", seq, r.Type)}
+				return &client.OptionError{Field: "seq", Detail: fmt.Sprintf("the record %d is %s, and not the start of a task", seq, r.Type)}
 			case r.Seq == seq:
 				path, task = r.Path, &api.TaskRecord{Run: i.String(), Kind: string(r.Kind), Pointer: string(r.Pointer), Status: "in progress", Input: r.Data}
 			case task == nil || r.Path != path:

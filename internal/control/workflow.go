@@ -56,16 +56,16 @@ func (c *Control) DeployAll(ctx context.Context, all ...*swrun.Document) error {
 }
 
 // CheckRuns says what becomes of the runs in progress if a document is deployed, and changes nothing.
-func (c *Control) CheckRuns(ctx context.Context, d *swrun.Document) (api.Deployment, error) {
+func (c *Control) CheckRuns(ctx context.Context, d *swrun.Document) (api.DeployResult, error) {
 	found, err := c.engine.CheckRuns(ctx, d)
-	return api.NewDeployment(found), err
+	return api.NewDeployResult(found), err
 }
 
 // CheckRunsOf is CheckRuns for the text of a document, which must be called as r says.
-func (c *Control) CheckRunsOf(ctx context.Context, r definition.Reference, text []byte) (api.Deployment, error) {
+func (c *Control) CheckRunsOf(ctx context.Context, r definition.Reference, text []byte) (api.DeployResult, error) {
 	d, err := sentAs(r, text)
 	if err != nil {
-		return api.Deployment{}, err
+		return api.DeployResult{}, err
 	}
 	return c.CheckRuns(ctx, d)
 }
@@ -80,6 +80,31 @@ func sentAs(r definition.Reference, text []byte) (*swrun.Document, error) {
 		return nil, &client.OptionError{Field: "document", Detail: fmt.Sprintf("is %s, and was sent as %s", d, r)}
 	}
 	return d, nil
+}
+
+// Workflows returns the deployed workflows of a namespace, or of all if it is empty.
+func (c *Control) Workflows(ctx context.Context, namespace string) ([]api.Workflow, error) {
+	found, err := definition.AllDeployed(ctx, c.store, namespace, "")
+	if err != nil {
+		return nil, err
+	}
+	all := []api.Workflow{}
+	for _, d := range found {
+		all = append(all, api.NewWorkflow(d))
+	}
+	return all, nil
+}
+
+// Workflow returns a deployed workflow; one that is not deployed is refused as store.NoSuch.
+func (c *Control) Workflow(ctx context.Context, namespace, name string) (api.Workflow, error) {
+	found, err := definition.AllDeployed(ctx, c.store, namespace, name)
+	if err != nil {
+		return api.Workflow{}, err
+	}
+	if len(found) == 0 || namespace == "" || name == "" {
+		return api.Workflow{}, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("workflow %s/%s", namespace, name)}
+	}
+	return api.NewWorkflow(found[0]), nil
 }
 
 // Deployed returns a version of a workflow as it is deployed; definition.Latest stands for the latest.

@@ -49,7 +49,7 @@ func Run(d *api.Description, driver string) string {
 	if len(d.Deadlines) > 0 {
 		b.WriteString("Deadlines, the first to fire first:\n" + deadlines(d))
 	}
-	b.WriteString(children(d) + failures(d))
+	b.WriteString(activities(d) + children(d) + failures(d))
 	return b.String()
 }
 

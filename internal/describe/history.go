@@ -10,10 +10,14 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/interpreter"
 )
 
 // notable is how much later than it happened a record has to be stored for the difference to be shown.
 const notable = 100 * time.Millisecond
+
+// lateReport says what a report that came too late means (promises 214).
+const lateReport = "it does not count; what it tells of may have happened all the same"
 
 // HistoryLine is a record for people: when, what, where, and the beginning of its data.
 func HistoryLine(r api.HistoryEvent) string {
@@ -25,9 +29,7 @@ func HistoryLine(r api.HistoryEvent) string {
 	if path := cmp.Or(r.Path, r.Pointer); path != "" {
 		words = append(words, terminal.Printable(path))
 	}
-	if r.Attempt > 1 {
-		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))
-	}
+	words = append(words, attempt(r)...)
 	if r.Until != "" {
 		words = append(words, "until="+milliseconds(api.ParseTime(r.Until)))
 	}
@@ -52,6 +54,20 @@ func HistoryLine(r api.HistoryEvent) string {
 		}
 	}
 	return strings.TrimRight(strings.Join(words, " "), " ") + "\n"
+}
+
+// attempt says which attempt a record is of, who has made it, and whether its report came too late.
+func attempt(r api.HistoryEvent) (words []string) {
+	if r.Attempt > 1 {
+		words = append(words, fmt.Sprintf("attempt=%d", r.Attempt))
+	}
+	if r.Worker != "" {
+		words = append(words, "worker="+terminal.Printable(r.Worker))
+	}
+	if r.Type == string(interpreter.ResultLate) {
+		words = append(words, lateReport)
+	}
+	return words
 }
 
 func milliseconds(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -88,7 +88,7 @@ func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	if err != nil {
 		return []Finding{{"SD010", Note, err.Error(), "let the user of the store run PUBSUB NUMSUB"}}
 	}
-	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers), unserved(ctx, s, presence.Serving(workers)), polled(ctx, s, workers)}
+	return []Finding{served(s, len(presence.Serving(workers)), live), versions(workers), unserved(ctx, s, workers), polled(ctx, s, workers)}
 }
 
 // polled reports queues in which activities wait and that nobody polls, and those that are paused.

@@ -97,6 +97,8 @@ func (c *storeCollector) Collect(all chan<- prometheus.Metric) {
 	}{
 		{"swrun_ready_oldest_age_seconds", "How long the run has been ready that no worker has taken for the longest time; 0 if none is.", prometheus.GaugeValue, oldest.Seconds()},
 		{"swrun_runs_quarantined", "Runs that stay as they are until somebody releases them.", prometheus.GaugeValue, float64(st.Quarantined)},
+		{"swrun_tasks_retrying", "Runs of which a task, or an activity, is tried again or waits for that.", prometheus.GaugeValue, float64(st.Retrying)},
+		{"swrun_retry_backlog", "Those of them whose next attempt waits for its time, or for a worker.", prometheus.GaugeValue, float64(st.Backlog)},
 		{"swrun_outbox_messages", "Messages between runs that are on their way.", prometheus.GaugeValue, float64(st.Outbox)},
 		{"swrun_store_repairs_total", "Entries of indexes that had to be repaired.", prometheus.CounterValue, float64(st.Repairs)},
 		{"swrun_store_losses_total", "How often the store was found to have lost confirmed writes.", prometheus.CounterValue, float64(st.Losses)},

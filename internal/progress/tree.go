@@ -38,7 +38,6 @@ type occurrence struct {
 	deadline time.Time // zero if the task has no timeout
 	waits    time.Time // until when it waits; zero if it does not
 	retry    int       // the attempt that a waiting try is about to make
-	error    string    // in a few words
 	note     string    // the error and what became of it, or why nothing ran
 	parent   *occurrence
 	children []*occurrence

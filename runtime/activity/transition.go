@@ -10,7 +10,7 @@ import (
 
 // The operations on activities. A store asks each what becomes of an activity, and keeps that.
 
-// Operation is what somebody does with an activity: Take, Return, Heartbeat, Complete, Fail, Hurry or Expire.
+// Operation is what somebody does with an activity: Take, Return, Heartbeat, Complete, Fail, RetryNow or Expire.
 type Operation interface {
 	store.ActivityOperation
 	// apply makes it happen, and may change the activity. An empty code says that it has.
@@ -95,18 +95,18 @@ func (h Heartbeat) apply(_ store.ActivityID, a *Activity, now time.Time) (outcom
 	return outcome{to: a, before: before}, ""
 }
 
-// Hurry ends the delay before the next attempt of an activity: a worker may take it at once. Its time to start counts from then.
-type Hurry struct{}
+// RetryNow ends the delay before the next attempt of an activity: a worker may take it at once. Its time to start counts from then.
+type RetryNow struct{}
 
 // Once implements store.ActivityOperation: doing it again changes nothing.
-func (Hurry) Once(store.ActivityID) string { return "" }
+func (RetryNow) Once(store.ActivityID) string { return "" }
 
 // Transition implements store.ActivityOperation.
-func (h Hurry) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
+func (h RetryNow) Transition(id store.ActivityID, r *store.Activity, now time.Time) (*store.ActivityOutcome, store.Code) {
 	return transition(h, id, r, now)
 }
 
-func (Hurry) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
+func (RetryNow) apply(_ store.ActivityID, a *Activity, now time.Time) (outcome, store.Code) {
 	switch {
 	case !a.Delayed(now):
 		return outcome{}, store.Conflict

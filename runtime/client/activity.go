@@ -86,13 +86,13 @@ func (d *Description) delayedActivities() (all []store.ActivityID) {
 	return all
 }
 
-// hurry has activities of a run attempted at once. One that does not wait any more stays as it is.
-func (c *Client) hurry(ctx context.Context, i store.Instance, all []store.ActivityID) error {
+// retryActivitiesNow has activities of a run attempted at once. One that does not wait any more stays as it is.
+func (c *Client) retryActivitiesNow(ctx context.Context, i store.Instance, all []store.ActivityID) error {
 	if len(all) == 0 {
 		return nil
 	}
 	_, err := c.store.ChangeActivities(ctx, store.ChangeActivities{
-		Partition: i.Partition(c.store.Layout().Partitions), Activities: all, Operation: activity.Hurry{},
+		Partition: i.Partition(c.store.Layout().Partitions), Activities: all, Operation: activity.RetryNow{},
 	})
 	return err
 }

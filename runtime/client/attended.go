@@ -24,7 +24,7 @@ func (d *Description) attended() bool { return d.Lifecycle.Held() && !d.Gone }
 // and whether any other would take the run. As long as that is not known, there is one. It also reads the rules of the queues in which the run
 // may wait.
 func (c *Client) attend(ctx context.Context, d *Description) (err error) {
-	if d.Lifecycle.Needs != "" || len(d.Activities) > 0 {
+	if d.Lifecycle.Needs != "" || d.Invocation.Reserved != nil || len(d.Activities) > 0 {
 		if d.queues, err = queue.List(ctx, c.store); err != nil {
 			return err
 		}
@@ -80,6 +80,9 @@ func (d *Description) isLeft(o interpreter.OpenTask) bool {
 
 // needsOf returns what a task waits for: what its kind and its queue need, and what was found out when it was performed.
 func (d *Description) needsOf(o interpreter.OpenTask) (needs []string) {
+	if r := d.Invocation.Reserved; r != nil && slices.Contains(d.Lifecycle.Needed(), store.Reserved(*r)) {
+		return store.Reserved(*r).Parts()
+	}
 	needs = o.Needs
 	for _, n := range d.Lifecycle.Needed() {
 		parts := n.Parts()
@@ -93,12 +96,8 @@ func (d *Description) needsOf(o interpreter.OpenTask) (needs []string) {
 
 // waitsForNeeds says what a task waits for that only a worker with what it needs performs, and whether such a worker is there.
 func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
-	name, needs := dsl.DefaultQueue, d.needsOf(o)
-	for _, need := range needs {
-		if queue, ok := interpreter.NeededQueue(need); ok {
-			name = queue
-		}
-	}
+	needs := d.needsOf(o)
+	name := queueOf(needs)
 	told := needs
 	if n := interpreter.NeedQueue(dsl.DefaultQueue); name == dsl.DefaultQueue && len(needs) > 1 && d.takesDefault() {
 		told = slices.DeleteFunc(slices.Clone(needs), func(need string) bool { return need == n })
@@ -122,6 +121,16 @@ func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
 		text += "; one is there, and has not taken it yet" + since
 	}
 	return text
+}
+
+// queueOf returns the task queue of what has some needs.
+func queueOf(needs []string) string {
+	for _, need := range needs {
+		if queue, ok := interpreter.NeededQueue(need); ok {
+			return queue
+		}
+	}
+	return dsl.DefaultQueue
 }
 
 // isKnown reports whether workers tell whether they have some needs: which secrets they have, and what exactly they may call, they do not.
@@ -164,7 +173,9 @@ func PolledText(p queue.Polled, now time.Time) string {
 func NeedText(needs []string) string {
 	var all []string
 	for _, need := range needs {
-		if queue, ok := interpreter.NeededQueue(need); ok {
+		if run, ok := interpreter.NeededReserved(need); ok {
+			all = append(all, "works on "+reservedText(run)+" alone")
+		} else if queue, ok := interpreter.NeededQueue(need); ok {
 			all = append(all, "takes the queue "+queue)
 		} else if call, ok := interpreter.NeededCall(need); ok {
 			all = append(all, "has a performer of "+call)
@@ -183,13 +194,15 @@ func NeedText(needs []string) string {
 	return strings.Join(all, " and ")
 }
 
+// reservedText names the run that a worker must work on, and what does.
+func reservedText(run string) string {
+	if run == "" {
+		return "them (swrun run DOCUMENT --id ID)"
+	}
+	return fmt.Sprintf("%s (swrun run DOCUMENT --id %s)", run, store.InstanceOf(run).ID)
+}
+
 // because says by whom and why the run was cancelled or suspended, after what it explains.
-func (d *Description) because() (text string) {
-	if d.Actor != "" {
-		text = " by " + d.Actor
-	}
-	if d.Reason != "" {
-		text += fmt.Sprintf(" (%s)", d.Reason)
-	}
-	return text
+func (d *Description) because() string {
+	return (&queue.Decision{Actor: d.Actor, Reason: d.Reason}).By()
 }

@@ -36,7 +36,7 @@ func (c *Client) bounded(ctx context.Context, i store.Instance, info *execution.
 	if err != nil {
 		return err
 	}
-	if excess := info.Excess(p.Workflow, work.At, delay); excess != nil {
+	if excess := info.ExceededTimeout(p.Workflow, work.At, delay); excess != nil {
 		return excessError(excess, i.Namespace)
 	}
 	return nil
@@ -63,7 +63,7 @@ func (c *Client) boundedFork(ctx context.Context, namespace string, info *execut
 	}
 	asked := *info
 	asked.RunTimeout = 0 // it is that of the run before
-	if excess := asked.Excess(p.Workflow, work.At, 0); excess != nil && !excess.Documents {
+	if excess := asked.ExceededTimeout(p.Workflow, work.At, 0); excess != nil && !excess.Documents {
 		return excessError(excess, namespace)
 	}
 	return nil
@@ -99,7 +99,7 @@ func (c *Client) boundedDeadline(ctx context.Context, d *Description, set interp
 	return nil
 }
 
-func excessError(e *execution.Excess, namespace string) error {
+func excessError(e *execution.ExceededTimeout, namespace string) error {
 	what := "%s"
 	switch {
 	case e.Documents:
@@ -115,7 +115,7 @@ func excessError(e *execution.Excess, namespace string) error {
 }
 
 // again reports whether a start is that of a run that is there, but for what was set meanwhile, which holds for new
-// runs, for the trace that it belongs to, and for who asks.
+// runs, for the trace that it belongs to, for who asks, and for who performs it.
 func (c *Client) again(ctx context.Context, i store.Instance, info execution.Invocation) (bool, error) {
 	l, err := c.store.Load(ctx, i)
 	if store.RefusedAs(err) == store.NoSuch {
@@ -130,7 +130,7 @@ func (c *Client) again(ctx context.Context, i store.Instance, info execution.Inv
 	}
 	began := theirs.First()
 	theirs.Workflow, theirs.Definition, theirs.Began = began.Workflow, began.Definition, nil
-	info.Settings, info.TraceParent, info.Actor = theirs.Settings, theirs.TraceParent, theirs.Actor
+	info.Settings, info.TraceParent, info.Actor, info.Reserved = theirs.Settings, theirs.TraceParent, theirs.Actor, theirs.Reserved
 	mine, err := json.Marshal(&info)
 	if err != nil {
 		return false, err

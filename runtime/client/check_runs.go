@@ -13,8 +13,8 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// InFlight is what becomes of the runs in progress if a definition is deployed: they go on with what they have, and some can migrate to it.
-type InFlight struct {
+// RunsCheck is what becomes of the runs in progress if a definition is deployed: they go on with what they have, and some can migrate to it.
+type RunsCheck struct {
 	To       execution.Pinned
 	Deployed bool // exactly this is deployed already
 	Runs     int  // that have not ended, and have another definition of the workflow
@@ -35,7 +35,7 @@ const maxExamples = 5
 
 // CheckRuns finds out which runs in progress could migrate to a definition, and changes nothing. Another definition that is deployed under
 // its name and version is refused as a Conflict.
-func (c *Client) CheckRuns(ctx context.Context, d definition.Definition, pointers interpreter.PointerMap) (r InFlight, err error) {
+func (c *Client) CheckRuns(ctx context.Context, d definition.Definition, pointers interpreter.PointerMap) (r RunsCheck, err error) {
 	if r.To.Workflow, err = d.Reference(); err != nil {
 		return r, err
 	}
@@ -54,15 +54,15 @@ func (c *Client) CheckRuns(ctx context.Context, d definition.Definition, pointer
 	if err != nil {
 		return r, err
 	}
-	runs, err := c.inFlight(ctx, &r)
+	runs, err := c.inProgress(ctx, &r)
 	if err != nil {
 		return r, err
 	}
 	return r, c.checkAll(ctx, runs, &r, func(d *Description) error { return d.moves(r.To, to, pointers) })
 }
 
-// inFlight returns the runs that have not ended of other definitions of a workflow, and counts them by their versions.
-func (c *Client) inFlight(ctx context.Context, r *InFlight) (runs []store.Instance, err error) {
+// inProgress returns the runs that have not ended of other definitions of a workflow, and counts them by their versions.
+func (c *Client) inProgress(ctx context.Context, r *RunsCheck) (runs []store.Instance, err error) {
 	of, err := filter.Equal("workflow", r.To.Workflow.Namespace+"/"+r.To.Workflow.Name)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (c *Client) inFlight(ctx context.Context, r *InFlight) (runs []store.Instan
 }
 
 // checkAll counts what a check says of each run. One that ends meanwhile does not count any more.
-func (c *Client) checkAll(ctx context.Context, runs []store.Instance, r *InFlight, check func(*Description) error) error {
+func (c *Client) checkAll(ctx context.Context, runs []store.Instance, r *RunsCheck, check func(*Description) error) error {
 	ended := errors.New("it has ended")
 	refused := ForEach(runs, func(i store.Instance) error {
 		d, err := c.standing(ctx, i)

@@ -76,6 +76,9 @@ type StartOptions struct {
 	Deadline           time.Time     // of the whole execution
 	Delay              time.Duration // before it starts
 	TimeoutsFromAccept bool          // the timeouts count from now, and not from when a worker takes the run
+	// Reserved leaves what the run performs, and what the runs perform that it waits for, to those who work on it and on nothing else. Any worker keeps
+	// its deadlines all the same.
+	Reserved bool
 }
 
 // The values of OnDuplicate.
@@ -83,9 +86,6 @@ const (
 	OnDuplicateReject         = "reject"
 	OnDuplicateReturnExisting = "return-existing"
 )
-
-// minTimeout is the smallest timeout that a start may ask for.
-const minTimeout = time.Second
 
 // OptionError is a start option that cannot be.
 type OptionError struct {
@@ -106,8 +106,8 @@ func (e *OptionError) Unwrap() error {
 
 // CheckTimeout reports a timeout that a start cannot ask for.
 func CheckTimeout(field string, d time.Duration) error {
-	if d < minTimeout {
-		return &OptionError{Field: field, Detail: fmt.Sprintf("must be at least %s, got %s", minTimeout, d)}
+	if d < settings.MinTimeout {
+		return &OptionError{Field: field, Detail: fmt.Sprintf("must be at least %s, got %s", settings.MinTimeout, d)}
 	}
 	return nil
 }
@@ -190,6 +190,9 @@ func (c *Client) begin(ctx context.Context, r definition.Reference, digest strin
 	info := execution.Invocation{
 		Workflow: r, Definition: digest, Input: interpreter.Value{V: input}, BusinessKey: o.BusinessKey, Labels: o.Labels,
 		ExecutionTimeout: o.ExecutionTimeout, RunTimeout: o.RunTimeout, Deadline: o.Deadline, TimeoutsFromAccept: o.TimeoutsFromAccept, TraceParent: TraceParent(ctx), Actor: Actor(ctx),
+	}
+	if o.Reserved {
+		info.Reserved = &i
 	}
 	if err := text("actor", limits.Actor, info.Actor, c.limits); err != nil {
 		return Begun{Instance: i}, err
@@ -312,7 +315,7 @@ func (c *Client) RetryNow(ctx context.Context, i store.Instance, reason string) 
 	if !d.Lifecycle.Status.Final() && len(delayed) == 0 && !slices.ContainsFunc(d.OpenTasks, waits) {
 		return refused(i, "does not wait for the next attempt of a task")
 	}
-	if err := c.hurry(ctx, i, delayed); err != nil {
+	if err := c.retryActivitiesNow(ctx, i, delayed); err != nil {
 		return err
 	}
 	return c.command(ctx, i, store.VerbRetryNow, inbox.Message{Type: interpreter.EventRetryNow, Reason: reason})

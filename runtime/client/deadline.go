@@ -41,11 +41,21 @@ func ParseDeadline(text string) (DeadlineChange, error) {
 		}
 		return DeadlineChange{By: d}, nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil || at.IsZero() {
+	at, err := ParseTime(text)
+	if err != nil {
 		return DeadlineChange{}, wrong
 	}
 	return DeadlineChange{At: at}, nil
+}
+
+// ParseTime reads a point in time as options give it: with a date, a time and a zone (RFC 3339). The zero time of Go stands for none elsewhere,
+// and is refused.
+func ParseTime(text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.IsZero() {
+		return time.Time{}, fmt.Errorf("%s is not a time: it needs a date, a time and a zone, as in 2026-12-24T18:00:00Z", shorten.Quoted(text))
+	}
+	return at, nil
 }
 
 // MovedDeadline is a deadline that is being changed. A zero time stands for none.

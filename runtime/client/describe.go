@@ -229,6 +229,8 @@ func (d *Description) waitsFor(o interpreter.OpenTask) string {
 		return fmt.Sprintf("waiting for the run %s that %s has started", o.Run, at)
 	case d.Activities[o.Effect] != nil:
 		return d.waitsForActivity(o, d.Activities[o.Effect], at)
+	case o.Deferred && d.waitsInQueue(at, queueOf(o.Needs)) != "":
+		return d.waitsInQueue(at, queueOf(o.Needs))
 	case o.Deferred:
 		return fmt.Sprintf("%s waits for a worker with a free slot", at)
 	case o.Effect != 0 && d.attended():

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -263,40 +262,23 @@ const maxForks = 100
 
 // noteFork notes that one run was forked from another.
 func (c *Client) noteFork(ctx context.Context, from, fork store.Instance) error {
-	for {
-		noted, version, err := c.forks(ctx, from)
-		if err != nil {
-			return err
+	_, err := forks(from).Change(ctx, c.store, func(noted *[]store.Instance) error {
+		if !slices.Contains(*noted, fork) { // otherwise the same fork was asked for before
+			*noted = append(*noted, fork)
 		}
-		if slices.Contains(noted, fork) { // the same fork was asked for before
-			return nil
-		}
-		noted = append(noted, fork)
-		value, err := json.Marshal(noted[max(0, len(noted)-maxForks):])
-		if err != nil {
-			return err
-		}
-		_, err = c.store.Register(ctx, store.Registration{Kind: store.RegistryForks, Key: from.String(), Value: value, Version: version})
-		if store.RefusedAs(err) != store.Conflict {
-			return err
-		}
-	}
+		*noted = (*noted)[max(0, len(*noted)-maxForks):]
+		return nil
+	}, func(noted *[]store.Instance) bool { return len(*noted) == 0 })
+	return err
 }
 
 // Forks returns which runs were forked from one, the newest last.
 func (c *Client) Forks(ctx context.Context, from store.Instance) ([]store.Instance, error) {
-	all, _, err := c.forks(ctx, from)
+	all, _, err := forks(from).Load(ctx, c.store)
 	return all, err
 }
 
-// forks returns which runs were forked from one, and the version of that note.
-func (c *Client) forks(ctx context.Context, from store.Instance) (all []store.Instance, version int64, err error) {
-	entry, err := c.store.Registered(ctx, store.RegistryForks, from.String())
-	if store.RefusedAs(err) == store.NoSuch {
-		return nil, 0, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(entry.Value, &all)
-	}
-	return all, entry.Version, err
+// forks is where the registry keeps which runs were forked from one.
+func forks(from store.Instance) store.RegistryEntry[[]store.Instance] {
+	return store.RegistryEntry[[]store.Instance]{Kind: store.RegistryForks, Key: from.String()}
 }

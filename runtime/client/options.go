@@ -6,9 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/interpreter"
@@ -44,14 +41,8 @@ func (o StartOptions) checkTexts(set limits.Set) error {
 
 // text reports text that is too long, or that is not text for one line.
 func text(field string, n limits.Name, v string, set limits.Set) error {
-	if err := set.Check(n, len(v)); err != nil {
-		return limited(field, err)
-	}
-	if v != "" && strings.TrimSpace(v) == "" {
-		return &OptionError{Field: field, Detail: "must not be blank"}
-	}
-	if !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-		return &OptionError{Field: field, Detail: "must be text without control characters, got " + strconv.Quote(v)}
+	if err := set.CheckText(n, v); err != nil {
+		return NewOptionError(field, err)
 	}
 	return nil
 }

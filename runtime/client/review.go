@@ -55,7 +55,7 @@ const (
 
 // What has become of a failure.
 const (
-	OutcomeRetried  = "retried"  // a try has caught it and tries again
+	OutcomeRetried  = "retried"  // a try has caught it and tries again, or an activity is attempted again
 	OutcomeCaught   = "caught"   // a try has caught it
 	OutcomeUncaught = "uncaught" // it has ended the run
 	OutcomeReplaced = "replaced" // by another one, on its way to a try
@@ -128,6 +128,8 @@ func (r *Review) observe(e interpreter.HistoryEvent) {
 		if r.open(e.Error) == nil {
 			r.fail(e)
 		}
+	case interpreter.EffectRetried: // an attempt of an activity
+		r.fail(e).Outcome = OutcomeRetried
 	case interpreter.RetryScheduled: // the event that the error is caught follows
 		if n := len(r.Failures); n > 0 && r.Failures[n-1].Outcome == "" {
 			r.Failures[n-1].Outcome = OutcomeRetried

@@ -40,7 +40,7 @@ func ParseReference(s string) (Reference, error) {
 const maxName = 200
 
 // Latest is the version that stands for the highest one.
-const Latest = "latest"
+const Latest = dsl.Latest
 
 // MarshalText writes what String returns.
 func (r Reference) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -51,12 +51,15 @@ func (r *Reference) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Children returns the workflows that the tasks of w run, each once.
+// Children returns the workflows that the tasks of w run or continue as, each once.
 func Children(w *dsl.Workflow) []Reference {
 	found := map[Reference]bool{}
 	dsl.Walk(w, func(t dsl.Task) bool {
 		if r, ok := t.(*dsl.RunWorkflow); ok {
 			found[Reference{Namespace: r.Namespace, Name: r.Workflow, Version: r.Version}] = true
+		}
+		if version := t.Traits().NextVersion; version != "" {
+			found[Reference{Namespace: w.Document.Namespace, Name: w.Document.Name, Version: version}] = true
 		}
 		return true
 	})

@@ -142,8 +142,8 @@ func (x *Execution) stepReported(r reported) interpreter.Event {
 	if r.change.To == nil {
 		delete(x.activities, r.change.Effect)
 	}
-	if x.Patience != nil {
-		x.Patience.Ended(r.change.Queue)
+	if x.Lingers != nil {
+		x.Lingers.Ended(r.change.Queue)
 	}
 	return r.Event
 }

@@ -51,6 +51,7 @@ func (x *Execution) startChild(e interpreter.Effect) {
 		if r.ParentClose != dsl.ParentCloseAbandon {
 			start.Parent.Deadline = e.Request.Deadline
 		}
+		start.Reserved = x.invocation.Reserved
 		x.adopt(e)
 	}
 	x.batch.outbox = append(x.batch.outbox, Outgoing{Child: start})

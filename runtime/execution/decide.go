@@ -27,7 +27,7 @@ func (x *Execution) decide(now time.Time) {
 		x.commit(false)
 	case x.again || len(x.queue) > 0:
 		x.callAt = now
-	case idle && (len(x.lacking)+len(x.held) > 0 || !x.soon(wake, now) && !x.lingers(now)):
+	case idle && !x.waitsHere() && (len(x.lacking)+len(x.held) > 0 || !x.soon(wake, now) && !x.lingers(now)):
 		x.commit(true)
 	case x.batch.firm || x.batch.leaves() || x.isBlameless() || idle && len(x.batch.history) > 0:
 		x.commit(false)

@@ -71,8 +71,8 @@ type Config struct {
 	Idle bool
 	// Has reports whether the owner has what an effect needs; nil for whatever it needs.
 	Has func(store.Need) bool
-	// Patience says for which activities a run stays in memory, for a few times ParkAfter; nil for none.
-	Patience Patience
+	// Lingers says for which activities a run stays in memory, for a few times ParkAfter; nil for none.
+	Lingers LingerPolicy
 	// Begins reports whether an effect of a task queue may begin now; nil for any. One that may has what it needs for that until nobody waits
 	// for it any more.
 	Begins func(id interpreter.EffectID, queue string) bool

@@ -42,7 +42,10 @@ type Invocation struct {
 	TraceParent string      `json:"t,omitempty"`
 	Depth       int         `json:"n,omitempty"` // how many workflows have started one another before it
 	Fork        *ForkedFrom `json:"q,omitempty"` // nil unless it goes on from a task of another run
-	// Family is the first of those; nil if there is none.
+	// Reserved is the run whose workers alone perform the effects of this one (presence.Worker.Runs): itself, or one that waits for it. It is nil if any
+	// worker may. Like Actor it is no part of what makes a start the same as another one.
+	Reserved *store.Instance `json:"h,omitempty"`
+	// Family is the first of those that have started one another; nil if nobody's instance has started it.
 	Family *store.Instance `json:"f,omitempty"`
 }
 

@@ -5,8 +5,8 @@ import "time"
 // A run lingers: it stays in memory for a moment after it has had an activity scheduled. If that ends meanwhile, its end is stored with
 // what the run does next, and nobody has to claim the run.
 
-// Patience says for which activities runs linger, and is told whether that was worth it.
-type Patience interface {
+// LingerPolicy says for which activities runs linger, and is told whether that was worth it.
+type LingerPolicy interface {
 	Lingers(queue string) bool // an activity of the queue is scheduled
 	Ended(queue string)        // one has ended in time
 	InVain(queue string)       // a run has lingered for one in vain
@@ -17,7 +17,7 @@ const lingerFor = 5
 
 // linger keeps the run in memory for a moment, since an activity of a queue is scheduled.
 func (x *Execution) linger(queue string) {
-	if x.Patience != nil && !x.draining && x.Patience.Lingers(queue) {
+	if x.Lingers != nil && !x.draining && x.Lingers.Lingers(queue) {
 		x.lingerUntil = x.Clock().Add(lingerFor * x.ParkAfter)
 	}
 }
@@ -32,7 +32,7 @@ func (x *Execution) lingers(now time.Time) bool {
 	}
 	x.lingerUntil = time.Time{}
 	for _, queue := range x.activities {
-		x.Patience.InVain(queue)
+		x.Lingers.InVain(queue)
 	}
 	return false
 }

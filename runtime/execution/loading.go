@@ -177,6 +177,7 @@ func (x *Execution) resume() {
 		switch {
 		case e.Route == interpreter.RouteChild:
 			x.adopt(e)
+		case e.Route == interpreter.RouteDefinition: // the answer comes by itself
 		case e.Route == interpreter.RouteActivity && goesOn(e.ID): // by itself
 		case i.Error != nil && !x.lacks(e):
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})

@@ -3,7 +3,6 @@ package execution
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -12,7 +11,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Runs that go on with another definition. Its program is loaded before the step, for which the execution waits a moment; if it does not
+// Runs that go on with another definition: where they stand, or in the next run of the execution. Its program is loaded before the step, for which the execution waits a moment; if it does not
 // come, the migration is refused, and the run goes on with what it has.
 
 // migration is what is known of the definition that the run is about to go on with.
@@ -29,15 +28,28 @@ type pinned struct {
 	program    *interpreter.Program
 }
 
+// nextDefinition returns the digest of the definition with which an event has the run go on; empty for that which it has.
+func nextDefinition(ev interpreter.Event) string {
+	message, _ := ev.(received)
+	switch ev := message.Event.(type) {
+	case interpreter.Migrate:
+		return ev.Of.Definition
+	case interpreter.Finished:
+		if ev.Successor != nil {
+			return ev.Successor.Of.Definition
+		}
+	}
+	return ""
+}
+
 // mayStep reports whether an event can be stepped now: a migration needs its program.
 func (x *Execution) mayStep(ev interpreter.Event) bool {
-	message, _ := ev.(received)
-	ask, ok := message.Event.(interpreter.Migrate)
-	if !ok {
+	digest := nextDefinition(ev)
+	if digest == "" || digest == x.invocation.Definition {
 		return true
 	}
 	now := x.Clock()
-	if x.migration.digest != ask.Of.Definition {
+	if x.migration.digest != digest {
 		until := now.Add(x.LoadWithin)
 		if wake := x.state.NextWake(); !wake.IsZero() {
 			until = interpreter.Earlier(until, wake)
@@ -45,7 +57,7 @@ func (x *Execution) mayStep(ev interpreter.Event) bool {
 		if soonest := now.Add(store.HangTolerance / 2); until.Before(soonest) {
 			until = soonest
 		}
-		x.migration = migration{digest: ask.Of.Definition, until: until}
+		x.migration = migration{digest: digest, until: until}
 	}
 	m := &x.migration
 	if m.program == nil && m.failure == nil && !now.Before(m.until) {
@@ -70,31 +82,63 @@ func (x *Execution) migrationLoaded(p *interpreter.Program, err error) {
 
 // prepared adds to a migration what only its driver knows.
 func (x *Execution) prepared(ev interpreter.Event) interpreter.Event {
-	m, ok := ev.(interpreter.Migrate)
-	if !ok {
+	digest := nextDefinition(received{ev})
+	if digest == "" {
 		return ev
 	}
-	m.From = interpreter.Version{Workflow: x.invocation.Workflow.String(), Definition: x.invocation.Definition}
-	m.To, m.Input = x.migration.program, x.invocation.Input.V
-	if x.migration.failure != nil {
-		m.Refused = x.migration.failure.Error()
+	from := interpreter.Version{Workflow: x.invocation.Workflow.String(), Definition: x.invocation.Definition}
+	to, failure := x.migration.program, x.migration.failure
+	if digest == from.Definition {
+		to, failure = x.program, nil
 	}
 	x.migration = migration{}
-	return m
+	switch m := ev.(type) {
+	case interpreter.Migrate:
+		m.From, m.To, m.Input = from, to, x.invocation.Input.V
+		if failure != nil {
+			m.Refused = failure.Error()
+		}
+		return m
+	case interpreter.Finished:
+		m.Successor = &interpreter.Successor{From: from, Of: m.Successor.Of, Program: to}
+		if failure != nil {
+			m.Successor, m.Error = nil, errors.Configurationf("the next run cannot be one of %s: %s", m.Successor.Of.Workflow, failure)
+		}
+		return m
+	}
+	return ev
 }
 
 // migrate goes on with what a step has migrated to, if it has.
 func (x *Execution) migrate(ev interpreter.Event, result interpreter.Result) {
-	m, ok := ev.(interpreter.Migrate)
-	if !ok || !slices.ContainsFunc(result.History, func(r interpreter.HistoryEvent) bool { return r.Type == interpreter.WorkflowMigrated }) {
+	if !result.Migrated() {
 		return
 	}
-	workflow, err := definition.ParseReference(m.Of.Workflow)
+	var to interpreter.Successor
+	switch ev := ev.(type) {
+	case interpreter.Migrate:
+		to = interpreter.Successor{Of: ev.Of, Program: ev.To}
+	case interpreter.Finished:
+		to = *ev.Successor
+	}
+	workflow, err := definition.ParseReference(to.Of.Workflow)
 	if err == nil {
-		x.invocation, x.program = x.invocation.migrated(Pinned{workflow, m.Of.Definition}), m.To
+		x.invocation, x.program = x.invocation.migrated(Pinned{workflow, to.Of.Definition}), to.Program
 		x.batch.invocation, err = json.Marshal(x.invocation)
 	}
 	if err != nil {
 		x.fail(fmt.Errorf("write what the run goes on with: %w", err))
 	}
+}
+
+// findDefinition asks which definition a version of the run's workflow has.
+func (x *Execution) findDefinition(e interpreter.Effect) {
+	r, err := interpreter.ReadDefinitionRequest(e.Request.Body)
+	if err != nil {
+		x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: err})
+		return
+	}
+	workflow := x.invocation.Workflow
+	workflow.Version = r.Version
+	x.batch.outbox = append(x.batch.outbox, Outgoing{Find: &DefinitionFind{Workflow: workflow, Run: x.instance, Effect: e.ID}})
 }

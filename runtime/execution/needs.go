@@ -19,8 +19,11 @@ type left struct {
 }
 
 // needOf returns what an effect needs.
-func needOf(e interpreter.Effect) store.Need {
-	if len(e.Needs) == 0 {
+func (x *Execution) needOf(e interpreter.Effect) store.Need {
+	switch {
+	case x.invocation.Reserved != nil: // who works on that run alone leaves nothing to others
+		return store.Reserved(*x.invocation.Reserved)
+	case len(e.Needs) == 0:
 		return ""
 	}
 	return store.NewNeed(e.Needs...)
@@ -32,11 +35,13 @@ func (x *Execution) leaves(e interpreter.Effect) bool {
 	if e.Detached {
 		return false
 	}
-	l := left{effect: e, need: needOf(e)}
+	l := left{effect: e, need: x.needOf(e)}
 	switch {
 	case x.lacks(e):
 	case x.Begins != nil && !x.Begins(e.ID, e.Queue()):
-		l.need, l.waits = store.NewNeed(append(slices.Clone(e.Needs), interpreter.NeedQueue(e.Queue()))...), true
+		if l.waits = true; x.invocation.Reserved == nil {
+			l.need = store.NewNeed(append(slices.Clone(e.Needs), interpreter.NeedQueue(e.Queue()))...)
+		}
 	default:
 		return false
 	}
@@ -47,7 +52,8 @@ func (x *Execution) leaves(e interpreter.Effect) bool {
 
 // lacks reports whether the owner lacks what an effect needs.
 func (x *Execution) lacks(e interpreter.Effect) bool {
-	return len(e.Needs) > 0 && x.Has != nil && !x.Has(needOf(e))
+	n := x.needOf(e)
+	return n != "" && x.Has != nil && !x.Has(n)
 }
 
 // needs returns what the run needs that is given back.
@@ -81,6 +87,11 @@ func (x *Execution) beginLeft() {
 		x.batch.firm = true
 		x.perform(l.effect)
 	}
+}
+
+// waitsHere reports whether the owner keeps the run until something may begin, since it is the only one that performs it.
+func (x *Execution) waitsHere() bool {
+	return x.invocation.Reserved != nil && x.waitsToBegin() && !x.draining
 }
 
 // waitsToBegin reports whether an effect of the run may begin later in the hands of this owner.

@@ -14,6 +14,7 @@ type Outgoing struct {
 	Child   *ChildStart      `json:"child,omitempty"`
 	Deliver *OutgoingMessage `json:"deliver,omitempty"`
 	Publish json.RawMessage  `json:"publish,omitempty"` // an event
+	Find    *DefinitionFind  `json:"find,omitempty"`
 }
 
 // ChildStart starts a child workflow.
@@ -25,8 +26,16 @@ type ChildStart struct {
 	Origin   *store.Instance      `json:"origin,omitempty"`
 	Depth    int                  `json:"depth,omitempty"`
 	Family   store.Instance       `json:"family"`
+	Reserved *store.Instance      `json:"reserved,omitempty"`
 	// TraceParent names the span of the task that starts it.
 	TraceParent string `json:"traceParent"`
+}
+
+// DefinitionFind asks which definition a workflow has. The run is answered with the end of an effect.
+type DefinitionFind struct {
+	Workflow definition.Reference `json:"workflow"`
+	Run      store.Instance       `json:"run"`
+	Effect   interpreter.EffectID `json:"effect"`
 }
 
 // OutgoingMessage is a message to another run; with a verb it is a command.

@@ -173,8 +173,11 @@ func (x *Execution) note(ev interpreter.Event, at time.Time, result interpreter.
 	x.batch.history = append(x.batch.history, step)
 	x.batch.events += len(result.History)
 	for _, e := range result.History {
-		if e.Type == interpreter.RetryScheduled {
+		switch {
+		case e.Type == interpreter.RetryScheduled:
 			x.batch.attempts = max(x.batch.attempts, int64(e.Attempt))
+		case e.Type == interpreter.EffectRetried && e.Error != nil: // of an activity; the next attempt is meant
+			x.batch.attempts = max(x.batch.attempts, int64(e.Attempt)+1)
 		}
 	}
 }
@@ -190,6 +193,8 @@ func (x *Execution) request(e interpreter.Effect) {
 		x.startChild(e)
 	case e.Route == interpreter.RouteActivity:
 		x.schedule(e)
+	case e.Route == interpreter.RouteDefinition:
+		x.findDefinition(e)
 	case x.leaves(e):
 	default:
 		x.perform(e)

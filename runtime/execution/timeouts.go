@@ -53,35 +53,35 @@ func within(timeout *dsl.Duration, from time.Time, maximum time.Duration) bool {
 	return timeout != nil && timeout.Expression == "" && !timeout.AddTo(from).After(from.Add(maximum))
 }
 
-// Excess is a timeout that is longer than it may be.
-type Excess struct {
+// ExceededTimeout is a timeout that is longer than it may be.
+type ExceededTimeout struct {
 	Option     string // executionTimeout, runTimeout or deadline
 	Documents  bool   // it is the document's timeout that an option of this name would replace
 	Value, Max time.Duration
 }
 
-// Excess returns the first timeout of the start or of the document that is longer than the settings allow, for a run that is accepted at a
+// ExceededTimeout returns the first timeout of the start or of the document that is longer than the settings allow, for a run that is accepted at a
 // time and delayed by so long; nil if none is.
-func (i *Invocation) Excess(w *dsl.Workflow, from time.Time, delay time.Duration) *Excess {
+func (i *Invocation) ExceededTimeout(w *dsl.Workflow, from time.Time, delay time.Duration) *ExceededTimeout {
 	length := func(d *dsl.Duration) time.Duration {
 		if d == nil || d.Expression != "" {
 			return 0
 		}
 		return d.AddTo(from).Sub(from)
 	}
-	documents := Excess{"executionTimeout", true, length(w.TimeoutAfter(w.Timeout)), i.Settings.MaxExecutionTimeout}
+	documents := ExceededTimeout{"executionTimeout", true, length(w.TimeoutAfter(w.Timeout)), i.Settings.MaxExecutionTimeout}
 	if i.ExecutionTimeout != 0 || !i.Deadline.IsZero() {
 		documents.Value = 0
 	}
-	documentsRun := Excess{"runTimeout", true, length(w.Document.Engine.RunTimeout), i.Settings.MaxRunTimeout}
+	documentsRun := ExceededTimeout{"runTimeout", true, length(w.Document.Engine.RunTimeout), i.Settings.MaxRunTimeout}
 	if i.RunTimeout != 0 {
 		documentsRun.Value = 0
 	}
-	deadline := Excess{Option: "deadline", Max: i.Settings.MaxExecutionTimeout + delay}
+	deadline := ExceededTimeout{Option: "deadline", Max: i.Settings.MaxExecutionTimeout + delay}
 	if !i.Deadline.IsZero() && i.Settings.MaxExecutionTimeout > 0 {
 		deadline.Value = i.Deadline.Sub(from)
 	}
-	for _, one := range []Excess{
+	for _, one := range []ExceededTimeout{
 		{"executionTimeout", false, i.ExecutionTimeout, i.Settings.MaxExecutionTimeout}, deadline, documents,
 		{"runTimeout", false, i.RunTimeout, i.Settings.MaxRunTimeout}, documentsRun,
 	} {

@@ -26,6 +26,8 @@ type Message struct {
 	Deadline *interpreter.SetDeadline `json:"deadline,omitempty"`
 	// Migration is the definition that the run is to go on with.
 	Migration *Migration `json:"migration,omitempty"`
+	// Successor is the definition that the next run of the execution has.
+	Successor *interpreter.Version `json:"successor,omitempty"`
 	// Of an activity:
 	Attempt interpreter.Attempt `json:"attempt,omitzero"`
 	Until   time.Time           `json:"until,omitzero"` // when the next attempt may begin
@@ -62,6 +64,9 @@ func (m Message) Event() (interpreter.Event, error) {
 		ev := interpreter.Finished{Effect: m.Effect, Error: m.Error, Attempt: m.Attempt}
 		if m.Result != nil {
 			ev.Result = m.Result.V
+		}
+		if m.Successor != nil {
+			ev.Successor = &interpreter.Successor{Of: *m.Successor}
 		}
 		return ev, nil
 	case interpreter.EventAttemptFailed:

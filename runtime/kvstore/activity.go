@@ -197,7 +197,7 @@ func (p *partition) lostActivity(id store.ActivityID, r *store.Lifecycle) bool {
 	case "":
 		p.write(id.Run, change)
 	case store.Conflict:
-		p.Put(p.dueKey(id, &store.Activity{Due: p.now.Add(store.LostActivityAgain)}), nil)
+		p.Put(p.dueKey(id, &store.Activity{Due: p.now.Add(store.LostActivityRecheck)}), nil)
 	}
 	return true
 }

@@ -44,9 +44,7 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	}
 	p.Put(p.key(i, "record"), []byte(to.String()))
 	p.Put(p.placeKey(i, to.Place()), []byte(to.Owner))
-	if c.ChangesQuarantine() {
-		p.countQuarantined(i, &to)
-	}
+	p.count(i, c)
 	removed, added := c.NeedEntries(i)
 	for _, entry := range removed {
 		p.Delete(p.prefix + "needs/" + entry)
@@ -72,6 +70,16 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	}
 }
 
+// count counts what a change makes of a run.
+func (p *partition) count(i store.Instance, c *store.Change) {
+	if c.ChangesQuarantine() {
+		p.countQuarantined(i, &c.To)
+	}
+	if c.ChangesRetry() {
+		p.countRetry(i, &c.To)
+	}
+}
+
 // countQuarantined counts a run among those that are quarantined if it is, and takes it out of them otherwise.
 func (p *partition) countQuarantined(i store.Instance, r *store.Lifecycle) {
 	if r.Reason == store.Quarantined {
@@ -80,6 +88,17 @@ func (p *partition) countQuarantined(i store.Instance, r *store.Lifecycle) {
 		p.Delete(p.quarantinedKey(i))
 	}
 }
+
+// countRetry counts a run among those of which a task is tried again if that is so, and takes it out of them otherwise.
+func (p *partition) countRetry(i store.Instance, r *store.Lifecycle) {
+	if retry := r.Retry(); retry == store.NotRetried {
+		p.Delete(p.retryKey(i))
+	} else {
+		p.Put(p.retryKey(i), retryValue(retry))
+	}
+}
+
+func retryValue(r store.Retry) []byte { return []byte{'0' + byte(r)} }
 
 func (p *partition) putEntries(i store.Instance, c *store.Change) {
 	for n, e := range c.History {

@@ -20,6 +20,7 @@ import (
 //	<set>/<namespace>/<time>/<id>
 //	                       the same: new, begun
 //	quarantined/<i>        runs that are quarantined, wherever they stand
+//	retrying/<i>           runs of which a task is tried again: 1 for one that waits for that, 2 for one in a worker's hands
 //	needs/<need> <time> <i> what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)
 //	lease/<worker>         until when the worker's lease lasts
 //	index/<time>/<i>       every run, in the order of creation
@@ -98,6 +99,11 @@ func (p *partition) placed(s store.Set, key string) (at time.Time, i store.Insta
 // quarantinedKey returns the key by which a run is counted among those that are quarantined.
 func (p *partition) quarantinedKey(i store.Instance) string {
 	return p.prefix + "quarantined/" + i.String()
+}
+
+// retryKey returns the key by which a run is counted among those of which a task is tried again.
+func (p *partition) retryKey(i store.Instance) string {
+	return p.prefix + "retrying/" + i.String()
 }
 
 // indexKey returns the key of a run in the order of creation.

@@ -15,7 +15,7 @@ func (p *partition) needs(n int) (all []store.Need) {
 		found := len(all)
 		p.Scan(prefix, from, func(key string, _ []byte) bool {
 			need, _ := store.ParseNeedEntry(strings.TrimPrefix(key, prefix))
-			all, from = append(all, need), prefix+store.AfterNeedEntries(need)
+			all, from = append(all, need), prefix+store.NextNeedEntry(need)
 			return false
 		})
 		if len(all) == found {

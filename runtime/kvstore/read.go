@@ -344,6 +344,13 @@ func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err 
 				return true
 			})
 		}
+		prefix := p.prefix + "retrying/"
+		p.Scan(prefix, prefix, func(_ string, value []byte) bool {
+			if st.Retrying++; string(value) == string(retryValue(store.RetryWaits)) {
+				st.Backlog++
+			}
+			return true
+		})
 		st.Waiting += st.Held
 		for _, set := range []store.Set{store.SetNew, store.SetBegun} {
 			for prefix := p.nextNamespace(set, ""); prefix != ""; prefix = p.nextNamespace(set, prefix) {

@@ -64,6 +64,10 @@ func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 		p.countQuarantined(i, r)
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: whether it is quarantined was counted wrongly", i))
 	}
+	if counted, _ := p.Get(p.retryKey(i)); r.Retry() == store.NotRetried && counted != nil || r.Retry() != store.NotRetried && string(counted) != string(retryValue(r.Retry())) {
+		p.countRetry(i, r)
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: whether it is tried again was counted wrongly", i))
+	}
 	for _, entry := range r.NeedEntries(i) {
 		if _, ok := p.Get(p.prefix + "needs/" + entry); !ok {
 			p.Put(p.prefix+"needs/"+entry, nil)

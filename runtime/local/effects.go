@@ -18,6 +18,9 @@ func (l *local) perform(ctx context.Context, i *familyRun, e interpreter.Effect)
 	case interpreter.RouteActivity:
 		l.schedule(i, e)
 		return
+	case interpreter.RouteDefinition:
+		l.findDefinition(i, e)
+		return
 	}
 	wait, done := l.turn(e)
 	a := effect.New(&localEffect{local: l, run: i, done: done}, l.memory, e, i.program.Performer(e.Kind))
@@ -101,6 +104,24 @@ func (l *local) find(namespace, name, version string) (*interpreter.Program, *er
 		return nil, errors.Configurationf("the workflow %s/%s:%s is not known here", namespace, name, version)
 	}
 	return l.Workflows(namespace, name, version)
+}
+
+// findDefinition tells a run the definition that its next run has.
+func (l *local) findDefinition(i *familyRun, e interpreter.Effect) {
+	request, err := interpreter.ReadDefinitionRequest(e.Request.Body)
+	if err != nil {
+		l.reply(i, e, err)
+		return
+	}
+	document := i.program.Workflow.Document
+	p, unknown := l.find(document.Namespace, document.Name, request.Version)
+	if unknown != nil {
+		l.reply(i, e, unknown)
+		return
+	}
+	l.post(i, interpreter.Finished{Effect: e.ID, Successor: &interpreter.Successor{
+		From: interpreter.Version{Workflow: document.String()}, Of: interpreter.Version{Workflow: p.Workflow.Document.String()}, Program: p,
+	}})
 }
 
 // reply answers an effect that cannot be performed at all.

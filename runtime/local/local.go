@@ -254,6 +254,9 @@ func (l *local) receive(f finishedEffect) error {
 func (l *local) step(ctx context.Context, i *familyRun, ev interpreter.Event) {
 	result := interpreter.Step(i.program, i.state, ev, l.clock.now())
 	i.again = result.Again
+	if f, ok := ev.(interpreter.Finished); ok && result.Migrated() {
+		i.program = f.Successor.Program
+	}
 	if i.observe != nil {
 		for _, r := range result.History {
 			i.observe(r)

@@ -104,8 +104,8 @@ func (m *Matcher) Return(ctx context.Context, token string) error {
 	return superseded(id, refused, err)
 }
 
-// Of returns the run of the activity that a token is about.
-func Of(token string) (store.Instance, error) {
+// RunOf returns the run of the activity that a token is about.
+func RunOf(token string) (store.Instance, error) {
 	id, _, err := parseToken(token)
 	return id.Run, err
 }

@@ -86,6 +86,9 @@ func (w *Worker) hasPart(need string) bool {
 	if address, ok := interpreter.NeededNetwork(need); ok {
 		return w.Grants.Reaches != nil && w.Grants.Reaches(address)
 	}
+	if run, ok := interpreter.NeededReserved(need); ok {
+		return slices.ContainsFunc(w.Runs, func(i store.Instance) bool { return i.String() == run })
+	}
 	return need == interpreter.NeedProcesses && w.Grants.Processes
 }
 
@@ -99,11 +102,11 @@ func Serving(all []Worker, runs ...store.Instance) (serving []Worker) {
 	return serving
 }
 
-// Every is how often a worker announces itself, and lasting for how long that holds: so long it takes to notice that it stands still. That it
+// AnnounceEvery is how often a worker announces itself, and lasting for how long that holds: so long it takes to notice that it stands still. That it
 // has ended is noticed at once (store.Presence).
 const (
-	Every   = 10 * time.Second
-	lasting = 3 * Every
+	AnnounceEvery = 10 * time.Second
+	lasting       = 3 * AnnounceEvery
 	// retryEvery is how often it tries to, as long as the store does not answer.
 	retryEvery = time.Second
 )
@@ -122,7 +125,7 @@ func (a *Announcer) Run(ctx context.Context, changed <-chan struct{}) {
 	defer a.Store.Attend(ctx, a.Worker.Name)()
 	defer a.leave(context.WithoutCancel(ctx))
 	for {
-		pause := Every
+		pause := AnnounceEvery
 		if err := a.announce(ctx); err != nil {
 			if pause = retryEvery; ctx.Err() == nil {
 				a.Failed(err)
@@ -143,7 +146,7 @@ func (a *Announcer) Run(ctx context.Context, changed <-chan struct{}) {
 
 // announce registers the worker; the first time it learns from that since when it is there.
 func (a *Announcer) announce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, Every)
+	ctx, cancel := context.WithTimeout(ctx, AnnounceEvery)
 	defer cancel()
 	a.Worker.Load = a.Load()
 	data, err := json.Marshal(a.Worker)
@@ -182,12 +185,12 @@ func Workers(ctx context.Context, s store.Store) ([]Worker, error) {
 	}
 	var all []Worker
 	for _, e := range entries {
-		var w Worker
 		if !slices.Contains(attending, e.Key) {
 			continue
 		}
-		if err := json.Unmarshal(e.Value, &w); err != nil {
-			return nil, store.Refuse(store.Corrupt, time.Time{}, "%s: %s", store.RegistryWorkers.EntryName(e.Key), err)
+		w, err := store.DecodeEntry[Worker](store.RegistryWorkers, e)
+		if err != nil {
+			return nil, err
 		}
 		w.Seen = e.Ends.Add(-lasting)
 		if w.Since.IsZero() { // this is its first announcement

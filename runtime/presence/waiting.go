@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -15,6 +17,13 @@ type Waiting struct {
 	Runs    int           // at most maxCounted of each partition are counted
 	Longest time.Duration // that one of them has waited
 	Workers int           // that have what is needed, and are there
+}
+
+// worksOn reports whether the worker works on a run alone: itself, or one that has started it, as its id says.
+func (w *Worker) worksOn(i store.Instance) bool {
+	return slices.ContainsFunc(w.Runs, func(root store.Instance) bool {
+		return i == root || strings.HasPrefix(i.ID, interpreter.ChildPrefix(root.ID))
+	})
 }
 
 // maxCounted is how many runs of a need are counted in a partition, and how many needs.
@@ -29,10 +38,13 @@ func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting
 			return nil, err
 		}
 		for _, n := range work.Needs {
+			if n.IsReserved() {
+				n = store.AnyReserved
+			}
 			if all[n] == nil {
 				all[n] = &Waiting{Need: n}
 			}
-			if err := all[n].count(ctx, s, p, work.At); err != nil {
+			if err := all[n].count(ctx, s, place{p, work.At}, workers); err != nil {
 				return nil, err
 			}
 		}
@@ -43,7 +55,7 @@ func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting
 			continue // they were taken meanwhile
 		}
 		for n := range workers {
-			if workers[n].Has(w.Need) {
+			if workers[n].Serves() && workers[n].Has(w.Need) {
 				w.Workers++
 			}
 		}
@@ -53,9 +65,20 @@ func AllWaiting(ctx context.Context, s store.Store, workers []Worker) ([]Waiting
 	return found, nil
 }
 
-// count adds the runs of a partition.
-func (w *Waiting) count(ctx context.Context, s store.Store, partition int, now time.Time) error {
-	runs, err := s.Needing(ctx, store.Needing{Partition: partition, Need: w.Need, N: maxCounted})
+// place is a partition, and what time it is there.
+type place struct {
+	partition int
+	now       time.Time
+}
+
+// count adds the runs of a partition; of those that are reserved, those for which none of some workers is there.
+func (w *Waiting) count(ctx context.Context, s store.Store, at place, workers []Worker) error {
+	runs, err := s.Needing(ctx, store.Needing{Partition: at.partition, Need: w.Need, N: maxCounted})
+	if w.Need == store.AnyReserved {
+		runs = slices.DeleteFunc(runs, func(i store.Instance) bool {
+			return slices.ContainsFunc(workers, func(w Worker) bool { return w.worksOn(i) })
+		})
+	}
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -64,8 +87,8 @@ func (w *Waiting) count(ctx context.Context, s store.Store, partition int, now t
 	if store.RefusedAs(err) != "" {
 		return nil // it is gone
 	}
-	if at := first.Lifecycle.NeededSince; err == nil && !at.IsZero() {
-		w.Longest = max(w.Longest, now.Sub(at))
+	if since := first.Lifecycle.NeededSince; err == nil && !since.IsZero() {
+		w.Longest = max(w.Longest, at.now.Sub(since))
 	}
 	return err
 }

@@ -34,13 +34,15 @@ const (
 	UnpolledAfter = 3 * NoteEvery
 	// So much is kept: the rest is what was polled longest ago.
 	maxPolled, maxPollers, maxPollerName = 500, 10, 64
+	// maxNotes is how often a note is tried while others note their polls.
+	maxNotes = 10
 	// keptFor is how long it is kept.
 	keptFor = 30 * 24 * time.Hour
 )
 
 // NotePolls notes that outside workers have polled queues until now: their names, by queue.
 func NotePolls(ctx context.Context, r store.Registry, by map[string][]string) error {
-	for range maxAttempts {
+	for range maxNotes {
 		all, found, err := polled(ctx, r)
 		if err != nil {
 			return err
@@ -101,8 +103,6 @@ func polled(ctx context.Context, r store.Registry) (all map[string]Polled, found
 	if err != nil {
 		return nil, found, fmt.Errorf("read who has polled which queues: %w", err)
 	}
-	if err := json.Unmarshal(found.Value, &all); err != nil {
-		return nil, found, store.Refuse(store.Corrupt, time.Time{}, "%s: %s", store.RegistryQueues.EntryName(found.Key), err)
-	}
-	return all, found, nil
+	all, err = store.DecodeEntry[map[string]Polled](store.RegistryQueues, found)
+	return all, found, err
 }

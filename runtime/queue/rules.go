@@ -76,9 +76,9 @@ const (
 	MaxRate        = 10_000
 )
 
-// Error is a rule that cannot be.
+// Error is a decision that cannot be.
 type Error struct {
-	Field  string // concurrency or rate
+	Field  string // queue, concurrency, rate or reason
 	Detail string
 }
 
@@ -119,8 +119,8 @@ func (r *Rules) SetRate(text string) error {
 	switch {
 	case err != nil:
 		return &Error{"rate", fmt.Sprintf("must be a number and a time, such as 10/1m: %s", err)}
-	case per < time.Second || per > store.MaxPer:
-		return &Error{"rate", fmt.Sprintf("must be for a time from 1s to %s, got %s", duration.Format(store.MaxPer), duration.Format(per))}
+	case per < time.Second || per > store.MaxRateSpan:
+		return &Error{"rate", fmt.Sprintf("must be for a time from 1s to %s, got %s", duration.Format(store.MaxRateSpan), duration.Format(per))}
 	}
 	r.Rate, r.Per = n, per
 	return nil

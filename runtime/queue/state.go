@@ -95,6 +95,9 @@ func (o *overview) addWaiting(ctx context.Context, s store.Store) error {
 		return err
 	}
 	for _, n := range needs {
+		if n.Need.IsReserved() { // for the worker of a run, which takes all queues
+			continue
+		}
 		name := dsl.DefaultQueue
 		for _, part := range n.Need.Parts() {
 			if queue, ok := interpreter.NeededQueue(part); ok {

@@ -67,11 +67,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// minTimeout is the smallest timeout that a start may ask for, and longest the longest.
-const (
-	minTimeout = time.Second
-	longest    = 100 * 365 * 24 * time.Hour
-)
+// MinTimeout is the smallest timeout that can be set, and that a start may ask for.
+const MinTimeout = time.Second
 
 // Set changes a setting to what a text says, for example 2h.
 func (s *Settings) Set(name, text string) error {
@@ -83,8 +80,8 @@ func (s *Settings) Set(name, text string) error {
 	switch {
 	case err != nil:
 		return &Error{name, fmt.Sprintf("%s: %s", name, err)}
-	case d < minTimeout || d > longest:
-		return &Error{name, fmt.Sprintf("%s must be from %s to 100 years, got %s", name, minTimeout, text)}
+	case d < MinTimeout:
+		return &Error{name, fmt.Sprintf("%s must be at least %s, got %s", name, MinTimeout, text)}
 	}
 	*to = d
 	return s.check()

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -34,57 +33,14 @@ func (s Scope) String() string {
 	return "the namespace " + string(s)
 }
 
-// Load returns what is set for a scope itself, and the version of that; 0 if nothing is.
-func Load(ctx context.Context, r store.Registry, scope Scope) (Settings, int64, error) {
-	found, err := r.Registered(ctx, store.RegistrySettings, scope.key())
-	if store.RefusedAs(err) == store.NoSuch {
-		return Settings{}, 0, nil
-	}
-	if err != nil {
-		return Settings{}, 0, fmt.Errorf("read the settings of %s: %w", scope, err)
-	}
-	s, err := decode(found)
-	return s, found.Version, err
+// entry is where the registry keeps what is set for a scope.
+func (s Scope) entry() store.RegistryEntry[Settings] {
+	return store.RegistryEntry[Settings]{Kind: store.RegistrySettings, Key: s.key()}
 }
-
-func decode(r store.Registered) (s Settings, err error) {
-	if err := json.Unmarshal(r.Value, &s); err != nil {
-		return s, store.Refuse(store.Corrupt, time.Time{}, "%s: %s", store.RegistrySettings.EntryName(r.Key), err)
-	}
-	return s, nil
-}
-
-// maxAttempts is how often a change is tried while others change the same.
-const maxAttempts = 10
 
 // Change changes what is set for a scope, and returns what is set then. What change refuses is returned; nothing is changed then.
-func Change(ctx context.Context, r store.Registry, scope Scope, change func(*Settings) error) (s Settings, err error) {
-	for range maxAttempts {
-		var version int64
-		if s, version, err = Load(ctx, r, scope); err != nil {
-			return s, err
-		}
-		if err := change(&s); err != nil {
-			return s, err
-		}
-		if err = put(ctx, r, scope, s, version); store.RefusedAs(err) != store.Conflict {
-			return s, err
-		}
-	}
-	return s, err
-}
-
-// put stores what is set; nothing is kept of a scope for which nothing is set.
-func put(ctx context.Context, r store.Registry, scope Scope, s Settings, version int64) error {
-	if s == (Settings{}) {
-		return r.Unregister(ctx, store.RegistrySettings, scope.key(), version)
-	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	_, err = r.Register(ctx, store.Registration{Kind: store.RegistrySettings, Key: scope.key(), Value: data, Version: version})
-	return err
+func Change(ctx context.Context, r store.Registry, scope Scope, change func(*Settings) error) (Settings, error) {
+	return scope.entry().Change(ctx, r, change, func(s *Settings) bool { return *s == Settings{} })
 }
 
 // Scoped is what is set for a scope itself.
@@ -100,7 +56,7 @@ func List(ctx context.Context, r store.Registry) (all []Scoped, err error) {
 		return nil, fmt.Errorf("list the settings: %w", err)
 	}
 	for _, e := range entries {
-		s, err := decode(e)
+		s, err := store.DecodeEntry[Settings](store.RegistrySettings, e)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +113,7 @@ func (c *Cache) own(ctx context.Context, scope Scope) (Settings, error) {
 	if age := now.Sub(kept.at); ok && age >= 0 && age < MaxAge {
 		return kept.Settings, nil
 	}
-	s, _, err := Load(ctx, c.registry, scope)
+	s, _, err := scope.entry().Load(ctx, c.registry)
 	if err != nil {
 		return s, err
 	}

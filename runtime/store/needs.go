@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/swrun/swrun/interpreter"
 )
 
 // Need is what a worker must have to perform something: all of its parts, for example a task queue that it takes, and the permission to run
@@ -96,11 +98,39 @@ func ParseNeedEntry(entry string) (Need, Instance) {
 	return Need(need), InstanceOf(name)
 }
 
+// Reserved returns the need of effects that are reserved for those who work on a run. Nothing else is needed for them.
+func Reserved(run Instance) Need { return NewNeed(interpreter.NeedReserved(run.String())) }
+
+// AnyReserved stands for the needs of all effects that are reserved.
+const AnyReserved Need = "by:"
+
+// IsReserved reports whether the need is that of effects which are reserved for those who work on a run.
+func (n Need) IsReserved() bool { return strings.HasPrefix(string(n), string(AnyReserved)) }
+
 // FirstNeedEntry is not above any entry of a need, and AfterNeedEntries above all of them.
-func FirstNeedEntry(n Need) string { return string(n) + " " }
+func FirstNeedEntry(n Need) string {
+	if n == AnyReserved {
+		return string(n)
+	}
+	return string(n) + " "
+}
 
 // AfterNeedEntries is above all entries of a need, and not above those of the next.
-func AfterNeedEntries(n Need) string { return string(n) + "!" }
+func AfterNeedEntries(n Need) string {
+	if n == AnyReserved {
+		return "by;"
+	}
+	return string(n) + "!"
+}
+
+// NextNeedEntry is above all entries of a need, and not above those of the next that is listed: of those that are reserved, of which there are as many
+// as runs, one is listed for all.
+func NextNeedEntry(n Need) string {
+	if n.IsReserved() {
+		n = AnyReserved
+	}
+	return AfterNeedEntries(n)
+}
 
 // NeedEntries returns the entries of the index that a change removes and adds.
 func (c *Change) NeedEntries(i Instance) (removed, added []string) {

@@ -46,13 +46,13 @@ type Permitted struct {
 // maxPermits is how many holders one call may name of each sort.
 const maxPermits = 1000
 
-// MaxPer is the longest span of a rate.
-const MaxPer = 24 * time.Hour
+// MaxRateSpan is the longest span of a rate.
+const MaxRateSpan = 24 * time.Hour
 
 // Span is how long what has begun is remembered.
 func (l QueueLimit) Span() time.Duration {
 	if l.Rate == 0 { // it may have had a rate, and get it again
-		return MaxPer
+		return MaxRateSpan
 	}
 	return l.Per
 }
@@ -67,7 +67,7 @@ func (c *Permit) Check() error {
 		return &Refusal{Code: Limit, Detail: fmt.Sprintf("%d permits at once", len(names))}
 	case slices.Contains(names, ""):
 		return &Refusal{Code: Invalid, Detail: "a permit without a holder"}
-	case c.Limit.Concurrency < 0 || c.Limit.Rate < 0 || c.For < 0 || c.Limit.Rate > 0 && (c.Limit.Per < time.Millisecond || c.Limit.Per > MaxPer):
+	case c.Limit.Concurrency < 0 || c.Limit.Rate < 0 || c.For < 0 || c.Limit.Rate > 0 && (c.Limit.Per < time.Millisecond || c.Limit.Per > MaxRateSpan):
 		return &Refusal{Code: Invalid, Detail: fmt.Sprintf("the limit %+v", c.Limit)}
 	}
 	return nil

@@ -377,7 +377,7 @@ type Work struct {
 	Next   time.Time  // when the first instance or activity that is not due yet will be; zero for never
 	Lease  time.Time  // when the first lease ends of those that have not ended; zero for never
 	Outbox []Outgoing
-	Needs  []Need // for which runs wait, maybe not all; see Needing
+	Needs  []Need // for which runs wait, maybe not all, and one that is reserved for all of them; see Needing
 	// Activities are those that are due, the longest overdue first.
 	Activities []ActivityID
 	Expired    []Instance // closed, the oldest first; see Closed
@@ -428,6 +428,7 @@ type Statistics struct {
 	Ready, Waiting, Closed, Outbox int64
 	Held                           int64     // by workers; they are among those that wait
 	Quarantined                    int64     // runs that stay as they are until somebody releases them; they are among those that wait
+	Retrying, Backlog              int64     // runs of which a task is tried again, and those of them that wait for that in nobody's hands
 	Oldest                         time.Time // since when the run is ready that nobody has taken for the longest time; zero if none is
 	// Repairs counts what Scrub had to repair: each is a sign of a bug or of lost writes.
 	Repairs int64
@@ -447,6 +448,8 @@ func Total(ctx context.Context, r Reader) (all Statistics, err error) {
 		all.Held += st.Held
 		all.Closed += st.Closed
 		all.Quarantined += st.Quarantined
+		all.Retrying += st.Retrying
+		all.Backlog += st.Backlog
 		all.Outbox += st.Outbox
 		all.Oldest = interpreter.Earlier(all.Oldest, st.Oldest)
 		all.Repairs += st.Repairs

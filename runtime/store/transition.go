@@ -73,6 +73,35 @@ func (c *Change) ChangesQuarantine() bool {
 	return (c.From != nil && c.From.Reason == Quarantined) != (c.To.Reason == Quarantined)
 }
 
+// ChangesRetry reports whether the run comes among those that are retried, leaves them, or is taken or given back as one of them.
+func (c *Change) ChangesRetry() bool {
+	before := NotRetried
+	if c.From != nil {
+		before = c.From.Retry()
+	}
+	return before != c.To.Retry()
+}
+
+// Retry is whether a task of a run is tried again.
+type Retry int
+
+const (
+	NotRetried   Retry = iota
+	RetryWaits         // for its time, or for a worker
+	RetryInHands       // of a worker
+)
+
+// Retry returns whether a task of the run is tried again, and whether that waits.
+func (r *Lifecycle) Retry() Retry {
+	switch {
+	case !r.Retrying || r.Status.Final():
+		return NotRetried
+	case r.Held():
+		return RetryInHands
+	}
+	return RetryWaits
+}
+
 // Hints reports whether the change makes work for somebody at once.
 func (c *Change) Hints() bool {
 	return c.From == nil || c.Message != nil || len(c.Outbox) > 0 || !c.To.Ready.IsZero() && c.To.Ready != c.From.Ready ||
@@ -280,8 +309,8 @@ func (lostActivity) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	return change, ""
 }
 
-// LostActivityAgain is when a lost activity is looked at again whose run somebody holds.
-const LostActivityAgain = 10 * time.Second
+// LostActivityRecheck is when a lost activity is looked at again whose run somebody holds.
+const LostActivityRecheck = 10 * time.Second
 
 // Removes reports whether Remove deletes a run.
 func (c *Remove) Removes(r *Lifecycle, now time.Time) bool {

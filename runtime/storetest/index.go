@@ -66,8 +66,16 @@ func troubled(s *suite) {
 	if r := s.load(i).Lifecycle; r.Attempts != 3 || !r.Retrying {
 		s.Errorf("after a retry: %+v", r)
 	}
+	s.retried(i, 1, 0)
 	c = commit(claimed)
-	c.Version, c.Next, c.Attempts = c.Version+1, c.Next+1, 2
+	c.Version, c.Next, c.Retrying, c.Release, c.Ready = c.Version+1, c.Next+1, true, true, true
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+	s.retried(i, 1, 1)
+	claimed = s.claim(i)
+	s.retried(i, 1, 0)
+	c = commit(claimed)
+	c.Attempts = 2
 	c.Status, c.Reason, c.Failure = interpreter.StatusFaulted, store.ReasonTimedOut, store.NewFailure("urn:no stock % -\x00\nü", interpreter.DeadlineRun)
 	_, err = s.Commit(s.ctx(), c)
 	s.must(err)
@@ -75,6 +83,17 @@ func troubled(s *suite) {
 	s.must(err)
 	if r := page.Items[0].Lifecycle; r.Attempts != 3 || r.Retrying || r.Failure != c.Failure {
 		s.Errorf("listed %+v", r)
+	}
+	s.retried(i, 0, 0)
+}
+
+// retried checks how many runs of a partition are counted as tried again, and how many of them wait for that.
+func (s *suite) retried(i store.Instance, want, backlog int64) {
+	s.Helper()
+	st, err := s.Statistics(s.ctx(), s.partition(i))
+	s.must(err)
+	if st.Retrying != want || st.Backlog != backlog {
+		s.Errorf("%d runs are tried again, %d of which wait; want %d and %d", st.Retrying, st.Backlog, want, backlog)
 	}
 }
 

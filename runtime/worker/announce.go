@@ -16,7 +16,9 @@ func (c *Config) about() presence.Worker {
 }
 
 // has reports whether the worker has what an effect needs. One that performs nothing leaves that to others in any case.
-func (w *Worker) has(n store.Need) bool { return !w.c.Selective || w.about.Has(n) }
+func (w *Worker) has(n store.Need) bool {
+	return !w.c.Selective && !n.IsReserved() || w.about.Has(n)
+}
 
 // begins returns what asks whether an effect may begin; nil for a worker that performs nothing.
 func (w *Worker) begins(ask func(interpreter.EffectID, string) bool) func(interpreter.EffectID, string) bool {

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"slices"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
@@ -83,5 +82,16 @@ func (w *Worker) having(all []store.Need) []store.Need {
 	if len(all) == 0 || w.c.Concurrency < 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(n store.Need) bool { return !w.has(n) })
+	var has []store.Need
+	for _, n := range all {
+		switch {
+		case n.IsReserved(): // it stands for all that are
+			for _, run := range w.about.Runs {
+				has = append(has, store.Reserved(run))
+			}
+		case w.has(n):
+			has = append(has, n)
+		}
+	}
+	return has
 }

@@ -79,6 +79,8 @@ func destination(e store.Outgoing) string {
 		return store.Instance{Namespace: o.Child.Workflow.Namespace, ID: o.Child.ID}.String()
 	case o.Deliver != nil:
 		return o.Deliver.To.String()
+	case o.Find != nil:
+		return o.Find.Run.String()
 	}
 	return "events"
 }
@@ -105,6 +107,8 @@ func (r *Relay) Deliver(ctx context.Context, e store.Outgoing) error {
 		return r.startChild(ctx, e.ID, o.Child)
 	case o.Deliver != nil:
 		return r.send(ctx, e.ID, o.Deliver)
+	case o.Find != nil:
+		return r.findDefinition(ctx, e.ID, o.Find)
 	case o.Publish != nil && r.Publish != nil:
 		return r.Publish(ctx, o.Publish)
 	}
@@ -132,7 +136,7 @@ func (r *Relay) send(ctx context.Context, id string, d *execution.OutgoingMessag
 func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildStart) error {
 	reference, digest, err := definition.Resolve(ctx, r.Store, c.Workflow)
 	if store.RefusedAs(err) == store.NoSuch {
-		return r.failStart(ctx, id, c, errors.Configurationf("the workflow %s is not deployed here", c.Workflow))
+		return r.failStart(ctx, id, c, notDeployed(c.Workflow))
 	}
 	if err != nil {
 		return err
@@ -141,7 +145,7 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 	if err := child.Check(); err != nil {
 		return r.failStart(ctx, id, c, errors.Configurationf("it cannot be started: %s", err))
 	}
-	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family, TraceParent: c.TraceParent}
+	info := execution.Invocation{Workflow: reference, Definition: digest, Input: c.Input, Parent: c.Parent, Origin: c.Origin, Depth: c.Depth, Family: &c.Family, Reserved: c.Reserved, TraceParent: c.TraceParent}
 	if r.Settings != nil {
 		if info.Settings, err = r.Settings.Of(ctx, child.Namespace); err != nil {
 			return err
@@ -162,6 +166,26 @@ func (r *Relay) startChild(ctx context.Context, id string, c *execution.ChildSta
 		return r.failStart(ctx, id, c, errors.Configurationf("there is another run called %s", c.ID))
 	}
 	return err
+}
+
+// findDefinition tells a run which definition a workflow has.
+func (r *Relay) findDefinition(ctx context.Context, id string, f *execution.DefinitionFind) error {
+	m := inbox.Message{Type: interpreter.EventFinished, Effect: f.Effect}
+	reference, digest, err := definition.Resolve(ctx, r.Store, f.Workflow)
+	switch {
+	case store.RefusedAs(err) == store.NoSuch:
+		m.Error = notDeployed(f.Workflow)
+	case err != nil:
+		return err
+	default:
+		m.Successor = &interpreter.Version{Workflow: reference.String(), Definition: digest}
+	}
+	return r.send(ctx, id, &execution.OutgoingMessage{To: f.Run, Message: m})
+}
+
+// notDeployed is the error of a workflow that there is not.
+func notDeployed(r definition.Reference) *errors.Error {
+	return errors.Configurationf("the workflow %s is not deployed here", r)
 }
 
 // started reports whether a child has been started already, maybe of a version that was the latest then.

@@ -96,7 +96,7 @@ type Worker struct {
 	executors  sync.WaitGroup
 	detached   sync.WaitGroup // effects that nobody waits for
 	attempts   attempts
-	patience   patience
+	lingers    lingerPolicy
 	permits    *permits
 	draining   chan struct{} // closed when nothing new is started
 	leaving    chan struct{} // closed when what is in flight is given up
@@ -169,7 +169,7 @@ func New(c Config) *Worker {
 	}
 	w.takesDefault = w.has(store.NewNeed(interpreter.NeedQueue(dsl.DefaultQueue)))
 	n := c.Store.Layout().Partitions
-	w.patience.begun = w.begun
+	w.lingers.begun = w.begun
 	w.leases.Leases = lease.New[*executor](lease.Config{Worker: c.Name, Length: c.Lease, Poll: c.Poll}, n)
 	w.leases.trusted = make([]chan struct{}, n)
 	for n := range n {

@@ -45,7 +45,10 @@ func callTasks() properties {
 }
 
 func callContinueAsNew() shape {
-	return object(nil, properties{"input": anything().about("The input of the next run; the task's input unless set.")})
+	return object(nil, properties{
+		"input":   anything().about("The input of the next run; the task's input unless set."),
+		"version": pattern(`^latest$|` + semver).about("The version of the workflow that the next run has, or latest; that of this run unless set."),
+	})
 }
 
 // outputFormat is what the output of an HTTP request is.

@@ -2,8 +2,8 @@ package worker
 
 import "sync"
 
-// patience says for which activities the runs of a worker linger. Where they lingered in vain, they do it ever more rarely.
-type patience struct {
+// lingerPolicy says for which activities the runs of a worker linger. Where they lingered in vain, they do it ever more rarely.
+type lingerPolicy struct {
 	begun *limiter
 
 	mu     sync.Mutex
@@ -19,12 +19,12 @@ type waits struct {
 const (
 	// maxSkip is how many activities of a queue are not waited for, at most, before one is again.
 	maxSkip = 64
-	// maxPatience bounds of how many queues is known how long their activities take.
-	maxPatience = 1000
+	// maxLingerQueues bounds of how many queues is known how long their activities take.
+	maxLingerQueues = 1000
 )
 
-// Lingers implements execution.Patience. Runs that linger take at most half of the room for those that have begun.
-func (p *patience) Lingers(queue string) bool {
+// Lingers implements execution.LingerPolicy. Runs that linger take at most half of the room for those that have begun.
+func (p *lingerPolicy) Lingers(queue string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.queues[queue]
@@ -36,18 +36,18 @@ func (p *patience) Lingers(queue string) bool {
 	return 2*len(p.begun.slots) < cap(p.begun.slots)
 }
 
-// Ended implements execution.Patience.
-func (p *patience) Ended(queue string) {
+// Ended implements execution.LingerPolicy.
+func (p *lingerPolicy) Ended(queue string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.queues, queue)
 }
 
-// InVain implements execution.Patience.
-func (p *patience) InVain(queue string) {
+// InVain implements execution.LingerPolicy.
+func (p *lingerPolicy) InVain(queue string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.queues == nil || len(p.queues) >= maxPatience {
+	if p.queues == nil || len(p.queues) >= maxLingerQueues {
 		p.queues = map[string]waits{}
 	}
 	w := p.queues[queue]

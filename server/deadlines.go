@@ -13,7 +13,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-func (s *Server) upcomingRoutes() {
+func (s *Server) deadlinesRoutes() {
 	route(s, RoleViewer, huma.Operation{
 		OperationID: "listDeadlines", Method: http.MethodGet, Path: "/v1/deadlines", Tags: []string{"runs"},
 		Summary: "The deadlines that pass soon, of all runs, the first to pass first",

@@ -1,6 +1,6 @@
-// Package holder is the Unix socket beside the file of a store. Only one process at a time has such a file: it answers there what other
+// Package storesocket is the Unix socket beside the file of a store. Only one process at a time has such a file: it answers there what other
 // commands of the same user ask. Who may open the socket is who owns it.
-package holder
+package storesocket
 
 import (
 	"bytes"

@@ -9,15 +9,8 @@ import (
 	"github.com/swrun/swrun/internal/api"
 )
 
-// deploymentRoutes serves who works, and what codes mean.
-func (s *Server) deploymentRoutes() {
-	route(s, RoleViewer, huma.Operation{
-		OperationID: "listWorkers", Method: http.MethodGet, Path: "/v1/workers", Tags: []string{"deployment"},
-		Summary: "The workers that are there",
-	}, func(ctx context.Context, _ *struct{}) (*workersAnswer, error) {
-		all, err := s.control.Workers(ctx)
-		return &workersAnswer{all}, err
-	})
+// ruleRoutes serves what the codes of diagnostics and the types of errors mean.
+func (s *Server) ruleRoutes() {
 	route(s, RoleOpen, huma.Operation{
 		OperationID: "getRule", Method: http.MethodGet, Path: "/rules/{code}", Tags: []string{"description"},
 		Summary: "What the code of a finding, or a type of errors, means",
@@ -25,10 +18,6 @@ func (s *Server) deploymentRoutes() {
 		rule, err := s.control.Rule(in.Code)
 		return &ruleAnswer{rule}, err
 	})
-}
-
-type workersAnswer struct {
-	Body []api.Worker `nullable:"false"`
 }
 
 type rulePath struct {

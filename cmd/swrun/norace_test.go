@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// everyNth makes the tests of secrets take all documents.
+const everyNth = 1

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// RegistryEntry is an entry of the registry whose value is JSON of a Go type. The zero value of the type stands for no entry.
+type RegistryEntry[T any] struct {
+	Kind RegistryKind
+	Key  string
+}
+
+// DecodeEntry reads the value of an entry of a kind. One that cannot be read is refused as Corrupt.
+func DecodeEntry[T any](kind RegistryKind, r Registered) (value T, err error) {
+	if err := json.Unmarshal(r.Value, &value); err != nil {
+		return value, Refuse(Corrupt, time.Time{}, "%s: %s", kind.EntryName(r.Key), err)
+	}
+	return value, nil
+}
+
+// Load returns the value, and its version; 0 if there is none.
+func (e RegistryEntry[T]) Load(ctx context.Context, r Registry) (value T, version int64, err error) {
+	found, err := r.Registered(ctx, e.Kind, e.Key)
+	if RefusedAs(err) == NoSuch {
+		return value, 0, nil
+	}
+	if err != nil {
+		return value, 0, fmt.Errorf("read %s: %w", e.Kind.EntryName(e.Key), err)
+	}
+	value, err = DecodeEntry[T](e.Kind, found)
+	return value, found.Version, err
+}
+
+// maxEntryChanges is how often a change is tried while others change the same entry.
+const maxEntryChanges = 100
+
+// Change changes the value, and returns what it is then. What change refuses is returned; nothing is changed then. A value of which
+// isEmpty is true is not kept.
+func (e RegistryEntry[T]) Change(ctx context.Context, r Registry, change func(*T) error, isEmpty func(*T) bool) (value T, err error) {
+	for range maxEntryChanges {
+		var version int64
+		if value, version, err = e.Load(ctx, r); err != nil {
+			return value, err
+		}
+		if err := change(&value); err != nil {
+			return value, err
+		}
+		if isEmpty(&value) {
+			err = r.Unregister(ctx, e.Kind, e.Key, version)
+		} else {
+			err = e.put(ctx, r, &value, version)
+		}
+		if RefusedAs(err) != Conflict {
+			return value, err
+		}
+	}
+	return value, err
+}
+
+func (e RegistryEntry[T]) put(ctx context.Context, r Registry, value *T, version int64) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", e.Kind.EntryName(e.Key), err)
+	}
+	_, err = r.Register(ctx, Registration{Kind: e.Kind, Key: e.Key, Value: data, Version: version})
+	return err
+}
