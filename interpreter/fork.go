@@ -45,7 +45,7 @@ func (r Past) Before(task Path) (*Moment, error) {
 			m := &machine{p: replay.p, s: replay.s, now: e.At, until: task}
 			m.step(e.cause(r.Start))
 			if !e.repeats(m.result.History, m.reached) {
-				return nil, errors.New("its history does not repeat itself here: maybe a secret that it reads is missing")
+				return nil, errNotRepeated
 			}
 			if m.reached && e.withholds() {
 				return nil, errors.New("it began together with the end of a call whose result may hold a secret, which no history keeps: choose the task before it")

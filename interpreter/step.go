@@ -99,6 +99,7 @@ type machine struct {
 	work          int            // units of work so far
 	until         Path           // the task before which the step stops; empty for none
 	reached       bool           // that it has
+	observed      *observation   // of a task; nil unless the step is computed again for it
 	expired       *errors.Error  // the timeout error of the deadline that has passed, as it is being passed on
 	expiredKind   string         // of that deadline
 	migrated      bool           // the run goes on with another program

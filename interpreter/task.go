@@ -35,6 +35,7 @@ func (m *machine) enter(parent *listFrame, n *node, f *taskFrame) {
 func (m *machine) begin(f *taskFrame, scope *Scope) {
 	f.Soft.arm(f.node.soft, m.now)
 	err := m.arm(f, scope)
+	m.observed.begins(m, f)
 	m.record(f.event(HistoryEvent{Type: TaskStarted, Data: f.Raw, Until: f.firstDeadline()}))
 	if err != nil {
 		m.fail(f, err)
@@ -108,6 +109,7 @@ func (m *machine) body(f *taskFrame) {
 		return
 	}
 	f.Input = input
+	m.observed.transforms(m, f)
 	m.next(f, f.node.body.Enter(m.bodyScope(f)))
 }
 
@@ -243,6 +245,7 @@ func (f *listFrame) pathOf(n *node) Path {
 func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 	m.cancelChildren(f)
 	f.RawOutput = raw
+	m.observed.produces(m, f, raw)
 	scope := m.bodyScope(f)
 	scope.output = raw
 	output, err := f.node.output.out(scope, raw)
@@ -255,6 +258,7 @@ func (m *machine) complete(f *taskFrame, raw any, then *Jump) {
 		m.fail(f, err)
 		return
 	}
+	m.observed.exports(m, f)
 	f.Output, f.Then = output, then
 	f.Vars = nil // what was bound for output.as and export.as may be a credential, and is not stored
 	if len(f.node.extensions) == 0 || (then != nil && then.Directive == dsl.DirectiveEnd && then.unwinding) {

@@ -59,6 +59,7 @@ type runReader interface {
 	Describe(context.Context, store.Instance) (api.Description, error)
 	Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error)
 	History(context.Context, store.Instance, control.HistoryQuery) (control.HistoryPage, error)
+	Task(ctx context.Context, i store.Instance, seq int) (api.TaskRecord, error)
 	Export(context.Context, store.Instance) (api.Export, error)
 	// Deadlines gives runs that cannot be described to unread.
 	Deadlines(ctx context.Context, within time.Duration, namespace string, unread func(store.Instance, error)) ([]api.UpcomingDeadline, error)

@@ -17,17 +17,29 @@ import (
 func (p *program) historyCommand() *cobra.Command {
 	f := &operateFlags{remote: true}
 	var follow bool
-	var run int
-	cmd := &cobra.Command{
+	var run, task int
+	var secrets string
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use: "history RUN", Short: "Show what has happened in a run, record by record",
 		Example: `  swrun history order-7
   swrun history order-7 -o json > order-7.json
   swrun history order-7 --run 2
-  swrun history order-7 --follow`,
-		Long: runArgument,
-		Args: exactly("a run"), RunE: verb(func(args []string) error {
+  swrun history order-7 --follow
+  swrun history order-7 --task 4`,
+		Long: runArgument + `
+
+--task shows what one occurrence of a task saw, and what it has changed: its input and output before and after they were transformed, and
+$context before and after. The history is repeated for that, with the secrets that it reads; none of them is shown.`,
+		Args: exactly("a run"), RunE: verb(func(args []string) (err error) {
 			if err := atLeast("--run", run, 0); err != nil {
 				return err
+			}
+			if p.secrets, err = readSecrets(p.env, secrets); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("task") {
+				return p.historyOfTask(f, args[0], task, follow || run > 0)
 			}
 			return p.operate(f, func(ctx context.Context, o *operation) error { return o.history(ctx, args[0], run, follow) })
 		}),
@@ -35,8 +47,34 @@ func (p *program) historyCommand() *cobra.Command {
 	f.add(cmd, "human", "json", "ndjson")
 	f.within(cmd)
 	cmd.Flags().IntVar(&run, "run", 0, "only this run of an execution that has continued as new, counted from 1; 0 for all")
+	cmd.Flags().IntVar(&task, "task", 0, "only the task that begins with this record, a task.started, with the data that it worked on")
+	cmd.Flags().StringVar(&secrets, "secrets", "", "file of the secrets that the run reads, name: value (also SWRUN_SECRET_<NAME>), for --task")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
 	return cmd
+}
+
+// historyOfTask prints what is known of the task that begins with a record; others says that flags for other records are given too.
+func (p *program) historyOfTask(f *operateFlags, run string, seq int, others bool) error {
+	if err := atLeast("--task", seq, 1); err != nil {
+		return err
+	}
+	if others {
+		return usagef("leave out --follow and --run", "--task is about one record")
+	}
+	return p.operate(f, func(ctx context.Context, o *operation) error {
+		i, err := o.lookUp(ctx, run)
+		if err != nil {
+			return err
+		}
+		task, err := o.deployment.Task(ctx, i, seq)
+		if err != nil {
+			return err
+		}
+		if o.flags.output != "human" {
+			return o.print(task)
+		}
+		return write(o.out, describe.Task(&task))
+	})
 }
 
 func (o *operation) history(ctx context.Context, name string, run int, follow bool) error {

@@ -188,8 +188,11 @@ func storeError(err error) error {
 
 // flagOf returns the flag that gives an option.
 func flagOf(o *client.OptionError) string {
-	if o.Field == "labels" {
+	switch o.Field {
+	case "labels":
 		return "--label"
+	case "seq":
+		return "--task"
 	}
 	return "--" + kebab(o.Field)
 }

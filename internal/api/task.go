@@ -1,15 +1,99 @@
 package api
 
-// TaskRecord is what the history of a run tells of one occurrence of a task.
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/expr"
+)
+
+// SchemaTask is the `schema` of a TaskRecord.
+const SchemaTask = "swrun/v1/task"
+
+// TaskRecord is what the history of a run tells of one occurrence of a task: what it saw, and what it changed.
 type TaskRecord struct {
-	Run      string         `json:"run"`
-	Kind     string         `json:"kind"`
-	Pointer  string         `json:"pointer"`
-	Status   string         `json:"status" enum:"in progress,completed,faulted,cancelled"`
-	Attempts int            `json:"attempts,omitempty" doc:"Of its effect."`
-	Input    any            `json:"input" doc:"What it was given, before input.from."`
-	Result   *any           `json:"result,omitempty" doc:"What its last effect has returned, before output.as."`
-	Output   *any           `json:"output,omitempty" doc:"What it has passed on, after output.as."`
-	Error    any            `json:"error,omitempty"`
-	Records  []HistoryEvent `json:"records" nullable:"false" doc:"Its records, in their order."`
+	Schema   string `json:"schema"`
+	Run      string `json:"run"`
+	Kind     string `json:"kind"`
+	Pointer  string `json:"pointer"`
+	Path     string `json:"path,omitempty"` // if it is not Pointer
+	Status   string `json:"status" enum:"in progress,completed,faulted,cancelled"`
+	Attempts int    `json:"attempts,omitempty" doc:"Of its effect."`
+	TaskData
+	Error   any            `json:"error,omitempty"`
+	Records []HistoryEvent `json:"records" nullable:"false" doc:"Its records, in their order."`
+}
+
+// TaskData is what an occurrence of a task worked on. What is absent has not come to pass, or is not known.
+type TaskData struct {
+	Input            any      `json:"input" doc:"What it was given, before input.from."`
+	TransformedInput *any     `json:"transformedInput,omitempty" doc:"What it worked on, after input.from."`
+	RawOutput        *any     `json:"rawOutput,omitempty" doc:"What it has produced, before output.as."`
+	Output           *any     `json:"output,omitempty" doc:"What it has passed on, after output.as."`
+	ContextBefore    *any     `json:"contextBefore,omitempty" doc:"$context as it saw it when it began."`
+	ContextAfter     *any     `json:"contextAfter,omitempty" doc:"The same, when it had completed."`
+	ContextChanges   []Change `json:"contextChanges,omitempty" doc:"In what they differ."`
+	Incomplete       string   `json:"incomplete,omitempty" doc:"Why a part of it is not known."`
+}
+
+// Change is a part of a value that has become another one.
+type Change struct {
+	Pointer string `json:"pointer" doc:"JSON pointer of the part; empty for all of it."`
+	Before  *any   `json:"before,omitempty" doc:"Absent if it was not there."`
+	After   *any   `json:"after,omitempty" doc:"Absent if it is not there any more."`
+}
+
+// Changes returns in what two values differ: the members of objects one by one, in their order, and all else as a whole.
+func Changes(before, after any) []Change { return appendChanges(nil, "", &before, &after) }
+
+func appendChanges(all []Change, pointer dsl.Pointer, before, after *any) []Change {
+	old, isObject := object(before)
+	now, stays := object(after)
+	if !isObject || !stays {
+		if !sameJSON(before, after) {
+			all = append(all, Change{string(pointer), before, after})
+		}
+		return all
+	}
+	names := map[string]bool{}
+	for name := range old {
+		names[name] = true
+	}
+	for name := range now {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		all = appendChanges(all, pointer.Key(name), member(old, name), member(now, name))
+	}
+	return all
+}
+
+func sameJSON(a, b *any) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	one, err := expr.Encode(*a)
+	if err != nil {
+		return false
+	}
+	other, err := expr.Encode(*b)
+	return err == nil && bytes.Equal(one, other)
+}
+
+func object(v *any) (map[string]any, bool) {
+	if v == nil {
+		return nil, false
+	}
+	o, ok := (*v).(map[string]any)
+	return o, ok
+}
+
+func member(o map[string]any, name string) *any {
+	v, ok := o[name]
+	if !ok {
+		return nil
+	}
+	return &v
 }

@@ -25,12 +25,17 @@ type Control struct {
 	health singleflight.Group // of those who ask whether it is well
 
 	followers followers
+	repeating chan struct{} // histories that are repeated at a time
 }
+
+// maxRepeating is how many histories are repeated at a time: whoever looks may ask for that, and it keeps a processor busy.
+const maxRepeating = 2
 
 // New returns what asks the deployment of an engine and its store.
 func New(e *swrun.Engine, s *swrun.Store, now func() time.Time) *Control {
 	return &Control{
 		engine: e, store: s, client: e.Client(), tokens: access.NewTokens(s, nil), now: now,
+		repeating: make(chan struct{}, maxRepeating),
 		followers: followers{client: e.Client(), store: s, feeds: map[store.Instance]*feed{}},
 	}
 }

@@ -13,18 +13,43 @@ import (
 
 // Task returns what a run's history tells of one occurrence of a task: that which begins with the record seq.
 func (c *Control) Task(ctx context.Context, i store.Instance, seq int) (api.TaskRecord, error) {
-	if _, err := c.store.Load(ctx, i); err != nil {
+	task, err := c.taskRecord(ctx, i, seq)
+	if err != nil {
 		return api.TaskRecord{}, err
 	}
-	var task *api.TaskRecord
+	select {
+	case c.repeating <- struct{}{}:
+		defer func() { <-c.repeating }()
+	case <-ctx.Done():
+		return api.TaskRecord{}, context.Cause(ctx)
+	}
+	data, err := c.client.TaskData(ctx, i, seq)
+	if err != nil {
+		return api.TaskRecord{}, err
+	}
+	task.TransformedInput, task.RawOutput, task.ContextBefore, task.ContextAfter = data.Input, data.RawOutput, data.ContextBefore, data.ContextAfter
+	if data.ContextBefore != nil && data.ContextAfter != nil {
+		task.ContextChanges = api.Changes(*data.ContextBefore, *data.ContextAfter)
+	}
+	if data.Incomplete != nil {
+		task.Incomplete = data.Incomplete.Error()
+	}
+	return *task, nil
+}
+
+// taskRecord returns what a history itself tells of a task.
+func (c *Control) taskRecord(ctx context.Context, i store.Instance, seq int) (task *api.TaskRecord, err error) {
+	if _, err := c.store.Load(ctx, i); err != nil {
+		return nil, err
+	}
 	var path interpreter.Path
-	_, err := c.client.History(ctx, i, 0, func(e client.HistoryEntry) error {
+	_, err = c.client.History(ctx, i, 0, func(e client.HistoryEntry) error {
 		for _, r := range e.Events {
 			switch {
 			case r.Seq == seq && r.Type != interpreter.TaskStarted:
 				return &client.OptionError{Field: "seq", Detail: fmt.Sprintf("the record %d is %s, and not the start of a task", seq, r.Type)}
 			case r.Seq == seq:
-				path, task = r.Path, &api.TaskRecord{Run: i.String(), Kind: string(r.Kind), Pointer: string(r.Pointer), Status: "in progress", Input: r.Data}
+				path, task = r.Path, newTaskRecord(i, r)
 			case task == nil || r.Path != path:
 				continue
 			}
@@ -37,11 +62,21 @@ func (c *Control) Task(ctx context.Context, i store.Instance, seq int) (api.Task
 	})
 	switch {
 	case err != nil && !errors.Is(err, errEnough):
-		return api.TaskRecord{}, err
+		return nil, err
 	case task == nil:
-		return api.TaskRecord{}, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("record %d of %s", seq, i)}
+		return nil, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("record %d of %s", seq, i)}
 	}
-	return *task, nil
+	return task, nil
+}
+
+func newTaskRecord(i store.Instance, r interpreter.HistoryEvent) *api.TaskRecord {
+	task := &api.TaskRecord{
+		Schema: api.SchemaTask, Run: i.String(), Kind: string(r.Kind), Pointer: string(r.Pointer), Status: "in progress", TaskData: api.TaskData{Input: r.Data},
+	}
+	if string(r.Path) != task.Pointer {
+		task.Path = string(r.Path)
+	}
+	return task
 }
 
 // ended notes what a record says of a task, and reports whether it is the last one of it.
@@ -49,9 +84,6 @@ func ended(task *api.TaskRecord, r interpreter.HistoryEvent) bool {
 	switch r.Type {
 	case interpreter.EffectStarted:
 		task.Attempts++
-	case interpreter.EffectFinished:
-		result := r.Data
-		task.Result = &result
 	case interpreter.TaskCompleted:
 		output := r.Data
 		task.Status, task.Output = "completed", &output

@@ -145,6 +145,11 @@ func (d *Deployment) History(ctx context.Context, i store.Instance, q control.Hi
 	return page, err
 }
 
+// Task returns what a run's history tells of the occurrence of a task that begins with the record seq.
+func (d *Deployment) Task(ctx context.Context, i store.Instance, seq int) (api.TaskRecord, error) {
+	return ask[api.TaskRecord](ctx, d, request{method: http.MethodGet, path: runPath(i) + "/tasks/" + strconv.Itoa(seq)})
+}
+
 // Start starts a run of a workflow that has been deployed, and describes it; again says that the run was there already.
 func (d *Deployment) Start(ctx context.Context, r api.StartRequest) (described api.Description, again bool, err error) {
 	got, err := d.send(ctx, request{method: http.MethodPost, path: "/v1/runs", body: r})
