@@ -25,6 +25,7 @@ func (p *program) configCommand() *cobra.Command {
 		Long: configLong(),
 	}
 	cmd.AddCommand(p.configSetCommand(), p.configUnsetCommand(), p.configListCommand())
+	group(cmd)
 	return cmd
 }
 
@@ -34,8 +35,9 @@ func configLong() string {
 		fmt.Fprintf(&b, "%-20s %s\n", s.Name, s.About)
 	}
 	return b.String() + fmt.Sprintf(`
-With -n they are those of a namespace, and of the whole deployment otherwise. A namespace's own timeout goes before that of the deployment; of two maximums the smaller holds. They hold for runs that start at least
-%s later: each process asks for them so often. Runs that have been started keep theirs.`, settings.MaxAge)
+With -n they are those of a namespace, and of the whole deployment otherwise. A namespace's own timeout goes before that of the deployment;
+of two maximums the smaller holds. They hold for runs that start at least %s later: each process asks for them so often. Runs
+that have been started keep theirs.`, settings.MaxAge)
 }
 
 func (p *program) configSetCommand() *cobra.Command {

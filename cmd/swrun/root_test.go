@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // TestHelpGroupsEveryVerb: the help shows every verb, each below the title of its group.
@@ -32,5 +35,32 @@ func TestHelpGroupsEveryVerb(t *testing.T) {
 		if verb.IsAvailableCommand() && shown[verb.Name()] == "" {
 			t.Errorf("the help does not show %s", verb.Name())
 		}
+	}
+}
+
+// TestGroupsRefuseWhatTheyDoNotHave: a command of which only those below it do something shows its help, and takes nothing for one of them.
+func TestGroupsRefuseWhatTheyDoNotHave(t *testing.T) {
+	var groups int
+	var check func(*cobra.Command)
+	check = func(cmd *cobra.Command) {
+		if cmd.HasAvailableSubCommands() {
+			groups++
+			words := strings.Fields(cmd.CommandPath())[1:]
+			for _, c := range []struct {
+				args []string
+				exit int
+			}{{words, exitOK}, {append(slices.Clone(words), "nonsense"), exitUsage}} {
+				if out := capture(nil); run(c.args, out.streams) != c.exit {
+					t.Errorf("%q: want exit %d: %s%s", c.args, c.exit, out.stdout.String(), out.stderr.String())
+				}
+			}
+		}
+		for _, below := range cmd.Commands() {
+			check(below)
+		}
+	}
+	check((&program{streams: capture(nil).streams}).root())
+	if groups < 5 {
+		t.Errorf("only %d groups", groups)
 	}
 }
