@@ -84,7 +84,7 @@ func layers() map[string][]string {
 		"internal/access":      {"errors", "internal/shorten", "internal/suggest", "runtime/store"},
 		"internal/tracing":     {"errors", "interpreter", "runtime/client", "runtime/execution", "runtime/store"},
 		"internal/metrics":     {".", "runtime/presence", "runtime/queue", "runtime/store", "runtime/worker"},
-		"activity":             {"errors"},
+		"activity":             {"errors", "internal/shorten"},
 		"internal/control":     {".", "dsl", "errors", "expr", "internal/access", "internal/api", "internal/describe", "internal/doctor", "internal/duration", "internal/explain", "internal/graph", "internal/progress", "internal/shorten", "internal/terminal", "internal/timeline", "interpreter", "runtime/client", "runtime/definition", "runtime/execution", "runtime/filter", "runtime/matching", "runtime/queue", "runtime/settings", "runtime/store", "internal/faultreport"},
 		"internal/storesocket": {"errors"},
 		"internal/remote":      {".", "errors", "internal/api", "internal/control", "internal/shorten", "runtime/store"},

@@ -54,6 +54,10 @@ type returned struct {
 	Token string `json:"token"`
 }
 
+type stopped struct {
+	Worker string `json:"worker"`
+}
+
 type heartbeat struct {
 	Token    string `json:"token"`
 	Progress any    `json:"progress,omitempty"`
@@ -81,6 +85,15 @@ func (e *APIError) isSuperseded() bool { return strings.HasSuffix(e.Type, "/atte
 // passes reports whether the same request may be answered otherwise later.
 func (e *APIError) passes() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
+}
+
+// isAboutBody reports whether the server refuses what is in the request, and not that it is made.
+func (e *APIError) isAboutBody() bool {
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 // poll asks for activities.

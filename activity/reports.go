@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // reports tells the server how attempts have ended. What ends while requests are on their way is told with the next one, all at once.
@@ -29,9 +30,11 @@ const (
 
 // report is the end of an attempt.
 type report struct {
-	path string          // complete or fail
-	body json.RawMessage // of a request about this one alone
-	done chan error      // gets the answer
+	token        string
+	nonRetryable bool
+	path         string          // complete or fail
+	body         json.RawMessage // of a request about this one alone
+	done         chan error      // gets the answer
 }
 
 type (
@@ -51,31 +54,57 @@ type (
 
 // newReport returns the report of what a function has returned. A result that cannot be written as JSON is a failure.
 func newReport(token string, result any, err error) *report {
-	r := &report{path: "complete", done: make(chan error, 1)}
 	if err == nil {
-		r.body, err = json.Marshal(completed{token, result})
+		var body json.RawMessage
+		if body, err = json.Marshal(completed{token, result}); err == nil {
+			return &report{token: token, path: "complete", body: body, done: make(chan error, 1)}
+		}
 	}
-	if err != nil {
-		r.path = "fail"
-		r.body, _ = json.Marshal(failure(token, err)) // texts and numbers
-	}
-	return r
+	return newFailure(failure(token, err))
+}
+
+func newFailure(f failed) *report {
+	body, _ := json.Marshal(f) // texts and numbers
+	return &report{token: f.Token, nonRetryable: f.NonRetryable, path: "fail", body: body, done: make(chan error, 1)}
 }
 
 func failure(token string, err error) failed {
 	var e *Error
-	if !errors.As(err, &e) || e == nil {
-		return failed{Token: token, Detail: err.Error()}
+	switch {
+	case !errors.As(err, &e):
+		return failed{Token: token, Detail: shorten.To(err.Error(), maxDetail)}
+	case e == nil:
+		return failed{Token: token, Detail: "the function has returned an error that is nil"}
 	}
-	return failed{Token: token, Type: e.Type, Title: e.Title, Detail: e.Detail, Status: e.Status, NonRetryable: e.NonRetryable}
+	return failed{Token: token, Type: e.Type, Title: shorten.To(e.Title, maxTitle), Detail: shorten.To(e.Detail, maxDetail), Status: e.Status, NonRetryable: e.NonRetryable}
 }
 
-// sendAgain is send, repeated until there is an answer that counts, it is too late, or ctx ends.
+// maxTitle and maxDetail are how many bytes of a title and a detail the server takes, with room for an ellipsis.
+const (
+	maxTitle  = 2047
+	maxDetail = 65535
+)
+
+// refused returns what is reported instead of a report that the server refuses, so that the run gets to know that the attempt has ended.
+func (r *report) refused(problem *APIError) *report {
+	return newFailure(failed{
+		Token: r.token, Title: "The server refuses what the activity came to", Detail: shorten.To(problem.Detail, maxTitle), NonRetryable: r.nonRetryable,
+	})
+}
+
+// sendAgain is send, repeated until there is an answer that counts, it is too late, or ctx ends. What the server refuses for what is in
+// it, it is told as a failure.
 func (r *reports) sendAgain(ctx context.Context, one *report, until time.Time) error {
-	for failures := 1; ; failures++ {
+	for failures, instead := 1, false; ; failures++ {
 		err := r.send(ctx, one)
 		var refused *APIError
-		if err == nil || errors.As(err, &refused) && !refused.passes() || r.api.now().After(until) || ctx.Err() != nil {
+		switch known := errors.As(err, &refused); {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case known && refused.isAboutBody() && !instead:
+			one, instead = one.refused(refused), true
+			continue
+		case known && !refused.passes() || r.api.now().After(until):
 			return err
 		}
 		pause(ctx, failures)
@@ -85,7 +114,7 @@ func (r *reports) sendAgain(ctx context.Context, one *report, until time.Time) e
 // send tells the server of one end, and perhaps of others that wait.
 func (r *reports) send(ctx context.Context, one *report) error {
 	if len(one.body) > maxBytes {
-		return r.api.post(ctx, one.path, one.body, nil)
+		return r.sendAlone(ctx, one)
 	}
 	r.mu.Lock()
 	r.waiting = append(r.waiting, one)
@@ -136,21 +165,15 @@ func (a *answer) err() error {
 	return a.Problem
 }
 
-// sendAll tells the server of several ends with one request.
+// sendAll tells the server of several ends with one request. If it refuses that for what is in one of them, it is told of each alone.
 func (r *reports) sendAll(ctx context.Context, all []*report) {
 	if len(all) == 1 {
-		all[0].done <- r.api.post(ctx, all[0].path, all[0].body, nil)
+		all[0].done <- r.sendAlone(ctx, all[0])
 		return
 	}
 	byPath := map[string][]*report{}
 	for _, one := range all {
 		byPath[one.path] = append(byPath[one.path], one)
-	}
-	bodies := func(all []*report) (bodies []json.RawMessage) {
-		for _, one := range all {
-			bodies = append(bodies, one.body)
-		}
-		return bodies
 	}
 	request := struct {
 		Completed []json.RawMessage `json:"completed,omitempty"`
@@ -158,8 +181,26 @@ func (r *reports) sendAll(ctx context.Context, all []*report) {
 	}{bodies(byPath["complete"]), bodies(byPath["fail"])}
 	var answers struct{ Completed, Failed []answer }
 	err := r.api.post(ctx, "report", request, &answers)
+	var refused *APIError
+	if errors.As(err, &refused) && refused.isAboutBody() {
+		for _, one := range all {
+			one.done <- r.sendAlone(ctx, one)
+		}
+		return
+	}
 	settle(byPath["complete"], answers.Completed, err)
 	settle(byPath["fail"], answers.Failed, err)
+}
+
+func bodies(all []*report) (bodies []json.RawMessage) {
+	for _, one := range all {
+		bodies = append(bodies, one.body)
+	}
+	return bodies
+}
+
+func (r *reports) sendAlone(ctx context.Context, one *report) error {
+	return r.api.post(ctx, one.path, one.body, nil)
 }
 
 // settle hands each report its answer.

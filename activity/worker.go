@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/swrun/swrun/errors"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Config says where a worker polls, and how much it performs. Server is required.
@@ -45,7 +46,8 @@ type Config struct {
 }
 
 // Func performs an activity. What it returns is the result, of any Go type that encoding/json would write. An *Error says how the
-// activity has failed; any other error is one of type runtime, and so is a panic. When ctx ends, nobody waits for the result any more.
+// activity has failed; any other error is one of type runtime, and so are a panic, and a result that cannot be written as JSON or that the
+// server refuses, such as one that is too large. When ctx ends, nobody waits for the result any more.
 type Func func(ctx context.Context, t *Task) (any, error)
 
 // Worker performs activities.
@@ -111,9 +113,10 @@ func (c Config) withDefaults() Config {
 func (w *Worker) Register(kind string, f Func) { w.funcs[kind] = f }
 
 // Run performs activities until ctx ends. Then it takes no more, gives back what it has not begun, and waits until the functions have
-// returned and their ends are reported, or Drain is over: that ends the contexts of the functions, and soon after the reports that have not
-// arrived. What goes wrong on the way to the server is logged and tried again. The error is one of the server that does not pass: an
-// *APIError, such as that of a token that does not count.
+// returned and their ends are reported, or Drain is over: that ends the contexts of the functions, and a second later the reports that have
+// not arrived. Run waits no longer than that; functions that ignore the end of their contexts go on without it. What goes wrong on the way
+// to the server is logged and tried again. The error is one of the server that does not pass: an *APIError, such as that of a token that
+// does not count.
 func (w *Worker) Run(ctx context.Context) error {
 	reporting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -145,7 +148,7 @@ func (w *Worker) poll(ctx, performing, reporting context.Context) error {
 		if !ok {
 			return nil
 		}
-		tasks, err := w.api.poll(ctx, pollRequest{Queues: w.c.Queues, Limit: free, Wait: pollWait.String(), Worker: w.c.Name, Namespace: w.c.Namespace})
+		tasks, err := w.ask(ctx, free)
 		w.release(free - len(tasks))
 		var refused *APIError
 		switch {
@@ -166,6 +169,39 @@ func (w *Worker) poll(ctx, performing, reporting context.Context) error {
 		}
 	}
 }
+
+// ask polls for activities. When ctx ends it has the server end the poll, and returns what that has found: a request that is broken off
+// may have taken activities that nobody would get then.
+func (w *Worker) ask(ctx context.Context, most int) (tasks []*Task, err error) {
+	asking, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		tasks, err = w.api.poll(asking, pollRequest{Queues: w.c.Queues, Limit: most, Wait: pollWait.String(), Worker: w.c.Name, Namespace: w.c.Namespace})
+	}()
+	select {
+	case <-answered:
+		return tasks, err
+	case <-ctx.Done():
+	}
+	last := time.AfterFunc(endPollWithin, abort)
+	defer last.Stop()
+	for { // the poll may be on its way yet
+		_ = w.api.post(asking, "stop", stopped{w.c.Name}, nil) // what matters is whether the poll is answered
+		select {
+		case <-answered:
+			return tasks, err
+		case <-time.After(endPollAgain):
+		}
+	}
+}
+
+// endPollWithin is how long a server may take to end a poll, and endPollAgain how long it takes until it is asked to again.
+const (
+	endPollWithin = 2 * time.Second
+	endPollAgain  = 50 * time.Millisecond
+)
 
 // pollWait is how long the server keeps a poll that finds nothing.
 const pollWait = 20 * time.Second
@@ -236,29 +272,56 @@ func (w *Worker) perform(performing, reporting context.Context, t *Task) {
 	ctx, stop := t.context(performing)
 	defer stop(nil)
 	t.worker, t.stop = w, stop
-	result, err := w.call(ctx, t)
+	var one *report
+	select {
+	case one = <-w.call(ctx, t):
+	case <-reporting.Done():
+		w.c.Log.Warn("the function of an activity goes on although its context has ended", "type", t.Type, "run", t.Run.String(), "attempt", t.Attempt)
+		return
+	}
 	if superseded(context.Cause(ctx)) {
 		return // it would be refused
 	}
-	err = w.reports.sendAgain(reporting, newReport(t.token, result, err), t.reportUntil(w.c.Now()))
-	if err != nil {
+	if err := w.reports.sendAgain(reporting, one, t.reportUntil(w.c.Now())); err != nil {
 		w.c.Log.Warn("what an activity came to could not be reported", "type", t.Type, "run", t.Run.String(), "attempt", t.Attempt, "error", err)
 	}
 }
 
-// call calls the function of an activity.
-func (w *Worker) call(ctx context.Context, t *Task) (result any, err error) {
-	f := w.funcs[t.Type]
-	if f == nil {
-		return nil, &Error{Type: errors.Configuration, Detail: fmt.Sprintf("this worker performs no activities of the type %s; it performs %s", t.Type, w.types())}
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the function panicked: %.200v", v)
-			w.c.Log.Error("the function of an activity panicked", "type", t.Type, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-		}
+// call calls the function of an activity. It does so in a goroutine of its own, which nobody waits for once Run has given up: a function
+// may ignore that its context ends, and may end its goroutine.
+func (w *Worker) call(ctx context.Context, t *Task) <-chan *report {
+	called := make(chan *report, 1)
+	go func() {
+		var one *report
+		defer func() {
+			if v := recover(); one == nil {
+				one = newReport(t.token, nil, w.broken(t, v))
+			}
+			called <- one
+		}()
+		result, err := w.function(t.Type)(ctx, t)
+		one = newReport(t.token, result, err) // calls methods of the result, too
 	}()
-	return f(ctx, t)
+	return called
+}
+
+// broken returns the error of a function that has not returned.
+func (w *Worker) broken(t *Task, v any) error {
+	if v == nil {
+		return errors.New("the function ended its goroutine")
+	}
+	w.c.Log.Error("the function of an activity panicked", "type", t.Type, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	return errors.New("the function panicked: " + shorten.Panic(v))
+}
+
+// function returns what performs the activities of a type.
+func (w *Worker) function(kind string) Func {
+	if f := w.funcs[kind]; f != nil {
+		return f
+	}
+	return func(context.Context, *Task) (any, error) {
+		return nil, &Error{Type: errors.Configuration, Detail: fmt.Sprintf("this worker performs no activities of the type %s; it performs %s", kind, w.types())}
+	}
 }
 
 func (w *Worker) types() string {

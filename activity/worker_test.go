@@ -2,9 +2,11 @@ package activity_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -203,6 +205,23 @@ func TestWorkerStops(t *testing.T) {
 	}
 }
 
+// TestWorkersComeAndGo: no activity is lost with a worker that stops just when it is given one.
+func TestWorkersComeAndGo(t *testing.T) {
+	d := mustServe(t)
+	for range 50 {
+		stop := d.work(t, activity.Config{}, "x", func(context.Context, *activity.Task) (any, error) { return "done", nil })
+		started := make(chan *swrun.Run)
+		go func() { started <- d.start(t, "do: [{a: {call: 'activity:1.0.0@default', with: {type: x}}}]") }()
+		stop()
+		run := <-started
+		stop = d.work(t, activity.Config{}, "x", func(context.Context, *activity.Task) (any, error) { return "done", nil })
+		if got := output(t, run); got != "done" {
+			t.Fatalf("got %s", got)
+		}
+		stop()
+	}
+}
+
 // TestWorkerStopsWithoutItsServer: a worker whose server is gone ends soon after Drain, however long its activities may take.
 func TestWorkerStopsWithoutItsServer(t *testing.T) {
 	d := mustServe(t)
@@ -215,6 +234,109 @@ func TestWorkerStopsWithoutItsServer(t *testing.T) {
 	d.start(t, `do: [{a: {call: 'activity:1.0.0@default', with: {type: x, timeouts: {startToClose: PT1H}}}}]`)
 	<-began
 	d.broken.Store(1 << 40)
+	stop()
+}
+
+// panics cannot be written as JSON.
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no JSON") }
+
+// wrong is an error whose method needs a value.
+type wrong struct{ text string }
+
+func (w *wrong) Error() string { return w.text }
+
+// TestEveryEndIsReported: whatever a function does, its run gets to know it, and the worker goes on. What the server refuses is a failure.
+func TestEveryEndIsReported(t *testing.T) {
+	d := mustServe(t)
+	for name, c := range map[string]struct {
+		f    func() (any, error)
+		want string
+	}{
+		"a result that is too large": {func() (any, error) { return strings.Repeat("x", 6<<20), nil }, "at most 5 MiB"},
+		"an error that is too long":  {func() (any, error) { return nil, errors.New(strings.Repeat("x", 6<<20)) }, "xxx"},
+		"a title that is too long": {func() (any, error) {
+			return nil, &activity.Error{Title: strings.Repeat("ü", 6<<10), Detail: "it is long"}
+		}, "it is long"},
+		"a result that panics":                   {func() (any, error) { return panics{}, nil }, "the function panicked: no JSON"},
+		"a result without JSON":                  {func() (any, error) { return make(chan int), nil }, "unsupported type: chan int"},
+		"a result with a name twice":             {func() (any, error) { return json.RawMessage(`{"a":1,"a":2}`), nil }, "stands twice"},
+		"a result that is not UTF-8":             {func() (any, error) { return json.RawMessage("\"\xff\""), nil }, "is not UTF-8"},
+		"an error that is a nil *activity.Error": {func() (any, error) { return nil, (*activity.Error)(nil) }, "an error that is nil"},
+		"an error that is nil inside":            {func() (any, error) { return nil, (*wrong)(nil) }, "the function panicked: runtime error: invalid memory address"},
+		"an error of no status":                  {func() (any, error) { return nil, &activity.Error{Detail: "odd", Status: 9} }, "status"},
+		"an error of no type":                    {func() (any, error) { return nil, &activity.Error{Type: "not a type", Detail: "odd"} }, "must be a URI"},
+		"a panic with nil":                       {func() (any, error) { panic(nil) }, "the function panicked: panic called with nil"},
+		"the end of its goroutine":               {func() (any, error) { runtime.Goexit(); return nil, nil }, "the function ended its goroutine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer d.work(t, activity.Config{}, "x", func(context.Context, *activity.Task) (any, error) { return c.f() })()
+			if got := output(t, d.start(t, "do: [{a: {call: 'activity:1.0.0@default', with: {type: x}}}]")); !strings.Contains(got, c.want) {
+				t.Errorf("got %.300s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRefusedIsNotRetried: what a function says about another attempt holds also if the server refuses the rest of it.
+func TestRefusedIsNotRetried(t *testing.T) {
+	d := mustServe(t)
+	var attempts atomic.Int64
+	defer d.work(t, activity.Config{}, "x", func(context.Context, *activity.Task) (any, error) {
+		attempts.Add(1)
+		return nil, &activity.Error{Status: 9, NonRetryable: true}
+	})()
+	output(t, d.start(t, "do: [{a: {call: 'activity:1.0.0@default', with: {type: x, retry: {maxAttempts: 3, backoff: [PT0S]}}}}]"))
+	if got := attempts.Load(); got != 1 {
+		t.Errorf("%d attempts", got)
+	}
+}
+
+// TestRefusedAmongOthers: one report that the server refuses does not harm those that it is told of with the same request.
+func TestRefusedAmongOthers(t *testing.T) {
+	d := mustServe(t)
+	const many = 60
+	var together sync.WaitGroup
+	together.Add(many)
+	defer d.work(t, activity.Config{Concurrency: many}, "x", func(_ context.Context, task *activity.Task) (any, error) {
+		var input struct{ I int }
+		err := task.Decode(&input)
+		together.Done()
+		together.Wait()
+		if input.I%10 == 0 {
+			return json.RawMessage(`{"a":1,"a":2}`), nil
+		}
+		return "good", err
+	})()
+	run := d.start(t, `do:
+- all:
+    fork:
+      branches: [`+func() (branches string) {
+		for i := range many {
+			branches += fmt.Sprintf("{b%d: {try: [{a: {call: 'activity:1.0.0@default', with: {type: x, input: {i: %d}}}}], catch: {do: [{c: {set: '${ \"refused\" }'}}]}}}, ", i, i)
+		}
+		return branches
+	}()+`]
+    output: {as: '${ group_by(.) | map([.[0], length]) }'}
+`)
+	if got := output(t, run); got != fmt.Sprintf("[[good %d] [refused %d]]", many-many/10, many/10) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestWorkerStopsWithoutItsFunctions: a function that ignores that its time is over does not keep the worker.
+func TestWorkerStopsWithoutItsFunctions(t *testing.T) {
+	d := mustServe(t)
+	began, never := make(chan struct{}), make(chan struct{})
+	stop := d.work(t, activity.Config{Drain: time.Millisecond}, "x", func(context.Context, *activity.Task) (any, error) {
+		close(began)
+		<-never
+		return nil, nil
+	})
+	defer close(never)
+	d.start(t, `do: [{a: {call: 'activity:1.0.0@default', with: {type: x}}}]`)
+	<-began
 	stop()
 }
 

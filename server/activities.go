@@ -23,6 +23,7 @@ type (
 	completeRequest  struct{ Body api.ActivityResult }
 	failRequest      struct{ Body api.ActivityFailure }
 	returnRequest    struct{ Body api.ActivityReturn }
+	stopRequest      struct{ Body api.ActivityStop }
 	reportRequest    struct{ Body api.ActivityReports }
 	reportAnswer     struct{ Body api.ActivityReportsReply }
 	nothing          struct{}
@@ -44,6 +45,53 @@ func (s *Server) activityRoutes() {
 	route(s, RoleAuthor, operation("returnActivity", "return", "Give an activity back that is not performed: another worker may take it at once"), func(ctx context.Context, in *returnRequest) (*nothing, error) {
 		return reported(ctx, in.Body.Token, func() error { return s.control.ReturnActivity(ctx, in.Body) })
 	})
+	stop := operation("stopPolling", "stop", "Answer the polls of a worker that wait, with nothing if there is nothing: what a poll that is broken off has taken is lost until its time is over")
+	route(s, RoleAuthor, stop, func(ctx context.Context, in *stopRequest) (*nothing, error) {
+		s.polls.end(pollsOf{callerOf(ctx).Name, in.Body.Worker})
+		return &nothing{}, nil
+	})
+}
+
+// polls are those that wait, so that a worker that stops can have its own answered.
+type polls struct {
+	mu      sync.Mutex
+	waiting map[pollsOf]map[*context.CancelFunc]bool
+}
+
+// pollsOf are the polls of a worker of some caller. No caller ends those of another.
+type pollsOf struct{ caller, worker string }
+
+// wait returns a context that also ends when a worker's polls are ended.
+func (p *polls) wait(ctx context.Context, of pollsOf) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting == nil {
+		p.waiting = map[pollsOf]map[*context.CancelFunc]bool{}
+	}
+	if p.waiting[of] == nil {
+		p.waiting[of] = map[*context.CancelFunc]bool{}
+	}
+	p.waiting[of][&cancel] = true
+	return ctx, func() { p.leave(of, &cancel) }
+}
+
+func (p *polls) leave(of pollsOf, cancel *context.CancelFunc) {
+	(*cancel)()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting[of], cancel)
+	if len(p.waiting[of]) == 0 {
+		delete(p.waiting, of)
+	}
+}
+
+func (p *polls) end(of pollsOf) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for cancel := range p.waiting[of] {
+		(*cancel)()
+	}
 }
 
 func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnswer, error) {
@@ -53,6 +101,8 @@ func (s *Server) pollActivities(ctx context.Context, in *pollRequest) (*pollAnsw
 	}
 	waiting, done := untilStopped(ctx)
 	defer done()
+	waiting, leave := s.polls.wait(waiting, pollsOf{callerOf(ctx).Name, in.Body.Worker})
+	defer leave()
 	bounded, release := context.WithTimeout(waiting, in.Body.Wait.Duration+s.readWithin()) // also if the store does not answer
 	defer release()
 	found, err := s.control.PollActivities(bounded, in.Body, chosen.Namespaces)

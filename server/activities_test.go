@@ -223,6 +223,36 @@ func TestActivityIsReturned(t *testing.T) {
 	}
 }
 
+// TestPollsAreEnded: a worker that stops has its polls answered at once, and nobody else's.
+func TestPollsAreEnded(t *testing.T) {
+	d := mustDeployment(t)
+	poll := func(worker string) <-chan []api.Activity {
+		answered := make(chan []api.Activity, 1)
+		go func() {
+			answered <- d.polled(t, `{"queues": ["default"], "wait": "2m", "worker": "`+worker+`"}`)
+		}()
+		return answered
+	}
+	stops, stays := poll("stops"), poll("stays")
+	for ended := false; !ended; { // the poll may not have come yet
+		if a := d.ask(t, "POST", "/v1/activities/stop", `{"worker": "stops"}`); a.StatusCode != 204 {
+			t.Fatalf("answered %s: %s", a.Status, a.body)
+		}
+		select {
+		case got := <-stops:
+			ended = true
+			if len(got) != 0 {
+				t.Errorf("it got %v", got)
+			}
+		case <-time.After(time.Millisecond):
+		}
+	}
+	d.start(t, `do: [{work: {call: 'activity:1.0.0@default', with: {type: x}}}]`)
+	if got := <-stays; len(got) != 1 {
+		t.Errorf("the other worker got %v", got)
+	}
+}
+
 // TestHostileWorkers: whatever a worker sends is answered with what is wrong.
 func TestHostileWorkers(t *testing.T) {
 	d := mustDeployment(t)
@@ -247,6 +277,7 @@ func TestHostileWorkers(t *testing.T) {
 		"an empty token":         {"complete", `{"token": ""}`},
 		"a token of others":      {"complete", `{"token": "YS9iIDEgbg!"}`},
 		"a long token":           {"heartbeat", `{"token": "` + strings.Repeat("a", 100_000) + `"}`},
+		"a stop of nobody":       {"stop", `{"worker": ""}`},
 		"a status that is none":  {"fail", `{"token": "YS9iIDEgbg", "status": 7}`},
 		"a type that is no text": {"fail", `{"token": "YS9iIDEgbg", "type": 7}`},
 	} {

@@ -62,6 +62,7 @@ type Server struct {
 	rates      *rates // of callers
 	refusals   *rates // of addresses from which wrong tokens come
 	ready      readiness
+	polls      polls
 }
 
 // maxBody is how many bytes the body of a request may have: the largest input, and what stands around it.

@@ -128,6 +128,11 @@ type ActivityReturn struct {
 	Token string `json:"token" minLength:"1" maxLength:"4096"`
 }
 
+// ActivityStop ends the polls of a worker.
+type ActivityStop struct {
+	Worker string `json:"worker" minLength:"1" maxLength:"128" doc:"The name that the worker polls with."`
+}
+
 // OpenActivity is an activity that a run waits for (promises 46).
 type OpenActivity struct {
 	Type           string           `json:"type"`
