@@ -59,7 +59,7 @@ func (h *host) compile(d definition.Definition) (*interpreter.Program, error) {
 // work runs a worker until the function that it returns is called.
 func (h *host) work(c worker.Config) (stop func()) {
 	c.Store, c.Compile = h.store, h.compile
-	if testing.Verbose() {
+	if testing.Verbose() && c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(h.Output(), nil))
 	}
 	ctx, cancel := context.WithCancel(h.Context())
