@@ -171,7 +171,7 @@ func misspelt(s string) iter.Seq2[string, string] {
 
 // values are what every value becomes, one after the other.
 func values() []string {
-	return []string{"null", "true", "false", "7", "-7", "2.5", "'text'", "''", "'a b'", "'${ .x }'", "2026-01-01", "on", "[]", "[a]", "{}", "{a: b}", "{a: {b: 1}}"}
+	return []string{"null", "true", "false", "7", "-7", "2.5", "'text'", "''", "'a b'", "'${ .x }'", "2026-01-01", "on", "[]", "[a]", "{}", "{a: b}", "{a: 1}", "{a: {b: 1}}"}
 }
 
 // edges are what values become where a property is called so, besides.
