@@ -204,7 +204,7 @@ func (s *Server) getRun(ctx context.Context, in *getRunInput) (*runAnswer, error
 func matches(header, etag string) bool {
 	for _, one := range strings.Split(header, ",") {
 		one = strings.TrimSpace(one)
-		if one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(etag, "W/") {
+		if one == anything || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(etag, "W/") {
 			return true
 		}
 	}

@@ -190,10 +190,10 @@ func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Proble
 		return notFound(fmt.Sprintf("path %q", r.URL.Path))
 	}
 	if _, pattern := s.mux.Handler(r); pattern != "" {
-		return repeated(r)
+		return unclear(w, r)
 	}
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "" {
@@ -205,6 +205,17 @@ func (s *Server) misdirected(w http.ResponseWriter, r *http.Request) *api.Proble
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	return methodNotAllowed(r.Method, r.URL.Path)
+}
+
+// unclear returns the problem of a request of which it is not certain what it means.
+func unclear(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if p := repeated(r); p != nil {
+		return p
+	}
+	if p := unmet(r); p != nil {
+		return p
+	}
+	return encoded(w, r)
 }
 
 // repeated returns the problem of a query that gives a parameter twice, or none of its value: nobody knows which is meant.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -109,6 +110,82 @@ func (a answer) isProblem(t *testing.T, status int, name string) api.Problem {
 		t.Errorf("want %d %s, got %s %s: %s", status, name, a.Status, a.Header.Get("Content-Type"), a.body)
 	}
 	return p
+}
+
+// TestMethodsOfEveryPath: a path answers the methods that the description has, HEAD besides GET, and any other one with those in Allow.
+func TestMethodsOfEveryPath(t *testing.T) {
+	d := mustDeployment(t)
+	methods := map[string][]string{}
+	for _, r := range d.api.Routes() {
+		methods[r.Path] = append(methods[r.Path], r.Method)
+		if r.Method == http.MethodGet {
+			methods[r.Path] = append(methods[r.Path], http.MethodHead)
+		}
+	}
+	for pattern, has := range methods {
+		slices.Sort(has)
+		path := strings.NewReplacer("{seq}", "1", "{", "", "}", "").Replace(pattern)
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
+			if slices.Contains(has, method) {
+				continue
+			}
+			a := d.ask(t, method, path, "")
+			allowed := strings.Split(a.Header.Get("Allow"), ", ")
+			slices.Sort(allowed)
+			if a.StatusCode != http.StatusMethodNotAllowed || !slices.Equal(allowed, has) {
+				t.Errorf("%s %s: %s, Allow %v, want %v", method, path, a.Status, allowed, has)
+			}
+			if method != "HEAD" {
+				a.isProblem(t, http.StatusMethodNotAllowed, "method-not-allowed")
+			}
+		}
+	}
+}
+
+// TestHead: an answer to HEAD has the status and the headers of the one to GET, and no body.
+func TestHead(t *testing.T) {
+	d := mustDeployment(t)
+	d.mustDeploy(t, "echo", echoes)
+	location := d.mustStart(t, "echo", "one")
+	d.ask(t, "GET", location+"/output?wait=30s", "")
+	for _, path := range []string{location, location + "/output", location + "/history", location + "/graph.svg", "/v1/runs", "/v1/runs/demo/nothing", "/v1/workflows/demo/echo", "/openapi.json", "/livez"} {
+		get, head := d.ask(t, "GET", path, ""), d.ask(t, "HEAD", path, "")
+		if head.StatusCode != get.StatusCode || head.body != "" || head.Header.Get("Content-Type") != get.Header.Get("Content-Type") || head.Header.Get("ETag") != get.Header.Get("ETag") {
+			t.Errorf("%s: GET %s %v, HEAD %s %v", path, get.Status, get.Header, head.Status, head.Header)
+		}
+	}
+}
+
+// TestConditions: a condition that a change cannot keep refuses it, and so does a body in an encoding that nobody undoes.
+func TestConditions(t *testing.T) {
+	d := mustDeployment(t)
+	d.mustDeploy(t, "wait", waits)
+	location := d.mustStart(t, "wait", "one")
+	etag := d.ask(t, "GET", location, "").Header.Get("ETag")
+	for name, c := range map[string]struct {
+		method, path, body, header, value string
+		status                            int
+		problem                           string
+	}{
+		"a run as it was":                {"POST", location + "/suspend", "", "If-Match", etag, 412, "precondition-failed"},
+		"another run":                    {"DELETE", location, "", "If-Match", `"other"`, 412, "precondition-failed"},
+		"a document that is deployed":    {"PUT", "/v1/workflows/demo/wait/1.0.0", document("wait", "1.0.0", waits), "If-None-Match", "*", 412, "precondition-failed"},
+		"a compressed body":              {"POST", "/v1/runs", "\x1f\x8b", "Content-Encoding", "gzip", 415, "unsupported-media-type"},
+		"a compressed document":          {"PUT", "/v1/workflows/demo/wait/1.0.0", "\x1f\x8b", "Content-Encoding", "br", 415, "unsupported-media-type"},
+		"a body that is compressed thus": {"POST", "/v1/validate", "\x1f\x8b", "Content-Encoding", "identity, gzip", 415, "unsupported-media-type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d.ask(t, c.method, c.path, c.body, c.header, c.value).isProblem(t, c.status, c.problem)
+		})
+	}
+	if run := mustRead[api.Description](t, d.ask(t, "GET", location, ""), http.StatusOK); run.Suspended || len(run.Commands) > 0 {
+		t.Errorf("the run was commanded: %+v", run.Commands)
+	}
+	mustRead[api.Description](t, d.ask(t, "POST", "/v1/runs", `{"workflow": "demo/wait"}`, "If-None-Match", etag), http.StatusCreated)
+	mustRead[api.Outcome](t, d.ask(t, "POST", location+"/suspend", "", "If-Match", "*"), http.StatusAccepted)
+	d.ask(t, "PUT", "/v1/workflows/demo/wait/1.0.0", document("wait", "1.0.0", echoes), "If-None-Match", "*").isProblem(t, http.StatusPreconditionFailed, "precondition-failed")
+	mustRead[api.DeployedWorkflow](t, d.ask(t, "PUT", "/v1/workflows/demo/wait/1.0.0", document("wait", "1.0.0", waits), "Content-Encoding", "identity"), http.StatusOK)
+	mustRead[api.DeployedWorkflow](t, d.ask(t, "PUT", "/v1/workflows/demo/wait/2.0.0", document("wait", "2.0.0", waits), "If-None-Match", "*"), http.StatusCreated)
 }
 
 // TestMisdirectedRequests holds what is said to those who ask for what is not there.

@@ -9,7 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/dsl"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/definition"
 )
@@ -66,7 +68,7 @@ func (s *Server) deployRoutes() {
 		Summary:      "What becomes of the runs in progress if a document is deployed",
 		Description:  "The body is the document, as it would be deployed; nothing is changed. The runs of other versions go on with what they have: the answer says how many there are, how many could migrate, and why the others could not.",
 		MaxBodyBytes: maxDocument + 1, RequestBody: documentBody(), SkipValidateBody: true,
-	}, func(ctx context.Context, in *putInput) (*checkRunsAnswer, error) {
+	}, func(ctx context.Context, in *documentInput) (*checkRunsAnswer, error) {
 		checked, err := s.control.CheckRunsOf(ctx, in.reference(), in.RawBody)
 		return &checkRunsAnswer{checked}, err
 	})
@@ -167,9 +169,15 @@ func (s *Server) getWorkflow(ctx context.Context, r definition.Reference, accept
 	return answer, err
 }
 
-type putInput struct {
+type documentInput struct {
 	VersionPath
 	RawBody []byte
+}
+
+type putInput struct {
+	VersionPath
+	IfNoneMatch string `header:"If-None-Match" doc:"With *, a version that is there already is refused with status 412, also if it is the same document."`
+	RawBody     []byte
 }
 
 func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer, error) {
@@ -177,6 +185,9 @@ func (s *Server) putWorkflow(ctx context.Context, in *putInput) (*deployedAnswer
 		return nil, err
 	}
 	w, again, err := s.control.Deploy(ctx, in.reference(), in.RawBody)
+	if in.IfNoneMatch == anything && (again || errors.As(err, new(*swrun.DeployedError))) {
+		return nil, preconditionFailed(in.reference().String() + " is deployed already")
+	}
 	if err != nil {
 		return nil, err
 	}
