@@ -16,6 +16,24 @@ type Schema struct {
 	Resource *ExternalResource
 }
 
+// The versions of JSON Schema that a schema may be of, by their URIs.
+const (
+	Draft7    = "http://json-schema.org/draft-07/schema#"
+	Draft2019 = "https://json-schema.org/draft/2019-09/schema"
+	Draft2020 = "https://json-schema.org/draft/2020-12/schema"
+)
+
+// Dialect returns the version of JSON Schema that a schema is of whose document does not say it (semantics 3.9).
+func (s *Schema) Dialect() string {
+	switch s.Format {
+	case "json:2020-12":
+		return Draft2020
+	case "json:2019-09":
+		return Draft2019
+	}
+	return Draft7
+}
+
 // Unsupported returns the diagnostic for a schema in an unknown language (semantics 3.9).
 func (s *Schema) Unsupported() (d Diagnostic, unsupported bool) {
 	language, _, _ := strings.Cut(s.Format, ":")

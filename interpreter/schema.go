@@ -186,10 +186,10 @@ func (c *compiler) schema(s *dsl.Schema) *Schema {
 		return nil
 	}
 	draft := jsonschema.Draft7
-	switch s.Format {
-	case "json:2020-12":
+	switch s.Dialect() {
+	case dsl.Draft2020:
 		draft = jsonschema.Draft2020
-	case "json:2019-09":
+	case dsl.Draft2019:
 		draft = jsonschema.Draft2019
 	}
 	compiled, err := newSchema(document, draft)

@@ -47,40 +47,26 @@ func (s *Server) described(all []control.InputSchema, more bool) *huma.OpenAPI {
 	described.Paths = maps.Clone(described.Paths)
 	if more {
 		about := *described.Info
-		about.Description += fmt.Sprintf(" More than %d workflows are deployed: those that come after them in the order of their names have no operations of their own here.", maxDescribed)
+		about.Description += fmt.Sprintf(" More than %d workflows are deployed: those that come after them in the order of their names have no operations of their own here.", len(all))
 		described.Info = &about
 	}
 	start := described.Paths[startPath].Post
+	names := s.operationNames(all)
+	taken := map[string]bool{}
 	for _, w := range all {
 		o := *start
-		o.OperationID = "start " + w.String()
+		o.OperationID = names[w.Reference]
 		o.Summary = "Start a run of " + w.String()
 		if w.Title != "" {
 			o.Summary += ": " + w.Title
 		}
 		o.Tags = []string{"workflow " + w.Namespace + "/" + w.Name}
 		o.Parameters = slices.DeleteFunc(slices.Clone(o.Parameters), func(p *huma.Param) bool { return p.In == "path" })
-		o.RequestBody = startBody(start.RequestBody, w)
+		o.RequestBody = startBody(start.RequestBody, w, taken)
 		path := strings.NewReplacer("{namespace}", w.Namespace, "{name}", w.Name, "{version}", url.PathEscape(w.Version)).Replace(startPath)
 		described.Paths[path] = &huma.PathItem{Post: &o}
 	}
 	return &described
-}
-
-// startBody is the body of a start of a workflow: the options of any start, whose input fits the workflow's schema.
-func startBody(options *huma.RequestBody, w control.InputSchema) *huma.RequestBody {
-	schema, ok := w.Schema.(map[string]any)
-	if !ok {
-		return options
-	}
-	if _, named := schema["$id"]; !named { // its references are to itself, and not to the description
-		schema = maps.Clone(schema)
-		schema["$id"] = "urn:swrun:" + w.Namespace + ":" + w.Name + ":" + w.Version
-	}
-	input := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"input": {Extensions: schema}}}
-	return &huma.RequestBody{Content: map[string]*huma.MediaType{
-		typeJSON: {Schema: &huma.Schema{AllOf: []*huma.Schema{options.Content[typeJSON].Schema, input}}},
-	}}
 }
 
 func parseQuery(r *http.Request) (url.Values, error) { return url.ParseQuery(r.URL.RawQuery) }

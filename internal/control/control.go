@@ -25,6 +25,7 @@ type Control struct {
 	health singleflight.Group // of those who ask whether it is well
 
 	followers followers
+	inputs    keptInputs
 	repeating chan struct{} // histories that are repeated at a time
 }
 

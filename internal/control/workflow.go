@@ -162,39 +162,6 @@ func (c *Control) deployed(ctx context.Context, r definition.Reference) (deploye
 	return found, w, nil
 }
 
-// InputSchema is what the latest version of a workflow says of its input.
-type InputSchema struct {
-	definition.Reference
-	Title  string
-	Schema any // JSON Schema; nil if there is none in the document
-}
-
-// InputSchemas returns those of the latest versions of all workflows that are wanted, at most limit of them; more says that there are others.
-func (c *Control) InputSchemas(ctx context.Context, wanted func(namespace string) bool, limit int) (all []InputSchema, more bool, err error) {
-	deployed, err := definition.AllDeployed(ctx, c.store, "", "")
-	if err != nil {
-		return nil, false, err
-	}
-	for _, d := range deployed {
-		if !wanted(d.Namespace) || d.Latest() == "" {
-			continue
-		}
-		if more = len(all) == limit; more {
-			break
-		}
-		r, w, err := c.deployed(ctx, definition.Reference{Namespace: d.Namespace, Name: d.Name, Version: d.Latest()})
-		if err != nil {
-			return nil, false, err
-		}
-		input := InputSchema{Reference: r.Reference, Title: w.Document.Title}
-		if w.Input != nil && w.Input.Schema != nil {
-			input.Schema = w.Input.Schema.Document
-		}
-		all = append(all, input)
-	}
-	return all, more, nil
-}
-
 // Undeploy deletes a version of a workflow that no run is in progress of.
 func (c *Control) Undeploy(ctx context.Context, r definition.Reference) error {
 	if _, _, err := definition.Resolve(ctx, c.store, r); err != nil {

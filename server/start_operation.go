@@ -1,0 +1,126 @@
+package server
+
+import (
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/swrun/swrun/internal/control"
+	"github.com/swrun/swrun/runtime/definition"
+)
+
+// This file describes the starts of workflows, each as an operation of its own.
+
+// operationNames returns what the starts of workflows are called, without their versions, so that programs keep their names. Generators of
+// clients leave out what is no letter or digit: names that are the same then get a suffix.
+func (s *Server) operationNames(all []control.InputSchema) map[definition.Reference]string {
+	named := func(w control.InputSchema) string {
+		return strings.NewReplacer("-", "_").Replace("start_" + w.Namespace + "_" + w.Name)
+	}
+	generated := func(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+	times := map[string]int{}
+	for _, r := range s.routes {
+		times[generated(r.ID)]++
+	}
+	for _, w := range all {
+		times[generated(named(w))]++
+	}
+	names := map[definition.Reference]string{}
+	for _, w := range all {
+		name := named(w)
+		if times[generated(name)] > 1 {
+			name += "_" + suffixOf(w)
+		}
+		names[w.Reference] = name
+	}
+	return names
+}
+
+// suffixOf tells workflows apart whose names a generator takes for the same; it has small letters and digits alone.
+func suffixOf(w control.InputSchema) string {
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(w.Namespace+"/"+w.Name)))
+}
+
+// startBody is the body of a start of a workflow: the options of any start, whose input fits the workflow's schema. taken are the
+// identifiers of the schemas that are described already.
+func startBody(options *huma.RequestBody, w control.InputSchema, taken map[string]bool) *huma.RequestBody {
+	var input *huma.Schema
+	switch schema := w.Schema.(type) {
+	case map[string]any:
+		if alone := standalone(schema, w); alone != nil && unique(alone, taken) {
+			input = &huma.Schema{Extensions: alone}
+		}
+	case bool:
+		if !schema {
+			input = &huma.Schema{Not: &huma.Schema{}}
+		}
+	}
+	if input == nil {
+		return options
+	}
+	object := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"input": input}}
+	return &huma.RequestBody{Content: map[string]*huma.MediaType{
+		typeJSON: {Schema: &huma.Schema{AllOf: []*huma.Schema{options.Content[typeJSON].Schema, object}}},
+	}}
+}
+
+// standalone returns a workflow's schema as it can stand in a document: with a name, so that its references are to itself, and with the
+// version of JSON Schema that it is of; nil for a version that descriptions cannot hold.
+func standalone(schema map[string]any, w control.InputSchema) map[string]any {
+	dialect, ok := schema["$schema"].(string)
+	if !ok {
+		dialect = w.Dialect
+	}
+	if strings.Contains(dialect, "draft-04") {
+		return nil
+	}
+	alone := maps.Clone(schema)
+	if strings.HasPrefix(dialect, "http://json-schema.org/draft-0") && schema["$ref"] != nil { // it counts alone, without what stands beside it
+		alone = map[string]any{"allOf": []any{map[string]any{"$ref": schema["$ref"]}}}
+		for _, name := range []string{"definitions", "$defs"} {
+			if v, there := schema[name]; there {
+				alone[name] = v
+			}
+		}
+	}
+	if alone["$id"] == nil {
+		alone["$id"] = "urn:swrun:" + w.Namespace + ":" + w.Name + ":" + w.Version
+	}
+	alone["$schema"] = dialect
+	return alone
+}
+
+// unique reports whether no identifier in a schema is taken, and takes them: in one document, two schemas cannot have the same.
+func unique(schema any, taken map[string]bool) bool {
+	all := identifiers(nil, schema)
+	if slices.ContainsFunc(all, func(id string) bool { return taken[id] }) {
+		return false
+	}
+	for _, id := range all {
+		taken[id] = true
+	}
+	return true
+}
+
+// identifiers appends the absolute ones of a schema, and of those in it.
+func identifiers(all []string, v any) []string {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			all = identifiers(all, item)
+		}
+	case map[string]any:
+		for name, member := range v {
+			if id, ok := member.(string); ok && name == "$id" && strings.Contains(id, ":") {
+				all = append(all, id)
+			} else {
+				all = identifiers(all, member)
+			}
+		}
+	}
+	return all
+}
