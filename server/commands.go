@@ -20,7 +20,12 @@ func (s *Server) commandRoutes() {
 			Summary:     v.Name + " several runs",
 			Description: "Nothing is promised of all together: the outcome of each run is listed.",
 		}, func(ctx context.Context, in *bulkInput) (*bulkAnswer, error) {
-			return s.bulk(ctx, &in.Body, func(all []store.Instance) []error { return s.control.Send(ctx, v, all, in.Body.Reason) })
+			return s.bulk(ctx, &in.Body, func(all []store.Instance) []error {
+				if in.Body.DryRun {
+					return s.control.Check(ctx, v, all)
+				}
+				return s.control.Send(ctx, v, all, in.Body.Reason)
+			})
 		})
 		if v.Name == client.VerbDelete { // of one run, that is DELETE
 			continue

@@ -348,6 +348,37 @@ func TestPromises164To168(t *testing.T) {
 	if got = mustRead[api.Outcomes](t, a, http.StatusOK); len(got.Outcomes) != 1 || got.Outcomes[0].Run != "demo/two" || got.More {
 		t.Errorf("%s", a.body)
 	}
+	d.mustStart(t, "wait", "three")
+	for verb, want := range map[string]string{
+		"cancel": "[demo/three accepted demo/ended refused demo/nothing refused]", "delete": "[demo/three refused demo/ended accepted demo/nothing accepted]",
+		"retry": "[demo/three refused demo/ended refused demo/nothing refused]", "retry-now": "[demo/three refused demo/ended refused demo/nothing refused]",
+		"resume": "[demo/three accepted demo/ended refused demo/nothing refused]",
+	} {
+		var said []string
+		for _, dry := range []string{"true", "false"} {
+			if verb == "cancel" && dry == "false" {
+				continue
+			}
+			a := d.ask(t, "POST", "/v1/runs/"+verb, `{"runs": ["demo/three", "demo/ended", "demo/nothing"], "dryRun": `+dry+`}`)
+			var outcomes []string
+			for _, o := range mustRead[api.Outcomes](t, a, http.StatusOK).Outcomes {
+				outcomes = append(outcomes, o.Run+" "+o.Outcome)
+			}
+			if fmt.Sprint(outcomes) != want {
+				t.Errorf("%s, dryRun %s: %s", verb, dry, a.body)
+			}
+			said = append(said, a.body)
+		}
+		if verb == "delete" {
+			d.ask(t, "GET", d.mustStart(t, "echo", "ended")+"/output?wait=30s", "")
+		}
+		if len(said) == 2 && said[0] != said[1] {
+			t.Errorf("%s: it would be\n%s and is\n%s", verb, said[0], said[1])
+		}
+	}
+	if run := mustRead[api.Description](t, d.ask(t, "GET", "/v1/runs/demo/three", ""), http.StatusOK); run.ClosedAt != "" {
+		t.Errorf("it has ended: %+v", run.Run)
+	}
 	for _, body := range []string{`{}`, `{"runs": []}`, `{"where": ""}`, `{"runs": ["demo/one"], "where": "status=waiting"}`, `{"runs": ["one"]}`, `{"runs": [""]}`, `{"where": "status=odd"}`} {
 		if a := d.ask(t, "POST", "/v1/runs/cancel", body); a.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %s: %s", body, a.Status, a.body)

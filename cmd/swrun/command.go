@@ -48,11 +48,12 @@ func (p *program) sendCommands() []*cobra.Command {
 func (p *program) sendCommand(v commandVerb) *cobra.Command {
 	f, chosen := &operateFlags{remote: true}, &selectFlags{}
 	var reason string
-	var now bool
+	var now, dry bool
 	cmd := &cobra.Command{
 		Use: v.Name + " RUN...", Short: v.short,
 		Example: fmt.Sprintf("  swrun %s order-7 order-8\n  swrun %s --where 'workflow=demo/order status=%s'", v.Name, v.Name, v.For),
 		Args:    chosen.arguments, RunE: verb(func(args []string) error {
+			chosen.yes = chosen.yes || dry
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				runs, unknown, err := o.selected(ctx, chosen, args, v.Name)
 				if err != nil {
@@ -61,14 +62,17 @@ func (p *program) sendCommand(v commandVerb) *cobra.Command {
 				if now {
 					v = commandVerb{control.RetryNow(), v.short, "trying again"}
 				}
-				err = o.send(ctx, v, runs, reason)
-				return cmp.Or(unknown, err)
+				if dry {
+					return cmp.Or(unknown, o.check(ctx, v, runs))
+				}
+				return cmp.Or(unknown, o.send(ctx, v, runs, reason))
 			})
 		}),
 	}
 	f.add(cmd)
 	f.within(cmd)
 	chosen.add(cmd)
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "change nothing: say what would become of the runs now")
 	if v.Name == string(store.VerbRetry) {
 		cmd.Flags().BoolVar(&now, "now", false, "tasks that wait for their next attempt go on at once, without the rest of the delay")
 	}
@@ -107,6 +111,25 @@ func (o *operation) send(ctx context.Context, v commandVerb, runs []store.Instan
 		}
 	}
 	return cmp.Or(first, o.reportUnworked(ctx, done > 0 && !settles && v.Name != "delete"))
+}
+
+// check says which of several runs would refuse a command as they are now. It ends as send would.
+func (o *operation) check(ctx context.Context, v commandVerb, runs []store.Instance) error {
+	var first error
+	for some := range slices.Chunk(runs, sendSize) {
+		refused := o.deployment.Check(ctx, v.Verb, some)
+		if err := storeFailure(refused); err != nil {
+			return refusalError(err)
+		}
+		for n, i := range some {
+			if refused[n] == nil {
+				fmt.Fprintf(o.out, "%s would take %s\n", i.ID, v.Name)
+			} else {
+				first = o.alsoFailed(first, o.refusal(refused[n]))
+			}
+		}
+	}
+	return first
 }
 
 // outcome says what a verb does to a run that has not refused it.

@@ -45,6 +45,7 @@ type deployment interface {
 // runChanger is who changes what runs do.
 type runChanger interface {
 	Send(ctx context.Context, v control.Verb, all []store.Instance, reason string) []error
+	Check(ctx context.Context, v control.Verb, all []store.Instance) []error
 	SetDeadline(context.Context, store.Instance, api.DeadlineChange) (api.MovedDeadline, error)
 	Fork(context.Context, store.Instance, api.ForkRequest) (api.Forked, error)
 	Migrate(ctx context.Context, all []store.Instance, r api.MigrationRequest) ([]api.Migrated, []error)

@@ -61,6 +61,9 @@ func TestVerbsSayTheSameOfAServer(t *testing.T) {
 		{exitConflict, []string{"deadline", "set", "failed", "+10m"}},
 		{exitNotFound, []string{"deadline", "set", "none", "+10m"}},
 		{exitConflict, []string{"cancel", "failed"}},
+		{exitConflict, []string{"cancel", "failed", "failed-too", "--dry-run"}},
+		{exitOK, []string{"delete", "--where", "status=faulted", "--dry-run"}},
+		{exitNotFound, []string{"suspend", "none", "--dry-run"}},
 		{exitConflict, []string{"migrate", "failed", "--to", "latest"}},
 		{exitNotFound, []string{"suspend", "none"}},
 	}

@@ -10,6 +10,7 @@ type BulkRequest struct {
 	Runs   []string `json:"runs,omitempty" nullable:"false" maxItems:"1000" doc:"namespace/id of each run."`
 	Where  string   `json:"where,omitempty" doc:"A filter: at most 1000 of the runs that it chooses get the command, the newest first." example:"workflow=demo/order status=waiting"`
 	Reason string   `json:"reason,omitempty" doc:"Why, for the runs' histories."`
+	DryRun bool     `json:"dryRun,omitempty" doc:"Nothing is changed: only what would become of it now is answered."`
 }
 
 // Outcomes says what became of a command to several runs.

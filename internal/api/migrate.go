@@ -30,9 +30,8 @@ func (r MigrationRequest) Migration() client.Migration {
 // BulkMigration has several runs go on with another version of their workflow.
 type BulkMigration struct {
 	BulkRequest
-	To     string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
-	Map    map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
-	DryRun bool              `json:"dryRun,omitempty" doc:"Nothing is changed: only whether it is possible now is answered."`
+	To  string            `json:"to" doc:"The version, or latest." example:"2.0.0"`
+	Map map[string]string `json:"map,omitempty" doc:"The new pointers of tasks that stood elsewhere, by the old ones. What a task contains moves with it."`
 }
 
 // Request returns what each of the runs gets.

@@ -85,6 +85,23 @@ func (c *Control) Send(ctx context.Context, v Verb, all []store.Instance, reason
 	return failed
 }
 
+// Check returns the errors that Send would return for the runs as they are now, at the same positions. It changes nothing.
+func (c *Control) Check(ctx context.Context, v Verb, all []store.Instance) []error {
+	return client.ForEach(all, func(i store.Instance) error {
+		d, err := c.client.Describe(ctx, i)
+		if v.Name == client.VerbDelete && store.RefusedAs(err) == store.NoSuch { // what is not there needs no deleting
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if why := d.Refuses(v.Name); why != nil {
+			return c.refusal(ctx, v, i, why)
+		}
+		return nil
+	})
+}
+
 // IsOutage reports whether an error says that the store takes no commands at all: a refusal is about one run.
 func IsOutage(err error) bool {
 	var problem *api.Problem

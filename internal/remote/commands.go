@@ -18,6 +18,14 @@ func (d *Deployment) Send(ctx context.Context, v control.Verb, all []store.Insta
 	return outcomes(all, answer, err)
 }
 
+// Check returns the errors that Send would return for the runs as they are now, at the same positions.
+func (d *Deployment) Check(ctx context.Context, v control.Verb, all []store.Instance) []error {
+	r := bulk(all, "")
+	r.DryRun = true
+	answer, err := ask[api.Outcomes](ctx, d, request{method: http.MethodPost, path: path("/v1/runs", v.Name), body: r})
+	return outcomes(all, answer, err)
+}
+
 func bulk(all []store.Instance, reason string) api.BulkRequest {
 	r := api.BulkRequest{Reason: reason}
 	for _, i := range all {

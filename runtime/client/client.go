@@ -310,15 +310,23 @@ func (c *Client) RetryNow(ctx context.Context, i store.Instance, reason string) 
 	if err != nil {
 		return err
 	}
-	waits := func(o interpreter.OpenTask) bool { return o.Retry }
-	delayed := d.delayedActivities()
-	if !d.Lifecycle.Status.Final() && len(delayed) == 0 && !slices.ContainsFunc(d.OpenTasks, waits) {
-		return refused(i, "does not wait for the next attempt of a task")
+	if !d.Lifecycle.Status.Final() && !d.awaitsAttempt() {
+		return notDelayed(i)
 	}
-	if err := c.retryActivitiesNow(ctx, i, delayed); err != nil {
+	if err := c.retryActivitiesNow(ctx, i, d.delayedActivities()); err != nil {
 		return err
 	}
 	return c.command(ctx, i, store.VerbRetryNow, inbox.Message{Type: interpreter.EventRetryNow, Reason: reason})
+}
+
+// awaitsAttempt reports whether a task of the run waits for its next attempt.
+func (d *Description) awaitsAttempt() bool {
+	waits := func(o interpreter.OpenTask) bool { return o.Retry }
+	return len(d.delayedActivities()) > 0 || slices.ContainsFunc(d.OpenTasks, waits)
+}
+
+func notDelayed(i store.Instance) error {
+	return refused(i, "does not wait for the next attempt of a task")
 }
 
 func (c *Client) command(ctx context.Context, i store.Instance, v store.Verb, m inbox.Message) error {

@@ -19,6 +19,26 @@ type Permission struct {
 // Useful reports whether the verb would do something.
 func (p Permission) Useful() bool { return p.Allowed && p.Reason == "" }
 
+// Refuses returns the refusal of a verb that is not for the run as it is now; nil if it is for it.
+func (d *Description) Refuses(verb string) error {
+	final := d.Lifecycle.Status.Final()
+	switch {
+	case verb == string(store.VerbRetryNow) && !final && !d.awaitsAttempt():
+		return notDelayed(d.Instance)
+	case verb == string(store.VerbRetryNow) && !final:
+		return nil
+	}
+	for _, p := range d.Permissions() {
+		if p.Verb == verb && p.Allowed {
+			return nil
+		}
+	}
+	if final && verb != string(store.VerbRetry) {
+		return &store.Refusal{Code: store.Closed, Detail: "run " + d.Instance.String()}
+	}
+	return &store.Refusal{Code: store.Conflict, Detail: "run " + d.Instance.String()}
+}
+
 // PermissionVerbs returns the verbs of permissions, in the order in which people are told of them.
 func PermissionVerbs() []string {
 	return []string{
