@@ -124,14 +124,22 @@ func TestServeWithTokensOverTLS(t *testing.T) {
 		c.Close()
 		t.Error("it speaks TLS 1.1")
 	}
+	stop := askAllTheTime(t, s.url)
 	second := writeCertificate(t, cert, key, 2)
-	for deadline := time.Now().Add(20 * time.Second); ; { // connections look for another certificate once a second
-		if _, err := ask(second, "Bearer "+token); err == nil {
-			break
+	eventually(t, "the replaced certificate is served", func() bool { _, err := ask(second, "Bearer "+token); return err == nil })
+	if err := os.WriteFile(cert, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the log tells of what cannot be used", func() bool {
+		if _, err := ask(second, "Bearer "+token); err != nil {
+			t.Fatalf("the former certificate has gone: %v", err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the replaced certificate is not served")
-		}
+		return strings.Contains(s.err.String(), "the certificate was replaced by one that cannot be used; the former one stays")
+	})
+	third := writeCertificate(t, cert, key, 3)
+	eventually(t, "the mended certificate is served", func() bool { _, err := ask(third, "Bearer "+token); return err == nil })
+	if failed := stop(); len(failed) > 0 {
+		t.Errorf("connections failed meanwhile: %v", failed)
 	}
 	if code := s.stop(); code != exitOK && code != exitTerminate {
 		t.Errorf("it ended with %d: %s", code, s.err)
@@ -139,6 +147,41 @@ func TestServeWithTokensOverTLS(t *testing.T) {
 	if strings.Contains(s.err.String(), strings.TrimPrefix(token, "swrun_ada_")) {
 		t.Error("the log has the token")
 	}
+}
+
+// eventually waits until something is so; connections look for another certificate once a second.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is not so that %s", what)
+		}
+	}
+}
+
+// askAllTheTime makes one connection after the other, whatever the certificate, until the function that it returns is called: with the
+// first errors.
+func askAllTheTime(t *testing.T, url string) (stop func() []error) {
+	t.Helper()
+	var failed []error
+	asking, ask := make(chan struct{}), sync.WaitGroup{}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	ask.Go(func() {
+		for len(failed) < 5 {
+			select {
+			case <-asking:
+				return
+			default:
+			}
+			response, err := client.Get(url + "/livez")
+			if err != nil {
+				failed = append(failed, err)
+				continue
+			}
+			response.Body.Close()
+		}
+	})
+	return func() []error { close(asking); ask.Wait(); return failed }
 }
 
 // writeCertificate writes a certificate of this machine, which signs itself, and its key.
