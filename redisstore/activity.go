@@ -248,6 +248,7 @@ func (s *Store) Available(ctx context.Context, c store.Available) (store.Offered
 	if len(all) == 0 {
 		return store.Offered{}, nil
 	}
+	all = store.InTurn(c.Turn, all)
 	waiting := make([]*redis.ZSliceCmd, len(all))
 	now, err := s.timed(ctx, c.Partition, func(p redis.Pipeliner) {
 		for n, q := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Runs that may be claimed stand in one sorted set by time. If so many of a namespace stand there that they are all that a poll reads, others
+// Runs that may be claimed stand in one sorted set by time, and so do those that wait for a need. If so many of a namespace stand there that they are all that a poll reads, others
 // are looked for behind them: among the last that have come, and part by part among the rest. That costs nothing while there are few.
 
 const (
@@ -22,32 +22,40 @@ const (
 
 // behind is how far it was looked behind the first runs of a partition.
 type behind struct {
-	mu    sync.Mutex
-	polls int
-	from  map[store.Set]int64
+	mu sync.Mutex
+	in map[string]*looking // sets, and needs
 }
 
-// looks reports whether it is to be looked now, and from which place on in each set.
-func (b *behind) looks() (now bool, from map[store.Set]int64) {
+// looking is how far it was looked in one of them, and how often it was full.
+type looking struct{ full, from int64 }
+
+// maxLooking bounds how many are known: needs have any name.
+const maxLooking = 1000
+
+// looks notes that all which was read of a set is of few namespaces, and reports whether it is to be looked behind it now, and from which place on.
+func (b *behind) looks(in string) (now bool, from int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.from == nil {
-		b.from = map[store.Set]int64{}
+	at := b.in[in]
+	if at == nil {
+		if b.in == nil || len(b.in) >= maxLooking {
+			b.in = map[string]*looking{}
+		}
+		at = &looking{}
+		b.in[in] = at
 	}
-	b.polls++
-	from = map[store.Set]int64{}
-	for set, at := range b.from {
-		from[set] = at
-	}
-	return b.polls%lookEvery == 1, from
+	at.full++
+	return at.full%lookEvery == 1, at.from
 }
 
 // looked notes how many runs were read of a part.
-func (b *behind) looked(set store.Set, from, read int64) {
+func (b *behind) looked(in string, from, read int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.from[set] = from + read; read < partSize {
-		b.from[set] = 0
+	if at := b.in[in]; at != nil {
+		if at.from = from + read; read < partSize {
+			at.from = 0
+		}
 	}
 }
 
@@ -70,8 +78,15 @@ func (s *Store) fairly(ctx context.Context, w *store.Work, partition, n int) err
 
 // lookBehind adds runs that stand behind the first n of sets.
 func (s *Store) lookBehind(ctx context.Context, partition, n int, full map[store.Set]*[]store.Instance) error {
-	now, from := s.behind[partition].looks()
-	if !now {
+	from := map[store.Set]int64{}
+	for set := range full {
+		if now, at := s.behind[partition].looks(string(set)); now {
+			from[set] = at
+		} else {
+			delete(full, set)
+		}
+	}
+	if len(full) == 0 {
 		return nil
 	}
 	k := &s.keys.partitions[partition]
@@ -86,7 +101,7 @@ func (s *Store) lookBehind(ctx context.Context, partition, n int, full map[store
 		return fmt.Errorf("poll partition %d: %w", partition, err)
 	}
 	for set, all := range full {
-		s.behind[partition].looked(set, from[set], int64(len(parts[set].Val())))
+		s.behind[partition].looked(string(set), from[set], int64(len(parts[set].Val())))
 		seen := map[store.Instance]bool{}
 		for _, i := range *all {
 			seen[i] = true
@@ -103,18 +118,23 @@ func (s *Store) lookBehind(ctx context.Context, partition, n int, full map[store
 
 // inTurn returns at most n of all runs, one of each namespace in turn.
 func inTurn(n int, all []store.Instance) []store.Instance {
-	var parts [][]store.Instance
-	at := map[string]int{}
-	for _, i := range all {
-		k, ok := at[i.Namespace]
-		if !ok {
-			k = len(parts)
-			at[i.Namespace], parts = k, append(parts, nil)
-		}
-		parts[k] = append(parts[k], i)
-	}
+	parts := byNamespace(all, func(i store.Instance) string { return i.Namespace })
 	if len(parts) < 2 {
 		return all[:min(n, len(all))]
 	}
 	return store.Fairly(n, parts)
+}
+
+// byNamespace divides what stands in an order by the namespace, the first that occurs first.
+func byNamespace[T any](all []T, namespace func(T) string) (parts [][]T) {
+	at := map[string]int{}
+	for _, one := range all {
+		k, ok := at[namespace(one)]
+		if !ok {
+			k = len(parts)
+			at[namespace(one)], parts = k, append(parts, nil)
+		}
+		parts[k] = append(parts[k], one)
+	}
+	return parts
 }

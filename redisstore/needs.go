@@ -69,26 +69,68 @@ func (s *Store) needEntries(ctx context.Context, partition int, from, to string,
 	return entries.Val(), nil
 }
 
-// Needing implements store.Reader. An entry that is not what the record of its run says is deleted: the next scrubbing finds what is missing
-// then.
-func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Instance, err error) {
-	entries, err := s.needEntries(ctx, c.Partition, store.FirstNeedEntry(c.Need), "("+store.AfterNeedEntries(c.Need), c.N)
-	if err != nil || len(entries) == 0 {
-		return nil, err
+// needPage is how many of those that wait for a need are read at least: however few are asked for, they come from all namespaces.
+const needPage = 100
+
+// waitingFor returns entries of those that wait for a need, fairly from all namespaces.
+func (s *Store) waitingFor(ctx context.Context, c store.Needing) ([]string, error) {
+	n := max(c.N, needPage)
+	all, err := s.needEntries(ctx, c.Partition, store.FirstNeedEntry(c.Need), "("+store.AfterNeedEntries(c.Need), n)
+	if err == nil && len(all) == n {
+		all, err = s.lookBehindNeeds(ctx, c, all)
 	}
-	for _, entry := range entries {
-		_, i := store.ParseNeedEntry(entry)
-		all = append(all, i)
-	}
-	found, _, err := s.look(ctx, c.Partition, all...)
 	if err != nil {
 		return nil, err
 	}
-	all = nil
+	parts := byNamespace(all, func(entry string) string {
+		_, i := store.ParseNeedEntry(entry)
+		return i.Namespace
+	})
+	return store.Fairly(c.N, store.InTurn(c.Turn, parts)), nil
+}
+
+// lookBehindNeeds adds entries that stand behind the first ones.
+func (s *Store) lookBehindNeeds(ctx context.Context, c store.Needing, all []string) ([]string, error) {
+	in := "need " + string(c.Need)
+	now, from := s.behind[c.Partition].looks(in)
+	if !now {
+		return all, nil
+	}
+	var tail, part *redis.StringSliceCmd
+	err := s.exchange(ctx, c.Partition, s.sharedPipeline, func(p redis.Pipeliner) {
+		key, first, last := s.keys.partitions[c.Partition].needs, "["+store.FirstNeedEntry(c.Need), "("+store.AfterNeedEntries(c.Need)
+		tail = p.ZRevRangeByLex(ctx, key, &redis.ZRangeBy{Min: first, Max: last, Count: tailSize})
+		part = p.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: first, Max: last, Offset: int64(len(all)) + from, Count: partSize})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask what is needed in partition %d: %w", c.Partition, err)
+	}
+	s.behind[c.Partition].looked(in, from, int64(len(part.Val())))
+	all = slices.Concat(all, part.Val(), tail.Val())
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// Needing implements store.Reader. An entry that is not what the record of its run says is deleted: the next scrubbing finds what is missing
+// then.
+func (s *Store) Needing(ctx context.Context, c store.Needing) (all []store.Needy, err error) {
+	entries, err := s.waitingFor(ctx, c)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	var runs []store.Instance
+	for _, entry := range entries {
+		_, i := store.ParseNeedEntry(entry)
+		runs = append(runs, i.Instance)
+	}
+	found, _, err := s.look(ctx, c.Partition, runs...)
+	if err != nil {
+		return nil, err
+	}
 	var wrong []any
 	for n, entry := range entries {
 		_, i := store.ParseNeedEntry(entry)
-		if r := found[n].lifecycle; r != nil && found[n].damaged == nil && slices.Contains(r.NeedEntries(i), entry) {
+		if r := found[n].lifecycle; r != nil && found[n].damaged == nil && slices.Contains(r.NeedEntries(i.Instance), entry) {
 			all = append(all, i)
 		} else {
 			wrong = append(wrong, entry)

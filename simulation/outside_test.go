@@ -72,7 +72,7 @@ type report struct {
 // serve starts the owner's server.
 func (o *owner) serve() {
 	o.matcher = matching.New(matching.Config{
-		Store: unreliable{o.w.store, o.w}, Nonce: o.w.nonce, Now: o.now, Look: outsidePoll / 2,
+		Store: unreliable{o.w.store, o.w}, Nonce: o.w.nonce, Now: o.now, Look: outsidePoll / 2, Turn: o.w.rng.Int,
 		Report: func(_ context.Context, r matching.Report) bool {
 			for _, x := range o.executors {
 				if x.Instance() == r.ID.Run && o.direct == nil {
@@ -325,7 +325,10 @@ func (o *owner) claimNeeding(p int, work store.Work) {
 	var needing []store.Instance
 	o.call("needing", func() error {
 		some, err := o.w.store.Needing(context.Background(), store.Needing{Partition: p, Need: needs[0], N: 20})
-		needing = some
+		needing = nil
+		for _, i := range some {
+			needing = append(needing, i.Instance)
+		}
 		return err
 	}, func(err error) {
 		if err == nil {

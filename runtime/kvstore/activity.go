@@ -3,6 +3,7 @@ package kvstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -258,10 +259,9 @@ func (s *Store) Available(_ context.Context, c store.Available) (offered store.O
 	err = s.view(c.Partition, func(p *partition) error {
 		offered = store.Offered{At: p.now}
 		var parts [][]store.ActivityID
-		for _, q := range p.queues() {
-			if c.Asks(q) {
-				parts = append(parts, p.available(q, c.N, &offered))
-			}
+		all := slices.DeleteFunc(p.queues(), func(q store.Queue) bool { return !c.Asks(q) })
+		for _, q := range store.InTurn(c.Turn, all) {
+			parts = append(parts, p.available(q, c.N, &offered))
 		}
 		offered.Activities = store.Fairly(c.N, parts)
 		return nil

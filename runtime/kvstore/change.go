@@ -47,10 +47,10 @@ func (p *partition) write(i store.Instance, c *store.Change) {
 	p.count(i, c)
 	removed, added := c.NeedEntries(i)
 	for _, entry := range removed {
-		p.Delete(p.prefix + "needs/" + entry)
+		p.Delete(p.needKey(entry))
 	}
 	for _, entry := range added {
-		p.Put(p.prefix+"needs/"+entry, nil)
+		p.Put(p.needKey(entry), nil)
 	}
 	if to.Held() && to.Lease.After(p.lease(to.Owner)) {
 		p.setLease(to.Owner, to.Lease)

@@ -21,7 +21,8 @@ import (
 //	                       the same: new, begun
 //	quarantined/<i>        runs that are quarantined, wherever they stand
 //	retrying/<i>           runs of which a task is tried again: 1 for one that waits for that, 2 for one in a worker's hands
-//	needs/<need> <time> <i> what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)
+//	needs/<need> <namespace>/<time>/<id>
+//	                       what a run waits for that somebody needs to go on with it, and since when (store.NeedEntries)
 //	lease/<worker>         until when the worker's lease lasts
 //	index/<time>/<i>       every run, in the order of creation
 //	queue/<queue>/<namespace>/<time>/<id> <effect>

@@ -110,19 +110,28 @@ func (p *partition) first(set store.Set, n int) (all []store.Instance) {
 	if !isClaimed(set) {
 		return p.firstOf(set, p.setPrefix(set), n)
 	}
+	return fairly(p, p.setPrefix(set), share{n, int(store.Millis(p.now))}, func(prefix string, n int) []store.Instance { return p.firstOf(set, prefix, n) })
+}
+
+// share is at most n of something; turn says which namespace comes first.
+type share struct{ n, turn int }
+
+// fairly returns a share of what stands under keys that begin with a prefix and then the namespace, fairly from all namespaces; first returns
+// the first of one of them.
+func fairly[T any](p *partition, all string, of share, first func(prefix string, n int) []T) []T {
 	var namespaces []string
-	for prefix := p.nextNamespace(set, ""); prefix != ""; prefix = p.nextNamespace(set, prefix) {
+	for prefix := p.nextNamespace(all, ""); prefix != ""; prefix = p.nextNamespace(all, prefix) {
 		namespaces = append(namespaces, prefix)
 	}
-	each := n
+	each := of.n
 	if len(namespaces) > manyNamespaces {
-		each = n/manyNamespaces + 1
+		each = of.n/manyNamespaces + 1
 	}
-	parts := make([][]store.Instance, len(namespaces))
-	for k := range namespaces { // another one comes first each time
-		parts[k] = p.firstOf(set, namespaces[(k+int(store.Millis(p.now)))%len(namespaces)], each)
+	parts := make([][]T, len(namespaces))
+	for k, prefix := range store.InTurn(of.turn, namespaces) {
+		parts[k] = first(prefix, each)
 	}
-	return store.Fairly(n, parts)
+	return store.Fairly(of.n, parts)
 }
 
 // manyNamespaces is how many namespaces are not asked for all that may be taken of one.
@@ -139,9 +148,9 @@ func (p *partition) firstOf(set store.Set, prefix string, n int) (all []store.In
 	return all
 }
 
-// nextNamespace returns what the keys of the next namespace of a set begin with, after those with a prefix; empty if there is none.
-func (p *partition) nextNamespace(set store.Set, after string) (prefix string) {
-	all := p.setPrefix(set)
+// nextNamespace returns what the keys of the next namespace begin with, among those that begin with all, after those with a prefix; empty if
+// there is none.
+func (p *partition) nextNamespace(all, after string) (prefix string) {
 	from := all
 	if after != "" {
 		from = strings.TrimSuffix(after, "/") + "0" // 0 follows the slash
@@ -353,7 +362,7 @@ func (s *Store) Statistics(_ context.Context, of int) (st store.Statistics, err 
 		})
 		st.Waiting += st.Held
 		for _, set := range []store.Set{store.SetNew, store.SetBegun} {
-			for prefix := p.nextNamespace(set, ""); prefix != ""; prefix = p.nextNamespace(set, prefix) {
+			for prefix := p.nextNamespace(p.setPrefix(set), ""); prefix != ""; prefix = p.nextNamespace(p.setPrefix(set), prefix) {
 				p.Scan(prefix, prefix, func(key string, _ []byte) bool {
 					since, _ := p.placed(set, key)
 					st.Oldest = interpreter.Earlier(st.Oldest, since)

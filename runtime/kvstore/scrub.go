@@ -69,8 +69,8 @@ func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {
 		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: whether it is tried again was counted wrongly", i))
 	}
 	for _, entry := range r.NeedEntries(i) {
-		if _, ok := p.Get(p.prefix + "needs/" + entry); !ok {
-			p.Put(p.prefix+"needs/"+entry, nil)
+		if _, ok := p.Get(p.needKey(entry)); !ok {
+			p.Put(p.needKey(entry), nil)
 			done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing among what is needed", i))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	crypto "crypto/rand"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type Config struct {
 	Store store.Store
 	Nonce func() string    // default random
 	Now   func() time.Time // default time.Now; only differences of it count
+	Turn  func() int       // any number; default random
 	// Due is called with the time at which an activity has to be looked at, by the store's clock; nil if nobody wants to know.
 	Due func(partition int, at time.Time)
 	// Report hands the end of an attempt to whoever executes the run in this process, and reports whether it is stored. Otherwise the store
@@ -67,6 +69,9 @@ func New(c Config) *Matcher {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Turn == nil {
+		c.Turn = rand.Int
 	}
 	if c.Due == nil {
 		c.Due = func(int, time.Time) {}

@@ -116,7 +116,7 @@ func (m *Matcher) remember(name string, partition int) {
 
 // offered returns activities of a partition that may be taken.
 func (m *Matcher) offered(ctx context.Context, p Poll, partition, n int) ([]store.ActivityID, error) {
-	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespaces: p.Namespaces, N: n})
+	offered, err := m.c.Store.Available(ctx, store.Available{Partition: partition, Queues: p.Queues, Namespaces: p.Namespaces, N: n, Turn: m.c.Turn()})
 	if err != nil {
 		return nil, err
 	}

@@ -75,20 +75,13 @@ type place struct {
 func (w *Waiting) count(ctx context.Context, s store.Store, at place, workers []Worker) error {
 	runs, err := s.Needing(ctx, store.Needing{Partition: at.partition, Need: w.Need, N: maxCounted})
 	if w.Need == store.AnyReserved {
-		runs = slices.DeleteFunc(runs, func(i store.Instance) bool {
-			return slices.ContainsFunc(workers, func(w Worker) bool { return w.worksOn(i) })
+		runs = slices.DeleteFunc(runs, func(i store.Needy) bool {
+			return slices.ContainsFunc(workers, func(w Worker) bool { return w.worksOn(i.Instance) })
 		})
 	}
-	if err != nil || len(runs) == 0 {
-		return err
-	}
 	w.Runs += len(runs)
-	first, err := s.Load(ctx, runs[0])
-	if store.RefusedAs(err) != "" {
-		return nil // it is gone
-	}
-	if since := first.Lifecycle.NeededSince; err == nil && !since.IsZero() {
-		w.Longest = max(w.Longest, at.now.Sub(since))
+	for _, i := range runs {
+		w.Longest = max(w.Longest, at.now.Sub(i.Since))
 	}
 	return err
 }

@@ -174,6 +174,8 @@ type Available struct {
 	// Namespaces are those of the runs; nil for all.
 	Namespaces []string
 	N          int // at most so many, fairly from all namespaces
+	// Turn is any number: those who ask again and again with others find now one namespace first, now another, however few they ask for.
+	Turn int
 }
 
 // Asks reports whether somebody asks for what is in a queue.
@@ -197,6 +199,15 @@ type Activities interface {
 	Available(context.Context, Available) (Offered, error)
 	// QueueLengths returns the queues of a partition in which activities wait.
 	QueueLengths(ctx context.Context, partition int) ([]QueueLength, error)
+}
+
+// InTurn returns all, beginning with another one for each turn.
+func InTurn[T any](turn int, all []T) []T {
+	if len(all) < 2 {
+		return all
+	}
+	from := int(uint(turn) % uint(len(all)))
+	return slices.Concat(all[from:], all[:from])
 }
 
 // Fairly returns at most n of all, one of each part in turn, as long as there are any.

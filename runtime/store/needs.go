@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,10 +93,11 @@ func (r *Lifecycle) NeedEntries(i Instance) (all []string) {
 }
 
 // ParseNeedEntry reads an entry of the index.
-func ParseNeedEntry(entry string) (Need, Instance) {
+func ParseNeedEntry(entry string) (Need, Needy) {
 	need, rest, _ := strings.Cut(entry, " ")
-	_, name, _ := strings.Cut(rest, " ")
-	return Need(need), InstanceOf(name)
+	since, name, _ := strings.Cut(rest, " ")
+	ms, _ := strconv.ParseInt(since, 10, 64) // as NeedEntries has written it; an entry that nobody has written so is no record's
+	return Need(need), Needy{InstanceOf(name), Moment(ms)}
 }
 
 // Reserved returns the need of effects that are reserved for those who work on a run. Nothing else is needed for them.
@@ -153,9 +155,16 @@ func (r *Lifecycle) setNeeds(n Needs, at time.Time) {
 	}
 }
 
-// Needing asks which runs of a partition wait for a need, the longest waiting first.
+// Needing asks which runs of a partition wait for a need: fairly from all namespaces, and of each the longest waiting first.
 type Needing struct {
 	Partition int
 	Need      Need
 	N         int // at most so many
+	Turn      int // any number; another namespace comes first for each
+}
+
+// Needy is a run that waits for a need.
+type Needy struct {
+	Instance
+	Since time.Time
 }

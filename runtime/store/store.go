@@ -92,7 +92,7 @@ type Reader interface {
 	// one begins at the beginning.
 	Outbox(ctx context.Context, partition int, after string, n int) ([]Outgoing, error)
 	// Needing returns runs that wait for a need.
-	Needing(context.Context, Needing) ([]Instance, error)
+	Needing(context.Context, Needing) ([]Needy, error)
 	// Load returns a run; an unknown one is refused as NoSuch.
 	Load(context.Context, Instance) (Loaded, error)
 	// Inbox returns the first n messages of a run that no owner has consumed; none for a run that is not there.

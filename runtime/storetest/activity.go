@@ -291,6 +291,23 @@ func activitiesFairly(s *suite) {
 		s.Errorf("offered of one namespace is %v", offered.Activities)
 	}
 	s.lengths(one, "mail small 2 false, mail test 6 false")
+	s.activitiesInTurn(one)
+}
+
+// activitiesInTurn expects each of two namespaces in turn.
+func (s *suite) activitiesInTurn(one store.Instance) {
+	s.Helper()
+	first := map[string]int{}
+	for turn := range 4 { // who asks for one only finds each of them in turn
+		offered, err := s.Available(s.ctx(), store.Available{Partition: s.partition(one), Queues: []string{queue}, N: 1, Turn: turn})
+		s.must(err)
+		for _, id := range offered.Activities {
+			first[id.Run.Namespace]++
+		}
+	}
+	if first["small"] != 2 || first["test"] != 2 {
+		s.Errorf("in four turns, so many of each namespace are offered: %v", first)
+	}
 }
 
 // lengths compares the lengths of the queues of a run's partition.

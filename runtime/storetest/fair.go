@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -30,6 +31,45 @@ func offeredFairly(s *suite) {
 	start("z-late", few)
 	s.offersSoon(partition, func(w store.Work) []store.Instance { return w.New })
 	s.offersSoon(partition, func(w store.Work) []store.Instance { return w.Begun })
+}
+
+// neededFairly: however many runs of a namespace wait for a need, those of others are found soon, also by those who ask for one only.
+func neededFairly(s *suite) {
+	const many = 400
+	partition, gpu := s.partition(instance("x")), store.NewNeed("queue:gpu")
+	wait := func(namespace string, n int) {
+		for k := 0; n > 0; k++ {
+			i := store.Instance{Namespace: namespace, ID: fmt.Sprint("r", k)}
+			if s.partition(i) != partition {
+				continue
+			}
+			n--
+			s.waitsFor(i, gpu)
+		}
+	}
+	wait("a-many", many)
+	wait("quiet", 1)
+	wait("z-many", many)
+	wait("z-late", 1)
+	for _, asked := range []int{1, 100} {
+		found := map[string]bool{}
+		for n := 0; n < 2000 && len(found) < 4; n++ { // looks now and then for those that stand behind
+			some, err := s.Needing(s.ctx(), store.Needing{Partition: partition, Need: gpu, N: asked, Turn: rand.Int()})
+			s.must(err)
+			if len(some) != asked {
+				s.Fatalf("%d runs are found, want %d", len(some), asked)
+			}
+			for _, i := range some[:min(4, asked)] {
+				found[i.Namespace] = true
+			}
+			if r := s.load(some[0].Instance).Lifecycle; !r.NeededSince.Equal(some[0].Since) {
+				s.Fatalf("it waits since %s, want %s", some[0].Since, r.NeededSince)
+			}
+		}
+		if len(found) < 4 {
+			s.Errorf("who asks for %d finds only runs of %v", asked, found)
+		}
+	}
 }
 
 // offersSoon expects that polls find runs of every namespace among the first.

@@ -20,6 +20,17 @@ func (s *suite) needy(id string, wake time.Duration, needs ...store.Need) store.
 	return i
 }
 
+// waitsFor starts a run of any namespace, and gives it back so that it needs something.
+func (s *suite) waitsFor(i store.Instance, need store.Need) {
+	s.Helper()
+	_, err := s.Store.Start(s.ctx(), store.Start{Instance: i, Invocation: []byte(`{}`)})
+	s.must(err)
+	c := commit(s.claim(i))
+	c.Release, c.Needs = true, store.NewNeeds([]store.Need{need})
+	_, err = s.Commit(s.ctx(), c)
+	s.must(err)
+}
+
 // needing returns the runs that wait for a need.
 func (s *suite) needing(partition int, n store.Need) (ids []string) {
 	s.Helper()

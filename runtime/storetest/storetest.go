@@ -130,6 +130,7 @@ func cases() []testCase {
 		{"what needs something is left to those who have it", needs},
 		{"what needs something is looked at in time", needsInTime},
 		{"what needs something stands in order", needsInOrder},
+		{"what needs something is offered fairly", neededFairly},
 		{"unknown instance", unknown},
 		{"bad ids", badIDs},
 		{"hints", hints},

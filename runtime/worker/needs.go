@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
@@ -26,11 +27,11 @@ func (p *partition) needing(ctx context.Context, needs []store.Need) (all claima
 				most = len(reserved)
 			}
 		}
-		var some []store.Instance
+		var some []store.Needy
 		if most > 0 {
-			some, err = p.w.c.Store.Needing(ctx, store.Needing{Partition: p.n, Need: n, N: most})
+			some, err = p.w.c.Store.Needing(ctx, store.Needing{Partition: p.n, Need: n, N: most, Turn: rand.Int()})
 		}
-		for _, i := range p.w.chosen(some) {
+		for _, i := range p.w.chosen(instancesOf(some)) {
 			all.runs = append(all.runs, i)
 			if len(reserved) > 0 && all.permits[i] == nil {
 				all.keep(i, reserved[0])
@@ -51,6 +52,13 @@ func (p *partition) needing(ctx context.Context, needs []store.Need) (all claima
 		p.mu.Unlock()
 	}
 	return all, nil
+}
+
+func instancesOf(some []store.Needy) (all []store.Instance) {
+	for _, i := range some {
+		all = append(all, i.Instance)
+	}
+	return all
 }
 
 func (c *claimable) keep(i store.Instance, one *permit) {
