@@ -105,6 +105,32 @@ func (m *machine) needs(f *taskFrame) []string {
 	return f.node.needs
 }
 
+// Detaches notes that the task asks for an effect that nobody waits for (Detach).
+func (b *Builder) Detaches() { b.node.detaches = true }
+
+// LeaveDetached has a task that asks for an effect which nobody waits for wait for another driver, if leave returns what that must have. Once
+// such a task has ended, nothing of the state leads to its effect any more, so that it could not be left to anybody.
+func (s *State) LeaveDetached(leave func(needs []string) []string) { s.leaveDetached = leave }
+
+// holdsBack leaves a task to a driver that has what it needs before it does anything.
+func (m *machine) holdsBack(f *taskFrame) bool {
+	var lacks []string
+	if f.node.detaches && m.s.leaveDetached != nil {
+		lacks = m.s.leaveDetached(m.needs(f))
+	}
+	if lacks == nil {
+		lacks = m.missingSecrets(f.node)
+	}
+	if lacks == nil {
+		return false
+	}
+	// With another driver the step would have gone on: it does not repeat itself.
+	m.result.Lacks, m.result.Withheld = append(m.result.Lacks, lacks), true
+	f.Queued, m.held = true, append(m.held, f)
+	f.changed()
+	return true
+}
+
 // queue returns the task queue of a task: its own, that of the nearest task around it that names one, or that of the document. The queue of a
 // task that calls a function goes before those of the function.
 func (m *machine) queue(f *taskFrame) (queue string) {

@@ -131,6 +131,7 @@ type node struct {
 	lists      []*List
 	extensions []*extension
 	secrets    []string      // that its expressions name
+	detaches   bool          // it asks for an effect that nobody waits for
 	soft       *dsl.Duration // metadata.swrun.softDeadline
 	atMostOnce bool          // metadata.swrun.delivery is at-most-once
 	needs      []string      // to perform its effects, beside its queue

@@ -55,21 +55,22 @@ func (m *machine) requireSecrets(n *node) *errors.Error {
 	return nil
 }
 
-// holdsBack leaves a task to a driver that has the secrets which it names.
-func (m *machine) holdsBack(f *taskFrame) (held bool) {
+// missingSecrets returns the secrets that a task names, as needs, if one of them is not there and another driver may have it.
+func (m *machine) missingSecrets(n *node) (needs []string) {
 	if !m.p.config.LeaveSecrets {
-		return false
+		return nil
 	}
-	for _, name := range f.node.secrets {
-		if _, err := m.secret(name); err != nil && slices.Contains(m.p.Workflow.Use.Secrets, name) {
-			m.result.Lacks, held = append(m.result.Lacks, NeedSecret(name)), true
+	missing := false
+	for _, name := range n.secrets {
+		if slices.Contains(m.p.Workflow.Use.Secrets, name) {
+			_, err := m.secret(name)
+			needs, missing = append(needs, NeedSecret(name)), missing || err != nil
 		}
 	}
-	if held { // with other secrets the step would have gone on: it does not repeat itself
-		f.Queued, m.result.Withheld, m.held = true, true, append(m.held, f)
-		f.changed()
+	if !missing {
+		return nil
 	}
-	return held
+	return needs
 }
 
 // visibleError returns an error as people may see it: with secrets hidden, and the standard type spelled as configured.

@@ -70,6 +70,7 @@ type State struct {
 	lastKey        FrameKey
 	sizes          [2]int // bytes of the head and the context as they were stored last
 	redact         *redact.Set
+	leaveDetached  func(needs []string) []string // see LeaveDetached
 }
 
 // NewState returns the state of a run that has not started.

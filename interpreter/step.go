@@ -20,8 +20,9 @@ type Result struct {
 	Withheld bool
 	// DeadlinesMoved says that a deadline was changed by SetDeadline: what was told of deadlines before is outdated.
 	DeadlinesMoved bool
-	// Lacks is what tasks that have started need of another driver to go on: see Config.LeaveSecrets. They stay as they are.
-	Lacks []string
+	// Lacks is what each task that has started needs of another driver to go on, all of it: see Config.LeaveSecrets and State.LeaveDetached.
+	// They stay as they are.
+	Lacks [][]string
 	// TasksStarted is the number of tasks that the step started.
 	TasksStarted int
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/swrun/swrun/errors"
@@ -144,6 +145,7 @@ func TestIdlePollsOfQueues(t *testing.T) {
 		for _, name := range []string{"full", "full", "paused", "free"} {
 			a.activity("queue: " + name)
 		}
+		synctest.Wait() // they are scheduled, of which no hint tells this matcher
 		a.expect(len(a.polled(time.Second, "free", "full", "paused")), 2)
 		permits, lists := calls.permits.Load(), calls.lists.Load()
 		a.expect(len(a.polled(time.Minute, "free", "full", "paused")), 0)

@@ -122,7 +122,11 @@ type effect struct{ detached bool }
 
 func newEffect(b *interpreter.Builder, t dsl.Task) interpreter.Body {
 	b.Needs(interpreter.NeedProcesses)
-	return effect{t.(*dsl.RunShell).Detached}
+	detached := t.(*dsl.RunShell).Detached
+	if detached {
+		b.Detaches()
+	}
+	return effect{detached}
 }
 
 func (e effect) Enter(*interpreter.Scope) interpreter.Next {

@@ -68,6 +68,8 @@ func TestPromise64(t *testing.T) {
 		{"at most once", "do: [{a: {" + shell + ", metadata: {swrun: {queue: gpu, delivery: at-most-once}}}}]"},
 		{"of a function", "use: {functions: {f: {" + shell + ", " + inQueue("gpu") + "}}}\ndo: [{a: {call: f}}]"},
 		{"of the call before the function", "use: {functions: {f: {" + shell + ", " + inQueue("other") + "}}}\ndo: [{a: {call: f, " + inQueue("gpu") + "}}]"},
+		{"which nobody waits for", "do: [{a: {run: {shell: {command: x}, await: false}, " + inQueue("gpu") + "}}]"},
+		{"in branches of which nobody waits for one", "do: [{f: {fork: {branches: [{w: {wait: PT3S}}, {a: {run: {shell: {command: x}, await: false}, " + inQueue("gpu") + "}}]}}}, {z: {wait: PT3S}}]"},
 		{"after a wait", "do: [{w: {wait: PT3S}}, {a: {" + shell + ", " + inQueue("gpu") + "}}]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,7 +88,55 @@ func TestPromise64(t *testing.T) {
 					t.Errorf("it is described so: %q, want %q", d.Why, want)
 				}
 				defer h.takes("gpu", true)()
-				if o := h.wait(i); o.Status != interpreter.StatusCompleted || performed.Load() != 1 {
+				o := h.wait(i)
+				if synctest.Wait(); o.Status != interpreter.StatusCompleted || performed.Load() != 1 {
+					t.Errorf("it ends as %+v, and was performed %d times", o, performed.Load())
+				}
+			})
+		})
+	}
+}
+
+// TestDetachedIsLeft: a process that nobody waits for is left to a worker that may run it, too, and to those for whom it is reserved; the
+// deadlines of its task hold meanwhile, and nobody claims its run again and again.
+func TestDetachedIsLeft(t *testing.T) {
+	const detached = "{run: {shell: {command: x}, await: false}}"
+	for _, c := range []struct {
+		name     string
+		reserved bool
+		lacking  presence.Worker
+		having   presence.Worker
+		want     string
+	}{
+		{"permission", false, presence.Worker{Queues: []string{"*"}}, presence.Worker{Queues: []string{"*"}, Grants: presence.Grants{Processes: true}},
+			"waits for a worker that may run processes; none is there, for 1h"},
+		{"reserved", true, presence.Worker{Queues: []string{"*"}, Grants: presence.Grants{Processes: true}},
+			presence.Worker{Queues: []string{"*"}, Grants: presence.Grants{Processes: true}, Runs: []store.Instance{{Namespace: "test", ID: "patient"}}},
+			"waits for a worker that works on test/patient (swrun run DOCUMENT --id patient) alone; none is there, for 1h"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t)
+				calls := &counted{Store: h.store}
+				h.store = calls
+				var performed atomic.Int64
+				h.perform = func(context.Context, interpreter.Request) (any, error) { performed.Add(1); return "done", nil }
+				defer h.work(worker.Config{Selective: true, About: c.lacking})()
+				patient := h.start("do: [{w: {wait: PT3S}}, {a: "+detached+"}]", client.StartOptions{ID: "patient", Reserved: c.reserved})
+				timed := h.start("do: [{t: {try: [{o: {do: [{a: "+detached+"}], timeout: {after: PT1M}}}], catch: {errors: {with: {status: 408}}, do: [{c: {set: {caught: true}}}]}}}]",
+					client.StartOptions{ID: "timed", Reserved: c.reserved})
+				time.Sleep(2 * time.Minute)
+				if o := h.wait(timed); o.Status != interpreter.StatusCompleted || o.Output == nil {
+					t.Errorf("the deadline of the task around it does not hold: %+v", o)
+				}
+				claims := calls.claims.Load()
+				time.Sleep(time.Hour)
+				if d := h.describedBy(patient); calls.claims.Load() != claims || performed.Load() > 0 || !strings.Contains(d.Why, c.want) {
+					t.Errorf("it was performed %d times, there were %d claims, and it is described so: %q", performed.Load(), calls.claims.Load()-claims, d.Why)
+				}
+				defer h.work(worker.Config{Selective: true, About: c.having})()
+				o := h.wait(patient)
+				if synctest.Wait(); o.Status != interpreter.StatusCompleted || performed.Load() != 1 {
 					t.Errorf("it ends as %+v, and was performed %d times", o, performed.Load())
 				}
 			})

@@ -35,6 +35,9 @@ type processBody struct {
 
 func compileProcess(b *interpreter.Builder, base dsl.RunBase, p dsl.Process) processBody {
 	b.Needs(interpreter.NeedProcesses)
+	if base.Detached {
+		b.Detaches()
+	}
 	return processBody{
 		base:        base,
 		stdin:       b.Value(p.Stdin),

@@ -44,10 +44,10 @@ type Execution struct {
 	terminated    bool // the cancel that ended it was a terminate
 
 	slots    slots
-	lacking  []left   // what the owner does not perform
-	held     []string // what tasks need that the last step has held back
-	draining bool     // nothing more is started that another owner could start
-	leaving  bool     // nothing more is started
+	lacking  []left     // what the owner does not perform
+	held     [][]string // what tasks need that the last step has held back
+	draining bool       // nothing more is started that another owner could start
+	leaving  bool       // nothing more is started
 
 	releaseAt time.Time // when an idle owner gives it back, since it would have to perform something
 	callAt    time.Time // the next timer, apart from slots.handOverAt; zero for none

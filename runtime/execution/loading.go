@@ -84,6 +84,7 @@ func (x *Execution) restore(c *store.Claimed) (err error) {
 	} else if x.state, err = interpreter.Restore(x.program, x.invocation.NewState(x.instance), x.invocation.Input.V, c.State); err != nil {
 		return err
 	}
+	x.state.LeaveDetached(x.leaveDetached)
 	if x.quarantined() {
 		return nil
 	}
@@ -179,7 +180,7 @@ func (x *Execution) resume() {
 			x.adopt(e)
 		case e.Route == interpreter.RouteDefinition: // the answer comes by itself
 		case e.Route == interpreter.RouteActivity && goesOn(e.ID): // by itself
-		case i.Error != nil && !x.lacks(e):
+		case i.Error != nil && !x.lacks(store.NewNeed(x.whole(e.Needs)...)):
 			x.queue = append(x.queue, interpreter.Finished{Effect: e.ID, Error: i.Error})
 		case e.Route == interpreter.RouteActivity: // its record is lost
 			x.schedule(e)

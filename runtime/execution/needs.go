@@ -18,26 +18,23 @@ type left struct {
 	waits  bool // the owner has what it needs, and only may not begin it now
 }
 
-// needOf returns what an effect needs.
-func (x *Execution) needOf(e interpreter.Effect) store.Need {
-	switch {
-	case x.invocation.Reserved != nil: // who works on that run alone leaves nothing to others
-		return store.Reserved(*x.invocation.Reserved)
-	case len(e.Needs) == 0:
-		return ""
+// whole returns what somebody must have who performs what needs something.
+func (x *Execution) whole(needs []string) []string {
+	if r := x.invocation.Reserved; r != nil { // who works on that run alone leaves nothing to others
+		return []string{interpreter.NeedReserved(r.String())}
 	}
-	return store.NewNeed(e.Needs...)
+	return needs
 }
 
-// leaves reports whether the owner is to leave an effect to another one, or to a later time, and does so. What nobody waits for is forgotten
-// once its step is stored, and so is performed here in any case.
+// leaves reports whether the owner is to leave an effect to another one, or to a later time, and does so. What nobody waits for was left before
+// its task began (leaveDetached): it is forgotten once its step is stored.
 func (x *Execution) leaves(e interpreter.Effect) bool {
 	if e.Detached {
 		return false
 	}
-	l := left{effect: e, need: x.needOf(e)}
+	l := left{effect: e, need: store.NewNeed(x.whole(e.Needs)...)}
 	switch {
-	case x.lacks(e):
+	case x.lacks(l.need):
 	case x.Begins != nil && !x.Begins(e.ID, e.Queue()):
 		if l.waits = true; x.invocation.Reserved == nil {
 			l.need = store.NewNeed(append(slices.Clone(e.Needs), interpreter.NeedQueue(e.Queue()))...)
@@ -50,10 +47,15 @@ func (x *Execution) leaves(e interpreter.Effect) bool {
 	return true
 }
 
-// lacks reports whether the owner lacks what an effect needs.
-func (x *Execution) lacks(e interpreter.Effect) bool {
-	n := x.needOf(e)
-	return n != "" && x.Has != nil && !x.Has(n)
+// lacks reports whether the owner lacks something.
+func (x *Execution) lacks(n store.Need) bool { return n != "" && x.Has != nil && !x.Has(n) }
+
+// leaveDetached returns what another owner must have that performs what nobody waits for, if this one lacks it.
+func (x *Execution) leaveDetached(needs []string) []string {
+	if needs = x.whole(needs); x.lacks(store.NewNeed(needs...)) {
+		return needs
+	}
+	return nil
 }
 
 // needs returns what the run needs that is given back.
@@ -62,8 +64,8 @@ func (x *Execution) needs() store.Needs {
 	for _, l := range x.lacking {
 		all = append(all, l.need)
 	}
-	for _, need := range x.held {
-		all = append(all, store.NewNeed(need))
+	for _, needs := range x.held {
+		all = append(all, store.NewNeed(needs...))
 	}
 	return store.NewNeeds(all)
 }
