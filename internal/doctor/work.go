@@ -132,23 +132,32 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 	if err != nil {
 		return Finding{"SD013", Error, err.Error(), "see whether the server is overloaded"}
 	}
-	runs := 0
+	runs, told := 0, false
 	var first *presence.Waiting
 	for n := range all {
-		if all[n].Workers > 0 {
+		tells := presence.Tells(all[n].Need.Parts())
+		if all[n].Workers > 0 || !tells && all[n].Longest < untakenAfter {
 			continue
 		}
-		if runs += all[n].Runs; first == nil {
-			first = &all[n]
+		if runs += all[n].Runs; first == nil || tells && !told {
+			first, told = &all[n], tells
 		}
 	}
 	if first == nil {
 		return Finding{"SD013", OK, "no run waits for a worker that is not there", ""}
 	}
-	what := fmt.Sprintf("waiting for workers that are not there: %s; %s, for up to %s, for one that %s",
-		terminal.Counted(runs, "run"), terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
+	what := "waiting for workers that are not there"
+	if !told {
+		what = "waiting for workers, none of which has taken them"
+	}
+	what = fmt.Sprintf("%s: %s; %s, for up to %s, for one that %s",
+		what, terminal.Counted(runs, "run"), terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
 	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue, --allow-processes, --network or --secrets"}
 }
+
+// untakenAfter is how long runs wait for what no worker tells that it has, a secret for example, before somebody has to look: one that has it takes
+// them within a second.
+const untakenAfter = 5 * time.Second
 
 // versions reports whether all workers are of one version.
 func versions(workers []presence.Worker) Finding {

@@ -113,7 +113,7 @@ func (d *Description) waitsForNeeds(at string, o interpreter.OpenTask) string {
 	text := at + " waits for a worker that " + NeedText(told)
 	switch {
 	case d.workers == nil:
-	case !there && isKnown(needs):
+	case !there && presence.Tells(needs):
 		text += "; none is there" + since
 	case !there:
 		text += "; none has taken it" + since
@@ -131,15 +131,6 @@ func queueOf(needs []string) string {
 		}
 	}
 	return dsl.DefaultQueue
-}
-
-// isKnown reports whether workers tell whether they have some needs: which secrets they have, and what exactly they may call, they do not.
-func isKnown(needs []string) bool {
-	return !slices.ContainsFunc(needs, func(need string) bool {
-		_, secret := interpreter.NeededSecret(need)
-		_, address := interpreter.NeededNetwork(need)
-		return secret || address
-	})
 }
 
 // takesDefault reports whether a worker takes the default queue, which then is not worth a word.

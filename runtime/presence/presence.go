@@ -70,6 +70,15 @@ func (w *Worker) Has(n store.Need) bool {
 	return true
 }
 
+// Tells reports whether workers announce whether they have some needs: which secrets they have, and what exactly they may call, they do not.
+func Tells(needs []string) bool {
+	return !slices.ContainsFunc(needs, func(need string) bool {
+		_, secret := interpreter.NeededSecret(need)
+		_, address := interpreter.NeededNetwork(need)
+		return secret || address
+	})
+}
+
 func (w *Worker) hasPart(need string) bool {
 	if queue, ok := interpreter.NeededQueue(need); ok {
 		return slices.Contains(w.Queues, queue) || slices.Contains(w.Queues, AllQueues)

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+)
+
+const secretText = `document: {dsl: 1.0.3, namespace: demo, name: sec, version: 0.1.0}
+use: {secrets: [api, other]}
+do:
+- size: {set: {n: "${ ($secrets.api | length) + ($secrets.other | length) }"}}
+`
+
+// TestSecretsThatAWorkerLacks (promises 139 to 141): describe and doctor say the same of a run that waits for secrets, of which no worker tells that
+// it has them; a worker that has one of two leaves it alone. Once it has ended nothing says that it waits.
+func TestSecretsThatAWorkerLacks(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t)
+	h.work("--secrets", mustWriteFile(t, "s.yaml", "api: value-of-one\n"))
+	h.exits(exitOK, "deploy", mustWriteFile(t, "sec.yaml", secretText))
+	h.exits(exitOK, "start", "demo/sec", "--id", "x")
+	const waits = "waits for a worker that has the secret api and has the secret other; none has taken it, for "
+	h.until(waits, "describe", "x")
+	h.until("waiting for workers, none of which has taken them: 1 run; 1 run, for up to ", "doctor")
+	contains(t, h.exits(exitOK, "doctor"), "for one that has the secret api and has the secret other")
+	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "1")
+	h.work("--secrets", mustWriteFile(t, "s.yaml", "api: value-of-one\nother: value-of-two\n"))
+	h.exits(exitOK, "wait", "x")
+	contains(t, h.exits(exitOK, "describe", "x"), "it has ended (completed)", "!waits for")
+	contains(t, h.exits(exitOK, "doctor"), "no run waits for a worker that is not there")
+	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "0")
+	contains(t, h.exits(exitOK, "repair", "--dry-run"), "0 differences")
+}
