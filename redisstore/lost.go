@@ -69,7 +69,8 @@ func (s *Store) scheduleAgain(ctx context.Context, to *subject, is *activityRead
 }
 
 // lostActivities looks for activities that are listed as due and are lost, and has them scheduled again.
-func (s *Store) lostActivities(ctx context.Context, partition int, done *store.Scrubbed) error {
+func (s *Store) lostActivities(ctx context.Context, c *store.Scrub, done *store.Scrubbed) error {
+	partition := c.Partition
 	k := &s.keys.partitions[partition]
 	var members *redis.StringSliceCmd
 	if err := s.pipelined(ctx, partition, func(p redis.Pipeliner) { members = p.ZRange(ctx, k.activities, 0, mostLost-1) }); err != nil {
@@ -89,8 +90,11 @@ func (s *Store) lostActivities(ctx context.Context, partition int, done *store.S
 		if read[n].activity != nil || err != nil {
 			continue
 		}
-		var listed bool
-		if listed, err = s.lostActivity(ctx, s.subject(ids[n].Run, store.Token{}), &read[n]); listed {
+		listed := true // so it was read
+		if !c.Check {
+			listed, err = s.lostActivity(ctx, s.subject(ids[n].Run, store.Token{}), &read[n])
+		}
+		if listed {
 			done.Repaired = append(done.Repaired, fmt.Sprintf("%s: activity %d was lost", ids[n].Run, ids[n].Effect))
 		}
 	}
@@ -152,6 +156,7 @@ func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fiel
 		}
 	}
 	if len(names) == 0 {
+		is.countActivities(0)
 		return nil
 	}
 	k := &s.keys.partitions[partition]
@@ -166,6 +171,7 @@ func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fiel
 			all = append(all, &listing{field: names[n], text: text, activity: some[0], queue: store.Queue{Name: some[0].Queue, Namespace: is.instance.Namespace}})
 		}
 	}
+	is.countActivities(len(all))
 	err := s.pipelined(ctx, partition, func(p redis.Pipeliner) {
 		for _, l := range all {
 			member := l.id(is).String()
@@ -179,6 +185,39 @@ func (s *Store) misplaced(ctx context.Context, partition int, is *standing, fiel
 		}
 	}
 	return err
+}
+
+// countActivities notes whether there are fewer activities of a run than it waits for.
+func (is *standing) countActivities(stored int) {
+	if is.lifecycle.LacksActivities(stored) {
+		is.lacks = store.LostActivities(is.instance, is.lifecycle, stored)
+	}
+}
+
+// lackingActivities makes runs ready that lack activities.
+func (s *Store) lackingActivities(ctx context.Context, c *store.Scrub, found []standing, done *store.Scrubbed) error {
+	for n := range found {
+		is := &found[n]
+		if is.lacks == "" {
+			continue
+		}
+		if !c.Check {
+			now, err := s.time(ctx, c.Partition)
+			if err != nil {
+				return err
+			}
+			again, err := s.scheduleAgain(ctx, s.subject(is.instance, store.Token{}), &activityRead{kept: is.kept}, now)
+			if err != nil {
+				return err
+			}
+			if again { // it has changed meanwhile
+				continue
+			}
+		}
+		is.woken = true
+		done.Repaired = append(done.Repaired, is.lacks)
+	}
+	return nil
 }
 
 func (l *listing) id(is *standing) store.ActivityID {

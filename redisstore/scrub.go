@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +25,7 @@ type entry struct {
 func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error) {
 	var done store.Scrubbed
 	k := &s.keys.partitions[c.Partition]
-	if c.Adopt {
+	if c.Adopt && !c.Check {
 		r, err := s.call(ctx, call{
 			script: &s.scripts.adopt, partition: c.Partition, subject: "partition",
 			keys: []any{k.time, k.meta, k.leases}, args: []any{flag(c.Loss), rand.Uint64()},
@@ -39,11 +40,11 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 		return done, err
 	}
 	done.Cursor, done.Compared = cursor, len(entries)
-	now, err := s.repairAll(ctx, c.Partition, entries, &done)
+	now, err := s.repairAll(ctx, &c, entries, &done)
 	if err == nil && c.Cursor == "" {
-		err = s.lostActivities(ctx, c.Partition, &done)
+		err = s.lostActivities(ctx, &c, &done)
 	}
-	if err != nil {
+	if err != nil || c.Check {
 		return done, err
 	}
 	if done.Adopted {
@@ -59,24 +60,25 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (store.Scrubbed, error
 
 // repairAll repairs what is wrong with some runs, and returns what time it is. Those that change meanwhile are looked at again if the
 // partition is adopted: none of them may keep its owner.
-func (s *Store) repairAll(ctx context.Context, partition int, entries []entry, done *store.Scrubbed) (time.Time, error) {
+func (s *Store) repairAll(ctx context.Context, c *store.Scrub, entries []entry, done *store.Scrubbed) (time.Time, error) {
+	partition := c.Partition
 	for range maxAttempts {
-		found, now, err := s.standings(ctx, partition, entries)
+		found, now, err := s.compared(ctx, c, entries, done)
 		if err != nil {
-			return now, err
-		}
-		if err := errors.Join(s.missingNeeds(ctx, partition, found), s.misplacedActivities(ctx, partition, found)); err != nil {
 			return now, err
 		}
 		b := s.newBatch(partition, len(found))
 		var changes []*standing
 		for n := range found {
 			is, before := &found[n], b.changes
-			if s.repair(b, is, now, done.Adopted); b.changes > before {
+			if s.repair(b, is, now, done.Adopted); b.changes > before && !c.Check {
 				changes = append(changes, is)
 			} else {
 				done.Repaired = append(done.Repaired, is.problems...)
 			}
+		}
+		if c.Check {
+			return now, nil
 		}
 		answers, err := s.applyAll(ctx, &s.scripts.applyFull, partition, b)
 		if err != nil {
@@ -98,6 +100,19 @@ func (s *Store) repairAll(ctx context.Context, partition int, entries []entry, d
 	return time.Time{}, fmt.Errorf("adopt partition %d: its runs change again and again", partition)
 }
 
+// compared reads where runs stand, and what else is wrong with them. Those that lack activities are made ready at once.
+func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, done *store.Scrubbed) ([]standing, time.Time, error) {
+	found, now, err := s.standings(ctx, c.Partition, entries)
+	if err != nil {
+		return nil, now, err
+	}
+	err = errors.Join(s.missingNeeds(ctx, c.Partition, found), s.misplacedActivities(ctx, c.Partition, found))
+	if err == nil {
+		err = s.lackingActivities(ctx, c, found, done)
+	}
+	return slices.DeleteFunc(found, func(is standing) bool { return is.woken }), now, err
+}
+
 // standing is a run, and where it stands.
 type standing struct {
 	entry
@@ -108,6 +123,8 @@ type standing struct {
 	retry       store.Retry                      // the same
 	needs       []string                         // its entries of what is needed that are missing
 	misplaced   []*listing                       // its activities that stand at wrong places
+	lacks       string                           // that it lacks activities, for people; empty if it does not
+	woken       bool                             // so that its owner schedules them again
 	at          map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 

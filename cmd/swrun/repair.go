@@ -23,7 +23,7 @@ func (p *program) repairCommand() *cobra.Command {
 		}),
 	}
 	f.add(cmd, "human", "json", "yaml")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count what would be repaired")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be repaired")
 	return cmd
 }
 

@@ -52,6 +52,19 @@ func (x *Execution) restoreActivities(all []store.StoredActivity) {
 	}
 }
 
+// awaits returns for how many activities the run waits.
+func (x *Execution) awaits() (n int64) {
+	if x.state.Status.Final() {
+		return 0
+	}
+	for id := range x.activities {
+		if x.state.Awaits(id) {
+			n++
+		}
+	}
+	return n
+}
+
 // hasActivity reports whether an activity is stored with the run, or its end is in the inbox. One that is neither is lost, and nobody would
 // ever end it: it is scheduled again, as if it had not been taken.
 func (x *Execution) hasActivity(id interpreter.EffectID) bool {

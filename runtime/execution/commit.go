@@ -88,7 +88,7 @@ func (x *Execution) commitOf(release bool) (*store.Commit, error) {
 	if err := x.activityChanges(c); err != nil {
 		return nil, err
 	}
-	c.Attempts = x.batch.attempts
+	c.Attempts, c.Awaits = x.batch.attempts, x.awaits()
 	c.Retrying = max(x.stored.Attempts, c.Attempts) > 1 && x.state.Retrying()
 	if x.state.Status == interpreter.StatusPending {
 		c.Deadline = x.stored.Deadline

@@ -223,7 +223,13 @@ func (p *partition) forgetActivity(id store.ActivityID) (listed bool) {
 
 // scrubActivities compares the activities of a run with where they are looked for.
 func (p *partition) scrubActivities(i store.Instance, done *store.Scrubbed) {
-	for _, a := range p.activities(i) {
+	all := p.activities(i)
+	if r, err := p.record(i); err == nil && r != nil && r.LacksActivities(len(all)) {
+		change, _ := store.LostActivity().Transition(r, p.now) // nobody holds it
+		p.write(i, change)
+		done.Repaired = append(done.Repaired, store.LostActivities(i, r, len(all)))
+	}
+	for _, a := range all {
 		id := store.ActivityID{Run: i, Effect: a.Effect}
 		_, queued := p.Get(p.queueKey(id, &a.Activity))
 		_, due := p.Get(p.dueKey(id, &a.Activity))

@@ -10,7 +10,14 @@ import (
 
 // Scrub implements store.Store.
 func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, err error) {
-	err = s.update(c.Partition, func(p *partition) error {
+	scrub := s.update
+	if c.Check {
+		scrub = s.view
+	}
+	err = scrub(c.Partition, func(p *partition) error {
+		if c.Check {
+			p.Tx = unchanged{p.Tx}
+		}
 		adopt := c.Adopt && !c.Loss // it loses no writes
 		done = store.Scrubbed{Adopted: adopt}
 		prefix := p.prefix + "index/"
@@ -42,6 +49,13 @@ func (s *Store) Scrub(_ context.Context, c store.Scrub) (done store.Scrubbed, er
 	})
 	return done, err
 }
+
+// unchanged is a transaction of which nothing is written.
+type unchanged struct{ Tx }
+
+func (unchanged) Put(string, []byte) {}
+
+func (unchanged) Delete(string) {}
 
 // scrub compares one run with the sets.
 func (p *partition) scrub(i store.Instance, adopt bool, done *store.Scrubbed) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -42,6 +43,8 @@ type Lifecycle struct {
 	// Needs is what a worker needs to go on with the run; empty for nothing special, or as long as that is not known (Lifecycle.Needed).
 	Needs       Needs
 	NeededSince time.Time
+	// Awaits is for how many activities the run waited when its owner stored it last: while it is parked, so many are stored beside it.
+	Awaits int64
 
 	// What follows is kept beside the record, and read with it: who writes it does not write the record.
 
@@ -120,8 +123,8 @@ func Millis(t time.Time) int64 {
 func millisecondOf(t time.Time) time.Time { return Moment(t.UnixMilli()) }
 
 // recordFields is how many fields a stored record has, and troubleFields how many more one has of a run that tried something again,
-// has failed, or needs something.
-const recordFields, troubleFields = 18, 6
+// has failed, or needs something, or waits for activities; awaitsFields are those of one that does.
+const recordFields, troubleFields, awaitsFields = 18, 6, 1
 
 // String returns the record as stores keep it: its fields in order, a space between, - for what is empty.
 func (r *Lifecycle) String() string {
@@ -144,13 +147,16 @@ func (r *Lifecycle) String() string {
 	b.moment(r.Closed)
 	b.number(r.Records)
 	b.number(r.Entries)
-	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" {
+	if r.Attempts != 0 || r.Retrying || r.Failure != (Failure{}) || r.Needs != "" || r.Awaits != 0 {
 		b.number(r.Attempts)
 		b.flag(r.Retrying)
 		b.anyText(r.Failure.Type)
 		b.text(r.Failure.TimeoutKind)
 		b.text(string(r.Needs))
 		b.moment(r.NeededSince)
+	}
+	if r.Awaits != 0 {
+		b.number(r.Awaits)
 	}
 	return string(b[:len(b)-1])
 }
@@ -185,18 +191,24 @@ func (b *record) flag(is bool) {
 	}
 }
 
+// fieldError says that a field of a record is not what it has to be; nil if there was no error.
+func fieldError(err error, record string, i int, what string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%q is not the record of a run: field %d is not %s", record, i+1, what)
+}
+
 // ParseLifecycle reads what String returns.
 func ParseLifecycle(s string) (Lifecycle, error) {
 	fields := strings.Split(s, " ")
-	if len(fields) != recordFields && len(fields) != recordFields+troubleFields {
-		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, len(fields), recordFields)
+	if n := len(fields); n != recordFields && n != recordFields+troubleFields && n != recordFields+troubleFields+awaitsFields {
+		return Lifecycle{}, fmt.Errorf("%q is not the record of a run: it has %d fields instead of %d", s, n, recordFields)
 	}
 	var bad error
 	number := func(i int) int64 {
 		n, err := strconv.ParseInt(fields[i], 10, 64)
-		if err != nil && bad == nil {
-			bad = fmt.Errorf("%q is not the record of a run: field %d is not a number", s, i+1)
-		}
+		bad = cmp.Or(bad, fieldError(err, s, i, "a number"))
 		return n
 	}
 	moment := func(i int) time.Time { return Moment(number(i)) }
@@ -208,9 +220,7 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	}
 	anyText := func(i int) string {
 		s, err := url.PathUnescape(text(i))
-		if err != nil && bad == nil {
-			bad = fmt.Errorf("%q is not the record of a run: field %d is not a text", s, i+1)
-		}
+		bad = cmp.Or(bad, fieldError(err, s, i, "a text"))
 		return s
 	}
 	r := Lifecycle{
@@ -218,9 +228,12 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 		Version: number(5), Wake: moment(6), Deadline: moment(7), Ready: moment(8), Begun: number(9) != 0, Read: number(10),
 		Deaths: number(11), AwaitsSlot: number(12) != 0, Created: moment(13), Started: moment(14), Closed: moment(15), Records: number(16), Entries: number(17),
 	}
-	if len(fields) > recordFields {
+	if n := len(fields); n > recordFields {
 		r.Attempts, r.Retrying, r.Failure = number(18), number(19) != 0, Failure{Type: anyText(20), TimeoutKind: text(21)}
 		r.Needs, r.NeededSince = Needs(text(22)), moment(23)
+		if n > recordFields+troubleFields {
+			r.Awaits = number(24)
+		}
 	}
 	return r, bad
 }

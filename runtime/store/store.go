@@ -222,6 +222,7 @@ type Commit struct {
 	Reason   string             // why it is closed; empty otherwise
 	Failure  Failure            // how it has failed; zero otherwise
 	Attempts int64              // the number of the last attempt of a task that was tried again since the last commit; 0 for none
+	Awaits   int64              // how many activities the run waits for
 	Retrying bool               // a task is tried again, or waits for that
 	// TimesOut says that the steps have ended a scope because its deadline has passed. It is refused as a Conflict while there are
 	// messages that the steps have not consumed: one of them may have moved that deadline in time.
@@ -342,6 +343,8 @@ type Scrub struct {
 	// Adopt takes the partition as it is: nobody's token counts any more. With Loss it does so only if the partition has
 	// lost writes and nobody has adopted it since; Scrubbed.Adopted says whether.
 	Adopt, Loss bool
+	// Check only tells what would be repaired, and changes nothing.
+	Check bool
 }
 
 // Scrubbed is the answer to Scrub.

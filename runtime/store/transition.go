@@ -309,6 +309,17 @@ func (lostActivity) Transition(r *Lifecycle, now time.Time) (*Change, Code) {
 	return change, ""
 }
 
+// LacksActivities reports whether the run waits for more activities than are stored beside it: nobody would ever wake it for those that are lost. One
+// that somebody holds, or may claim, is looked at by its owner.
+func (r *Lifecycle) LacksActivities(stored int) bool {
+	return r.Awaits > int64(stored) && !r.Held() && r.Ready.IsZero() && !r.Unread() && !r.Status.Final() && r.Reason != Quarantined
+}
+
+// LostActivities says, for people, that a run lacks activities.
+func LostActivities(i Instance, r *Lifecycle, stored int) string {
+	return fmt.Sprintf("%s: %d of the %d activities that it waits for were lost", i, r.Awaits-int64(stored), r.Awaits)
+}
+
 // LostActivityRecheck is when a lost activity is looked at again whose run somebody holds.
 const LostActivityRecheck = 10 * time.Second
 

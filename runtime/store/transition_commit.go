@@ -58,6 +58,7 @@ func (c *Commit) After(r Lifecycle) Lifecycle {
 		r.Reason = c.Reason
 	}
 	r.Failure, r.Attempts, r.Retrying = c.Failure, max(r.Attempts, c.Attempts), c.Retrying && !c.Status.Final()
+	r.Awaits = c.Awaits
 	r.Wake, r.Deadline, r.AwaitsSlot = Moment(Millis(c.Wake)), Moment(Millis(c.Deadline)), c.AwaitsSlot && !c.Releases()
 	switch {
 	case r.Status.Final():
@@ -90,6 +91,6 @@ func (r *Lifecycle) neverStarts(at time.Time) bool {
 func (r *Lifecycle) GiveBack(i Instance, t Token, at time.Time) Commit {
 	return Commit{
 		Instance: i, Token: t, Version: r.Version, Next: r.Version + 1, At: at, Status: r.Status, Reason: r.Reason,
-		Failure: r.Failure, Retrying: r.Retrying, Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
+		Failure: r.Failure, Retrying: r.Retrying, Awaits: r.Awaits, Wake: r.Wake, Deadline: r.Deadline, Release: true, Ready: true,
 	}
 }

@@ -56,7 +56,7 @@ func (s *suite) scheduled(i store.Instance, delay time.Duration) store.ActivityI
 	a := &store.Activity{Queue: queue, Available: c.At.Add(delay), Due: c.At.Add(delay + time.Second), Data: []byte(`{"a": "b\n"}`)}
 	parked := commit(c)
 	parked.Release, parked.Status = true, interpreter.StatusWaiting
-	parked.Activities = []store.ActivityChange{{Effect: 3, Queue: queue, To: a, Input: []byte("input")}}
+	parked.Awaits, parked.Activities = 1, []store.ActivityChange{{Effect: 3, Queue: queue, To: a, Input: []byte("input")}}
 	_, err = s.Commit(s.ctx(), parked)
 	s.must(err)
 	return store.ActivityID{Run: i, Effect: 3}

@@ -91,6 +91,7 @@ func cases() []testCase {
 		{"activities that nobody waits for", activityDismissed},
 		{"activities of several namespaces", activitiesFairly},
 		{"hints of activities", activityHints},
+		{"activities of which nothing is left", activitiesLost},
 		{"promote what is due", promoteDue},
 		{"what time made ready comes first", overdueFirst},
 		{"what has begun comes before what is new", begunFirst},
